@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace scyper {
+
+// The SQL types, as PostgreSQL names them. The numbers are stored in logs and archives: never renumber, only append.
+enum class TypeId : uint8_t {
+  kUnknown = 0,  // an untyped literal or NULL before the binder decides
+  kBool = 1,
+  kInt2 = 2,
+  kInt4 = 3,
+  kInt8 = 4,
+  kFloat8 = 5,
+  kNumeric = 6,
+  kChar = 7,     // char(n): blank-padded to n characters in every representation
+  kVarchar = 8,
+  kText = 9,
+  kDate = 10,       // days since 2000-01-01, int32
+  kTimestamp = 11,  // microseconds since 2000-01-01 00:00:00, int64
+  kArray = 12,      // one-dimensional, of `element`
+  kRecord = 13,
+  kVoid = 14,
+};
+
+// A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
+// numeric: precision 0 = unconstrained, its scale travels with each value. Otherwise every value is an integer scaled by
+// 10^scale that fits in `precision` digits: 1..18 are held in 64 bits, 19..38 in 128. The binder also uses this form for
+// expressions whose scale it knows (numeric(5,2) * integer is (15,2)), where PostgreSQL says plain numeric.
+struct SqlType {
+  TypeId id = TypeId::kUnknown;
+  TypeId element = TypeId::kUnknown;  // arrays only
+  uint8_t precision = 0;              // numeric only (also of numeric elements)
+  uint8_t scale = 0;
+  int32_t length = -1;                // char, varchar: declared length, -1 = unlimited
+
+  friend bool operator==(const SqlType&, const SqlType&) = default;
+};
+
+constexpr uint8_t kMaxPrecision = 38;
+constexpr uint8_t kMaxPrecision64 = 18;  // 10^18 - 1 fits in int64
+
+constexpr SqlType make_type(TypeId id) { return SqlType{id, TypeId::kUnknown, 0, 0, -1}; }
+constexpr SqlType make_numeric(uint8_t precision, uint8_t scale) {
+  return SqlType{TypeId::kNumeric, TypeId::kUnknown, precision, scale, -1};
+}
+constexpr SqlType make_string(TypeId id, int32_t length) { return SqlType{id, TypeId::kUnknown, 0, 0, length}; }
+constexpr SqlType make_array(SqlType element) {
+  return SqlType{TypeId::kArray, element.id, element.precision, element.scale, element.length};
+}
+constexpr SqlType element_of(SqlType array) {
+  return SqlType{array.element, TypeId::kUnknown, array.precision, array.scale, array.length};
+}
+constexpr bool is_string(TypeId id) { return id == TypeId::kChar || id == TypeId::kVarchar || id == TypeId::kText; }
+constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
+constexpr bool is_number(TypeId id) { return is_integer(id) || id == TypeId::kNumeric || id == TypeId::kFloat8; }
+
+// "numeric(5,2)", "character varying(16)", "integer[]": as PostgreSQL's format_type prints it.
+std::string type_name(const SqlType& type);
+
+// One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
+// By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float8 as the bits of lo; numeric as the 128-bit
+// integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi; arrays as
+// pointer lo to ArrayValue. null: all else is ignored.
+struct Datum {
+  int64_t lo = 0;
+  int64_t hi = 0;
+  int32_t scale = 0;
+  uint8_t null = 1;
+  uint8_t padding[3] = {};
+
+  __int128 int128() const {
+    return static_cast<__int128>((static_cast<unsigned __int128>(static_cast<uint64_t>(hi)) << 64) |
+                                 static_cast<uint64_t>(lo));
+  }
+  const char* data() const { return reinterpret_cast<const char*>(lo); }
+  uint64_t size() const { return static_cast<uint64_t>(hi); }
+};
+static_assert(sizeof(Datum) == 24);
+
+inline Datum int_datum(int64_t value) { return Datum{value, value < 0 ? -1 : 0, 0, 0, {}}; }
+inline Datum int128_datum(__int128 value, int32_t scale) {
+  return Datum{static_cast<int64_t>(value), static_cast<int64_t>(value >> 64), scale, 0, {}};
+}
+inline Datum float_datum(double value) { return Datum{__builtin_bit_cast(int64_t, value), 0, 0, 0, {}}; }
+inline Datum string_datum(const char* data, uint64_t size) {
+  return Datum{reinterpret_cast<int64_t>(data), static_cast<int64_t>(size), 0, 0, {}};
+}
+inline Datum null_datum() { return Datum{}; }
+
+// A one-dimensional array. Elements count from lower_bound. Lives in a transaction's arena (or in a caller's buffer for
+// arguments). An array with size 0 is '{}'.
+struct ArrayValue {
+  int32_t size = 0;
+  int32_t capacity = 0;
+  int32_t lower_bound = 1;
+  TypeId element = TypeId::kUnknown;
+  Datum* elements = nullptr;
+};
+
+}  // namespace scyper

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/strong.h"
+#include "storage/type.h"
+
+namespace scyper::storage {
+
+// A chunk holds 2^14 tuples: a 4-byte vector is then 64 KB, so that vectors are whole pages (VLDB'12 observes and freezes
+// per vector) and a chunk of a wide table stays near 2 MB.
+constexpr uint32_t kChunkShift = 14;
+constexpr uint32_t kChunkTuples = 1u << kChunkShift;
+
+// Position of a tuple in its table partition: chunk << kChunkShift | offset. Local to a node, never logged.
+using Tid = uint64_t;
+constexpr Tid kNoTid = ~Tid{0};
+
+enum class Layout : uint8_t { kColumn, kRow };
+
+// How a value lies in its cell (the place of one attribute of one tuple).
+enum class CellKind : uint8_t {
+  kBool,      // 1 byte
+  kInt16,     // int2; numeric of precision <= 4
+  kInt32,     // int4, date; numeric of precision <= 9
+  kInt64,     // int8, timestamp; numeric of precision <= 18
+  kFloat64,
+  kInt128,    // numeric of precision <= 38, 8-byte aligned
+  kDecimal,   // unconstrained numeric: int128 value, int32 scale, 24 bytes
+  kShortString,   // char(n)/varchar(n), n <= 63: length byte, then the bytes in the cell. Where UTF-8 needs more bytes than
+                  // the cell has: length byte 255, uint32 size at +4, pointer at +8 (cells of n >= 4 are >= 16 bytes;
+                  // cells of n <= 3 have 1 + 4n bytes and never need it)
+  kLongString,    // text, longer varchar: uint32 size; up to 12 bytes follow, else pointer at +8
+  kArray,     // pointer to an array image in the string heap, 8 bytes (null = empty pointer never used: NULL is apart)
+};
+CellKind cell_kind_of(const SqlType& type);
+uint32_t cell_bytes_of(const SqlType& type);
+
+struct ColumnDef {
+  std::string name;
+  SqlType type;
+  bool not_null = false;
+};
+
+enum class PartitionScheme : uint8_t { kShared, kHash, kRange, kList };
+
+struct IndexDef {
+  IndexId id;
+  std::string name;
+  std::vector<uint32_t> columns;  // positions in TableSchema::columns, in key order
+  std::vector<bool> descending;   // empty = all ascending
+  bool unique = false;
+  bool primary = false;
+};
+
+// What a table is, apart from where its data lies. Immutable once published in a catalog version.
+struct TableSchema {
+  TableId id;
+  uint64_t version = 0;  // raised by every change of this table's definition; compiled code checks it
+  std::string name;
+  std::vector<ColumnDef> columns;  // tables without primary key get a hidden last column "__row_id" int8 (has_row_id)
+  bool has_row_id = false;
+  PartitionScheme scheme = PartitionScheme::kShared;
+  uint32_t partition_column = 0;
+  Layout layout = Layout::kColumn;
+  std::vector<IndexDef> indexes;
+};
+
+// Where one column's cells lie in every chunk of a table: address(offset) = chunk + value_offset + offset * value_stride.
+// Base and stride serve column and row layout alike (HyPer's two layouts behind one access model). NULL flags are bytes apart
+// from values: chunk + null_offset + offset * null_stride, 1 = NULL; null_offset 0 = the column is NOT NULL.
+struct ColumnAccess {
+  CellKind kind;
+  uint32_t cell_bytes;
+  uint32_t value_offset;
+  uint32_t value_stride;
+  uint32_t null_offset;
+  uint32_t null_stride;
+};
+
+struct TableLayout {
+  std::vector<ColumnAccess> columns;
+  uint32_t live_offset;  // one byte per tuple, stride 1: 1 = live
+  uint32_t chunk_bytes;  // multiple of 4,096; vectors of the column layout start on page borders (64 bytes when small)
+};
+TableLayout make_layout(const TableSchema& schema);
+
+// Hash routing of partitioned tables: which partition a partitioning value belongs to. The same on every node and in
+// generated code: partition = (mix(value) >> 32) * partitions >> 32, mix = value * 0x9E3779B97F4A7C15 (integers and
+// dates as int64; other types: xxh3 of the canonical bytes).
+inline uint32_t partition_of(int64_t value, uint32_t partitions) {
+  uint64_t mixed = static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15ull;
+  return static_cast<uint32_t>(((mixed >> 32) * partitions) >> 32);
+}
+
+}  // namespace scyper::storage

@@ -27,11 +27,11 @@ std::string hint_of(const Status& status);
 }  // namespace scyper
 
 // Leaves the enclosing function with the Status of `expr` unless it is ok.
-#define SCYPER_RETURN_IF_ERROR(expr)            \
-  do {                                          \
-    ::scyper::Status scyper_status = (expr);    \
-    if (!scyper_status.ok()) [[unlikely]]       \
-      return scyper_status;                     \
+#define SCYPER_RETURN_IF_ERROR(expr)         \
+  do {                                       \
+    ::scyper::Status scyper_status = (expr); \
+    if (!scyper_status.ok()) [[unlikely]]    \
+      return scyper_status;                  \
   } while (false)
 
 #define SCYPER_CONCAT_INNER(a, b) a##b

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+
+// The intermediate representation between ScyPer's code generator and its two execution modes. One code generator
+// (query/codegen) writes it; query/vm interprets it and query/jit turns it into native code with LLVM, so both modes run the same
+// operators by construction (the idea: Kohn, Leis, Neumann: Adaptive Execution of Compiled Queries, ICDE 2018).
+// A function is a graph of basic blocks over typed registers. Temporaries are assigned once and their definition dominates every
+// use (they become SSA values); variables may be assigned many times (stack slots that LLVM promotes).
+namespace scyper::query::ir {
+
+enum class Type : uint8_t { kVoid, kI8, kI16, kI32, kI64, kI128, kF64, kPtr };  // kI8 also carries booleans, 0 or 1
+
+using Reg = uint32_t;
+using Block = uint32_t;
+constexpr Reg kNoReg = ~Reg{0};
+constexpr Block kNoBlock = ~Block{0};
+
+// `type` of an instruction is the type of its operands (comparisons give kI8; conversions name the source in `from`).
+enum class Op : uint8_t {
+  kConst,      // dst = imm (sign-extended to kI128); kF64: the bits of imm; kPtr: only null
+  kMove,       // dst = a
+  kDataAddr,   // dst = address of byte imm in the function's constant data (8-byte aligned, read-only)
+  kFrameAddr,  // dst = address of byte imm in the function's frame memory (16-byte aligned)
+  kAdd, kSub, kMul,                       // integers, wrapping
+  kSDiv, kSRem,                           // integers; the divisor is never 0 and the quotient never overflows
+  kAnd, kOr, kXor, kShl, kLShr, kAShr,    // integers; shift counts are below the width
+  kFAdd, kFSub, kFMul, kFDiv,
+  kAddChecked, kSubChecked, kMulChecked,  // kI16..kI128 signed; on overflow go to block `target`, else fall through
+  kEq, kNe, kLt, kLe, kGt, kGe, kULt,     // integers and pointers, signed but kULt; dst kI8
+  kFEq, kFNe, kFLt, kFLe, kFGt, kFGe,     // IEEE: comparisons with NaN are false but kFNe
+  kSelect,     // dst = a (kI8) ? b : c
+  kSExt, kZExt, kTrunc,  // from -> type, integers
+  kIntToF,     // signed kI32/kI64 -> kF64
+  kFToInt,     // kF64 -> kI64, truncating; the value is known to fit
+  kBitcast,    // kI64 <-> kF64, kI64 <-> kPtr
+  kBswap,      // kI16, kI32, kI64
+  kLoad,       // dst = *(type*)(a + imm), any alignment
+  kStore,      // *(type*)(a + imm) = b, any alignment
+  kIndex,      // dst (kPtr) = a + b * imm, b kI64
+  kPrefetch,   // hint: a + imm will be read
+  kCall,       // dst = externals[imm](args...)
+  kJump,       // goto target
+  kBranch,     // if (a) goto target else goto other; `likely`: 0 unknown, 1 target is likely, 2 other is likely
+  kReturn,     // return a (kI32)
+};
+
+struct Inst {
+  Op op;
+  Type type = Type::kVoid;
+  Type from = Type::kVoid;
+  uint8_t likely = 0;
+  Reg dst = kNoReg;
+  Reg a = kNoReg;
+  Reg b = kNoReg;
+  Reg c = kNoReg;
+  Block target = kNoBlock;
+  Block other = kNoBlock;
+  uint32_t args = 0;       // kCall: first argument in Function::call_args
+  uint32_t arg_count = 0;
+  int64_t imm = 0;
+};
+
+// A C++ function that generated code calls. It must be noexcept with C linkage conventions; parameters are integers, pointers or
+// doubles of at most 8 bytes; a narrow integer is passed sign-extended to 64 bits (kI8: zero-extended), a kI128 as two
+// parameters (low, high), a kF64 as its 64 bits in an integer parameter; so every parameter is one 64-bit integer register or stack
+// slot, which lets the interpreter call any of them. At most 12 such words. Returns void or one integer/pointer of
+// `result` type. Bigger results go through memory.
+struct External {
+  std::string_view name;  // static storage
+  void* address = nullptr;
+  Type result = Type::kVoid;
+  uint8_t words = 0;
+  bool pure = false;  // reads memory only, no side effect, always returns: calls may be merged or dropped
+};
+
+// The signature of every generated function: int32_t f(void* context, const void* arguments, void* results). 0 = success.
+struct Function {
+  std::string name;
+  std::vector<Type> registers;                 // type of each; registers 0..2 are the three parameters (kPtr)
+  std::vector<bool> mutable_registers;         // true = variable
+  std::vector<std::vector<Inst>> blocks;       // block 0 is the entry; each ends with a terminator
+  std::vector<Reg> call_args;
+  std::vector<const External*> externals;
+  std::string data;                            // constants, addressed by kDataAddr
+  uint32_t frame_bytes = 0;
+
+  size_t instruction_count() const {
+    size_t n = 0;
+    for (const auto& block : blocks) n += block.size();
+    return n;
+  }
+};
+
+constexpr Reg kContextReg = 0;
+constexpr Reg kArgumentsReg = 1;
+constexpr Reg kResultsReg = 2;
+
+// Throws nothing, returns the first rule that `function` breaks, or an empty text: types agree, blocks end in exactly one
+// terminator, temporaries are assigned once and before use along every path, targets exist.
+std::string verify(const Function& function);
+// Readable text, for EXPLAIN (COMPILED) and tests.
+std::string to_string(const Function& function);
+
+// Writes one Function. Instructions go to the current block; emitting after a terminator is a CHECK failure
+// (use terminated()).
+class Builder {
+ public:
+  explicit Builder(std::string name);
+
+  Block new_block() {
+    function_.blocks.emplace_back();
+    return static_cast<Block>(function_.blocks.size() - 1);
+  }
+  void set_block(Block block) { current_ = block; }
+  Block current_block() const { return current_; }
+  bool terminated() const {
+    const auto& block = function_.blocks[current_];
+    return !block.empty() && block.back().op >= Op::kJump;
+  }
+
+  Reg new_variable(Type type) { return new_register(type, true); }
+  Type type_of(Reg reg) const { return function_.registers[reg]; }
+  void assign(Reg variable, Reg value);
+
+  Reg constant(Type type, int64_t value);
+  Reg constant_f64(double value);
+  Reg constant_i128(__int128 value);
+  Reg null_pointer() { return constant(Type::kPtr, 0); }
+  // Adds bytes to the constant data; 8-byte aligned. Returns the offset.
+  int64_t add_data(std::string_view bytes);
+  Reg data_address(int64_t offset);
+  Reg data(std::string_view bytes) { return data_address(add_data(bytes)); }
+  // Reserves frame memory, 16-byte aligned. Returns the offset.
+  int64_t reserve_frame(uint32_t bytes);
+  Reg frame_address(int64_t offset);
+
+  Reg binary(Op op, Reg a, Reg b);
+  Reg binary_checked(Op op, Reg a, Reg b, Block on_overflow);
+  Reg compare(Op op, Reg a, Reg b);
+  Reg select(Reg condition, Reg a, Reg b);
+  Reg convert(Op op, Reg a, Type to);
+  Reg bswap(Reg a);
+  Reg load(Type type, Reg base, int64_t offset = 0);
+  void store(Reg base, int64_t offset, Reg value);
+  Reg index(Reg base, Reg index, int64_t scale);
+  Reg offset(Reg base, int64_t bytes);  // base + constant
+  void prefetch(Reg base, int64_t offset);
+  Reg call(const External& function, std::span<const Reg> args);
+  Reg call(const External& function, std::initializer_list<Reg> args) {
+    return call(function, std::span<const Reg>(args.begin(), args.size()));
+  }
+
+  Reg logical_not(Reg a) { return binary(Op::kXor, a, constant(Type::kI8, 1)); }
+
+  void jump(Block target);
+  void branch(Reg condition, Block if_true, Block if_false, int likely = 0);
+  void ret(Reg status);
+  void ret_constant(int32_t status) { ret(constant(Type::kI32, status)); }
+
+  Function finish();
+
+ private:
+  Reg new_register(Type type, bool is_mutable);
+  Inst& emit(Inst inst);
+
+  Function function_;
+  Block current_ = 0;
+};
+
+}  // namespace scyper::query::ir

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/status.h"
+#include "storage/type.h"
+
+namespace scyper::query {
+
+// Why an operation on values failed. Functions that generated code calls return one of these and allocate nothing; only
+// when it is not kNone does somebody build the Status a client sees, with error_status(). PostgreSQL 15's SQLSTATEs.
+enum class ValueError : uint8_t {
+  kNone = 0,
+  kOutOfMemory,  // the caller's TextArena has no room
+  // numbers
+  kDivisionByZero,
+  kNumericOverflow,       // more than 38 digits, where PostgreSQL has 131072
+  kNumericFieldOverflow,  // type: the numeric(p,s) that is too small
+  kNumericSpecial,        // NaN or infinity as numeric: not supported
+  kSquareRootOfNegative,
+  kInt2Range,
+  kInt4Range,
+  kInt8Range,
+  kFloatOverflow,
+  kFloatUnderflow,
+  // text to value; type: the wanted type, text: the input
+  kInvalidText,
+  kTextOutOfRange,
+  kInvalidDatetimeText,
+  kDatetimeFieldRange,
+  kDatetimeFieldOrder,  // as kDatetimeFieldRange, month and day may be swapped
+  kDateTextRange,
+  kTimestampTextRange,
+  kTimezoneDisplacement,
+  kTimezoneUnknown,   // text: the zone
+  kDatetimeSpecial,   // infinity: not supported. text: the word
+  kMalformedArray,    // 22P02; text: the input
+  kArrayUnsupported,  // more than one dimension
+  kArrayTooLarge,
+  // dates
+  kDateRange,
+  kTimestampRange,
+  kUnitUnknown,       // extract, date_trunc; text: the unit, type: of the value
+  kUnitNotSupported,  // as above, a unit PostgreSQL knows but not for this type
+  // strings
+  kInvalidUtf8,  // text: the bytes from the first wrong one on
+  kStringTooLong,  // type: the char(n) or varchar(n)
+  kNegativeSubstringLength,
+  kLengthTooLarge,
+  kFieldPositionZero,  // split_part
+  kNegativeCharacter,  // chr
+  kNullCharacter,
+  kCharacterTooLarge,  // text: the number
+  kCharacterInvalid,
+  kInvalidEscape,
+  kPatternEndsInEscape,
+};
+
+// The error as a client sees it. type and text as the enumerators say; unused otherwise.
+Status error_status(ValueError error, const SqlType& type = {}, std::string_view text = {});
+
+// Where produced bytes go: an arena of the caller, 8-byte aligned, freed as a whole. nullptr = no room.
+struct TextArena {
+  void* (*allocate_bytes)(void* arg, size_t size) noexcept;
+  void* arg;
+
+  char* allocate(size_t size) const noexcept { return static_cast<char*>(allocate_bytes(arg, size)); }
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/type.h"
+
+namespace scyper::query {
+
+struct ResultColumn {
+  std::string name;
+  SqlType type;
+};
+
+// The rows that a statement or call returned, owning all that its Datums point to. Reusable: clear() keeps the memory.
+// Threads: one at a time.
+class ResultSet {
+ public:
+  std::vector<ResultColumn> columns;
+  std::string command_tag;      // "SELECT 3", "INSERT 0 1", "CALL", "CREATE TABLE": as PostgreSQL's
+  uint64_t affected_rows = 0;
+  std::vector<std::string> notices;  // RAISE NOTICE and the like: "NOTICE: text"
+
+  size_t row_count() const { return columns.empty() ? 0 : values_.size() / columns.size(); }
+  const Datum& value(size_t row, size_t column) const { return values_[row * columns.size() + column]; }
+  const std::vector<Datum>& values() const { return values_; }
+  // Appends one value of a row (left to right), copying what it points to.
+  void append(const SqlType& type, const Datum& value);
+  void clear();
+  size_t bytes() const { return used_bytes_; }
+
+ private:
+  char* allocate(size_t bytes);
+
+  std::vector<Datum> values_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_ = 0;      // block in use
+  size_t block_used_ = 0;
+  size_t used_bytes_ = 0;
+};
+
+}  // namespace scyper::query

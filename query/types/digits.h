@@ -30,7 +30,7 @@ constexpr std::array<uint64_t, 20> kPowersOfTen64 = [] {
 // Number of decimal digits; 1 for 0.
 constexpr int digit_count(uint64_t value) noexcept {
   int guess = (std::bit_width(value | 1) * 1233) >> 12;  // log10(2) = 1233/4096, at most one too small
-  return guess + (value >= kPowersOfTen64[guess] ? 1 : 0) + (value == 0 ? 1 : 0) - (value == 0 && guess > 0 ? 1 : 0);
+  return guess + (value >= kPowersOfTen64[guess] ? 1 : 0) + (value == 0 ? 1 : 0);
 }
 
 // Exactly `width` digits with leading zeros; what does not fit is lost. Returns the end.

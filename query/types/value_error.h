@@ -45,7 +45,7 @@ enum class ValueError : uint8_t {
   kUnitUnknown,       // extract, date_trunc; text: the unit, type: of the value
   kUnitNotSupported,  // as above, a unit PostgreSQL knows but not for this type
   // strings
-  kInvalidUtf8,  // text: the bytes from the first wrong one on
+  kInvalidUtf8,    // text: the bytes from the first wrong one on
   kStringTooLong,  // type: the char(n) or varchar(n)
   kNegativeSubstringLength,
   kLengthTooLarge,

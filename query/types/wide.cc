@@ -54,7 +54,8 @@ Uint256 divide_wide(const Uint256& n, uint128 divisor, uint128* remainder) noexc
   uint128 d = divisor << shift;
   uint64_t limbs[5];
   limbs[4] = shift == 0 ? 0 : n.limb[3] >> (64 - shift);
-  for (int i = 3; i > 0; --i) limbs[i] = shift == 0 ? n.limb[i] : (n.limb[i] << shift) | (n.limb[i - 1] >> (64 - shift));
+  for (int i = 3; i > 0; --i)
+    limbs[i] = shift == 0 ? n.limb[i] : (n.limb[i] << shift) | (n.limb[i - 1] >> (64 - shift));
   limbs[0] = n.limb[0] << shift;
   Uint256 quotient;
   for (int i = 2; i >= 0; --i) {

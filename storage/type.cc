@@ -1,0 +1,55 @@
+#include "storage/type.h"
+
+namespace scyper {
+
+namespace {
+
+const char* base_name(TypeId id) {
+  switch (id) {
+    case TypeId::kUnknown:
+      return "unknown";
+    case TypeId::kBool:
+      return "boolean";
+    case TypeId::kInt2:
+      return "smallint";
+    case TypeId::kInt4:
+      return "integer";
+    case TypeId::kInt8:
+      return "bigint";
+    case TypeId::kFloat8:
+      return "double precision";
+    case TypeId::kNumeric:
+      return "numeric";
+    case TypeId::kChar:
+      return "character";
+    case TypeId::kVarchar:
+      return "character varying";
+    case TypeId::kText:
+      return "text";
+    case TypeId::kDate:
+      return "date";
+    case TypeId::kTimestamp:
+      return "timestamp without time zone";
+    case TypeId::kArray:
+      return "array";
+    case TypeId::kRecord:
+      return "record";
+    case TypeId::kVoid:
+      return "void";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string type_name(const SqlType& type) {
+  if (type.id == TypeId::kArray) return type_name(element_of(type)) + "[]";
+  std::string name = base_name(type.id);
+  if (type.id == TypeId::kNumeric && type.precision > 0) {
+    return name + "(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
+  }
+  bool has_length = type.id == TypeId::kChar || type.id == TypeId::kVarchar;
+  return has_length && type.length >= 0 ? name + "(" + std::to_string(type.length) + ")" : name;
+}
+
+}  // namespace scyper

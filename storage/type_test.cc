@@ -1,0 +1,38 @@
+#include "storage/type.h"
+
+#include <gtest/gtest.h>
+
+namespace scyper {
+namespace {
+
+TEST(TypeName, MatchesFormatType) {
+  EXPECT_EQ(type_name(make_type(TypeId::kInt4)), "integer");
+  EXPECT_EQ(type_name(make_type(TypeId::kFloat8)), "double precision");
+  EXPECT_EQ(type_name(make_type(TypeId::kTimestamp)), "timestamp without time zone");
+  EXPECT_EQ(type_name(make_type(TypeId::kNumeric)), "numeric");
+  EXPECT_EQ(type_name(make_numeric(5, 2)), "numeric(5,2)");
+  EXPECT_EQ(type_name(make_numeric(38, 0)), "numeric(38,0)");
+  EXPECT_EQ(type_name(make_string(TypeId::kChar, 9)), "character(9)");
+  EXPECT_EQ(type_name(make_string(TypeId::kVarchar, 16)), "character varying(16)");
+  EXPECT_EQ(type_name(make_type(TypeId::kVarchar)), "character varying");
+  EXPECT_EQ(type_name(make_array(make_numeric(5, 2))), "numeric(5,2)[]");
+  EXPECT_EQ(type_name(make_array(make_type(TypeId::kInt4))), "integer[]");
+}
+
+TEST(Datum, KeepsNegative128BitValues) {
+  __int128 value = -(static_cast<__int128>(1) << 100) - 7;
+  Datum datum = int128_datum(value, 3);
+  EXPECT_TRUE(datum.int128() == value);
+  EXPECT_EQ(datum.scale, 3);
+  EXPECT_EQ(datum.null, 0);
+  EXPECT_EQ(int_datum(-5).hi, -1);
+  EXPECT_EQ(null_datum().null, 1);
+}
+
+TEST(SqlType, ElementOfArrayKeepsModifiers) {
+  SqlType array = make_array(make_string(TypeId::kVarchar, 24));
+  EXPECT_EQ(element_of(array), make_string(TypeId::kVarchar, 24));
+}
+
+}  // namespace
+}  // namespace scyper

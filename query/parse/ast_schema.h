@@ -1,0 +1,252 @@
+#pragma once
+
+#include "parse/ast_query.h"
+
+namespace scyper::query::ast {
+
+enum class ConstraintKind : uint8_t {
+  kNotNull,
+  kNull,
+  kDefault,
+  kCheck,
+  kPrimaryKey,
+  kUnique,
+  kForeignKey,
+  kIdentity,
+  kGenerated,
+  kExclusion,
+};
+enum class ReferentialAction : uint8_t { kNoAction, kRestrict, kCascade, kSetNull, kSetDefault };
+enum class MatchKind : uint8_t { kSimple, kFull, kPartial };
+
+// A constraint of a column or of a table. NOT NULL, DEFAULT, identity and generated only of columns.
+struct Constraint {
+  ConstraintKind kind = ConstraintKind::kNotNull;
+  std::string name;                  // empty = none given
+  ExprPtr expr;                      // CHECK, DEFAULT, GENERATED ALWAYS AS (expr)
+  std::vector<std::string> columns;  // PRIMARY KEY, UNIQUE, FOREIGN KEY of a table; empty for a column's own
+  std::vector<std::string> include;  // INCLUDE (...)
+  bool nulls_not_distinct = false;   // UNIQUE
+  Name foreign_table;                // REFERENCES
+  std::vector<std::string> foreign_columns;
+  MatchKind match = MatchKind::kSimple;
+  ReferentialAction on_update = ReferentialAction::kNoAction;
+  ReferentialAction on_delete = ReferentialAction::kNoAction;
+  bool deferrable = false;
+  bool initially_deferred = false;
+  bool no_inherit = false;
+  bool not_valid = false;
+  bool identity_always = false;  // GENERATED ALWAYS AS IDENTITY (false: BY DEFAULT)
+  std::vector<Option> options;   // WITH (...) of the index, or the sequence's of an identity column
+  std::string using_index;       // PRIMARY KEY USING INDEX name
+  Location location = -1;
+};
+
+struct ColumnDefinition {
+  std::string name;
+  TypeName type;
+  Name collation;
+  std::vector<Constraint> constraints;  // in the order written
+  Location location = -1;
+};
+
+enum class PartitionStrategy : uint8_t { kNone, kHash, kRange, kList };
+
+// PARTITION BY HASH (column): keys are columns or expressions.
+struct PartitionBy {
+  PartitionStrategy strategy = PartitionStrategy::kNone;
+  std::vector<IndexElement> keys;
+  Location location = -1;
+};
+
+enum class Persistence : uint8_t { kPermanent, kUnlogged, kTemporary };
+
+struct CreateTableStatement : StatementNode<StatementKind::kCreateTable> {
+  TableRef table;
+  Persistence persistence = Persistence::kPermanent;
+  bool if_not_exists = false;
+  std::vector<ColumnDefinition> columns;
+  std::vector<Constraint> constraints;  // of the table
+  PartitionBy partition_by;
+  std::vector<Option> options;  // WITH (...)
+};
+
+// CREATE TABLE ... AS, SELECT INTO is left in SelectStatement
+struct CreateTableAsStatement : StatementNode<StatementKind::kCreateTableAs> {
+  TableRef table;
+  std::vector<std::string> columns;
+  Persistence persistence = Persistence::kPermanent;
+  bool if_not_exists = false;
+  bool materialized_view = false;
+  bool with_data = true;
+  std::vector<Option> options;
+  StatementPtr query;  // SELECT or EXECUTE
+};
+
+struct CreateIndexStatement : StatementNode<StatementKind::kCreateIndex> {
+  std::string name;  // empty = chosen by the system
+  TableRef table;
+  bool unique = false;
+  bool nulls_not_distinct = false;
+  bool if_not_exists = false;
+  bool concurrently = false;
+  std::string method;  // "btree" when none is given
+  std::vector<IndexElement> elements;
+  std::vector<IndexElement> include;
+  std::vector<Option> options;
+  ExprPtr where;
+};
+
+struct CreateViewStatement : StatementNode<StatementKind::kCreateView> {
+  TableRef view;
+  Persistence persistence = Persistence::kPermanent;
+  bool or_replace = false;
+  std::vector<std::string> columns;
+  std::vector<Option> options;
+  bool check_option = false;
+  SelectPtr query;
+};
+
+struct CreateSchemaStatement : StatementNode<StatementKind::kCreateSchema> {
+  std::string name;
+  std::string owner;
+  bool if_not_exists = false;
+  std::vector<StatementPtr> elements;
+};
+
+struct CreateSequenceStatement : StatementNode<StatementKind::kCreateSequence> {
+  TableRef sequence;
+  Persistence persistence = Persistence::kPermanent;
+  bool if_not_exists = false;
+  std::vector<Option> options;
+};
+
+enum class ParameterMode : uint8_t { kIn, kOut, kInOut, kVariadic, kTable };
+
+struct RoutineParameter {
+  std::string name;  // empty = unnamed
+  ParameterMode mode = ParameterMode::kIn;
+  TypeName type;
+  ExprPtr default_value;
+  Location location = -1;
+};
+
+enum class Volatility : uint8_t { kVolatile, kStable, kImmutable };
+
+struct CreateRoutineStatement : StatementNode<StatementKind::kCreateRoutine> {
+  bool procedure = false;
+  bool or_replace = false;
+  Name name;
+  std::vector<RoutineParameter> parameters;  // the columns of RETURNS TABLE come last, mode kTable
+  std::unique_ptr<TypeName> return_type;     // null: none given, or RETURNS TABLE
+  bool returns_table = false;
+  std::string language;  // folded; empty = none given
+  Volatility volatility = Volatility::kVolatile;
+  bool strict = false;
+  bool security_definer = false;
+  bool leakproof = false;
+  bool window = false;
+  std::string parallel;         // "" | safe | unsafe | restricted
+  std::vector<Option> options;  // cost, rows, support, set: carried by name only
+  std::string body;             // the text between the quotes, escapes undone
+  bool has_body = false;
+  // Byte offset in the source of the body's first character; -1 if the body was quoted with escapes ('it''s', E'...'),
+  // so that its offsets and the source's differ.
+  Location body_location = -1;
+  std::vector<StatementPtr> sql_body;  // RETURN expr / BEGIN ATOMIC ... END
+};
+
+enum class ObjectKind : uint8_t {
+  kTable,
+  kIndex,
+  kView,
+  kMaterializedView,
+  kSequence,
+  kSchema,
+  kProcedure,
+  kFunction,
+  kRoutine,
+  kColumn,
+  kConstraint,
+  kDatabase,
+  kType,
+  kOther,
+};
+
+// An object in DROP, COMMENT, RENAME; arguments only of routines.
+struct ObjectRef {
+  Name name;  // of a column: table and column
+  bool has_arguments = false;
+  std::vector<RoutineParameter> arguments;
+  Location location = -1;
+};
+
+struct DropStatement : StatementNode<StatementKind::kDrop> {
+  ObjectKind object = ObjectKind::kTable;
+  std::string object_name;  // "TABLE", "OPERATOR CLASS": for messages
+  std::vector<ObjectRef> objects;
+  bool if_exists = false;
+  bool cascade = false;
+  bool concurrently = false;
+};
+
+struct TruncateStatement : StatementNode<StatementKind::kTruncate> {
+  std::vector<TableRef> tables;
+  bool restart_identity = false;
+  bool cascade = false;
+};
+
+struct CommentStatement : StatementNode<StatementKind::kComment> {
+  ObjectKind object = ObjectKind::kTable;
+  std::string object_name;
+  ObjectRef target;
+  bool has_text = false;  // false: IS NULL
+  std::string text;
+};
+
+enum class AlterTableAction : uint8_t {
+  kAddColumn,
+  kDropColumn,
+  kSetType,
+  kSetDefault,  // default_value null: DROP DEFAULT
+  kSetNotNull,
+  kDropNotNull,
+  kAddConstraint,
+  kDropConstraint,
+  kValidateConstraint,
+  kSetOptions,
+  kResetOptions,
+  kOther,  // action_name says which
+};
+
+struct AlterTableCommand {
+  AlterTableAction action = AlterTableAction::kOther;
+  std::string action_name;  // as in PostgreSQL's messages
+  std::string name;         // column or constraint
+  bool if_exists = false;   // or IF NOT EXISTS of ADD COLUMN
+  bool cascade = false;
+  std::unique_ptr<ColumnDefinition> column;  // ADD COLUMN; SET TYPE (type only)
+  ExprPtr expr;                              // SET DEFAULT, SET TYPE ... USING
+  std::unique_ptr<Constraint> constraint;
+  std::vector<Option> options;
+  Location location = -1;
+};
+
+struct AlterTableStatement : StatementNode<StatementKind::kAlterTable> {
+  ObjectKind object = ObjectKind::kTable;
+  TableRef table;
+  bool if_exists = false;
+  std::vector<AlterTableCommand> commands;
+};
+
+// ALTER ... RENAME [COLUMN a] TO b
+struct RenameStatement : StatementNode<StatementKind::kRename> {
+  ObjectKind object = ObjectKind::kTable;  // what is renamed
+  std::string object_name;
+  ObjectRef target;      // the object, or the table of a column or constraint
+  std::string old_name;  // column or constraint
+  std::string new_name;
+  bool if_exists = false;
+};
+
+}  // namespace scyper::query::ast

@@ -94,6 +94,19 @@ ValueError divide_to_scale(const Decimal& a, const Decimal& b, int32_t scale, bo
   return ValueError::kNone;
 }
 
+// |a| - |b| with a's sign at the given scale, where an operand has more than 38 digits but the difference may not.
+ValueError subtract_wide(const Decimal& a, const Decimal& b, int32_t scale, int128* out) noexcept {
+  Uint256 x, y;
+  if (!scale_wide(magnitude(a.value), scale - a.scale, &x) || !scale_wide(magnitude(b.value), scale - b.scale, &y)) {
+    return ValueError::kNumericOverflow;  // above 10^75 less something below 10^38
+  }
+  bool swapped = less(x, y);
+  Uint256 difference = swapped ? subtract(y, x) : subtract(x, y);
+  if (difference.high() != 0 || difference.low() >= kPowersOfTen[kMaxPrecision]) return ValueError::kNumericOverflow;
+  *out = with_sign(difference.low(), (a.value < 0) != swapped);
+  return ValueError::kNone;
+}
+
 // The value as an integer, rounded; false when it is not in [low, high].
 bool to_integer(const Decimal& a, int64_t low, int64_t high, int64_t* out) noexcept {
   int128 value = int128_scale_down(a.value, a.scale);
@@ -140,11 +153,14 @@ ValueError decimal_add_slow(const Decimal& a, const Decimal& b, bool negate_b, D
   int32_t scale = std::max(a.scale, b.scale);
   ValueError error = ValueError::kNone;
   if (a.scale < scale) error = int128_scale_up(x, scale - a.scale, &x);
-  if (b.scale < scale) error = int128_scale_up(y, scale - b.scale, &y);
-  if (error == ValueError::kNone) error = int128_add(x, y, &x);
-  if (error != ValueError::kNone) return error;
-  *out = {x, scale};
-  return ValueError::kNone;
+  if (b.scale < scale && error == ValueError::kNone) error = int128_scale_up(y, scale - b.scale, &y);
+  if (error == ValueError::kNone) {
+    error = int128_add(x, y, &x);
+  } else if ((a.value < 0) != ((b.value < 0) != negate_b)) {
+    error = subtract_wide(a, b, scale, &x);
+  }
+  if (error == ValueError::kNone) *out = {x, scale};
+  return error;
 }
 
 ValueError decimal_multiply_rounded(const Decimal& a, const Decimal& b, int32_t scale, Decimal* out) noexcept {

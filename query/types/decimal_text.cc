@@ -9,7 +9,8 @@ namespace scyper::query {
 
 namespace {
 
-// A number's text taken apart: digits (with at most one point in between) and the power of ten of the first one.
+// A number's text taken apart: digits (with at most one point in between) and the power of ten of the
+// first one, leading zeros gone.
 struct Scanned {
   const char* digits = nullptr;
   const char* digits_end = nullptr;
@@ -19,6 +20,10 @@ struct Scanned {
 };
 
 constexpr int64_t kExponentLimit = INT32_MAX / 2;  // as PostgreSQL: from here on the value overflows
+
+// Where PostgreSQL gives up on a text before it looks at the digits or at a precision.
+constexpr int64_t kIntegerDigitsMax = 131072;
+constexpr int64_t kFractionDigitsMax = 16383;
 
 // What strtol takes: blanks, a sign, digits. Saturates. False without digits.
 bool scan_exponent(const char** p, const char* end, int64_t* out) noexcept {
@@ -66,7 +71,12 @@ ValueError scan_number(const char* p, const char* end, Scanned* out) noexcept {
   if (p != end) return ValueError::kInvalidText;
   out->first_power = integer_digits - 1 + exponent;
   out->fraction_digits -= exponent;
-  return ValueError::kNone;
+  for (; out->digits < out->digits_end && (*out->digits == '0' || *out->digits == '.'); ++out->digits) {
+    if (*out->digits == '0') --out->first_power;
+  }
+  bool zero = out->digits == out->digits_end;
+  bool fits = (zero || out->first_power < kIntegerDigitsMax) && out->fraction_digits <= kFractionDigitsMax;
+  return fits ? ValueError::kNone : ValueError::kNumericOverflow;
 }
 
 // The number with `scale` digits behind the point, rounded half away from zero; false above 38 digits.

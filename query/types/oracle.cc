@@ -1,0 +1,173 @@
+#include "types/oracle.h"
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+
+#include "base/check.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr char kEvaluate[] = R"sql(
+CREATE OR REPLACE FUNCTION pg_temp.evaluate(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text; state text; message text; detail text; hint text;
+BEGIN
+  EXECUTE 'SELECT CASE WHEN x IS NULL THEN ''null'' ELSE ''='' || format(''%s'', x) END FROM (SELECT '
+    || expression || ' AS x) s' INTO result;
+  RETURN result;
+EXCEPTION WHEN others THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+    detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+  RETURN '!' || state || ' ' || message || '|' || detail || '|' || hint;
+END $$)sql";
+
+// A server of our own in a temporary directory, reachable by a Unix socket only.
+std::string start_server(const std::string& directory) {
+  std::string run = geteuid() == 0 ? "runuser -u postgres -- " : "";
+  std::string bin = "/usr/lib/postgresql/15/bin/";
+  std::string script = "chmod 700 " + directory + (run.empty() ? "" : " && chown postgres " + directory) +
+                       " && cd / && " + run + bin + "initdb -D " + directory +
+                       "/data -U postgres -A trust --no-locale -E UTF8 -N" + " >/dev/null && " + run + bin +
+                       "pg_ctl -s -w -D " + directory + "/data -l " + directory + "/log -o \"-k " + directory +
+                       " -c listen_addresses='' -c fsync=off\" start >/dev/null";
+  CHECK(std::system(script.c_str()) == 0);
+  return "host=" + directory + " user=postgres dbname=postgres";
+}
+
+void stop_server(const std::string& directory) {
+  std::string run = geteuid() == 0 ? "cd / && runuser -u postgres -- " : "";
+  std::string script = run + "/usr/lib/postgresql/15/bin/pg_ctl -s -m immediate -D " + directory + "/data stop";
+  if (std::system(script.c_str()) != 0) std::cerr << "server in " << directory << " did not stop\n";
+  std::filesystem::remove_all(directory);
+}
+
+// More than 38 significant digits or a scale above ours: where we may say overflow.
+bool exceeds_our_numeric(const std::string& outcome) {
+  if (outcome.empty() || outcome[0] != '=') return false;
+  size_t point = outcome.find('.');
+  size_t scale = point == std::string::npos ? 0 : outcome.size() - point - 1;
+  size_t first = outcome.find_first_of("123456789");
+  size_t digits =
+      first == std::string::npos ? 0 : outcome.size() - first - (point != std::string::npos && first < point);
+  return digits > 38 || scale > 255;
+}
+
+}  // namespace
+
+struct Oracle::Impl {
+  PGconn* connection = nullptr;
+  std::string directory;
+};
+
+Oracle::Oracle() : impl_(std::make_unique<Impl>()) {
+  std::string conninfo;
+  if (const char* given = std::getenv("SCYPER_TEST_POSTGRES")) {
+    conninfo = given;
+  } else {
+    char path[] = "/tmp/scyper_oracle_XXXXXX";
+    CHECK(mkdtemp(path) != nullptr);
+    impl_->directory = path;
+    conninfo = start_server(impl_->directory);
+  }
+  impl_->connection = PQconnectdb(conninfo.c_str());
+  if (PQstatus(impl_->connection) != CONNECTION_OK) std::cerr << PQerrorMessage(impl_->connection);
+  CHECK(PQstatus(impl_->connection) == CONNECTION_OK);
+  PQclear(PQexec(impl_->connection, "SET client_encoding = 'UTF8'"));
+  PQclear(PQexec(impl_->connection, "SET lc_messages = 'C'"));
+  PQclear(PQexec(impl_->connection, "SET timezone = 'UTC'"));
+  PQclear(PQexec(impl_->connection, kEvaluate));
+}
+
+Oracle::~Oracle() {
+  PQfinish(impl_->connection);
+  if (!impl_->directory.empty()) stop_server(impl_->directory);
+}
+
+std::vector<std::string> Oracle::evaluate(const std::vector<std::string>& expressions) {
+  constexpr size_t kBatch = 2000;
+  std::vector<std::string> results;
+  for (size_t start = 0; start < expressions.size(); start += kBatch) {
+    std::string joined;
+    size_t end = std::min(start + kBatch, expressions.size());
+    for (size_t i = start; i < end; ++i) joined += (i > start ? "\x01" : "") + expressions[i];
+    const char* values[] = {joined.c_str()};
+    PGresult* result = PQexecParams(impl_->connection,
+                                    "SELECT pg_temp.evaluate(e) FROM unnest(string_to_array($1, chr(1))) "
+                                    "WITH ORDINALITY t(e, i) ORDER BY i",
+                                    1, nullptr, values, nullptr, nullptr, 0);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK) std::cerr << PQresultErrorMessage(result);
+    CHECK(PQresultStatus(result) == PGRES_TUPLES_OK);
+    CHECK(PQntuples(result) == static_cast<int>(end - start));
+    for (int row = 0; row < PQntuples(result); ++row) results.emplace_back(PQgetvalue(result, row, 0));
+    PQclear(result);
+  }
+  return results;
+}
+
+Oracle& oracle() {
+  static Oracle instance;
+  return instance;
+}
+
+std::string value_outcome(std::string_view text) { return "=" + std::string(text); }
+
+std::string error_outcome(ValueError error, const SqlType& type, std::string_view text) {
+  Status status = error_status(error, type, text);
+  return "!" + sqlstate_of(status) + " " + std::string(status.message()) + "|" + detail_of(status) + "|" +
+         hint_of(status);
+}
+
+void Comparison::expect(std::string expression, std::string outcome) {
+  expressions_.push_back(std::move(expression));
+  outcomes_.push_back(std::move(outcome));
+}
+
+void Comparison::check() {
+  constexpr int kShown = 25;
+  std::vector<std::string> truth = oracle().evaluate(expressions_);
+  const std::string overflow = error_outcome(ValueError::kNumericOverflow);
+  int wrong = 0, narrower = 0;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    if (truth[i] == outcomes_[i]) continue;
+    if (outcomes_[i] == overflow && exceeds_our_numeric(truth[i])) {
+      ++narrower;
+      continue;
+    }
+    if (wrong++ < kShown)
+      ADD_FAILURE() << expressions_[i] << "\n  PostgreSQL " << truth[i] << "\n  ours       " << outcomes_[i];
+  }
+  std::cout << "[   oracle ] " << truth.size() << " expressions, " << wrong << " differ, " << narrower
+            << " beyond our numeric\n";
+}
+
+std::mt19937_64& random_source() {
+  static std::mt19937_64 source = [] {
+    const char* given = std::getenv("SCYPER_TEST_SEED");
+    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(time(nullptr));
+    std::cout << "SCYPER_TEST_SEED=" << seed << "\n";
+    return std::mt19937_64(seed);
+  }();
+  return source;
+}
+
+std::string sql_quote(std::string_view text) {
+  bool escapes = text.find('\\') != std::string_view::npos;
+  std::string out = escapes ? " E'" : "'";
+  for (char c : text) {
+    if (c == '\'' || c == '\\') out += c;
+    out += c;
+  }
+  return out + "'";
+}
+
+}  // namespace scyper::query

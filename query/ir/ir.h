@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@
 // (query/codegen) writes it; query/vm interprets it and query/jit turns it into native code with LLVM, so both modes run the same
 // operators by construction (the idea: Kohn, Leis, Neumann: Adaptive Execution of Compiled Queries, ICDE 2018).
 // A function is a graph of basic blocks over typed registers. Temporaries are assigned once and their definition dominates every
-// use (they become SSA values); variables may be assigned many times (stack slots that LLVM promotes).
+// use (they become SSA values); variables may be assigned many times (stack slots that LLVM promotes) and start as zero.
 namespace scyper::query::ir {
 
 enum class Type : uint8_t { kVoid, kI8, kI16, kI32, kI64, kI128, kF64, kPtr };  // kI8 also carries booleans, 0 or 1
@@ -25,6 +26,7 @@ constexpr Block kNoBlock = ~Block{0};
 // `type` of an instruction is the type of its operands (comparisons give kI8; conversions name the source in `from`).
 enum class Op : uint8_t {
   kConst,      // dst = imm (sign-extended to kI128); kF64: the bits of imm; kPtr: only null
+  kConstWide,  // dst (kI128) = the 16 bytes, low half first, at byte imm of the function's constant data
   kMove,       // dst = a
   kDataAddr,   // dst = address of byte imm in the function's constant data (8-byte aligned, read-only)
   kFrameAddr,  // dst = address of byte imm in the function's frame memory (16-byte aligned)
@@ -108,8 +110,23 @@ std::string verify(const Function& function);
 // Readable text, for EXPLAIN (COMPILED) and tests.
 std::string to_string(const Function& function);
 
+// Words that a value of `type` takes as an argument of a call or in the interpreter's frame.
+constexpr uint32_t words_of(Type type) { return type == Type::kVoid ? 0 : type == Type::kI128 ? 2 : 1; }
+constexpr bool is_integer(Type type) { return type >= Type::kI8 && type <= Type::kI128; }
+std::string_view name_of(Op op);
+std::string_view name_of(Type type);
+// Calls visit(Reg) for every register that `inst` reads.
+template <typename Visit>
+void for_each_operand(const Function& function, const Inst& inst, Visit&& visit) {
+  if (inst.a != kNoReg) visit(inst.a);
+  if (inst.b != kNoReg) visit(inst.b);
+  if (inst.c != kNoReg) visit(inst.c);
+  for (uint32_t i = 0; i < inst.arg_count; ++i) visit(function.call_args[inst.args + i]);
+}
+
 // Writes one Function. Instructions go to the current block; emitting after a terminator is a CHECK failure
-// (use terminated()).
+// (use terminated()). Constants are folded as they are written: an operation on constants gives a constant, one with a neutral
+// element (x + 0) gives back its temporary, a branch on a constant becomes a jump.
 class Builder {
  public:
   explicit Builder(std::string name);
@@ -127,6 +144,11 @@ class Builder {
 
   Reg new_variable(Type type) { return new_register(type, true); }
   Type type_of(Reg reg) const { return function_.registers[reg]; }
+  // The value of a constant() of an integer type; kI8: 0 to 255.
+  std::optional<int64_t> constant_value(Reg reg) const {
+    if (!is_constant_[reg]) return std::nullopt;
+    return constants_[reg];
+  }
   void assign(Reg variable, Reg value);
 
   Reg constant(Type type, int64_t value);
@@ -164,13 +186,20 @@ class Builder {
   void ret(Reg status);
   void ret_constant(int32_t status) { ret(constant(Type::kI32, status)); }
 
+  // Drops the blocks that cannot be reached (block numbers change). The builder is empty afterwards.
   Function finish();
 
  private:
   Reg new_register(Type type, bool is_mutable);
   Inst& emit(Inst inst);
+  Reg emit_value(Inst inst, Type result);
+  bool is_value(Reg reg, int64_t value) const { return is_constant_[reg] && constants_[reg] == value; }
+  std::optional<Reg> fold_binary(Op op, Reg a, Reg b);
+  bool is_neutral(Op op, Reg b) const;
 
   Function function_;
+  std::vector<int64_t> constants_;  // by register
+  std::vector<bool> is_constant_;   // by register: an integer constant
   Block current_ = 0;
 };
 

@@ -10,16 +10,24 @@ namespace scyper::storage {
 
 enum class PageMode : uint8_t { kSmall, kTransparentHuge };
 
-// The one large private mapping that all hot data of a node comes from: few mappings keep fork cheap (findings/memory.md
-// 1: 0.47 us per mapping). Address space is reserved once (MAP_NORESERVE), memory is used on touch, blocks are recycled
-// within the arena and never unmapped. allocate() returns nullptr when the budget is used up: the caller fails its
-// statement with 53200, never the process.
+// Every block is a multiple of this: small enough that a little table wastes little, large enough that the lock and the
+// free lists do not show.
+constexpr size_t kArenaGranuleBytes = size_t{64} << 10;
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+// The one large private mapping that all hot data of a node comes from: few mappings keep fork cheap
+// (findings/memory.md 1: 0.47 us per mapping). Address space is reserved once (MAP_NORESERVE), memory is used on touch,
+// blocks are recycled within the arena and never unmapped (a first touch after giving memory back costs more than
+// clearing it). allocate() returns nullptr when the budget is used up: the caller fails its statement with 53200, never
+// the process. Units: sizes are rounded up to kArenaGranuleBytes; used_bytes and the budget count rounded sizes.
 // Threads: any (a mutex inside; called per block of at least 64 KB, not per tuple). Fork: the child may read.
 class Arena {
  public:
   static StatusOr<std::unique_ptr<Arena>> create(size_t reserve_bytes, size_t budget_bytes, PageMode mode);
   virtual ~Arena() = default;
-  virtual void* allocate(size_t bytes) noexcept = 0;  // zeroed, 4,096-aligned (2 MB-aligned when bytes >= 2 MB in huge mode)
+  // Zeroed, aligned to 64 KB (to 2 MB when bytes >= 2 MB in huge mode).
+  virtual void* allocate(size_t bytes) noexcept = 0;
+  // bytes: as asked for in allocate().
   virtual void free(void* block, size_t bytes) noexcept = 0;
   virtual size_t used_bytes() const noexcept = 0;
   virtual size_t budget_bytes() const noexcept = 0;

@@ -8,50 +8,83 @@
 
 namespace scyper::storage {
 
-// Keys are normalised byte strings: memcmp order = SQL order (storage/key.h encodes them). A unique index maps key -> Tid.
-// A non-unique one appends the Tid (8 bytes, big endian) to the key itself, done by the caller.
-// Threads: one writer (the partition's worker) or any number of readers, never both; no latches. Fork: the child may read
+// Keys are normalised byte strings: memcmp order = SQL order (storage/key.h encodes them). A unique index maps key ->
+// Tid. A non-unique one appends the Tid (8 bytes, big endian) to the key itself, done by the caller. In an index of
+// variable keys no key may be the beginning of another (key.h's encoding ends every value, so they are not). Threads:
+// one writer (the partition's worker) or any number of readers, never both; no latches. Fork: the child may read
 // (nothing in a lookup or scan writes).
+// Generated code calls find, insert, erase, prefetch, seek and next: not virtual, noexcept.
 
 enum class IndexResult : uint8_t { kOk, kDuplicate, kNotFound, kOutOfMemory };
 
-// Point access by the whole key. Grows without pauses: buckets split one at a time (extendible hashing), never all at once.
-// Fixed-width keys up to 16 bytes lie in the slot (8- and 16-byte forms); longer or variable ones are stored apart and
-// checked after their 64-bit hash.
+// Keys longer than this are refused by key.h (54000) before they reach an index; the appended Tid comes on top.
+constexpr uint32_t kMaxKeyBytes = 2000;
+constexpr uint32_t kMaxIndexKeyBytes = kMaxKeyBytes + 8;
+
+// A hash index keeps 16-byte keys with 40-bit Tids, so that three entries fill one cache line: 10^12 tuples per
+// partition.
+constexpr uint64_t kMaxHashedTid = (uint64_t{1} << 40) - 2;
+
+// Point access by the whole key. Grows without pauses: buckets split one at a time (extendible hashing), never all at
+// once. Fixed-width keys up to 16 bytes lie in the slot (8- and 16-byte forms); longer or variable ones are stored
+// apart and checked after their 64-bit hash.
 class HashIndex {
  public:
-  // key_bytes: width of every key, 0 = variable.
+  enum class Kind : uint8_t { kWord, kPair, kApart };  // where the key lies; for the implementation
+  // key_bytes: width of every key, 0 = variable. nullptr when the arena's budget is used up.
   static std::unique_ptr<HashIndex> create(Arena* arena, uint32_t key_bytes);
   virtual ~HashIndex() = default;
-  Tid find(const char* key, uint32_t size) const noexcept;  // kNoTid when absent; not virtual: the hot path
+  Tid find(const char* key, uint32_t size) const noexcept;  // kNoTid when absent
   IndexResult insert(const char* key, uint32_t size, Tid tid) noexcept;
   IndexResult erase(const char* key, uint32_t size) noexcept;
+  // Fetches the line that find() will read first. Worth it some 100 ns ahead, for keys that are known together.
   void prefetch(const char* key, uint32_t size) const noexcept;
-  uint64_t size() const noexcept;
+  uint64_t size() const noexcept { return size_; }
+
+  virtual size_t memory_bytes() const noexcept = 0;
+  virtual void check_structure() const = 0;  // for tests: CHECKs every invariant, visits everything
+
+ protected:
+  HashIndex(Kind kind, uint32_t key_bytes) : kind_(kind), key_bytes_(key_bytes) {}
+
+  const Kind kind_;
+  const uint32_t key_bytes_;
+  uint64_t size_ = 0;
 };
 
-// A position in an ordered index. Lives in the caller's memory (generated code keeps it in its frame). Valid until the index
-// changes.
+// A position in an ordered index. Lives in the caller's memory (generated code keeps it in its frame). Valid until the
+// index changes.
 struct alignas(16) OrderedCursor {
-  uint64_t words[48];
+  uint64_t words[10];
 };
 
 // Point and range access in key order. Nodes that become empty are unlinked and recycled.
 class OrderedIndex {
  public:
-  // key_bytes: width of every key, 0 = variable.
+  enum class Kind : uint8_t { kWord, kPair, kTriple, kRadix };  // for the implementation
+  // key_bytes: width of every key, 0 = variable. nullptr when the arena's budget is used up.
   static std::unique_ptr<OrderedIndex> create(Arena* arena, uint32_t key_bytes);
   virtual ~OrderedIndex() = default;
   Tid find(const char* key, uint32_t size) const noexcept;
   IndexResult insert(const char* key, uint32_t size, Tid tid) noexcept;
   IndexResult erase(const char* key, uint32_t size) noexcept;
-  // Positions on the first entry (forward) or last entry (backward) within [lo, hi]: entries whose key is >= lo (as bytes) and
-  // whose key's first hi_size bytes are <= hi. So a prefix scan passes the prefix as both lo and hi; sizes 0 = open end.
-  // exclusive: bit 0 = leave out keys that start with lo, bit 1 = leave out keys that start with hi.
+  // Positions on the first entry (forward) or last entry (backward) within [lo, hi]: entries whose key is >= lo (as
+  // bytes) and whose key's first hi_size bytes are <= hi. So a prefix scan passes the prefix as both lo and hi; sizes 0
+  // = open end. exclusive: bit 0 = leave out keys that start with lo, bit 1 = leave out keys that start with hi.
   void seek(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size, bool backward,
             uint32_t exclusive = 0) const noexcept;
   Tid next(OrderedCursor* cursor) const noexcept;  // kNoTid at the end
-  uint64_t size() const noexcept;
+  uint64_t size() const noexcept { return size_; }
+
+  virtual size_t memory_bytes() const noexcept = 0;
+  virtual void check_structure() const = 0;  // for tests: CHECKs every invariant, visits everything
+
+ protected:
+  OrderedIndex(Kind kind, uint32_t key_bytes) : kind_(kind), key_bytes_(key_bytes) {}
+
+  const Kind kind_;
+  const uint32_t key_bytes_;
+  uint64_t size_ = 0;
 };
 
 }  // namespace scyper::storage

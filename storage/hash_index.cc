@@ -1,0 +1,67 @@
+#include "storage/index.h"
+
+#include "hash_table.h"
+
+namespace scyper::storage {
+
+uint64_t hash_bytes(const char* bytes, uint32_t size) noexcept {
+  uint64_t hash = kHashSeed2 ^ size;
+  while (size > 16) {
+    hash = fold(load64(bytes) ^ kHashSeed0 ^ hash, load64(bytes + 8) ^ kHashSeed1);
+    bytes += 16;
+    size -= 16;
+  }
+  if (size > 8) return hash_pair(load64(bytes) ^ hash, load64(bytes + size - 8));
+  if (size > 0) return hash_pair(hash, load_word(bytes, size));
+  return hash_word(hash);
+}
+
+namespace {
+using WordTable = HashTable<WordForm>;
+using PairTable = HashTable<PairForm>;
+using ApartTable = HashTable<ApartForm>;
+
+template <typename Table>
+std::unique_ptr<HashIndex> make_table(Arena* arena, uint32_t key_bytes) {
+  auto table = std::make_unique<Table>(arena, key_bytes);
+  if (!table->start()) return nullptr;
+  return table;
+}
+}  // namespace
+
+std::unique_ptr<HashIndex> HashIndex::create(Arena* arena, uint32_t key_bytes) {
+  CHECK(key_bytes <= kMaxIndexKeyBytes);
+  if (key_bytes == 0 || key_bytes > 16) return make_table<ApartTable>(arena, key_bytes);
+  if (key_bytes > 8) return make_table<PairTable>(arena, key_bytes);
+  return make_table<WordTable>(arena, key_bytes);
+}
+
+Tid HashIndex::find(const char* key, uint32_t size) const noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->find_key(key, size);
+  if (kind_ == Kind::kPair) return static_cast<const PairTable*>(this)->find_key(key, size);
+  return static_cast<const ApartTable*>(this)->find_key(key, size);
+}
+
+IndexResult HashIndex::insert(const char* key, uint32_t size, Tid tid) noexcept {
+  CHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTable*>(this)->insert_key(key, size, tid);
+  if (kind_ == Kind::kPair) return static_cast<PairTable*>(this)->insert_key(key, size, tid);
+  return static_cast<ApartTable*>(this)->insert_key(key, size, tid);
+}
+
+IndexResult HashIndex::erase(const char* key, uint32_t size) noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTable*>(this)->erase_key(key, size);
+  if (kind_ == Kind::kPair) return static_cast<PairTable*>(this)->erase_key(key, size);
+  return static_cast<ApartTable*>(this)->erase_key(key, size);
+}
+
+void HashIndex::prefetch(const char* key, uint32_t size) const noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->prefetch_key(key, size);
+  if (kind_ == Kind::kPair) return static_cast<const PairTable*>(this)->prefetch_key(key, size);
+  return static_cast<const ApartTable*>(this)->prefetch_key(key, size);
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace scyper::storage {
+
+inline uint32_t load32(const char* bytes) {
+  uint32_t word;
+  std::memcpy(&word, bytes, 4);
+  return word;
+}
+inline uint64_t load64(const char* bytes) {
+  uint64_t word;
+  std::memcpy(&word, bytes, 8);
+  return word;
+}
+
+// The `size` (1 to 8) bytes as one word, different for different bytes of the same size; never reads beyond them.
+inline uint64_t load_word(const char* bytes, uint32_t size) {
+  if (size == 8) return load64(bytes);
+  if (size >= 4) return load32(bytes) | (static_cast<uint64_t>(load32(bytes + size - 4)) << 32);
+  const auto* u = reinterpret_cast<const unsigned char*>(bytes);
+  return u[0] | (static_cast<uint64_t>(u[size / 2]) << 8) | (static_cast<uint64_t>(u[size - 1]) << 16);
+}
+
+// The `size` (1 to 8) bytes as a big-endian number, left-justified: integer order = memcmp order, and a prefix is the
+// same number with zeros behind.
+inline uint64_t load_big(const char* bytes, uint32_t size) {
+  if (size == 8) return __builtin_bswap64(load64(bytes));
+  if (size >= 4) {
+    const uint64_t head = __builtin_bswap32(load32(bytes));
+    const uint64_t tail = __builtin_bswap32(load32(bytes + size - 4));
+    return (head << 32) | (tail << (8 * (8 - size)));  // where both cover a byte, it is the same byte
+  }
+  const auto* u = reinterpret_cast<const unsigned char*>(bytes);
+  uint64_t word = static_cast<uint64_t>(u[0]) << 56;
+  if (size > 1) word |= static_cast<uint64_t>(u[1]) << 48;
+  if (size > 2) word |= static_cast<uint64_t>(u[2]) << 40;
+  return word;
+}
+
+}  // namespace scyper::storage

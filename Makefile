@@ -1,0 +1,57 @@
+# Every target does all set-up by itself on a fresh Debian 12. Build trees: build/release, build/asan, build/tsan, build/gcc.
+JOBS ?= $(shell nproc)
+ARGS ?=
+NINJA = ninja -j $(JOBS)
+CTEST = ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-label-summary
+
+.PHONY: help packages build demo test test-full bench format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make build      scyperd and scyper into build/release/bin, with all tests'
+	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks'
+	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
+	@echo 'make test-full  the same, the long tests in full, and a build by gcc'
+	@echo 'make bench      the benchmarks, results in build/bench'
+	@echo 'make format     clang-format over the whole tree'
+	@echo 'Variables: JOBS (now $(JOBS)); ARGS: more arguments for the program that demo or bench starts'
+
+packages:
+	@tools/install-packages
+
+# Once per tree; afterwards ninja configures by itself when a CMake file changes.
+build/%/build.ninja: CMakePresets.json | packages
+	@mkdir -p build
+	@cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@touch $@
+
+build: build/release/build.ninja
+	@$(NINJA) -C build/release
+
+demo: build/release/build.ninja
+	@$(NINJA) -C build/release scyper scyperd
+	@build/release/bin/scyper demo $(ARGS)
+
+# The quick checks come first, alone: who forgot to format learns it in seconds. ctest's summary is the last output.
+test: build/release/build.ninja build/asan/build.ninja build/tsan/build.ninja
+	@$(CTEST) -Q -L house -E link_test || $(CTEST) -L house -E link_test
+	@$(NINJA) -C build/release all house
+	@$(NINJA) -C build/asan sanitized
+	@$(NINJA) -C build/tsan sanitized
+	@$(CTEST) -LE full
+
+test-full: build/release/build.ninja build/asan/build.ninja build/tsan/build.ninja build/gcc/build.ninja
+	@$(NINJA) -C build/release all house
+	@$(NINJA) -C build/asan sanitized
+	@$(NINJA) -C build/tsan sanitized
+	@$(NINJA) -C build/gcc
+	@SCYPER_TEST_FULL=1 $(CTEST)
+
+bench: build
+	@tools/bench $(ARGS)
+
+format: packages
+	@python3 tools/checks/format.py . --fix
+
+clean:
+	rm -rf build

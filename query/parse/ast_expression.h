@@ -4,7 +4,7 @@
 
 namespace scyper::query::ast {
 
-struct SelectStatement;
+struct SelectStatement;  // ast_query.h
 
 // The out-of-line deleter keeps this header free of ast_query.h.
 struct SelectDeleter {
@@ -64,9 +64,10 @@ struct ArrayConstructor : ExprNode<ExprKind::kArrayConstructor> {
   std::vector<ExprPtr> elements;
 };
 
-// ROW(a, b), (a, b)
+// ROW(a, b), (a, b). In GROUP BY the second stands for its fields.
 struct RowConstructor : ExprNode<ExprKind::kRowConstructor> {
   std::vector<ExprPtr> fields;
+  bool row_keyword = false;
 };
 
 enum class SortDirection : uint8_t { kDefault, kAscending, kDescending, kUsing };

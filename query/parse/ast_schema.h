@@ -168,8 +168,6 @@ enum class ObjectKind : uint8_t {
   kRoutine,
   kColumn,
   kConstraint,
-  kDatabase,
-  kType,
   kOther,
 };
 
@@ -208,7 +206,7 @@ enum class AlterTableAction : uint8_t {
   kAddColumn,
   kDropColumn,
   kSetType,
-  kSetDefault,  // default_value null: DROP DEFAULT
+  kSetDefault,  // expr null: DROP DEFAULT
   kSetNotNull,
   kDropNotNull,
   kAddConstraint,

@@ -1,0 +1,293 @@
+#include "parse/scanner.h"
+//
+#include "parse/converter.h"
+
+namespace scyper::query {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+}  // namespace
+
+ast::StatementPtr Converter::top_statement(const RawStmt& raw) {
+  ast::StatementPtr out = statement(raw.stmt);
+  if (failed_ || out == nullptr) return nullptr;
+  // PostgreSQL counts the blanks and comments before a statement as its own
+  const size_t begin = raw.stmt_location < 0 ? 0 : static_cast<size_t>(raw.stmt_location);
+  size_t end = raw.stmt_len > 0 ? begin + static_cast<size_t>(raw.stmt_len) : text_.size();
+  while (end > begin && is_blank(text_[end - 1])) --end;
+  const auto first = scan(text_.substr(begin), 1);
+  const size_t skipped = first.ok() ? static_cast<size_t>(first->front().begin) : 0;
+  out->location = at(static_cast<int>(begin + skipped));
+  out->length = static_cast<int32_t>(end - begin - skipped);
+  return out;
+}
+
+ast::StatementPtr Converter::statement(const void* node) {
+  if (node == nullptr || failed_) return nullptr;
+  const Level level(*this);
+  if (failed_) return nullptr;
+  return statement_by_tag(static_cast<const Node*>(node));
+}
+
+ast::StatementPtr Converter::statement_by_tag(const Node* node) {
+  switch (nodeTag(node)) {
+    case T_SelectStmt:
+      return ast::StatementPtr(select_body(to<SelectStmt>(node)).release());
+    case T_InsertStmt:
+      return insert(to<InsertStmt>(node));
+    case T_UpdateStmt:
+      return update(to<UpdateStmt>(node));
+    case T_DeleteStmt:
+      return delete_from(to<DeleteStmt>(node));
+    case T_MergeStmt:
+      return merge(to<MergeStmt>(node));
+    case T_CreateStmt:
+      return create_table(to<CreateStmt>(node));
+    case T_CreateTableAsStmt:
+      return create_table_as(to<CreateTableAsStmt>(node));
+    case T_IndexStmt:
+      return create_index(to<IndexStmt>(node));
+    case T_ViewStmt:
+      return create_view(to<ViewStmt>(node));
+    case T_CreateSchemaStmt:
+      return create_schema(to<CreateSchemaStmt>(node));
+    case T_CreateSeqStmt:
+      return create_sequence(to<CreateSeqStmt>(node));
+    case T_CreateFunctionStmt:
+      return create_routine(to<CreateFunctionStmt>(node));
+    case T_AlterTableStmt:
+      return alter_table(to<AlterTableStmt>(node));
+    case T_RenameStmt:
+      return rename(to<RenameStmt>(node));
+    case T_DropStmt:
+      return drop(to<DropStmt>(node));
+    case T_CommentStmt:
+      return comment(to<CommentStmt>(node));
+    case T_TruncateStmt:
+      return truncate(to<TruncateStmt>(node));
+    case T_CallStmt:
+      return call(to<CallStmt>(node));
+    case T_DoStmt:
+      return do_statement(to<DoStmt>(node));
+    case T_ExplainStmt:
+      return explain(to<ExplainStmt>(node));
+    case T_CopyStmt:
+      return copy(to<CopyStmt>(node));
+    case T_TransactionStmt:
+      return transaction(to<TransactionStmt>(node));
+    case T_VariableSetStmt:
+      return set(to<VariableSetStmt>(node));
+    default:
+      return command(node);
+  }
+}
+
+ast::StatementPtr Converter::command(const Node* node) {
+  switch (nodeTag(node)) {
+    case T_VariableShowStmt: {
+      auto out = std::make_unique<ast::ShowStatement>();
+      out->name = text_of(to<VariableShowStmt>(node).name);
+      return out;
+    }
+    case T_PrepareStmt: {
+      const auto& prepare = to<PrepareStmt>(node);
+      auto out = std::make_unique<ast::PrepareStatement>();
+      out->name = text_of(prepare.name);
+      for (const Node* type : items(prepare.argtypes)) out->types.push_back(type_name(&to<::TypeName>(type)));
+      out->statement = statement(prepare.query);
+      return out;
+    }
+    case T_ExecuteStmt: {
+      auto out = std::make_unique<ast::ExecuteStatement>();
+      out->name = text_of(to<ExecuteStmt>(node).name);
+      out->args = exprs(to<ExecuteStmt>(node).params);
+      return out;
+    }
+    case T_DeallocateStmt: {
+      auto out = std::make_unique<ast::DeallocateStatement>();
+      out->name = text_of(to<DeallocateStmt>(node).name);
+      return out;
+    }
+    default: {
+      auto out = std::make_unique<ast::UnsupportedStatement>();
+      out->command = command_name(node);
+      return out;
+    }
+  }
+}
+
+std::unique_ptr<ast::CallStatement> Converter::call(const CallStmt& node) {
+  auto out = std::make_unique<ast::CallStatement>();
+  ast::ExprPtr called = expr(node.funccall);
+  if (called != nullptr && called->kind == ast::ExprKind::kFunctionCall) {
+    out->call.reset(static_cast<ast::FunctionCall*>(called.release()));
+  }
+  return out;
+}
+
+std::unique_ptr<ast::ExplainStatement> Converter::explain(const ExplainStmt& node) {
+  auto out = std::make_unique<ast::ExplainStatement>();
+  out->options = options(node.options);
+  out->statement = statement(node.query);
+  return out;
+}
+
+std::unique_ptr<ast::CopyStatement> Converter::copy(const CopyStmt& node) {
+  auto out = std::make_unique<ast::CopyStatement>();
+  out->from = node.is_from;
+  out->has_table = node.relation != nullptr;
+  out->table = table_ref(node.relation);
+  out->columns = name_of(node.attlist);
+  out->query = statement(node.query);
+  out->program = node.is_program;
+  out->file = text_of(node.filename);
+  out->options = options(node.options);
+  out->where = expr(node.whereClause);
+  return out;
+}
+
+std::unique_ptr<ast::TransactionStatement> Converter::transaction(const TransactionStmt& node) {
+  using Action = ast::TransactionAction;
+  auto out = std::make_unique<ast::TransactionStatement>();
+  switch (node.kind) {
+    case TRANS_STMT_BEGIN:
+    case TRANS_STMT_START:
+      out->action = Action::kBegin;
+      break;
+    case TRANS_STMT_COMMIT:
+      out->action = Action::kCommit;
+      break;
+    case TRANS_STMT_ROLLBACK:
+      out->action = Action::kRollback;
+      break;
+    case TRANS_STMT_SAVEPOINT:
+      out->action = Action::kSavepoint;
+      break;
+    case TRANS_STMT_RELEASE:
+      out->action = Action::kRelease;
+      break;
+    case TRANS_STMT_ROLLBACK_TO:
+      out->action = Action::kRollbackTo;
+      break;
+    case TRANS_STMT_PREPARE:
+      out->action = Action::kPrepare;
+      break;
+    case TRANS_STMT_COMMIT_PREPARED:
+      out->action = Action::kCommitPrepared;
+      break;
+    case TRANS_STMT_ROLLBACK_PREPARED:
+      out->action = Action::kRollbackPrepared;
+      break;
+  }
+  out->name = text_of(node.savepoint_name != nullptr ? node.savepoint_name : node.gid);
+  out->chain = node.chain;
+  out->modes = options(node.options);
+  return out;
+}
+
+std::unique_ptr<ast::SetStatement> Converter::set(const VariableSetStmt& node) {
+  using Action = ast::SetAction;
+  auto out = std::make_unique<ast::SetStatement>();
+  out->name = text_of(node.name);
+  out->local = node.is_local;
+  switch (node.kind) {
+    case VAR_SET_VALUE:
+      out->action = Action::kSet;
+      break;
+    case VAR_SET_DEFAULT:
+      out->action = Action::kSetDefault;
+      break;
+    case VAR_SET_CURRENT:
+      out->action = Action::kFromCurrent;
+      break;
+    case VAR_SET_MULTI:
+      out->action = Action::kSetTransaction;
+      break;
+    case VAR_RESET:
+      out->action = Action::kReset;
+      break;
+    case VAR_RESET_ALL:
+      out->action = Action::kResetAll;
+      break;
+  }
+  for (const Node* arg : items(node.args)) {
+    if (nodeTag(arg) == T_DefElem) {
+      out->modes.push_back(option(to<DefElem>(arg)));
+    } else {
+      out->values.push_back(expr(arg));
+    }
+  }
+  return out;
+}
+
+std::unique_ptr<ast::TruncateStatement> Converter::truncate(const TruncateStmt& node) {
+  auto out = std::make_unique<ast::TruncateStatement>();
+  for (const Node* table : items(node.relations)) out->tables.push_back(table_ref(&to<RangeVar>(table)));
+  out->restart_identity = node.restart_seqs;
+  out->cascade = node.behavior == DROP_CASCADE;
+  return out;
+}
+
+void Converter::option_value(const Node* value, ast::Option& out) {
+  if (value == nullptr) return;
+  out.has_value = true;
+  switch (nodeTag(value)) {
+    case T_String:
+      out.value = strVal(value);
+      break;
+    case T_Integer:
+      out.value = std::to_string(intVal(value));
+      break;
+    case T_Float:
+      out.value = to<Float>(value).fval;
+      break;
+    case T_Boolean:
+      out.value = boolVal(value) ? "true" : "false";
+      break;
+    case T_A_Star:
+      out.value = "*";
+      break;
+    case T_TypeName:
+      out.value = name_of(to<::TypeName>(value).names).back();
+      break;
+    case T_A_Const: {
+      const ast::ExprPtr constant_value = expr(value);
+      if (constant_value == nullptr) return;
+      const auto& literal = static_cast<const ast::Literal&>(*constant_value);
+      out.value = literal.type == ast::LiteralType::kInteger ? std::to_string(literal.int_value)
+                  : literal.type == ast::LiteralType::kBool  ? (literal.bool_value ? "true" : "false")
+                                                             : literal.text;
+      break;
+    }
+    case T_List:
+      for (const Node* item : items(reinterpret_cast<const List*>(value))) {
+        if (nodeTag(item) == T_String) out.list.push_back(string_of(item));
+      }
+      break;
+    default:
+      refuse("the value of option \"" + out.name + "\"", -1);
+  }
+}
+
+ast::Option Converter::option(const DefElem& node) {
+  ast::Option out;
+  out.name_space = text_of(node.defnamespace);
+  out.name = text_of(node.defname);
+  out.location = at(node.location);
+  option_value(node.arg, out);
+  if (!original_.empty() && out.name == "layout" && node.location >= 0) {  // layout = row, see sql_parser.cc
+    const auto tokens = scan(original_.substr(static_cast<size_t>(node.location)), 3);
+    if (tokens.ok() && tokens->size() == 3 && value_of((*tokens)[2]) == "row") out.value = "row";
+  }
+  return out;
+}
+
+std::vector<ast::Option> Converter::options(const List* list) {
+  std::vector<ast::Option> out;
+  for (const Node* item : items(list)) out.push_back(option(to<DefElem>(item)));
+  return out;
+}
+
+}  // namespace scyper::query

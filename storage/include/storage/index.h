@@ -55,7 +55,7 @@ class HashIndex {
 // A position in an ordered index. Lives in the caller's memory (generated code keeps it in its frame). Valid until the
 // index changes.
 struct alignas(16) OrderedCursor {
-  uint64_t words[10];
+  uint64_t words[8];
 };
 
 // Point and range access in key order. Nodes that become empty are unlinked and recycled.

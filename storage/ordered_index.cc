@@ -1,0 +1,70 @@
+#include "btree.h"
+#include "storage/index.h"
+
+namespace scyper::storage {
+namespace {
+using WordTree = BTree<1, 512>;
+using PairTree = BTree<2, 512>;
+using TripleTree = BTree<3, 512>;
+
+template <typename Tree>
+std::unique_ptr<OrderedIndex> make_tree(Arena* arena, uint32_t key_bytes) {
+  auto tree = std::make_unique<Tree>(arena, key_bytes);
+  if (!tree->start()) return nullptr;
+  return tree;
+}
+}  // namespace
+
+std::unique_ptr<OrderedIndex> OrderedIndex::create(Arena* arena, uint32_t key_bytes) {
+  CHECK(key_bytes <= kMaxIndexKeyBytes);
+  if (key_bytes == 0 || key_bytes > 24) return nullptr;
+  if (key_bytes > 16) return make_tree<TripleTree>(arena, key_bytes);
+  if (key_bytes > 8) return make_tree<PairTree>(arena, key_bytes);
+  return make_tree<WordTree>(arena, key_bytes);
+}
+
+Tid OrderedIndex::find(const char* key, uint32_t size) const noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<const WordTree*>(this)->find_key(key);
+  if (kind_ == Kind::kPair) return static_cast<const PairTree*>(this)->find_key(key);
+  return static_cast<const TripleTree*>(this)->find_key(key);
+}
+
+IndexResult OrderedIndex::insert(const char* key, uint32_t size, Tid tid) noexcept {
+  CHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->insert_key(key, tid);
+  if (kind_ == Kind::kPair) return static_cast<PairTree*>(this)->insert_key(key, tid);
+  return static_cast<TripleTree*>(this)->insert_key(key, tid);
+}
+
+IndexResult OrderedIndex::erase(const char* key, uint32_t size) noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->erase_key(key);
+  if (kind_ == Kind::kPair) return static_cast<PairTree*>(this)->erase_key(key);
+  return static_cast<TripleTree*>(this)->erase_key(key);
+}
+
+void OrderedIndex::seek(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
+                        bool backward, uint32_t exclusive) const noexcept {
+  if (kind_ == Kind::kWord) {
+    static_cast<const WordTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
+  } else if (kind_ == Kind::kPair) {
+    static_cast<const PairTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
+  } else {
+    static_cast<const TripleTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
+  }
+}
+
+Tid OrderedIndex::next(OrderedCursor* cursor) const noexcept {
+  auto* position = TreePosition::of(cursor);
+  if (position->at != position->end) {
+    const Tid tid = *position->at;
+    position->at += position->step;
+    return tid;
+  }
+  if (kind_ == Kind::kWord) return static_cast<const WordTree*>(this)->next_leaf(cursor);
+  if (kind_ == Kind::kPair) return static_cast<const PairTree*>(this)->next_leaf(cursor);
+  return static_cast<const TripleTree*>(this)->next_leaf(cursor);
+}
+
+}  // namespace scyper::storage

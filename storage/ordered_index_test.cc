@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <optional>
+
+#include "btree.h"
+#include "index_model_test.h"
+
+namespace scyper::storage {
+namespace {
+
+using Model = std::map<std::string, Tid>;
+
+uint32_t size_of(const std::string& key) { return static_cast<uint32_t>(key.size()); }
+IndexResult insert(OrderedIndex* index, const std::string& key, Tid tid) {
+  return index->insert(key.data(), size_of(key), tid);
+}
+IndexResult erase(OrderedIndex* index, const std::string& key) { return index->erase(key.data(), size_of(key)); }
+Tid find(const OrderedIndex* index, const std::string& key) { return index->find(key.data(), size_of(key)); }
+
+std::vector<Tid> scan(const OrderedIndex* index, const std::string& lo, const std::string& hi, bool backward,
+                      uint32_t exclusive = 0, size_t limit = ~size_t{0}) {
+  OrderedCursor cursor;
+  index->seek(&cursor, lo.data(), size_of(lo), hi.data(), size_of(hi), backward, exclusive);
+  std::vector<Tid> tids;
+  while (tids.size() < limit) {
+    const Tid tid = index->next(&cursor);
+    if (tid == kNoTid) {
+      EXPECT_EQ(index->next(&cursor), kNoTid);  // the end stays the end
+      break;
+    }
+    tids.push_back(tid);
+  }
+  return tids;
+}
+
+// index.h's words, literally.
+std::vector<Tid> expected_scan(const Model& model, const std::string& lo, const std::string& hi, bool backward,
+                               uint32_t exclusive) {
+  std::vector<Tid> tids;
+  for (auto it = model.lower_bound(lo); it != model.end(); ++it) {
+    const std::string& key = it->first;
+    if (!hi.empty() && key.substr(0, hi.size()) > hi) break;
+    if (!lo.empty() && (exclusive & 1) != 0 && key.starts_with(lo)) continue;
+    if (!hi.empty() && (exclusive & 2) != 0 && key.starts_with(hi)) continue;
+    tids.push_back(it->second);
+  }
+  if (backward) std::reverse(tids.begin(), tids.end());
+  return tids;
+}
+
+// A bound near real keys: a key, a prefix of one, a changed one, one too long, or none.
+std::string random_bound(Random* random, KeySource* source) {
+  std::string bound = source->next();
+  switch (random->below(6)) {
+    case 0:
+      return "";
+    case 1:
+    case 2:
+      return bound.substr(0, random->below(bound.size() + 1));
+    case 3:
+      if (!bound.empty()) bound[random->below(bound.size())] ^= static_cast<char>(1 << random->below(8));
+      return bound;
+    case 4:
+      return bound + std::string(1 + random->below(9), random->one_in(2) ? '\0' : '\xff');
+    default:
+      return bound;
+  }
+}
+
+class OrderedModelTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t>> {
+ protected:
+  void check_scans(const OrderedIndex* index, const Model& model, Random* random, KeySource* source, int scans) {
+    for (int i = 0; i < scans; ++i) {
+      std::string lo = random_bound(random, source);
+      std::string hi = random->one_in(3) ? lo : random_bound(random, source);
+      if (lo > hi && !hi.empty() && !random->one_in(10)) std::swap(lo, hi);
+      const bool backward = random->one_in(2);
+      const auto exclusive = static_cast<uint32_t>(random->below(4));
+      ASSERT_EQ(scan(index, lo, hi, backward, exclusive), expected_scan(model, lo, hi, backward, exclusive))
+          << testing::PrintToString(lo) << " to " << testing::PrintToString(hi) << " backward " << backward
+          << " exclusive " << exclusive;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Widths, OrderedModelTest,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 23, 24),
+                                          testing::Values(0, 1, 2)));
+
+TEST_P(OrderedModelTest, AgreesWithMap) {
+  const auto [width, distribution] = GetParam();
+  const uint64_t seed = random_seed(200 + width * 3 + distribution);
+  SCOPED_TRACE(testing::Message() << "SCYPER_TEST_SEED=" << seed);
+  Random random(seed);
+  auto arena = test_arena();
+  const auto index = OrderedIndex::create(arena.get(), width);
+  ASSERT_NE(index, nullptr);
+  Model model;
+  KeySource source(&random, width, distribution, 12000);
+  const uint64_t steps = random_steps(40000);
+  for (uint64_t step = 0; step < steps; ++step) {
+    const uint64_t inserts_of_ten = step / (steps / 6 + 1) % 2 == 0 ? 7 : 2;
+    const std::string key = source.next();
+    const auto it = model.find(key);
+    const uint64_t choice = random.below(10);
+    if (choice < inserts_of_ten) {
+      const Tid tid = random.next() >> 1;
+      ASSERT_EQ(insert(index.get(), key, tid), it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
+      if (it == model.end()) model.emplace(key, tid);
+    } else if (choice < 9) {
+      ASSERT_EQ(erase(index.get(), key), it == model.end() ? IndexResult::kNotFound : IndexResult::kOk);
+      if (it != model.end()) model.erase(it);
+    } else {
+      ASSERT_EQ(find(index.get(), key), it == model.end() ? kNoTid : it->second);
+    }
+    if (step % (steps / 40 + 1) == 0) {
+      index->check_structure();
+      check_scans(index.get(), model, &random, &source, 10);
+    }
+  }
+  ASSERT_EQ(index->size(), model.size());
+  for (const auto& [key, tid] : model) ASSERT_EQ(find(index.get(), key), tid);
+  while (!model.empty()) {
+    const auto it = random.one_in(2) ? model.begin() : std::prev(model.end());
+    ASSERT_EQ(erase(index.get(), it->first), IndexResult::kOk);
+    model.erase(it);
+    if (model.size() % 500 == 0) {
+      index->check_structure();
+      ASSERT_EQ(scan(index.get(), "", "", true), expected_scan(model, "", "", true, 0));
+    }
+  }
+  EXPECT_EQ(index->size(), 0u);
+  EXPECT_TRUE(scan(index.get(), "", "", false).empty());
+  EXPECT_TRUE(scan(index.get(), "", "", true).empty());
+}
+
+// Many sequences side by side, as the orders of many districts: nodes stay nearly full.
+TEST(OrderedIndex, SequencesFillNodes) {
+  for (const bool descending : {false, true}) {
+    auto arena = test_arena();
+    const auto index = OrderedIndex::create(arena.get(), 16);
+    const uint64_t prefixes = 50, each = 3000;
+    for (uint64_t i = 0; i < each; ++i) {
+      for (uint64_t p = 0; p < prefixes; ++p) {
+        const std::string key = number_key(p, 8) + number_key(descending ? each - i : i, 8);
+        ASSERT_EQ(insert(index.get(), key, i), IndexResult::kOk);
+      }
+    }
+    index->check_structure();
+    EXPECT_LT(index->memory_bytes() / (prefixes * each), 30u) << descending;
+  }
+  auto arena = test_arena();
+  const auto index = OrderedIndex::create(arena.get(), 8);
+  for (uint64_t i = 0; i < 200000; ++i) ASSERT_EQ(insert(index.get(), number_key(i, 8), i), IndexResult::kOk);
+  EXPECT_LT(index->memory_bytes() / 200000, 20u);
+}
+
+// A queue: rows come at the right and go at the left. The memory stays, and the minimum is found at once.
+TEST(OrderedIndex, QueuesLeaveNothingBehind) {
+  for (const uint32_t width : {8u, 16u, 24u}) {
+    auto arena = test_arena();
+    const auto index = OrderedIndex::create(arena.get(), width);
+    uint64_t tail = 0;
+    for (uint64_t head = 0; head < 200000; ++head) {
+      ASSERT_EQ(insert(index.get(), number_key(head, width), head), IndexResult::kOk);
+      if (head < 900) continue;
+      ASSERT_EQ(scan(index.get(), "", "", false, 0, 1), std::vector<Tid>{tail});
+      ASSERT_EQ(erase(index.get(), number_key(tail++, width)), IndexResult::kOk);
+    }
+    index->check_structure();
+    EXPECT_LE(index->memory_bytes(), 2 * kArenaGranuleBytes);
+  }
+}
+
+// Random deletes down to 1 %: merging gives the nodes back.
+TEST(OrderedIndex, SparseNodesMerge) {
+  auto arena = test_arena();
+  BTree<1, 512> tree(arena.get(), 8);
+  ASSERT_TRUE(tree.start());
+  for (uint64_t i = 0; i < 100000; ++i) tree.insert_key(number_key(i, 8).data(), i);
+  const uint64_t full = tree.nodes_in_use();
+  for (uint64_t i = 0; i < 100000; ++i) {
+    if (i % 100 != 0) ASSERT_EQ(tree.erase_key(number_key(i, 8).data()), IndexResult::kOk);
+  }
+  tree.check_structure();
+  EXPECT_LT(tree.nodes_in_use(), full / 15);
+}
+
+TEST(OrderedIndex, OutOfMemoryLeavesItUsable) {
+  for (const uint32_t width : {8u, 16u, 24u}) {
+    for (const bool sequence : {true, false}) {
+      auto arena = test_arena(6 * kArenaGranuleBytes);
+      const auto index = OrderedIndex::create(arena.get(), width);
+      const uint64_t factor = sequence ? 1 : 0x9E3779B97F4A7C15ull;
+      uint64_t entries = 0;
+      while (insert(index.get(), number_key(entries * factor, width), entries) == IndexResult::kOk) ++entries;
+      EXPECT_GT(entries, 1000u);
+      EXPECT_EQ(insert(index.get(), number_key(entries * factor, width), 1), IndexResult::kOutOfMemory);
+      index->check_structure();
+      for (uint64_t i = 0; i < entries; ++i) ASSERT_EQ(find(index.get(), number_key(i * factor, width)), i);
+      for (uint64_t i = 0; i < entries; ++i) {
+        ASSERT_EQ(erase(index.get(), number_key(i * factor, width)), IndexResult::kOk);
+      }
+      for (uint64_t i = 0; i < entries; ++i) {
+        ASSERT_EQ(insert(index.get(), number_key(i * factor, width), i), IndexResult::kOk);
+      }
+      index->check_structure();
+    }
+  }
+  auto arena = test_arena(0);
+  EXPECT_EQ(OrderedIndex::create(arena.get(), 8), nullptr);
+}
+
+}  // namespace
+}  // namespace scyper::storage

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "types/digits.h"
+
 namespace scyper::query {
 
 namespace {
@@ -42,6 +44,8 @@ Fixed fixed_message(ValueError error) {
       return {"22008", "date out of range"};
     case ValueError::kTimestampRange:
       return {"22008", "timestamp out of range"};
+    case ValueError::kDateTimestampRange:
+      return {"22008", "date out of range for timestamp"};
     case ValueError::kNegativeSubstringLength:
       return {"22011", "negative substring length not allowed"};
     case ValueError::kLengthTooLarge:
@@ -62,6 +66,12 @@ Fixed fixed_message(ValueError error) {
 }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = to_lower(c);
+  return out;
+}
 
 // "0xff 0x41": the bytes of the character that text starts with, as far as they are there.
 std::string bytes_in_hex(std::string_view text) {
@@ -106,15 +116,18 @@ Status datetime_error(ValueError error, const std::string& name, std::string_vie
     case ValueError::kTimezoneDisplacement:
       return sql_error("22009", "time zone displacement out of range: " + quoted(text));
     case ValueError::kTimezoneUnknown:
-      return sql_error("22023", "time zone " + quoted(text) + " not recognized");
+      return sql_error("22023", "time zone " + quoted(in_lower_case(text)) + " not recognized");
     case ValueError::kDatetimeSpecial:
       return sql_error("0A000", quoted(text) + " is not supported for type " + name);
     case ValueError::kUnitUnknown:
-      return sql_error("22023", "unit " + quoted(text) + " not recognized for type " + name);
+      return sql_error("22023", "unit " + quoted(in_lower_case(text)) + " not recognized for type " + name);
     case ValueError::kUnitNotSupported:
-      return sql_error("0A000", "unit " + quoted(text) + " not supported for type " + name);
-    default:
-      return sql_error("22007", "invalid input syntax for type " + name + ": " + quoted(text));
+      return sql_error("0A000", "unit " + quoted(in_lower_case(text)) + " not supported for type " + name);
+    default: {
+      // the one place where PostgreSQL calls the type by its short name
+      std::string shown = name == "timestamp without time zone" ? "timestamp" : name;
+      return sql_error("22007", "invalid input syntax for type " + shown + ": " + quoted(text));
+    }
   }
 }
 

@@ -42,8 +42,9 @@ enum class ValueError : uint8_t {
   // dates
   kDateRange,
   kTimestampRange,
-  kUnitUnknown,       // extract, date_trunc; text: the unit, type: of the value
-  kUnitNotSupported,  // as above, a unit PostgreSQL knows but not for this type
+  kDateTimestampRange,  // a date beyond the timestamps
+  kUnitUnknown,         // extract, date_trunc; text: the unit, type: of the value
+  kUnitNotSupported,    // as above, a unit PostgreSQL knows but not for this type
   // strings
   kInvalidUtf8,    // text: the bytes from the first wrong one on
   kStringTooLong,  // type: the char(n) or varchar(n)

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+// The words in dates: PostgreSQL's token table, with its usual zone abbreviations.
+namespace scyper::query {
+
+enum class WordKind : uint8_t {
+  kUnknown,
+  kIgnored,
+  kReserved,  // value: SpecialWord
+  kMonth,     // 1..12
+  kWeekday,
+  kHalfDay,  // 0 = am, 1 = pm
+  kEra,      // 1 = before Christ
+  kZone,
+  kTime,    // the T between date and time
+  kJulian,  // the next number is a Julian day
+};
+
+enum class SpecialWord : uint8_t { kEpoch, kMidnight, kUnsupported };
+
+struct DatetimeWord {
+  WordKind kind = WordKind::kUnknown;
+  uint8_t value = 0;
+};
+
+// In any case; only the first ten letters count.
+DatetimeWord find_datetime_word(std::string_view text) noexcept;
+
+}  // namespace scyper::query

@@ -1,5 +1,6 @@
 #include "tpcc_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 

@@ -7,8 +7,11 @@
 #include "client/ch/generator.h"
 #include "client/ch/mix.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json_fwd.hpp>
+
+namespace CLI {
+class App;
+}
 
 namespace scyper::bench {
 

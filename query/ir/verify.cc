@@ -209,7 +209,11 @@ class Verifier {
 
   // Temporaries are assigned once; notes where.
   bool check_result(const Inst& inst) {
-    if (inst.dst == kNoReg || f_.mutable_registers[inst.dst]) return true;
+    if (inst.dst == kNoReg) return true;
+    if (f_.mutable_registers[inst.dst]) {
+      return expect(inst.op != Op::kConst && inst.op != Op::kConstWide && inst.op != Op::kDataAddr,
+                    "constant in a variable");
+    }
     if (place_[inst.dst].block != kNoBlock) return fail("temporary assigned twice");
     place_[inst.dst] = {.block = block_, .position = position_};
     return true;

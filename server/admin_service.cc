@@ -1,0 +1,175 @@
+#include "admin_service.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "server/packed.h"
+#include "typed_values.h"
+
+namespace scyper::server {
+
+namespace {
+
+// One Load: read a message, load it on a pool thread, answer, read the next.
+class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult> {
+ public:
+  explicit Loading(NodeParts* node) : node_(node) { StartRead(&batch_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    if (node_->stopping) return Finish(grpc_status_of(stopping_error()));
+    bool accepted = node_->pool.try_run([this] { answer(load()); });
+    if (!accepted) answer(pool_full_error());
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    StartRead(&batch_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  Status load() {
+    if (!batch_.table().empty() && batch_.table() != table_) {
+      SCYPER_RETURN_IF_ERROR(check_text(batch_.table()));
+      SCYPER_ASSIGN_OR_RETURN(auto columns, node_->engine->describe(batch_.table()));
+      table_ = batch_.table();
+      types_.clear();
+      for (const query::ResultColumn& column : columns) types_.push_back(column.type);
+    }
+    if (table_.empty()) return sql_error("08P01", "the first message of a load names no table");
+    std::string_view bytes = batch_.packed_rows();
+    // Every row takes a byte at least: bounds what a short message can make us allocate.
+    if (batch_.row_count() > bytes.size()) return sql_error("08P01", "malformed packed row: it ends too early");
+    values_.resize(types_.size() * batch_.row_count());
+    arena_.clear();
+    for (uint32_t row = 0; row < batch_.row_count(); ++row) {
+      SCYPER_RETURN_IF_ERROR(decode_row(types_, &bytes, values_.data() + row * types_.size(), &arena_));
+    }
+    if (!bytes.empty()) return sql_error("08P01", "malformed packed row: bytes are left after its last value");
+    return node_->engine->load(table_, values_);
+  }
+
+  void answer(const Status& status) {
+    result_.Clear();
+    if (status.ok()) {
+      result_.set_rows(batch_.row_count());
+      node_->counters.rows_loaded.add(batch_.row_count());
+    } else {
+      encode_error(status, result_.mutable_error());
+    }
+    StartWrite(&result_);
+  }
+
+  NodeParts* const node_;
+  v1::LoadBatch batch_;
+  v1::LoadResult result_;
+  std::string table_;
+  std::vector<SqlType> types_;
+  std::vector<Datum> values_;
+  RowArena arena_;
+};
+
+void fill_status(NodeParts* node, v1::StatusResponse* out) {
+  const primary::EngineOptions& options = node->engine->options();
+  const primary::EngineCounters& counters = node->engine->counters();
+  auto uptime = std::chrono::steady_clock::now() - node->started;
+  out->set_version(kVersion);
+  out->set_role("primary");
+  out->set_uptime_seconds(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(uptime).count()));
+  out->set_partitions(options.partitions);
+  out->set_workers(options.workers);
+  out->set_execution(execution_name(options.execution));
+  out->set_redo(redo_name(options.redo));
+  out->set_layout(layout_name(options.layout));
+  out->set_memory_used_bytes(node->engine->memory_used_bytes());
+  out->set_memory_budget_bytes(options.memory_bytes);
+  out->set_queue_depth(node->engine->queue_depth());
+  out->set_committed(counters.committed);
+  out->set_rolled_back(counters.rolled_back);
+  out->set_crossing(counters.crossing);
+  out->set_misclassified(counters.misclassified);
+  out->set_refused(counters.refused);
+  out->set_redo_bytes(counters.redo_bytes);
+  out->set_statements_compiled(counters.statements_compiled);
+  out->set_streams(static_cast<uint32_t>(node->counters.streams_open.value()));
+  out->set_stream_calls_max(node->options.stream_calls_max);
+  out->set_message_bytes_max(node->options.message_bytes_max);
+  out->set_stopping(node->stopping);
+}
+
+void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
+  for (const auto& table : node->engine->tables()) {
+    v1::Table* made = out->add_tables();
+    made->set_name(table.name);
+    made->set_partitioning(table.partitioning);
+    made->set_rows(table.rows);
+    made->set_bytes(table.bytes);
+    made->set_layout(table.layout);
+    encode_columns(table.columns, made->mutable_columns());
+    for (const std::string& index : table.indexes) made->add_indexes(index);
+  }
+  for (const auto& routine : node->engine->routines()) {
+    v1::Routine* made = out->add_routines();
+    made->set_signature(routine.signature);
+    made->set_kind(routine.kind);
+    made->set_classification(routine.classification);
+  }
+}
+
+}  // namespace
+
+const char* execution_name(primary::ExecutionMode mode) {
+  switch (mode) {
+    case primary::ExecutionMode::kAdaptive:
+      return "adaptive";
+    case primary::ExecutionMode::kInterpreted:
+      return "interpreted";
+    case primary::ExecutionMode::kQuick:
+      return "quick";
+    case primary::ExecutionMode::kBetter:
+      return "better";
+  }
+  return "unknown";
+}
+
+const char* redo_name(primary::RedoMode mode) {
+  switch (mode) {
+    case primary::RedoMode::kNone:
+      return "none";
+    case primary::RedoMode::kLogical:
+      return "logical";
+    case primary::RedoMode::kPhysical:
+      return "physical";
+  }
+  return "unknown";
+}
+
+const char* layout_name(storage::Layout layout) { return layout == storage::Layout::kRow ? "row" : "column"; }
+
+// Answered also while the node stops: that is when operators ask.
+grpc::ServerUnaryReactor* AdminService::Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
+                                               v1::StatusResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  fill_status(node_, response);
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest*,
+                                                 v1::DescribeResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  bool accepted = node_->pool.try_run([this, reactor, response] {
+    fill_tables(node_, response);
+    reactor->Finish(grpc::Status::OK);
+  });
+  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
+  return reactor;
+}
+
+grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* AdminService::Load(grpc::CallbackServerContext*) {
+  return new Loading(node_);
+}
+
+}  // namespace scyper::server

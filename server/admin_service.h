@@ -1,0 +1,29 @@
+#pragma once
+
+#include "node_parts.h"
+#include "scyper.grpc.pb.h"
+
+namespace scyper::server {
+
+// scyper.v1.Admin, by gRPC's callbacks and the node's pool.
+class AdminService final
+    : public v1::Admin::WithCallbackMethod_Status<
+          v1::Admin::WithCallbackMethod_Describe<v1::Admin::WithCallbackMethod_Load<v1::Admin::Service>>> {
+ public:
+  explicit AdminService(NodeParts* node) : node_(node) {}
+  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest* request,
+                                   v1::StatusResponse* response) override;
+  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest* request,
+                                     v1::DescribeResponse* response) override;
+  grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* Load(grpc::CallbackServerContext* context) override;
+
+ private:
+  NodeParts* const node_;
+};
+
+// Names of the engine's settings, as in configuration files and metrics.
+const char* execution_name(primary::ExecutionMode mode);
+const char* redo_name(primary::RedoMode mode);
+const char* layout_name(storage::Layout layout);
+
+}  // namespace scyper::server

@@ -1,0 +1,79 @@
+#include "completion_loop.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <utility>
+
+namespace scyper::server {
+
+namespace {
+constexpr std::chrono::milliseconds kTick{2};
+}
+
+CompletionLoop::CompletionLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, std::function<bool()> tick)
+    : queue_(std::move(queue)), tick_(std::move(tick)) {}
+
+void CompletionLoop::start() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "grpc-loop");
+    run();
+  });
+}
+
+void CompletionLoop::post(Completion* completion) {
+  Completion* head = ready_.load(std::memory_order_relaxed);
+  do {
+    completion->next = head;
+  } while (!ready_.compare_exchange_weak(head, completion, std::memory_order_seq_cst, std::memory_order_relaxed));
+  // Sequentially consistent with drain(): either drain() sees our completion or we see its woken_ = false.
+  if (!woken_.load(std::memory_order_seq_cst) && !woken_.exchange(true, std::memory_order_seq_cst)) {
+    alarm_.Set(queue_.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), &wake_);
+  }
+}
+
+void CompletionLoop::drain() {
+  woken_.store(false, std::memory_order_seq_cst);
+  Completion* list = ready_.exchange(nullptr, std::memory_order_seq_cst);
+  Completion* oldest = nullptr;
+  while (list != nullptr) {
+    Completion* next = list->next;
+    list->next = oldest;
+    oldest = list;
+    list = next;
+  }
+  while (oldest != nullptr) {
+    Completion* next = oldest->next;
+    oldest->run(oldest);
+    oldest = next;
+  }
+}
+
+void CompletionLoop::run() {
+  bool watching = false;
+  auto next_tick = std::chrono::steady_clock::now();
+  while (true) {
+    void* tag = nullptr;
+    bool ok = false;
+    auto event = grpc::CompletionQueue::GOT_EVENT;
+    if (watching) {
+      event = queue_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + kTick);
+    } else if (!queue_->Next(&tag, &ok)) {
+      return;
+    }
+    if (event == grpc::CompletionQueue::SHUTDOWN) return;
+    if (event == grpc::CompletionQueue::GOT_EVENT) static_cast<Tag*>(tag)->proceed(ok);
+    auto now = std::chrono::steady_clock::now();
+    if (!watching || now >= next_tick) {
+      watching = tick_();
+      next_tick = now + kTick;
+    }
+  }
+}
+
+void CompletionLoop::stop() {
+  queue_->Shutdown();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace scyper::server

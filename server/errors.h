@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace grpc {
+class Status;
+}
+namespace scyper::v1 {
+class Error;
+}
+
+namespace scyper::server {
+
+// When the same request may succeed later: milliseconds to wait; 0 = it would fail again. Full queues drain within
+// milliseconds; a transaction lost to a conflict can run again at once.
+uint32_t retry_after_ms_of(const Status& status);
+
+// What a client sees of a failed call: as a message of its own, and as an RPC's status with google.rpc details.
+void encode_error(const Status& status, v1::Error* error);
+grpc::Status grpc_status_of(const Status& status);
+
+}  // namespace scyper::server

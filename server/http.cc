@@ -1,0 +1,79 @@
+#include "http.h"
+
+#include <civetweb.h>
+
+#include <cstring>
+
+namespace scyper::server {
+
+namespace {
+
+const char* reason_of(int code) {
+  switch (code) {
+    case 200:
+      return "OK";
+    case 405:
+      return "Method Not Allowed";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Error";
+  }
+}
+
+int answer(mg_connection* connection, void* page) {
+  bool is_head = std::strcmp(mg_get_request_info(connection)->request_method, "HEAD") == 0;
+  bool is_get = std::strcmp(mg_get_request_info(connection)->request_method, "GET") == 0;
+  HttpResponse response;
+  if (is_get || is_head) {
+    response = (*static_cast<HttpEndpoint::Page*>(page))();
+  } else {
+    response = {405, "text/plain; charset=utf-8", "only GET is allowed\n"};
+  }
+  mg_printf(connection,
+            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+            "Connection: close\r\n\r\n",
+            response.code, reason_of(response.code), response.content_type.c_str(), response.body.size());
+  if (!is_head) mg_write(connection, response.body.data(), response.body.size());
+  return response.code;
+}
+
+// CivetWeb prints to stderr by itself otherwise.
+int keep_quiet(const mg_connection*, const char*) { return 1; }
+
+}  // namespace
+
+StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& address,
+                                                            std::map<std::string, Page> pages) {
+  static const unsigned kLibrary = mg_init_library(0);
+  static_cast<void>(kLibrary);
+  std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint());
+  endpoint->pages_ = std::move(pages);
+  const char* settings[] = {"listening_ports",
+                            address.c_str(),
+                            "num_threads",
+                            "2",
+                            "request_timeout_ms",
+                            "5000",
+                            "decode_url",
+                            "yes",
+                            "enable_directory_listing",
+                            "no",
+                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.log_message = keep_quiet;
+  endpoint->context_ = mg_start(&callbacks, nullptr, settings);
+  if (endpoint->context_ == nullptr) {
+    return absl::UnavailableError("cannot listen for HTTP on " + address + ": is the address in use?");
+  }
+  mg_server_port port{};
+  if (mg_get_server_ports(endpoint->context_, 1, &port) == 1) endpoint->port_ = static_cast<uint16_t>(port.port);
+  for (auto& [path, page] : endpoint->pages_) mg_set_request_handler(endpoint->context_, path.c_str(), answer, &page);
+  return endpoint;
+}
+
+HttpEndpoint::~HttpEndpoint() {
+  if (context_ != nullptr) mg_stop(context_);
+}
+
+}  // namespace scyper::server

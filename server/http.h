@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+struct mg_context;
+
+namespace scyper::server {
+
+struct HttpResponse {
+  int code = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+// A small HTTP server (CivetWeb, two threads of its own) for /metrics, /healthz and what later needs a page.
+class HttpEndpoint {
+ public:
+  using Page = std::function<HttpResponse()>;
+
+  // address: "host:port"; port 0 picks a free one.
+  static StatusOr<std::unique_ptr<HttpEndpoint>> start(const std::string& address, std::map<std::string, Page> pages);
+  ~HttpEndpoint();
+  uint16_t port() const { return port_; }
+
+ private:
+  HttpEndpoint() = default;
+
+  std::map<std::string, Page> pages_;
+  mg_context* context_ = nullptr;
+  uint16_t port_ = 0;
+};
+
+}  // namespace scyper::server

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/metrics.h"
+#include "base/status.h"
+#include "primary/engine.h"
+
+namespace scyper::server {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:7400";       // host:port; port 0 = any free one
+  std::string http_listen = "127.0.0.1:7401";  // /metrics and /healthz; empty = none
+  std::string tls_cert;                        // PEM files; certificate and key together switch TLS on
+  std::string tls_key;
+  std::string tls_client_ca;              // given: clients must show a certificate signed by it
+  bool insecure_listen = false;           // allows listening beyond loopback without TLS
+  uint32_t grpc_threads = 1;              // threads that read, submit and answer transaction streams
+  uint32_t statement_threads = 16;        // threads that wait for statements, compilations and slow readers
+  uint32_t statement_queue = 256;         // requests that wait for one of those threads
+  uint32_t message_bytes_max = 4u << 20;  // of one received message
+  uint32_t stream_calls_max = 8192;       // unanswered calls per stream; beyond it the stream is not read
+  uint32_t batch_calls_max = 4096;        // calls per message
+  uint32_t streams_max = 1024;
+  uint32_t prepared_max = 10'000;
+  uint32_t stop_timeout_ms = 10'000;  // for accepted work on stop; then it is cut off
+};
+
+// The node's endpoints: gRPC and HTTP, on one engine. All of gRPC is hidden in here.
+// Threads: start() and stop() by the owner; what runs inside: grpc_threads loops, gRPC's own, statement_threads, two of
+// HTTP.
+class Server {
+ public:
+  // Engine and registry must outlive the server.
+  static StatusOr<std::unique_ptr<Server>> start(const ServerOptions& options, primary::Engine* engine,
+                                                 MetricsRegistry* metrics);
+  ~Server();  // stops
+
+  // Refuses new work with UNAVAILABLE, finishes what was accepted (stop_timeout_ms at most), then closes. Idempotent.
+  void stop();
+
+  uint16_t port() const;
+  uint16_t http_port() const;  // 0 = none
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// Whether a "host:port" is reachable from this machine only.
+bool is_loopback(const std::string& address);
+
+extern const char kVersion[];
+
+}  // namespace scyper::server

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "counters.h"
+#include "primary/engine.h"
+#include "server/server.h"
+#include "statements.h"
+#include "thread_pool.h"
+
+namespace scyper::server {
+
+// What the services share. Owner: Server. Constant after construction, or safe for any thread by itself.
+struct NodeParts {
+  NodeParts(const ServerOptions& given, primary::Engine* node_engine, MetricsRegistry* metrics)
+      : options(given),
+        engine(node_engine),
+        statements(node_engine, given.prepared_max),
+        counters(metrics),
+        pool(given.statement_threads, given.statement_queue) {}
+
+  const ServerOptions options;
+  primary::Engine* const engine;
+  const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  Statements statements;
+  ServerCounters counters;
+  std::atomic<bool> stopping{false};
+  ThreadPool pool;  // last: its tasks use the rest
+};
+
+inline int64_t monotonic_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+inline Status stopping_error() { return sql_error("57P01", "the node is stopping"); }
+inline Status pool_full_error() {
+  return with_hint(sql_error("53300", "too many statements are waiting"),
+                   "Try again later, or raise statement_threads.");
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,174 @@
+#include "server/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "admin_service.h"
+#include "exposition.h"
+#include "http.h"
+#include "node_parts.h"
+#include "queries_service.h"
+#include "transactions_service.h"
+
+namespace scyper::server {
+
+const char kVersion[] = SCYPER_VERSION;
+
+struct Server::Parts {
+  Parts(const ServerOptions& options, primary::Engine* engine, MetricsRegistry* registry)
+      : metrics(registry), node(options, engine, registry), transactions(&node), queries(&node), admin(&node) {}
+
+  MetricsRegistry* const metrics;
+  NodeParts node;
+  TransactionsService transactions;
+  QueriesService queries;
+  AdminService admin;
+  std::unique_ptr<grpc::Server> grpc_server;
+  std::unique_ptr<HttpEndpoint> http;
+  int port = 0;
+  bool stopped = false;
+  std::vector<MetricsRegistry::Registration> observed;
+};
+
+namespace {
+
+StatusOr<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return absl::NotFoundError("cannot read " + path);
+  return text.str();
+}
+
+StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServerOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return absl::InvalidArgumentError("tls_cert and tls_key must be given together");
+  }
+  if (options.tls_cert.empty()) {
+    if (!options.tls_client_ca.empty()) return absl::InvalidArgumentError("tls_client_ca needs tls_cert and tls_key");
+    return grpc::InsecureServerCredentials();
+  }
+  grpc::SslServerCredentialsOptions tls(options.tls_client_ca.empty()
+                                            ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                            : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  SCYPER_ASSIGN_OR_RETURN(std::string key, read_file(options.tls_key));
+  SCYPER_ASSIGN_OR_RETURN(std::string cert, read_file(options.tls_cert));
+  if (!options.tls_client_ca.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_file(options.tls_client_ca));
+  }
+  tls.pem_key_cert_pairs.push_back({std::move(key), std::move(cert)});
+  return grpc::SslServerCredentials(tls);
+}
+
+Status check_exposure(const ServerOptions& options) {
+  if (options.insecure_listen) return {};
+  if (options.tls_cert.empty() && !is_loopback(options.listen)) {
+    return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.listen + " without TLS"),
+                     "Give tls_cert and tls_key, or insecure_listen where the network is trusted.");
+  }
+  if (!options.http_listen.empty() && !is_loopback(options.http_listen)) {
+    return with_hint(absl::InvalidArgumentError("refusing to serve plain HTTP on " + options.http_listen),
+                     "Give insecure_listen where the network is trusted.");
+  }
+  return {};
+}
+
+void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes_max));
+  // Two nodes on one port would silently share its clients.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
+  // Dead clients are noticed within half a minute; clients may ask every ten seconds.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 9'000);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+void enable_plugins() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+}
+
+}  // namespace
+
+bool is_loopback(const std::string& address) {
+  if (address.starts_with("unix:")) return true;
+  std::string host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() { stop(); }
+
+StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, primary::Engine* engine,
+                                                MetricsRegistry* metrics) {
+  SCYPER_RETURN_IF_ERROR(check_exposure(options));
+  SCYPER_ASSIGN_OR_RETURN(auto credentials, credentials_of(options));
+  enable_plugins();
+  auto parts = std::make_unique<Parts>(options, engine, metrics);
+  grpc::ServerBuilder builder;
+  set_channel_arguments(options, &builder);
+  builder.AddListeningPort(options.listen, credentials, &parts->port);
+  builder.RegisterService(&parts->transactions);
+  builder.RegisterService(&parts->queries);
+  builder.RegisterService(&parts->admin);
+  for (uint32_t i = 0; i < std::max(options.grpc_threads, 1u); ++i) {
+    parts->transactions.add_queue(builder.AddCompletionQueue());
+  }
+  parts->grpc_server = builder.BuildAndStart();
+  if (parts->grpc_server == nullptr || parts->port == 0) {
+    return absl::UnavailableError("cannot listen on " + options.listen +
+                                  ": is the address in use, or the certificate bad?");
+  }
+  parts->transactions.start();
+
+  Parts* p = parts.get();
+  std::unique_ptr<Server> server(new Server(std::move(parts)));  // from here on errors stop it
+  p->observed = observe_engine(metrics, engine);
+  metrics->gauge("scyper_build_info", "Version of the node.", {{"version", kVersion}}).set(1);
+  if (!options.http_listen.empty()) {
+    std::map<std::string, HttpEndpoint::Page> pages;
+    pages["/metrics"] = [p] {
+      return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(p->metrics->collect())};
+    };
+    pages["/healthz"] = [p] {
+      return p->node.stopping ? HttpResponse{503, "text/plain; charset=utf-8", "stopping\n"}
+                              : HttpResponse{200, "text/plain; charset=utf-8", "ok\n"};
+    };
+    SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
+  }
+  p->grpc_server->GetHealthCheckService()->SetServingStatus(true);
+  return server;
+}
+
+void Server::stop() {
+  Parts& parts = *parts_;
+  if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
+  parts.node.stopping = true;
+  if (auto* health = parts.grpc_server->GetHealthCheckService()) health->SetServingStatus(false);
+  parts.transactions.drain();
+  // Streams end by themselves once their calls are answered; after the deadline gRPC cancels what is left.
+  parts.grpc_server->Shutdown(std::chrono::system_clock::now() +
+                              std::chrono::milliseconds(parts.node.options.stop_timeout_ms));
+  parts.transactions.stop();
+  parts.node.pool.stop();
+  parts.http.reset();
+}
+
+uint16_t Server::port() const { return static_cast<uint16_t>(parts_->port); }
+uint16_t Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
+
+}  // namespace scyper::server

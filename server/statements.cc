@@ -1,0 +1,51 @@
+#include "statements.h"
+
+#include "server/packed.h"
+
+namespace scyper::server {
+
+// FNV-1a, 64 bits: fixed for ever, as clients keep ids. Equal hashes of two texts are refused by prepare().
+uint64_t Statements::id_of(std::string_view sql) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : sql) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash == 0 ? 1 : hash;
+}
+
+StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql) {
+  SCYPER_RETURN_IF_ERROR(check_text(sql));
+  uint64_t id = id_of(sql);
+  if (Pointer known = find(id); known != nullptr) {
+    if (known->text() != sql) return sql_error("42P05", "another prepared statement has the same id");
+    return known;
+  }
+  SCYPER_ASSIGN_OR_RETURN(Pointer statement, engine_->prepare(sql));
+  absl::MutexLock lock(&mutex_);
+  if (by_id_.contains(id)) return statement;
+  entries_.push_front(Entry{id, statement});
+  by_id_[id] = entries_.begin();
+  if (entries_.size() > capacity_) {
+    by_id_.erase(entries_.back().id);
+    entries_.pop_back();
+  }
+  return statement;
+}
+
+Statements::Pointer Statements::find(uint64_t id) {
+  absl::MutexLock lock(&mutex_);
+  auto found = by_id_.find(id);
+  if (found == by_id_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->statement;
+}
+
+size_t Statements::size() {
+  absl::MutexLock lock(&mutex_);
+  return entries_.size();
+}
+
+Status unknown_statement(uint64_t id) {
+  return with_hint(sql_error("26000", "prepared statement " + std::to_string(id) + " does not exist"),
+                   "Prepare it again: the node was restarted or has forgotten it.");
+}
+
+}  // namespace scyper::server

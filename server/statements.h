@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "primary/engine.h"
+
+namespace scyper::server {
+
+// The prepared statements that clients know by id. The id is a hash of the text: a stale id from before a restart, or
+// from another node, can never name another statement. Bounded: the one not used for longest is forgotten, its users
+// prepare anew. Threads: any.
+class Statements {
+ public:
+  using Pointer = std::shared_ptr<const primary::Statement>;
+
+  Statements(primary::Engine* engine, size_t capacity) : engine_(engine), capacity_(capacity) {}
+
+  static uint64_t id_of(std::string_view sql);
+  // Checks the text's encoding, compiles it unless known. May block for a compilation.
+  StatusOr<Pointer> prepare(std::string_view sql);
+  // Known or nullptr; never blocks for long.
+  Pointer find(uint64_t id);
+  size_t size();
+
+ private:
+  struct Entry {
+    uint64_t id;
+    Pointer statement;
+  };
+
+  primary::Engine* const engine_;
+  const size_t capacity_;
+  absl::Mutex mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
+  std::unordered_map<uint64_t, std::list<Entry>::iterator> by_id_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The answer to an id that find() does not know.
+Status unknown_statement(uint64_t id);
+
+}  // namespace scyper::server

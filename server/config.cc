@@ -1,0 +1,122 @@
+#include "server/config.h"
+
+#include <algorithm>
+#include <toml.hpp>
+
+namespace scyper::server {
+
+namespace {
+
+// Edit distance, for "did you mean".
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+Status unknown_key(const std::string& source, std::string_view key) {
+  const Setting* nearest = nullptr;
+  size_t least = 4;  // further apart it is no typing error
+  for (const Setting& setting : settings()) {
+    size_t d = distance(key, setting.key);
+    if (d < least) {
+      least = d;
+      nearest = &setting;
+    }
+  }
+  std::string message = source + ": unknown setting \"" + std::string(key) + "\"";
+  if (nearest != nullptr) message += "; did you mean \"" + nearest->key + "\"?";
+  return absl::InvalidArgumentError(message);
+}
+
+StatusOr<std::string> text_of(const toml::value& value) {
+  if (value.is_string()) return value.as_string().str;
+  if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
+  if (value.is_integer()) return std::to_string(value.as_integer());
+  return absl::InvalidArgumentError("must be a string, a number or a boolean");
+}
+
+std::string place_of(const std::string& path, const toml::value& value) {
+  return path + ":" + std::to_string(value.location().line());
+}
+
+Status apply(const std::vector<Assignment>& assignments, const std::string& source, NodeConfig* config) {
+  for (const auto& [key, value] : assignments) {
+    const Setting* setting = find_setting(key);
+    if (setting == nullptr) return unknown_key(source, key);
+    if (Status status = setting->set(config, value); !status.ok()) {
+      return absl::InvalidArgumentError(source + ": " + key + ": " + std::string(status.message()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<std::vector<Assignment>> read_config_file(const std::string& path) {
+  std::vector<Assignment> assignments;
+  try {
+    toml::value file = toml::parse(path);
+    for (const auto& [key, value] : file.as_table()) {
+      if (find_setting(key) == nullptr) return unknown_key(place_of(path, value), key);
+      auto text = text_of(value);
+      if (!text.ok()) {
+        return absl::InvalidArgumentError(place_of(path, value) + ": " + key + " " +
+                                          std::string(text.status().message()));
+      }
+      // Checked here too: only here is the line known.
+      NodeConfig scratch;
+      SCYPER_RETURN_IF_ERROR(apply({{key, *text}}, place_of(path, value), &scratch));
+      assignments.emplace_back(key, *std::move(text));
+    }
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(path + ": " + error.what());
+  }
+  return assignments;
+}
+
+StatusOr<std::vector<Assignment>> read_config_environment(char** environment) {
+  std::vector<Assignment> assignments;
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    std::string_view text(*entry);
+    size_t equals = text.find('=');
+    if (!text.starts_with("SCYPER_") || equals == std::string_view::npos) continue;
+    std::string name(text.substr(0, equals));
+    std::string key;
+    for (char c : name.substr(7)) key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    // Kubernetes gives every pod such variables for a service called "scyper"; the others belong to the clients.
+    if (key.starts_with("service_") || key.starts_with("port") || key == "config" || key == "target" || key == "ca")
+      continue;
+    if (find_setting(key) == nullptr) return unknown_key("environment variable " + name, key);
+    assignments.emplace_back(key, text.substr(equals + 1));
+  }
+  return assignments;
+}
+
+StatusOr<NodeConfig> make_config(const std::vector<Assignment>& file, const std::vector<Assignment>& environment,
+                                 const std::vector<Assignment>& flags) {
+  NodeConfig config;
+  SCYPER_RETURN_IF_ERROR(apply(file, "configuration file", &config));
+  SCYPER_RETURN_IF_ERROR(apply(environment, "environment", &config));
+  SCYPER_RETURN_IF_ERROR(apply(flags, "command line", &config));
+  return config;
+}
+
+std::string print_config(const NodeConfig& config) {
+  std::string out;
+  for (const Setting& setting : settings()) {
+    out += "# " + setting.help + "\n" + setting.key + " = " + setting.get(config) + "\n\n";
+  }
+  return out;
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,133 @@
+// scyperd: one node of the database.
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "primary/engine.h"
+#include "server/config.h"
+#include "server/server.h"
+
+extern char** environ;
+
+namespace scyper::server {
+namespace {
+
+// Stable: scripts and unit files rely on them.
+constexpr int kExitConfiguration = 2;
+constexpr int kExitStart = 3;
+
+int fail(int code, const Status& status) {
+  std::fprintf(stderr, "scyperd: %s\n", std::string(status.message()).c_str());
+  if (std::string hint = hint_of(status); !hint.empty()) std::fprintf(stderr, "scyperd: hint: %s\n", hint.c_str());
+  return code;
+}
+
+struct CommandLine {
+  std::string config_path;
+  bool print_config = false;
+  std::vector<Assignment> flags;
+};
+
+// The flags of every setting, made from the table. Returns false when the process is to end with *code.
+bool parse_command_line(int argc, char** argv, CommandLine* out, int* code) {
+  CLI::App app(
+      "ScyPer's database node.\nEvery setting can also stand in the configuration file (as key_with_underscores) or in "
+      "a variable SCYPER_KEY_WITH_UNDERSCORES; flags win over variables, variables over the file.");
+  app.set_version_flag("--version", std::string(kVersion));
+  app.add_option("--config", out->config_path, "TOML file with settings")->envname("SCYPER_CONFIG");
+  app.add_flag("--print-config", out->print_config, "print the configuration that results, then end");
+  std::map<std::string, std::string> values;
+  std::map<std::string, CLI::Option*> options;
+  for (const Setting& setting : settings()) {
+    std::string flag = "--" + setting.key;
+    for (char& c : flag) c = c == '_' ? '-' : c;
+    CLI::Option* option = setting.is_switch ? app.add_flag(flag + "{true}", values[setting.key], setting.help)
+                                            : app.add_option(flag, values[setting.key], setting.help);
+    options[setting.key] = option;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *code = app.exit(error) == 0 ? 0 : kExitConfiguration;
+    return false;
+  }
+  for (const auto& [key, option] : options) {
+    if (option->count() > 0) out->flags.emplace_back(key, values[key]);
+  }
+  return true;
+}
+
+StatusOr<NodeConfig> read_config(const CommandLine& line) {
+  std::vector<Assignment> file;
+  if (!line.config_path.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(file, read_config_file(line.config_path));
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto environment, read_config_environment(environ));
+  return make_config(file, environment, line.flags);
+}
+
+// Signals are taken by sigwait() in main, so they are blocked before any thread starts and inherits the mask.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+int run(const NodeConfig& config) {
+  sigset_t signals = block_signals();
+  MetricsRegistry metrics;
+  auto engine = primary::Engine::create(config.engine);
+  if (!engine.ok()) return fail(kExitStart, engine.status());
+  auto server = Server::start(config.server, engine->get(), &metrics);
+  if (!server.ok()) return fail(kExitStart, server.status());
+  std::printf("scyperd %s: %u partitions, %u workers, gRPC on port %u%s", kVersion, config.engine.partitions,
+              config.engine.workers, (*server)->port(), config.server.tls_cert.empty() ? "" : " (TLS)");
+  if ((*server)->http_port() != 0) std::printf(", http://localhost:%u/metrics", (*server)->http_port());
+  std::printf("\n");
+  std::fflush(stdout);
+
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  std::printf("scyperd: %s, stopping\n", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+  std::fflush(stdout);
+  // A second signal ends the process at once.
+  signal(signal_number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  (*server)->stop();
+  server->reset();
+  engine->reset();
+  std::printf("scyperd: stopped\n");
+  return 0;
+}
+
+int scyperd_main(int argc, char** argv) {
+  CommandLine line;
+  int code = 0;
+  if (!parse_command_line(argc, argv, &line, &code)) return code;
+  auto config = read_config(line);
+  if (!config.ok()) return fail(kExitConfiguration, config.status());
+  if (line.print_config) {
+    std::fputs(print_config(*config).c_str(), stdout);
+    return 0;
+  }
+  return run(*config);
+}
+
+}  // namespace
+}  // namespace scyper::server
+
+int main(int argc, char** argv) { return scyper::server::scyperd_main(argc, argv); }

@@ -1,0 +1,189 @@
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "server/config.h"
+
+namespace scyper::server {
+
+namespace {
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+// member: a function from NodeConfig& to a reference of the field.
+template <typename Member>
+Setting text_setting(std::string key, std::string help, Member member) {
+  return {std::move(key), std::move(help), false,
+          [member](NodeConfig* config, std::string_view text) {
+            member(*config) = std::string(text);
+            return Status();
+          },
+          [member](const NodeConfig& config) { return quote(member(const_cast<NodeConfig&>(config))); }};
+}
+
+template <typename Member>
+Setting switch_setting(std::string key, std::string help, Member member) {
+  return {std::move(key), std::move(help), true,
+          [member](NodeConfig* config, std::string_view text) {
+            bool is_true = text == "true" || text == "1" || text == "yes" || text == "on";
+            bool is_false = text == "false" || text == "0" || text == "no" || text == "off";
+            if (!is_true && !is_false) {
+              return absl::InvalidArgumentError(quote(text) + " is neither true nor false");
+            }
+            member(*config) = is_true;
+            return Status();
+          },
+          [member](const NodeConfig& config) -> std::string {
+            return member(const_cast<NodeConfig&>(config)) ? "true" : "false";
+          }};
+}
+
+template <typename Member>
+Setting number_setting(std::string key, std::string help, uint32_t least, uint32_t most, Member member) {
+  return {std::move(key), std::move(help) + " (" + std::to_string(least) + " to " + std::to_string(most) + ")", false,
+          [member, least, most](NodeConfig* config, std::string_view text) {
+            uint32_t value = 0;
+            auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+              return absl::InvalidArgumentError(quote(text) + " is not a number from " + std::to_string(least) +
+                                                " to " + std::to_string(most));
+            }
+            member(*config) = value;
+            return Status();
+          },
+          [member](const NodeConfig& config) { return std::to_string(member(const_cast<NodeConfig&>(config))); }};
+}
+
+// unit: what the field counts, in bytes or microseconds.
+template <typename Member>
+Setting quantity_setting(std::string key, std::string help, StatusOr<uint64_t> (*parse)(std::string_view),
+                         std::string (*format)(uint64_t), uint64_t unit, uint64_t least, Member member) {
+  return {std::move(key), std::move(help), false,
+          [=](NodeConfig* config, std::string_view text) -> Status {
+            SCYPER_ASSIGN_OR_RETURN(uint64_t value, parse(text));
+            using Field = std::remove_reference_t<decltype(member(*config))>;
+            if (value < least || value / unit > std::numeric_limits<Field>::max()) {
+              return absl::InvalidArgumentError(quote(text) + " is out of range; the least is " + format(least));
+            }
+            member(*config) = static_cast<Field>(value / unit);
+            return {};
+          },
+          [=](const NodeConfig& config) { return quote(format(member(const_cast<NodeConfig&>(config)) * unit)); }};
+}
+
+template <typename Enum, size_t n, typename Member>
+Setting choice_setting(std::string key, std::string help, std::array<std::pair<const char*, Enum>, n> choices,
+                       Member member) {
+  std::string names;
+  for (const auto& [name, value] : choices) names += (names.empty() ? "" : ", ") + std::string(name);
+  return {std::move(key), std::move(help) + ": " + names, false,
+          [=](NodeConfig* config, std::string_view text) {
+            for (const auto& [name, value] : choices) {
+              if (text != name) continue;
+              member(*config) = value;
+              return Status();
+            }
+            return absl::InvalidArgumentError(quote(text) + " is not one of " + names);
+          },
+          [=](const NodeConfig& config) {
+            for (const auto& [name, value] : choices) {
+              if (member(const_cast<NodeConfig&>(config)) == value) return quote(name);
+            }
+            return quote("?");
+          }};
+}
+
+#define SCYPER_FIELD(path) [](NodeConfig& config) -> auto& { return config.path; }
+
+std::vector<Setting> server_settings() {
+  constexpr uint64_t kMs = 1000;
+  return {
+      text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
+      text_setting("http_listen", "host:port of /metrics and /healthz; empty = none", SCYPER_FIELD(server.http_listen)),
+      text_setting("tls_cert", "PEM file with the node's certificate chain", SCYPER_FIELD(server.tls_cert)),
+      text_setting("tls_key", "PEM file with its private key", SCYPER_FIELD(server.tls_key)),
+      text_setting("tls_client_ca", "PEM file; clients must show a certificate signed by it",
+                   SCYPER_FIELD(server.tls_client_ca)),
+      switch_setting("insecure_listen", "listen beyond loopback without TLS", SCYPER_FIELD(server.insecure_listen)),
+      number_setting("grpc_threads", "threads that serve transaction streams", 1, 256,
+                     SCYPER_FIELD(server.grpc_threads)),
+      number_setting("statement_threads", "threads that run and compile statements", 1, 1024,
+                     SCYPER_FIELD(server.statement_threads)),
+      number_setting("statement_queue", "statements that wait for such a thread", 1, 1'000'000,
+                     SCYPER_FIELD(server.statement_queue)),
+      quantity_setting("message_bytes_max", "largest message that is accepted", parse_bytes, format_bytes, 1, 1024,
+                       SCYPER_FIELD(server.message_bytes_max)),
+      number_setting("stream_calls_max", "unanswered calls per stream before it is not read", 1, 10'000'000,
+                     SCYPER_FIELD(server.stream_calls_max)),
+      number_setting("batch_calls_max", "calls per message", 1, 1'000'000, SCYPER_FIELD(server.batch_calls_max)),
+      number_setting("streams_max", "open transaction streams", 1, 1'000'000, SCYPER_FIELD(server.streams_max)),
+      number_setting("prepared_max", "prepared statements the node remembers", 1, 10'000'000,
+                     SCYPER_FIELD(server.prepared_max)),
+      quantity_setting("stop_timeout", "time for accepted work when the node stops", parse_duration_us,
+                       format_duration_us, kMs, 0, SCYPER_FIELD(server.stop_timeout_ms)),
+  };
+}
+
+std::vector<Setting> engine_settings() {
+  using primary::ExecutionMode;
+  using primary::RedoMode;
+  using storage::Layout;
+  using storage::PageMode;
+  return {
+      number_setting("partitions", "partitions of the database", 1, 4096, SCYPER_FIELD(engine.partitions)),
+      number_setting("workers", "worker threads; partition p belongs to worker p % workers", 1, 1024,
+                     SCYPER_FIELD(engine.workers)),
+      quantity_setting("memory", "memory budget of tables and indexes", parse_bytes, format_bytes, 1, 1 << 20,
+                       SCYPER_FIELD(engine.memory_bytes)),
+      choice_setting("pages", "pages of that memory",
+                     std::array{std::pair{"huge", PageMode::kTransparentHuge}, std::pair{"small", PageMode::kSmall}},
+                     SCYPER_FIELD(engine.page_mode)),
+      choice_setting("layout", "of tables that do not say it",
+                     std::array{std::pair{"column", Layout::kColumn}, std::pair{"row", Layout::kRow}},
+                     SCYPER_FIELD(engine.layout)),
+      choice_setting("execution", "how statements run",
+                     std::array{std::pair{"adaptive", ExecutionMode::kAdaptive},
+                                std::pair{"interpreted", ExecutionMode::kInterpreted},
+                                std::pair{"quick", ExecutionMode::kQuick}, std::pair{"better", ExecutionMode::kBetter}},
+                     SCYPER_FIELD(engine.execution)),
+      choice_setting("redo", "kind of redo records",
+                     std::array{std::pair{"logical", RedoMode::kLogical}, std::pair{"physical", RedoMode::kPhysical},
+                                std::pair{"none", RedoMode::kNone}},
+                     SCYPER_FIELD(engine.redo)),
+      number_setting("queue_capacity", "transactions that wait per worker", 1, 10'000'000,
+                     SCYPER_FIELD(engine.queue_capacity)),
+      quantity_setting("transaction_time_max", "run time of a transaction", parse_duration_us, format_duration_us, 1,
+                       1000, SCYPER_FIELD(engine.transaction_time_us_max)),
+      quantity_setting("redo_bytes_max", "redo of a transaction", parse_bytes, format_bytes, 1, 4096,
+                       SCYPER_FIELD(engine.redo_bytes_max)),
+  };
+}
+
+#undef SCYPER_FIELD
+
+}  // namespace
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> kAll = [] {
+    std::vector<Setting> all = server_settings();
+    for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
+    return all;
+  }();
+  return kAll;
+}
+
+const Setting* find_setting(std::string_view key) {
+  for (const Setting& setting : settings()) {
+    if (setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+}  // namespace scyper::server

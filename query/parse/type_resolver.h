@@ -1,19 +1,26 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/status.h"
 #include "parse/ast_node.h"
 #include "storage/type.h"
 
 namespace scyper::query {
 
-// The SqlType that a type name means: int2 .. int8, smallint .. bigint, bool, numeric, decimal, float8, double
-// precision, char, bpchar, varchar, text, date, timestamp, record, void, their one-dimensional arrays, and PostgreSQL's
-// other spellings of them. A type that PostgreSQL has and we do not: 0A000 by name. An unknown one: 42704 `type "x"
-// does not exist`. Modifiers are checked as PostgreSQL does (22023). %TYPE and %ROWTYPE are the caller's. `setof` is
-// ignored. `text`: the source, for the position of errors ("" = none).
+// The SqlType that a type name means: int2, int4, int8, bool, numeric, float8, bpchar, varchar, text, date, timestamp,
+// record, void (under every spelling PostgreSQL has for them) and one-dimensional arrays of them. A type that
+// PostgreSQL has and we do not: 0A000 by name. An unknown one: 42704 `type "x" does not exist`. Modifiers are checked
+// as PostgreSQL does. %TYPE and %ROWTYPE are the caller's; `setof` is ignored. Note: `char` is char(1), as in a column
+// or a cast. The types of parameters and results of routines lose their modifiers in PostgreSQL (a parameter `char`
+// takes any length): use without_modifiers() there. text: the source that locations point into, for the position of
+// errors ("" = no position).
 StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text);
 
-// "character varying(10)": the name as written, for messages.
+SqlType without_modifiers(SqlType type);
+
+// The name as written, for messages: "pg_catalog.int4[]", "t.a%TYPE".
 std::string to_string(const ast::TypeName& type);
 
 }  // namespace scyper::query

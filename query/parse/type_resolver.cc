@@ -1,0 +1,230 @@
+#include "parse/type_resolver.h"
+
+#include <algorithm>
+
+#include "parse/ast_expression.h"
+#include "parse/text.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr struct {
+  std::string_view name;
+  TypeId id;
+} kTypes[] = {{"bool", TypeId::kBool},   {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
+              {"int8", TypeId::kInt8},   {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
+              {"bpchar", TypeId::kChar}, {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
+              {"date", TypeId::kDate},   {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
+              {"void", TypeId::kVoid},   {"unknown", TypeId::kUnknown}};
+
+// PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
+constexpr std::string_view kForeignTypes[] = {"float4",
+                                              "timestamptz",
+                                              "time",
+                                              "timetz",
+                                              "interval",
+                                              "bytea",
+                                              "uuid",
+                                              "json",
+                                              "jsonb",
+                                              "jsonpath",
+                                              "xml",
+                                              "money",
+                                              "inet",
+                                              "cidr",
+                                              "macaddr",
+                                              "macaddr8",
+                                              "bit",
+                                              "varbit",
+                                              "oid",
+                                              "name",
+                                              "char",
+                                              "cstring",
+                                              "xid",
+                                              "xid8",
+                                              "cid",
+                                              "tid",
+                                              "pg_lsn",
+                                              "point",
+                                              "line",
+                                              "lseg",
+                                              "box",
+                                              "path",
+                                              "polygon",
+                                              "circle",
+                                              "tsvector",
+                                              "tsquery",
+                                              "int4range",
+                                              "int8range",
+                                              "numrange",
+                                              "tsrange",
+                                              "tstzrange",
+                                              "daterange",
+                                              "regclass",
+                                              "regproc",
+                                              "regprocedure",
+                                              "regtype",
+                                              "regoper",
+                                              "regrole",
+                                              "refcursor",
+                                              "anyelement",
+                                              "anyarray",
+                                              "anynonarray",
+                                              "anyenum",
+                                              "anyrange",
+                                              "anycompatible",
+                                              "trigger",
+                                              "event_trigger",
+                                              "internal",
+                                              "serial",
+                                              "bigserial",
+                                              "smallserial",
+                                              "serial2",
+                                              "serial4",
+                                              "serial8",
+                                              "int2vector",
+                                              "oidvector",
+                                              "any",
+                                              "int4multirange",
+                                              "int8multirange",
+                                              "nummultirange"};
+
+constexpr int64_t kMaxLength = 10485760;       // PostgreSQL's MaxAttrSize
+constexpr int64_t kMaxNumericModifier = 1000;  // PostgreSQL's NUMERIC_MAX_PRECISION
+
+class Resolver {
+ public:
+  Resolver(const ast::TypeName& type, std::string_view text) : type_(type), text_(text) {}
+
+  StatusOr<SqlType> run() {
+    std::string name = type_.name.empty() ? std::string() : type_.name.back();
+    const bool system = type_.name.size() == 1 || (type_.name.size() == 2 && type_.name[0] == "pg_catalog");
+    bool array = !type_.array_bounds.empty();
+    if (!system || type_.percent_type || type_.percent_rowtype) return unknown();
+    if (name.size() > 1 && name[0] == '_' && !array) {  // PostgreSQL's own name of an array type
+      array = true;
+      name.erase(0, 1);
+    }
+    SCYPER_ASSIGN_OR_RETURN(const SqlType element, scalar(name));
+    if (!array) return element;
+    if (type_.array_bounds.size() > 1) return error("0A000", "multidimensional arrays are not supported");
+    if (element.id == TypeId::kRecord || element.id == TypeId::kVoid) return unsupported(name + "[]");
+    return make_array(element);
+  }
+
+ private:
+  Status error(std::string_view sqlstate, const std::string& message) const {
+    return text_.empty() ? sql_error(sqlstate, message) : error_at(sqlstate, message, text_, type_.location);
+  }
+  Status unknown() const { return error("42704", "type \"" + to_string(type_) + "\" does not exist"); }
+  Status unsupported(const std::string& name) const { return error("0A000", "type \"" + name + "\" is not supported"); }
+
+  StatusOr<SqlType> scalar(const std::string& name) const {
+    const auto named = [&](const auto& known) { return known.name == name; };
+    const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes), named);
+    if (known == std::end(kTypes)) {
+      if (std::find(std::begin(kForeignTypes), std::end(kForeignTypes), name) != std::end(kForeignTypes)) {
+        return unsupported(name);
+      }
+      return unknown();
+    }
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<int64_t> modifiers, integer_modifiers());
+    switch (known->id) {
+      case TypeId::kNumeric:
+        return numeric(modifiers);
+      case TypeId::kChar:
+        return string(known->id, "char", modifiers);
+      case TypeId::kVarchar:
+        return string(known->id, "varchar", modifiers);
+      case TypeId::kTimestamp:
+        return timestamp(modifiers);
+      default:
+        break;
+    }
+    if (!modifiers.empty()) return error("42601", "type modifier is not allowed for type \"" + name + "\"");
+    return make_type(known->id);
+  }
+
+  StatusOr<std::vector<int64_t>> integer_modifiers() const {
+    std::vector<int64_t> out;
+    for (const ast::ExprPtr& modifier : type_.modifiers) {
+      const auto* literal = ast::node_if<ast::Literal>(modifier.get());
+      if (literal == nullptr || literal->type != ast::LiteralType::kInteger) {
+        return error("42601", "type modifiers must be simple constants or identifiers");
+      }
+      out.push_back(literal->int_value);
+    }
+    return out;
+  }
+
+  StatusOr<SqlType> numeric(const std::vector<int64_t>& modifiers) const {
+    if (modifiers.empty()) return make_type(TypeId::kNumeric);
+    if (modifiers.size() > 2) return error("22023", "invalid NUMERIC type modifier");
+    const int64_t precision = modifiers[0];
+    const int64_t scale = modifiers.size() == 2 ? modifiers[1] : 0;
+    if (precision < 1 || precision > kMaxNumericModifier) {
+      return error("22023", "NUMERIC precision " + std::to_string(precision) + " must be between 1 and 1000");
+    }
+    if (scale < -kMaxNumericModifier || scale > kMaxNumericModifier) {
+      return error("22023", "NUMERIC scale " + std::to_string(scale) + " must be between -1000 and 1000");
+    }
+    if (precision > kMaxPrecision) {
+      return error("0A000", "NUMERIC precision above " + std::to_string(kMaxPrecision) + " is not supported");
+    }
+    if (scale < 0 || scale > precision) {
+      return error("0A000", "NUMERIC scale outside of 0 to its precision is not supported");
+    }
+    return make_numeric(static_cast<uint8_t>(precision), static_cast<uint8_t>(scale));
+  }
+
+  StatusOr<SqlType> string(TypeId id, const std::string& name, const std::vector<int64_t>& modifiers) const {
+    if (modifiers.empty()) return make_type(id);
+    if (modifiers.size() > 1) return error("22023", "invalid type modifier");
+    if (modifiers[0] < 1) return error("22023", "length for type " + name + " must be at least 1");
+    if (modifiers[0] > kMaxLength) {
+      return error("22023", "length for type " + name + " cannot exceed " + std::to_string(kMaxLength));
+    }
+    return make_string(id, static_cast<int32_t>(modifiers[0]));
+  }
+
+  StatusOr<SqlType> timestamp(const std::vector<int64_t>& modifiers) const {
+    constexpr int64_t kMicroseconds = 6;
+    if (modifiers.size() > 1) return error("22023", "invalid type modifier");
+    if (!modifiers.empty() && modifiers[0] < 0) {
+      return error("22023", "TIMESTAMP(" + std::to_string(modifiers[0]) + ") precision must not be negative");
+    }
+    if (!modifiers.empty() && modifiers[0] < kMicroseconds) {
+      return error("0A000", "TIMESTAMP(" + std::to_string(modifiers[0]) + ") is not supported");
+    }
+    return make_type(TypeId::kTimestamp);  // as PostgreSQL, which reduces more than 6 with a warning
+  }
+
+  const ast::TypeName& type_;
+  std::string_view text_;
+};
+
+}  // namespace
+
+StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text) { return Resolver(type, text).run(); }
+
+SqlType without_modifiers(SqlType type) {
+  type.precision = 0;
+  type.scale = 0;
+  type.length = -1;
+  return type;
+}
+
+std::string to_string(const ast::TypeName& type) {
+  std::string out;
+  for (const std::string& part : type.name) {
+    if (!out.empty()) out += '.';
+    out += part;
+  }
+  if (type.percent_type) out += "%TYPE";
+  if (type.percent_rowtype) out += "%ROWTYPE";
+  for (size_t i = 0; i < type.array_bounds.size(); ++i) out += "[]";
+  return out;
+}
+
+}  // namespace scyper::query

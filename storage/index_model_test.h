@@ -45,14 +45,16 @@ inline std::string text_key(Random* random, uint32_t alphabet, uint32_t max_leng
   return key;
 }
 
-// Keys that repeat: `distribution` 0 uniform, 1 skewed to few values, 2 dense sequence.
+// Keys that repeat: `distribution` 0 uniform, 1 skewed to few values, 2 dense sequence. Texts (width 0): 0 any bytes, 1
+// a short alphabet, 2 long common beginnings.
 class KeySource {
  public:
   KeySource(Random* random, uint32_t width, uint32_t distribution, uint64_t range)
       : random_(random), width_(width), distribution_(distribution), range_(range) {}
 
   std::string next() {
-    if (width_ == 0) return text_key(random_, distribution_ == 0 ? 255 : 3, distribution_ == 2 ? 300 : 12);
+    if (width_ == 0 && distribution_ == 2) return stem_.substr(0, random_->below(8) * 40) + text_key(random_, 3, 5);
+    if (width_ == 0) return text_key(random_, distribution_ == 0 ? 255 : 3, 12);
     uint64_t number = random_->below(range_);
     if (distribution_ == 1) number = number * number / range_ * (number % 3 + 1) / 3;
     if (distribution_ == 2) number = ++sequence_ % range_;
@@ -68,6 +70,7 @@ class KeySource {
   uint32_t distribution_;
   uint64_t range_;
   uint64_t sequence_ = 0;
+  std::string stem_ = std::string(100, 'x') + std::string(60, '\2') + std::string(140, '\3');
 };
 
 }  // namespace scyper::storage

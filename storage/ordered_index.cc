@@ -1,4 +1,5 @@
 #include "btree.h"
+#include "radix_tree.h"
 #include "storage/index.h"
 
 namespace scyper::storage {
@@ -17,7 +18,7 @@ std::unique_ptr<OrderedIndex> make_tree(Arena* arena, uint32_t key_bytes) {
 
 std::unique_ptr<OrderedIndex> OrderedIndex::create(Arena* arena, uint32_t key_bytes) {
   CHECK(key_bytes <= kMaxIndexKeyBytes);
-  if (key_bytes == 0 || key_bytes > 24) return nullptr;
+  if (key_bytes == 0 || key_bytes > 24) return std::make_unique<RadixTree>(arena, key_bytes);
   if (key_bytes > 16) return make_tree<TripleTree>(arena, key_bytes);
   if (key_bytes > 8) return make_tree<PairTree>(arena, key_bytes);
   return make_tree<WordTree>(arena, key_bytes);
@@ -27,21 +28,24 @@ Tid OrderedIndex::find(const char* key, uint32_t size) const noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
   if (kind_ == Kind::kWord) return static_cast<const WordTree*>(this)->find_key(key);
   if (kind_ == Kind::kPair) return static_cast<const PairTree*>(this)->find_key(key);
-  return static_cast<const TripleTree*>(this)->find_key(key);
+  if (kind_ == Kind::kTriple) return static_cast<const TripleTree*>(this)->find_key(key);
+  return static_cast<const RadixTree*>(this)->find_key(key, size);
 }
 
 IndexResult OrderedIndex::insert(const char* key, uint32_t size, Tid tid) noexcept {
   CHECK(key_bytes_ == 0 || size == key_bytes_);
   if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->insert_key(key, tid);
   if (kind_ == Kind::kPair) return static_cast<PairTree*>(this)->insert_key(key, tid);
-  return static_cast<TripleTree*>(this)->insert_key(key, tid);
+  if (kind_ == Kind::kTriple) return static_cast<TripleTree*>(this)->insert_key(key, tid);
+  return static_cast<RadixTree*>(this)->insert_key(key, size, tid);
 }
 
 IndexResult OrderedIndex::erase(const char* key, uint32_t size) noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
   if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->erase_key(key);
   if (kind_ == Kind::kPair) return static_cast<PairTree*>(this)->erase_key(key);
-  return static_cast<TripleTree*>(this)->erase_key(key);
+  if (kind_ == Kind::kTriple) return static_cast<TripleTree*>(this)->erase_key(key);
+  return static_cast<RadixTree*>(this)->erase_key(key, size);
 }
 
 void OrderedIndex::seek(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
@@ -50,8 +54,10 @@ void OrderedIndex::seek(OrderedCursor* cursor, const char* lo, uint32_t lo_size,
     static_cast<const WordTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
   } else if (kind_ == Kind::kPair) {
     static_cast<const PairTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
-  } else {
+  } else if (kind_ == Kind::kTriple) {
     static_cast<const TripleTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
+  } else {
+    static_cast<const RadixTree*>(this)->seek_bounds(cursor, lo, lo_size, hi, hi_size, backward, exclusive);
   }
 }
 
@@ -64,7 +70,8 @@ Tid OrderedIndex::next(OrderedCursor* cursor) const noexcept {
   }
   if (kind_ == Kind::kWord) return static_cast<const WordTree*>(this)->next_leaf(cursor);
   if (kind_ == Kind::kPair) return static_cast<const PairTree*>(this)->next_leaf(cursor);
-  return static_cast<const TripleTree*>(this)->next_leaf(cursor);
+  if (kind_ == Kind::kTriple) return static_cast<const TripleTree*>(this)->next_leaf(cursor);
+  return static_cast<const RadixTree*>(this)->next_leaf(cursor);
 }
 
 }  // namespace scyper::storage

@@ -3,6 +3,7 @@
 
 #include "btree.h"
 #include "index_model_test.h"
+#include "radix_tree.h"
 
 namespace scyper::storage {
 namespace {
@@ -82,7 +83,8 @@ class OrderedModelTest : public testing::TestWithParam<std::tuple<uint32_t, uint
   }
 };
 INSTANTIATE_TEST_SUITE_P(Widths, OrderedModelTest,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 23, 24),
+                         testing::Combine(testing::Values(0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 23, 24, 25,
+                                                          60),
                                           testing::Values(0, 1, 2)));
 
 TEST_P(OrderedModelTest, AgreesWithMap) {
@@ -184,8 +186,36 @@ TEST(OrderedIndex, SparseNodesMerge) {
   EXPECT_LT(tree.nodes_in_use(), full / 15);
 }
 
+// All node types grow and shrink, and what is erased leaves nothing behind.
+TEST(OrderedIndex, RadixNodesGrowAndShrink) {
+  for (const uint32_t fanout : {4u, 5u, 16u, 17u, 48u, 49u, 255u}) {
+    auto arena = test_arena();
+    RadixTree tree(arena.get(), 0);
+    const std::string stem(37, 's');
+    std::vector<std::string> keys;
+    for (uint32_t i = 0; i < fanout; ++i) {
+      for (const char* end : {"", "a", "bc"}) keys.push_back(stem + static_cast<char>(i + 1) + "common" + end + '\0');
+    }
+    Random random(fanout);
+    for (int round = 0; round < 3; ++round) {
+      std::shuffle(keys.begin(), keys.end(), random);
+      for (const std::string& key : keys) {
+        ASSERT_EQ(tree.insert_key(key.data(), size_of(key), 1), IndexResult::kOk);
+        tree.check_structure();
+      }
+      ASSERT_EQ(scan(&tree, stem, stem, true).size(), keys.size());
+      std::shuffle(keys.begin(), keys.end(), random);
+      for (const std::string& key : keys) {
+        ASSERT_EQ(tree.erase_key(key.data(), size_of(key)), IndexResult::kOk);
+        tree.check_structure();
+      }
+      EXPECT_EQ(tree.pieces_in_use(), 0u);
+    }
+  }
+}
+
 TEST(OrderedIndex, OutOfMemoryLeavesItUsable) {
-  for (const uint32_t width : {8u, 16u, 24u}) {
+  for (const uint32_t width : {8u, 16u, 24u, 40u}) {
     for (const bool sequence : {true, false}) {
       auto arena = test_arena(6 * kArenaGranuleBytes);
       const auto index = OrderedIndex::create(arena.get(), width);

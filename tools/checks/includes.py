@@ -66,7 +66,7 @@ class Includes:
         if first not in self.layers or os.path.join(folder, name) in self.known:
             return
         public = os.path.join(first, "include", name)
-        oracle = is_test(path) and name == "tests/postgres_oracle.h"
+        oracle = is_test(path) and name == "tests/postgres_server.h"
         if first != folder and first not in self.layers[folder] and not oracle:
             yield f"{path}: {folder} may not use {first} ({name})"
         elif public not in self.known and not name.endswith(".pb.h"):

@@ -311,18 +311,21 @@ DistrictState Generator::district_state(int32_t w, int32_t d) const {
   return state;
 }
 
-// Varied: the orders of a district come evenly from 2007-06-01 to half a year before the load.
+// Varied: the delivered orders of a district come evenly from 2007-06-01 to half a year before the load, the open ones
+// from then on (query 20 asks for deliveries after 2010-05-23).
 Generator::Order Generator::order(int32_t w, int32_t d, int32_t o) const {
-  const Scale& scale = options_.scale;
+  const int32_t delivered = options_.scale.delivered_per_district();
   Random random = stream(Table::kOrders, w, d, o);
   Order result;
   result.lines = static_cast<int32_t>(random.between(5, kMaxLines));
-  result.carrier = o <= scale.delivered_per_district() ? static_cast<int32_t>(random.between(1, 10)) : 0;
+  result.carrier = o <= delivered ? static_cast<int32_t>(random.between(1, 10)) : 0;
   result.entry_time = options_.load_time;
   if (varied()) {
-    constexpr int64_t kSpan = 1460 * kDay;
-    const int64_t step = kSpan / scale.orders_per_district;
-    result.entry_time += -1644 * kDay + step * (o - 1) + random.between(0, step / 1'000'000) * 1'000'000;
+    constexpr int64_t kOldest = 1644 * kDay, kOpen = 184 * kDay;
+    const int64_t step = o <= delivered ? (kOldest - kOpen) / delivered
+                                        : (kOpen - kDay) / (options_.scale.orders_per_district - delivered);
+    result.entry_time += o <= delivered ? -kOldest + step * (o - 1) : -kOpen + step * (o - delivered - 1);
+    result.entry_time += random.between(0, step / 1'000'000) * 1'000'000;
   }
   return result;
 }

@@ -142,7 +142,7 @@ class Lengths(Tree):
         void c_function(void) {
         }
         }
-        struct Plain make(int (*callback)(int)) {
+        __attribute__((hot, optnone)) struct Plain make(int (*callback)(int)) {
           return {};
         }
         }  // namespace scyper

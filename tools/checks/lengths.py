@@ -23,7 +23,7 @@ def blank(text):
 def header_before(text, start, brace):
     """What stands between the end of the previous declaration and a brace, without what hides its kind."""
     header = text[start:brace]
-    header = re.sub(r"\[\[.*?\]\]|\balignas\s*\([^)]*\)|\b[A-Z][A-Z_]+\s*\([^()]*\)", " ", header, flags=re.DOTALL)
+    header = re.sub(r"\[\[.*?\]\]|\b__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^)]*\)|\b[A-Z][A-Z_]+\s*\([^()]*\)", " ", header, flags=re.DOTALL)
     header = re.sub(r"^\s*((public|private|protected)\s*:\s*)+", "", header)
     header = re.sub(r"^\s*template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*(requires[^{;]*?(?=\b(class|struct)\b))?", "", header)
     return header.strip()

@@ -227,6 +227,11 @@ int date_compare_timestamp(int32_t date, int64_t timestamp) noexcept {
 ValueError timestamp_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept {
   int64_t time;
   int64_t julian = split_timestamp(timestamp, &time) + kEpochJulian;
+  // each step has to stay in the range, as in PostgreSQL
+  auto in_range = [&julian, &time](int64_t micros) {
+    int128 value = static_cast<int128>(julian - kEpochJulian) * kMicrosPerDay + time + micros;
+    return value >= kTimestampMin && value <= kTimestampMax;
+  };
   if (interval.months != 0) {
     CivilDate civil = civil_of_julian(julian);
     int64_t months = int64_t{civil.year} * 12 + (civil.month - 1) + interval.months;
@@ -235,13 +240,11 @@ ValueError timestamp_add(int64_t timestamp, const Interval& interval, int64_t* o
     int64_t first = julian_of(year, month, 1);
     int64_t next = month == 12 ? julian_of(year + 1, 1, 1) : julian_of(year, month + 1, 1);
     julian = std::min(first + civil.day - 1, next - 1);
+    if (!in_range(0)) return ValueError::kTimestampRange;
   }
   julian += interval.days;
-  int128 result = static_cast<int128>(julian - kEpochJulian) * kMicrosPerDay + time;
-  if (result < kTimestampMin || result > kTimestampMax) return ValueError::kTimestampRange;
-  result += interval.micros;
-  if (result < kTimestampMin || result > kTimestampMax) return ValueError::kTimestampRange;
-  *out = static_cast<int64_t>(result);
+  if (!in_range(0) || !in_range(interval.micros)) return ValueError::kTimestampRange;
+  *out = (julian - kEpochJulian) * kMicrosPerDay + time + interval.micros;
   return ValueError::kNone;
 }
 

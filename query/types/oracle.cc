@@ -114,6 +114,13 @@ std::vector<std::string> Oracle::evaluate(const std::vector<std::string>& expres
   return results;
 }
 
+void Oracle::execute(const std::string& sql) {
+  PGresult* result = PQexec(impl_->connection, sql.c_str());
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) std::cerr << PQresultErrorMessage(result);
+  CHECK(PQresultStatus(result) == PGRES_COMMAND_OK);
+  PQclear(result);
+}
+
 Oracle& oracle() {
   static Oracle instance;
   return instance;

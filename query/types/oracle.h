@@ -22,6 +22,8 @@ class Oracle {
 
   // Each expression's text output as "=text", "null", or "!SQLSTATE message|detail|hint".
   std::vector<std::string> evaluate(const std::vector<std::string>& expressions);
+  // A statement that must succeed.
+  void execute(const std::string& sql);
 
  private:
   struct Impl;

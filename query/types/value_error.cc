@@ -53,11 +53,9 @@ Fixed fixed_message(ValueError error) {
     case ValueError::kFieldPositionZero:
       return {"22023", "field position must not be zero"};
     case ValueError::kNegativeCharacter:
-      return {"54000", "character number must be positive"};
+      return {"22023", "character number must be positive"};
     case ValueError::kNullCharacter:
       return {"54000", "null character not permitted"};
-    case ValueError::kInvalidEscape:
-      return {"22025", "invalid escape string"};
     case ValueError::kPatternEndsInEscape:
       return {"22025", "LIKE pattern must not end with escape character"};
     default:
@@ -150,6 +148,8 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
       return sql_error("22003", "value " + quoted(text) + " is out of range for type " + plain_name(type));
     case ValueError::kMalformedArray:
       return malformed_array(text);
+    case ValueError::kInvalidEscape:
+      return with_hint(sql_error("22025", "invalid escape string"), "Escape string must be empty or one character.");
     case ValueError::kInvalidUtf8:
       return sql_error("22021", "invalid byte sequence for encoding \"UTF8\": " + bytes_in_hex(text));
     case ValueError::kStringTooLong:

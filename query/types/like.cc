@@ -1,0 +1,96 @@
+#include "types/digits.h"
+#include "types/text.h"
+
+namespace scyper::query {
+
+namespace {
+
+struct Cursor {
+  const char* p;
+  const char* end;
+  bool at_end() const noexcept { return p == end; }
+};
+
+struct Matcher {
+  std::string_view escape;
+  bool ignore_case;
+
+  bool at_escape(const Cursor& pattern) const noexcept {
+    return !escape.empty() && static_cast<size_t>(pattern.end - pattern.p) >= escape.size() &&
+           std::memcmp(pattern.p, escape.data(), escape.size()) == 0;
+  }
+  bool same(char a, char b) const noexcept { return a == b || (ignore_case && to_lower(a) == to_lower(b)); }
+};
+
+void skip_character(Cursor* c) noexcept {
+  size_t size = character_size(*c->p);
+  c->p = size > static_cast<size_t>(c->end - c->p) ? c->end : c->p + size;
+}
+
+// After a '%': skips what belongs to the run of wildcards, one text character for each '_'. False when the text is too
+// short for them.
+bool skip_wildcards(const Matcher& matcher, Cursor* pattern, Cursor* text) noexcept {
+  while (!pattern->at_end() && !matcher.at_escape(*pattern)) {
+    if (*pattern->p == '_') {
+      if (text->at_end()) return false;
+      skip_character(text);
+    } else if (*pattern->p != '%') {
+      break;
+    }
+    ++pattern->p;
+  }
+  return true;
+}
+
+}  // namespace
+
+// A mismatch goes back to the last '%' only: what stands before it has matched already, and a longer match of an
+// earlier
+// '%' could not help.
+ValueError like(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case,
+                bool* out) noexcept {
+  if (!escape.empty() && escape.size() != character_size(escape[0])) return ValueError::kInvalidEscape;
+  Matcher matcher{escape, ignore_case};
+  Cursor t{text.data(), text.data() + text.size()};
+  Cursor p{pattern.data(), pattern.data() + pattern.size()};
+  Cursor retry_text{nullptr, t.end}, retry_pattern{nullptr, p.end};
+  *out = false;
+  while (!t.at_end()) {
+    bool literal = matcher.at_escape(p);
+    if (literal) {
+      p.p += escape.size();
+      if (p.at_end()) return ValueError::kPatternEndsInEscape;
+    }
+    if (!literal && !p.at_end() && *p.p == '%') {
+      ++p.p;
+      if (!skip_wildcards(matcher, &p, &t)) return ValueError::kNone;
+      if (p.at_end()) {
+        *out = true;
+        return ValueError::kNone;
+      }
+      if (matcher.at_escape(p) && p.p + escape.size() == p.end) return ValueError::kPatternEndsInEscape;
+      retry_text = t;
+      retry_pattern = p;
+      continue;
+    }
+    if (!literal && !p.at_end() && *p.p == '_') {
+      ++p.p;
+      skip_character(&t);
+      continue;
+    }
+    if (!p.at_end() && matcher.same(*p.p, *t.p)) {
+      ++p.p;
+      ++t.p;
+      continue;
+    }
+    if (retry_text.p == nullptr) return ValueError::kNone;
+    skip_character(&retry_text);
+    t = retry_text;
+    p = retry_pattern;
+  }
+  while (!p.at_end() && *p.p == '%' && !matcher.at_escape(p)) ++p.p;
+  *out = p.at_end();
+  return ValueError::kNone;
+}
+
+}  // namespace scyper::query

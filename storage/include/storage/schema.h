@@ -9,8 +9,8 @@
 
 namespace scyper::storage {
 
-// A chunk holds 2^14 tuples: a 4-byte vector is then 64 KB, so that vectors are whole pages (VLDB'12 observes and freezes
-// per vector) and a chunk of a wide table stays near 2 MB.
+// A chunk holds 2^14 tuples: a 4-byte vector is then 64 KB, so that vectors are whole pages (VLDB'12 observes and
+// freezes per vector) and a chunk of a wide table stays near 2 MB.
 constexpr uint32_t kChunkShift = 14;
 constexpr uint32_t kChunkTuples = 1u << kChunkShift;
 
@@ -21,19 +21,21 @@ constexpr Tid kNoTid = ~Tid{0};
 enum class Layout : uint8_t { kColumn, kRow };
 
 // How a value lies in its cell (the place of one attribute of one tuple).
+// Invariant: the cell of a NULL string is the empty string and that of a NULL array the null pointer, so that nothing
+// dangles.
 enum class CellKind : uint8_t {
-  kBool,      // 1 byte
-  kInt16,     // int2; numeric of precision <= 4
-  kInt32,     // int4, date; numeric of precision <= 9
-  kInt64,     // int8, timestamp; numeric of precision <= 18
+  kBool,   // 1 byte
+  kInt16,  // int2; numeric of precision <= 4
+  kInt32,  // int4, date; numeric of precision <= 9
+  kInt64,  // int8, timestamp; numeric of precision <= 18
   kFloat64,
-  kInt128,    // numeric of precision <= 38, 8-byte aligned
-  kDecimal,   // unconstrained numeric: int128 value, int32 scale, 24 bytes
-  kShortString,   // char(n)/varchar(n), n <= 63: length byte, then the bytes in the cell. Where UTF-8 needs more bytes than
-                  // the cell has: length byte 255, uint32 size at +4, pointer at +8 (cells of n >= 4 are >= 16 bytes;
-                  // cells of n <= 3 have 1 + 4n bytes and never need it)
-  kLongString,    // text, longer varchar: uint32 size; up to 12 bytes follow, else pointer at +8
-  kArray,     // pointer to an array image in the string heap, 8 bytes (null = empty pointer never used: NULL is apart)
+  kInt128,       // numeric of precision <= 38
+  kDecimal,      // unconstrained numeric: int128 value, int32 scale at +16; 24 bytes
+  kShortString,  // char(n)/varchar(n), n <= 63: length byte, then the bytes in the cell. Where UTF-8 needs more bytes
+                 // than the cell has: length byte 255, uint32 size at +4, pointer at +8 (cells of n >= 4 have max(16, 1
+                 // + n) bytes; cells of n <= 3 have 1 + 4n bytes and never need it)
+  kLongString,  // text, longer varchar: uint32 size; up to 12 bytes follow, else their first four and the pointer at +8
+  kArray,       // pointer to an array image in the string heap (cell.h), 8 bytes
 };
 CellKind cell_kind_of(const SqlType& type);
 uint32_t cell_bytes_of(const SqlType& type);
@@ -68,9 +70,10 @@ struct TableSchema {
   std::vector<IndexDef> indexes;
 };
 
-// Where one column's cells lie in every chunk of a table: address(offset) = chunk + value_offset + offset * value_stride.
-// Base and stride serve column and row layout alike (HyPer's two layouts behind one access model). NULL flags are bytes apart
-// from values: chunk + null_offset + offset * null_stride, 1 = NULL; null_offset 0 = the column is NOT NULL.
+// Where one column's cells lie in every chunk of a table: address(offset) = chunk + value_offset + offset *
+// value_stride. Base and stride serve column and row layout alike (HyPer III: two layouts, here behind one access
+// model). NULL flags are bytes apart from values: chunk + null_offset + offset * null_stride, 1 = NULL; null_offset 0 =
+// the column is NOT NULL. Cells may lie unaligned: read and write them with memcpy or unaligned loads.
 struct ColumnAccess {
   CellKind kind;
   uint32_t cell_bytes;
@@ -82,17 +85,32 @@ struct ColumnAccess {
 
 struct TableLayout {
   std::vector<ColumnAccess> columns;
-  uint32_t live_offset;  // one byte per tuple, stride 1: 1 = live
-  uint32_t chunk_bytes;  // multiple of 4,096; vectors of the column layout start on page borders (64 bytes when small)
+  uint32_t live_offset = 0;  // one byte per tuple, stride 1: 1 = live
+  uint32_t free_offset = 0;  // uint16 per tuple, touched by deletes only: the next free position of the chunk + 1
+  uint32_t chunk_bytes =
+      0;  // multiple of 4,096; vectors of the column layout start on page borders (64 bytes when small)
 };
-TableLayout make_layout(const TableSchema& schema);
 
-// Hash routing of partitioned tables: which partition a partitioning value belongs to. The same on every node and in
-// generated code: partition = (mix(value) >> 32) * partitions >> 32, mix = value * 0x9E3779B97F4A7C15 (integers and
-// dates as int64; other types: xxh3 of the canonical bytes).
+// Column layout: a vector of cells and, for nullable columns, a vector of NULL bytes per column. Row layout: cells and
+// NULL bytes of a tuple together, widest alignment first; live bytes apart in both, because scans read nothing else of
+// dead tuples.
+TableLayout make_layout(const TableSchema& schema);
+// Bytes of a chunk, or more than kMaxChunkBytes when the columns are too wide: then make_layout() may not be called.
+uint64_t chunk_bytes_of(const TableSchema& schema);
+constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 31;  // offsets are 32 bits
+
+// Which partition a partitioning value belongs to: the same on every node and in generated code. bool, integers, dates
+// and timestamps as int64 here; other types by route().
 inline uint32_t partition_of(int64_t value, uint32_t partitions) {
   uint64_t mixed = static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15ull;
   return static_cast<uint32_t>(((mixed >> 32) * partitions) >> 32);
+}
+// Any value of the partition column: what partition_of() does not take as int64 goes through it as the XXH3 of its
+// index key bytes (key.h: equal values have equal bytes). NULL lies in partition 0; shared tables have only that one.
+// RANGE and LIST place tuples like HASH as long as the number of partitions is the cluster's.
+uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partitions) noexcept;
+constexpr bool routes_as_integer(TypeId type) {
+  return type == TypeId::kBool || is_integer(type) || type == TypeId::kDate || type == TypeId::kTimestamp;
 }
 
 }  // namespace scyper::storage

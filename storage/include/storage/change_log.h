@@ -1,0 +1,181 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/status.h"
+#include "storage/arena.h"
+#include "storage/table.h"
+
+namespace scyper::storage {
+
+// One change that can be taken back: the header of a before-image.
+struct UndoEntry {
+  enum class Kind : uint32_t {
+    kInsert,   // tid; old_row_id. The keys are in the indexes once the tuple is live
+    kUpdate,   // tid; descriptor and the before-image of its cells (each cell, then its NULL byte); moved_indexes
+    kDelete,   // tid. Deferred: position and payloads are freed at commit
+    kPayload,  // a string or array stored in the heap; freed on rollback
+  };
+  UndoEntry* previous;  // the change before, across partitions
+  UndoEntry* deferred;  // kUpdate, kDelete: the entry before that has something to do at commit
+  TablePartition* partition;
+  union {
+    Tid tid;
+    char* payload;
+  };
+  Kind kind;
+  uint32_t moved_indexes;  // kUpdate: bit i = the key in index i was moved
+  union {
+    uint64_t old_row_id;                 // kInsert: counter before
+    uint64_t payload_bytes;              // kPayload
+    const UpdateDescriptor* descriptor;  // kUpdate
+  };
+  char* image() { return reinterpret_cast<char*>(this + 1); }
+};
+static_assert(sizeof(UndoEntry) == 48);
+
+// What one running transaction has changed: before-images to take it back (HyPer IV.E) and, if wanted, its physical
+// redo (docs/redo_format.md). One per worker, whatever partitions the transaction touches; empty between transactions.
+// Invariants: (1) undoing the entries from the newest to the oldest restores tables, indexes, heaps, free lists (as
+// sets) and row
+//   id counters; (2) memory that a committed state refers to is freed only by commit(), memory that only the running
+//   transaction refers to only by rollback; (3) redo() describes exactly the changes that are not taken back.
+// Taking back a key's removal may need index memory beyond the budget: every log holds `reserve_bytes` of the arena for
+// that and gives them back when needed; while they are missing, changes fail with kOutOfMemory. A reserve that does not
+// suffice ends the process (design section 5, rule 9). Memory: blocks of the arena, up to kKeptBytes of them kept for
+// the next transaction. Threads: the worker that owns it. Fork: a child made between two elementary changes of a
+// transaction calls rollback_all() once, first thing, to make its action-consistent snapshot transaction-consistent
+// (HyPer IV.F).
+class ChangeLog {
+ public:
+  struct Options {
+    size_t undo_limit_bytes = size_t{256} << 20;  // per transaction
+    size_t redo_limit_bytes = size_t{64} << 20;   // per transaction
+    size_t reserve_bytes = size_t{1} << 20;       // multiple of kArenaGranuleBytes
+  };
+  static constexpr size_t kKeptBytes = size_t{1} << 20;
+
+  // 53200 when the arena has not even the memory to start with.
+  static StatusOr<std::unique_ptr<ChangeLog>> create(Arena* arena, const Options& options);
+  ~ChangeLog();
+  ChangeLog(const ChangeLog&) = delete;
+  ChangeLog& operator=(const ChangeLog&) = delete;
+
+  // A savepoint: plain data that generated code keeps in its frame. Valid until a rollback to an older one, commit or
+  // rollback_all.
+  struct Mark {
+    UndoEntry* top;
+    void* block;
+    char* cursor;
+    uint64_t undo_bytes;
+    uint64_t redo_bytes;
+  };
+  Mark mark() const noexcept { return {top_, block_, cursor_, undo_bytes_, redo_bytes()}; }
+  void rollback_to(const Mark& mark) noexcept;
+  void rollback_all() noexcept;
+  void commit() noexcept;  // frees what was deferred; redo() is gone afterwards
+
+  // Whether redo is recorded: only logical ones need none. Set while empty().
+  void record_redo(bool record) noexcept;
+  bool records_redo() const noexcept { return record_redo_; }
+
+  bool empty() const noexcept { return top_ == nullptr; }
+  size_t undo_bytes() const noexcept { return undo_bytes_; }
+  size_t redo_bytes() const noexcept { return static_cast<size_t>(redo_cursor_ - redo_begin_); }
+  std::string_view redo() const noexcept { return {redo_begin_, redo_bytes()}; }
+  const Options& options() const noexcept { return options_; }
+
+  // Why the last operation that took this log failed.
+  ChangeResult last_result() const noexcept { return last_result_; }
+  // kDuplicateKey: the tuple that has the key already. kKeyTooLarge: its size in bytes.
+  struct Conflict {
+    TablePartition* partition = nullptr;
+    uint32_t index = 0;
+    Tid tid = kNoTid;
+    uint64_t key_bytes = 0;
+  };
+  const Conflict& conflict() const noexcept { return conflict_; }
+
+  // --- for the tuple operations of table.h ---
+  // A new newest entry with room for an image; nullptr and last_result() when a limit is reached.
+  UndoEntry* push(UndoEntry::Kind kind, TablePartition* partition, size_t image_bytes) noexcept {
+    const size_t bytes = sizeof(UndoEntry) + ((image_bytes + 7) & ~size_t{7});
+    if (static_cast<size_t>(block_end_ - cursor_) < bytes) [[unlikely]] {
+      if (!next_block(bytes)) return nullptr;
+    }
+    auto* entry = reinterpret_cast<UndoEntry*>(cursor_);
+    cursor_ += bytes;
+    undo_bytes_ += bytes;
+    entry->previous = top_;
+    entry->deferred = nullptr;
+    entry->partition = partition;
+    entry->kind = kind;
+    entry->moved_indexes = 0;
+    top_ = entry;
+    return entry;
+  }
+  void defer(UndoEntry* entry) noexcept {
+    entry->deferred = deferred_;
+    deferred_ = entry;
+  }
+  // Room for at most `bytes` of redo; the caller ends with redo_advance(). nullptr and last_result() when a limit is
+  // reached.
+  char* redo_reserve(size_t bytes) noexcept {
+    if (static_cast<size_t>(redo_end_ - redo_cursor_) < bytes) [[unlikely]] {
+      if (!grow_redo(bytes)) return nullptr;
+    }
+    return redo_cursor_;
+  }
+  void redo_advance(char* end) noexcept { redo_cursor_ = end; }
+  UndoEntry* top() const noexcept { return top_; }
+  // The row between begin and finish: what to go back to when it fails.
+  void open_row() noexcept { row_mark_ = mark(); }
+  ChangeResult fail_row(ChangeResult result) noexcept {
+    rollback_to(row_mark_);
+    return last_result_ = result;
+  }
+  ChangeResult fail(ChangeResult result) noexcept { return last_result_ = result; }
+  void set_conflict(const Conflict& conflict) noexcept { conflict_ = conflict; }
+  // Index memory beyond the budget while taking changes back: true when some was given back to the arena.
+  bool release_reserve() noexcept;
+
+ private:
+  struct Block {
+    Block* next;
+    size_t bytes;
+  };
+  ChangeLog(Arena* arena, const Options& options) : arena_(arena), options_(options) {}
+  bool next_block(size_t bytes) noexcept;
+  bool grow_redo(size_t bytes) noexcept;
+  bool refill_reserve() noexcept;
+  void reset() noexcept;
+  void use_block(Block* block) noexcept;
+
+  UndoEntry* top_ = nullptr;
+  char* cursor_ = nullptr;
+  char* block_end_ = nullptr;
+  UndoEntry* deferred_ = nullptr;
+  uint64_t undo_bytes_ = 0;
+  char* redo_begin_ = nullptr;
+  char* redo_cursor_ = nullptr;
+  char* redo_end_ = nullptr;
+  Mark row_mark_{};
+  bool record_redo_ = true;
+  ChangeResult last_result_ = ChangeResult::kOk;
+  Conflict conflict_;
+
+  // constant or rare
+  Block* block_ = nullptr;
+  Block* first_block_ = nullptr;
+  size_t block_bytes_ = 0;  // of all blocks
+  size_t redo_capacity_ = 0;
+  char* reserve_ = nullptr;
+  size_t reserve_held_bytes_ = 0;
+  Arena* const arena_;
+  const Options options_;
+};
+
+}  // namespace scyper::storage

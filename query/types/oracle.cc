@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 
 #include "base/check.h"
+#include "tests/postgres_server.h"
 
 namespace scyper::query {
 
@@ -31,26 +29,6 @@ EXCEPTION WHEN others THEN
   RETURN '!' || state || ' ' || message || '|' || detail || '|' || hint;
 END $$)sql";
 
-// A server of our own in a temporary directory, reachable by a Unix socket only.
-std::string start_server(const std::string& directory) {
-  std::string run = geteuid() == 0 ? "runuser -u postgres -- " : "";
-  std::string bin = "/usr/lib/postgresql/15/bin/";
-  std::string script = "chmod 700 " + directory + (run.empty() ? "" : " && chown postgres " + directory) +
-                       " && cd / && " + run + bin + "initdb -D " + directory +
-                       "/data -U postgres -A trust --no-locale -E UTF8 -N" + " >/dev/null && " + run + bin +
-                       "pg_ctl -s -w -D " + directory + "/data -l " + directory + "/log -o \"-k " + directory +
-                       " -c listen_addresses='' -c fsync=off\" start >/dev/null";
-  CHECK(std::system(script.c_str()) == 0);
-  return "host=" + directory + " user=postgres dbname=postgres";
-}
-
-void stop_server(const std::string& directory) {
-  std::string run = geteuid() == 0 ? "cd / && runuser -u postgres -- " : "";
-  std::string script = run + "/usr/lib/postgresql/15/bin/pg_ctl -s -m immediate -D " + directory + "/data stop";
-  if (std::system(script.c_str()) != 0) std::cerr << "server in " << directory << " did not stop\n";
-  std::filesystem::remove_all(directory);
-}
-
 // More than 38 significant digits or a scale above ours: where we may say overflow.
 bool exceeds_our_numeric(const std::string& outcome) {
   if (outcome.empty() || outcome[0] != '=') return false;
@@ -65,21 +43,12 @@ bool exceeds_our_numeric(const std::string& outcome) {
 }  // namespace
 
 struct Oracle::Impl {
+  tests::PostgresServer server;
   PGconn* connection = nullptr;
-  std::string directory;
 };
 
 Oracle::Oracle() : impl_(std::make_unique<Impl>()) {
-  std::string conninfo;
-  if (const char* given = std::getenv("SCYPER_TEST_POSTGRES")) {
-    conninfo = given;
-  } else {
-    char path[] = "/tmp/scyper_oracle_XXXXXX";
-    CHECK(mkdtemp(path) != nullptr);
-    impl_->directory = path;
-    conninfo = start_server(impl_->directory);
-  }
-  impl_->connection = PQconnectdb(conninfo.c_str());
+  impl_->connection = PQconnectdb(impl_->server.connection().c_str());
   if (PQstatus(impl_->connection) != CONNECTION_OK) std::cerr << PQerrorMessage(impl_->connection);
   CHECK(PQstatus(impl_->connection) == CONNECTION_OK);
   PQclear(PQexec(impl_->connection, "SET client_encoding = 'UTF8'"));
@@ -88,10 +57,7 @@ Oracle::Oracle() : impl_(std::make_unique<Impl>()) {
   PQclear(PQexec(impl_->connection, kEvaluate));
 }
 
-Oracle::~Oracle() {
-  PQfinish(impl_->connection);
-  if (!impl_->directory.empty()) stop_server(impl_->directory);
-}
+Oracle::~Oracle() { PQfinish(impl_->connection); }
 
 std::vector<std::string> Oracle::evaluate(const std::vector<std::string>& expressions) {
   constexpr size_t kBatch = 2000;

@@ -14,7 +14,6 @@ namespace scyper::query {
 
 class Oracle {
  public:
-  // Connects to SCYPER_TEST_POSTGRES (a conninfo) or starts a throwaway server of its own.
   Oracle();
   ~Oracle();
   Oracle(const Oracle&) = delete;

@@ -140,17 +140,17 @@ TEST(TextOracle, Casts) {
     error = varchar_cast(text, length, false, &out);
     comparison.expect("(string_to_array(" + text_literal("," + text) + ", ',')::varchar" + n + "[])[2]",
                       outcome(varchar_cast(text, length, true, &out), out));
-    comparison.expect("assign_varchar" + std::to_string(length) + "(" + text_literal(text) + ")",
+    comparison.expect("pg_temp.assign_varchar" + std::to_string(length) + "(" + text_literal(text) + ")",
                       outcome(error, out, make_string(TypeId::kVarchar, length)));
     error = char_cast(text, length, false, arena, &out);
-    comparison.expect("assign_char" + std::to_string(length) + "(" + text_literal(text) + ")",
+    comparison.expect("pg_temp.assign_char" + std::to_string(length) + "(" + text_literal(text) + ")",
                       outcome(error, out, make_string(TypeId::kChar, length)));
   }
   std::string setup;
   for (int length = 1; length <= 8; ++length) {
     for (std::string type : {"varchar", "char"}) {
       std::string n = std::to_string(length);
-      setup += "CREATE OR REPLACE FUNCTION assign_" + type + n + "(t text) RETURNS " + type +
+      setup += "CREATE OR REPLACE FUNCTION pg_temp.assign_" + type + n + "(t text) RETURNS " + type +
                " LANGUAGE plpgsql AS $$ DECLARE v " + type + "(" + n + "); BEGIN v := t; RETURN v; END $$;";
     }
   }

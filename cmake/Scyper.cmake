@@ -88,7 +88,7 @@ function(scyper_link_test library)
     endif()
   endforeach()
   add_executable(${test} EXCLUDE_FROM_ALL ${sources})
-  target_compile_options(${test} PRIVATE -O0 -Wno-unused)
+  target_compile_options(${test} PRIVATE -O0 -w)  # system headers are not marked as such here
   target_compile_definitions(${test} PRIVATE $<TARGET_PROPERTY:${library},COMPILE_DEFINITIONS>)
   target_include_directories(${test} PRIVATE $<TARGET_PROPERTY:${library},INCLUDE_DIRECTORIES>)
   target_link_libraries(${test} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}> ${deps})

@@ -155,8 +155,8 @@ struct NameKey {
 
   static NameKey make(int64_t w, int64_t d, std::string_view last, std::string_view first, int64_t c) {
     char bytes[32] = {};
-    std::memcpy(bytes, last.data(), last.size());
-    std::memcpy(bytes + 16, first.data(), first.size());
+    last.copy(bytes, 16);
+    first.copy(bytes + 16, 16);
     NameKey key;
     key.words[0] = static_cast<uint64_t>(w << 32 | d);
     for (int i = 0; i < 4; ++i) {

@@ -2,6 +2,14 @@
 
 namespace scyper::query {
 
+namespace {
+
+// libpg_query numbers LimitOption in an order of its own (DEFAULT, COUNT, WITH_TIES), unlike PostgreSQL's header
+// (COUNT, WITH_TIES, DEFAULT). It is the only enum of the two that differs (compared by pg_query.proto).
+constexpr int kLibraryWithTies = 2;
+
+}  // namespace
+
 ast::SelectPtr Converter::select(const void* node) {
   if (node == nullptr || failed_) return nullptr;
   const Level level(*this);
@@ -38,7 +46,7 @@ ast::SelectPtr Converter::select_body(const SelectStmt& node) {
   const bool limit_all = limit != nullptr && limit->type == T_A_Const && limit->isnull;  // LIMIT ALL
   if (!limit_all) out->limit = expr(node.limitCount);
   out->offset = expr(node.limitOffset);
-  out->with_ties = node.limitOption == LIMIT_OPTION_WITH_TIES;
+  out->with_ties = static_cast<int>(node.limitOption) == kLibraryWithTies;
   for (const Node* clause : items(node.lockingClause)) out->locking.push_back(locking(to<::LockingClause>(clause)));
   if (failed_) return nullptr;
   return out;

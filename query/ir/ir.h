@@ -149,6 +149,7 @@ class Builder {
     if (!is_constant_[reg]) return std::nullopt;
     return constants_[reg];
   }
+  bool is_variable(Reg reg) const { return function_.mutable_registers[reg]; }
   void assign(Reg variable, Reg value);
 
   Reg constant(Type type, int64_t value);

@@ -8,9 +8,6 @@
 namespace scyper::query::vm {
 namespace {
 
-// slots are 8-byte aligned, 128-bit values too
-using Int128 = __int128 __attribute__((aligned(8), may_alias));
-
 template <typename T>
 struct Unsigned {
   using Type = std::make_unsigned_t<T>;
@@ -27,7 +24,9 @@ using Wide =
 template <typename T>
 [[gnu::always_inline]] inline T get(const std::byte* frame, uint32_t offset) {
   if constexpr (sizeof(T) == 16) {
-    return *reinterpret_cast<const Int128*>(frame + offset);
+    T value;  // slots are 8-byte aligned, 128-bit values too
+    memcpy(&value, frame + offset, sizeof value);
+    return value;
   } else if constexpr (std::is_same_v<T, double>) {
     return *reinterpret_cast<const double*>(frame + offset);
   } else {
@@ -38,7 +37,7 @@ template <typename T>
 template <typename T>
 [[gnu::always_inline]] inline void set(std::byte* frame, uint32_t offset, T value) {
   if constexpr (sizeof(T) == 16) {
-    *reinterpret_cast<Int128*>(frame + offset) = value;
+    memcpy(frame + offset, &value, sizeof value);
   } else if constexpr (std::is_same_v<T, double>) {
     *reinterpret_cast<double*>(frame + offset) = value;
   } else if constexpr (sizeof(T) == 1) {

@@ -1,0 +1,144 @@
+#include "jit/jit.h"
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "base/check.h"
+#include "jit/code_arena.h"
+#include "jit/codegen.h"
+#include "jit/linker.h"
+#include "jit/translate.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace scyper::query::jit {
+namespace {
+
+class StopWatch {
+ public:
+  // Microseconds since the last lap.
+  uint32_t lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
+    last_ = now;
+    return static_cast<uint32_t>(passed.count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// What a Jit and its code share, so that code may outlive the Jit.
+struct Engine {
+  ~Engine() = default;
+
+  std::unique_ptr<CodeArena> own_arena;
+  std::unique_ptr<CodeGenerator> generators[kTierCount];
+  absl::Mutex generating[kTierCount];  // the generator of the tier
+  ForkPriorityMutex linking;
+  std::unique_ptr<Linker> linker;  // its operations: under `linking`
+  std::atomic<uint64_t> next_symbol = 0;
+  std::atomic<size_t> live_code_bytes = 0;
+};
+
+class LinkedCode final : public NativeCode {
+ public:
+  LinkedCode(std::shared_ptr<Engine> engine, std::unique_ptr<Linker::Linked> linked)
+      : engine_(std::move(engine)), linked_(std::move(linked)) {
+    entry = reinterpret_cast<Entry>(linked_->entry);
+    code_bytes = linked_->bytes;
+    engine_->live_code_bytes += code_bytes;
+  }
+  ~LinkedCode() override {
+    engine_->live_code_bytes -= code_bytes;
+    ForkPriorityLock lock(engine_->linking);
+    linked_.reset();
+  }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Linker::Linked> linked_;
+};
+
+class OrcJit final : public Jit {
+ public:
+  explicit OrcJit(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+  StatusOr<std::shared_ptr<const NativeCode>> compile(const ir::Function& function, Tier tier) override {
+    DCHECK(ir::verify(function).empty());
+    CompileTimes times;
+    const std::string symbol = function.name + "." + std::to_string(engine_->next_symbol++);
+    SCYPER_ASSIGN_OR_RETURN(auto object, generate(function, symbol, tier, times));
+    StopWatch watch;
+    std::unique_ptr<Linker::Linked> linked;
+    {
+      ForkPriorityLock lock(engine_->linking);
+      for (const ir::External* external : function.externals) {
+        SCYPER_RETURN_IF_ERROR(engine_->linker->define(external->name, external->address));
+      }
+      SCYPER_ASSIGN_OR_RETURN(linked, engine_->linker->link(std::move(object), symbol));
+    }
+    times.link_us = watch.lap();
+    auto code = std::make_shared<LinkedCode>(engine_, std::move(linked));
+    code->tier = tier;
+    code->times = times;
+    return code;
+  }
+
+  StatusOr<std::string> assembly(const ir::Function& function, Tier tier) override {
+    CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];
+    llvm::LLVMContext context;
+    llvm::Module module(function.name, context);
+    absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
+    generator.prepare(module);
+    translate(function, function.name, module);
+    generator.optimize(module);
+    return generator.assembly(module);
+  }
+
+  ForkHold hold_for_fork() override { return ForkHold(engine_->linking); }
+  size_t live_code_bytes() const override { return engine_->live_code_bytes; }
+
+ private:
+  StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate(const ir::Function& function, const std::string& symbol,
+                                                         Tier tier, CompileTimes& times) {
+    CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];
+    absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
+    StopWatch watch;
+    llvm::LLVMContext context;
+    llvm::Module module(symbol, context);
+    generator.prepare(module);
+    translate(function, symbol, module);
+    times.translate_us = watch.lap();
+    generator.optimize(module);
+    times.optimize_us = watch.lap();
+    auto object = generator.generate(module);
+    times.generate_us = watch.lap();
+    return object;
+  }
+
+  std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+std::string_view name_of(Tier tier) { return tier == Tier::kQuick ? "quick" : "better"; }
+
+StatusOr<std::unique_ptr<Jit>> Jit::create(const JitOptions& options) {
+  auto engine = std::make_shared<Engine>();
+  CodeArena* arena = options.arena;
+  if (arena == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(engine->own_arena, CodeArena::create(options.arena_bytes));
+    arena = engine->own_arena.get();
+  }
+  for (Tier tier : {Tier::kQuick, Tier::kBetter}) {
+    SCYPER_ASSIGN_OR_RETURN(engine->generators[static_cast<size_t>(tier)], CodeGenerator::create(tier));
+  }
+  SCYPER_ASSIGN_OR_RETURN(engine->linker, Linker::create(*arena));
+  return std::unique_ptr<Jit>(new OrcJit(std::move(engine)));
+}
+
+}  // namespace scyper::query::jit

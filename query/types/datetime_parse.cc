@@ -231,6 +231,7 @@ ValueError DatetimeParser::take_time(std::string_view text) noexcept {
     ++p;
     if (read_int(&p, end, &second_) == IntResult::kRange) return ValueError::kDatetimeFieldRange;
   } else if (p < end && *p == '.') {  // mm:ss.fff
+    if (ValueError error = take_fraction(p, end); error != ValueError::kNone) return error;
     if (hour > INT32_MAX) return ValueError::kDatetimeFieldRange;
     second_ = minute_;
     minute_ = static_cast<int32_t>(hour);

@@ -1,0 +1,279 @@
+#include "client/client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "scyper.grpc.pb.h"
+#include "server/packed.h"
+#include "stream_parts.h"
+#include "wire.h"
+
+namespace scyper::client {
+
+namespace {
+
+StatusOr<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return absl::NotFoundError("cannot read " + path);
+  return text.str();
+}
+
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials_of(const ConnectOptions& options) {
+  if (options.tls_ca.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions tls;
+  SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_file(options.tls_ca));
+  if (!options.tls_cert.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_cert_chain, read_file(options.tls_cert));
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_private_key, read_file(options.tls_key));
+  }
+  return grpc::SslCredentials(tls);
+}
+
+auto in_ms(int64_t ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); }
+
+void fill_arguments(const Prepared& prepared, std::span<const Datum> arguments, std::string* out) {
+  server::append_row(prepared.parameters, arguments.data(), out);
+}
+
+Status check_count(const Prepared& prepared, std::span<const Datum> arguments) {
+  if (arguments.size() == prepared.parameters.size()) return {};
+  return sql_error("08P01", "the call supplies " + std::to_string(arguments.size()) +
+                                " arguments, but the statement requires " + std::to_string(prepared.parameters.size()));
+}
+
+// Typed results of unary calls, by way of Datums.
+Status append_typed_row(const v1::Row& row, query::ResultSet* result);
+
+Datum datum_of(const v1::Value& value, std::vector<std::unique_ptr<ArrayValue>>* arrays,
+               std::vector<std::unique_ptr<Datum[]>>* elements, const SqlType& type) {
+  switch (value.kind_case()) {
+    case v1::Value::KIND_NOT_SET:
+      return null_datum();
+    case v1::Value::kBoolean:
+      return int_datum(value.boolean() ? 1 : 0);
+    case v1::Value::kInteger:
+      return int_datum(value.integer());
+    case v1::Value::kReal:
+      return float_datum(value.real());
+    case v1::Value::kText:
+      return string_datum(value.text().data(), value.text().size());
+    case v1::Value::kDecimal:
+      return Datum{static_cast<int64_t>(value.decimal().low()),
+                   value.decimal().high(),
+                   static_cast<int32_t>(value.decimal().scale()),
+                   0,
+                   {}};
+    case v1::Value::kDate:
+      return int_datum(value.date());
+    case v1::Value::kTimestamp:
+      return int_datum(value.timestamp());
+    case v1::Value::kArray:
+      break;
+  }
+  int32_t size = value.array().values_size();
+  elements->emplace_back(new Datum[static_cast<size_t>(size) + 1]);
+  Datum* made = elements->back().get();
+  for (int32_t i = 0; i < size; ++i) made[i] = datum_of(value.array().values(i), arrays, elements, element_of(type));
+  arrays->push_back(
+      std::make_unique<ArrayValue>(ArrayValue{size, size, value.array().lower_bound(), type.element, made}));
+  return Datum{reinterpret_cast<int64_t>(arrays->back().get()), 0, 0, 0, {}};
+}
+
+Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
+  if (static_cast<size_t>(row.values_size()) != result->columns.size()) {
+    return sql_error("08P01", "the node sent a row of the wrong length");
+  }
+  std::vector<std::unique_ptr<ArrayValue>> arrays;
+  std::vector<std::unique_ptr<Datum[]>> elements;
+  for (int i = 0; i < row.values_size(); ++i) {
+    const SqlType& type = result->columns[static_cast<size_t>(i)].type;
+    result->append(type, datum_of(row.values(i), &arrays, &elements, type));
+  }
+  return {};
+}
+
+}  // namespace
+
+struct Client::Parts {
+  explicit Parts(std::shared_ptr<grpc::Channel> c)
+      : channel(std::move(c)),
+        transactions(v1::Transactions::NewStub(channel)),
+        queries(v1::Queries::NewStub(channel)),
+        admin(v1::Admin::NewStub(channel)) {}
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::Transactions::Stub> transactions;
+  std::unique_ptr<v1::Queries::Stub> queries;
+  std::unique_ptr<v1::Admin::Stub> admin;
+  int call_timeout_ms = 60'000;
+};
+
+Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Client::~Client() = default;
+
+StatusOr<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
+  SCYPER_ASSIGN_OR_RETURN(auto credentials, credentials_of(options));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  // Each client its own connection: the process-wide pool would put all streams of a load generator on one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  auto channel = grpc::CreateCustomChannel(options.target, credentials, arguments);
+  if (!channel->WaitForConnected(in_ms(options.connect_timeout_ms))) {
+    return with_hint(sql_error("08001", "could not connect to " + options.target),
+                     "Is scyperd running there, and does it expect TLS?");
+  }
+  auto parts = std::make_unique<Parts>(std::move(channel));
+  if (options.call_timeout_ms > 0) parts->call_timeout_ms = options.call_timeout_ms;
+  return std::unique_ptr<Client>(new Client(std::move(parts)));
+}
+
+StatusOr<std::shared_ptr<const Prepared>> Client::prepare(std::string_view sql) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::PrepareRequest request;
+  v1::PrepareResponse response;
+  request.set_sql(std::string(sql));
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->transactions->Prepare(&context, request, &response)));
+  auto prepared = std::make_shared<Prepared>();
+  prepared->id = response.statement_id();
+  prepared->sql = sql;
+  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
+  prepared->columns = columns_of(response.columns());
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,
+                    uint32_t timeout_ms) {
+  SCYPER_RETURN_IF_ERROR(check_count(prepared, arguments));
+  v1::CallRequest request;
+  v1::Call& call = *request.mutable_call();
+  call.set_statement_id(prepared.id);
+  if (!arguments.empty()) fill_arguments(prepared, arguments, call.mutable_packed_arguments());
+  call.set_timeout_ms(timeout_ms);
+  v1::CallResponse response;
+  Status status;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    grpc::ClientContext context;
+    context.set_deadline(in_ms(parts_->call_timeout_ms));
+    response.Clear();
+    status = status_of(parts_->transactions->Call(&context, request, &response));
+    if (sqlstate_of(status) != "26000") break;
+    SCYPER_RETURN_IF_ERROR(prepare(prepared.sql).status());
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  result->clear();
+  result->columns = columns_of(response.result().columns());
+  result->command_tag = response.result().command_tag();
+  result->affected_rows = response.result().affected_rows();
+  result->notices.assign(response.result().notices().begin(), response.result().notices().end());
+  for (const v1::Row& row : response.result().rows()) SCYPER_RETURN_IF_ERROR(append_typed_row(row, result));
+  return {};
+}
+
+Status Client::execute(std::string_view sql, const ResultHandler& each) {
+  grpc::ClientContext context;
+  v1::ExecuteRequest request;
+  request.set_sql(std::string(sql));
+  request.set_packed_rows(true);
+  auto reader = parts_->queries->Execute(&context, request);
+  v1::ExecuteResponse response;
+  query::ResultSet result;
+  Status malformed;
+  while (reader->Read(&response)) {
+    if (response.has_header()) {
+      result.clear();
+      result.columns = columns_of(response.header().columns());
+    } else if (response.has_rows() && malformed.ok()) {
+      malformed = append_rows(response.rows().packed(), response.rows().row_count(), &result);
+      if (!malformed.ok()) context.TryCancel();
+    } else if (response.has_complete() && malformed.ok()) {
+      result.command_tag = response.complete().command_tag();
+      result.affected_rows = response.complete().affected_rows();
+      result.notices.assign(response.complete().notices().begin(), response.complete().notices().end());
+      each(result);
+    }
+  }
+  Status status = status_of(reader->Finish());
+  return malformed.ok() ? status : malformed;
+}
+
+StatusOr<std::unique_ptr<Stream>> Client::open_stream() {
+  auto parts = std::make_unique<Stream::Parts>();
+  parts->channel = parts_->channel;
+  parts->stream = parts_->transactions->Stream(&parts->context);
+  return std::unique_ptr<Stream>(new Stream(std::move(parts)));
+}
+
+StatusOr<std::unique_ptr<Loading>> Client::open_load(const std::string& table) {
+  SCYPER_ASSIGN_OR_RETURN(Description description, describe());
+  for (TableDescription& candidate : description.tables) {
+    if (candidate.name != table) continue;
+    auto parts = std::make_unique<Loading::Parts>();
+    parts->channel = parts_->channel;
+    parts->table = table;
+    parts->columns = std::move(candidate.columns);
+    parts->stream = parts_->admin->Load(&parts->context);
+    return std::unique_ptr<Loading>(new Loading(std::move(parts)));
+  }
+  return sql_error("42P01", "relation \"" + table + "\" does not exist");
+}
+
+StatusOr<NodeStatus> Client::status(int timeout_ms) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(timeout_ms));
+  v1::StatusResponse r;
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->admin->Status(&context, v1::StatusRequest(), &r)));
+  NodeStatus out;
+  out.version = r.version();
+  out.role = r.role();
+  out.execution = r.execution();
+  out.redo = r.redo();
+  out.layout = r.layout();
+  out.uptime_seconds = r.uptime_seconds();
+  out.partitions = r.partitions();
+  out.workers = r.workers();
+  out.streams = r.streams();
+  out.stream_calls_max = r.stream_calls_max();
+  out.memory_used_bytes = r.memory_used_bytes();
+  out.memory_budget_bytes = r.memory_budget_bytes();
+  out.queue_depth = r.queue_depth();
+  out.committed = r.committed();
+  out.rolled_back = r.rolled_back();
+  out.crossing = r.crossing();
+  out.misclassified = r.misclassified();
+  out.refused = r.refused();
+  out.redo_bytes = r.redo_bytes();
+  out.statements_compiled = r.statements_compiled();
+  out.stopping = r.stopping();
+  return out;
+}
+
+StatusOr<Description> Client::describe() {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::DescribeResponse response;
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->admin->Describe(&context, v1::DescribeRequest(), &response)));
+  Description out;
+  for (const v1::Table& table : response.tables()) {
+    out.tables.push_back({table.name(),
+                          table.partitioning(),
+                          table.layout(),
+                          table.rows(),
+                          table.bytes(),
+                          columns_of(table.columns()),
+                          {table.indexes().begin(), table.indexes().end()}});
+  }
+  for (const v1::Routine& routine : response.routines()) {
+    out.routines.push_back({routine.signature(), routine.kind(), routine.classification()});
+  }
+  return out;
+}
+
+}  // namespace scyper::client

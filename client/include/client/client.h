@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "query/result.h"
+#include "storage/type.h"
+
+// The C++ client of a node. Errors carry what PostgreSQL's carry (base/status.h); a connection that fails is 08006.
+namespace scyper::client {
+
+struct ConnectOptions {
+  std::string target = "127.0.0.1:7400";
+  std::string tls_ca;    // PEM file; given = TLS
+  std::string tls_cert;  // PEM files, where the node asks clients for a certificate
+  std::string tls_key;
+  int connect_timeout_ms = 5000;
+  int call_timeout_ms = 0;  // of unary calls, prepare and describe; 0 = 60 s
+};
+
+// A statement with parameters, as the node compiled it. Immutable. The id depends on the text only.
+struct Prepared {
+  uint64_t id = 0;
+  std::string sql;
+  std::vector<SqlType> parameters;
+  std::vector<query::ResultColumn> columns;
+};
+
+// How long to wait before the same request may succeed; 0 = it would fail again.
+uint32_t retry_after_ms_of(const Status& status);
+
+// One result within a received message; valid while its handler runs.
+struct StreamResult {
+  uint64_t request_id = 0;
+  bool failed = false;
+  bool retried_as_crossing = false;
+  uint64_t affected_rows = 0;
+  uint32_t row_count = 0;
+  std::string_view body;  // packed rows, or an Error message
+
+  Status status() const;
+  // Appends the rows; `result` gets the statement's columns.
+  Status decode_rows(const Prepared& prepared, query::ResultSet* result) const;
+};
+
+// A transaction stream: batches of calls out, results in as they come (proto/scyper.proto, Transactions.Stream).
+// Caveats: (1) send() can block until the node reads; the node stops reading while too many calls are unanswered. So
+// keep fewer than NodeStatus::stream_calls_max outstanding, or receive in a second thread. (2) One message may answer
+// several batches, and a batch may be answered by several messages: count results, not messages. Threads: one that adds
+// and sends, one (perhaps the same) that receives.
+class Stream {
+ public:
+  using Handler = std::function<void(const StreamResult&)>;
+
+  ~Stream();  // cancels what is open
+  // Adds a call to the batch that send() sends. timeout_ms: 0 = none.
+  void add(const Prepared& prepared, std::span<const Datum> arguments, uint64_t request_id, uint32_t timeout_ms = 0);
+  size_t pending() const { return pending_; }
+  // Ok also with nothing to send. On failure finish() tells why.
+  Status send();
+  // The next message; `handler` sees its results. kOutOfRange when the node has ended the stream in good order.
+  Status receive(const Handler& handler);
+  // No more calls: what is outstanding can still be received.
+  void close_sending();
+  // After the last receive(): why the stream ended.
+  Status finish();
+
+ private:
+  friend class Client;
+  struct Parts;
+  explicit Stream(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+  size_t pending_ = 0;
+};
+
+// Rows into one table, message by message.
+class Loading {
+ public:
+  ~Loading();
+  // All rows or none.
+  Status load(std::span<const Datum> values);
+  const std::vector<query::ResultColumn>& columns() const;
+
+ private:
+  friend class Client;
+  struct Parts;
+  explicit Loading(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+struct NodeStatus {
+  std::string version, role, execution, redo, layout;
+  uint64_t uptime_seconds = 0;
+  uint32_t partitions = 0, workers = 0, streams = 0, stream_calls_max = 0;
+  uint64_t memory_used_bytes = 0, memory_budget_bytes = 0, queue_depth = 0;
+  uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, refused = 0;
+  uint64_t redo_bytes = 0, statements_compiled = 0;
+  bool stopping = false;
+};
+
+struct TableDescription {
+  std::string name, partitioning, layout;
+  uint64_t rows = 0, bytes = 0;
+  std::vector<query::ResultColumn> columns;
+  std::vector<std::string> indexes;
+};
+struct RoutineDescription {
+  std::string signature, kind, classification;
+};
+struct Description {
+  std::vector<TableDescription> tables;
+  std::vector<RoutineDescription> routines;
+};
+
+// Threads: every function from any thread.
+class Client {
+ public:
+  using ResultHandler = std::function<void(const query::ResultSet&)>;
+
+  static StatusOr<std::unique_ptr<Client>> connect(const ConnectOptions& options);
+  ~Client();
+
+  StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql);
+  // One transaction. Prepares again by itself when the node has forgotten the statement.
+  Status call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,
+              uint32_t timeout_ms = 0);
+  // Statements separated by semicolons; `each` sees every result, in order.
+  Status execute(std::string_view sql, const ResultHandler& each);
+  StatusOr<std::unique_ptr<Stream>> open_stream();
+  StatusOr<std::unique_ptr<Loading>> open_load(const std::string& table);
+  StatusOr<NodeStatus> status(int timeout_ms = 2000);
+  StatusOr<Description> describe();
+
+ private:
+  struct Parts;
+  explicit Client(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace scyper::client

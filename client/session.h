@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "client/client.h"
+#include "primary/engine.h"
+
+namespace scyper::client {
+
+// Where statements of the shell and of loaders go: a node over gRPC, or an engine in this process.
+// Threads: load() any, the rest one.
+class Session {
+ public:
+  using ResultHandler = Client::ResultHandler;
+
+  virtual ~Session() = default;
+  virtual Status execute(std::string_view sql, const ResultHandler& each) = 0;
+  virtual StatusOr<Description> describe() = 0;
+  virtual StatusOr<NodeStatus> status() = 0;
+  // Rows into one table; from several threads, each with a loader of its own.
+  using Loader = std::function<Status(std::span<const Datum>)>;
+  virtual StatusOr<Loader> open_load(const std::string& table) = 0;
+  virtual std::string name() const = 0;
+};
+
+std::unique_ptr<Session> remote_session(std::unique_ptr<Client> client, std::string target);
+// The engine must outlive the session.
+std::unique_ptr<Session> local_session(primary::Engine* engine);
+
+// Columns of a table, in order; 42P01 when absent.
+StatusOr<std::vector<query::ResultColumn>> columns_of_table(Session* session, const std::string& table);
+
+}  // namespace scyper::client

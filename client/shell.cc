@@ -1,0 +1,176 @@
+#include "shell.h"
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "error_format.h"
+
+namespace scyper::client {
+
+namespace {
+constexpr int kIncludeDepthMax = 16;
+
+std::string_view trim(std::string_view text) {
+  size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") + 1 - from);
+}
+}  // namespace
+
+void Shell::print(std::string_view text, std::FILE* to) { std::fwrite(text.data(), 1, text.size(), to); }
+
+void Shell::show_error(const Status& status, std::string_view statement) {
+  has_failed_ = true;
+  if (sqlstate_of(status).starts_with("08")) is_disconnected_ = true;
+  if (options_.format.format == OutputFormat::kJson) {
+    print(format_error_json(status), out_);
+  } else {
+    std::fflush(out_);
+    print(format_error(status, statement, options_.is_verbose), err_);
+  }
+}
+
+bool Shell::run_statement(const std::string& sql) {
+  last_statement_ = sql;
+  auto start = std::chrono::steady_clock::now();
+  Status status = session_->execute(sql, [this](const query::ResultSet& result) {
+    for (const std::string& notice : result.notices) {
+      // "NOTICE: text": psql sets two blanks behind the colon.
+      size_t colon = notice.find(": ");
+      bool is_labelled = colon != std::string::npos && notice.find(' ') > colon;
+      std::fflush(out_);
+      print(is_labelled ? notice.substr(0, colon + 1) + " " + notice.substr(colon + 1) + "\n"
+                        : "NOTICE:  " + notice + "\n",
+            err_);
+    }
+    print(format_result(result, options_.format), out_);
+  });
+  if (!status.ok()) show_error(status, sql);
+  if (options_.is_timing) {
+    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    std::fprintf(out_, "Time: %.3f ms\n", ms);
+  }
+  std::fflush(out_);
+  return status.ok();
+}
+
+bool Shell::feed_line(std::string_view line) {
+  std::string_view command = trim(line);
+  if (splitter_.state() == '=' && command.starts_with('\\')) return run_backslash(command);
+  splitter_.feed(line);
+  splitter_.feed("\n");
+  while (auto statement = splitter_.next()) {
+    if (!run_statement(*statement) && options_.stops_on_error) return false;
+    if (is_disconnected_) return false;
+  }
+  return true;
+}
+
+void Shell::flush() {
+  std::string rest = splitter_.rest();
+  splitter_.clear();
+  if (!rest.empty()) run_statement(rest);
+}
+
+void Shell::run_command(std::string_view text) {
+  if (trim(text).starts_with('\\')) {
+    run_backslash(trim(text));
+    return;
+  }
+  splitter_.feed(text);
+  while (auto statement = splitter_.next()) {
+    if (!run_statement(*statement)) {
+      splitter_.clear();
+      return;
+    }
+  }
+  flush();
+}
+
+bool Shell::run_file(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file) {
+      has_failed_ = true;
+      std::fprintf(err_, "%s: No such file or directory\n", path.c_str());
+      return false;
+    }
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (!feed_line(line)) return true;
+  }
+  flush();
+  return true;
+}
+
+bool Shell::run_backslash(std::string_view line) {
+  Words words;
+  size_t at = 0;
+  while (at < line.size()) {
+    size_t from = line.find_first_not_of(" \t", at);
+    if (from == std::string_view::npos) break;
+    at = std::min(line.find_first_of(" \t", from), line.size());
+    words.emplace_back(line.substr(from, at - from));
+    if (words.back().ends_with(';') && words.size() > 1) words.back().pop_back();
+  }
+  if (words[0] == "\\q" || words[0] == "\\quit") return false;
+  if (run_setting(words) || run_listing(words)) return true;
+  if (words[0] == "\\?" || words[0] == "\\h") {
+    show_help();
+  } else if (words[0] == "\\i" && words.size() == 2) {
+    if (depth_ >= kIncludeDepthMax) {
+      show_error(sql_error("54001", "files include each other too deeply"), "");
+      return true;
+    }
+    ++depth_;
+    run_file(words[1]);
+    --depth_;
+  } else if (words[0] == "\\e") {
+    edit();
+  } else if (words[0] == "\\g" || words[0] == "\\r") {
+    if (words[0] == "\\g" && !last_statement_.empty()) run_statement(std::string(last_statement_));
+  } else {
+    has_failed_ = true;
+    std::fprintf(err_, "invalid command %s\nTry \\? for help.\n", words[0].c_str());
+  }
+  return true;
+}
+
+void Shell::toggle(const char* what, bool* setting, const Words& words) {
+  *setting = words.size() > 1 ? words[1] == "on" : !*setting;
+  if (!options_.is_quiet) std::fprintf(out_, "%s is %s.\n", what, *setting ? "on" : "off");
+}
+
+// Commands that change how the shell shows things. True: it was one.
+bool Shell::run_setting(const Words& words) {
+  if (words[0] == "\\timing") {
+    toggle("Timing", &options_.is_timing, words);
+  } else if (words[0] == "\\x") {
+    toggle("Expanded display", &options_.format.is_expanded, words);
+  } else if (words[0] == "\\t") {
+    toggle("Tuples only", &options_.format.tuples_only, words);
+  } else if (words[0] == "\\verbose") {
+    toggle("Verbose errors", &options_.is_verbose, words);
+  } else if (words[0] == "\\pset" && words.size() >= 2 && words[1] == "null") {
+    options_.format.null_text = words.size() > 2 ? words[2] : "";
+    if (options_.format.null_text.size() >= 2 && options_.format.null_text.front() == '\'') {
+      options_.format.null_text = options_.format.null_text.substr(1, options_.format.null_text.size() - 2);
+    }
+  } else if (words[0] == "\\set" && words.size() == 3 && words[1] == "VERBOSITY") {
+    options_.is_verbose = words[2] == "verbose";
+  } else if (words[0] == "\\set" && words.size() == 3 && words[1] == "ON_ERROR_STOP") {
+    options_.stops_on_error = words[2] != "0" && words[2] != "off";
+  } else if (words[0] == "\\echo") {
+    for (size_t i = 1; i < words.size(); ++i) std::fprintf(out_, "%s%s", i > 1 ? " " : "", words[i].c_str());
+    std::fprintf(out_, "\n");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace scyper::client

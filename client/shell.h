@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "result_format.h"
+#include "session.h"
+#include "statement_splitter.h"
+
+namespace scyper::client {
+
+struct ShellOptions {
+  FormatOptions format;
+  bool is_verbose = false;  // SQLSTATE in errors
+  bool is_timing = false;
+  bool stops_on_error = false;  // for files and standard input
+  bool is_quiet = false;        // no banner
+};
+
+// `scyper sql`: statements and backslash commands, from a terminal, a file or the command line.
+// Threads: one.
+class Shell {
+ public:
+  Shell(Session* session, const ShellOptions& options, std::FILE* out, std::FILE* err)
+      : session_(session), options_(options), out_(out), err_(err) {}
+
+  // A line without its line break: SQL is collected until a semicolon, a backslash command runs at once. False: leave
+  // (\q).
+  bool feed_line(std::string_view line);
+  // -c: all statements of a text, up to the first error, the last one also without a semicolon; or one backslash
+  // command.
+  void run_command(std::string_view text);
+  // -f and \i: false when it cannot be read. "-" = standard input.
+  bool run_file(const std::string& path);
+  // Lines from the terminal, with history in `history_path`.
+  void run_interactive(const std::string& history_path);
+  // At the end of input: what lacks its semicolon runs too.
+  void flush();
+
+  bool has_failed() const { return has_failed_; }
+  bool is_disconnected() const { return is_disconnected_; }
+
+ private:
+  using Words = std::vector<std::string>;
+  bool run_statement(const std::string& sql);
+  bool run_backslash(std::string_view line);
+  bool run_setting(const Words& words);
+  bool run_listing(const Words& words);
+  void toggle(const char* what, bool* setting, const Words& words);
+  void show_error(const Status& status, std::string_view statement);
+  void describe_relations();
+  void describe_table(const std::string& name);
+  void describe_routines();
+  void edit();
+  void show_help();
+  void print(std::string_view text, std::FILE* to);
+
+  Session* const session_;
+  ShellOptions options_;
+  std::FILE* const out_;
+  std::FILE* const err_;
+  StatementSplitter splitter_;
+  std::string last_statement_;
+  int depth_ = 0;  // of \i within \i
+  bool has_failed_ = false;
+  bool is_disconnected_ = false;
+};
+
+}  // namespace scyper::client

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace scyper::client {
+
+// Cuts typed or read text into statements at semicolons, as psql does: not within quotes, dollar quotes, comments or
+// parentheses.
+class StatementSplitter {
+ public:
+  void feed(std::string_view text) { text_ += text; }
+  // The next complete statement without its semicolon; nothing when more text is needed. Empty statements are skipped.
+  std::optional<std::string> next();
+  // What is left: an incomplete statement, without blanks and comments around it.
+  std::string rest() const;
+  // Whether nothing but blanks and comments is waiting.
+  bool is_empty() const { return rest().empty(); }
+  void clear();
+  // What the text is in the middle of, for the prompt: '=' nothing, '-' a statement, '\'' '"' '$' quotes, '*' a
+  // comment, '('.
+  char state();
+
+ private:
+  // Looks at text_ from scanned_ on; true when it stands on a semicolon that ends a statement.
+  bool scan();
+  bool skip_quoted();
+  bool open_dollar_quote();
+
+  std::string text_;
+  size_t scanned_ = 0;
+  int parentheses_ = 0;
+  int comment_depth_ = 0;
+  char quote_ = 0;          // ' or " or E (an E'' string, with backslashes) or $ or - (a comment up to the line's end)
+  std::string dollar_tag_;  // "$tag$"
+};
+
+}  // namespace scyper::client

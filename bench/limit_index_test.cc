@@ -41,10 +41,14 @@ TEST(Tree, AgreesWithAMapUnderRandomChanges) {
       const auto above = model.lower_bound(probe);
       const auto at = tree.lower_bound(probe);
       ASSERT_EQ(at.valid(), above != model.end());
-      if (at.valid()) ASSERT_EQ(at.key(), above->first);
+      if (at.valid()) {
+        ASSERT_EQ(at.key(), above->first);
+      }
       const auto below = tree.last_below(probe);
       ASSERT_EQ(below.valid(), above != model.begin());
-      if (below.valid()) ASSERT_EQ(below.key(), std::prev(above)->first);
+      if (below.valid()) {
+        ASSERT_EQ(below.key(), std::prev(above)->first);
+      }
     }
     expect_equal(tree, model);
     while (!model.empty()) {

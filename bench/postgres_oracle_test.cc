@@ -78,7 +78,9 @@ int64_t violations(PostgresTpcc& tpcc, const ch::ConsistencyCheck& check) {
 
 void expect_consistent(PostgresTpcc& tpcc, const ch::Scale& scale, bool after_load) {
   for (const ch::ConsistencyCheck& check : ch::consistency_checks(scale)) {
-    if (!check.after_load_only || after_load) EXPECT_EQ(violations(tpcc, check), 0) << check.name;
+    if (!check.after_load_only || after_load) {
+      EXPECT_EQ(violations(tpcc, check), 0) << check.name;
+    }
   }
 }
 
@@ -151,7 +153,9 @@ TEST(Consistency, FindsPlantedViolations) {
     ASSERT_TRUE(tpcc->session().run("BEGIN").ok());
     ASSERT_TRUE(tpcc->session().run(plant.sql).ok()) << plant.sql;
     for (const ch::ConsistencyCheck& check : checks) {
-      if (check.name == plant.check) EXPECT_GT(violations(*tpcc, check), 0) << plant.check << ": " << plant.sql;
+      if (check.name == plant.check) {
+        EXPECT_GT(violations(*tpcc, check), 0) << plant.check << ": " << plant.sql;
+      }
     }
     ASSERT_TRUE(tpcc->session().run("ROLLBACK").ok());
     proven.insert(plant.check);

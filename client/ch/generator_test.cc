@@ -59,9 +59,12 @@ TEST_P(EveryProfile, RowsFitTheSchemaAndCountsAreTpcc) {
     for (const auto& row : rows) {
       for (size_t c = 0; c < info.columns.size(); ++c) {
         const SqlType& type = info.columns[c].type;
-        if (type.id == TypeId::kChar) EXPECT_EQ(static_cast<int>(row[c].size()), type.length) << info.columns[c].name;
-        if (type.id == TypeId::kVarchar)
+        if (type.id == TypeId::kChar) {
+          EXPECT_EQ(static_cast<int>(row[c].size()), type.length) << info.columns[c].name;
+        }
+        if (type.id == TypeId::kVarchar) {
           EXPECT_LE(static_cast<int>(row[c].size()), type.length) << info.columns[c].name;
+        }
       }
     }
   }

@@ -68,8 +68,12 @@ TEST(Mix, CrossingShareAndHomes) {
       remote += call.remote;
     }
     EXPECT_NEAR(remote, candidates * percent / 100, 600);
-    if (percent == 0) EXPECT_EQ(remote, 0);
-    if (percent == 100) EXPECT_EQ(remote, candidates);
+    if (percent == 0) {
+      EXPECT_EQ(remote, 0);
+    }
+    if (percent == 100) {
+      EXPECT_EQ(remote, candidates);
+    }
   }
 }
 

@@ -243,12 +243,16 @@ ast::LockingClause Converter::locking(const ::LockingClause& node) {
   return out;
 }
 
+bool is_bare_select(const SelectStmt& node) {
+  return node.op == SETOP_NONE && node.distinctClause == nullptr && node.intoClause == nullptr &&
+         node.fromClause == nullptr && node.whereClause == nullptr && node.groupClause == nullptr &&
+         node.havingClause == nullptr && node.windowClause == nullptr && node.valuesLists == nullptr &&
+         node.sortClause == nullptr && node.limitOffset == nullptr && node.limitCount == nullptr &&
+         node.lockingClause == nullptr && node.withClause == nullptr;
+}
+
 ast::ExprPtr Converter::only_target(const SelectStmt& node, bool allow_query) {
-  const bool bare = node.op == SETOP_NONE && node.distinctClause == nullptr && node.intoClause == nullptr &&
-                    node.fromClause == nullptr && node.whereClause == nullptr && node.groupClause == nullptr &&
-                    node.havingClause == nullptr && node.windowClause == nullptr && node.valuesLists == nullptr &&
-                    node.sortClause == nullptr && node.limitOffset == nullptr && node.limitCount == nullptr &&
-                    node.lockingClause == nullptr && node.withClause == nullptr;
+  const bool bare = is_bare_select(node);
   const bool query = !bare && allow_query && node.op == SETOP_NONE && node.intoClause == nullptr &&
                      node.valuesLists == nullptr && node.withClause == nullptr;
   if ((!bare && !query) || length_of(node.targetList) != 1) {

@@ -171,6 +171,8 @@ class Converter {
   int raw_location_ = -1;
 };
 
+// Whether a SELECT has nothing but its targets.
+bool is_bare_select(const SelectStmt& node);
 // The command tag of a statement, PostgreSQL's spelling.
 std::string_view command_name(const Node* node);
 // The kind of an object and its name in messages; kOther for those the tree does not carry.

@@ -47,7 +47,8 @@ StatementPtr Grammar::call() {
 // [STRICT] target [, target]: the cursor stands behind INTO
 void Grammar::into(IntoClause& out) {
   if (!out.targets.empty()) {
-    fail_at("42601", "INTO specified more than once", peek().begin);
+    const Token& token = tokens_[at_ - 1];
+    fail_at("42601", "INTO specified more than once" + near(token), token.begin);
     return;
   }
   out.location = peek().begin;

@@ -65,7 +65,6 @@ constexpr struct {
     {"frame start", "42P20"},
     {"frame end", "42P20"},
     {"frame starting from", "42P20"},
-    {"invalid Unicode escape", "22025"},
     {"invalid byte sequence", "22021"},
     {"out of memory", "53200"},
 };
@@ -83,6 +82,10 @@ Status raw_error(const PgQueryError& error, const Parsed& parsed) {
     break;
   }
   const int32_t offset = error.cursorpos > 0 ? byte_offset_of(parsed.text, error.cursorpos) : -1;
+  if (message == "invalid Unicode escape" && offset >= 0) {  // of E'\u...' or of U&'\...'
+    const std::string_view escape = std::string_view(parsed.text).substr(static_cast<size_t>(offset), 2);
+    sqlstate = escape == "\\u" || escape == "\\U" ? "22025" : "42601";
+  }
   return parsed.error(sqlstate, message, offset);
 }
 
@@ -205,7 +208,7 @@ StatusOr<ast::TypeName> parse_type(const Piece& piece) {
   const RawTree raw(text);
   if (raw.error() != nullptr) return raw_error(*raw.error(), parsed);
   const SelectStmt* select = only_select(raw);
-  const bool one = select != nullptr && length_of(select->targetList) == 1 && select->fromClause == nullptr;
+  const bool one = select != nullptr && length_of(select->targetList) == 1 && is_bare_select(*select);
   const Node* target = one ? to<ResTarget>(node_at(select->targetList, 0)).val : nullptr;
   if (target == nullptr || nodeTag(target) != T_TypeCast || nodeTag(to<TypeCast>(target).arg) != T_A_Const ||
       !to<A_Const>(to<TypeCast>(target).arg).isnull) {

@@ -15,13 +15,9 @@ struct BigKey {
   // size: 8 * kWords - 7 to 8 * kWords, the same for all keys of an index.
   static BigKey load(const char* bytes, uint32_t size) {
     BigKey key;
-    if constexpr (kWords == 1) {
-      key.words[0] = load_big(bytes, size);
-    } else {
-      for (uint32_t i = 0; i + 1 < kWords; ++i) key.words[i] = __builtin_bswap64(load64(bytes + 8 * i));
-      // the last word overlaps the one before it; what is read twice is shifted out
-      key.words[kWords - 1] = __builtin_bswap64(load64(bytes + size - 8)) << (8 * (8 * kWords - size));
-    }
+    constexpr uint32_t kLast = kWords - 1;
+    for (uint32_t i = 0; i < kLast; ++i) key.words[i] = __builtin_bswap64(load64_by_halves(bytes + 8 * i));
+    key.words[kLast] = load_big(bytes + 8 * kLast, size - 8 * kLast);
     return key;
   }
 
@@ -39,7 +35,7 @@ struct BigKey {
     }
     return next;
   }
-  static BigKey filled(uint8_t filler) { return load_prefix(nullptr, 0, filler); }
+  static BigKey filled(uint8_t filler) { return load_prefix("", 0, filler); }
 };
 
 inline bool operator<(const BigKey<1>& a, const BigKey<1>& b) { return a.words[0] < b.words[0]; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -44,6 +45,7 @@ class BTree final : public OrderedIndex {
     Node* child(uint32_t place) const { return reinterpret_cast<Node*>(values[place]); }
   };
   static_assert(sizeof(Node) <= kNodeBytes && kSlots >= 8);
+  static_assert(sizeof(Key) <= kHeadBytes);  // rank()
 
   struct Step {
     Node* node;
@@ -147,18 +149,22 @@ class BTree final : public OrderedIndex {
   uint64_t nodes_in_use() const { return nodes_.in_use(); }
 
  private:
-  // How many of the sorted keys are < key, or (kUpper) <= key. Without branches: the outcome of a comparison is a coin
-  // toss.
+  // How many of the sorted keys are < key, or (kUpper) <= key. The same steps whatever the keys and their number: a
+  // branch on a comparison would be a coin toss. Once one key is left, the steps read what lies before it (the head at
+  // worst), in vain.
   template <bool kUpper>
-  static uint32_t rank(const Key* keys, uint32_t count, const Key& key) {
+  [[gnu::always_inline]] static inline uint32_t rank(const Key* keys, uint32_t count, const Key key) {
     const Key* base = keys;
-    while (count > 1) {
-      const uint32_t half = count / 2;
-      const bool before = kUpper ? !(key < base[half - 1]) : base[half - 1] < key;
+    uint32_t left = count;
+#pragma GCC unroll 8
+    for (uint32_t step = 0; step < std::bit_width(kSlots - 1); ++step) {
+      const uint32_t half = left / 2;
+      const bool before =
+          kUpper ? !(key < base[static_cast<int32_t>(half) - 1]) : base[static_cast<int32_t>(half) - 1] < key;
       base += before ? half : 0;
-      count -= half;
+      left -= half;
     }
-    const bool before = count == 1 && (kUpper ? !(key < *base) : *base < key);
+    const bool before = (left == 1) & (kUpper ? !(key < *base) : *base < key);
     return static_cast<uint32_t>(base - keys) + before;
   }
 

@@ -75,13 +75,12 @@ class WordForm {
     }
     return Line::kSlots;
   }
-  // Entries are dense and empty slots hold word 0, value 0: so the first equal word decides, and 0 - 1 is kNoTid.
+  // No branch on where the key lies: a wrong guess would end the overlap of this lookup's cache miss with the next
+  // one's. Empty slots hold word 0, value 0, and 0 - 1 is kNoTid.
   static Tid find(const Line& line, Key key) {
-    if (line.words[0] == key) return line.values[0] - 1;
-    if (line.words[1] == key) return line.values[1] - 1;
-    if (line.words[2] == key) return line.values[2] - 1;
-    if (line.words[3] == key) return line.values[3] - 1;
-    return kNoTid;
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < Line::kSlots; ++i) value |= line.values[i] & -static_cast<uint64_t>(line.words[i] == key);
+    return value - 1;
   }
   bool make_entry(Key key, uint64_t, Tid tid, Entry* entry) {
     *entry = {key, tid + 1};
@@ -138,19 +137,16 @@ class PairForm {
   explicit PairForm(Arena*) {}
 
   static Key load(const char* bytes, uint32_t, uint32_t key_bytes) {
-    Key key;
-    std::memcpy(&key.first, bytes, 8);
-    std::memcpy(&key.second, bytes + key_bytes - 8, 8);
-    return key;
+    return {load64_by_halves(bytes), load_word(bytes + 8, key_bytes - 8)};
   }
   static uint64_t hash(const Key& key) { return hash_pair(key.first, key.second); }
   static uint64_t hash_of(const Entry& entry) { return hash(entry.key); }
   static bool equal(const Key& a, const Key& b) { return ((a.first ^ b.first) | (a.second ^ b.second)) == 0; }
   static uint32_t slot_of(const Line& line, const Key& key) {
-    for (uint32_t i = 0; i < line.used; ++i) {
-      if (equal(line.keys[i], key)) return i;
-    }
-    return Line::kSlots;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < Line::kSlots; ++i) found |= static_cast<uint32_t>(equal(line.keys[i], key)) << i;
+    found = (found & ((1u << line.used) - 1)) | (1u << Line::kSlots);
+    return static_cast<uint32_t>(std::countr_zero(found));
   }
   static Tid find(const Line& line, const Key& key) {
     const uint32_t slot = slot_of(line, key);
@@ -189,14 +185,17 @@ class ApartForm {
   static uint64_t hash(const Key& key) { return key.hash; }
   static uint64_t hash_of(const Entry& entry) { return entry.word; }
   static const Record* record_of(uint64_t value) { return reinterpret_cast<const Record*>(value); }
-  static bool equal(const Line& line, uint32_t slot, const Key& key) {
-    if (line.words[slot] != key.hash || line.values[slot] == 0) return false;
-    const Record* record = record_of(line.values[slot]);
+  static bool equal(const Record* record, const Key& key) {
     return record->size == key.size && std::memcmp(record->key, key.bytes, key.size) == 0;
   }
   static uint32_t slot_of(const Line& line, const Key& key) {
+    uint32_t candidates = 0;
     for (uint32_t i = 0; i < Line::kSlots; ++i) {
-      if (equal(line, i, key)) return i;
+      candidates |= static_cast<uint32_t>(line.words[i] == key.hash && line.values[i] != 0) << i;
+    }
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const auto slot = static_cast<uint32_t>(std::countr_zero(candidates));
+      if (equal(record_of(line.values[slot]), key)) return slot;
     }
     return Line::kSlots;
   }

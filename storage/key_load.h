@@ -16,9 +16,18 @@ inline uint64_t load64(const char* bytes) {
   return word;
 }
 
+// Eight bytes as two loads that the compiler keeps apart. Keys are usually written just before, column by column, 4
+// bytes each: a load over two such stores cannot be forwarded and waits until both have left the core, behind every
+// earlier cache miss (measured: lookups one after the other then overlap no more, 180 instead of 50 ns each).
+inline uint64_t load64_by_halves(const char* bytes) {
+  uint32_t low = load32(bytes);
+  asm("" : "+r"(low));
+  return low | (static_cast<uint64_t>(load32(bytes + 4)) << 32);
+}
+
 // The `size` (1 to 8) bytes as one word, different for different bytes of the same size; never reads beyond them.
 inline uint64_t load_word(const char* bytes, uint32_t size) {
-  if (size == 8) return load64(bytes);
+  if (size == 8) return load64_by_halves(bytes);
   if (size >= 4) return load32(bytes) | (static_cast<uint64_t>(load32(bytes + size - 4)) << 32);
   const auto* u = reinterpret_cast<const unsigned char*>(bytes);
   return u[0] | (static_cast<uint64_t>(u[size / 2]) << 8) | (static_cast<uint64_t>(u[size - 1]) << 16);
@@ -27,7 +36,7 @@ inline uint64_t load_word(const char* bytes, uint32_t size) {
 // The `size` (1 to 8) bytes as a big-endian number, left-justified: integer order = memcmp order, and a prefix is the
 // same number with zeros behind.
 inline uint64_t load_big(const char* bytes, uint32_t size) {
-  if (size == 8) return __builtin_bswap64(load64(bytes));
+  if (size == 8) return __builtin_bswap64(load64_by_halves(bytes));
   if (size >= 4) {
     const uint64_t head = __builtin_bswap32(load32(bytes));
     const uint64_t tail = __builtin_bswap32(load32(bytes + size - 4));

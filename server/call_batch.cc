@@ -21,6 +21,17 @@ Statements::Pointer find_statement(NodeParts* node, StatementCache* cache, uint6
   return statement;
 }
 
+// A client decodes packed rows by what Prepare told it; a routine replaced since may return others.
+bool has_prepared_columns(const primary::Transaction& call) {
+  const auto& prepared = call.statement->columns();
+  const auto& made = call.result.columns;
+  if (prepared.size() != made.size()) return false;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (prepared[i].type.id != made[i].type.id || prepared[i].type.element != made[i].type.element) return false;
+  }
+  return true;
+}
+
 // Shared by both forms: too large results fail, though the transaction has been committed.
 Status check_result_size(const primary::Transaction& call) {
   if (!call.status.ok() || call.result.bytes() <= kResultBytesMax) return call.status;
@@ -32,7 +43,12 @@ void append_packed_result(const primary::Transaction& call, std::string* out) {
   size_t start = out->size();
   PackedResultHeader header{call.request_id, call.retried_as_crossing ? kResultRetriedAsCrossing : 0, 0};
   out->append(sizeof(header), '\0');
-  if (Status status = check_result_size(call); !status.ok()) {
+  Status status = check_result_size(call);
+  if (status.ok() && call.result.row_count() > 0 && !has_prepared_columns(call)) {
+    status =
+        with_detail(sql_error("0A000", "cached plan must not change result type"), "The transaction was committed.");
+  }
+  if (!status.ok()) {
     v1::Error error;
     encode_error(status, &error);
     error.AppendToString(out);

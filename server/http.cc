@@ -2,7 +2,10 @@
 
 #include <civetweb.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace scyper::server {
 
@@ -49,6 +52,8 @@ StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& a
   static_cast<void>(kLibrary);
   std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint());
   endpoint->pages_ = std::move(pages);
+  endpoint->host_ = address.substr(0, address.rfind(':'));
+  if (endpoint->host_ == "0.0.0.0") endpoint->host_ = "127.0.0.1";
   const char* settings[] = {"listening_ports",
                             address.c_str(),
                             "num_threads",
@@ -72,8 +77,21 @@ StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& a
   return endpoint;
 }
 
+// CivetWeb's listener looks at its stop flag when a connection comes, or after two seconds: so one is made.
 HttpEndpoint::~HttpEndpoint() {
-  if (context_ != nullptr) mg_stop(context_);
+  if (context_ == nullptr) return;
+  std::atomic<bool> is_stopped{false};
+  std::thread stopper([&] {
+    mg_stop(context_);
+    is_stopped = true;
+  });
+  while (!is_stopped) {
+    char error[64];
+    if (mg_connection* wake = mg_connect_client(host_.c_str(), port_, 0, error, sizeof(error)))
+      mg_close_connection(wake);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stopper.join();
 }
 
 }  // namespace scyper::server

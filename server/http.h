@@ -33,6 +33,7 @@ class HttpEndpoint {
 
   std::map<std::string, Page> pages_;
   mg_context* context_ = nullptr;
+  std::string host_;
   uint16_t port_ = 0;
 };
 

@@ -19,7 +19,7 @@ StreamLoop::StreamLoop(TransactionsService* service_in, NodeParts* node_in,
     : service(service_in), node(node_in), loop_(std::move(queue), [this] { return tick(); }) {
   drain_.owner = this;
   drain_.run = [](Completion* completion) {
-    for (StreamSession* session : static_cast<Drain*>(completion)->owner->sessions) session->drain();
+    for (StreamSession* session : static_cast<Drain*>(completion)->owner->sessions_) session->drain();
   };
 }
 
@@ -28,14 +28,35 @@ void StreamLoop::start() {
   accept_next();
 }
 void StreamLoop::drain() { loop_.post(&drain_); }
-void StreamLoop::stop() { loop_.stop(); }
+
+// gRPC lets go of a cancelled call while its batch is still running; the session then still has a Finish to do.
+void StreamLoop::stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    auto is_empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return session_count_ == 0; };
+    mutex_.Await(absl::Condition(&is_empty));
+  }
+  loop_.stop();
+}
+
+void StreamLoop::add(StreamSession* session) {
+  sessions_.insert(session);
+  absl::MutexLock lock(&mutex_);
+  session_count_ = sessions_.size();
+}
+void StreamLoop::remove(StreamSession* session) {
+  sessions_.erase(session);
+  absl::MutexLock lock(&mutex_);
+  session_count_ = sessions_.size();
+}
+
 void StreamLoop::accept_next() { (new StreamSession(this))->listen(); }
 
 bool StreamLoop::tick() {
-  if (sessions.empty()) return false;
+  if (sessions_.empty()) return false;
   int64_t now_ns = monotonic_ns();
   bool busy = false;
-  for (StreamSession* session : sessions) busy |= session->tick(now_ns);
+  for (StreamSession* session : sessions_) busy |= session->tick(now_ns);
   return busy;
 }
 
@@ -59,7 +80,7 @@ void StreamSession::on_accepted(bool ok) {
   owner_->accept_next();
   ++operations_;  // done_ comes only for calls that were accepted
   open_ = true;
-  owner_->sessions.insert(this);
+  owner_->add(this);
   node_->counters.streams_opened.add(1);
   node_->counters.streams_open.add(1);
   if (node_->counters.streams_open.value() > static_cast<int64_t>(node_->options.streams_max)) {
@@ -244,8 +265,8 @@ void StreamSession::advance() {
 void StreamSession::delete_if_over() {
   if (operations_ > 0 || !running_.empty() || decoding_) return;
   if (open_) {
-    owner_->sessions.erase(this);
     node_->counters.streams_open.add(-1);
+    owner_->remove(this);
   }
   delete this;
 }

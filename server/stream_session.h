@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "call_batch.h"
 #include "transactions_service.h"
 
@@ -18,14 +19,15 @@ class StreamLoop {
   StreamLoop(TransactionsService* service, NodeParts* node, std::unique_ptr<grpc::ServerCompletionQueue> queue);
   void start();
   void drain();  // any thread, once
-  void stop();
+  void stop();   // after the server was shut down; waits for the sessions
 
   void accept_next();
   CompletionLoop& loop() { return loop_; }
 
   TransactionsService* const service;
   NodeParts* const node;
-  std::unordered_set<StreamSession*> sessions;  // accepted ones; they delete themselves
+  void add(StreamSession* session);
+  void remove(StreamSession* session);
 
  private:
   struct Drain : Completion {
@@ -34,6 +36,9 @@ class StreamLoop {
 
   bool tick();
 
+  std::unordered_set<StreamSession*> sessions_;  // accepted ones; they delete themselves. The loop's thread only
+  absl::Mutex mutex_;
+  size_t session_count_ ABSL_GUARDED_BY(mutex_) = 0;  // for stop()
   CompletionLoop loop_;
   Drain drain_;
 };

@@ -1,0 +1,91 @@
+#include "server/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace scyper::server {
+namespace {
+
+class ConfigTest : public testing::Test {
+ protected:
+  ConfigTest() { path_ = testing::TempDir() + "scyper_config_" + std::to_string(getpid()) + ".toml"; }
+  ~ConfigTest() override { unlink(path_.c_str()); }
+  StatusOr<std::vector<Assignment>> read(const std::string& text) {
+    std::ofstream(path_) << text;
+    return read_config_file(path_);
+  }
+  std::string path_;
+};
+
+TEST_F(ConfigTest, FlagsWinOverVariablesOverTheFile) {
+  auto file = read("partitions = 3\nworkers = 3\nqueue_capacity = 3\nlisten = \"127.0.0.1:1\"\n");
+  ASSERT_TRUE(file.ok()) << file.status();
+  char workers[] = "SCYPER_WORKERS=4", capacity[] = "SCYPER_QUEUE_CAPACITY=4", other[] = "PATH=/bin";
+  char* environment[] = {workers, other, capacity, nullptr};
+  auto variables = read_config_environment(environment);
+  ASSERT_TRUE(variables.ok()) << variables.status();
+  auto config = make_config(*file, *variables, {{"queue_capacity", "5"}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->engine.partitions, 3u);
+  EXPECT_EQ(config->engine.workers, 4u);
+  EXPECT_EQ(config->engine.queue_capacity, 5u);
+  EXPECT_EQ(config->server.listen, "127.0.0.1:1");
+}
+
+TEST_F(ConfigTest, NamesWhatIsWrong) {
+  auto message = [&](const std::string& text) { return std::string(read(text).status().message()); };
+  EXPECT_NE(message("\npartition = 3\n").find(":2: unknown setting \"partition\"; did you mean \"partitions\"?"),
+            std::string::npos)
+      << message("\npartition = 3\n");
+  EXPECT_NE(message("zzzzzzzzzz = 3\n").find("unknown setting \"zzzzzzzzzz\""), std::string::npos);
+  EXPECT_NE(message("workers = \"many\"\n").find("workers: \"many\" is not a number from 1 to 1024"),
+            std::string::npos);
+  EXPECT_NE(message("workers = 0\n").find("from 1 to 1024"), std::string::npos);
+  EXPECT_NE(message("layout = \"diagonal\"\n").find("is not one of column, row"), std::string::npos);
+  EXPECT_NE(message("memory = \"lots\"\n").find("is not a size such as 8GB"), std::string::npos);
+  EXPECT_NE(message("workers = \n").find(path_), std::string::npos);
+  EXPECT_FALSE(read_config_file("/nowhere.toml").ok());
+}
+
+TEST_F(ConfigTest, VariablesOfKubernetesAreNotSettings) {
+  char host[] = "SCYPER_SERVICE_HOST=10.0.0.1", port[] = "SCYPER_PORT=tcp://10.0.0.1:7400", wrong[] = "SCYPER_WORKER=1";
+  char* fine[] = {host, port, nullptr};
+  EXPECT_TRUE(read_config_environment(fine).ok());
+  char* bad[] = {wrong, nullptr};
+  EXPECT_NE(read_config_environment(bad).status().message().find("SCYPER_WORKER"), absl::string_view::npos);
+}
+
+TEST_F(ConfigTest, PrintedConfigurationReadsBack) {
+  auto config = make_config({}, {},
+                            {{"memory", "3GB"},
+                             {"transaction_time_max", "1500ms"},
+                             {"redo", "none"},
+                             {"insecure_listen", "true"},
+                             {"pages", "small"}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  auto file = read(print_config(*config));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->size(), settings().size());
+  auto again = make_config(*file, {}, {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(print_config(*again), print_config(*config));
+  EXPECT_EQ(again->engine.memory_bytes, size_t{3} << 30);
+  EXPECT_EQ(again->engine.transaction_time_us_max, 1'500'000u);
+}
+
+TEST(Quantities, HaveUnits) {
+  EXPECT_EQ(*parse_bytes("4096"), 4096u);
+  EXPECT_EQ(*parse_bytes("1.5 GB"), uint64_t{3} << 29);
+  EXPECT_EQ(*parse_bytes("64MiB"), uint64_t{64} << 20);
+  EXPECT_FALSE(parse_bytes("-1").ok());
+  EXPECT_FALSE(parse_bytes("").ok());
+  EXPECT_FALSE(parse_bytes("1 parsec").ok());
+  EXPECT_EQ(*parse_duration_us("10s"), 10'000'000u);
+  EXPECT_EQ(*parse_duration_us("250us"), 250u);
+  EXPECT_FALSE(parse_duration_us("10").ok());
+}
+
+}  // namespace
+}  // namespace scyper::server

@@ -1,0 +1,181 @@
+#include "server/packed.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "base/random.h"
+
+namespace scyper::server {
+namespace {
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (unsigned char c : bytes) {
+    char text[4];
+    std::snprintf(text, sizeof(text), "%02x ", c);
+    out += text;
+  }
+  return out;
+}
+
+const SqlType kInt4 = make_type(TypeId::kInt4);
+const SqlType kText = make_type(TypeId::kText);
+const SqlType kNumeric = make_type(TypeId::kNumeric);
+
+// The example of proto/scyper.proto.
+TEST(PackedRow, HasTheDocumentedBytes) {
+  std::vector<SqlType> types = {kInt4, kText, kNumeric};
+  Datum row[] = {int_datum(7), null_datum(), int128_datum(1250, 2)};
+  std::string bytes;
+  append_row(types, row, &bytes);
+  EXPECT_EQ(hex(bytes), "02 07 00 00 00 02 08 e2 04 00 00 00 00 00 00 ");
+}
+
+std::vector<SqlType> all_types() {
+  std::vector<SqlType> types = {make_type(TypeId::kBool),      make_type(TypeId::kInt2),      kInt4,
+                                make_type(TypeId::kInt8),      make_type(TypeId::kFloat8),    kNumeric,
+                                make_numeric(12, 2),           make_string(TypeId::kChar, 3), kText,
+                                make_type(TypeId::kTimestamp), make_type(TypeId::kDate)};
+  size_t scalars = types.size();
+  for (size_t i = 0; i < scalars; ++i) types.push_back(make_array(types[i]));
+  return types;
+}
+
+struct Maker {
+  Random random;
+  std::deque<std::string> strings = {};
+  std::deque<ArrayValue> arrays = {};
+  std::deque<std::vector<Datum>> elements = {};
+
+  Datum value(const SqlType& type) {
+    if (random.one_in(5)) return null_datum();
+    switch (type.id) {
+      case TypeId::kBool:
+        return int_datum(random.between(0, 1));
+      case TypeId::kInt2:
+        return int_datum(static_cast<int16_t>(random.next()));
+      case TypeId::kInt4:
+      case TypeId::kDate:
+        return int_datum(static_cast<int32_t>(random.next()));
+      case TypeId::kFloat8:
+        return float_datum(random.real() * 1e9);
+      case TypeId::kNumeric: {
+        if (type.precision > 0) return int128_datum(random.between(-999'999'999, 999'999'999), type.scale);
+        __int128 wide = static_cast<int64_t>(random.next());
+        return int128_datum(random.one_in(2) ? wide * 1'000'000'007 : wide, static_cast<int32_t>(random.below(20)));
+      }
+      case TypeId::kChar:
+      case TypeId::kText: {
+        std::string& text = strings.emplace_back(random.below(20), 'x');
+        if (!text.empty()) text += "\xC3\xA4";
+        return string_datum(text.data(), text.size());
+      }
+      case TypeId::kArray: {
+        auto& list = elements.emplace_back(random.below(6));
+        for (Datum& element : list) element = value(element_of(type));
+        auto size = static_cast<int32_t>(list.size());
+        arrays.push_back({size, size, static_cast<int32_t>(random.between(-3, 3)), type.element, list.data()});
+        return Datum{reinterpret_cast<int64_t>(&arrays.back()), 0, 0, 0, {}};
+      }
+      default:
+        return int_datum(static_cast<int64_t>(random.next()));
+    }
+  }
+};
+
+bool is_equal(const SqlType& type, const Datum& a, const Datum& b) {
+  if (a.null || b.null) return a.null == b.null;
+  if (is_string(type.id)) return std::string_view(a.data(), a.size()) == std::string_view(b.data(), b.size());
+  if (type.id == TypeId::kNumeric) return a.int128() == b.int128() && a.scale == b.scale;
+  if (type.id != TypeId::kArray) return a.lo == b.lo;
+  auto *x = reinterpret_cast<const ArrayValue*>(a.lo), *y = reinterpret_cast<const ArrayValue*>(b.lo);
+  if (x->size != y->size || x->lower_bound != y->lower_bound || x->element != y->element) return false;
+  for (int32_t i = 0; i < x->size; ++i) {
+    if (!is_equal(element_of(type), x->elements[i], y->elements[i])) return false;
+  }
+  return true;
+}
+
+uint64_t seed_of_run() {
+  const char* given = std::getenv("SCYPER_TEST_SEED");
+  return given == nullptr ? 42 : std::strtoull(given, nullptr, 10);
+}
+
+TEST(PackedRow, ComesBackAsItWas) {
+  uint64_t seed = seed_of_run();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::vector<SqlType> types = all_types();
+  Maker maker{Random(seed)};
+  RowArena arena;
+  for (int round = 0; round < 500; ++round) {
+    std::vector<Datum> row, read(types.size());
+    for (const SqlType& type : types) row.push_back(maker.value(type));
+    std::string bytes;
+    append_row(types, row.data(), &bytes);
+    arena.clear();
+    std::string_view rest = bytes;
+    ASSERT_TRUE(decode_row(types, &rest, read.data(), &arena).ok());
+    EXPECT_TRUE(rest.empty());
+    for (size_t i = 0; i < types.size(); ++i) ASSERT_TRUE(is_equal(types[i], row[i], read[i])) << type_name(types[i]);
+  }
+}
+
+TEST(PackedRow, RefusesEveryTruncationAndSurvivesDamage) {
+  uint64_t seed = seed_of_run();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::vector<SqlType> types = all_types();
+  Maker maker{Random(seed)};
+  RowArena arena;
+  std::vector<Datum> row, read(types.size());
+  for (const SqlType& type : types) row.push_back(maker.value(type));
+  std::string bytes;
+  append_row(types, row.data(), &bytes);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    arena.clear();
+    std::string exact = bytes.substr(0, size);  // a buffer of its own, for the sanitizer
+    std::string_view rest = exact;
+    EXPECT_EQ(sqlstate_of(decode_row(types, &rest, read.data(), &arena)), "08P01") << size;
+  }
+  for (int round = 0; round < 20'000; ++round) {
+    std::string damaged = bytes;
+    damaged[maker.random.below(damaged.size())] = static_cast<char>(maker.random.next());
+    arena.clear();
+    std::string_view rest = damaged;
+    static_cast<void>(decode_row(types, &rest, read.data(), &arena));
+  }
+}
+
+TEST(PackedRow, ChecksValues) {
+  RowArena arena;
+  Datum value;
+  auto decode = [&](SqlType type, std::string bytes) {
+    std::string_view rest = bytes;
+    return sqlstate_of(decode_row({&type, 1}, &rest, &value, &arena));
+  };
+  EXPECT_EQ(decode(make_type(TypeId::kBool), std::string("\0\2", 2)), "08P01");
+  EXPECT_EQ(decode(kText, std::string("\0\2\0\0\0\xC3\x28", 7)), "22021");
+  EXPECT_EQ(decode(kText, std::string("\0\1\0\0\0\0", 6)), "22021");
+  EXPECT_EQ(decode(make_numeric(3, 1), std::string("\0\2\x8\x10\x27\0\0\0\0\0\0", 11)), "22003");  // 100.00
+  EXPECT_EQ(decode(make_numeric(3, 1), std::string("\0\2\x8\x19\0\0\0\0\0\0\0", 11)), "00000");    // 0.25 -> 0.3
+  EXPECT_EQ(value.lo, 3);
+  EXPECT_EQ(value.scale, 1);
+  EXPECT_EQ(decode(kInt4, std::string("\2", 1)), "08P01");  // an unused bit of the bitmap
+}
+
+TEST(CheckText, FollowsUnicode) {
+  EXPECT_TRUE(check_text("plain ascii, longer than eight bytes").ok());
+  EXPECT_TRUE(check_text("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80").ok());
+  for (const char* bad :
+       {"\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF", "\x80", "abcdefgh\xC3"}) {
+    EXPECT_EQ(sqlstate_of(check_text(bad)), "22021") << bad;
+  }
+  EXPECT_EQ(check_text("a\xE2\x28\xA1").message(), "invalid byte sequence for encoding \"UTF8\": 0xe2 0x28 0xa1");
+  EXPECT_EQ(check_text(std::string_view("abcdefgh\0ijk", 12)).message(),
+            "invalid byte sequence for encoding \"UTF8\": 0x00");
+}
+
+}  // namespace
+}  // namespace scyper::server

@@ -1,0 +1,150 @@
+// Statements, loading, administration, TLS and HTTP of a server.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "server_fixture.h"
+
+namespace scyper::server {
+namespace {
+
+class NodeTest : public ServerTest {};
+
+TEST_F(NodeTest, StreamsRowsOfScripts) {
+  engine.numbers = 50'000;
+  start();
+  auto client = connect();
+  size_t results = 0;
+  Status status = client->execute("SELECT * FROM numbers;SELECT * FROM numbers", [&](const query::ResultSet& result) {
+    ++results;
+    ASSERT_EQ(result.row_count(), 50'000u);
+    EXPECT_EQ(result.columns[2].name, "word");
+    EXPECT_EQ(result.value(49'999, 1).lo, int64_t{49'999} * 49'999);
+    EXPECT_EQ(std::string(result.value(123, 2).data(), result.value(123, 2).size()), "word 123");
+    EXPECT_EQ(result.command_tag, "SELECT 50000");
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(results, 2u);
+}
+
+TEST_F(NodeTest, ScriptsStopAtTheFirstError) {
+  start();
+  auto client = connect();
+  size_t results = 0;
+  Status status =
+      client->execute("SELECT * FROM numbers;SELEC;SELECT * FROM numbers", [&](const query::ResultSet&) { ++results; });
+  EXPECT_EQ(sqlstate_of(status), "42601");
+  EXPECT_EQ(position_of(status), 1);
+  EXPECT_EQ(results, 1u);
+  EXPECT_EQ(sqlstate_of(client->execute("SELECT '\xFF'", [](const query::ResultSet&) {})), "22021");
+}
+
+TEST_F(NodeTest, ForgottenStatementsArePreparedAgain) {
+  options.prepared_max = 1;
+  start();
+  auto client = connect();
+  auto add = client->prepare("CALL add($1, $2)");
+  ASSERT_TRUE(add.ok());
+  ASSERT_TRUE(client->prepare("CALL slow()").ok());  // pushes it out
+  query::ResultSet result;
+  Datum arguments[] = {int_datum(1), int_datum(2)};
+  EXPECT_TRUE(client->call(**add, arguments, &result).ok());
+  EXPECT_EQ(result.value(0, 0).lo, 3);
+  EXPECT_EQ((*client->prepare("CALL add($1, $2)"))->id, (*add)->id);
+  EXPECT_EQ(sqlstate_of(client->prepare("CALL nothing()").status()), "42601");
+}
+
+TEST_F(NodeTest, LoadsBatchesAllOrNothing) {
+  start();
+  auto client = connect();
+  EXPECT_EQ(sqlstate_of(client->open_load("nothing").status()), "42P01");
+  auto load = client->open_load("pairs");
+  ASSERT_TRUE(load.ok()) << load.status();
+  ASSERT_EQ((*load)->columns().size(), 2u);
+  Datum good[] = {int_datum(1), string_datum("one", 3), int_datum(2), null_datum()};
+  Datum bad[] = {int_datum(3), null_datum(), int_datum(-1), null_datum()};
+  EXPECT_TRUE((*load)->load(good).ok());
+  EXPECT_EQ(sqlstate_of((*load)->load(bad)), "23514");
+  EXPECT_TRUE((*load)->load(good).ok());
+  EXPECT_EQ(engine.loaded.size(), 8u);
+  EXPECT_EQ(metric("scyper_server_rows_loaded_total"), 4);
+}
+
+TEST_F(NodeTest, DescribesItself) {
+  start();
+  auto client = connect();
+  auto status = client->status();
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->role, "primary");
+  EXPECT_EQ(status->partitions, engine.options().partitions);
+  EXPECT_EQ(status->version, kVersion);
+  auto description = client->describe();
+  ASSERT_TRUE(description.ok());
+  ASSERT_EQ(description->tables.size(), 1u);
+  EXPECT_EQ(description->tables[0].columns[1].type, make_string(TypeId::kVarchar, 10));
+  EXPECT_EQ(description->routines[0].classification, "partition-constrained by $1");
+}
+
+TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
+  start();
+  auto client = connect();
+  ASSERT_TRUE(client->execute("SELECT * FROM numbers", [](const query::ResultSet&) {}).ok());
+  std::string metrics_page = http_get(server->http_port(), "/metrics");
+  EXPECT_NE(metrics_page.find("200 OK"), std::string::npos) << metrics_page;
+  EXPECT_NE(metrics_page.find("\nscyper_server_statements_total 1\n"), std::string::npos) << metrics_page;
+  EXPECT_NE(metrics_page.find("# TYPE scyper_server_message_duration_seconds histogram"), std::string::npos);
+  EXPECT_NE(metrics_page.find("scyper_transactions_total{outcome=\"committed\"}"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/healthz").find("\r\n\r\nok\n"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/other").find("404"), std::string::npos);
+}
+
+TEST_F(NodeTest, WantsTlsBeyondLoopback) {
+  options.listen = "0.0.0.0:0";
+  EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());
+  options.listen = "127.0.0.1:0";
+  options.http_listen = "0.0.0.0:0";
+  EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());
+  options.http_listen = "";
+  options.tls_cert = "/nowhere/cert.pem";
+  EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());
+  options.tls_cert = "";
+  options.listen = "0.0.0.0:0";
+  options.insecure_listen = true;
+  EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
+}
+
+TEST_F(NodeTest, TwoServersDoNotShareAPort) {
+  start();
+  ServerOptions second = options;
+  second.listen = target();
+  EXPECT_FALSE(Server::start(second, &engine, &metrics).ok());
+}
+
+TEST_F(NodeTest, SpeaksTls) {
+  char directory[] = "/tmp/scyper_tls_XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  std::string path(directory);
+  std::string command =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+      "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout " +
+      path + "/key.pem -out " + path + "/cert.pem 2>/dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  options.tls_cert = path + "/cert.pem";
+  options.tls_key = path + "/key.pem";
+  start();
+  client::ConnectOptions to;
+  to.target = "localhost:" + std::to_string(server->port());
+  to.tls_ca = path + "/cert.pem";
+  auto client = client::Client::connect(to);
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_TRUE((*client)->status().ok());
+  to.tls_ca = "";
+  to.connect_timeout_ms = 300;
+  EXPECT_EQ(sqlstate_of(client::Client::connect(to).status()), "08001");
+  std::filesystem::remove_all(path);
+}
+
+}  // namespace
+}  // namespace scyper::server

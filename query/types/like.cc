@@ -42,6 +42,20 @@ bool skip_wildcards(const Matcher& matcher, Cursor* pattern, Cursor* text) noexc
   return true;
 }
 
+// Moves the text to where the pattern's literal start occurs next, as far as it begins with one; false when it does
+// not. A literal starts with the first byte of a character, so a hit is never inside one.
+bool seek_literal(const Matcher& matcher, const Cursor& pattern, Cursor* text) noexcept {
+  if (matcher.ignore_case) return true;
+  Cursor literal = pattern;
+  while (!literal.at_end() && *literal.p != '%' && *literal.p != '_' && !matcher.at_escape(literal)) ++literal.p;
+  size_t size = static_cast<size_t>(literal.p - pattern.p);
+  if (size == 0) return true;
+  const void* found = memmem(text->p, static_cast<size_t>(text->end - text->p), pattern.p, size);
+  if (found == nullptr) return false;
+  text->p = static_cast<const char*>(found);
+  return true;
+}
+
 }  // namespace
 
 // A mismatch goes back to the last '%' only: what stands before it has matched already, and a longer match of an
@@ -69,6 +83,7 @@ ValueError like(std::string_view text, std::string_view pattern, std::string_vie
         return ValueError::kNone;
       }
       if (matcher.at_escape(p) && p.p + escape.size() == p.end) return ValueError::kPatternEndsInEscape;
+      if (!seek_literal(matcher, p, &t)) return ValueError::kNone;
       retry_text = t;
       retry_pattern = p;
       continue;
@@ -85,8 +100,9 @@ ValueError like(std::string_view text, std::string_view pattern, std::string_vie
     }
     if (retry_text.p == nullptr) return ValueError::kNone;
     skip_character(&retry_text);
-    t = retry_text;
     p = retry_pattern;
+    if (!seek_literal(matcher, p, &retry_text)) return ValueError::kNone;
+    t = retry_text;
   }
   while (!p.at_end() && *p.p == '%' && !matcher.at_escape(p)) ++p.p;
   *out = p.at_end();

@@ -24,6 +24,7 @@ constexpr size_t character_size(char first) noexcept {
 }
 // Bytes of the first `count` characters (all when there are fewer).
 inline size_t prefix_size(std::string_view text, size_t count) noexcept {
+  if (text.size() <= count) return text.size();
   size_t size = 0;
   while (count >= 8 && size + 8 <= text.size()) {  // eight ASCII characters at a time
     uint64_t word;

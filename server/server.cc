@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct Server::Parts {
 };
 
 namespace {
+
+constexpr std::chrono::milliseconds kStopPoll{1};
 
 StatusOr<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -160,9 +163,14 @@ void Server::stop() {
   parts.node.stopping = true;
   if (auto* health = parts.grpc_server->GetHealthCheckService()) health->SetServingStatus(false);
   parts.transactions.drain();
-  // Streams end by themselves once their calls are answered; after the deadline gRPC cancels what is left.
-  parts.grpc_server->Shutdown(std::chrono::system_clock::now() +
-                              std::chrono::milliseconds(parts.node.options.stop_timeout_ms));
+  // While accepted calls are being answered gRPC stays open, so that new ones are refused with a reason.
+  auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(parts.node.options.stop_timeout_ms);
+  auto is_busy = [&parts] {
+    return parts.node.counters.streams_open.value() > 0 || parts.node.counters.calls_open.value() > 0;
+  };
+  while (is_busy() && std::chrono::system_clock::now() < deadline) std::this_thread::sleep_for(kStopPoll);
+  // Statements end by themselves; after the deadline gRPC cancels what is left.
+  parts.grpc_server->Shutdown(deadline);
   parts.transactions.stop();
   parts.node.pool.stop();
   parts.http.reset();

@@ -17,7 +17,7 @@
 namespace scyper::query::jit {
 namespace {
 
-class StopWatch {  // processor time of the thread, not of what else runs
+class StopWatch {
  public:
   // Microseconds since the last lap.
   uint32_t lap() {

@@ -1,0 +1,191 @@
+#include "jit/tiering.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace scyper::query::jit {
+
+// The queue and its thread. TieredCode may outlive the Tiering: its requests are then refused.
+class BackgroundCompiler {
+ public:
+  BackgroundCompiler(Jit& jit, const TieringOptions& options)
+      : jit_(jit), options_(options), process_(getpid()), thread_([this] { run(); }) {}
+
+  void stop() {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+      queues_[0].clear();
+      queues_[1].clear();
+    }
+    thread_.join();
+  }
+
+  // False if it must be tried again later.
+  bool request(std::weak_ptr<TieredCode> code, Tier tier) {
+    if (getpid() != process_) return true;  // a forked child has nobody to compile; the mutex may be held forever there
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return true;
+    if (queues_[0].size() + queues_[1].size() >= options_.queue_length_max) return false;
+    queues_[static_cast<size_t>(tier)].push_back(std::move(code));
+    return true;
+  }
+
+  void wait_until_idle() {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(this, &BackgroundCompiler::is_idle));
+  }
+
+  const TieringOptions& options() const { return options_; }
+  uint64_t compiled_count() const { return compiled_count_; }
+  uint64_t failed_count() const { return failed_count_; }
+
+ private:
+  bool is_idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return queues_[0].empty() && queues_[1].empty() && !busy_;
+  }
+  bool has_work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !queues_[0].empty() || !queues_[1].empty();
+  }
+
+  void run() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    pthread_setname_np(pthread_self(), "scyper-compile");
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.background_nice);
+    for (;;) {
+      std::shared_ptr<TieredCode> code;
+      Tier tier = Tier::kQuick;
+      {
+        absl::MutexLock lock(&mutex_);
+        busy_ = false;
+        mutex_.Await(absl::Condition(this, &BackgroundCompiler::has_work));
+        if (stopping_) return;
+        tier = queues_[0].empty() ? Tier::kBetter : Tier::kQuick;
+        auto& queue = queues_[static_cast<size_t>(tier)];
+        code = queue.front().lock();
+        queue.pop_front();
+        busy_ = true;
+      }
+      if (code != nullptr) improve(*code, tier);
+    }
+  }
+
+  void improve(TieredCode& code, Tier tier) {
+    if (code.improve(jit_, tier).ok()) {
+      ++compiled_count_;
+      if (tier == Tier::kQuick && code.wants_better_) code.expect(Tier::kBetter, options_.better_after_runs);
+    } else {
+      ++failed_count_;
+    }
+  }
+
+  Jit& jit_;
+  const TieringOptions options_;
+  const pid_t process_;
+  absl::Mutex mutex_;
+  std::deque<std::weak_ptr<TieredCode>> queues_[kTierCount] ABSL_GUARDED_BY(mutex_);  // dropped statements just vanish
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<uint64_t> compiled_count_ = 0;
+  std::atomic<uint64_t> failed_count_ = 0;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+TieredCode::~TieredCode() = default;
+
+void TieredCode::count_run() const noexcept {
+  const uint32_t left = runs_left_.load(std::memory_order_acquire);
+  if (left == 0) return;
+  runs_left_.store(left - 1, std::memory_order_relaxed);
+  if (left != 1) return;
+  const Tier tier = next_tier_.load(std::memory_order_relaxed);
+  const bool done = background_->request(std::const_pointer_cast<TieredCode>(shared_from_this()), tier);
+  if (!done) runs_left_.store(background_->options().better_after_runs, std::memory_order_relaxed);
+}
+
+void TieredCode::expect(Tier tier, uint32_t runs) {
+  next_tier_.store(tier, std::memory_order_relaxed);
+  runs_left_.store(runs, std::memory_order_release);
+}
+
+Status TieredCode::improve(Jit& jit, Tier tier) {
+  std::shared_ptr<const ir::Function> function;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (code_[static_cast<size_t>(tier)] != nullptr) return absl::OkStatus();
+    function = function_;
+  }
+  CHECK(function != nullptr);
+  SCYPER_ASSIGN_OR_RETURN(auto code, jit.compile(*function, tier));
+  install(std::move(code));
+  return absl::OkStatus();
+}
+
+void TieredCode::install(std::shared_ptr<const NativeCode> code) {
+  const size_t tier = static_cast<size_t>(code->tier);
+  absl::MutexLock lock(&mutex_);
+  CHECK(code_[tier] == nullptr);
+  if (code->tier == Tier::kBetter || !wants_better_) function_ = nullptr;
+  const NativeCode::Entry entry = code->entry;
+  code_[tier] = std::move(code);
+  entry_.store(entry, std::memory_order_release);
+}
+
+std::string_view TieredCode::current_form() const {
+  absl::MutexLock lock(&mutex_);
+  if (code_[1] != nullptr) return name_of(Tier::kBetter);
+  return code_[0] != nullptr ? name_of(Tier::kQuick) : "interpreter";
+}
+
+size_t TieredCode::size_bytes() const {
+  absl::MutexLock lock(&mutex_);
+  size_t bytes = sizeof *this;
+  if (vm_ != nullptr) bytes += vm_->size_bytes();
+  if (function_ != nullptr) bytes += function_->instruction_count() * sizeof(ir::Inst);
+  for (const auto& code : code_) {
+    if (code != nullptr) bytes += code->code_bytes;
+  }
+  return bytes;
+}
+
+Tiering::Tiering(Jit& jit, const TieringOptions& options)
+    : jit_(jit), options_(options), background_(std::make_shared<BackgroundCompiler>(jit, options)) {}
+
+Tiering::~Tiering() { background_->stop(); }
+
+StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start start) {
+  std::shared_ptr<TieredCode> code(new TieredCode);
+  code->background_ = background_;
+  const TieringMode mode = options_.mode;
+  const bool adaptive = mode == TieringMode::kAdaptive;
+  code->wants_better_ = adaptive && function.instruction_count() <= options_.better_instructions_max;
+  auto shared = std::make_shared<const ir::Function>(std::move(function));
+  if (adaptive) {
+    absl::MutexLock lock(&code->mutex_);
+    code->function_ = shared;
+  }
+  if (mode == TieringMode::kInterpreter || (adaptive && start == Start::kInterpreter)) {
+    code->vm_ = vm::VmFunction::prepare(*shared);
+    if (adaptive) code->expect(Tier::kQuick, options_.quick_after_runs);
+    return code;
+  }
+  const Tier tier = mode == TieringMode::kBetter ? Tier::kBetter : Tier::kQuick;
+  SCYPER_ASSIGN_OR_RETURN(auto native, jit_.compile(*shared, tier));
+  code->install(std::move(native));
+  if (code->wants_better_) code->expect(Tier::kBetter, options_.better_after_runs);
+  return code;
+}
+
+void Tiering::wait_until_idle() { background_->wait_until_idle(); }
+uint64_t Tiering::compiled_count() const { return background_->compiled_count(); }
+uint64_t Tiering::failed_count() const { return background_->failed_count(); }
+
+}  // namespace scyper::query::jit

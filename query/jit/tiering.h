@@ -1,0 +1,117 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "ir/ir.h"
+#include "jit/jit.h"
+#include "vm/vm.h"
+
+namespace scyper::query::jit {
+
+class BackgroundCompiler;
+
+// kAdaptive: starts with the interpreter, moves up with the number of runs. The others, for tests and EXPLAIN, stay
+// where they are, compiled when made.
+enum class TieringMode : uint8_t { kAdaptive, kInterpreter, kQuick, kBetter };
+
+struct TieringOptions {
+  TieringMode mode = TieringMode::kAdaptive;
+  // Runs until the next tier is asked for. A quick compile costs some hundred runs of an OLTP statement's
+  // interpretation.
+  uint32_t quick_after_runs = 8;
+  uint32_t better_after_runs = 200;
+  // Bigger functions stay in the quick tier: register allocation grows faster than linearly (1 s at about 6000
+  // instructions).
+  size_t better_instructions_max = 8000;
+  size_t queue_length_max = 256;
+  // Of the background thread. Not the lowest (19): beside busy workers that would leave 1.5 % of a core, and better
+  // code would come after half a minute.
+  int background_nice = 10;
+};
+
+// A function in its best available form. Made by Tiering::add().
+// Threads: run() from any; one acquire load picks the form. Every form that ever was current stays alive as long as
+// this object, so
+//   a run is never overtaken by a free.
+// Fork: a child may run(); it asks for no better tier and must not destroy the object.
+class TieredCode : public std::enable_shared_from_this<TieredCode> {
+ public:
+  ~TieredCode();
+  TieredCode(const TieredCode&) = delete;
+  TieredCode& operator=(const TieredCode&) = delete;
+
+  int32_t run(void* context, const void* arguments, void* results) const noexcept {
+    if (runs_left_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      count_run();
+    const NativeCode::Entry entry = entry_.load(std::memory_order_acquire);
+    return entry != nullptr ? call(entry, context, arguments, results) : vm_->run(context, arguments, results);
+  }
+
+  // "interpreter", "quick" or "better": what the next run uses.
+  std::string_view current_form() const;
+  // Memory of bytecode and native code.
+  size_t size_bytes() const;
+
+ private:
+  friend class Tiering;
+  friend class BackgroundCompiler;
+  TieredCode() = default;
+
+  // -fsanitize=function would look for type information that generated code has not.
+  __attribute__((no_sanitize("function"))) static int32_t call(NativeCode::Entry entry, void* context,
+                                                               const void* arguments, void* results) noexcept {
+    return entry(context, arguments, results);
+  }
+  void count_run() const noexcept;
+  // `tier` is due after so many more runs.
+  void expect(Tier tier, uint32_t runs);
+  // Compiles and installs `tier` unless it is there already.
+  Status improve(Jit& jit, Tier tier);
+  void install(std::shared_ptr<const NativeCode> code);
+
+  std::atomic<NativeCode::Entry> entry_ = nullptr;
+  // Counted without read-modify-write: a lost count delays the next tier, a doubled request is seen by improve().
+  mutable std::atomic<uint32_t> runs_left_ = 0;
+  mutable std::atomic<Tier> next_tier_ = Tier::kQuick;
+  // Constant after add():
+  std::unique_ptr<const vm::VmFunction> vm_;  // nullptr when native code was there first
+  bool wants_better_ = false;
+  std::shared_ptr<BackgroundCompiler> background_;
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<const ir::Function> function_ ABSL_GUARDED_BY(mutex_);  // until the last compilation
+  std::shared_ptr<const NativeCode> code_[kTierCount] ABSL_GUARDED_BY(mutex_);
+};
+
+// Makes TieredCode and owns the one background thread that improves it.
+// Threads: add() from any. Fork: the child has no background thread and never adds.
+class Tiering {
+ public:
+  enum class Start : uint8_t { kInterpreter, kQuick };
+
+  Tiering(Jit& jit, const TieringOptions& options);
+  // Waits for a compilation in progress; what is queued is dropped.
+  ~Tiering();
+
+  // `function` must pass ir::verify(). In adaptive mode `start` is the first form: kQuick for what will run often or
+  // long.
+  StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
+  // Blocks until nothing is queued or being compiled: for tests and benchmarks.
+  void wait_until_idle();
+  uint64_t compiled_count() const;
+  uint64_t failed_count() const;  // the code stays in its form, say because the arena is full
+
+ private:
+  Jit& jit_;
+  const TieringOptions options_;
+  std::shared_ptr<BackgroundCompiler> background_;
+};
+
+}  // namespace scyper::query::jit

@@ -11,7 +11,7 @@ help:
 	@echo 'make build      scyperd and scyper into build/release/bin, with all tests'
 	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks'
 	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
-	@echo 'make test-full  the same, the long tests in full, and a build by gcc'
+	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
 	@echo 'make bench      the benchmarks, results in build/bench'
 	@echo 'make format     clang-format over the whole tree'
 	@echo 'Variables: JOBS (now $(JOBS)); ARGS: more arguments for the program that demo or bench starts'
@@ -34,7 +34,7 @@ demo: build/release/build.ninja
 
 # The quick checks come first, alone: who forgot to format learns it in seconds. ctest's summary is the last output.
 test: build/release/build.ninja build/asan/build.ninja build/tsan/build.ninja
-	@$(CTEST) -Q -L house -E link_test || $(CTEST) -L house -E link_test
+	@$(CTEST) -Q -L house -LE full -E link_test || $(CTEST) -L house -LE full -E link_test
 	@$(NINJA) -C build/release all house
 	@$(NINJA) -C build/asan sanitized
 	@$(NINJA) -C build/tsan sanitized

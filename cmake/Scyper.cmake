@@ -217,8 +217,9 @@ function(scyper_postgres_fixture)
   set_tests_properties(postgres_stop PROPERTIES FIXTURES_CLEANUP postgres TIMEOUT 60 LABELS fixture)
 endfunction()
 
-# scyper_check(NAME SCRIPT): a house rule that a program checks (label house).
+# scyper_check(NAME SCRIPT [LABELS ...] [ARGS ...]): a house rule that a program checks (label house).
 function(scyper_check name script)
-  add_test(NAME house_${name} COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/checks/${script}.py ${CMAKE_SOURCE_DIR})
-  set_tests_properties(house_${name} PROPERTIES TIMEOUT 120 LABELS house)
+  cmake_parse_arguments(ARG "" "" "LABELS;ARGS" ${ARGN})
+  add_test(NAME house_${name} COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/checks/${script}.py ${CMAKE_SOURCE_DIR} ${ARG_ARGS})
+  set_tests_properties(house_${name} PROPERTIES TIMEOUT 3600 LABELS "house;${ARG_LABELS}")
 endfunction()

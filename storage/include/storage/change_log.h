@@ -139,6 +139,13 @@ class ChangeLog {
   }
   ChangeResult fail(ChangeResult result) noexcept { return last_result_ = result; }
   void set_conflict(const Conflict& conflict) noexcept { conflict_ = conflict; }
+  // Keys of the row being updated, as they were at update_begin().
+  char* key_scratch(uint32_t index) noexcept { return key_scratch_.get() + size_t{index} * kMaxIndexKeyBytes; }
+  struct SavedKey {
+    uint32_t size;
+    bool with_tid;
+  };
+  SavedKey* saved_keys() noexcept { return saved_keys_; }
   // Index memory beyond the budget while taking changes back: true when some was given back to the arena.
   bool release_reserve() noexcept;
 
@@ -171,9 +178,10 @@ class ChangeLog {
   Block* block_ = nullptr;
   Block* first_block_ = nullptr;
   size_t block_bytes_ = 0;  // of all blocks
+  SavedKey saved_keys_[kMaxIndexesPerTable] = {};
   size_t redo_capacity_ = 0;
   char* reserve_ = nullptr;
-  size_t reserve_held_bytes_ = 0;
+  std::unique_ptr<char[]> key_scratch_;
   Arena* const arena_;
   const Options options_;
 };

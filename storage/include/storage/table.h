@@ -143,7 +143,8 @@ struct UpdateDescriptor {
   std::vector<uint32_t> payloads;  // positions in `cells` of strings and arrays that may lie in the heap
   uint32_t affected_indexes = 0;   // bit i: index i has a changed column
   uint32_t image_bytes = 0;        // of a before-image: cells and NULL bytes
-  uint32_t redo_bytes_max = 0;     // of the changed fixed-width values
+  uint32_t redo_bytes_max = 0;     // of the changed values, without payloads in the heap
+  uint32_t null_bitmap_bytes = 0;  // of the nullable ones among the changed columns
   std::string redo_prefix;         // docs/redo_format.md: kind, table, columns
 };
 UpdateDescriptor make_update_descriptor(const Table& table, std::span<const uint32_t> columns);

@@ -1,0 +1,172 @@
+#include "storage/change_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+#include "tuple_undo.h"
+
+namespace scyper::storage {
+namespace {
+
+constexpr size_t kBlockBytes = kArenaGranuleBytes;
+constexpr size_t kFirstRedoBytes = kArenaGranuleBytes;
+
+constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ChangeLog>> ChangeLog::create(Arena* arena, const Options& options) {
+  std::unique_ptr<ChangeLog> log(new ChangeLog(arena, options));
+  const bool ready = log->refill_reserve() && log->next_block(sizeof(UndoEntry)) && log->grow_redo(1);
+  log->key_scratch_.reset(new (std::nothrow) char[size_t{kMaxIndexesPerTable} * kMaxIndexKeyBytes]);
+  if (!ready || log->key_scratch_ == nullptr) return sql_error("53200", "out of memory");
+  return log;
+}
+
+ChangeLog::~ChangeLog() {
+  CHECK(empty());
+  for (Block* block = first_block_; block != nullptr;) {
+    Block* next = block->next;
+    arena_->free(block, block->bytes);
+    block = next;
+  }
+  if (redo_begin_ != nullptr) arena_->free(redo_begin_, redo_capacity_);
+  if (reserve_ != nullptr) arena_->free(reserve_, options_.reserve_bytes);
+}
+
+void ChangeLog::use_block(Block* block) noexcept {
+  block_ = block;
+  cursor_ = reinterpret_cast<char*>(block + 1);
+  block_end_ = reinterpret_cast<char*>(block) + block->bytes;
+}
+
+// Also where push() ends up while the reserve is missing: then it fails, unless the reserve can be had again.
+bool ChangeLog::next_block(size_t bytes) noexcept {
+  if (reserve_ == nullptr && !refill_reserve()) {
+    last_result_ = ChangeResult::kOutOfMemory;
+    return false;
+  }
+  if (undo_bytes_ + bytes > options_.undo_limit_bytes) {
+    last_result_ = ChangeResult::kUndoLimit;
+    return false;
+  }
+  if (block_ != nullptr) block_end_ = reinterpret_cast<char*>(block_) + block_->bytes;
+  if (static_cast<size_t>(block_end_ - cursor_) >= bytes) return true;  // the reserve was the only reason
+  const size_t wanted = round_up(sizeof(Block) + bytes, kBlockBytes);
+  Block* next = block_ == nullptr ? first_block_ : block_->next;
+  if (next == nullptr || next->bytes < wanted) {
+    auto* fresh = static_cast<Block*>(arena_->allocate(wanted));
+    if (fresh == nullptr) {
+      last_result_ = ChangeResult::kOutOfMemory;
+      return false;
+    }
+    fresh->next = next;
+    fresh->bytes = wanted;
+    (block_ == nullptr ? first_block_ : block_->next) = fresh;
+    block_bytes_ += wanted;
+    next = fresh;
+  }
+  use_block(next);
+  return true;
+}
+
+bool ChangeLog::grow_redo(size_t bytes) noexcept {
+  const size_t used = redo_bytes();
+  if (used + bytes > options_.redo_limit_bytes) {
+    last_result_ = ChangeResult::kRedoLimit;
+    return false;
+  }
+  size_t capacity = std::max(redo_capacity_, kFirstRedoBytes);
+  while (capacity < used + bytes) capacity *= 2;
+  auto* fresh = static_cast<char*>(arena_->allocate(capacity));
+  if (fresh == nullptr) {
+    last_result_ = ChangeResult::kOutOfMemory;
+    return false;
+  }
+  if (redo_begin_ != nullptr) {
+    std::memcpy(fresh, redo_begin_, used);
+    arena_->free(redo_begin_, redo_capacity_);
+  }
+  redo_begin_ = fresh;
+  redo_cursor_ = fresh + used;
+  redo_end_ = fresh + std::min(capacity, options_.redo_limit_bytes);
+  redo_capacity_ = capacity;
+  return true;
+}
+
+bool ChangeLog::refill_reserve() noexcept {
+  if (reserve_ == nullptr) reserve_ = static_cast<char*>(arena_->allocate(options_.reserve_bytes));
+  return reserve_ != nullptr;
+}
+
+bool ChangeLog::release_reserve() noexcept {
+  if (reserve_ == nullptr) return false;
+  arena_->free(std::exchange(reserve_, nullptr), options_.reserve_bytes);
+  return true;
+}
+
+// The payloads of a row lie above its entry. They are freed after the row is restored, because keys are erased by what
+// the cells refer to.
+void ChangeLog::rollback_to(const Mark& mark) noexcept {
+  while (top_ != mark.top) {
+    UndoEntry* row = top_;
+    while (row->kind == UndoEntry::Kind::kPayload) row = row->previous;
+    if (deferred_ == row) deferred_ = row->deferred;
+    undo_row(row, this);
+    for (UndoEntry* entry = top_; entry != row; entry = entry->previous) free_payload(entry);
+    top_ = row->previous;
+  }
+  if (mark.block != nullptr) {
+    use_block(static_cast<Block*>(mark.block));
+    cursor_ = mark.cursor;
+  }
+  undo_bytes_ = mark.undo_bytes;
+  redo_cursor_ = redo_begin_ + mark.redo_bytes;
+  if (reserve_ == nullptr && !refill_reserve()) block_end_ = cursor_;
+}
+
+void ChangeLog::rollback_all() noexcept {
+  rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0});
+  CHECK(deferred_ == nullptr);
+  reset();
+}
+
+void ChangeLog::commit() noexcept {
+  for (UndoEntry* entry = deferred_; entry != nullptr; entry = entry->deferred) finish_deferred(entry);
+  deferred_ = nullptr;
+  reset();
+}
+
+void ChangeLog::reset() noexcept {
+  top_ = nullptr;
+  undo_bytes_ = 0;
+  redo_cursor_ = redo_begin_;
+  use_block(first_block_);
+  if (block_bytes_ > kKeptBytes) {
+    size_t kept = 0;
+    Block* last = first_block_;
+    for (; last->next != nullptr && kept + last->bytes < kKeptBytes; last = last->next) kept += last->bytes;
+    for (Block* block = std::exchange(last->next, nullptr); block != nullptr;) {
+      Block* next = block->next;
+      block_bytes_ -= block->bytes;
+      arena_->free(block, block->bytes);
+      block = next;
+    }
+  }
+  if (redo_capacity_ > kKeptBytes) {
+    arena_->free(redo_begin_, redo_capacity_);
+    redo_begin_ = redo_cursor_ = redo_end_ = nullptr;
+    redo_capacity_ = 0;
+  }
+  if (reserve_ == nullptr && !refill_reserve()) block_end_ = cursor_;
+}
+
+void ChangeLog::record_redo(bool record) noexcept {
+  CHECK(empty());
+  record_redo_ = record;
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,53 @@
+#include "change_status.h"
+
+#include "base/check.h"
+#include "storage/change_log.h"
+
+namespace scyper::storage {
+
+std::string key_text(const TablePartition* partition, const IndexDef& index, Tid tid, Table::DatumFormatter format) {
+  const TableSchema& schema = partition->table->schema();
+  std::string names;
+  std::string values;
+  for (uint32_t column : index.columns) {
+    const char* separator = names.empty() ? "" : ", ";
+    const Datum value = read_column(partition, tid, column);
+    names += separator + schema.columns[column].name;
+    values += separator + (value.null != 0 ? std::string("null") : format(schema.columns[column].type, value));
+  }
+  return "Key (" + names + ")=(" + values + ")";
+}
+
+Status out_of_memory() { return sql_error("53200", "out of memory"); }
+
+Status key_too_large(const IndexDef& index, uint64_t bytes) {
+  return sql_error("54000", "index row size " + std::to_string(bytes) + " exceeds maximum " +
+                                std::to_string(kMaxKeyBytes) + " for index \"" + index.name + "\"");
+}
+
+Status change_status(ChangeResult result, const ChangeLog& log, Table::DatumFormatter format) {
+  const ChangeLog::Conflict& conflict = log.conflict();
+  switch (result) {
+    case ChangeResult::kOk:
+      return absl::OkStatus();
+    case ChangeResult::kOutOfMemory:
+      return out_of_memory();
+    case ChangeResult::kRedoLimit:
+      return sql_error("53400", "transaction writes more than " + std::to_string(log.options().redo_limit_bytes) +
+                                    " bytes of redo log");
+    case ChangeResult::kUndoLimit:
+      return sql_error("53400", "transaction writes more than " + std::to_string(log.options().undo_limit_bytes) +
+                                    " bytes of undo log");
+    case ChangeResult::kKeyTooLarge:
+      return key_too_large(conflict.partition->table->schema().indexes[conflict.index], conflict.key_bytes);
+    case ChangeResult::kDuplicateKey: {
+      const IndexDef& index = conflict.partition->table->schema().indexes[conflict.index];
+      return with_detail(sql_error("23505", "duplicate key value violates unique constraint \"" + index.name + "\""),
+                         key_text(conflict.partition, index, conflict.tid, format) + " already exists.");
+    }
+  }
+  CHECK(!"a change result");
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::storage

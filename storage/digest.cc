@@ -1,0 +1,32 @@
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <vector>
+
+#include "positions.h"
+#include "row_change_format.h"
+#include "storage/table.h"
+
+namespace scyper::storage {
+
+Digest table_digest(const Table& table) {
+  const RowPlan& plan = table.plan();
+  Digest digest;
+  std::vector<char> body;
+  for (uint32_t i = 0; i < table.partition_count(); ++i) {
+    const TablePartition* partition = table.partition(i);
+    for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+      if (*live_byte(partition, tid) == 0) continue;
+      const char* chunk = chunk_of(partition, tid);
+      const uint64_t bytes = row_body_bytes_max(plan, chunk, offset_of(tid));
+      if (body.size() < bytes) body.resize(bytes);
+      const char* end = put_row_body(body.data(), plan, chunk, offset_of(tid));
+      const XXH128_hash_t hash =
+          XXH3_128bits_withSeed(body.data(), static_cast<size_t>(end - body.data()), plan.schema->id.value());
+      digest.add(hash.low64, hash.high64);
+    }
+  }
+  return digest;
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,49 @@
+#include "positions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "storage/string_heap.h"
+
+namespace scyper::storage {
+namespace {
+
+bool grow_directory(TablePartition* partition) noexcept {
+  const uint32_t capacity = std::max(8u, partition->chunk_capacity * 2);
+  char** chunks = new (std::nothrow) char*[capacity];
+  if (chunks == nullptr) return false;
+  std::copy_n(partition->chunks, partition->chunk_count, chunks);
+  delete[] partition->chunks;
+  partition->chunks = chunks;
+  partition->chunk_capacity = capacity;
+  return true;
+}
+
+}  // namespace
+
+Tid take_new_chunk_position(TablePartition* partition) noexcept {
+  if (partition->chunk_count == partition->chunk_capacity && !grow_directory(partition)) return kNoTid;
+  void* chunk = partition->table->arena()->allocate(partition->plan->chunk_bytes);
+  if (chunk == nullptr) return kNoTid;
+  auto* header = new (chunk) ChunkHeader();
+  header->used = 1;
+  partition->chunks[partition->chunk_count] = static_cast<char*>(chunk);
+  const Tid tid = uint64_t{partition->chunk_count} << kChunkShift;
+  CHECK(tid == partition->tuple_limit);
+  ++partition->chunk_count;
+  partition->tuple_limit = tid + 1;
+  return tid;
+}
+
+void free_payloads(TablePartition* partition, Tid tid) noexcept {
+  const char* chunk = chunk_of(partition, tid);
+  for (const ColumnPlan& column : partition->plan->payloads) {
+    const StringRef payload = payload_of(column.access.kind, cell_of(column.access, chunk, offset_of(tid)));
+    if (payload.size != 0) [[unlikely]]
+      partition->heap->free(const_cast<char*>(payload.data), payload.size);
+  }
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "storage/cell.h"
+#include "storage/key.h"
+#include "storage/schema.h"
+
+namespace scyper::storage {
+
+enum class KeyForm : uint8_t { kBool, kInt16, kInt32, kInt64, kInt128, kFloat64, kDecimal, kString, kPadded };
+
+// One column of an index key, read from a tuple.
+struct KeyPart {
+  ColumnAccess access;
+  KeyForm form;
+  bool descending;
+  uint32_t value_bytes;  // 0 = varies
+};
+
+struct IndexPlan {
+  std::vector<KeyPart> parts;
+  bool unique = false;
+  bool nullable = false;        // some key column may be NULL
+  bool simple = false;          // fixed width, no NULLs, all ascending
+  uint32_t key_bytes = 0;       // of an entry of the ordered index; 0 = varies
+  uint32_t hash_key_bytes = 0;  // the same without NULLs and Tid
+};
+
+struct ColumnPlan {
+  ColumnAccess access;
+  SqlType type;
+};
+
+// What the tuple operations need to know of a table, worked out once per schema version.
+// Owner: Table; changes only while the table is at rest.
+struct RowPlan {
+  const TableSchema* schema = nullptr;
+  uint32_t live_offset = 0;
+  uint32_t free_offset = 0;
+  uint32_t chunk_bytes = 0;
+  uint32_t null_bitmap_bytes = 0;  // of a whole row
+  uint32_t row_bytes_max = 0;      // canonical bytes of a whole row, without payloads in the heap
+  int32_t row_id_column = -1;      // -1 = none
+  bool has_payloads = false;
+  std::vector<IndexPlan> indexes;
+  std::vector<ColumnPlan> columns;
+  std::vector<ColumnPlan> payloads;  // columns that may refer to the heap
+  std::vector<uint32_t> identity;    // columns that name a row in redo: primary key or row id
+  std::string insert_prefix;
+  std::string delete_prefix;
+};
+
+StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& layout);
+
+}  // namespace scyper::storage

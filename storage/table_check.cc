@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "positions.h"
+#include "row_index.h"
+#include "storage/string_heap.h"
+
+namespace scyper::storage {
+namespace {
+
+void check_positions(const TablePartition* partition) {
+  uint64_t live = 0;
+  uint64_t free = 0;
+  for (uint32_t number = 0; number < partition->chunk_count; ++number) {
+    char* chunk = partition->chunks[number];
+    const auto* header = reinterpret_cast<const ChunkHeader*>(chunk);
+    const uint64_t first = uint64_t{number} << kChunkShift;
+    CHECK(first < partition->tuple_limit);
+    CHECK(header->used == std::min<uint64_t>(kChunkTuples, partition->tuple_limit - first));
+    uint32_t chunk_live = 0;
+    for (uint32_t i = 0; i < kChunkTuples; ++i) {
+      const char byte = *live_byte(partition, first + i);
+      CHECK(byte == 0 || (byte == 1 && i < header->used));
+      chunk_live += static_cast<uint32_t>(byte);
+    }
+    CHECK(chunk_live == header->live);
+    live += chunk_live;
+    uint32_t chunk_free = 0;
+    for (uint32_t next = header->free_head; next != 0; next = free_links(partition, chunk)[next - 1]) {
+      CHECK(next <= header->used && *live_byte(partition, first + next - 1) == 0);
+      CHECK(++chunk_free <= kChunkTuples);
+    }
+    CHECK(chunk_live + chunk_free == header->used);
+    free += chunk_free;
+  }
+  CHECK(live == partition->live_tuples && live + free == partition->tuple_limit);
+  uint64_t listed = 0;
+  for (uint32_t next = partition->free_chunk; next != 0;) {
+    const auto* header = reinterpret_cast<const ChunkHeader*>(partition->chunks[next - 1]);
+    CHECK(header->free_head != 0 && ++listed <= partition->chunk_count);
+    for (uint32_t i = header->free_head; i != 0; i = free_links(partition, partition->chunks[next - 1])[i - 1]) --free;
+    next = header->next_free_chunk;
+  }
+  CHECK(free == 0);
+}
+
+void check_index(const TablePartition* partition, uint32_t number) {
+  const PartitionIndex& index = partition->indexes[number];
+  index.ordered->check_structure();
+  uint64_t hashed = 0;
+  char key[kMaxIndexKeyBytes];
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+    if (*live_byte(partition, tid) == 0) continue;
+    const RowKey info =
+        encode_row_key(partition->plan->indexes[number], chunk_of(partition, tid), offset_of(tid), tid, key);
+    CHECK(!info.too_large);
+    CHECK(index.ordered->find(key, info.size) == tid);
+    if (info.with_tid) continue;
+    ++hashed;
+    CHECK(find_unique(partition, number, key, info.size) == tid);
+  }
+  CHECK(index.ordered->size() == partition->live_tuples);
+  OrderedCursor cursor;
+  index.ordered->seek(&cursor, nullptr, 0, nullptr, 0, false);
+  uint64_t visited = 0;
+  for (Tid tid = index.ordered->next(&cursor); tid != kNoTid; tid = index.ordered->next(&cursor)) {
+    CHECK(is_live(partition, tid));
+    ++visited;
+  }
+  CHECK(visited == partition->live_tuples);
+  if (index.hash == nullptr) return;
+  index.hash->check_structure();
+  CHECK(index.hash->size() == hashed);
+}
+
+void check_heap(const TablePartition* partition) {
+  uint64_t pieces = 0;
+  uint64_t bytes = 0;
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+    if (*live_byte(partition, tid) == 0) continue;
+    for (const ColumnPlan& column : partition->plan->payloads) {
+      const char* chunk = chunk_of(partition, tid);
+      const char* cell = cell_of(column.access, chunk, offset_of(tid));
+      const StringRef payload = payload_of(column.access.kind, cell);
+      CHECK(payload.size == 0 || !is_null(column.access, chunk, offset_of(tid)));
+      if (payload.size == 0) continue;
+      ++pieces;
+      bytes += StringHeap::piece_bytes(payload.size);
+    }
+  }
+  CHECK(pieces == partition->heap->in_use_pieces());
+  CHECK(bytes == partition->heap->in_use_bytes());
+}
+
+}  // namespace
+
+void check_table(const Table& table) {
+  for (uint32_t i = 0; i < table.partition_count(); ++i) {
+    const TablePartition* partition = table.partition(i);
+    check_positions(partition);
+    check_heap(partition);
+    for (uint32_t j = 0; j < partition->plan->indexes.size(); ++j) check_index(partition, j);
+    for (uint32_t j = static_cast<uint32_t>(partition->plan->indexes.size()); j < kMaxIndexesPerTable; ++j) {
+      CHECK(partition->indexes[j].ordered == nullptr && partition->indexes[j].hash == nullptr);
+    }
+  }
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "change_status.h"
+#include "positions.h"
+#include "row_index.h"
+
+// Indexes made and dropped while the table is at rest.
+namespace scyper::storage {
+namespace {
+
+Status build_error(ChangeResult result, const ChangeLog::Conflict& conflict, const IndexDef& index,
+                   Table::DatumFormatter format) {
+  if (result == ChangeResult::kOutOfMemory) return out_of_memory();
+  if (result == ChangeResult::kKeyTooLarge) return key_too_large(index, conflict.key_bytes);
+  return with_detail(sql_error("23505", "could not create unique index \"" + index.name + "\""),
+                     key_text(conflict.partition, index, conflict.tid, format) + " is duplicated.");
+}
+
+Status fill_ordered(TablePartition* partition, uint32_t number, const IndexDef& index, Table::DatumFormatter format) {
+  char key[kMaxIndexKeyBytes];
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+    if (*live_byte(partition, tid) == 0) continue;
+    const RowKey info =
+        encode_row_key(partition->plan->indexes[number], chunk_of(partition, tid), offset_of(tid), tid, key);
+    ChangeLog::Conflict conflict;
+    const ChangeResult result = insert_key(partition, number, key, info, tid, &conflict);
+    if (result != ChangeResult::kOk) return build_error(result, conflict, index, format);
+  }
+  return absl::OkStatus();
+}
+
+bool fill_hash(const TablePartition* partition, uint32_t number, HashIndex* hash) {
+  char key[kMaxIndexKeyBytes];
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+    if (*live_byte(partition, tid) == 0) continue;
+    const RowKey info =
+        encode_row_key(partition->plan->indexes[number], chunk_of(partition, tid), offset_of(tid), tid, key);
+    if (info.with_tid) continue;
+    const IndexResult result = hash->insert(key, info.size, tid);
+    CHECK(result != IndexResult::kDuplicate);
+    if (result != IndexResult::kOk) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status Table::create_index(IndexDef index, DatumFormatter format) {
+  auto next = std::make_unique<TableSchema>(schema());
+  const auto number = static_cast<uint32_t>(next->indexes.size());
+  next->indexes.push_back(std::move(index));
+  ++next->version;
+  SCYPER_ASSIGN_OR_RETURN(RowPlan plan, make_row_plan(*next, layout_));
+  RowPlan before = std::exchange(*plan_, std::move(plan));
+  Status status = add_index_structures(number);
+  for (size_t i = 0; i < partitions_.size() && status.ok(); ++i) {
+    status = fill_ordered(partitions_[i], number, next->indexes[number], format);
+  }
+  if (!status.ok()) {
+    destroy_index(number);
+    *plan_ = std::move(before);
+    return status;
+  }
+  publish(std::move(next));
+  return absl::OkStatus();
+}
+
+void Table::drop_index(uint32_t index) {
+  auto next = std::make_unique<TableSchema>(schema());
+  CHECK(index < next->indexes.size() && !next->indexes[index].primary);
+  destroy_index(index);
+  for (TablePartition* partition : partitions_) {
+    std::rotate(partition->indexes + index, partition->indexes + index + 1, partition->indexes + kMaxIndexesPerTable);
+  }
+  next->indexes.erase(next->indexes.begin() + index);
+  ++next->version;
+  StatusOr<RowPlan> plan = make_row_plan(*next, layout_);
+  CHECK(plan.ok());
+  *plan_ = *std::move(plan);
+  publish(std::move(next));
+}
+
+Status Table::build_hash_companion(uint32_t index) {
+  CHECK(index < plan_->indexes.size() && plan_->indexes[index].unique);
+  for (TablePartition* partition : partitions_) {
+    if (partition->indexes[index].hash != nullptr) continue;
+    std::unique_ptr<HashIndex> hash = HashIndex::create(arena_, plan_->indexes[index].hash_key_bytes);
+    if (hash == nullptr || !fill_hash(partition, index, hash.get())) return out_of_memory();
+    partition->indexes[index].hash = hash.release();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::storage

@@ -21,7 +21,7 @@ struct ResultColumn {
 class ResultSet {
  public:
   std::vector<ResultColumn> columns;
-  std::string command_tag;      // "SELECT 3", "INSERT 0 1", "CALL", "CREATE TABLE": as PostgreSQL's
+  std::string command_tag;  // "SELECT 3", "INSERT 0 1", "CALL", "CREATE TABLE": as PostgreSQL's
   uint64_t affected_rows = 0;
   std::vector<std::string> notices;  // RAISE NOTICE and the like: "NOTICE: text"
 
@@ -35,10 +35,12 @@ class ResultSet {
 
  private:
   char* allocate(size_t bytes);
+  ArrayValue* copy_array(const SqlType& type, const ArrayValue& array);
 
   std::vector<Datum> values_;
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t block_ = 0;      // block in use
+  std::vector<size_t> block_sizes_;
+  size_t block_ = 0;  // block in use
   size_t block_used_ = 0;
   size_t used_bytes_ = 0;
 };

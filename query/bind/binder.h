@@ -1,0 +1,150 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "bind/bound.h"
+#include "parse/ast.h"
+#include "parse/plpgsql_ast.h"
+#include "query/catalog.h"
+
+namespace scyper::query {
+
+enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
+
+// A query level that names are looked up in, innermost first.
+struct Scope {
+  const Scope* parent = nullptr;
+  BoundQuery* query = nullptr;             // marked correlated when an outer column is found through it
+  std::vector<const Relation*> relations;  // visible by alias.column and column
+  std::vector<bool> nullable;              // the null-supplying side of an outer join
+};
+
+// Variables of a PL/pgSQL block.
+struct VariableScope {
+  const VariableScope* parent = nullptr;
+  std::string label;                                       // block label or routine name, for label.variable
+  std::map<std::string, uint32_t, std::less<>> variables;  // name -> program variable
+  struct Record {
+    bool assigned = false;
+    std::vector<std::string> names;  // of fields, once a statement has given it a shape
+    std::vector<uint32_t> variables;
+  };
+  std::map<std::string, Record*, std::less<>> records;
+};
+
+// Turns syntax trees into one BoundProgram. One binder per program; not reusable.
+class Binder {
+ public:
+  // parameter_count: the highest $n in the text.
+  Binder(const Catalog& catalog, std::string_view source, size_t parameter_count = 0);
+  ~Binder();
+
+  // parameter_types: of $1..$n as far as the client says (kUnknown = infer).
+  StatusOr<std::unique_ptr<BoundProgram>> bind_statement(const ast::Statement& statement,
+                                                         const std::vector<SqlType>& parameter_types);
+  // The body of a routine (its own text is `source`).
+  StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
+  // A constant expression (DEFAULT), coerced to `type`.
+  StatusOr<BoundPtr> bind_constant(const ast::Expr& expr, const SqlType& type);
+
+ private:
+  friend class PlBinder;
+
+  // binder_expr.cc: expressions
+  StatusOr<BoundPtr> bind(const ast::Expr& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_literal(const ast::Literal& literal);
+  StatusOr<BoundPtr> bind_parameter(const ast::Parameter& parameter);
+  StatusOr<BoundPtr> bind_column(const ast::ColumnRef& ref, const Scope* scope);
+  StatusOr<BoundPtr> bind_subscript(const ast::Subscript& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_array(const ast::ArrayConstructor& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_logical(const ast::Logical& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_unary(const ast::UnaryOp& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_between(const ast::Between& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_in_list(const ast::InList& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_case(const ast::Case& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_special(const ast::Expr& expr, const Scope* scope);
+  StatusOr<BoundPtr> make_min_max(std::vector<BoundPtr> args, bool greatest, int32_t location);
+  StatusOr<BoundPtr> bind_like(const ast::Like& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_cast(const ast::Cast& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_value_function(const ast::ValueFunction& expr);
+  StatusOr<BoundPtr> bind_subquery(const ast::Expr& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause);
+  // binder_call.cc: operators, functions, aggregates
+  StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
+  StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
+  StatusOr<BoundPtr> make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
+  StatusOr<BoundPtr> finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
+                                      int32_t location);
+  // coercion.cc
+  StatusOr<BoundPtr> coerce(BoundPtr expr, const SqlType& target, Coercion context);
+  StatusOr<BoundPtr> coerce_assign(BoundPtr expr, const SqlType& type);
+  StatusOr<SqlType> common_type(const std::vector<BoundPtr>& exprs, std::string_view construct);
+  StatusOr<BoundPtr> coerce_boolean(BoundPtr expr, std::string_view clause);
+  StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target);
+  // binder_query.cc
+  StatusOr<std::unique_ptr<BoundQuery>> bind_select(const ast::SelectStatement& select, const Scope* parent);
+  Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
+  Status bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
+  Status bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
+  Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
+  Status bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
+  StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
+                                                     const Scope* parent);
+  Status expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn>* out);
+  Status check_grouped_query(BoundQuery* sub, BoundQuery* query);
+  bool find_variable(const ast::Name& name, uint32_t* variable) const;
+  Status bind_join(const ast::FromJoin& join, Scope* scope, BoundQuery* query, JoinType outer);
+  Status bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope,
+                      std::vector<OutputColumn>* out);
+  Status bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
+  Status bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query);
+  Status bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
+  Status check_grouped(BoundPtr* expr, BoundQuery* query);
+  std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);
+  std::unique_ptr<Relation> table_relation(std::shared_ptr<storage::Table> table, std::string alias);
+  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref);
+  Status add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
+                      int32_t location);
+  // binder_dml.cc
+  StatusOr<std::unique_ptr<BoundDml>> bind_insert(const ast::InsertStatement& insert);
+  StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
+  StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
+  StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
+  Status bind_call_statement(const ast::CallStatement& call);
+  StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::ColumnDef& column);
+  StatusOr<BoundPtr> default_of(const storage::TableSchema& schema, uint32_t column);
+  Status bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
+                            BoundDml* dml);
+  Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
+  static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
+  StatusOr<std::shared_ptr<const Routine>> find_procedure(const ast::FunctionCall& call);
+  StatusOr<std::unique_ptr<Step>> bind_call_step(const ast::FunctionCall& call);
+  uint32_t output_variable(const ast::Expr* given) const;
+  Status bind_returning(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundDml* dml);
+
+  Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
+  uint32_t new_variable(std::string name, const SqlType& type);
+
+  const Catalog& catalog_;
+  std::string_view source_;
+  std::unique_ptr<BoundProgram> program_;
+  const VariableScope* variables_ = nullptr;
+  std::vector<SqlType> declared_parameters_;
+  const size_t parameter_count_;
+  bool allow_parameters_ = false;
+  BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
+  bool in_aggregate_ = false;
+  std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
+  std::map<std::string, const ast::CommonTable*> common_tables_;
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,326 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+
+namespace scyper::query {
+
+namespace {
+
+bool is_comparison(std::string_view op) {
+  return op == "=" || op == "<>" || op == "<" || op == "<=" || op == ">" || op == ">=";
+}
+
+int number_order(TypeId id) {
+  return id == TypeId::kInt2 ? 1 : id == TypeId::kInt4 ? 2 : id == TypeId::kInt8 ? 3 : id == TypeId::kNumeric ? 4 : 5;
+}
+
+std::string operand_list(const std::vector<BoundPtr>& args) {
+  std::string text;
+  for (const auto& arg : args)
+    absl::StrAppend(&text, text.empty() ? "" : ", ",
+                    arg->type.id == TypeId::kUnknown ? "unknown" : type_name(make_type(arg->type.id)));
+  return text;
+}
+
+// How well `arg` fits `parameter`: 0 exact, 1 by an implicit cast, -1 not.
+int fit(TypeId arg, TypeId parameter) {
+  if (arg == parameter || parameter == TypeId::kUnknown) return 0;
+  if (arg == TypeId::kUnknown) return 1;
+  if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter)) return 1;
+  if (is_string(arg) && is_string(parameter)) return parameter == TypeId::kText ? 0 : 1;
+  if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return 1;
+  return -1;
+}
+
+int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
+  size_t fixed = builtin.parameters.size();
+  if (builtin.variadic ? args.size() + 1 < fixed : args.size() != fixed) return -1;
+  int cost = 0;
+  for (size_t i = 0; i < args.size(); i++) {
+    int one = fit(args[i]->type.id, builtin.parameters[std::min(i, fixed - 1)]);
+    if (one < 0) return -1;
+    // an unknown literal prefers text
+    if (args[i]->type.id == TypeId::kUnknown && is_string(builtin.parameters[std::min(i, fixed - 1)])) one = 0;
+    cost += one;
+  }
+  return cost;
+}
+
+}  // namespace
+
+// Numbers meet in the wider type, strings in text (two char(n) compare as char), unknown literals follow the other
+// side.
+StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
+  auto known = [](const BoundPtr& e) { return e->type.id != TypeId::kUnknown; };
+  bool arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
+  if (!known(left) && !known(right) && is_comparison(op)) {
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kText), Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), make_type(TypeId::kText), Coercion::kImplicit));
+  }
+  if ((is_comparison(op) || arithmetic) && known(left) != known(right)) {
+    BoundPtr& unknown = known(left) ? right : left;
+    SqlType target = known(left) ? left->type : right->type;
+    bool date_arithmetic = arithmetic && (target.id == TypeId::kDate || target.id == TypeId::kTimestamp);
+    if (date_arithmetic && op != "-") return error("0A000", "type interval is not supported", location);
+    if (is_string(target.id)) target = make_type(target.id);
+    if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
+    SCYPER_ASSIGN_OR_RETURN(unknown, coerce(std::move(unknown), target, Coercion::kImplicit));
+  }
+  TypeId a = left->type.id;
+  TypeId b = right->type.id;
+  if ((arithmetic || is_comparison(op)) && is_number(a) && is_number(b)) {
+    SqlType target_left = left->type;
+    SqlType target_right = right->type;
+    if (a == TypeId::kFloat8 || b == TypeId::kFloat8)
+      target_left = target_right = make_type(TypeId::kFloat8);
+    else if (a == TypeId::kNumeric || b == TypeId::kNumeric)
+      target_left = as_numeric(left->type), target_right = as_numeric(right->type);
+    else if (number_order(a) < number_order(b))
+      target_left = right->type;
+    else
+      target_right = left->type;
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), target_left, Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), target_right, Coercion::kImplicit));
+  } else if (is_comparison(op) && is_string(a) && is_string(b) && (a != TypeId::kChar || b != TypeId::kChar)) {
+    if (a == TypeId::kChar) {
+      SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+    if (b == TypeId::kChar) {
+      SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+  } else if (is_comparison(op) && a != b && (a == TypeId::kDate || a == TypeId::kTimestamp) &&
+             (b == TypeId::kDate || b == TypeId::kTimestamp)) {
+    SqlType timestamp = make_type(TypeId::kTimestamp);
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), timestamp, Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), timestamp, Coercion::kImplicit));
+  } else if (op == "||" && a != TypeId::kArray && b != TypeId::kArray) {
+    SqlType text = make_type(TypeId::kText);
+    if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown) {
+      std::vector<BoundPtr> args;
+      args.push_back(std::move(left));
+      args.push_back(std::move(right));
+      return error("42883",
+                   absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
+                   location);
+    }
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), text, Coercion::kAssignment));
+    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), text, Coercion::kAssignment));
+  }
+  std::vector<BoundPtr> args;
+  args.push_back(std::move(left));
+  args.push_back(std::move(right));
+  return make_call(op, std::move(args), location);
+}
+
+StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
+  std::vector<const Builtin*> candidates = find_builtins(name);
+  const Builtin* best = nullptr;
+  int best_cost = INT32_MAX;
+  for (const Builtin* candidate : candidates) {
+    int cost = fit_all(*candidate, args);
+    if (cost >= 0 && cost < best_cost) best = candidate, best_cost = cost;
+  }
+  if (best == nullptr) {
+    bool is_operator = !name.empty() && !isalpha(static_cast<unsigned char>(name[0])) && name[0] != '_';
+    if (!is_operator) return make_user_call(name, std::move(args), location);
+    std::string left = args.size() == 2 ? type_name(make_type(args[0]->type.id)) + " " : "";
+    return with_hint(
+        error("42883",
+              absl::StrCat("operator does not exist: ", left, std::string(name), " ",
+                           args.empty() ? "" : type_name(make_type(args.back()->type.id))),
+              location),
+        "No operator matches the given name and argument types. You might need to add explicit type casts.");
+  }
+  BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
+  std::vector<SqlType> types;
+  for (size_t i = 0; i < args.size(); i++) {
+    TypeId wanted = best->parameters[std::min(i, best->parameters.size() - 1)];
+    if (wanted == TypeId::kUnknown && args[i]->type.id == TypeId::kUnknown) wanted = TypeId::kText;
+    if (wanted != TypeId::kUnknown && wanted != args[i]->type.id) {
+      SqlType target = wanted == TypeId::kNumeric ? as_numeric(args[i]->type) : make_type(wanted);
+      SCYPER_ASSIGN_OR_RETURN(args[i], coerce(std::move(args[i]), target, Coercion::kExplicit));
+    }
+    if (best->strict) call->nullable |= args[i]->nullable;
+    types.push_back(args[i]->type);
+  }
+  call->builtin = best;
+  if (best->result_type != nullptr) call->type = best->result_type(types);
+  if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
+  if (best->is_volatile) program_->volatile_result = true;
+  call->args = std::move(args);
+  return call;
+}
+
+StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
+  std::shared_ptr<const Routine> best;
+  bool exists = false;
+  auto range = catalog_.routines.equal_range(name);
+  for (auto it = range.first; it != range.second; ++it) {
+    const Routine& routine = *it->second;
+    if (routine.procedure) continue;
+    exists = true;
+    size_t inputs = routine.input_count();
+    size_t required = 0;
+    for (const auto& p : routine.parameters) required += p.mode != ParameterMode::kOut && !p.has_default ? 1 : 0;
+    if (args.size() > inputs || args.size() < required) continue;
+    bool fits = true;
+    size_t i = 0;
+    for (const auto& p : routine.parameters) {
+      if (p.mode == ParameterMode::kOut || i >= args.size()) continue;
+      if (args[i]->type.id != p.type.id && fit(args[i]->type.id, p.type.id) < 0) fits = false;
+      i++;
+    }
+    if (fits) best = it->second;
+  }
+  if (best == nullptr)
+    return with_hint(
+        error("42883", absl::StrCat("function ", std::string(name), "(", operand_list(args), ") does not exist"),
+              location),
+        exists || !find_builtins(name).empty()
+            ? "No function matches the given name and argument types. You might need to add explicit type casts."
+            : "");
+  return finish_user_call(std::move(best), std::move(args), location);
+}
+
+StatusOr<BoundPtr> Binder::finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
+                                            int32_t location) {
+  BoundPtr call = make_expr(BoundKind::kUserCall, routine->return_type, true, location);
+  size_t i = 0;
+  for (const auto& p : routine->parameters) {
+    if (p.mode == ParameterMode::kOut) continue;
+    BoundPtr arg;
+    if (i < args.size()) {
+      arg = std::move(args[i]);
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(p.default_text));
+      SCYPER_ASSIGN_OR_RETURN(arg, bind(*expr, nullptr));
+    }
+    // lengths and precisions of parameters are not enforced, as in PostgreSQL
+    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), p.type, Coercion::kExplicit));
+    call->args.push_back(std::move(arg));
+    i++;
+  }
+  program_->callees.push_back(routine);
+  call->index = static_cast<uint32_t>(program_->callees.size() - 1);
+  call->routine = std::move(routine);
+  return call;
+}
+
+StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
+  if (call.over != nullptr) return error("0A000", "window functions are not supported", call.location);
+  const std::string& name = call.name.back();
+  static constexpr std::string_view kAggregates[] = {"count",    "sum",     "avg",   "min",        "max",
+                                                     "bool_and", "bool_or", "every", "string_agg", "array_agg"};
+  if (std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates))
+    return bind_aggregate(call, scope);
+  if (call.distinct || call.star || call.filter != nullptr || !call.order_by.empty() || call.within_group)
+    return error("42809", absl::StrCat(name, " is not an aggregate function"), call.location);
+  for (const auto& arg_name : call.arg_names)
+    if (!arg_name.empty()) return error("0A000", "named arguments are not supported", call.location);
+  if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
+  std::vector<BoundPtr> args;
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    args.push_back(std::move(bound));
+  }
+  return make_call(name, std::move(args), call.location);
+}
+
+namespace {
+SqlType sum_type(const SqlType& arg) {
+  switch (arg.id) {
+    case TypeId::kInt2:
+    case TypeId::kInt4:
+      return make_type(TypeId::kInt8);
+    case TypeId::kInt8:
+      return make_numeric(kMaxPrecision, 0);
+    case TypeId::kFloat8:
+      return make_type(TypeId::kFloat8);
+    case TypeId::kNumeric:
+      return arg.precision == 0 ? arg : make_numeric(kMaxPrecision, arg.scale);
+    default:
+      return SqlType{};
+  }
+}
+}  // namespace
+
+StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
+  const std::string& name = call.name.back();
+  if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
+  if (aggregate_query_ == nullptr)
+    return error("42803",
+                 absl::StrCat("aggregate functions are not allowed in ",
+                              aggregate_clause_.empty() ? "this context" : std::string(aggregate_clause_)),
+                 call.location);
+  if (!call.order_by.empty()) return error("0A000", "ORDER BY in aggregates is not supported", call.location);
+  Aggregate aggregate;
+  aggregate.distinct = call.distinct;
+  in_aggregate_ = true;
+  Status status = [&]() -> Status {
+    for (const auto& arg : call.args) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+      if (bound->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(bound, coerce(std::move(bound), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+      aggregate.args.push_back(std::move(bound));
+    }
+    if (call.filter != nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(aggregate.filter, bind_condition(*call.filter, scope, "FILTER"));
+    }
+    return absl::OkStatus();
+  }();
+  in_aggregate_ = false;
+  SCYPER_RETURN_IF_ERROR(status);
+  auto wrong = [&] {
+    return error("42883", absl::StrCat("function ", name, "(", operand_list(aggregate.args), ") does not exist"),
+                 call.location);
+  };
+  bool never_null = false;
+  if (name == "count") {
+    if (call.star != aggregate.args.empty() || aggregate.args.size() > 1) return wrong();
+    aggregate.kind = call.star ? AggregateKind::kCountStar : AggregateKind::kCount;
+    aggregate.type = make_type(TypeId::kInt8);
+    never_null = true;
+  } else {
+    if (aggregate.args.size() != (name == "string_agg" ? 2u : 1u)) return wrong();
+    SqlType arg = aggregate.args[0]->type;
+    if (name == "sum") {
+      aggregate.kind = AggregateKind::kSum;
+      aggregate.type = sum_type(arg);
+    } else if (name == "avg") {
+      aggregate.kind = AggregateKind::kAvg;
+      if (arg.id == TypeId::kFloat8)
+        aggregate.type = arg;
+      else if (is_number(arg.id))
+        aggregate.type = make_numeric(0, 0);
+    } else if (name == "min" || name == "max") {
+      aggregate.kind = name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
+      if (arg.id != TypeId::kBool && arg.id != TypeId::kArray)
+        aggregate.type = arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
+    } else if (name == "string_agg") {
+      aggregate.kind = AggregateKind::kStringAgg;
+      if (is_string(arg.id)) aggregate.type = make_type(TypeId::kText);
+      for (auto& a : aggregate.args) {
+        SCYPER_ASSIGN_OR_RETURN(a, coerce(std::move(a), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+    } else if (name == "array_agg") {
+      aggregate.kind = AggregateKind::kArrayAgg;
+      if (arg.id != TypeId::kArray) aggregate.type = make_array(arg);
+    } else {
+      aggregate.kind = name == "bool_or" ? AggregateKind::kBoolOr : AggregateKind::kBoolAnd;
+      if (arg.id == TypeId::kBool) aggregate.type = arg;
+    }
+    if (aggregate.type.id == TypeId::kUnknown) return wrong();
+  }
+  BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, call.location);
+  aggregate_query_->aggregated = true;
+  aggregate_query_->aggregates.push_back(std::move(aggregate));
+  result->index = static_cast<uint32_t>(aggregate_query_->aggregates.size() - 1);
+  return result;
+}
+
+}  // namespace scyper::query

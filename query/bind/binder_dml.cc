@@ -1,0 +1,401 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+
+namespace scyper::query {
+
+using ast::node_as;
+
+namespace {
+
+int find_target_column(const storage::TableSchema& schema, std::string_view name) {
+  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  for (size_t i = 0; i < visible; i++)
+    if (schema.columns[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace
+
+StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::ColumnDef& column) {
+  SqlType from = value->type;
+  int32_t location = value->location;
+  StatusOr<BoundPtr> coerced = coerce(std::move(value), column.type, Coercion::kAssignment);
+  if (coerced.ok() || sqlstate_of(coerced.status()) != "42804") return coerced;
+  return with_hint(error("42804",
+                         absl::StrCat("column \"", column.name, "\" is of type ", type_name(make_type(column.type.id)),
+                                      " but expression is of type ", type_name(make_type(from.id))),
+                         location),
+                   "You will need to rewrite or cast the expression.");
+}
+
+StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32_t column) {
+  auto rules = catalog_.rules.find(schema.id);
+  if (rules == catalog_.rules.end() || rules->second.defaults[column].empty())
+    return make_null(schema.columns[column].type, -1);
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(rules->second.defaults[column]));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*expr, nullptr));
+  return coerce_to_column(std::move(bound), schema.columns[column]);
+}
+
+Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundDml* dml) {
+  aggregate_clause_ = "RETURNING";
+  return bind_targets(targets, scope, &dml->returning);
+}
+
+StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
+  if (!insert.with.tables.empty()) return error("0A000", "WITH before INSERT is not supported", insert.location);
+  if (insert.overriding != ast::Overriding::kNone)
+    return error("0A000", "OVERRIDING is not supported", insert.location);
+  if (insert.on_conflict.action != ast::ConflictAction::kNone)
+    return error("0A000", "ON CONFLICT is not supported", insert.on_conflict.location);
+  auto dml = std::make_unique<BoundDml>();
+  dml->kind = DmlKind::kInsert;
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table));
+  const storage::TableSchema& schema = dml->table->schema();
+  auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
+  dml->relation = target->id;
+  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  std::vector<uint32_t> columns;
+  for (const auto& column : insert.columns) {
+    int c = find_target_column(schema, column.name);
+    if (c < 0)
+      return error("42703",
+                   absl::StrCat("column \"", column.name, "\" of relation \"", schema.name, "\" does not exist"),
+                   column.location);
+    if (!column.subscripts.empty() || !column.fields.empty())
+      return error("0A000", "INSERT into parts of a column is not supported", column.location);
+    if (std::find(columns.begin(), columns.end(), static_cast<uint32_t>(c)) != columns.end())
+      return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
+    columns.push_back(static_cast<uint32_t>(c));
+  }
+  SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(columns), visible, dml.get()));
+  Scope scope;
+  scope.relations.push_back(target.get());
+  scope.nullable.push_back(false);
+  SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &scope, dml.get()));
+  return dml;
+}
+
+// Leaves dml->source with one output per table column, in table order and of the columns' types.
+Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
+                                  BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  bool is_values = insert.source != nullptr && !insert.source->values.empty() && insert.source->order_by.empty() &&
+                   insert.source->limit == nullptr && insert.source->offset == nullptr;
+  std::vector<BoundPtr> given;
+  std::unique_ptr<BoundQuery> query = std::make_unique<BoundQuery>();
+  size_t width = insert.source == nullptr ? 0 : is_values ? insert.source->values[0].size() : 0;
+  std::unique_ptr<Relation> rows;
+  if (insert.source != nullptr && !is_values) {
+    SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr));
+    width = query->visible_outputs();
+  }
+  if (columns.empty() && insert.source != nullptr)
+    for (uint32_t c = 0; c < std::min(width, visible); c++) columns.push_back(c);
+  if (width > columns.size()) return error("42601", "INSERT has more expressions than target columns", insert.location);
+  if (width < columns.size() && insert.source != nullptr)
+    return error("42601", "INSERT has more target columns than expressions", insert.location);
+  if (is_values) {
+    bool single = insert.source->values.size() == 1;
+    if (!single) rows = new_relation(RelationKind::kValues, "*VALUES*");
+    aggregate_clause_ = "VALUES";
+    for (const auto& row : insert.source->values) {
+      if (row.size() != width) return error("42601", "VALUES lists must all be the same length", insert.location);
+      std::vector<BoundPtr> values;
+      for (size_t i = 0; i < width; i++) {
+        if (row[i]->kind == ast::ExprKind::kDefaultMarker) {
+          SCYPER_ASSIGN_OR_RETURN(BoundPtr value, default_of(schema, columns[i]));
+          values.push_back(std::move(value));
+          continue;
+        }
+        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*row[i], nullptr));
+        SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+        values.push_back(std::move(value));
+      }
+      if (single)
+        given = std::move(values);
+      else
+        rows->rows.push_back(std::move(values));
+    }
+    if (!single) {
+      for (size_t i = 0; i < width; i++) {
+        rows->columns.push_back({schema.columns[columns[i]].name, schema.columns[columns[i]].type, true, false});
+        given.push_back(make_column(rows->id, static_cast<uint32_t>(i), rows->columns[i].type, true, -1));
+      }
+      FromEntry entry;
+      entry.relation = std::move(rows);
+      query->from.push_back(std::move(entry));
+    }
+  } else if (insert.source != nullptr) {
+    // a query of its own, so that its outputs can be cast and reordered
+    auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
+    size_t i = 0;
+    for (const auto& output : query->outputs) {
+      if (output.hidden) continue;
+      relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+      BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
+                                   output.expr->location);
+      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+      given.push_back(std::move(value));
+      i++;
+    }
+    relation->query = std::move(query);
+    query = std::make_unique<BoundQuery>();
+    FromEntry entry;
+    entry.relation = std::move(relation);
+    query->from.push_back(std::move(entry));
+  }
+  for (uint32_t c = 0; c < visible; c++) {
+    auto it = std::find(columns.begin(), columns.end(), c);
+    BoundPtr value;
+    if (it != columns.end()) {
+      value = std::move(given[static_cast<size_t>(it - columns.begin())]);
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, c));
+    }
+    query->outputs.push_back({schema.columns[c].name, std::move(value), false});
+  }
+  dml->source = std::move(query);
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
+  if (!update.with.tables.empty()) return error("0A000", "WITH before UPDATE is not supported", update.location);
+  auto dml = std::make_unique<BoundDml>();
+  dml->kind = DmlKind::kUpdate;
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table));
+  const storage::TableSchema& schema = dml->table->schema();
+  dml->source = std::make_unique<BoundQuery>();
+  Scope scope;
+  scope.query = dml->source.get();
+  auto target = table_relation(dml->table, update.table.alias.name.empty() ? schema.name : update.table.alias.name);
+  dml->relation = target->id;
+  SCYPER_RETURN_IF_ERROR(add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, update.location));
+  aggregate_clause_ = "FROM";
+  for (const auto& item : update.from)
+    SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
+  aggregate_clause_ = "UPDATE";
+  for (const auto& item : update.set) {
+    if (item.multi && item.source->kind != ast::ExprKind::kRowConstructor)
+      return error("0A000", "SET (columns) = (SELECT ...) is not supported", update.location);
+    for (size_t i = 0; i < item.targets.size(); i++) {
+      const ast::Assignment& assignment = item.targets[i];
+      const ast::Expr* source = item.multi ? nullptr : assignment.value.get();
+      if (item.multi) {
+        const auto& row = node_as<ast::RowConstructor>(*item.source);
+        if (row.fields.size() != item.targets.size())
+          return error("42601", "number of columns does not match number of values", assignment.location);
+        source = row.fields[i].get();
+      }
+      SCYPER_RETURN_IF_ERROR(bind_assignment(assignment, *source, &scope, dml.get()));
+    }
+  }
+  aggregate_clause_ = "WHERE";
+  if (update.where != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*update.where, &scope, "WHERE"));
+    dml->source->where.push_back(std::move(where));
+  }
+  SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
+  return dml;
+}
+
+Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope,
+                               BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  int c = find_target_column(schema, assignment.column);
+  if (c < 0)
+    return error("42703",
+                 absl::StrCat("column \"", assignment.column, "\" of relation \"", schema.name, "\" does not exist"),
+                 assignment.location);
+  if (!assignment.subscripts.empty() || !assignment.fields.empty())
+    return error("0A000", "assignment to parts of a column is not supported", assignment.location);
+  for (const auto& other : dml->assignments)
+    if (other.column == static_cast<uint32_t>(c))
+      return error("42601", absl::StrCat("multiple assignments to same column \"", assignment.column, "\""),
+                   assignment.location);
+  if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == static_cast<uint32_t>(c))
+    return error("0A000", absl::StrCat("update of the partition column \"", assignment.column, "\" is not supported"),
+                 assignment.location);
+  ColumnAssignment bound;
+  bound.column = static_cast<uint32_t>(c);
+  if (source.kind == ast::ExprKind::kDefaultMarker) {
+    SCYPER_ASSIGN_OR_RETURN(bound.value, default_of(schema, bound.column));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(source, scope));
+    SCYPER_ASSIGN_OR_RETURN(bound.value, coerce_to_column(std::move(value), schema.columns[bound.column]));
+  }
+  dml->assignments.push_back(std::move(bound));
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStatement& statement) {
+  if (!statement.with.tables.empty()) return error("0A000", "WITH before DELETE is not supported", statement.location);
+  auto dml = std::make_unique<BoundDml>();
+  dml->kind = DmlKind::kDelete;
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table));
+  const storage::TableSchema& schema = dml->table->schema();
+  dml->source = std::make_unique<BoundQuery>();
+  Scope scope;
+  scope.query = dml->source.get();
+  auto target =
+      table_relation(dml->table, statement.table.alias.name.empty() ? schema.name : statement.table.alias.name);
+  dml->relation = target->id;
+  SCYPER_RETURN_IF_ERROR(
+      add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, statement.location));
+  aggregate_clause_ = "FROM";
+  for (const auto& item : statement.from)
+    SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
+  aggregate_clause_ = "WHERE";
+  if (statement.where != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*statement.where, &scope, "WHERE"));
+    dml->source->where.push_back(std::move(where));
+  }
+  SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
+  return dml;
+}
+
+StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& statement) {
+  StatusOr<std::unique_ptr<BoundDml>> dml = absl::InternalError("not a DML statement");
+  switch (statement.kind) {
+    case ast::StatementKind::kInsert:
+      dml = bind_insert(node_as<ast::InsertStatement>(statement));
+      break;
+    case ast::StatementKind::kUpdate:
+      dml = bind_update(node_as<ast::UpdateStatement>(statement));
+      break;
+    case ast::StatementKind::kDelete:
+      dml = bind_delete(node_as<ast::DeleteStatement>(statement));
+      break;
+    default:
+      return error("0A000", "this statement is not supported", statement.location);
+  }
+  SCYPER_RETURN_IF_ERROR(dml.status());
+  program_->writes = true;
+  if ((*dml)->table->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;
+  auto& conjuncts = (*dml)->source->where;
+  std::vector<BoundPtr> flat;
+  for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
+  conjuncts = std::move(flat);
+  return dml;
+}
+
+void Binder::flatten_and(BoundPtr expr, std::vector<BoundPtr>* out) {
+  if (expr->kind != BoundKind::kAnd) {
+    out->push_back(std::move(expr));
+    return;
+  }
+  for (auto& arg : expr->args) flatten_and(std::move(arg), out);
+}
+
+// The procedure that CALL means: by name and count of arguments, INOUT ones may be left to their defaults.
+StatusOr<std::shared_ptr<const Routine>> Binder::find_procedure(const ast::FunctionCall& call) {
+  auto range = catalog_.routines.equal_range(call.name.back());
+  bool function = false;
+  for (auto it = range.first; it != range.second; ++it) {
+    const Routine& routine = *it->second;
+    if (!routine.procedure) {
+      function = true;
+      continue;
+    }
+    size_t required = 0;
+    for (const auto& p : routine.parameters) required += p.has_default ? 0 : 1;
+    if (call.args.size() >= required && call.args.size() <= routine.parameters.size()) return it->second;
+  }
+  if (function)
+    return with_hint(error("42809", absl::StrCat(call.name.back(), " is not a procedure"), call.location),
+                     "To call a function, use SELECT.");
+  std::string types;
+  for (size_t i = 0; i < call.args.size(); i++) absl::StrAppend(&types, i == 0 ? "" : ", ", "unknown");
+  return with_hint(
+      error("42883", absl::StrCat("procedure ", call.name.back(), "(", types, ") does not exist"), call.location),
+      "No procedure matches the given name and argument types. You might need to add explicit type casts.");
+}
+
+StatusOr<std::unique_ptr<Step>> Binder::bind_call_step(const ast::FunctionCall& call) {
+  SCYPER_ASSIGN_OR_RETURN(auto routine, find_procedure(call));
+  auto step = std::make_unique<Step>();
+  step->kind = StepKind::kCall;
+  step->location = call.location;
+  for (size_t i = 0; i < routine->parameters.size(); i++) {
+    const RoutineParameter& p = routine->parameters[i];
+    BoundPtr arg;
+    const ast::Expr* given = i < call.args.size() ? call.args[i].get() : nullptr;
+    if (p.mode == ParameterMode::kOut) {
+      step->outputs.push_back(output_variable(given));
+      continue;
+    }
+    if (given != nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(arg, bind(*given, nullptr));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(p.default_text));
+      SCYPER_ASSIGN_OR_RETURN(arg, bind(*expr, nullptr));
+    }
+    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), p.type, Coercion::kExplicit));
+    step->args.push_back(std::move(arg));
+    if (p.mode == ParameterMode::kInOut) step->outputs.push_back(output_variable(given));
+  }
+  step->routine = routine;
+  program_->callees.push_back(routine);
+  step->variable = static_cast<uint32_t>(program_->callees.size() - 1);
+  return step;
+}
+
+// In a PL/pgSQL CALL, an argument that is a variable receives the parameter's value.
+uint32_t Binder::output_variable(const ast::Expr* given) const {
+  const auto* ref = ast::node_if<ast::ColumnRef>(given);
+  uint32_t variable = kNoVariable;
+  if (ref != nullptr && !ref->star) find_variable(ref->name, &variable);
+  return variable;
+}
+
+Status Binder::bind_call_statement(const ast::CallStatement& call) {
+  SCYPER_ASSIGN_OR_RETURN(auto step, bind_call_step(*call.call));
+  size_t output = 0;
+  for (const auto& p : step->routine->parameters) {
+    if (p.mode == ParameterMode::kIn) continue;
+    uint32_t variable = new_variable(p.name, p.type);
+    step->outputs[output++] = variable;
+    program_->result_variables.push_back(variable);
+    program_->columns.push_back({p.name, p.type, true, false});
+  }
+  program_->steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statement& statement,
+                                                               const std::vector<SqlType>& parameter_types) {
+  declared_parameters_ = parameter_types;
+  allow_parameters_ = true;
+  // the parameters are numbered before anything else makes a variable
+  for (size_t i = 0; i < parameter_count_; i++)
+    new_variable(absl::StrCat("$", i + 1), i < parameter_types.size() ? parameter_types[i] : SqlType{});
+  program_->parameters = static_cast<uint32_t>(parameter_count_);
+  switch (statement.kind) {
+    case ast::StatementKind::kSelect: {
+      SCYPER_ASSIGN_OR_RETURN(program_->query, bind_select(node_as<ast::SelectStatement>(statement), nullptr));
+      for (const auto& output : program_->query->outputs)
+        if (!output.hidden) program_->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+      break;
+    }
+    case ast::StatementKind::kCall:
+      SCYPER_RETURN_IF_ERROR(bind_call_statement(node_as<ast::CallStatement>(statement)));
+      break;
+    default: {
+      SCYPER_ASSIGN_OR_RETURN(program_->dml, bind_dml(statement));
+      for (const auto& output : program_->dml->returning)
+        program_->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+      break;
+    }
+  }
+  for (uint32_t i = 0; i < program_->parameters; i++)
+    if (program_->variables[i].type.id == TypeId::kUnknown)
+      return error("42P18", absl::StrCat("could not determine data type of parameter $", i + 1), -1);
+  return std::move(program_);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,514 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+#include "types/decimal.h"
+
+namespace scyper::query {
+
+using ast::ExprKind;
+using ast::node_as;
+
+Binder::Binder(const Catalog& catalog, std::string_view source, size_t parameter_count)
+    : catalog_(catalog),
+      source_(source),
+      program_(std::make_unique<BoundProgram>()),
+      parameter_count_(parameter_count) {}
+Binder::~Binder() = default;
+
+Status Binder::error(std::string_view sqlstate, std::string_view message, int32_t location) const {
+  return sql_error(sqlstate, message, position_at(source_, location));
+}
+
+uint32_t Binder::new_variable(std::string name, const SqlType& type) {
+  Variable variable;
+  variable.name = std::move(name);
+  variable.type = type;
+  program_->variables.push_back(std::move(variable));
+  return static_cast<uint32_t>(program_->variables.size() - 1);
+}
+
+StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
+  switch (expr.kind) {
+    case ExprKind::kLiteral:
+      return bind_literal(node_as<ast::Literal>(expr));
+    case ExprKind::kParameter:
+      return bind_parameter(node_as<ast::Parameter>(expr));
+    case ExprKind::kColumnRef:
+      return bind_column(node_as<ast::ColumnRef>(expr), scope);
+    case ExprKind::kSubscript:
+      return bind_subscript(node_as<ast::Subscript>(expr), scope);
+    case ExprKind::kArrayConstructor:
+      return bind_array(node_as<ast::ArrayConstructor>(expr), scope);
+    case ExprKind::kFunctionCall:
+      return bind_call(node_as<ast::FunctionCall>(expr), scope);
+    case ExprKind::kUnaryOp:
+      return bind_unary(node_as<ast::UnaryOp>(expr), scope);
+    case ExprKind::kBinaryOp: {
+      const auto& op = node_as<ast::BinaryOp>(expr);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*op.left, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*op.right, scope));
+      return make_operator(op.op, std::move(left), std::move(right), op.location);
+    }
+    case ExprKind::kLogical:
+      return bind_logical(node_as<ast::Logical>(expr), scope);
+    case ExprKind::kNot: {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind_condition(*node_as<ast::Not>(expr).arg, scope, "NOT"));
+      BoundPtr result = make_expr(BoundKind::kNot, make_type(TypeId::kBool), arg->nullable, expr.location);
+      result->args.push_back(std::move(arg));
+      return result;
+    }
+    case ExprKind::kNullTest:
+    case ExprKind::kBooleanTest:
+    case ExprKind::kIsDistinct:
+    case ExprKind::kCoalesce:
+    case ExprKind::kNullIf:
+    case ExprKind::kMinMax:
+      return bind_special(expr, scope);
+    case ExprKind::kBetween:
+      return bind_between(node_as<ast::Between>(expr), scope);
+    case ExprKind::kInList:
+      return bind_in_list(node_as<ast::InList>(expr), scope);
+    case ExprKind::kQuantifiedArray:
+      return bind_quantified_array(node_as<ast::QuantifiedArray>(expr), scope);
+    case ExprKind::kInSubquery:
+    case ExprKind::kExists:
+    case ExprKind::kScalarSubquery:
+      return bind_subquery(expr, scope);
+    case ExprKind::kLike:
+      return bind_like(node_as<ast::Like>(expr), scope);
+    case ExprKind::kCase:
+      return bind_case(node_as<ast::Case>(expr), scope);
+    case ExprKind::kCast:
+      return bind_cast(node_as<ast::Cast>(expr), scope);
+    case ExprKind::kValueFunction:
+      return bind_value_function(node_as<ast::ValueFunction>(expr));
+    case ExprKind::kDefaultMarker:
+      return error("42601", "DEFAULT is not allowed in this context", expr.location);
+    default:
+      return error("0A000", "this kind of expression is not supported", expr.location);
+  }
+}
+
+StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
+  switch (literal.type) {
+    case ast::LiteralType::kNull:
+      return make_null(make_type(TypeId::kUnknown), literal.location);
+    case ast::LiteralType::kBool:
+      return make_constant(make_type(TypeId::kBool), int_datum(literal.bool_value ? 1 : 0), literal.location);
+    case ast::LiteralType::kInteger: {
+      bool small = literal.int_value >= INT32_MIN && literal.int_value <= INT32_MAX;
+      return make_constant(make_type(small ? TypeId::kInt4 : TypeId::kInt8), int_datum(literal.int_value),
+                           literal.location);
+    }
+    case ast::LiteralType::kDecimal: {
+      Decimal value;
+      ValueError failure = decimal_parse(literal.text, &value);
+      if (failure != ValueError::kNone) return error_status(failure, make_numeric(0, 0), literal.text);
+      int digits = 1;
+      while (digits < kMaxPrecision && magnitude(value.value) >= kPowersOfTen[digits]) digits++;
+      digits = std::max(digits, value.scale);
+      bool fixed = digits <= kMaxPrecision;
+      SqlType type =
+          fixed ? make_numeric(static_cast<uint8_t>(digits), static_cast<uint8_t>(value.scale)) : make_numeric(0, 0);
+      return make_constant(type, datum_of(value), literal.location);
+    }
+    case ast::LiteralType::kString:
+      return make_text_constant(make_type(TypeId::kUnknown), literal.text, literal.location);
+    case ast::LiteralType::kBits:
+      return error("0A000", "bit strings are not supported", literal.location);
+  }
+  return error("XX000", "unknown literal", literal.location);
+}
+
+StatusOr<BoundPtr> Binder::bind_parameter(const ast::Parameter& parameter) {
+  uint32_t index = static_cast<uint32_t>(parameter.number - 1);
+  if (!allow_parameters_ || parameter.number < 1 || index >= parameter_count_)
+    return error("42P02", absl::StrCat("there is no parameter $", parameter.number), parameter.location);
+  return make_variable(index, program_->variables[index].type, true, parameter.location);
+}
+
+StatusOr<BoundPtr> Binder::bind_logical(const ast::Logical& expr, const Scope* scope) {
+  bool is_and = expr.op == ast::LogicalOp::kAnd;
+  BoundPtr result =
+      make_expr(is_and ? BoundKind::kAnd : BoundKind::kOr, make_type(TypeId::kBool), false, expr.location);
+  for (const auto& arg : expr.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_condition(*arg, scope, is_and ? "AND" : "OR"));
+    result->nullable |= bound->nullable;
+    result->args.push_back(std::move(bound));
+  }
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+  if (expr.op == "-" && arg->kind == BoundKind::kConst && is_number(arg->type.id) && !arg->value.null) {
+    // "- 2147483648": the literal and its sign are one constant where that fits
+    if (is_integer(arg->type.id) && arg->value.lo != INT64_MIN) {
+      int64_t value = -arg->value.lo;
+      bool small = value >= INT32_MIN && value <= INT32_MAX;
+      TypeId id = arg->type.id == TypeId::kInt2 ? TypeId::kInt2 : small ? TypeId::kInt4 : TypeId::kInt8;
+      return make_constant(make_type(id), int_datum(value), expr.location);
+    }
+    if (arg->type.id == TypeId::kNumeric)
+      return make_constant(arg->type, datum_of(decimal_negate(decimal_of(arg->value))), expr.location);
+  }
+  if (expr.op == "+" && is_number(arg->type.id)) return arg;
+  std::vector<BoundPtr> args;
+  args.push_back(std::move(arg));
+  return make_call(expr.op, std::move(args), expr.location);
+}
+
+StatusOr<BoundPtr> Binder::bind_between(const ast::Between& expr, const Scope* scope) {
+  auto half = [&](const ast::Expr& low, const ast::Expr& high) -> StatusOr<BoundPtr> {
+    BoundPtr both = make_expr(BoundKind::kAnd, make_type(TypeId::kBool), false, expr.location);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr a, bind(*expr.arg, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr b, bind(low, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr from, make_operator(">=", std::move(a), std::move(b), expr.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr c, bind(*expr.arg, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr d, bind(high, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr to, make_operator("<=", std::move(c), std::move(d), expr.location));
+    both->nullable = from->nullable || to->nullable;
+    both->args.push_back(std::move(from));
+    both->args.push_back(std::move(to));
+    return both;
+  };
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr result, half(*expr.low, *expr.high));
+  if (expr.symmetric) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr other, half(*expr.high, *expr.low));
+    BoundPtr either = make_expr(BoundKind::kOr, make_type(TypeId::kBool), result->nullable, expr.location);
+    either->args.push_back(std::move(result));
+    either->args.push_back(std::move(other));
+    result = std::move(either);
+  }
+  if (!expr.negated) return result;
+  BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), result->nullable, expr.location);
+  negated->args.push_back(std::move(result));
+  return negated;
+}
+
+StatusOr<BoundPtr> Binder::bind_in_list(const ast::InList& expr, const Scope* scope) {
+  BoundPtr any = make_expr(BoundKind::kOr, make_type(TypeId::kBool), false, expr.location);
+  for (const auto& item : expr.list) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*item, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(arg), std::move(value), expr.location));
+    any->nullable |= equal->nullable;
+    any->args.push_back(std::move(equal));
+  }
+  if (any->args.size() == 1) any = std::move(any->args[0]);
+  if (!expr.negated) return any;
+  BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), any->nullable, expr.location);
+  negated->args.push_back(std::move(any));
+  return negated;
+}
+
+StatusOr<BoundPtr> Binder::bind_case(const ast::Case& expr, const Scope* scope) {
+  std::vector<BoundPtr> conditions;
+  std::vector<BoundPtr> results;
+  for (const auto& when : expr.whens) {
+    if (expr.arg != nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*when.condition, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(arg), std::move(value), when.location));
+      conditions.push_back(std::move(equal));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_condition(*when.condition, scope, "CASE/WHEN"));
+      conditions.push_back(std::move(condition));
+    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr result, bind(*when.result, scope));
+    results.push_back(std::move(result));
+  }
+  if (expr.otherwise != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr otherwise, bind(*expr.otherwise, scope));
+    results.push_back(std::move(otherwise));
+  } else {
+    results.push_back(make_null(make_type(TypeId::kUnknown), expr.location));
+  }
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(results, "CASE"));
+  BoundPtr result = make_expr(BoundKind::kCase, type, false, expr.location);
+  for (size_t i = 0; i < results.size(); i++) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, coerce(std::move(results[i]), type, Coercion::kImplicit));
+    result->nullable |= value->nullable;
+    if (i < conditions.size()) result->args.push_back(std::move(conditions[i]));
+    result->args.push_back(std::move(value));
+  }
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scope) {
+  SqlType boolean = make_type(TypeId::kBool);
+  switch (expr.kind) {
+    case ExprKind::kNullTest: {
+      const auto& test = node_as<ast::NullTest>(expr);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*test.arg, scope));
+      if (arg->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+      BoundPtr result = make_expr(BoundKind::kIsNull, boolean, false, expr.location);
+      result->args.push_back(std::move(arg));
+      if (!test.negated) return result;
+      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
+      negated->args.push_back(std::move(result));
+      return negated;
+    }
+    case ExprKind::kBooleanTest: {
+      const auto& test = node_as<ast::BooleanTest>(expr);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind_condition(*test.arg, scope, "IS"));
+      bool unknown = test.value == ast::TruthValue::kUnknown;
+      BoundPtr result = make_expr(unknown ? BoundKind::kIsNull : BoundKind::kIsTruth, boolean, false, expr.location);
+      result->index = test.value == ast::TruthValue::kTrue ? 1 : 0;
+      result->args.push_back(std::move(arg));
+      if (!test.negated) return result;
+      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
+      negated->args.push_back(std::move(result));
+      return negated;
+    }
+    case ExprKind::kIsDistinct: {
+      const auto& test = node_as<ast::IsDistinct>(expr);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*test.left, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*test.right, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), expr.location));
+      BoundPtr result = make_expr(BoundKind::kDistinct, boolean, false, expr.location);
+      result->builtin = equal->builtin;
+      result->args = std::move(equal->args);
+      if (!test.negated) return result;
+      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
+      negated->args.push_back(std::move(result));
+      return negated;
+    }
+    case ExprKind::kNullIf: {
+      const auto& nullif = node_as<ast::NullIf>(expr);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*nullif.left, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*nullif.left, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*nullif.right, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), expr.location));
+      if (value->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), equal->args[0]->type, Coercion::kImplicit));
+      }
+      // CASE WHEN a = b THEN NULL ELSE a END
+      BoundPtr result = make_expr(BoundKind::kCase, value->type, true, expr.location);
+      result->args.push_back(std::move(equal));
+      result->args.push_back(make_null(value->type, expr.location));
+      result->args.push_back(std::move(value));
+      return result;
+    }
+    default:
+      break;
+  }
+  bool coalesce = expr.kind == ExprKind::kCoalesce;
+  const auto& list = coalesce ? node_as<ast::Coalesce>(expr).args : node_as<ast::MinMax>(expr).args;
+  std::vector<BoundPtr> args;
+  bool all_nullable = true;
+  for (const auto& arg : list) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    all_nullable &= bound->nullable;
+    args.push_back(std::move(bound));
+  }
+  std::string_view name = coalesce ? "COALESCE" : node_as<ast::MinMax>(expr).greatest ? "GREATEST" : "LEAST";
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(args, name));
+  for (auto& arg : args) {
+    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), type, Coercion::kImplicit));
+  }
+  if (coalesce) {
+    BoundPtr result = make_expr(BoundKind::kCoalesce, type, all_nullable, expr.location);
+    result->args = std::move(args);
+    return result;
+  }
+  return make_min_max(std::move(args), node_as<ast::MinMax>(expr).greatest, expr.location);
+}
+
+// GREATEST and LEAST skip NULLs; the comparison comes along as builtin.
+StatusOr<BoundPtr> Binder::make_min_max(std::vector<BoundPtr> args, bool greatest, int32_t location) {
+  SqlType type = args[0]->type;
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr compare, make_operator(greatest ? ">" : "<", make_null(type, location),
+                                                          make_null(type, location), location));
+  BoundPtr result = make_expr(BoundKind::kMinMax, type, true, location);
+  result->builtin = compare->builtin;
+  result->nullable = std::all_of(args.begin(), args.end(), [](const BoundPtr& arg) { return arg->nullable; });
+  result->args = std::move(args);
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) {
+  if (expr.like == ast::LikeKind::kSimilar) return error("0A000", "SIMILAR TO is not supported", expr.location);
+  std::vector<BoundPtr> args;
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr pattern, bind(*expr.pattern, scope));
+  args.push_back(std::move(arg));
+  args.push_back(std::move(pattern));
+  if (expr.escape != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr escape, bind(*expr.escape, scope));
+    args.push_back(std::move(escape));
+  }
+  SCYPER_ASSIGN_OR_RETURN(
+      BoundPtr result, make_call(expr.like == ast::LikeKind::kLike ? "like" : "ilike", std::move(args), expr.location));
+  if (!expr.negated) return result;
+  BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), result->nullable, expr.location);
+  negated->args.push_back(std::move(result));
+  return negated;
+}
+
+StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+  return coerce(std::move(arg), type, Coercion::kExplicit);
+}
+
+StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
+  auto now = [&] { return make_call("now", {}, expr.location); };
+  switch (expr.op) {
+    case ast::ValueFunctionOp::kCurrentTimestamp:
+    case ast::ValueFunctionOp::kLocalTimestamp:
+      return now();
+    case ast::ValueFunctionOp::kCurrentDate: {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
+      return coerce(std::move(time), make_type(TypeId::kDate), Coercion::kExplicit);
+    }
+    case ast::ValueFunctionOp::kCurrentUser:
+    case ast::ValueFunctionOp::kSessionUser:
+    case ast::ValueFunctionOp::kUser:
+    case ast::ValueFunctionOp::kCurrentRole:
+      return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
+    case ast::ValueFunctionOp::kCurrentCatalog:
+      return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
+    case ast::ValueFunctionOp::kCurrentSchema:
+      return make_text_constant(make_type(TypeId::kText), "public", expr.location);
+    default:
+      return error("0A000", "time without date is not supported", expr.location);
+  }
+}
+
+StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {
+  if (expr.indexes.size() != 1 || expr.indexes[0].slice)
+    return error("0A000", "array slices and multidimensional arrays are not supported", expr.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.arg, scope));
+  if (array->type.id != TypeId::kArray)
+    return error(
+        "42804",
+        absl::StrCat("cannot subscript type ", type_name(array->type), " because it does not support subscripting"),
+        expr.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr index, bind(*expr.indexes[0].upper, scope));
+  SCYPER_ASSIGN_OR_RETURN(index, coerce(std::move(index), make_type(TypeId::kInt4), Coercion::kAssignment));
+  BoundPtr result = make_expr(BoundKind::kSubscript, element_of(array->type), true, expr.location);
+  result->args.push_back(std::move(array));
+  result->args.push_back(std::move(index));
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_array(const ast::ArrayConstructor& expr, const Scope* scope) {
+  std::vector<BoundPtr> elements;
+  for (const auto& element : expr.elements) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*element, scope));
+    if (bound->type.id == TypeId::kArray)
+      return error("0A000", "multidimensional arrays are not supported", expr.location);
+    elements.push_back(std::move(bound));
+  }
+  if (elements.empty()) {  // ARRAY[]: typed by the cast around it
+    BoundPtr empty = make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location);
+    return empty;
+  }
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(elements, "ARRAY"));
+  BoundPtr result = make_expr(BoundKind::kArray, make_array(type), false, expr.location);
+  for (auto& element : elements) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr coerced, coerce(std::move(element), type, Coercion::kImplicit));
+    result->args.push_back(std::move(coerced));
+  }
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.array, scope));
+  if (array->type.id == TypeId::kUnknown) {
+    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(left->type), Coercion::kImplicit));
+  }
+  if (array->type.id != TypeId::kArray)
+    return error("42809", "op ANY/ALL (array) requires array on right side", expr.location);
+  // The comparison is resolved on stand-ins, so that its casts of the left side are known.
+  SqlType element = element_of(array->type);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr compare,
+                          make_operator(expr.op, std::move(left), make_null(element, expr.location), expr.location));
+  if (compare->type.id != TypeId::kBool)
+    return error("42809", "op ANY/ALL (array) requires operator to yield boolean", expr.location);
+  if (compare->args[1]->type.id != element.id) {
+    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(compare->args[1]->type), Coercion::kExplicit));
+  }
+  BoundPtr result = make_expr(BoundKind::kAnyAll, make_type(TypeId::kBool), true, expr.location);
+  result->builtin = compare->builtin;
+  result->index = expr.all ? 1 : 0;
+  result->args.push_back(std::move(compare->args[0]));
+  result->args.push_back(std::move(array));
+  return result;
+}
+
+StatusOr<BoundPtr> Binder::bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
+  return coerce_boolean(std::move(bound), clause);
+}
+
+StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* scope) {
+  SqlType boolean = make_type(TypeId::kBool);
+  BoundQuery* saved_aggregates = aggregate_query_;
+  aggregate_query_ = nullptr;
+  auto sub = [&](const ast::SelectStatement& select) { return bind_select(select, scope); };
+  StatusOr<BoundPtr> answer = [&]() -> StatusOr<BoundPtr> {
+    if (expr.kind == ExprKind::kExists) {
+      SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::Exists>(expr).subquery));
+      BoundPtr result = make_expr(BoundKind::kExists, boolean, false, expr.location);
+      result->query = std::move(query);
+      return result;
+    }
+    if (expr.kind == ExprKind::kScalarSubquery) {
+      SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::ScalarSubquery>(expr).subquery));
+      if (query->visible_outputs() != 1) return error("42601", "subquery must return only one column", expr.location);
+      BoundPtr result = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, expr.location);
+      result->query = std::move(query);
+      return result;
+    }
+    const auto& in = node_as<ast::InSubquery>(expr);
+    SCYPER_ASSIGN_OR_RETURN(auto query, sub(*in.subquery));
+    BoundPtr result = make_expr(BoundKind::kInSubquery, boolean, true, expr.location);
+    std::vector<const ast::Expr*> left;
+    if (in.arg->kind == ExprKind::kRowConstructor)
+      for (const auto& field : node_as<ast::RowConstructor>(*in.arg).fields) left.push_back(field.get());
+    else
+      left.push_back(in.arg.get());
+    if (query->visible_outputs() != left.size())
+      return error(
+          "42601",
+          query->visible_outputs() > left.size() ? "subquery has too many columns" : "subquery has too few columns",
+          expr.location);
+    aggregate_query_ = saved_aggregates;
+    // args: one comparison per column between the left side and kGroup references to the subquery's outputs
+    for (size_t i = 0; i < left.size(); i++) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*left[i], scope));
+      const BoundExpr& output = *query->outputs[i].expr;
+      BoundPtr reference = make_expr(BoundKind::kSubqueryOutput, output.type, output.nullable, expr.location);
+      reference->index = static_cast<uint32_t>(i);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
+                              make_operator("=", std::move(value), std::move(reference), expr.location));
+      result->args.push_back(std::move(equal));
+    }
+    result->query = std::move(query);
+    if (!in.negated) return result;
+    BoundPtr negated = make_expr(BoundKind::kNot, boolean, true, expr.location);
+    negated->args.push_back(std::move(result));
+    return negated;
+  }();
+  aggregate_query_ = saved_aggregates;
+  return answer;
+}
+
+StatusOr<BoundPtr> Binder::bind_constant(const ast::Expr& expr, const SqlType& type) {
+  aggregate_clause_ = "DEFAULT expressions";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, nullptr));
+  return coerce(std::move(bound), type, Coercion::kAssignment);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,644 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "bind/target_name.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+
+namespace scyper::query {
+
+using ast::node_as;
+
+// --- names ---
+
+namespace {
+
+struct Found {
+  const Relation* relation = nullptr;
+  uint32_t column = 0;
+  bool nullable = false;
+  int matches = 0;
+  const Scope* level = nullptr;
+};
+
+Found find_column(const Scope* scope, std::string_view qualifier, std::string_view name) {
+  Found found;
+  for (const Scope* level = scope; level != nullptr; level = level->parent) {
+    for (size_t r = 0; r < level->relations.size(); r++) {
+      const Relation* relation = level->relations[r];
+      if (!qualifier.empty() && relation->alias != qualifier) continue;
+      for (size_t c = 0; c < relation->columns.size(); c++) {
+        if (relation->columns[c].name != name || relation->columns[c].hidden) continue;
+        if (found.matches++ > 0) continue;
+        found.relation = relation;
+        found.column = static_cast<uint32_t>(c);
+        found.nullable = relation->columns[c].nullable || level->nullable[r];
+        found.level = level;
+      }
+    }
+    if (found.matches > 0) return found;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
+  for (const VariableScope* scope = variables_; scope != nullptr; scope = scope->parent) {
+    if (name.size() == 1) {
+      auto it = scope->variables.find(name[0]);
+      if (it != scope->variables.end()) return *variable = it->second, true;
+      continue;
+    }
+    if (name.size() != 2) return false;
+    auto record = scope->records.find(name[0]);
+    if (record != scope->records.end()) {
+      const auto& fields = *record->second;
+      for (size_t i = 0; i < fields.names.size(); i++)
+        if (fields.names[i] == name[1]) return *variable = fields.variables[i], true;
+      return false;
+    }
+    if (scope->label == name[0]) {
+      auto it = scope->variables.find(name[1]);
+      if (it != scope->variables.end()) return *variable = it->second, true;
+    }
+  }
+  return false;
+}
+
+StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* scope) {
+  if (ref.star) return error("42601", "row expansion via \"*\" is not supported here", ref.location);
+  const std::string& column = ref.name.back();
+  std::string qualifier = ref.name.size() > 1 ? ref.name[ref.name.size() - 2] : "";
+  Found found = find_column(scope, qualifier, column);
+  uint32_t variable = 0;
+  bool is_variable = find_variable(ref.name, &variable);
+  if (found.matches > 1 || (found.matches == 1 && is_variable)) {
+    Status ambiguous = error("42702", absl::StrCat("column reference \"", column, "\" is ambiguous"), ref.location);
+    return is_variable && found.matches == 1
+               ? with_detail(ambiguous, "It could refer to either a PL/pgSQL variable or a table column.")
+               : ambiguous;
+  }
+  if (is_variable) {
+    const Variable& v = program_->variables[variable];
+    return make_variable(variable, v.type, !v.not_null, ref.location);
+  }
+  if (found.matches == 0) {
+    if (qualifier.empty()) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), ref.location);
+    for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
+      auto record = s->records.find(qualifier);
+      if (record == s->records.end()) continue;
+      if (!record->second->assigned)
+        return with_detail(error("55000", absl::StrCat("record \"", qualifier, "\" is not assigned yet"), ref.location),
+                           "The tuple structure of a not-yet-assigned record is indeterminate.");
+      return error("42703", absl::StrCat("record \"", qualifier, "\" has no field \"", column, "\""), ref.location);
+    }
+    for (const Scope* s = scope; s != nullptr; s = s->parent)
+      for (const Relation* r : s->relations)
+        if (r->alias == qualifier)
+          return error("42703", absl::StrCat("column ", qualifier, ".", column, " does not exist"), ref.location);
+    return error("42P01", absl::StrCat("missing FROM-clause entry for table \"", qualifier, "\""), ref.location);
+  }
+  // every query between here and the level that has the column depends on it
+  for (const Scope* s = scope; s != found.level; s = s->parent)
+    if (s->query != nullptr) s->query->correlated = true;
+  return make_column(found.relation->id, found.column, found.relation->columns[found.column].type, found.nullable,
+                     ref.location);
+}
+
+// --- relations ---
+
+std::unique_ptr<Relation> Binder::new_relation(RelationKind kind, std::string alias) {
+  auto relation = std::make_unique<Relation>();
+  relation->id = program_->relation_count++;
+  relation->kind = kind;
+  relation->alias = std::move(alias);
+  return relation;
+}
+
+StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref) {
+  if (ref.name.size() > 1 && ref.name[ref.name.size() - 2] != "public")
+    return error("3F000", absl::StrCat("schema \"", ref.name[ref.name.size() - 2], "\" does not exist"), ref.location);
+  auto table = catalog_.find_table(ref.name.back());
+  if (table == nullptr)
+    return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);
+  return table;
+}
+
+std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table> table, std::string alias) {
+  auto relation = new_relation(RelationKind::kTable, std::move(alias));
+  const storage::TableSchema& schema = table->schema();
+  for (size_t i = 0; i < schema.columns.size(); i++) {
+    const auto& column = schema.columns[i];
+    bool hidden = schema.has_row_id && i + 1 == schema.columns.size();
+    relation->columns.push_back({column.name, column.type, !column.not_null, hidden});
+  }
+  relation->table = std::move(table);
+  return relation;
+}
+
+Status Binder::add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
+                            int32_t location) {
+  for (const Relation* other : scope->relations)
+    if (other->alias == relation->alias && !relation->alias.empty())
+      return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), location);
+  scope->relations.push_back(relation.get());
+  scope->nullable.push_back(join == JoinType::kLeft);
+  FromEntry entry;
+  entry.join = join;
+  entry.relation = std::move(relation);
+  query->from.push_back(std::move(entry));
+  return absl::OkStatus();
+}
+
+namespace {
+Status rename_columns(Relation* relation, const std::vector<std::string>& names) {
+  size_t visible = 0;
+  for (const auto& column : relation->columns) visible += column.hidden ? 0 : 1;
+  if (names.size() > visible)
+    return sql_error("42P10", absl::StrCat("table \"", relation->alias, "\" has ", visible, " columns available but ",
+                                           names.size(), " columns specified"));
+  for (size_t i = 0; i < names.size(); i++) relation->columns[i].name = names[i];
+  return absl::OkStatus();
+}
+}  // namespace
+
+StatusOr<std::unique_ptr<Relation>> Binder::query_relation(const ast::SelectStatement& select, std::string alias,
+                                                           const Scope* parent) {
+  SCYPER_ASSIGN_OR_RETURN(auto query, bind_select(select, parent));
+  auto relation = new_relation(RelationKind::kQuery, std::move(alias));
+  for (const auto& output : query->outputs)
+    if (!output.hidden) relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+  relation->query = std::move(query);
+  return relation;
+}
+
+Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join) {
+  switch (item.kind) {
+    case ast::FromKind::kTable: {
+      const ast::TableRef& ref = node_as<ast::FromTable>(item).table;
+      std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
+      std::unique_ptr<Relation> relation;
+      auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
+      if (common != common_tables_.end()) {
+        // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
+        const ast::CommonTable* table = common->second;
+        if (table->statement->kind != ast::StatementKind::kSelect)
+          return error("0A000", "data-modifying statements in WITH are not supported", ref.location);
+        SCYPER_ASSIGN_OR_RETURN(relation,
+                                query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr));
+        SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
+      } else {
+        SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
+        relation = table_relation(std::move(table), alias);
+      }
+      SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), ref.alias.columns));
+      return add_relation(std::move(relation), scope, query, join, ref.location);
+    }
+    case ast::FromKind::kSubquery: {
+      const auto& sub = node_as<ast::FromSubquery>(item);
+      if (sub.alias.name.empty()) return error("42601", "subquery in FROM must have an alias", item.location);
+      SCYPER_ASSIGN_OR_RETURN(auto relation,
+                              query_relation(*sub.subquery, sub.alias.name, sub.lateral ? scope : scope->parent));
+      SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), sub.alias.columns));
+      return add_relation(std::move(relation), scope, query, join, item.location);
+    }
+    case ast::FromKind::kFunction:
+      return bind_series(node_as<ast::FromFunction>(item), scope, query, join);
+    case ast::FromKind::kJoin:
+      return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
+  }
+  return error("XX000", "unknown FROM item", item.location);
+}
+
+Status Binder::bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
+  const auto* call = item.functions.size() == 1 ? ast::node_if<ast::FunctionCall>(item.functions[0].get()) : nullptr;
+  bool series = call != nullptr && call->name.back() == "generate_series";
+  bool unnest = call != nullptr && call->name.back() == "unnest" && call->args.size() == 1;
+  if ((!series && !unnest) || item.ordinality || item.rows_from)
+    return error("0A000", "this function is not supported in FROM", item.location);
+  auto relation = new_relation(series ? RelationKind::kSeries : RelationKind::kUnnest,
+                               item.alias.name.empty() ? call->name.back() : item.alias.name);
+  for (const auto& arg : call->args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    relation->arguments.push_back(std::move(bound));
+  }
+  SqlType type;
+  if (series) {
+    if (call->args.size() < 2 || call->args.size() > 3)
+      return error("42883", "function generate_series does not exist with these arguments", item.location);
+    SCYPER_ASSIGN_OR_RETURN(type, common_type(relation->arguments, "generate_series"));
+    if (type.id != TypeId::kInt8) type = make_type(TypeId::kInt4);
+    for (auto& arg : relation->arguments) {
+      SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kInt8), Coercion::kImplicit));
+    }
+  } else {
+    if (relation->arguments[0]->type.id != TypeId::kArray)
+      return error("42883", "function unnest does not exist with this argument", item.location);
+    type = element_of(relation->arguments[0]->type);
+  }
+  std::string column = item.alias.columns.empty() ? relation->alias : item.alias.columns[0];
+  relation->columns.push_back({column, type, unnest, false});
+  return add_relation(std::move(relation), scope, query, join, item.location);
+}
+
+namespace {
+void split_conjuncts(BoundPtr expr, std::vector<BoundPtr>* out) {
+  if (expr->kind == BoundKind::kAnd) {
+    for (auto& arg : expr->args) split_conjuncts(std::move(arg), out);
+    return;
+  }
+  out->push_back(std::move(expr));
+}
+}  // namespace
+
+Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* query, JoinType outer) {
+  if (!item.alias.name.empty() || !item.using_alias.name.empty())
+    return error("0A000", "aliases of joins are not supported", item.location);
+  if (item.join == ast::JoinKind::kFull) return error("0A000", "FULL JOIN is not supported", item.location);
+  bool left = item.join == ast::JoinKind::kLeft;
+  bool right = item.join == ast::JoinKind::kRight;
+  const ast::FromItem& preserved = right ? *item.right : *item.left;
+  const ast::FromItem& other = right ? *item.left : *item.right;
+  if (outer == JoinType::kLeft || ((left || right) && other.kind == ast::FromKind::kJoin))
+    return error("0A000", "an outer join whose inner side is a join is not supported", item.location);
+  size_t before = scope->relations.size();
+  if (right && before != 0) return error("0A000", "RIGHT JOIN after other tables is not supported", item.location);
+  SCYPER_RETURN_IF_ERROR(bind_from(preserved, scope, query, JoinType::kInner));
+  size_t middle = scope->relations.size();
+  SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
+  std::vector<BoundPtr> conjuncts;
+  // only the join's own relations are visible in ON
+  Scope inner = *scope;
+  inner.relations.erase(inner.relations.begin(), inner.relations.begin() + static_cast<ptrdiff_t>(before));
+  inner.nullable.assign(inner.relations.size(), false);
+  std::vector<std::string> columns = item.using_columns;
+  if (item.natural) {
+    for (size_t l = before; l < middle; l++)
+      for (const auto& a : scope->relations[l]->columns)
+        for (size_t r = middle; r < scope->relations.size(); r++)
+          for (const auto& b : scope->relations[r]->columns)
+            if (a.name == b.name && !a.hidden && !b.hidden) columns.push_back(a.name);
+  }
+  for (const std::string& name : columns) {
+    auto side = [&](size_t from, size_t to) -> StatusOr<BoundPtr> {
+      for (size_t i = from; i < to; i++) {
+        auto& cols = const_cast<Relation*>(scope->relations[i])->columns;
+        for (size_t c = 0; c < cols.size(); c++)
+          if (cols[c].name == name && !cols[c].hidden) {
+            BoundPtr column = make_column(scope->relations[i]->id, static_cast<uint32_t>(c), cols[c].type,
+                                          cols[c].nullable, item.location);
+            if (from == middle) cols[c].hidden = true;  // USING leaves one column of that name
+            return column;
+          }
+      }
+      return error("42703",
+                   absl::StrCat("column \"", name, "\" specified in USING clause does not exist in ",
+                                from == middle ? "right" : "left", " table"),
+                   item.location);
+    };
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr a, side(before, middle));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr b, side(middle, scope->relations.size()));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(a), std::move(b), item.location));
+    conjuncts.push_back(std::move(equal));
+  }
+  if (item.on != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr on, bind_condition(*item.on, &inner, "JOIN/ON"));
+    split_conjuncts(std::move(on), &conjuncts);
+  }
+  std::vector<BoundPtr>* target = left || right ? &query->from.back().on : &query->where;
+  for (auto& conjunct : conjuncts) target->push_back(std::move(conjunct));
+  return absl::OkStatus();
+}
+
+// --- SELECT ---
+
+StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent) {
+  if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
+  if (select.with.recursive) return error("0A000", "WITH RECURSIVE is not supported", select.location);
+  if (!select.windows.empty()) return error("0A000", "window functions are not supported", select.location);
+  if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
+  auto saved_tables = common_tables_;
+  for (const auto& table : select.with.tables) common_tables_[table.name] = &table;
+  auto query = std::make_unique<BoundQuery>();
+  BoundQuery* saved = aggregate_query_;
+  bool saved_in = in_aggregate_;
+  in_aggregate_ = false;
+  Status status;
+  if (!select.values.empty())
+    status = bind_values(select, parent, query.get());
+  else if (select.set != ast::SetOperation::kNone)
+    status = bind_set_operation(select, parent, query.get());
+  else
+    status = bind_plain_select(select, parent, query.get());
+  aggregate_query_ = saved;
+  in_aggregate_ = saved_in;
+  common_tables_ = std::move(saved_tables);
+  SCYPER_RETURN_IF_ERROR(status);
+  return query;
+}
+
+Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
+  Scope scope;
+  scope.parent = parent;
+  scope.query = query;
+  aggregate_query_ = nullptr;
+  aggregate_clause_ = "FROM";
+  for (const auto& item : select.from) SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, query, JoinType::kInner));
+  if (select.where != nullptr) {
+    aggregate_clause_ = "WHERE";
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
+    split_conjuncts(std::move(where), &query->where);
+  }
+  aggregate_query_ = query;
+  SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs));
+  if (select.having != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr having, bind_condition(*select.having, &scope, "HAVING"));
+    split_conjuncts(std::move(having), &query->having);
+    query->aggregated = true;
+  }
+  query->distinct = select.distinct;
+  if (!select.distinct_on.empty()) return error("0A000", "DISTINCT ON is not supported", select.location);
+  SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
+  aggregate_query_ = nullptr;
+  aggregate_clause_ = "GROUP BY";
+  SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
+  aggregate_clause_ = "LIMIT";
+  return bind_limit(select, &scope, query);
+}
+
+Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope,
+                            std::vector<OutputColumn>* out) {
+  for (const auto& target : targets) {
+    const auto* ref = ast::node_if<ast::ColumnRef>(target.expr.get());
+    if (ref != nullptr && ref->star) {
+      bool any = false;
+      for (size_t r = 0; scope != nullptr && r < scope->relations.size(); r++) {
+        const Relation* relation = scope->relations[r];
+        if (!ref->name.empty() && relation->alias != ref->name.back()) continue;
+        any = true;
+        for (uint32_t c = 0; c < relation->columns.size(); c++) {
+          const RelationColumn& column = relation->columns[c];
+          if (column.hidden) continue;
+          out->push_back(
+              {column.name,
+               make_column(relation->id, c, column.type, column.nullable || scope->nullable[r], target.location),
+               false});
+        }
+      }
+      if (any) continue;
+      if (ref->name.empty()) return error("42601", "SELECT * with no tables specified is not valid", target.location);
+      SCYPER_RETURN_IF_ERROR(expand_record(*ref, out));
+      continue;
+    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*target.expr, scope));
+    if (expr->type.id == TypeId::kUnknown) {
+      SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+    out->push_back({target.alias.empty() ? name_of_target(*target.expr) : target.alias, std::move(expr), false});
+  }
+  return absl::OkStatus();
+}
+
+// r.* of a record variable
+Status Binder::expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn>* out) {
+  for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
+    auto record = s->records.find(ref.name.back());
+    if (record == s->records.end()) continue;
+    for (size_t i = 0; i < record->second->names.size(); i++) {
+      uint32_t v = record->second->variables[i];
+      out->push_back(
+          {record->second->names[i], make_variable(v, program_->variables[v].type, true, ref.location), false});
+    }
+    return absl::OkStatus();
+  }
+  return error("42P01", absl::StrCat("missing FROM-clause entry for table \"", ref.name.back(), "\""), ref.location);
+}
+
+namespace {
+// Output position that an ORDER BY or GROUP BY item names by number or alias; -1 = an expression.
+int named_output(const ast::Expr& expr, const std::vector<OutputColumn>& outputs, bool* out_of_range) {
+  *out_of_range = false;
+  if (const auto* literal = ast::node_if<ast::Literal>(&expr);
+      literal != nullptr && literal->type == ast::LiteralType::kInteger) {
+    if (literal->int_value < 1 || literal->int_value > static_cast<int64_t>(outputs.size()))
+      return *out_of_range = true, -1;
+    return static_cast<int>(literal->int_value - 1);
+  }
+  const auto* ref = ast::node_if<ast::ColumnRef>(&expr);
+  if (ref != nullptr && !ref->star && ref->name.size() == 1)
+    for (size_t i = 0; i < outputs.size(); i++)
+      if (!outputs[i].hidden && outputs[i].name == ref->name[0]) return static_cast<int>(i);
+  return -1;
+}
+}  // namespace
+
+Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
+  for (const auto& item : select.group_by) {
+    if (item->kind == ast::ExprKind::kGroupingSet)
+      return error("0A000", "GROUPING SETS, ROLLUP and CUBE are not supported", item->location);
+    bool out_of_range = false;
+    const auto* ref = ast::node_if<ast::ColumnRef>(item.get());
+    // GROUP BY prefers input columns to output names
+    bool input = ref != nullptr && find_column(scope, "", ref->name.back()).matches > 0;
+    int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
+    if (out_of_range) return error("42P10", "GROUP BY position is not in select list", item->location);
+    BoundPtr expr;
+    if (output >= 0) {
+      expr = clone(*query->outputs[static_cast<size_t>(output)].expr);
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
+    }
+    query->groups.push_back(std::move(expr));
+    query->aggregated = true;
+  }
+  if (!query->aggregated) return absl::OkStatus();
+  for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+  for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  return absl::OkStatus();
+}
+
+namespace {
+// GROUP BY lists a whole primary key of the column's table: the column depends on it (SQL:1999, as PostgreSQL).
+bool depends_on_groups(const BoundExpr& column, const BoundQuery& query) {
+  for (const auto& entry : query.from) {
+    if (entry.relation->id != column.relation || entry.relation->table == nullptr) continue;
+    for (const auto& index : entry.relation->table->schema().indexes) {
+      if (!index.primary) continue;
+      return std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t key) {
+        return std::any_of(query.groups.begin(), query.groups.end(), [&](const BoundPtr& group) {
+          return group->kind == BoundKind::kColumn && group->relation == column.relation && group->index == key;
+        });
+      });
+    }
+  }
+  return false;
+}
+bool is_local(const BoundExpr& column, const BoundQuery& query) {
+  return std::any_of(query.from.begin(), query.from.end(),
+                     [&](const FromEntry& entry) { return entry.relation->id == column.relation; });
+}
+}  // namespace
+
+// Replaces what GROUP BY computes by references to it; a column that remains is an error.
+Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
+  for (size_t i = 0; i < query->groups.size(); i++) {
+    if (!same(**expr, *query->groups[i])) continue;
+    BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, (*expr)->nullable, (*expr)->location);
+    reference->index = static_cast<uint32_t>(i);
+    *expr = std::move(reference);
+    return absl::OkStatus();
+  }
+  if ((*expr)->kind == BoundKind::kColumn && is_local(**expr, *query)) {
+    if (depends_on_groups(**expr, *query)) {
+      query->groups.push_back(clone(**expr));
+      return check_grouped(expr, query);
+    }
+    std::string name;
+    for (const auto& entry : query->from)
+      if (entry.relation->id == (*expr)->relation)
+        name = absl::StrCat(entry.relation->alias, ".", entry.relation->columns[(*expr)->index].name);
+    return error(
+        "42803",
+        absl::StrCat("column \"", name, "\" must appear in the GROUP BY clause or be used in an aggregate function"),
+        (*expr)->location);
+  }
+  if ((*expr)->query != nullptr && (*expr)->query->correlated)
+    SCYPER_RETURN_IF_ERROR(check_grouped_query((*expr)->query.get(), query));
+  for (auto& arg : (*expr)->args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+  return absl::OkStatus();
+}
+
+// A correlated subquery above an aggregation sees grouped columns only.
+Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
+  for (auto& conjunct : sub->where) SCYPER_RETURN_IF_ERROR(check_grouped(&conjunct, query));
+  for (auto& output : sub->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+  for (auto& having : sub->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  for (auto& aggregate : sub->aggregates)
+    for (auto& arg : aggregate.args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+  for (auto& entry : sub->from) {
+    for (auto& on : entry.on) SCYPER_RETURN_IF_ERROR(check_grouped(&on, query));
+    if (entry.relation->query != nullptr)
+      SCYPER_RETURN_IF_ERROR(check_grouped_query(entry.relation->query.get(), query));
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query) {
+  for (const auto& item : items) {
+    if (item.direction == ast::SortDirection::kUsing)
+      return error("0A000", "ORDER BY USING is not supported", item.location);
+    bool out_of_range = false;
+    int output = named_output(*item.expr, query->outputs, &out_of_range);
+    if (out_of_range) {
+      const auto& literal = node_as<ast::Literal>(*item.expr);
+      return error("42P10", absl::StrCat("ORDER BY position ", literal.int_value, " is not in select list"),
+                   literal.location);
+    }
+    if (output < 0) {
+      if (query->set != SetOp::kNone)
+        return error("0A000", "ORDER BY of a set operation takes output columns only", item.location);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*item.expr, scope));
+      if (expr->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+      for (size_t i = 0; i < query->outputs.size() && output < 0; i++)
+        if (same(*query->outputs[i].expr, *expr)) output = static_cast<int>(i);
+      if (output < 0) {
+        if (query->distinct)
+          return error("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list", item.location);
+        output = static_cast<int>(query->outputs.size());
+        query->outputs.push_back({"", std::move(expr), true});
+      }
+    }
+    OrderItem order;
+    order.output = static_cast<uint32_t>(output);
+    order.descending = item.direction == ast::SortDirection::kDescending;
+    order.nulls_first =
+        item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
+    query->order.push_back(order);
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
+  SqlType bigint = make_type(TypeId::kInt8);
+  const Scope* outer = scope == nullptr ? nullptr : scope->parent;
+  if (select.limit != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr limit, bind(*select.limit, outer));
+    SCYPER_ASSIGN_OR_RETURN(query->limit, coerce(std::move(limit), bigint, Coercion::kAssignment));
+  }
+  if (select.offset != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr offset, bind(*select.offset, outer));
+    SCYPER_ASSIGN_OR_RETURN(query->offset, coerce(std::move(offset), bigint, Coercion::kAssignment));
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
+  auto relation = new_relation(RelationKind::kValues, "*VALUES*");
+  size_t width = select.values[0].size();
+  std::vector<std::vector<BoundPtr>> columns(width);
+  for (const auto& row : select.values) {
+    if (row.size() != width) return error("42601", "VALUES lists must all be the same length", select.location);
+    for (size_t c = 0; c < width; c++) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*row[c], parent));
+      columns[c].push_back(std::move(value));
+    }
+  }
+  relation->rows.resize(select.values.size());
+  for (size_t c = 0; c < width; c++) {
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(columns[c], "VALUES"));
+    bool nullable = false;
+    for (size_t r = 0; r < columns[c].size(); r++) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, coerce(std::move(columns[c][r]), type, Coercion::kImplicit));
+      nullable |= value->nullable;
+      relation->rows[r].push_back(std::move(value));
+    }
+    relation->columns.push_back({absl::StrCat("column", c + 1), type, nullable, false});
+    query->outputs.push_back(
+        {relation->columns[c].name, make_column(relation->id, static_cast<uint32_t>(c), type, nullable, -1), false});
+  }
+  Scope scope;
+  scope.parent = parent;
+  scope.query = query;
+  SCYPER_RETURN_IF_ERROR(add_relation(std::move(relation), &scope, query, JoinType::kInner, select.location));
+  SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
+  return bind_limit(select, &scope, query);
+}
+
+Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
+  SCYPER_ASSIGN_OR_RETURN(query->left, bind_select(*select.left, parent));
+  SCYPER_ASSIGN_OR_RETURN(query->right, bind_select(*select.right, parent));
+  query->correlated = query->left->correlated || query->right->correlated;
+  query->set = select.set == ast::SetOperation::kUnion       ? SetOp::kUnion
+               : select.set == ast::SetOperation::kIntersect ? SetOp::kIntersect
+                                                             : SetOp::kExcept;
+  query->set_all = select.set_all;
+  std::string_view name = query->set == SetOp::kUnion       ? "UNION"
+                          : query->set == SetOp::kIntersect ? "INTERSECT"
+                                                            : "EXCEPT";
+  if (query->left->visible_outputs() != query->right->visible_outputs())
+    return error("42601", absl::StrCat("each ", std::string(name), " query must have the same number of columns"),
+                 select.location);
+  for (size_t i = 0; i < query->left->visible_outputs(); i++) {
+    std::vector<BoundPtr> both;
+    both.push_back(std::move(query->left->outputs[i].expr));
+    both.push_back(std::move(query->right->outputs[i].expr));
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, name));
+    bool nullable = both[0]->nullable || both[1]->nullable;
+    SCYPER_ASSIGN_OR_RETURN(query->left->outputs[i].expr, coerce(std::move(both[0]), type, Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(query->right->outputs[i].expr, coerce(std::move(both[1]), type, Coercion::kImplicit));
+    BoundPtr column = make_expr(BoundKind::kSubqueryOutput, type, nullable, -1);
+    column->index = static_cast<uint32_t>(i);
+    query->outputs.push_back({query->left->outputs[i].name, std::move(column), false});
+  }
+  Scope scope;
+  scope.parent = parent;
+  SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
+  return bind_limit(select, &scope, query);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,273 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/strong.h"
+#include "bind/builtins.h"
+#include "storage/table.h"
+#include "storage/type.h"
+
+// Bound programs: names resolved, types decided, casts explicit. The binder makes them from syntax trees, the planner
+// annotates them, the code generator reads them. Everything is owned top-down; relations and variables are numbered
+// within one program.
+namespace scyper::query {
+
+struct BoundQuery;
+struct Routine;
+
+enum class BoundKind : uint8_t {
+  kConst,
+  kVariable,  // index: Program variable (parameters come first)
+  kColumn,    // relation, index
+  kBuiltin,   // builtin(args)
+  kUserCall,  // routine(args)
+  kAnd,
+  kOr,  // args, at least two
+  kNot,
+  kIsNull,    // args[0] IS NULL
+  kIsTruth,   // args[0] IS TRUE | FALSE: index 1 | 0 (never NULL)
+  kDistinct,  // args[0] IS DISTINCT FROM args[1]
+  kCase,      // args: condition, result, condition, result, ..., otherwise
+  kCoalesce,
+  kMinMax,     // GREATEST/LEAST: builtin is the comparison that the winner satisfies
+  kCast,       // args[0] to type; explicit_cast: truncates strings silently
+  kSubscript,  // args[0][args[1]]
+  kArray,      // ARRAY[args]
+  kAnyAll,     // args[0] op ANY|ALL (args[1]: array): builtin is the comparison, index 1 = ALL
+  kScalarSubquery,
+  kExists,
+  kInSubquery,      // args: one equality per column with kSubqueryOutput on its right side
+  kSubqueryOutput,  // index: output of the enclosing kInSubquery's query, or of a set operation's row
+  kGroup,           // index: value of a GROUP BY expression, after aggregation
+  kRowCount,        // rows of the last statement (GET DIAGNOSTICS)
+  kAggregate,       // index: result of an aggregate, after aggregation
+};
+
+struct BoundExpr {
+  BoundKind kind = BoundKind::kConst;
+  SqlType type;
+  bool nullable = true;
+  int32_t location = -1;
+  uint32_t relation = 0;
+  uint32_t index = 0;
+  bool explicit_cast = false;
+  Datum value;  // kConst; strings point into `text`
+  std::string text;
+  const Builtin* builtin = nullptr;
+  std::shared_ptr<const Routine> routine;
+  std::vector<std::unique_ptr<BoundExpr>> args;
+  std::unique_ptr<BoundQuery> query;
+
+  BoundExpr() = default;
+  ~BoundExpr();
+};
+using BoundPtr = std::unique_ptr<BoundExpr>;
+
+BoundPtr clone(const BoundExpr& expr);  // subqueries are not cloned: CHECK
+bool same(const BoundExpr& a, const BoundExpr& b);
+
+enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest };
+
+struct RelationColumn {
+  std::string name;
+  SqlType type;
+  bool nullable = true;
+  bool hidden = false;  // not found by name, not in *
+};
+
+struct Relation {
+  uint32_t id = 0;
+  RelationKind kind = RelationKind::kTable;
+  std::string alias;
+  std::shared_ptr<storage::Table> table;    // kTable
+  std::unique_ptr<BoundQuery> query;        // kQuery
+  std::vector<std::vector<BoundPtr>> rows;  // kValues
+  std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array
+  std::vector<RelationColumn> columns;
+  ~Relation();
+};
+
+enum class JoinType : uint8_t { kInner, kLeft };
+
+struct FromEntry {
+  std::unique_ptr<Relation> relation;
+  JoinType join = JoinType::kInner;
+  std::vector<BoundPtr> on;  // conjuncts of a left join; inner joins' go to `where`
+};
+
+enum class AggregateKind : uint8_t {
+  kCountStar,
+  kCount,
+  kSum,
+  kAvg,
+  kMin,
+  kMax,
+  kBoolAnd,
+  kBoolOr,
+  kStringAgg,
+  kArrayAgg
+};
+
+struct Aggregate {
+  AggregateKind kind = AggregateKind::kCountStar;
+  bool distinct = false;
+  std::vector<BoundPtr> args;
+  BoundPtr filter;
+  SqlType type;
+};
+
+struct OutputColumn {
+  std::string name;
+  BoundPtr expr;
+  bool hidden = false;  // only for ORDER BY
+};
+
+struct OrderItem {
+  uint32_t output = 0;  // position in outputs
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+enum class SetOp : uint8_t { kNone, kUnion, kIntersect, kExcept };
+
+struct BoundQuery {
+  std::vector<FromEntry> from;
+  std::vector<BoundPtr> where;  // conjuncts
+  bool aggregated = false;
+  std::vector<BoundPtr> groups;
+  std::vector<Aggregate> aggregates;
+  std::vector<BoundPtr> having;
+  std::vector<OutputColumn> outputs;
+  bool distinct = false;
+  std::vector<OrderItem> order;
+  BoundPtr limit;   // bigint
+  BoundPtr offset;  // bigint
+  SetOp set = SetOp::kNone;
+  bool set_all = false;
+  std::unique_ptr<BoundQuery> left, right;
+  bool correlated = false;  // refers to a relation of an enclosing query
+
+  size_t visible_outputs() const {
+    size_t n = 0;
+    for (const auto& output : outputs) n += output.hidden ? 0 : 1;
+    return n;
+  }
+};
+
+struct ColumnAssignment {
+  uint32_t column = 0;
+  BoundPtr value;
+};
+
+enum class DmlKind : uint8_t { kInsert, kUpdate, kDelete };
+
+struct BoundDml {
+  DmlKind kind = DmlKind::kInsert;
+  uint32_t relation = 0;  // id of the target in RETURNING, WHERE and SET expressions
+  std::shared_ptr<storage::Table> table;
+  std::unique_ptr<BoundQuery> source;  // INSERT: outputs by table column order (all columns). UPDATE, DELETE: a query
+                                       // over target (its first relation) and FROM; its outputs are unused
+  std::vector<ColumnAssignment> assignments;  // UPDATE
+  std::vector<OutputColumn> returning;
+  bool on_conflict_nothing = false;
+};
+
+struct Variable {
+  std::string name;
+  SqlType type;
+  bool not_null = false;
+  bool constant = false;
+};
+
+// --- PL/pgSQL ---
+enum class StepKind : uint8_t {
+  kBlock,
+  kAssign,
+  kAssignElement,
+  kIf,
+  kLoop,
+  kWhile,
+  kForInteger,
+  kForQuery,
+  kForEach,
+  kExit,
+  kReturn,
+  kRaise,
+  kQuery,
+  kDml,
+  kCall,
+  kPerform,
+};
+
+struct Step;
+using StepList = std::vector<std::unique_ptr<Step>>;
+
+struct IntoTargets {
+  bool present = false;
+  bool strict = false;
+  std::vector<uint32_t> variables;  // values are assigned with assignment casts to their types
+};
+
+struct HandlerClause {
+  uint32_t sqlstate_variable = 0, message_variable = 0, detail_variable = 0, hint_variable = 0;
+  std::vector<std::string> sqlstates;  // five characters each, classes as "22000"; "OTHERS" for the rest
+  StepList body;
+};
+
+struct Step {
+  StepKind kind = StepKind::kBlock;
+  int32_t location = -1;
+  int32_t line = 0;
+  uint32_t label = 0;  // blocks and loops: number that exits name, 0 = none
+  StepList body;
+  StepList declarations;  // kBlock: initial values, in order
+  // kAssign, kAssignElement (index expression), kWhile, kForInteger, kReturn, kAssert ...
+  uint32_t variable = 0;
+  BoundPtr expr, expr2, expr3;
+  // kIf: condition/body pairs, then the else branch in `body`
+  std::vector<std::pair<BoundPtr, StepList>> branches;
+  bool reverse = false;
+  bool is_continue = false;  // kExit
+  bool has_return_value = false;
+  std::unique_ptr<BoundQuery> query;  // kForQuery, kQuery, kPerform
+  std::unique_ptr<BoundDml> dml;
+  IntoTargets into;                     // also the loop variables of kForQuery
+  std::vector<HandlerClause> handlers;  // kBlock
+  bool has_handlers = false;
+  // kRaise
+  std::string level;  // exception, notice, warning, info, log, debug; "" = re-raise
+  std::string format;
+  std::vector<BoundPtr> args;                             // also kCall's arguments
+  std::vector<std::pair<std::string, BoundPtr>> options;  // errcode, detail, hint, message
+  std::shared_ptr<const Routine> routine;                 // kCall
+  std::vector<uint32_t> outputs;  // kCall: variables that receive OUT and INOUT values; kNoVariable = dropped
+};
+constexpr uint32_t kNoVariable = ~0u;
+
+// What is compiled: one statement or one routine's body.
+struct BoundProgram {
+  std::string name;
+  std::vector<Variable> variables;  // the first `parameters` are the arguments
+  uint32_t parameters = 0;
+  std::vector<RelationColumn> columns;  // of the result; empty = none
+  // exactly one of these:
+  std::unique_ptr<BoundQuery> query;
+  std::unique_ptr<BoundDml> dml;
+  StepList steps;
+  bool is_routine = false;
+  std::vector<uint32_t> result_variables;  // routine: OUT and INOUT parameters in order
+  SqlType return_type;                     // function
+  uint32_t found_variable = kNoVariable;   // routine: FOUND
+  uint32_t relation_count = 0;
+  uint32_t label_count = 0;
+  // Found while binding:
+  bool writes = false;
+  bool writes_shared = false;
+  bool volatile_result = false;
+  std::vector<std::shared_ptr<const Routine>> callees;
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,229 @@
+#include "bind/builtins.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtime/functions.h"
+
+namespace scyper::query {
+
+SqlType as_numeric(const SqlType& type) {
+  switch (type.id) {
+    case TypeId::kInt2:
+      return make_numeric(5, 0);
+    case TypeId::kInt4:
+      return make_numeric(10, 0);
+    case TypeId::kInt8:
+      return make_numeric(19, 0);
+    case TypeId::kNumeric:
+      return type;
+    default:
+      return make_numeric(0, 0);
+  }
+}
+
+SqlType numeric_result(BuiltinOp op, const SqlType& a, const SqlType& b) {
+  SqlType dynamic = make_numeric(0, 0);
+  if (a.precision == 0 || b.precision == 0) return dynamic;
+  int scale = std::max(a.scale, b.scale);
+  int digits = std::max(a.precision - a.scale, b.precision - b.scale) + scale + 1;
+  switch (op) {
+    case BuiltinOp::kAdd:
+    case BuiltinOp::kSubtract:
+      break;
+    case BuiltinOp::kMultiply:
+      scale = a.scale + b.scale;
+      digits = a.precision + b.precision;
+      break;
+    default:
+      return dynamic;  // PostgreSQL chooses the scale of a quotient by the values
+  }
+  if (digits > kMaxPrecision) return dynamic;
+  return make_numeric(static_cast<uint8_t>(digits), static_cast<uint8_t>(scale));
+}
+
+namespace {
+
+using T = TypeId;
+
+template <BuiltinOp op>
+SqlType binary_numeric(const std::vector<SqlType>& args) {
+  return numeric_result(op, args[0], args[1]);
+}
+SqlType same_as_first(const std::vector<SqlType>& args) { return args[0]; }
+SqlType dynamic_numeric(const std::vector<SqlType>&) { return make_numeric(0, 0); }
+SqlType array_of_second(const std::vector<SqlType>& args) { return args[0].id == T::kArray ? args[0] : args[1]; }
+
+struct Table {
+  std::unordered_map<std::string_view, std::vector<const Builtin*>> by_name;
+  std::vector<std::unique_ptr<Builtin>> all;
+
+  Builtin& add(std::string_view name, std::vector<T> parameters, T result) {
+    all.push_back(std::make_unique<Builtin>());
+    Builtin& builtin = *all.back();
+    builtin.name = name;
+    builtin.parameters = std::move(parameters);
+    builtin.result = result;
+    by_name[name].push_back(&builtin);
+    return builtin;
+  }
+  Builtin& runtime(std::string_view name, std::vector<T> parameters, T result, const ir::External& function) {
+    Builtin& builtin = add(name, std::move(parameters), result);
+    builtin.runtime = &function;
+    if (result == T::kNumeric) builtin.result_type = dynamic_numeric;
+    return builtin;
+  }
+};
+
+void add_operators(Table* t) {
+  struct Arithmetic {
+    std::string_view name;
+    BuiltinOp op;
+    SqlType (*numeric)(const std::vector<SqlType>&);
+  };
+  const Arithmetic arithmetic[] = {
+      {"+", BuiltinOp::kAdd, binary_numeric<BuiltinOp::kAdd>},
+      {"-", BuiltinOp::kSubtract, binary_numeric<BuiltinOp::kSubtract>},
+      {"*", BuiltinOp::kMultiply, binary_numeric<BuiltinOp::kMultiply>},
+      {"/", BuiltinOp::kDivide, binary_numeric<BuiltinOp::kDivide>},
+      {"%", BuiltinOp::kModulo, binary_numeric<BuiltinOp::kModulo>},
+  };
+  for (const auto& a : arithmetic) {
+    for (T type : {T::kInt2, T::kInt4, T::kInt8}) t->add(a.name, {type, type}, type).op = a.op;
+    Builtin& numeric = t->add(a.name, {T::kNumeric, T::kNumeric}, T::kNumeric);
+    numeric.op = a.op;
+    numeric.result_type = a.numeric;
+    if (a.op != BuiltinOp::kModulo) t->add(a.name, {T::kFloat8, T::kFloat8}, T::kFloat8).op = a.op;
+  }
+  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat8}) t->add("-", {type}, type).op = BuiltinOp::kNegate;
+  Builtin& negate = t->add("-", {T::kNumeric}, T::kNumeric);
+  negate.op = BuiltinOp::kNegate;
+  negate.result_type = same_as_first;
+  const std::pair<std::string_view, BuiltinOp> comparisons[] = {
+      {"=", BuiltinOp::kEqual},      {"<>", BuiltinOp::kNotEqual}, {"<", BuiltinOp::kLess},
+      {"<=", BuiltinOp::kLessEqual}, {">", BuiltinOp::kGreater},   {">=", BuiltinOp::kGreaterEqual},
+  };
+  for (const auto& [name, op] : comparisons)
+    for (T type : {T::kBool, T::kInt2, T::kInt4, T::kInt8, T::kFloat8, T::kNumeric, T::kChar, T::kText, T::kVarchar,
+                   T::kDate, T::kTimestamp, T::kArray})
+      t->add(name, {type, type}, T::kBool).op = op;
+  t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
+  t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add);
+  t->runtime("-", {T::kDate, T::kInt4}, T::kDate, k_fn_date_subtract);
+  t->runtime("-", {T::kDate, T::kDate}, T::kInt4, k_fn_date_difference);
+  t->runtime("||", {T::kText, T::kText}, T::kText, k_fn_concat_text).op = BuiltinOp::kConcat;
+}
+
+void add_strings(Table* t) {
+  t->runtime("like", {T::kText, T::kText}, T::kBool, k_fn_like);
+  t->runtime("like", {T::kText, T::kText, T::kText}, T::kBool, k_fn_like);
+  t->runtime("ilike", {T::kText, T::kText}, T::kBool, k_fn_ilike);
+  t->runtime("ilike", {T::kText, T::kText, T::kText}, T::kBool, k_fn_ilike);
+  for (std::string_view name : {"length", "char_length", "character_length"}) {
+    t->runtime(name, {T::kText}, T::kInt4, k_fn_length);
+    t->runtime(name, {T::kChar}, T::kInt4, k_fn_char_length);
+  }
+  t->runtime("octet_length", {T::kText}, T::kInt4, k_fn_octet_length);
+  for (std::string_view name : {"substr", "substring"}) {
+    t->runtime(name, {T::kText, T::kInt4}, T::kText, k_fn_substring);
+    t->runtime(name, {T::kText, T::kInt4, T::kInt4}, T::kText, k_fn_substring);
+  }
+  t->runtime("left", {T::kText, T::kInt4}, T::kText, k_fn_left);
+  t->runtime("right", {T::kText, T::kInt4}, T::kText, k_fn_right);
+  t->runtime("position", {T::kText, T::kText}, T::kInt4, k_fn_position);
+  t->runtime("strpos", {T::kText, T::kText}, T::kInt4, k_fn_position);
+  t->runtime("upper", {T::kText}, T::kText, k_fn_upper);
+  t->runtime("lower", {T::kText}, T::kText, k_fn_lower);
+  t->runtime("btrim", {T::kText}, T::kText, k_fn_trim);
+  t->runtime("btrim", {T::kText, T::kText}, T::kText, k_fn_trim);
+  t->runtime("ltrim", {T::kText}, T::kText, k_fn_trim_left);
+  t->runtime("ltrim", {T::kText, T::kText}, T::kText, k_fn_trim_left);
+  t->runtime("rtrim", {T::kText}, T::kText, k_fn_trim_right);
+  t->runtime("rtrim", {T::kText, T::kText}, T::kText, k_fn_trim_right);
+  t->runtime("lpad", {T::kText, T::kInt4}, T::kText, k_fn_pad_left);
+  t->runtime("lpad", {T::kText, T::kInt4, T::kText}, T::kText, k_fn_pad_left);
+  t->runtime("rpad", {T::kText, T::kInt4}, T::kText, k_fn_pad_right);
+  t->runtime("rpad", {T::kText, T::kInt4, T::kText}, T::kText, k_fn_pad_right);
+  t->runtime("replace", {T::kText, T::kText, T::kText}, T::kText, k_fn_replace);
+  t->runtime("repeat", {T::kText, T::kInt4}, T::kText, k_fn_repeat);
+  t->runtime("reverse", {T::kText}, T::kText, k_fn_reverse);
+  t->runtime("ascii", {T::kText}, T::kInt4, k_fn_ascii);
+  t->runtime("chr", {T::kInt4}, T::kText, k_fn_chr);
+  t->runtime("split_part", {T::kText, T::kText, T::kInt4}, T::kText, k_fn_split_part);
+  t->runtime("starts_with", {T::kText, T::kText}, T::kBool, k_fn_starts_with);
+  for (std::string_view name : {"concat", "concat_ws"}) {
+    Builtin& concat = t->runtime(name, {T::kUnknown}, T::kText, name == "concat" ? k_fn_concat : k_fn_concat_ws);
+    concat.strict = false;
+    concat.variadic = true;
+    concat.takes_types = true;
+  }
+}
+
+void add_numbers(Table* t) {
+  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat8, T::kNumeric}) {
+    Builtin& abs = t->runtime("abs", {type}, type,
+                              type == T::kFloat8    ? k_fn_abs_float8
+                              : type == T::kNumeric ? k_fn_abs_numeric
+                                                    : k_fn_abs_integer);
+    abs.takes_types = is_integer(type);
+    if (type == T::kNumeric) abs.result_type = dynamic_numeric;
+  }
+  t->runtime("round", {T::kNumeric}, T::kNumeric, k_fn_round);
+  t->runtime("round", {T::kNumeric, T::kInt4}, T::kNumeric, k_fn_round);
+  t->runtime("trunc", {T::kNumeric}, T::kNumeric, k_fn_truncate);
+  t->runtime("trunc", {T::kNumeric, T::kInt4}, T::kNumeric, k_fn_truncate);
+  t->runtime("round", {T::kFloat8}, T::kFloat8, k_fn_round_float8);
+  t->runtime("trunc", {T::kFloat8}, T::kFloat8, k_fn_trunc_float8);
+  for (std::string_view name : {"ceil", "ceiling"}) {
+    t->runtime(name, {T::kNumeric}, T::kNumeric, k_fn_ceil);
+    t->runtime(name, {T::kFloat8}, T::kFloat8, k_fn_ceil_float8);
+  }
+  t->runtime("floor", {T::kNumeric}, T::kNumeric, k_fn_floor);
+  t->runtime("floor", {T::kFloat8}, T::kFloat8, k_fn_floor_float8);
+  t->runtime("sign", {T::kNumeric}, T::kNumeric, k_fn_sign);
+  t->runtime("sqrt", {T::kNumeric}, T::kNumeric, k_fn_sqrt);
+  t->runtime("sqrt", {T::kFloat8}, T::kFloat8, k_fn_sqrt_float8);
+  t->runtime("div", {T::kNumeric, T::kNumeric}, T::kNumeric, k_fn_div);
+  for (T type : {T::kInt2, T::kInt4, T::kInt8}) t->add("mod", {type, type}, type).op = BuiltinOp::kModulo;
+  Builtin& mod = t->add("mod", {T::kNumeric, T::kNumeric}, T::kNumeric);
+  mod.op = BuiltinOp::kModulo;
+  mod.result_type = dynamic_numeric;
+}
+
+void add_times_and_arrays(Table* t) {
+  for (std::string_view name : {"now", "transaction_timestamp", "statement_timestamp"})
+    t->add(name, {}, T::kTimestamp).op = BuiltinOp::kNow;
+  t->runtime("extract", {T::kText, T::kDate}, T::kNumeric, k_fn_extract_date);
+  t->runtime("extract", {T::kText, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp);
+  t->runtime("date_trunc", {T::kText, T::kTimestamp}, T::kTimestamp, k_fn_date_trunc);
+  t->runtime("array_length", {T::kArray, T::kInt4}, T::kInt4, k_fn_array_length).may_return_null = true;
+  t->runtime("array_upper", {T::kArray, T::kInt4}, T::kInt4, k_fn_array_upper).may_return_null = true;
+  t->runtime("array_lower", {T::kArray, T::kInt4}, T::kInt4, k_fn_array_lower).may_return_null = true;
+  t->runtime("cardinality", {T::kArray}, T::kInt4, k_fn_cardinality);
+  Builtin& append = t->runtime("array_append", {T::kArray, T::kUnknown}, T::kUnknown, k_fn_array_append);
+  append.result_type = array_of_second;
+  append.strict = false;
+  t->runtime("version", {}, T::kText, k_fn_version);
+}
+
+const Table& builtin_table() {
+  static const Table* table = [] {
+    auto* t = new Table();
+    add_operators(t);
+    add_strings(t);
+    add_numbers(t);
+    add_times_and_arrays(t);
+    return t;
+  }();
+  return *table;
+}
+
+}  // namespace
+
+std::vector<const Builtin*> find_builtins(std::string_view name) {
+  const Table& table = builtin_table();
+  auto it = table.by_name.find(name);
+  return it == table.by_name.end() ? std::vector<const Builtin*>() : it->second;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,189 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "types/datum_text.h"
+#include "types/decimal.h"
+
+namespace scyper::query {
+
+namespace {
+
+// Order of implicit promotion among numbers; 0 = not a number.
+int number_rank(TypeId id) {
+  switch (id) {
+    case TypeId::kInt2:
+      return 1;
+    case TypeId::kInt4:
+      return 2;
+    case TypeId::kInt8:
+      return 3;
+    case TypeId::kNumeric:
+      return 4;
+    case TypeId::kFloat8:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
+// The weakest context in which PostgreSQL casts `from` to `to` (pg_cast, and I/O conversion for strings); false: never.
+bool find_cast(TypeId from, TypeId to, Coercion* context) {
+  if (from == to) return *context = Coercion::kImplicit, true;
+  int a = number_rank(from);
+  int b = number_rank(to);
+  if (a != 0 && b != 0) return *context = a < b ? Coercion::kImplicit : Coercion::kAssignment, true;
+  if (is_string(from) && is_string(to)) return *context = Coercion::kImplicit, true;
+  if (from == TypeId::kDate && to == TypeId::kTimestamp) return *context = Coercion::kImplicit, true;
+  if (from == TypeId::kTimestamp && to == TypeId::kDate) return *context = Coercion::kAssignment, true;
+  if ((from == TypeId::kBool && to == TypeId::kInt4) || (from == TypeId::kInt4 && to == TypeId::kBool))
+    return *context = Coercion::kExplicit, true;
+  if (is_string(to)) return *context = Coercion::kAssignment, from != TypeId::kRecord && from != TypeId::kVoid;
+  if (is_string(from)) return *context = Coercion::kExplicit, to != TypeId::kRecord && to != TypeId::kVoid;
+  return false;
+}
+
+void* take_from_string(void* arg, size_t size) noexcept {
+  // The binder's constants live as long as the program: one block each, owned by the expression's text.
+  auto* blocks = static_cast<std::vector<std::unique_ptr<char[]>>*>(arg);
+  blocks->push_back(std::make_unique<char[]>(size + 16));
+  return blocks->back().get();
+}
+
+}  // namespace
+
+StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target) {
+  if (expr->value.null) return make_null(target, expr->location);
+  if (is_string(target.id)) {
+    BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
+    if (target.length < 0) {
+      text->type = target;
+      return text;
+    }
+    return make_cast(std::move(text), target, false);
+  }
+  if (target.id == TypeId::kArray) {
+    // parsed by a cast at run time: arrays live in a transaction's memory
+    BoundPtr text = make_text_constant(make_type(TypeId::kText), std::move(expr->text), expr->location);
+    Datum probe;
+    std::vector<std::unique_ptr<char[]>> blocks;
+    Status parsed = parse_datum(target, text->text, TextArena{take_from_string, &blocks}, &probe);
+    if (!parsed.ok())
+      return error(sqlstate_of(parsed), parsed.message().data() ? std::string(parsed.message()) : "", expr->location);
+    return make_cast(std::move(text), target, true);
+  }
+  Datum value;
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Status parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  if (!parsed.ok()) {
+    Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
+    std::string detail = detail_of(parsed);
+    return detail.empty() ? located : with_detail(located, detail);
+  }
+  return make_constant(target, value, expr->location);
+}
+
+StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
+  const SqlType from = expr->type;
+  if (from == target) return expr;
+  if (from.id == TypeId::kUnknown) {
+    if (target.id == TypeId::kUnknown) return expr;
+    if (expr->kind == BoundKind::kVariable) {  // an untyped $n takes the type its place wants
+      Variable& variable = program_->variables[expr->index];
+      if (variable.type.id == TypeId::kUnknown) {
+        variable.type = target;
+        if (target.id == TypeId::kNumeric) variable.type = make_numeric(0, 0);
+        if (is_string(target.id)) variable.type = make_type(target.id == TypeId::kChar ? TypeId::kText : target.id);
+      }
+      expr->type = variable.type;
+      return coerce(std::move(expr), target, Coercion::kExplicit);
+    }
+    if (expr->kind == BoundKind::kConst) return literal_to(std::move(expr), target);
+  }
+  if (from.id == TypeId::kArray && target.id == TypeId::kArray) {
+    Coercion needed = Coercion::kImplicit;
+    if (!find_cast(from.element, target.element, &needed) || needed > context)
+      return error("42846", absl::StrCat("cannot cast type ", type_name(from), " to ", type_name(target)),
+                   expr->location);
+    return make_cast(std::move(expr), target, context == Coercion::kExplicit);
+  }
+  Coercion needed = Coercion::kImplicit;
+  bool exists = from.id != TypeId::kArray && target.id != TypeId::kArray ? find_cast(from.id, target.id, &needed)
+                                                                         : is_string(from.id) || is_string(target.id);
+  if (from.id == TypeId::kArray || target.id == TypeId::kArray)
+    needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
+  if (!exists || needed > context)
+    return error(context == Coercion::kExplicit ? "42846" : "42804",
+                 absl::StrCat("cannot cast type ", type_name(from), " to ", type_name(target)), expr->location);
+  if (expr->kind == BoundKind::kConst && expr->value.null) return make_null(target, expr->location);
+  // an integer constant as another number is still a constant: indexes and overflow checks profit
+  if (expr->kind == BoundKind::kConst && is_integer(from.id) && is_integer(target.id)) {
+    int64_t v = expr->value.lo;
+    bool fits = target.id == TypeId::kInt8 || (target.id == TypeId::kInt4 && v >= INT32_MIN && v <= INT32_MAX) ||
+                (target.id == TypeId::kInt2 && v >= INT16_MIN && v <= INT16_MAX);
+    if (fits) return make_constant(target, expr->value, expr->location);
+  }
+  if (expr->kind == BoundKind::kConst && is_integer(from.id) && target.id == TypeId::kNumeric && target.precision == 0)
+    return make_constant(target, int128_datum(expr->value.lo, 0), expr->location);
+  // strings without a length to enforce differ in name only; char(n) loses its padding on the way to text
+  return make_cast(std::move(expr), target, context == Coercion::kExplicit);
+}
+
+StatusOr<BoundPtr> Binder::coerce_boolean(BoundPtr expr, std::string_view clause) {
+  if (expr->type.id == TypeId::kBool) return expr;
+  if (expr->type.id == TypeId::kUnknown) return coerce(std::move(expr), make_type(TypeId::kBool), Coercion::kImplicit);
+  return error(
+      "42804",
+      absl::StrCat("argument of ", std::string(clause), " must be type boolean, not type ", type_name(expr->type)),
+      expr->location);
+}
+
+namespace {
+// The type that holds both numerics without changing what either prints as.
+SqlType merge_numeric(const SqlType& a, const SqlType& b) {
+  SqlType x = as_numeric(a);
+  SqlType y = as_numeric(b);
+  if (x.precision == 0 || y.precision == 0 || x.scale != y.scale) return make_numeric(0, 0);
+  return make_numeric(std::max(x.precision, y.precision), x.scale);
+}
+}  // namespace
+
+// PostgreSQL, "UNION, CASE, and Related Constructs".
+StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::string_view construct) {
+  SqlType type;
+  for (const auto& expr : exprs) {
+    const SqlType& next = expr->type;
+    if (next.id == TypeId::kUnknown || next == type) continue;
+    if (type.id == TypeId::kUnknown) {
+      type = next;
+      continue;
+    }
+    if (is_number(type.id) && is_number(next.id)) {
+      if (type.id == TypeId::kFloat8 || next.id == TypeId::kFloat8)
+        type = make_type(TypeId::kFloat8);
+      else if (type.id == TypeId::kNumeric || next.id == TypeId::kNumeric)
+        type = merge_numeric(type, next);
+      else if (number_rank(next.id) > number_rank(type.id))
+        type = next;
+      continue;
+    }
+    if (is_string(type.id) && is_string(next.id)) {
+      type = type.id == next.id ? make_type(type.id) : make_type(TypeId::kText);
+      continue;
+    }
+    Coercion context = Coercion::kExplicit;
+    if (type.id != TypeId::kArray && find_cast(type.id, next.id, &context) && context == Coercion::kImplicit) {
+      type = next;
+    } else if (type.id == TypeId::kArray || !find_cast(next.id, type.id, &context) || context != Coercion::kImplicit) {
+      return error("42804",
+                   absl::StrCat(std::string(construct), " types ", type_name(type), " and ", type_name(next),
+                                " cannot be matched"),
+                   expr->location);
+    }
+  }
+  if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
+  return type;
+}
+
+}  // namespace scyper::query

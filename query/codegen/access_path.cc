@@ -1,0 +1,199 @@
+#include "codegen/access_path.h"
+
+#include <algorithm>
+
+namespace scyper::query {
+
+void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f) {
+  f(expr);
+  for (const auto& arg : expr.args) visit(*arg, f);
+  if (expr.query != nullptr) visit(*expr.query, f);
+}
+
+void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f) {
+  for (const auto& entry : query.from) {
+    for (const auto& on : entry.on) visit(*on, f);
+    if (entry.relation->query != nullptr) visit(*entry.relation->query, f);
+    for (const auto& row : entry.relation->rows)
+      for (const auto& value : row) visit(*value, f);
+    for (const auto& argument : entry.relation->arguments) visit(*argument, f);
+  }
+  for (const auto& e : query.where) visit(*e, f);
+  for (const auto& e : query.groups) visit(*e, f);
+  for (const auto& aggregate : query.aggregates) {
+    for (const auto& arg : aggregate.args) visit(*arg, f);
+    if (aggregate.filter != nullptr) visit(*aggregate.filter, f);
+  }
+  for (const auto& e : query.having) visit(*e, f);
+  for (const auto& output : query.outputs) visit(*output.expr, f);
+  if (query.limit != nullptr) visit(*query.limit, f);
+  if (query.offset != nullptr) visit(*query.offset, f);
+  if (query.left != nullptr) visit(*query.left, f);
+  if (query.right != nullptr) visit(*query.right, f);
+}
+
+void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations) {
+  visit(expr, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn) relations->insert(e.relation);
+  });
+}
+
+void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations) {
+  visit(query, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn) relations->insert(e.relation);
+  });
+}
+
+void collect_columns(const BoundExpr& expr, uint32_t relation, std::set<uint32_t>* columns) {
+  visit(expr, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn && e.relation == relation) columns->insert(e.index);
+  });
+}
+
+void collect_columns(const BoundQuery& query, uint32_t relation, std::set<uint32_t>* columns) {
+  visit(query, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn && e.relation == relation) columns->insert(e.index);
+  });
+}
+
+namespace {
+
+BuiltinOp mirrored(BuiltinOp op) {
+  switch (op) {
+    case BuiltinOp::kLess:
+      return BuiltinOp::kGreater;
+    case BuiltinOp::kLessEqual:
+      return BuiltinOp::kGreaterEqual;
+    case BuiltinOp::kGreater:
+      return BuiltinOp::kLess;
+    case BuiltinOp::kGreaterEqual:
+      return BuiltinOp::kLessEqual;
+    default:
+      return op;
+  }
+}
+
+// The column under casts that keep order and lose nothing: smaller to larger integer, numeric to wider numeric of the
+// same scale, varchar to text. nullptr = something else.
+const BoundExpr* plain_column(const BoundExpr& expr, uint32_t relation) {
+  const BoundExpr* e = &expr;
+  while (e->kind == BoundKind::kCast) {
+    const SqlType& from = e->args[0]->type;
+    const SqlType& to = e->type;
+    bool widening = is_integer(from.id) && is_integer(to.id) && from.id < to.id;
+    bool numeric = from.id == TypeId::kNumeric && to.id == TypeId::kNumeric && from.precision != 0 &&
+                   (to.precision == 0 || (to.scale == from.scale && to.precision >= from.precision));
+    bool text =
+        from.id != TypeId::kChar && is_string(from.id) && is_string(to.id) && to.id != TypeId::kChar && to.length < 0;
+    if (!widening && !numeric && !text) return nullptr;
+    e = e->args[0].get();
+  }
+  return e->kind == BoundKind::kColumn && e->relation == relation ? e : nullptr;
+}
+
+// Can `value` be turned into a key of `column` exactly (or be found to match nothing)?
+bool comparable(const SqlType& column, const SqlType& value, BuiltinOp op) {
+  if (is_integer(column.id) && is_integer(value.id)) return op == BuiltinOp::kEqual || column.id >= value.id;
+  if (is_string(column.id)) return is_string(value.id) && (column.id != TypeId::kChar || value.id == TypeId::kChar);
+  if (column.id == TypeId::kNumeric) {
+    if (column.precision == 0 || value.id != TypeId::kNumeric || value.precision == 0) return false;
+    if (op != BuiltinOp::kEqual) return value.scale == column.scale && value.precision <= column.precision;
+    return value.scale <= column.scale && value.precision <= kMaxPrecision64 && column.precision <= kMaxPrecision64;
+  }
+  return column.id == value.id;
+}
+
+std::vector<KeyPart> find_parts(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
+                                const std::set<uint32_t>& bound) {
+  std::vector<KeyPart> parts;
+  for (size_t i = 0; i < conjuncts.size(); i++) {
+    const BoundExpr& e = *conjuncts[i];
+    if (e.kind != BoundKind::kBuiltin || e.builtin->op < BuiltinOp::kEqual ||
+        e.builtin->op > BuiltinOp::kGreaterEqual || e.builtin->op == BuiltinOp::kNotEqual)
+      continue;
+    for (int side = 0; side < 2; side++) {
+      const BoundExpr* column = plain_column(*e.args[static_cast<size_t>(side)], relation.id);
+      if (column == nullptr) continue;
+      const BoundExpr& value = *e.args[static_cast<size_t>(1 - side)];
+      std::set<uint32_t> used;
+      collect_relations(value, &used);
+      if (!std::includes(bound.begin(), bound.end(), used.begin(), used.end()) || used.count(relation.id) != 0)
+        continue;
+      BuiltinOp op = side == 0 ? e.builtin->op : mirrored(e.builtin->op);
+      if (!comparable(column->type, value.type, op)) continue;
+      parts.push_back({column->index, op, &value, i});
+    }
+  }
+  return parts;
+}
+
+const KeyPart* find_part(const std::vector<KeyPart>& parts, uint32_t column, BuiltinOp a, BuiltinOp b) {
+  for (const auto& part : parts)
+    if (part.column == column && (part.op == a || part.op == b)) return &part;
+  return nullptr;
+}
+
+bool delivers_order(const storage::IndexDef& index, const storage::TableSchema& schema, size_t equal,
+                    const WantedOrder& order) {
+  if (order.columns.empty() || order.columns.size() + equal > index.columns.size()) return false;
+  for (size_t i = 0; i < order.columns.size(); i++) {
+    if (index.columns[equal + i] != order.columns[i]) return false;
+    if (!index.descending.empty() && index.descending[equal + i]) return false;
+    if (!schema.columns[order.columns[i]].not_null) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
+                         const std::set<uint32_t>& bound, const WantedOrder& order) {
+  AccessPath best;
+  const storage::TableSchema& schema = relation.table->schema();
+  std::vector<KeyPart> parts = find_parts(relation, conjuncts, bound);
+  if (schema.scheme != storage::PartitionScheme::kShared) {
+    const KeyPart* route = find_part(parts, schema.partition_column, BuiltinOp::kEqual, BuiltinOp::kEqual);
+    if (route != nullptr) best.route = route->value;
+  }
+  bool one_partition = best.route != nullptr || schema.scheme == storage::PartitionScheme::kShared;
+  const BoundExpr* route = best.route;
+  for (size_t i = 0; i < schema.indexes.size(); i++) {
+    const storage::IndexDef& index = schema.indexes[i];
+    AccessPath path;
+    path.index = i;
+    path.route = route;
+    for (uint32_t column : index.columns) {
+      const KeyPart* part = find_part(parts, column, BuiltinOp::kEqual, BuiltinOp::kEqual);
+      if (part == nullptr) break;
+      path.equal.push_back(*part);
+    }
+    size_t equal = path.equal.size();
+    bool nullable = false;
+    for (uint32_t column : index.columns) nullable |= !schema.columns[column].not_null;
+    if (equal == index.columns.size() && index.unique && !nullable) {
+      path.kind = AccessKind::kPoint;
+      path.ordered = true;
+      path.score = 1000;
+    } else {
+      path.kind = AccessKind::kRange;
+      if (equal < index.columns.size() && (index.descending.empty() || !index.descending[equal])) {
+        uint32_t next = index.columns[equal];
+        if (const KeyPart* from = find_part(parts, next, BuiltinOp::kGreater, BuiltinOp::kGreaterEqual))
+          path.bounds.push_back(*from);
+        size_t lower = path.bounds.size();
+        if (const KeyPart* to = find_part(parts, next, BuiltinOp::kLess, BuiltinOp::kLessEqual))
+          path.bounds.push_back(*to);
+        path.score = static_cast<int>(path.bounds.size()) * 3;
+        path.has_from = lower == 1;
+        path.has_to = path.bounds.size() > lower;
+      }
+      path.score += static_cast<int>(equal) * 10;
+      path.ordered = one_partition && delivers_order(index, schema, equal, order);
+      if (path.ordered) path.score += 5, path.backward = order.descending;
+    }
+    if (path.score > best.score) best = std::move(path);
+  }
+  return best;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "bind/bound.h"
+
+namespace scyper::query {
+
+// One comparison of a column with a value that is known before the table is read.
+struct KeyPart {
+  uint32_t column = 0;
+  BuiltinOp op = BuiltinOp::kEqual;  // column op value
+  const BoundExpr* value = nullptr;
+  size_t conjunct = 0;
+};
+
+enum class AccessKind : uint8_t { kFullScan, kPoint, kRange };
+
+// How a table is read: chosen when the statement is compiled.
+struct AccessPath {
+  AccessKind kind = AccessKind::kFullScan;
+  size_t index = 0;             // position in TableSchema::indexes
+  std::vector<KeyPart> equal;   // leading columns of the index, in order
+  std::vector<KeyPart> bounds;  // of the next column: the lower one first
+  bool has_from = false;
+  bool has_to = false;
+  bool backward = false;
+  bool ordered = false;              // delivers the order asked for
+  const BoundExpr* route = nullptr;  // value of the partition column, nullptr = all partitions
+  int score = 0;
+};
+
+// Relations that an expression refers to (subqueries included).
+void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations);
+void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations);
+// Columns of one relation that an expression or query uses.
+void collect_columns(const BoundExpr& expr, uint32_t relation, std::set<uint32_t>* columns);
+void collect_columns(const BoundQuery& query, uint32_t relation, std::set<uint32_t>* columns);
+void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f);
+void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f);
+
+// The best way into `relation` when the relations in `bound` are known. order: columns of this relation that the result
+// should be ordered by (all ascending or all descending), empty = any order.
+struct WantedOrder {
+  std::vector<uint32_t> columns;
+  bool descending = false;
+};
+AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
+                         const std::set<uint32_t>& bound, const WantedOrder& order);
+
+}  // namespace scyper::query

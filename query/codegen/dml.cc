@@ -1,0 +1,286 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "codegen/generator.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kDatumBytes = sizeof(Datum);
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+
+bool reads_table(const BoundQuery& query, const storage::Table* table);
+
+bool reads_table(const BoundExpr& expr, const storage::Table* table) {
+  bool reads = false;
+  visit(expr, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kUserCall) reads = true;  // it may read or write anything
+    if (e.query != nullptr && reads_table(*e.query, table)) reads = true;
+  });
+  return reads;
+}
+
+bool reads_table(const BoundQuery& query, const storage::Table* table) {
+  for (const auto& entry : query.from) {
+    if (entry.relation->table.get() == table) return true;
+    if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
+    for (const auto& on : entry.on)
+      if (reads_table(*on, table)) return true;
+  }
+  for (const auto& conjunct : query.where)
+    if (reads_table(*conjunct, table)) return true;
+  for (const auto& output : query.outputs)
+    if (reads_table(*output.expr, table)) return true;
+  for (const BoundQuery* side : {query.left.get(), query.right.get()})
+    if (side != nullptr && reads_table(*side, table)) return true;
+  return false;
+}
+}  // namespace
+
+void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
+  b_.assign(row_count_, constant(Type::kI64, 0));
+  switch (dml.kind) {
+    case DmlKind::kInsert:
+      return gen_insert(dml, returning);
+    case DmlKind::kUpdate:
+    case DmlKind::kDelete:
+      return gen_change(dml, returning);
+  }
+}
+
+void Generator::check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table,
+                               uint32_t column, const Value& value) {
+  if (!schema.columns[column].not_null || value.null == ir::kNoReg) return;
+  Block bad = b_.new_block();
+  Block good = b_.new_block();
+  b_.branch(value.null, bad, good, 2);
+  b_.set_block(bad);
+  check(b_.call(k_rt_not_null, {context(), constant(Type::kI64, table_number(table)), constant(Type::kI64, column)}));
+  b_.jump(good);
+  b_.set_block(good);
+}
+
+void Generator::count_row() { b_.assign(row_count_, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 1))); }
+
+// --- INSERT ---
+
+void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
+  const storage::TableSchema& schema = dml.table->schema();
+  auto target = std::make_unique<Relation>();
+  target->id = dml.relation;
+  target->table = dml.table;
+  for (const auto& column : schema.columns)
+    target->columns.push_back({column.name, column.type, !column.not_null, false});
+  const Relation& relation = *target;
+  insert_targets_.push_back(std::move(target));
+  auto insert_row = [&](const Values& values) {
+    for (uint32_t c = 0; c < values.size(); c++) check_not_null(schema, dml.table, c, values[c]);
+    Reg number = constant(Type::kI32, 0);
+    if (schema.scheme != storage::PartitionScheme::kShared) number = gen_route(values[schema.partition_column]);
+    Reg partition = partition_pointer(relation, number);
+    Reg tid = b_.call(k_rt_insert_begin, {context(), partition});
+    check(b_.convert(Op::kZExt, b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), Type::kI32));
+    RowSource& source = sources_[relation.id];
+    source.relation = &relation;
+    locate(&source, partition, tid);
+    for (uint32_t c = 0; c < values.size(); c++) store_cell(source, c, values[c]);
+    check(b_.call(k_rt_insert_finish, {context(), partition, tid}));
+    count_row();
+    if (!dml.returning.empty()) {
+      Values outputs;
+      for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
+      returning(outputs);
+    }
+  };
+  if (!reads_table(*dml.source, dml.table.get())) {
+    gen_query(*dml.source, insert_row);
+  } else {
+    gen_buffered(*dml.source, insert_row);
+  }
+  if (schema.scheme != storage::PartitionScheme::kShared)
+    note_route(dml.source->outputs[schema.partition_column].expr.get());
+  sources_.erase(relation.id);
+}
+
+// Runs the whole query before the first row is consumed: what the consumer changes is not seen by it.
+void Generator::gen_buffered(const BoundQuery& query, const Consumer& consume) {
+  std::vector<SqlType> types;
+  std::vector<bool> nullable;
+  for (const auto& output : query.outputs) {
+    if (output.hidden) continue;
+    types.push_back(output.expr->type);
+    nullable.push_back(output.expr->nullable);
+  }
+  Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
+  check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
+  Reg rows = b_.load(Type::kPtr, context(), kContextValue);
+  gen_query(query,
+            [&](const Values& values) { check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)})); });
+  gen_buffer_rows(rows, types.size(), [&](Reg row) {
+    Values values;
+    for (size_t c = 0; c < types.size(); c++)
+      values.push_back(load_datum(row, static_cast<int64_t>(c) * kDatumBytes, types[c], nullable[c], true));
+    consume(values);
+  });
+}
+
+// Runs body for each row of a RowBuffer.
+void Generator::gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body) {
+  Reg i = b_.new_variable(Type::kI64);
+  b_.assign(i, constant(Type::kI64, 0));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI64, rows, offsetof(RowBuffer, count))), each, done, 1);
+  b_.set_block(each);
+  check_interrupt();
+  body(b_.index(b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows)), i, static_cast<int64_t>(width) * kDatumBytes));
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+// --- UPDATE, DELETE ---
+
+// Must all rows be found before the first is changed? Not where at most one row is found, and not where the way to the
+// rows cannot meet a changed row again.
+bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) const {
+  const AccessPath& path = plan.steps[0].path;
+  if (plan.steps.size() > 1) return true;
+  if (path.kind == AccessKind::kPoint) return false;
+  for (const auto& conjunct : dml.source->where)
+    if (reads_table(*conjunct, dml.table.get())) return true;
+  for (const auto& assignment : dml.assignments)
+    if (reads_table(*assignment.value, dml.table.get())) return true;
+  for (const auto& output : dml.returning)
+    if (reads_table(*output.expr, dml.table.get())) return true;
+  if (path.kind == AccessKind::kFullScan) return false;
+  if (dml.kind == DmlKind::kDelete) return true;
+  const storage::IndexDef& index = dml.table->schema().indexes[path.index];
+  return std::any_of(dml.assignments.begin(), dml.assignments.end(), [&](const ColumnAssignment& assignment) {
+    return std::find(index.columns.begin(), index.columns.end(), assignment.column) != index.columns.end();
+  });
+}
+
+void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
+  uint32_t descriptor = 0;
+  if (dml.kind == DmlKind::kUpdate) {
+    std::vector<uint32_t> columns;
+    for (const auto& assignment : dml.assignments) columns.push_back(assignment.column);
+    resources_.updates.push_back(
+        std::make_unique<storage::UpdateDescriptor>(storage::make_update_descriptor(*dml.table, columns)));
+    descriptor = static_cast<uint32_t>(resources_.updates.size() - 1);
+  }
+  JoinPlan plan = plan_joins(*dml.source, known_relations());
+  auto new_values = [&] {
+    Values values;
+    for (const auto& assignment : dml.assignments) values.push_back(stabilise(gen(*assignment.value)));
+    return values;
+  };
+  if (!needs_collection(dml, plan)) {
+    gen_joins(&plan, [&] { gen_change_row(dml, descriptor, new_values(), returning); });
+  } else {
+    gen_collected(dml, &plan, descriptor, returning);
+  }
+  for (const auto& entry : dml.source->from) sources_.erase(entry.relation->id);
+}
+
+// Changes the row that sources_[dml.relation] is on.
+void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values,
+                               const Consumer& returning) {
+  RowSource& source = sources_[dml.relation];
+  Values outputs;
+  auto output_values = [&] {
+    for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
+  };
+  if (dml.kind == DmlKind::kDelete) {
+    output_values();
+    check(b_.call(k_rt_delete, {context(), source.partition, source.tid}));
+  } else {
+    const storage::TableSchema& schema = dml.table->schema();
+    for (size_t i = 0; i < values.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, values[i]);
+    Reg number = constant(Type::kI64, descriptor);
+    check(b_.call(k_rt_update_begin, {context(), source.partition, source.tid, number}));
+    for (size_t i = 0; i < values.size(); i++) store_cell(source, dml.assignments[i].column, values[i]);
+    check(b_.call(k_rt_update_finish, {context(), source.partition, source.tid, number}));
+    output_values();
+  }
+  count_row();
+  if (!dml.returning.empty()) returning(outputs);
+}
+
+// Finds all rows with their new values, each target row once, then changes them.
+void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning) {
+  std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};
+  std::vector<bool> nullable = {false, false};
+  for (const auto& assignment : dml.assignments) {
+    types.push_back(assignment.value->type);
+    nullable.push_back(true);
+  }
+  // what RETURNING wants of the other relations
+  std::vector<std::pair<uint32_t, uint32_t>> extra;
+  for (const auto& entry : dml.source->from) {
+    std::set<uint32_t> columns;
+    if (entry.relation->id == dml.relation) continue;
+    for (const auto& output : dml.returning) collect_columns(*output.expr, entry.relation->id, &columns);
+    for (uint32_t column : columns) {
+      extra.emplace_back(entry.relation->id, column);
+      types.push_back(entry.relation->columns[column].type);
+      nullable.push_back(true);
+    }
+  }
+  Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
+  check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
+  Reg rows = b_.load(Type::kPtr, context(), kContextValue);
+  Reg seen = ir::kNoReg;
+  if (plan->steps.size() > 1) {
+    Reg two = constant(Type::kI64, 2);
+    check(b_.call(k_rt_table_create, {context(), data_of(types), two, two}));
+    seen = b_.load(Type::kPtr, context(), kContextValue);
+  }
+  gen_joins(plan, [&] {
+    RowSource& source = sources_[dml.relation];
+    Values row(2);
+    row[0].type = row[1].type = make_type(TypeId::kInt8);
+    row[0].a = b_.convert(Op::kBitcast, source.partition, Type::kI64);
+    row[1].a = source.tid;
+    Block next = b_.new_block();
+    if (seen != ir::kNoReg) {
+      check(b_.call(k_rt_table_find, {context(), seen, store_row(row), constant(Type::kI64, 1)}));
+      Block fresh = b_.new_block();
+      Reg is_new = b_.load(Type::kI64, context(), kContextValue + 8);
+      b_.branch(b_.compare(Op::kNe, is_new, constant(Type::kI64, 0)), fresh, next);
+      b_.set_block(fresh);
+    }
+    for (const auto& assignment : dml.assignments) row.push_back(gen(*assignment.value));
+    for (const auto& [relation, column] : extra) row.push_back(load_column(sources_[relation], column));
+    check(b_.call(k_rt_rows_append, {context(), rows, store_row(row)}));
+    b_.jump(next);
+    b_.set_block(next);
+  });
+  gen_buffer_rows(rows, types.size(), [&](Reg row) {
+    RowSource& source = sources_[dml.relation];
+    Value partition = load_datum(row, 0, types[0], false, true);
+    Value tid = load_datum(row, kDatumBytes, types[1], false, true);
+    locate(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
+    Values values;
+    for (size_t i = 0; i < dml.assignments.size(); i++)
+      values.push_back(load_datum(row, static_cast<int64_t>(i + 2) * kDatumBytes, types[i + 2], true, true));
+    size_t at = 2 + dml.assignments.size();
+    for (const auto& [relation, column] : extra) {
+      RowSource& other = sources_[relation];
+      other.row = ir::kNoReg;
+      other.values.resize(other.relation->columns.size());
+      other.values[column] = load_datum(row, static_cast<int64_t>(at) * kDatumBytes, types[at], true, true);
+      at++;
+    }
+    gen_change_row(dml, descriptor, values, returning);
+  });
+}
+
+}  // namespace scyper::query

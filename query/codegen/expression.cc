@@ -1,0 +1,491 @@
+#include "base/check.h"
+#include "codegen/generator.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kDatumBytes = sizeof(Datum);
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+
+bool is_logic(BoundKind kind) { return kind == BoundKind::kAnd || kind == BoundKind::kOr || kind == BoundKind::kNot; }
+}  // namespace
+
+Value Generator::gen(const BoundExpr& expr) {
+  switch (expr.kind) {
+    case BoundKind::kConst:
+      return constant_value(expr);
+    case BoundKind::kVariable:
+      return variables_[expr.index];
+    case BoundKind::kColumn:
+      return gen_column(expr);
+    case BoundKind::kBuiltin:
+      return gen_builtin(expr);
+    case BoundKind::kUserCall:
+      return gen_user_call(expr);
+    case BoundKind::kAnd:
+    case BoundKind::kOr:
+    case BoundKind::kNot:
+      return gen_logic_value(expr);
+    case BoundKind::kIsNull: {
+      Value value;
+      value.type = expr.type;
+      value.a = is_null(gen(*expr.args[0]));
+      return value;
+    }
+    case BoundKind::kIsTruth: {
+      Value arg = gen(*expr.args[0]);
+      Value value;
+      value.type = expr.type;
+      Reg matches = expr.index == 1 ? arg.a : b_.logical_not(arg.a);
+      value.a = arg.null == ir::kNoReg ? matches : b_.binary(Op::kAnd, matches, b_.logical_not(arg.null));
+      return value;
+    }
+    case BoundKind::kDistinct:
+      return gen_distinct_from(expr);
+    case BoundKind::kCase:
+      return gen_case(expr);
+    case BoundKind::kCoalesce:
+      return gen_coalesce(expr);
+    case BoundKind::kMinMax:
+      return gen_min_max(expr);
+    case BoundKind::kCast:
+      return cast(gen(*expr.args[0]), expr.type, expr.explicit_cast);
+    case BoundKind::kSubscript:
+      return gen_subscript(expr);
+    case BoundKind::kArray:
+      return gen_array(expr);
+    case BoundKind::kAnyAll:
+      return gen_any_all(expr);
+    case BoundKind::kScalarSubquery:
+      return gen_scalar_subquery(expr);
+    case BoundKind::kExists:
+      return gen_exists(expr);
+    case BoundKind::kInSubquery:
+      return gen_in_subquery(expr);
+    case BoundKind::kSubqueryOutput:
+      CHECK(outputs_ != nullptr);
+      return (*outputs_)[expr.index];
+    case BoundKind::kGroup:
+      CHECK(groups_ != nullptr);
+      return (*groups_)[expr.index];
+    case BoundKind::kAggregate:
+      CHECK(aggregates_ != nullptr);
+      return (*aggregates_)[expr.index];
+    case BoundKind::kRowCount: {
+      Value value;
+      value.type = expr.type;
+      value.a = row_count_;
+      return value;
+    }
+  }
+  return null_value(expr.type);
+}
+
+// Jumps to if_true or if_false; NULL counts as false, as in WHERE.
+void Generator::gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely) {
+  if (is_logic(expr.kind)) return gen_logic(expr, if_true, if_false, if_false);
+  Value value = gen(expr);
+  Reg truth = value.a;
+  if (value.null != ir::kNoReg) truth = b_.binary(Op::kAnd, truth, b_.logical_not(value.null));
+  b_.branch(truth, if_true, if_false, likely);
+}
+
+// Three-valued logic as control flow.
+void Generator::gen_logic(const BoundExpr& expr, Block if_true, Block if_false, Block if_null) {
+  if (expr.kind == BoundKind::kNot) return gen_logic(*expr.args[0], if_false, if_true, if_null);
+  if (!is_logic(expr.kind)) {
+    Value value = gen(expr);
+    if (value.null != ir::kNoReg) {
+      Block known = b_.new_block();
+      b_.branch(value.null, if_null, known, 2);
+      b_.set_block(known);
+    }
+    return b_.branch(value.a, if_true, if_false);
+  }
+  bool is_and = expr.kind == BoundKind::kAnd;
+  Block decided = is_and ? if_false : if_true;    // one argument decides
+  Block undecided = is_and ? if_true : if_false;  // all arguments agree
+  bool tracks_null = if_null != decided;
+  Reg seen_null = ir::kNoReg;
+  if (tracks_null) {
+    seen_null = b_.new_variable(Type::kI8);
+    b_.assign(seen_null, constant(Type::kI8, 0));
+  }
+  for (size_t i = 0; i < expr.args.size(); i++) {
+    Block next = b_.new_block();
+    Block null = if_null;
+    if (tracks_null) null = b_.new_block();
+    if (is_and)
+      gen_logic(*expr.args[i], next, decided, null);
+    else
+      gen_logic(*expr.args[i], decided, next, null);
+    if (tracks_null) {
+      b_.set_block(null);
+      b_.assign(seen_null, constant(Type::kI8, 1));
+      b_.jump(next);
+    }
+    b_.set_block(next);
+  }
+  if (tracks_null)
+    b_.branch(seen_null, if_null, undecided);
+  else
+    b_.jump(undecided);
+}
+
+Value Generator::gen_logic_value(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, expr.nullable);
+  Block if_true = b_.new_block();
+  Block if_false = b_.new_block();
+  Block if_null = expr.nullable ? b_.new_block() : if_false;
+  Block done = b_.new_block();
+  gen_logic(expr, if_true, if_false, if_null);
+  auto set = [&](Block block, int value, int null) {
+    b_.set_block(block);
+    b_.assign(result.a, constant(Type::kI8, value));
+    if (result.null != ir::kNoReg) b_.assign(result.null, constant(Type::kI8, null));
+    b_.jump(done);
+  };
+  set(if_true, 1, 0);
+  set(if_false, 0, 0);
+  if (expr.nullable) set(if_null, 0, 1);
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_column(const BoundExpr& expr) {
+  auto it = sources_.find(expr.relation);
+  CHECK(it != sources_.end());
+  return load_column(it->second, expr.index);
+}
+
+Value Generator::gen_builtin(const BoundExpr& expr) {
+  Values args;
+  for (const auto& arg : expr.args) args.push_back(gen(*arg));
+  BuiltinOp op = expr.builtin->op;
+  if (op >= BuiltinOp::kEqual && op <= BuiltinOp::kGreaterEqual) {
+    // comparisons trap nothing: compute them whatever the NULL flags say, unless they call (what NULL strings point to
+    // is undefined)
+    auto compute = [&](const Values& values) {
+      Value value;
+      value.type = expr.type;
+      value.a = compare(op, values[0], values[1]);
+      return value;
+    };
+    Type type = register_type(args[0].type);
+    if (type == Type::kPtr || args[0].type.id == TypeId::kNumeric) return strict(args, expr.type, compute);
+    return with_null(compute(args), or_null(args[0].null, args[1].null));
+  }
+  if (op == BuiltinOp::kNow) {
+    Value value;
+    value.type = expr.type;
+    value.a = b_.load(Type::kI64, context(), offsetof(ExecContext, transaction_time_us));
+    return value;
+  }
+  if (op == BuiltinOp::kConcat) {
+    return strict(args, expr.type, [&](const Values& values) {
+      check(b_.call(k_rt_concat, {context(), values[0].a, values[0].b, values[1].a, values[1].b}));
+      Value result;
+      result.type = expr.type;
+      result.a = b_.load(Type::kPtr, context(), kContextValue);
+      result.b = b_.load(Type::kI64, context(), kContextValue + 8);
+      result.stable = true;
+      return result;
+    });
+  }
+  if (op == BuiltinOp::kRuntime) {
+    if (!expr.builtin->strict) return gen_runtime_call(expr, args);
+    return strict(args, expr.type, [&](const Values& values) { return gen_runtime_call(expr, values); });
+  }
+  return strict(args, expr.type, [&](const Values& values) {
+    if (op == BuiltinOp::kNegate) return negate(values[0], expr.type);
+    return arithmetic(op, values[0], values[1], expr.type);
+  });
+}
+
+// Any builtin without code of its own: int32 f(context, Datum args[], count, Datum* result).
+Value Generator::gen_runtime_call(const BoundExpr& expr, const Values& args) {
+  Reg row = store_row(args);
+  Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
+  Reg types = b_.null_pointer();
+  if (expr.builtin->takes_types) {
+    std::vector<SqlType> list;
+    for (const auto& arg : args) list.push_back(arg.type);
+    types = data_of(list);
+  }
+  check(b_.call(*expr.builtin->runtime,
+                {context(), row, constant(Type::kI64, static_cast<int64_t>(args.size())), out, types}));
+  bool nullable = !expr.builtin->strict || expr.builtin->may_return_null;
+  return load_datum(out, 0, expr.type, nullable, expr.builtin->result_is_new);
+}
+
+Value Generator::gen_case(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, expr.nullable);
+  result.stable = true;
+  Block done = b_.new_block();
+  for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
+    Block then = b_.new_block();
+    Block next = b_.new_block();
+    gen_condition(*expr.args[i], then, next);
+    b_.set_block(then);
+    Value value = gen(*expr.args[i + 1]);
+    result.stable &= value.stable;
+    assign(result, value);
+    b_.jump(done);
+    b_.set_block(next);
+  }
+  Value value = gen(*expr.args.back());
+  result.stable &= value.stable;
+  assign(result, value);
+  b_.jump(done);
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_coalesce(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, expr.nullable);
+  result.stable = true;
+  Block done = b_.new_block();
+  for (size_t i = 0; i < expr.args.size(); i++) {
+    Value value = gen(*expr.args[i]);
+    result.stable &= value.stable;
+    assign(result, value);
+    if (value.null == ir::kNoReg || i + 1 == expr.args.size()) {
+      b_.jump(done);
+      break;
+    }
+    Block next = b_.new_block();
+    b_.branch(value.null, next, done);
+    b_.set_block(next);
+  }
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_min_max(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, true);
+  result.stable = true;
+  assign(result, null_value(expr.type));
+  for (const auto& arg : expr.args) {
+    Value value = gen(*arg);
+    result.stable &= value.stable;
+    Block present = b_.new_block();
+    Block take = b_.new_block();
+    Block compare_block = b_.new_block();
+    Block next = b_.new_block();
+    if (value.null == ir::kNoReg)
+      b_.jump(present);
+    else
+      b_.branch(value.null, next, present);
+    b_.set_block(present);
+    b_.branch(result.null, take, compare_block);
+    b_.set_block(compare_block);
+    Value a = value;
+    Value b = result;
+    a.null = b.null = ir::kNoReg;
+    b_.branch(compare(expr.builtin->op, a, b), take, next);
+    b_.set_block(take);
+    assign(result, value);
+    b_.jump(next);
+    b_.set_block(next);
+  }
+  return result;
+}
+
+Value Generator::gen_distinct_from(const BoundExpr& expr) {
+  Value a = gen(*expr.args[0]);
+  Value b = gen(*expr.args[1]);
+  Value result = new_variable(expr.type, false);
+  Block both = b_.new_block();
+  Block not_both = b_.new_block();
+  Block done = b_.new_block();
+  Reg null_a = is_null(a);
+  Reg null_b = is_null(b);
+  b_.branch(b_.binary(Op::kOr, null_a, null_b), not_both, both);
+  b_.set_block(not_both);
+  b_.assign(result.a, b_.binary(Op::kXor, null_a, null_b));
+  b_.jump(done);
+  b_.set_block(both);
+  a.null = b.null = ir::kNoReg;
+  b_.assign(result.a, compare(BuiltinOp::kNotEqual, a, b));
+  b_.jump(done);
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_subscript(const BoundExpr& expr) {
+  Value array = gen(*expr.args[0]);
+  Value index = gen(*expr.args[1]);
+  Value result = new_variable(expr.type, true);
+  assign(result, null_value(expr.type));
+  Block work = b_.new_block();
+  Block found = b_.new_block();
+  Block done = b_.new_block();
+  Reg null = or_null(array.null, index.null);
+  if (null == ir::kNoReg)
+    b_.jump(work);
+  else
+    b_.branch(null, done, work, 2);
+  b_.set_block(work);
+  // inside the bounds: elements[index - lower_bound]
+  Reg position = b_.binary(Op::kSub, index.a, b_.load(Type::kI32, array.a, offsetof(ArrayValue, lower_bound)));
+  Reg inside = b_.compare(Op::kULt, position, b_.load(Type::kI32, array.a, offsetof(ArrayValue, size)));
+  b_.branch(inside, found, done, 1);
+  b_.set_block(found);
+  Reg elements = b_.load(Type::kPtr, array.a, offsetof(ArrayValue, elements));
+  Reg element = b_.index(elements, b_.convert(Op::kSExt, position, Type::kI64), kDatumBytes);
+  Value value = load_datum(element, 0, expr.type, true, array.stable);
+  assign(result, value);
+  result.stable = array.stable;
+  b_.jump(done);
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_array(const BoundExpr& expr) {
+  Values items;
+  for (const auto& arg : expr.args) items.push_back(stabilise(gen(*arg)));
+  Reg row = store_row(items);
+  Reg type = data_of(std::vector<SqlType>{element_of(expr.type)});
+  check(b_.call(k_rt_array_make, {context(), type, row, constant(Type::kI64, static_cast<int64_t>(items.size()))}));
+  Value value;
+  value.type = expr.type;
+  value.a = b_.load(Type::kPtr, context(), kContextValue);
+  value.stable = true;
+  return value;
+}
+
+// left op ANY|ALL (array): true as soon as one element decides, NULL when an element was NULL and none decided.
+Value Generator::gen_any_all(const BoundExpr& expr) {
+  Value left = gen(*expr.args[0]);
+  Value array = gen(*expr.args[1]);
+  bool all = expr.index == 1;
+  return strict({left, array}, expr.type, [&](const Values& values) {
+    Value result = new_variable(expr.type, true);
+    b_.assign(result.a, constant(Type::kI8, all ? 1 : 0));
+    b_.assign(result.null, constant(Type::kI8, 0));
+    Reg i = b_.new_variable(Type::kI32);
+    b_.assign(i, constant(Type::kI32, 0));
+    Block head = b_.new_block();
+    Block body = b_.new_block();
+    Block test = b_.new_block();
+    Block decided = b_.new_block();
+    Block null = b_.new_block();
+    Block next = b_.new_block();
+    Block done = b_.new_block();
+    b_.jump(head);
+    b_.set_block(head);
+    b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, values[1].a, offsetof(ArrayValue, size))), body, done);
+    b_.set_block(body);
+    Reg elements = b_.load(Type::kPtr, values[1].a, offsetof(ArrayValue, elements));
+    Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
+    Value item = load_datum(element, 0, element_of(values[1].type), true, true);
+    b_.branch(item.null, null, test);
+    b_.set_block(null);
+    b_.assign(result.null, constant(Type::kI8, 1));
+    b_.jump(next);
+    b_.set_block(test);
+    item.null = ir::kNoReg;
+    Reg hit = compare(expr.builtin->op, values[0], item);
+    if (all)
+      b_.branch(hit, next, decided);
+    else
+      b_.branch(hit, decided, next);
+    b_.set_block(decided);
+    b_.assign(result.a, constant(Type::kI8, all ? 0 : 1));
+    b_.assign(result.null, constant(Type::kI8, 0));
+    b_.jump(done);
+    b_.set_block(next);
+    b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
+    b_.jump(head);
+    b_.set_block(done);
+    return result;
+  });
+}
+
+Value Generator::gen_user_call(const BoundExpr& expr) {
+  Values args;
+  for (const auto& arg : expr.args) args.push_back(gen(*arg));
+  note_call(expr.index, expr.args);
+  if (!expr.routine->strict) return call_routine(expr.index, args, {expr.type}, nullptr);
+  return strict(args, expr.type,
+                [&](const Values& values) { return call_routine(expr.index, values, {expr.type}, nullptr); });
+}
+
+// --- subqueries: generated in place, run anew for each use (unnesting is the optimiser's work) ---
+
+Value Generator::gen_scalar_subquery(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, true);
+  assign(result, null_value(expr.type));
+  Reg rows = b_.new_variable(Type::kI8);
+  b_.assign(rows, constant(Type::kI8, 0));
+  gen_query(*expr.query, [&](const Values& values) {
+    Block first = b_.new_block();
+    b_.branch(rows, raise_block(RuntimeError::kSubqueryRows), first, 2);
+    b_.set_block(first);
+    b_.assign(rows, constant(Type::kI8, 1));
+    Value value = stabilise(values[0]);
+    assign(result, value);
+  });
+  result.stable = true;
+  return result;
+}
+
+Value Generator::gen_exists(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, false);
+  b_.assign(result.a, constant(Type::kI8, 0));
+  Block done = b_.new_block();
+  gen_query(*expr.query, [&](const Values&) {
+    b_.assign(result.a, constant(Type::kI8, 1));
+    b_.jump(done);
+  });
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+  return result;
+}
+
+Value Generator::gen_in_subquery(const BoundExpr& expr) {
+  Value result = new_variable(expr.type, true);
+  b_.assign(result.a, constant(Type::kI8, 0));
+  b_.assign(result.null, constant(Type::kI8, 0));
+  Block done = b_.new_block();
+  gen_query(*expr.query, [&](const Values& values) {
+    const Values* saved = outputs_;
+    outputs_ = &values;
+    Block found = b_.new_block();
+    Block unknown = b_.new_block();
+    Block next = b_.new_block();
+    if (expr.args.size() == 1) {
+      gen_logic(*expr.args[0], found, next, unknown);
+    } else {
+      Reg seen_null = b_.new_variable(Type::kI8);
+      b_.assign(seen_null, constant(Type::kI8, 0));
+      for (const auto& arg : expr.args) {
+        Block equal = b_.new_block();
+        Block null = b_.new_block();
+        gen_logic(*arg, equal, next, null);
+        b_.set_block(null);
+        b_.assign(seen_null, constant(Type::kI8, 1));
+        b_.jump(equal);
+        b_.set_block(equal);
+      }
+      b_.branch(seen_null, unknown, found);
+    }
+    b_.set_block(found);
+    b_.assign(result.a, constant(Type::kI8, 1));
+    b_.assign(result.null, constant(Type::kI8, 0));
+    b_.jump(done);
+    b_.set_block(unknown);
+    b_.assign(result.null, constant(Type::kI8, 1));
+    b_.jump(next);
+    b_.set_block(next);
+    outputs_ = saved;
+  });
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+  return result;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,231 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "bind/bound.h"
+#include "codegen/join_plan.h"
+#include "codegen/value.h"
+#include "ir/ir.h"
+#include "query/catalog.h"
+#include "runtime/runtime.h"
+
+namespace scyper::query {
+
+// Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
+// 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
+// rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
+class Generator {
+ public:
+  // partitions: of the node. The program is read, its descriptors (what the runtime needs by number) are filled.
+  Generator(const BoundProgram& program, ProgramResources* resources);
+  StatusOr<ir::Function> generate();
+
+ private:
+  using Reg = ir::Reg;
+  using Block = ir::Block;
+  using Values = std::vector<Value>;
+  using Consumer = std::function<void(const Values&)>;
+
+  // Where a relation's current row is.
+  struct RowSource {
+    const Relation* relation = nullptr;
+    // tables
+    Reg partition = ir::kNoReg;  // TablePartition*
+    Reg tid = ir::kNoReg;
+    Reg chunk = ir::kNoReg;
+    Reg offset = ir::kNoReg;
+    // rows of Datums (materialised)
+    Reg row = ir::kNoReg;
+    std::vector<int> slots;  // column -> Datum position in row, -1 = absent
+    // values in registers
+    Values values;
+    bool absent = false;  // the row of NULLs of an outer join
+  };
+
+  // --- values (values.cc) ---
+  Value new_variable(const SqlType& type, bool nullable);
+  void assign(const Value& variable, const Value& value);
+  Value constant_value(const BoundExpr& expr);
+  Value null_value(const SqlType& type);
+  void store_datum(Reg base, int64_t offset, const Value& value);
+  Value load_datum(Reg base, int64_t offset, const SqlType& type, bool nullable, bool stable);
+  Reg store_row(const Values& values);  // frame row of Datums
+  Value stabilise(const Value& value);  // copies strings and arrays into the transaction's memory
+  Reg is_null(const Value& value);      // I8
+  Reg or_null(Reg a, Reg b);
+  Value with_null(Value value, Reg null);
+  // result = null flags of args all 0 ? compute(args) : NULL
+  Value strict(const Values& args, const SqlType& type, const std::function<Value(const Values&)>& compute);
+
+  // --- errors ---
+  void check(Reg status);          // I32: 0 goes on, else to the handler
+  void raise(RuntimeError error);  // ends the block
+  Block raise_block(RuntimeError error);
+  void check_interrupt();
+
+  // --- expressions (expression.cc, arithmetic.cc, cast.cc) ---
+  Value gen(const BoundExpr& expr);
+  void gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely = 0);
+  void gen_logic(const BoundExpr& expr, Block if_true, Block if_false, Block if_null);
+  Value gen_logic_value(const BoundExpr& expr);
+  Value gen_column(const BoundExpr& expr);
+  Value gen_builtin(const BoundExpr& expr);
+  Value gen_runtime_call(const BoundExpr& expr, const Values& args);
+  Value gen_case(const BoundExpr& expr);
+  Value gen_coalesce(const BoundExpr& expr);
+  Value gen_min_max(const BoundExpr& expr);
+  Value gen_distinct_from(const BoundExpr& expr);
+  Value gen_subscript(const BoundExpr& expr);
+  Value gen_array(const BoundExpr& expr);
+  Value gen_any_all(const BoundExpr& expr);
+  Value gen_user_call(const BoundExpr& expr);
+  Value gen_scalar_subquery(const BoundExpr& expr);
+  Value gen_exists(const BoundExpr& expr);
+  Value gen_in_subquery(const BoundExpr& expr);
+  Value arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
+  Value integer_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
+  Value numeric_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
+  Value decimal_call(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
+  Value negate(const Value& a, const SqlType& type);
+  Reg compare(BuiltinOp op, const Value& a, const Value& b);  // I8, arguments not NULL
+  Reg compare_numeric(BuiltinOp op, const Value& a, const Value& b);
+  Reg rescale(Reg value, int from_scale, int to_scale, ir::Type type);
+  Value to_dynamic(const Value& value);
+  Value cast(const Value& value, const SqlType& to, bool explicit_cast);
+  Value cast_integer(const Value& value, const SqlType& to);
+  Value cast_numeric(const Value& value, const SqlType& to);
+  Value cast_generic(const Value& value, const SqlType& to, bool explicit_cast);
+
+  // --- rows (row_source.cc) ---
+  void locate(RowSource* source, Reg partition, Reg tid);
+  Value load_column(const RowSource& source, uint32_t column);
+  Value load_cell(const RowSource& source, uint32_t column);
+  void store_cell(const RowSource& source, uint32_t column, const Value& value);
+  Reg column_address(const RowSource& source, uint32_t column);
+
+  // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
+  void gen_query(const BoundQuery& query, const Consumer& consume);
+  void gen_set_operation(const BoundQuery& query, const Consumer& consume);
+  void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
+                    const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
+  void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
+  void gen_sorted(const BoundQuery& query, const std::function<void(const Consumer&)>& produce,
+                  const Consumer& consume);
+  Consumer deduplicated(const BoundQuery& query, const Consumer& consume);
+  Consumer limited(const BoundQuery& query, Block done, const Consumer& consume);
+  std::set<uint32_t> known_relations() const;
+  // Runs `body` once per row of FROM that satisfies WHERE.
+  void gen_joins(JoinPlan* plan, const std::function<void()>& body);
+  void gen_join_step(JoinPlan* plan, size_t step, const std::function<void()>& body);
+  void gen_left_join(JoinPlan* plan, size_t step, const std::function<void()>& body);
+  void gen_step_rows(JoinStep* step, const std::function<void()>& body);
+  void gen_build(JoinStep* step);
+  void gen_probe(JoinStep* step, const std::function<void()>& body);
+  void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  void gen_series(const Relation& relation, const std::function<void()>& body);
+  void gen_unnest(const Relation& relation, const std::function<void()>& body);
+  void gen_filters(const std::vector<const BoundExpr*>& filters, Block reject);
+  Values gen_outputs(const BoundQuery& query, bool hidden);
+  void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  void gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body);
+  void gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,
+                        const std::function<void()>& body);
+  void gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
+                        const std::function<void()>& body);
+  void gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body);
+  // Encodes a key prefix into frame memory; jumps to no_match where a value can be in no row. Returns address and size
+  // (I64).
+  std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
+                              const std::vector<const KeyPart*>& parts, Block no_match);
+  void gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg address, Reg* size,
+                    int64_t* fixed, Block no_match);
+  void gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
+                        const std::function<void()>& body);
+  Reg gen_route(const Value& value);
+  // For classification: which argument an expression is, if it is one that the program never assigns.
+  std::optional<Route> route_of(const BoundExpr& expr) const;
+  void note_route(const BoundExpr* expr);  // nullptr: all partitions
+  void note_call(uint32_t callee, const std::vector<BoundPtr>& args);
+  Reg partition_pointer(const Relation& relation, Reg number);
+
+  void update_aggregate(const Aggregate& aggregate, Reg state, Reg group, Reg distinct);
+  void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
+  void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
+  void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
+  Value finish_aggregate(const Aggregate& aggregate, Reg state);
+
+  // --- changes (dml.cc) ---
+  void gen_dml(const BoundDml& dml, const Consumer& returning);
+  void gen_insert(const BoundDml& dml, const Consumer& returning);
+  void gen_buffered(const BoundQuery& query, const Consumer& consume);
+  void gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body);
+  bool needs_collection(const BoundDml& dml, const JoinPlan& plan) const;
+  void gen_change(const BoundDml& dml, const Consumer& returning);
+  void gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values, const Consumer& returning);
+  void gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning);
+  void check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table, uint32_t column,
+                      const Value& value);
+  void count_row();
+  uint32_t table_number(const std::shared_ptr<storage::Table>& table);
+
+  // --- procedures (procedure.cc) ---
+  void gen_steps(const StepList& steps);
+  void gen_step(const Step& step);
+  void gen_block(const Step& step);
+  void gen_assign_element(const Step& step);
+  void gen_if(const Step& step);
+  void gen_loop(const Step& step);
+  void gen_for_integer(const Step& step);
+  void gen_for_query(const Step& step);
+  void gen_for_each(const Step& step);
+  void gen_raise(const Step& step);
+  void gen_into(const Step& step);
+  void gen_call_step(const Step& step);
+  void assign_into(const IntoTargets& into, const Values& values);
+  void assign_variable(uint32_t variable, const Value& value);
+  void set_found(Reg found);
+  Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
+  void gen_return();
+
+  Reg constant(ir::Type type, int64_t value) { return b_.constant(type, value); }
+  Reg context() const { return ir::kContextReg; }
+  template <class T>
+  Reg data_of(const std::vector<T>& items) {
+    return b_.data(std::string_view(reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T)));
+  }
+  void unsupported(std::string_view what);
+
+  const BoundProgram& program_;
+  ProgramResources& resources_;
+  ir::Builder b_;
+  Status status_;
+  std::set<uint32_t> assigned_;  // parameters that the program assigns
+  std::vector<Value> variables_;
+  std::unordered_map<uint32_t, RowSource> sources_;  // by relation
+  const Values* groups_ = nullptr;                   // values of kGroup
+  const Values* aggregates_ = nullptr;               // values of kAggregate
+  const Values* outputs_ = nullptr;                  // values of kSubqueryOutput
+  Block handler_ = 0;                                // where errors go
+  Block fail_block_ = 0;                             // returns Outcome::kError
+  Block misclassified_block_ = 0;
+  Block return_block_ = 0;
+  std::map<std::pair<Block, int>, Block> raise_blocks_;
+  struct Loop {
+    Block exit;
+    Block next;
+  };
+  std::map<uint32_t, Loop> labels_;
+  std::vector<std::unique_ptr<Relation>> insert_targets_;
+  Reg row_count_ = ir::kNoReg;  // I64 variable: rows of the last statement
+  Value return_value_;
+};
+
+}  // namespace scyper::query

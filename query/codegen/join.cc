@@ -1,0 +1,278 @@
+#include "base/check.h"
+#include "codegen/generator.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kDatumBytes = sizeof(Datum);
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+constexpr int64_t kEntryRow = offsetof(KeyTable::Entry, row);
+}  // namespace
+
+void Generator::gen_filters(const std::vector<const BoundExpr*>& filters, Block reject) {
+  for (const BoundExpr* filter : filters) {
+    Block accept = b_.new_block();
+    gen_condition(*filter, accept, reject);
+    b_.set_block(accept);
+  }
+}
+
+void Generator::gen_joins(JoinPlan* plan, const std::function<void()>& body) {
+  Block done = b_.new_block();
+  gen_filters(plan->constant_filters, done);
+  for (auto& step : plan->steps) {
+    sources_[step.entry->relation->id].relation = step.entry->relation.get();
+    if (step.kind == JoinStep::Kind::kBuffer || step.kind == JoinStep::Kind::kHash) gen_build(&step);
+  }
+  gen_join_step(plan, 0, body);
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+}
+
+void Generator::gen_join_step(JoinPlan* plan, size_t number, const std::function<void()>& body) {
+  if (number == plan->steps.size()) return body();
+  JoinStep& step = plan->steps[number];
+  if (step.entry->join == JoinType::kLeft) return gen_left_join(plan, number, body);
+  gen_step_rows(&step, [&] {
+    Block next = b_.new_block();
+    gen_filters(step.filters, next);
+    gen_join_step(plan, number + 1, body);
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
+  });
+}
+
+// What follows is generated twice, for partners and for the row without one: code that is reached from two sides would
+// need all of the scan's registers as variables.
+void Generator::gen_left_join(JoinPlan* plan, size_t number, const std::function<void()>& body) {
+  JoinStep& step = plan->steps[number];
+  uint32_t relation = step.entry->relation->id;
+  Reg matched = b_.new_variable(Type::kI8);
+  b_.assign(matched, constant(Type::kI8, 0));
+  auto rest = [&] {
+    Block next = b_.new_block();
+    gen_filters(step.filters, next);
+    gen_join_step(plan, number + 1, body);
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
+  };
+  gen_step_rows(&step, [&] {
+    Block next = b_.new_block();
+    gen_filters(step.on, next);
+    b_.assign(matched, constant(Type::kI8, 1));
+    rest();
+    b_.jump(next);
+    b_.set_block(next);
+  });
+  Block extend = b_.new_block();
+  Block after = b_.new_block();
+  b_.branch(matched, after, extend);
+  b_.set_block(extend);
+  RowSource saved = sources_[relation];
+  sources_[relation].absent = true;
+  rest();
+  sources_[relation] = saved;
+  b_.jump(after);
+  b_.set_block(after);
+}
+
+void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body) {
+  const Relation& relation = *step->entry->relation;
+  RowSource& source = sources_[relation.id];
+  switch (step->kind) {
+    case JoinStep::Kind::kTable:
+      return gen_table_scan(relation, step->path, body);
+    case JoinStep::Kind::kStream:
+    case JoinStep::Kind::kValues:
+      return gen_relation_rows(relation, step->path, body);
+    case JoinStep::Kind::kSeries:
+      return gen_series(relation, body);
+    case JoinStep::Kind::kUnnest:
+      return gen_unnest(relation, body);
+    case JoinStep::Kind::kBuffer:
+      source.values.clear();
+      return gen_materialised(relation, step->store, step->slots, body);
+    case JoinStep::Kind::kHash:
+      source.values.clear();
+      return gen_probe(step, body);
+  }
+}
+
+void Generator::gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body) {
+  RowSource& source = sources_[relation.id];
+  source.relation = &relation;
+  switch (relation.kind) {
+    case RelationKind::kTable:
+      return gen_table_scan(relation, path, body);
+    case RelationKind::kQuery:
+      return gen_query(*relation.query, [&](const Values& values) {
+        sources_[relation.id].values = values;
+        body();
+      });
+    case RelationKind::kValues:
+      for (const auto& row : relation.rows) {
+        Values values;
+        for (const auto& value : row) values.push_back(gen(*value));
+        sources_[relation.id].values = std::move(values);
+        body();
+      }
+      return;
+    case RelationKind::kSeries:
+      return gen_series(relation, body);
+    case RelationKind::kUnnest:
+      return gen_unnest(relation, body);
+  }
+}
+
+void Generator::gen_series(const Relation& relation, const std::function<void()>& body) {
+  Value start = gen(*relation.arguments[0]);
+  Value stop = gen(*relation.arguments[1]);
+  Value step = relation.arguments.size() > 2 ? gen(*relation.arguments[2]) : Value{};
+  if (step.a == ir::kNoReg) step.a = constant(Type::kI64, 1);
+  Block done = b_.new_block();
+  Block begin = b_.new_block();
+  Reg null = or_null(or_null(start.null, stop.null), step.null);
+  if (null == ir::kNoReg)
+    b_.jump(begin);
+  else
+    b_.branch(null, done, begin, 2);
+  b_.set_block(begin);
+  Block valid = b_.new_block();
+  Reg zero = constant(Type::kI64, 0);
+  b_.branch(b_.compare(Op::kEq, step.a, zero), raise_block(RuntimeError::kSeriesStep), valid, 2);
+  b_.set_block(valid);
+  Reg i = b_.new_variable(Type::kI64);
+  b_.assign(i, start.a);
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  Reg up = b_.compare(Op::kGt, step.a, zero);
+  Reg inside = b_.select(up, b_.compare(Op::kLe, i, stop.a), b_.compare(Op::kGe, i, stop.a));
+  b_.branch(inside, each, done, 1);
+  b_.set_block(each);
+  Value value;
+  value.type = relation.columns[0].type;
+  value.a =
+      register_type(value.type) == Type::kI64 ? b_.binary(Op::kAdd, i, zero) : b_.convert(Op::kTrunc, i, Type::kI32);
+  sources_[relation.id].values = {value};
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary_checked(Op::kAddChecked, i, step.a, done));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+void Generator::gen_unnest(const Relation& relation, const std::function<void()>& body) {
+  Value array = gen(*relation.arguments[0]);
+  Block done = b_.new_block();
+  Block begin = b_.new_block();
+  if (array.null == ir::kNoReg)
+    b_.jump(begin);
+  else
+    b_.branch(array.null, done, begin, 2);
+  b_.set_block(begin);
+  Reg i = b_.new_variable(Type::kI32);
+  b_.assign(i, constant(Type::kI32, 0));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, array.a, offsetof(ArrayValue, size))), each, done, 1);
+  b_.set_block(each);
+  Reg elements = b_.load(Type::kPtr, array.a, offsetof(ArrayValue, elements));
+  Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
+  sources_[relation.id].values = {load_datum(element, 0, relation.columns[0].type, true, array.stable)};
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+namespace {
+// Both sides of a hash join's equality in one representation.
+SqlType key_type(const SqlType& a, const SqlType& b) {
+  if (a.id == TypeId::kNumeric && a != b) return make_numeric(0, 0);
+  return a;
+}
+}  // namespace
+
+// Reads a relation before the pipeline starts: into a buffer, or a hash table on its join key.
+void Generator::gen_build(JoinStep* step) {
+  const Relation& relation = *step->entry->relation;
+  std::vector<SqlType> types;
+  for (const auto& [mine, other] : step->keys) types.push_back(key_type(mine->type, other->type));
+  for (uint32_t column : step->columns) types.push_back(relation.columns[column].type);
+  Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
+  bool hashed = step->kind == JoinStep::Kind::kHash;
+  if (hashed) {
+    check(b_.call(k_rt_table_create,
+                  {context(), data_of(types), width, constant(Type::kI64, static_cast<int64_t>(step->keys.size()))}));
+  } else {
+    check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
+  }
+  step->store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_relation_rows(relation, step->path, [&] {
+    Block next = b_.new_block();
+    gen_filters(step->local, next);
+    Values row;
+    for (size_t i = 0; i < step->keys.size(); i++) {
+      Value key = cast(gen(*step->keys[i].first), types[i], true);
+      if (key.null != ir::kNoReg) {  // NULL equals nothing
+        Block present = b_.new_block();
+        b_.branch(key.null, next, present, 2);
+        b_.set_block(present);
+        key.null = ir::kNoReg;
+      }
+      row.push_back(key);
+    }
+    for (uint32_t column : step->columns) row.push_back(load_column(sources_[relation.id], column));
+    Reg datums = store_row(row);
+    check(b_.call(hashed ? k_rt_table_add : k_rt_rows_append, {context(), step->store, datums}));
+    b_.jump(next);
+    b_.set_block(next);
+  });
+  RowSource fresh;
+  fresh.relation = &relation;
+  sources_[relation.id] = fresh;
+}
+
+void Generator::gen_probe(JoinStep* step, const std::function<void()>& body) {
+  const Relation& relation = *step->entry->relation;
+  Block done = b_.new_block();
+  Values keys;
+  for (const auto& [mine, other] : step->keys) {
+    Value key = cast(gen(*other), key_type(mine->type, other->type), true);
+    if (key.null != ir::kNoReg) {
+      Block present = b_.new_block();
+      b_.branch(key.null, done, present, 2);
+      b_.set_block(present);
+      key.null = ir::kNoReg;
+    }
+    keys.push_back(key);
+  }
+  check(b_.call(k_rt_table_find, {context(), step->store, store_row(keys), constant(Type::kI64, 0)}));
+  Reg entry = b_.new_variable(Type::kPtr);
+  b_.assign(entry, b_.load(Type::kPtr, context(), kContextValue));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kEq, entry, b_.null_pointer()), done, each);
+  b_.set_block(each);
+  RowSource& source = sources_[relation.id];
+  source.row = b_.offset(entry, kEntryRow + static_cast<int64_t>(step->keys.size()) * kDatumBytes);
+  source.slots = step->slots;
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(entry, b_.load(Type::kPtr, entry, offsetof(KeyTable::Entry, next_equal)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,527 @@
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "codegen/generator.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kDatumBytes = sizeof(Datum);
+
+// Do these steps leave alone what a query that is still running reads: tables and the variables in it?
+bool is_harmless(const StepList& steps, const std::set<uint32_t>& variables) {
+  for (const auto& step : steps) {
+    switch (step->kind) {
+      case StepKind::kAssign:
+      case StepKind::kAssignElement:
+        if (variables.count(step->variable) != 0) return false;
+        break;
+      case StepKind::kIf:
+        for (const auto& branch : step->branches)
+          if (!is_harmless(branch.second, variables)) return false;
+        break;
+      case StepKind::kExit:
+      case StepKind::kReturn:
+      case StepKind::kRaise:
+        break;
+      default:
+        return false;
+    }
+    bool calls = false;
+    auto look = [&](const BoundExpr& e) { calls |= e.kind == BoundKind::kUserCall; };
+    for (const auto* e : {step->expr.get(), step->expr2.get(), step->expr3.get()})
+      if (e != nullptr) visit(*e, look);
+    for (const auto& branch : step->branches) visit(*branch.first, look);
+    for (const auto& arg : step->args) visit(*arg, look);
+    if (calls || !is_harmless(step->body, variables)) return false;
+  }
+  return true;
+}
+}  // namespace
+
+namespace {
+void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned) {
+  for (const auto& step : steps) {
+    assigned->insert(step->into.variables.begin(), step->into.variables.end());
+    assigned->insert(step->outputs.begin(), step->outputs.end());
+    if (step->kind == StepKind::kAssign || step->kind == StepKind::kAssignElement ||
+        step->kind == StepKind::kForInteger || step->kind == StepKind::kForEach)
+      assigned->insert(step->variable);
+    collect_assigned(step->body, assigned);
+    collect_assigned(step->declarations, assigned);
+    for (const auto& branch : step->branches) collect_assigned(branch.second, assigned);
+    for (const auto& handler : step->handlers) collect_assigned(handler.body, assigned);
+  }
+}
+}  // namespace
+
+Generator::Generator(const BoundProgram& program, ProgramResources* resources)
+    : program_(program), resources_(*resources), b_(program.name) {
+  collect_assigned(program.steps, &assigned_);
+}
+
+StatusOr<ir::Function> Generator::generate() {
+  Block entry = b_.new_block();
+  fail_block_ = b_.new_block();
+  misclassified_block_ = b_.new_block();
+  return_block_ = b_.new_block();
+  b_.set_block(fail_block_);
+  b_.ret_constant(static_cast<int32_t>(Outcome::kError));
+  b_.set_block(misclassified_block_);
+  b_.ret_constant(static_cast<int32_t>(Outcome::kMisclassified));
+  handler_ = fail_block_;
+  b_.set_block(entry);
+  row_count_ = b_.new_variable(Type::kI64);
+  b_.assign(row_count_, constant(Type::kI64, 0));
+  for (uint32_t i = 0; i < program_.variables.size(); i++) {
+    const Variable& v = program_.variables[i];
+    Value variable = new_variable(v.type, true);
+    variables_.push_back(variable);
+    if (i < program_.parameters) {
+      Value given = load_datum(ir::kArgumentsReg, i * kDatumBytes, v.type, true, true);
+      assign(variable, given);
+    } else {
+      assign(variable, null_value(v.type));
+    }
+  }
+  if (program_.return_type.id != TypeId::kUnknown && program_.return_type.id != TypeId::kVoid) {
+    return_value_ = new_variable(program_.return_type, true);
+    assign(return_value_, null_value(program_.return_type));
+  }
+  if (program_.found_variable != kNoVariable) set_found(constant(Type::kI8, 0));
+  auto emit = [&](const Values& values) {
+    check(b_.call(k_rt_emit, {context(), store_row(values)}));
+    b_.assign(row_count_, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 1)));
+  };
+  if (program_.query != nullptr) {
+    gen_query(*program_.query, emit);
+  } else if (program_.dml != nullptr) {
+    gen_dml(*program_.dml, [&](const Values& values) { check(b_.call(k_rt_emit, {context(), store_row(values)})); });
+  } else {
+    gen_steps(program_.steps);
+    bool function = program_.is_routine && return_value_.a != ir::kNoReg && program_.result_variables.empty();
+    if (!b_.terminated() && function) raise(RuntimeError::kNoReturn);
+  }
+  if (!b_.terminated()) b_.jump(return_block_);
+  b_.set_block(return_block_);
+  gen_return();
+  SCYPER_RETURN_IF_ERROR(status_);
+  return b_.finish();
+}
+
+void Generator::gen_return() {
+  Values results;
+  for (uint32_t variable : program_.result_variables) results.push_back(variables_[variable]);
+  if (program_.is_routine) {
+    if (results.empty() && return_value_.a != ir::kNoReg) results.push_back(return_value_);
+    for (size_t i = 0; i < results.size(); i++)
+      store_datum(ir::kResultsReg, static_cast<int64_t>(i) * kDatumBytes, results[i]);
+  } else {
+    if (!results.empty()) check(b_.call(k_rt_emit, {context(), store_row(results)}));
+    b_.call(k_rt_count_rows, {context(), row_count_});
+  }
+  b_.ret_constant(0);
+}
+
+void Generator::gen_steps(const StepList& steps) {
+  for (const auto& step : steps) {
+    if (b_.terminated()) return;  // after EXIT, RETURN, RAISE: never reached
+    gen_step(*step);
+  }
+}
+
+void Generator::gen_step(const Step& step) {
+  switch (step.kind) {
+    case StepKind::kBlock:
+      return gen_block(step);
+    case StepKind::kAssign:
+      return assign_variable(step.variable, gen(*step.expr));
+    case StepKind::kAssignElement:
+      return gen_assign_element(step);
+    case StepKind::kIf:
+      return gen_if(step);
+    case StepKind::kLoop:
+    case StepKind::kWhile:
+      return gen_loop(step);
+    case StepKind::kForInteger:
+      return gen_for_integer(step);
+    case StepKind::kForQuery:
+      return gen_for_query(step);
+    case StepKind::kForEach:
+      return gen_for_each(step);
+    case StepKind::kExit: {
+      Loop target = labels_[step.label];
+      Block goes = step.is_continue ? target.next : target.exit;
+      if (step.expr == nullptr) return b_.jump(goes);
+      Block stays = b_.new_block();
+      gen_condition(*step.expr, goes, stays);
+      return b_.set_block(stays);
+    }
+    case StepKind::kReturn:
+      if (step.expr != nullptr) assign(return_value_, stabilise(cast(gen(*step.expr), program_.return_type, false)));
+      return b_.jump(return_block_);
+    case StepKind::kRaise:
+      return gen_raise(step);
+    case StepKind::kQuery:
+    case StepKind::kDml:
+      return gen_into(step);
+    case StepKind::kPerform: {
+      b_.assign(row_count_, constant(Type::kI64, 0));
+      gen_query(*step.query, [&](const Values&) { count_row(); });
+      return set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+    }
+    case StepKind::kCall:
+      return gen_call_step(step);
+  }
+}
+
+void Generator::assign_variable(uint32_t number, const Value& value) {
+  const Value& variable = variables_[number];
+  const Variable& declared = program_.variables[number];
+  Value fitting = cast(value, variable.type, false);
+  if (declared.not_null && fitting.null != ir::kNoReg) {
+    Block present = b_.new_block();
+    b_.branch(fitting.null, raise_block(RuntimeError::kNullAssignment), present, 2);
+    b_.set_block(present);
+  }
+  // an array variable owns its array, so that assigning an element changes no other
+  if (variable.type.id == TypeId::kArray) fitting.stable = false;
+  assign(variable, stabilise(fitting));
+}
+
+void Generator::set_found(Reg found) {
+  if (program_.found_variable == kNoVariable) return;
+  Value value;
+  value.type = make_type(TypeId::kBool);
+  value.a = found;
+  assign(variables_[program_.found_variable], value);
+}
+
+void Generator::gen_assign_element(const Step& step) {
+  const Value& variable = variables_[step.variable];
+  Value index = gen(*step.expr2);
+  Value item = stabilise(cast(gen(*step.expr), element_of(variable.type), false));
+  if (index.null != ir::kNoReg) {
+    Block present = b_.new_block();
+    b_.branch(index.null, raise_block(RuntimeError::kNullSubscript), present, 2);
+    b_.set_block(present);
+  }
+  Reg array = b_.select(variable.null, b_.null_pointer(), variable.a);
+  Reg type = data_of(std::vector<SqlType>{element_of(variable.type)});
+  check(b_.call(k_rt_array_set, {context(), array, index.a, store_row({item}), type}));
+  b_.assign(variable.a, b_.load(Type::kPtr, context(), offsetof(ExecContext, value)));
+  b_.assign(variable.null, constant(Type::kI8, 0));
+}
+
+// --- blocks and branches ---
+
+void Generator::gen_block(const Step& step) {
+  Block after = b_.new_block();
+  labels_[step.label] = {after, after};
+  if (!step.has_handlers) {
+    gen_steps(step.declarations);
+    gen_steps(step.body);
+    if (!b_.terminated()) b_.jump(after);
+    return b_.set_block(after);
+  }
+  // declarations are outside of what the handlers cover
+  gen_steps(step.declarations);
+  int64_t mark = b_.reserve_frame(sizeof(storage::ChangeLog::Mark));
+  b_.call(k_rt_mark, {context(), b_.frame_address(mark)});
+  Block saved = handler_;
+  Block caught = b_.new_block();
+  handler_ = caught;
+  gen_steps(step.body);
+  handler_ = saved;
+  if (!b_.terminated()) b_.jump(after);
+  b_.set_block(caught);
+  for (const auto& clause : step.handlers) {
+    std::string states;
+    for (const auto& state : clause.sqlstates)
+      absl::StrAppend(&states, state, std::string(6 - std::min<size_t>(6, state.size()), '\0'));
+    Block take = b_.new_block();
+    Block next = b_.new_block();
+    Reg matches = b_.call(k_rt_catchable, {context(), b_.data(states),
+                                           constant(Type::kI64, static_cast<int64_t>(clause.sqlstates.size()))});
+    b_.branch(matches, take, next);
+    b_.set_block(take);
+    b_.call(k_rt_rollback_to, {context(), b_.frame_address(mark)});
+    Reg fields = b_.frame_address(b_.reserve_frame(4 * sizeof(Datum)));
+    check(b_.call(k_rt_error_fields, {context(), fields}));
+    const uint32_t targets[] = {clause.sqlstate_variable, clause.message_variable, clause.detail_variable,
+                                clause.hint_variable};
+    for (int64_t i = 0; i < 4; i++)
+      assign(variables_[targets[i]], load_datum(fields, i * kDatumBytes, make_type(TypeId::kText), true, true));
+    gen_steps(clause.body);
+    if (!b_.terminated()) b_.jump(after);
+    b_.set_block(next);
+  }
+  b_.jump(handler_);
+  b_.set_block(after);
+}
+
+void Generator::gen_if(const Step& step) {
+  Block after = b_.new_block();
+  for (const auto& [condition, body] : step.branches) {
+    Block then = b_.new_block();
+    Block next = b_.new_block();
+    gen_condition(*condition, then, next);
+    b_.set_block(then);
+    gen_steps(body);
+    if (!b_.terminated()) b_.jump(after);
+    b_.set_block(next);
+  }
+  gen_steps(step.body);
+  if (!b_.terminated()) b_.jump(after);
+  b_.set_block(after);
+}
+
+void Generator::gen_loop(const Step& step) {
+  Block head = b_.new_block();
+  Block after = b_.new_block();
+  labels_[step.label] = {after, head};
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  if (step.expr != nullptr) {
+    Block body = b_.new_block();
+    gen_condition(*step.expr, body, after);
+    b_.set_block(body);
+  }
+  gen_steps(step.body);
+  if (!b_.terminated()) b_.jump(head);
+  b_.set_block(after);
+}
+
+void Generator::gen_for_integer(const Step& step) {
+  auto bound = [&](const BoundExpr& expr) {
+    Value value = gen(expr);
+    if (value.null != ir::kNoReg) {
+      Block present = b_.new_block();
+      b_.branch(value.null, raise_block(RuntimeError::kNullLoopBound), present, 2);
+      b_.set_block(present);
+    }
+    return b_.convert(Op::kSExt, value.a, Type::kI64);  // wider, so that the last step does not overflow
+  };
+  Reg from = bound(*step.expr);
+  Reg to = bound(*step.expr2);
+  Reg by = constant(Type::kI64, 1);
+  if (step.expr3 != nullptr) {
+    by = bound(*step.expr3);
+    Block positive = b_.new_block();
+    b_.branch(b_.compare(Op::kLe, by, constant(Type::kI64, 0)), raise_block(RuntimeError::kLoopStep), positive, 2);
+    b_.set_block(positive);
+  }
+  Reg i = b_.new_variable(Type::kI64);
+  Reg ran = b_.new_variable(Type::kI8);
+  b_.assign(i, from);
+  b_.assign(ran, constant(Type::kI8, 0));
+  // bounds are evaluated once; the body may change variables in them
+  Reg last = b_.new_variable(Type::kI64);
+  b_.assign(last, to);
+  Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block(),
+        after = b_.new_block();
+  labels_[step.label] = {finished, next};
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  b_.branch(b_.compare(step.reverse ? Op::kGe : Op::kLe, i, last), body, finished);
+  b_.set_block(body);
+  b_.assign(ran, constant(Type::kI8, 1));
+  Value counter;
+  counter.type = make_type(TypeId::kInt4);
+  counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
+  assign(variables_[step.variable], counter);
+  gen_steps(step.body);
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(step.reverse ? Op::kSub : Op::kAdd, i, by));
+  b_.jump(head);
+  b_.set_block(finished);
+  set_found(ran);
+  b_.jump(after);
+  b_.set_block(after);
+}
+
+void Generator::gen_for_query(const Step& step) {
+  std::set<uint32_t> variables(step.into.variables.begin(), step.into.variables.end());
+  std::set<uint32_t> read;
+  visit(*step.query, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kVariable) read.insert(e.index);
+  });
+  bool overlaps = false;
+  for (uint32_t variable : variables) overlaps |= read.count(variable) != 0;
+  bool streams = !overlaps && is_harmless(step.body, read);
+  Reg ran = b_.new_variable(Type::kI8);
+  b_.assign(ran, constant(Type::kI8, 0));
+  Block finished = b_.new_block();
+  auto each = [&](const Values& values) {
+    Block next = b_.new_block();
+    labels_[step.label] = {finished, next};
+    b_.assign(ran, constant(Type::kI8, 1));
+    assign_into(step.into, values);
+    gen_steps(step.body);
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
+  };
+  if (streams)
+    gen_query(*step.query, each);
+  else
+    gen_buffered(*step.query, each);
+  if (!b_.terminated()) b_.jump(finished);
+  b_.set_block(finished);
+  set_found(ran);
+}
+
+void Generator::gen_for_each(const Step& step) {
+  Value array = gen(*step.expr);
+  if (array.null != ir::kNoReg) {
+    Block present = b_.new_block();
+    b_.branch(array.null, raise_block(RuntimeError::kNullForEach), present, 2);
+    b_.set_block(present);
+  }
+  check(b_.call(k_rt_copy_array, {context(), array.a}));  // the body may change the variable
+  Reg copy = b_.load(Type::kPtr, context(), offsetof(ExecContext, value));
+  Reg i = b_.new_variable(Type::kI32);
+  Reg ran = b_.new_variable(Type::kI8);
+  b_.assign(i, constant(Type::kI32, 0));
+  b_.assign(ran, constant(Type::kI8, 0));
+  Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block();
+  labels_[step.label] = {finished, next};
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, copy, offsetof(ArrayValue, size))), body, finished);
+  b_.set_block(body);
+  b_.assign(ran, constant(Type::kI8, 1));
+  Reg elements = b_.load(Type::kPtr, copy, offsetof(ArrayValue, elements));
+  Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
+  assign_variable(step.variable, load_datum(element, 0, element_of(array.type), true, true));
+  gen_steps(step.body);
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
+  b_.jump(head);
+  b_.set_block(finished);
+  set_found(ran);
+}
+
+// --- SQL in procedures ---
+
+// All values are cast before the first is assigned: they may be the targets themselves.
+void Generator::assign_into(const IntoTargets& into, const Values& values) {
+  Values held;
+  for (size_t i = 0; i < into.variables.size(); i++) {
+    SqlType type = program_.variables[into.variables[i]].type;
+    Value value = i < values.size() ? stabilise(cast(values[i], type, false)) : null_value(type);
+    if (into.variables.size() > 1 && b_.is_variable(value.a)) {
+      Value copy = new_variable(value.type, value.null != ir::kNoReg);
+      copy.stable = value.stable;
+      assign(copy, value);
+      value = copy;
+    }
+    held.push_back(value);
+  }
+  for (size_t i = 0; i < held.size(); i++) assign_variable(into.variables[i], held[i]);
+}
+
+void Generator::gen_into(const Step& step) {
+  Block done = b_.new_block();
+  Reg rows = b_.new_variable(Type::kI64);
+  b_.assign(rows, constant(Type::kI64, 0));
+  bool at_most_one = step.into.strict || step.kind == StepKind::kDml;  // more is an error, not ignored
+  auto consume = [&](const Values& values) {
+    if (!step.into.present) return;
+    if (at_most_one) {
+      Block first = b_.new_block();
+      b_.branch(b_.compare(Op::kNe, rows, constant(Type::kI64, 0)), raise_block(RuntimeError::kTooManyRows), first, 2);
+      b_.set_block(first);
+    }
+    b_.assign(rows, constant(Type::kI64, 1));
+    assign_into(step.into, values);
+    if (!at_most_one) b_.jump(done);
+  };
+  if (step.kind == StepKind::kDml)
+    gen_dml(*step.dml, consume);
+  else
+    gen_query(*step.query, consume);
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+  if (step.into.present) {
+    Block none = b_.new_block();
+    Block some = b_.new_block();
+    b_.branch(b_.compare(Op::kEq, rows, constant(Type::kI64, 0)), none, some, 2);
+    b_.set_block(none);
+    if (step.into.strict) {
+      raise(RuntimeError::kNoRows);
+    } else {
+      for (uint32_t variable : step.into.variables)
+        assign_variable(variable, null_value(program_.variables[variable].type));
+      b_.jump(some);
+    }
+    b_.set_block(some);
+  }
+  if (step.kind == StepKind::kQuery) b_.assign(row_count_, rows);
+  set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+}
+
+Value Generator::call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs,
+                              Values* results) {
+  Reg row = store_row(args);
+  Reg out = b_.frame_address(
+      b_.reserve_frame(static_cast<uint32_t>(kDatumBytes) * static_cast<uint32_t>(outputs.size() + 1)));
+  Reg outcome = b_.call(k_rt_call, {context(), constant(Type::kI64, callee), row, out});
+  // a misclassified callee ends the caller too
+  Block failed = b_.new_block();
+  Block next = b_.new_block();
+  b_.branch(b_.compare(Op::kNe, outcome, constant(Type::kI32, 0)), failed, next, 2);
+  b_.set_block(failed);
+  Reg misclassified = b_.compare(Op::kEq, outcome, constant(Type::kI32, static_cast<int64_t>(Outcome::kMisclassified)));
+  b_.branch(misclassified, misclassified_block_, handler_);
+  b_.set_block(next);
+  Values values;
+  for (size_t i = 0; i < outputs.size(); i++)
+    values.push_back(load_datum(out, static_cast<int64_t>(i) * kDatumBytes, outputs[i], true, true));
+  if (results != nullptr) *results = values;
+  return values.empty() ? Value{} : values[0];
+}
+
+void Generator::gen_call_step(const Step& step) {
+  Values args;
+  for (const auto& arg : step.args) args.push_back(gen(*arg));
+  note_call(step.variable, step.args);
+  std::vector<SqlType> types;
+  for (const auto& p : step.routine->parameters)
+    if (p.mode != ParameterMode::kIn) types.push_back(p.type);
+  Values results;
+  call_routine(step.variable, args, types, &results);
+  for (size_t i = 0; i < results.size(); i++)
+    if (step.outputs[i] != kNoVariable) assign_variable(step.outputs[i], results[i]);
+}
+
+void Generator::gen_raise(const Step& step) {
+  static constexpr std::string_view kLevels[] = {"debug", "log", "info", "notice", "warning", "exception"};
+  int64_t level = 5;
+  for (int64_t i = 0; i < 6; i++)
+    if (kLevels[i] == step.level) level = i;
+  Values args;
+  for (const auto& arg : step.args) args.push_back(gen(*arg));
+  SqlType text = make_type(TypeId::kText);
+  Values options(4, null_value(text));
+  static constexpr std::string_view kOptions[] = {"errcode", "message", "detail", "hint"};
+  for (const auto& [name, expr] : step.options)
+    for (size_t i = 0; i < 4; i++)
+      if (kOptions[i] == name) options[i] = gen(*expr);
+  Reg arg_row = store_row(args);
+  Reg option_row = store_row(options);
+  check(b_.call(k_rt_raise, {context(), constant(Type::kI64, level), b_.data(step.format),
+                             constant(Type::kI64, static_cast<int64_t>(step.format.size())), arg_row,
+                             constant(Type::kI64, static_cast<int64_t>(args.size())), option_row}));
+  if (level == 5) b_.jump(handler_);  // never reached: an exception's status is not 0
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,183 @@
+#include "base/check.h"
+#include "codegen/generator.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+using storage::CellKind;
+using storage::TablePartition;
+
+namespace {
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+}
+
+// Position `tid` of `partition`: its chunk and its offset there.
+void Generator::locate(RowSource* source, Reg partition, Reg tid) {
+  source->partition = partition;
+  source->tid = tid;
+  Reg chunks = b_.load(Type::kPtr, partition, offsetof(TablePartition, chunks));
+  Reg number = b_.binary(Op::kLShr, tid, constant(Type::kI64, storage::kChunkShift));
+  source->chunk = b_.load(Type::kPtr, b_.index(chunks, number, sizeof(char*)));
+  source->offset = b_.binary(Op::kAnd, tid, constant(Type::kI64, storage::kChunkTuples - 1));
+}
+
+ir::Reg Generator::column_address(const RowSource& source, uint32_t column) {
+  const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
+  return b_.offset(b_.index(source.chunk, source.offset, access.value_stride), access.value_offset);
+}
+
+Value Generator::load_column(const RowSource& source, uint32_t column) {
+  const RelationColumn& info = source.relation->columns[column];
+  if (source.absent) return null_value(info.type);
+  if (!source.values.empty()) return source.values[column];
+  if (source.row != ir::kNoReg) {
+    int slot = source.slots[column];
+    CHECK(slot >= 0);
+    return load_datum(source.row, slot * static_cast<int64_t>(sizeof(Datum)), info.type, info.nullable, true);
+  }
+  return load_cell(source, column);
+}
+
+Value Generator::load_cell(const RowSource& source, uint32_t column) {
+  const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
+  Value value;
+  value.type = source.relation->table->schema().columns[column].type;
+  Reg cell = b_.index(source.chunk, source.offset, access.value_stride);
+  int64_t at = access.value_offset;
+  if (access.null_offset != 0)
+    value.null = b_.load(Type::kI8, b_.index(source.chunk, source.offset, access.null_stride), access.null_offset);
+  auto integer = [&](Type stored) {
+    Reg raw = b_.load(stored, cell, at);
+    Type wanted = register_type(value.type);
+    value.a = stored == wanted ? raw : b_.convert(Op::kSExt, raw, wanted);
+  };
+  switch (access.kind) {
+    case CellKind::kBool:
+      value.a = b_.load(Type::kI8, cell, at);
+      break;
+    case CellKind::kInt16:
+      integer(Type::kI16);
+      break;
+    case CellKind::kInt32:
+      integer(Type::kI32);
+      break;
+    case CellKind::kInt64:
+      integer(Type::kI64);
+      break;
+    case CellKind::kFloat64:
+      value.a = b_.load(Type::kF64, cell, at);
+      break;
+    case CellKind::kInt128:
+      value.a = b_.load(Type::kI128, cell, at);
+      break;
+    case CellKind::kDecimal:
+      value.a = b_.load(Type::kI128, cell, at);
+      value.b = b_.load(Type::kI32, cell, at + 16);
+      break;
+    case CellKind::kShortString: {
+      Reg length = b_.convert(Op::kZExt, b_.load(Type::kI8, cell, at), Type::kI64);
+      Reg inline_data = b_.offset(cell, at + 1);
+      if (access.cell_bytes < 16) {  // never out of line
+        value.a = inline_data;
+        value.b = length;
+        break;
+      }
+      // 255: more bytes than the cell has, size and pointer follow. Read in any case, used where it is so.
+      Reg outside = b_.compare(Op::kEq, length, constant(Type::kI64, 255));
+      Reg long_length = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at + 4), Type::kI64);
+      value.a = b_.select(outside, b_.load(Type::kPtr, cell, at + 8), inline_data);
+      value.b = b_.select(outside, long_length, length);
+      break;
+    }
+    case CellKind::kLongString: {
+      value.b = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at), Type::kI64);
+      Reg inside = b_.compare(Op::kLe, value.b, constant(Type::kI64, 12));
+      value.a = b_.select(inside, b_.offset(cell, at + 4), b_.load(Type::kPtr, cell, at + 8));
+      break;
+    }
+    case CellKind::kArray: {
+      Value result = strict({value}, value.type, [&](const Values&) {
+        check(b_.call(k_rt_load_cell, {context(), source.partition, source.tid, constant(Type::kI64, column)}));
+        Value loaded;
+        loaded.type = value.type;
+        loaded.a = b_.load(Type::kPtr, context(), kContextValue);
+        loaded.stable = true;
+        return loaded;
+      });
+      return result;
+    }
+  }
+  return value;
+}
+
+// Writes a value of the column's type (the caller has cast it and refused NULL where none may be).
+void Generator::store_cell(const RowSource& source, uint32_t column, const Value& value) {
+  const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
+  Reg cell = b_.index(source.chunk, source.offset, access.value_stride);
+  int64_t at = access.value_offset;
+  Block done = ir::kNoBlock;
+  bool by_call =
+      access.kind == CellKind::kShortString || access.kind == CellKind::kLongString || access.kind == CellKind::kArray;
+  if (access.null_offset != 0) {
+    Reg flag = b_.index(source.chunk, source.offset, access.null_stride);
+    b_.store(flag, access.null_offset, is_null(value));
+    if (value.null != ir::kNoReg && by_call) {
+      Block present = b_.new_block();
+      Block absent = b_.new_block();
+      done = b_.new_block();
+      b_.branch(value.null, absent, present);
+      b_.set_block(absent);  // the cell of a NULL is the empty value, so that nothing dangles
+      Reg none = constant(Type::kI64, 0);
+      if (access.kind == CellKind::kArray)
+        b_.store(cell, at, none);
+      else if (access.kind == CellKind::kLongString)
+        b_.store(cell, at, constant(Type::kI32, 0));
+      else
+        b_.store(cell, at, constant(Type::kI8, 0));
+      b_.jump(done);
+      b_.set_block(present);
+    }
+  }
+  auto integer = [&](Type stored) {
+    Type have = b_.type_of(value.a);
+    b_.store(cell, at, have == stored ? value.a : b_.convert(Op::kTrunc, value.a, stored));
+  };
+  switch (access.kind) {
+    case CellKind::kBool:
+      b_.store(cell, at, value.a);
+      break;
+    case CellKind::kInt16:
+      integer(Type::kI16);
+      break;
+    case CellKind::kInt32:
+      integer(Type::kI32);
+      break;
+    case CellKind::kInt64:
+      integer(Type::kI64);
+      break;
+    case CellKind::kFloat64:
+    case CellKind::kInt128:
+      b_.store(cell, at, value.a);
+      break;
+    case CellKind::kDecimal:
+      b_.store(cell, at, value.a);
+      b_.store(cell, at + 16, value.b);
+      break;
+    case CellKind::kShortString:
+    case CellKind::kLongString:
+      check(b_.call(k_rt_store_text, {context(), source.partition, b_.offset(cell, at), constant(Type::kI64, column),
+                                      value.a, value.b}));
+      break;
+    case CellKind::kArray:
+      check(b_.call(k_rt_store_cell, {context(), source.partition, b_.offset(cell, at), constant(Type::kI64, column),
+                                      store_row({value})}));
+      break;
+  }
+  if (done != ir::kNoBlock) {
+    b_.jump(done);
+    b_.set_block(done);
+  }
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,388 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "codegen/generator.h"
+#include "storage/key.h"
+#include "types/decimal.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+using storage::TablePartition;
+
+uint32_t Generator::table_number(const std::shared_ptr<storage::Table>& table) {
+  for (size_t i = 0; i < resources_.tables.size(); i++)
+    if (resources_.tables[i] == table) return static_cast<uint32_t>(i);
+  resources_.tables.push_back(table);
+  return static_cast<uint32_t>(resources_.tables.size() - 1);
+}
+
+// TablePartition* number `number` (I32) of a table, through the context: code holds no addresses of data.
+ir::Reg Generator::partition_pointer(const Relation& relation, Reg number) {
+  Reg tables = b_.load(Type::kPtr, context(), offsetof(ExecContext, tables));
+  Reg partitions = b_.load(Type::kPtr, tables, static_cast<int64_t>(table_number(relation.table)) * 8);
+  return b_.load(Type::kPtr, b_.index(partitions, b_.convert(Op::kSExt, number, Type::kI64), 8));
+}
+
+// The partition (I32) that a partitioning value belongs to; leaves as misclassified where a partition-constrained
+// transaction meets a foreign one. The value is not NULL.
+ir::Reg Generator::gen_route(const Value& value) {
+  Reg key = value.a;
+  if (is_string(value.type.id) || value.type.id == TypeId::kNumeric || value.type.id == TypeId::kFloat8) {
+    unsupported("this type of a partition column");
+    key = constant(Type::kI64, 0);
+  }
+  if (b_.type_of(key) != Type::kI64)
+    key = b_.convert(b_.type_of(key) == Type::kI8 ? Op::kZExt : Op::kSExt, key, Type::kI64);
+  // as storage::partition_of
+  Reg mixed = b_.binary(Op::kMul, key, constant(Type::kI64, static_cast<int64_t>(0x9E3779B97F4A7C15ull)));
+  Reg high = b_.binary(Op::kLShr, mixed, constant(Type::kI64, 32));
+  Reg partitions = b_.convert(Op::kZExt, b_.load(Type::kI32, context(), offsetof(ExecContext, partitions)), Type::kI64);
+  Reg number = b_.convert(
+      Op::kTrunc, b_.binary(Op::kLShr, b_.binary(Op::kMul, high, partitions), constant(Type::kI64, 32)), Type::kI32);
+  Block foreign = b_.new_block();
+  Block mine = b_.new_block();
+  Reg own = b_.load(Type::kI32, context(), offsetof(ExecContext, partition));
+  b_.branch(b_.compare(Op::kEq, number, own), mine, foreign, 1);
+  b_.set_block(foreign);
+  Reg crossing = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+  b_.branch(b_.compare(Op::kNe, crossing, constant(Type::kI32, 0)), mine, misclassified_block_);
+  b_.set_block(mine);
+  return number;
+}
+
+std::optional<Route> Generator::route_of(const BoundExpr& expr) const {
+  const BoundExpr* e = &expr;
+  while (e->kind == BoundKind::kCast && is_integer(e->type.id) && is_integer(e->args[0]->type.id)) e = e->args[0].get();
+  auto is_argument = [&](const BoundExpr& v) {
+    return v.kind == BoundKind::kVariable && v.index < program_.parameters && assigned_.count(v.index) == 0;
+  };
+  Route route;
+  if (e->kind == BoundKind::kConst && !e->value.null) {
+    route.kind = Route::Kind::kConstant;
+    route.constant = e->value.lo;
+  } else if (is_argument(*e)) {
+    route.argument = e->index;
+  } else if (e->kind == BoundKind::kSubscript && is_argument(*e->args[0])) {
+    route.kind = Route::Kind::kArrayArgument;
+    route.argument = e->args[0]->index;
+  } else {
+    return std::nullopt;
+  }
+  return route;
+}
+
+void Generator::note_route(const BoundExpr* expr) {
+  Footprint& footprint = resources_.footprint;
+  footprint.reads_partitioned = true;
+  if (expr == nullptr) {
+    footprint.all_partitions = true;
+    return;
+  }
+  std::optional<Route> route = route_of(*expr);
+  if (route.has_value() &&
+      std::find(footprint.routes.begin(), footprint.routes.end(), *route) == footprint.routes.end())
+    footprint.routes.push_back(*route);
+}
+
+void Generator::note_call(uint32_t callee, const std::vector<BoundPtr>& args) {
+  ProgramResources::CallSite site{callee, {}};
+  for (const auto& arg : args) site.arguments.push_back(route_of(*arg));
+  resources_.calls.push_back(std::move(site));
+}
+
+// Runs body for each partition that the path reads.
+void Generator::gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body) {
+  if (relation.table->schema().scheme == storage::PartitionScheme::kShared)
+    return body(partition_pointer(relation, constant(Type::kI32, 0)));
+  note_route(path.route);
+  if (path.route != nullptr) {
+    Value value = gen(*path.route);
+    if (value.null != ir::kNoReg) {  // column = NULL holds for no row
+      Block present = b_.new_block();
+      Block done = b_.new_block();
+      b_.branch(value.null, done, present, 2);
+      b_.set_block(present);
+      body(partition_pointer(relation, gen_route(value)));
+      if (!b_.terminated()) b_.jump(done);
+      b_.set_block(done);
+      return;
+    }
+    return body(partition_pointer(relation, gen_route(value)));
+  }
+  // all partitions: needs to run alone unless there is only one
+  Reg count = b_.load(Type::kI32, context(), offsetof(ExecContext, partitions));
+  Reg crossing = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+  Reg one = b_.compare(Op::kEq, count, constant(Type::kI32, 1));
+  Block allowed = b_.new_block();
+  b_.branch(b_.binary(Op::kOr, one, b_.compare(Op::kNe, crossing, constant(Type::kI32, 0))), allowed,
+            misclassified_block_, 1);
+  b_.set_block(allowed);
+  Reg i = b_.new_variable(Type::kI32);
+  b_.assign(i, constant(Type::kI32, 0));
+  Block head = b_.new_block();
+  Block each = b_.new_block();
+  Block done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, count), each, done);
+  b_.set_block(each);
+  body(partition_pointer(relation, i));
+  if (!b_.terminated()) {
+    b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
+    b_.jump(head);
+  }
+  b_.set_block(done);
+}
+
+// --- keys: the byte format of storage/key.h ---
+
+namespace {
+Type key_integer_type(const SqlType& type) {
+  switch (storage::key_bytes_of(type)) {
+    case 1:
+      return Type::kI8;
+    case 2:
+      return Type::kI16;
+    case 4:
+      return Type::kI32;
+    case 8:
+      return Type::kI64;
+    default:
+      return Type::kI128;
+  }
+}
+}  // namespace
+
+std::pair<ir::Reg, ir::Reg> Generator::gen_key(const Relation& relation, const storage::IndexDef& index,
+                                               const std::vector<const KeyPart*>& parts, Block no_match) {
+  const storage::TableSchema& schema = relation.table->schema();
+  uint32_t room = 0;
+  for (const KeyPart* part : parts) {
+    uint32_t bytes = storage::key_bytes_of(schema.columns[part->column].type);
+    room += 1 + (bytes == 0 ? static_cast<uint32_t>(storage::kMaxIndexKeyBytes) : bytes);
+  }
+  Reg base = b_.frame_address(b_.reserve_frame(room + 16));
+  int64_t fixed = 0;      // bytes so far while their number is known
+  Reg size = ir::kNoReg;  // I64 variable once it is not
+  for (size_t i = 0; i < parts.size(); i++) {
+    const storage::ColumnDef& column = schema.columns[parts[i]->column];
+    bool descending = !index.descending.empty() && index.descending[i];
+    Value value = gen(*parts[i]->value);
+    if (value.null != ir::kNoReg) {
+      Block present = b_.new_block();
+      b_.branch(value.null, no_match, present, 2);
+      b_.set_block(present);
+      value.null = ir::kNoReg;
+    }
+    gen_key_part(column, descending, value, base, &size, &fixed, no_match);
+  }
+  Reg total = size == ir::kNoReg ? constant(Type::kI64, fixed) : size;
+  return {base, total};
+}
+
+void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg base, Reg* size,
+                             int64_t* fixed, Block no_match) {
+  Reg address = *size == ir::kNoReg ? b_.offset(base, *fixed) : b_.index(base, *size, 1);
+  auto advance = [&](Reg bytes) {
+    if (*size == ir::kNoReg) {
+      *size = b_.new_variable(Type::kI64);
+      b_.assign(*size, b_.binary(Op::kAdd, constant(Type::kI64, *fixed), bytes));
+    } else {
+      b_.assign(*size, b_.binary(Op::kAdd, *size, bytes));
+    }
+  };
+  auto advance_fixed = [&](int64_t bytes) {
+    if (*size == ir::kNoReg)
+      *fixed += bytes;
+    else
+      advance(constant(Type::kI64, bytes));
+  };
+  if (!column.not_null) {
+    b_.store(address, 0, constant(Type::kI8, descending ? -1 : 0));
+    advance_fixed(1);
+    address = b_.offset(address, 1);
+  }
+  if (is_string(column.type.id)) {
+    Reg written = b_.call(k_rt_key_text,
+                          {address, value.a, value.b, constant(Type::kI64, column.type.id == TypeId::kChar ? 1 : 0),
+                           constant(Type::kI64, descending ? 1 : 0)});
+    Block next = b_.new_block();
+    b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
+    b_.set_block(next);
+    return advance(written);
+  }
+  if (is_dynamic_numeric(column.type)) {
+    Value wide = to_dynamic(value);
+    return advance(b_.call(k_rt_key_decimal, {address, wide.a, wide.b, constant(Type::kI64, descending ? 1 : 0)}));
+  }
+  Type reg = key_integer_type(column.type);
+  Reg bits = value.a;
+  if (column.type.id == TypeId::kFloat8) {
+    unsupported("an index on double precision");
+    bits = constant(Type::kI64, 0);
+  }
+  if (column.type.id == TypeId::kNumeric)
+    bits = rescale(bits, value.type.scale, column.type.scale,
+                   register_type(value.type) == Type::kI128 ? Type::kI128 : Type::kI64);
+  Type have = b_.type_of(bits);
+  if (have < reg) {
+    bits = b_.convert(Op::kSExt, bits, reg);
+  } else if (have > reg) {  // a value that does not fit the column is in no row
+    Reg narrow = b_.convert(Op::kTrunc, bits, reg);
+    Block next = b_.new_block();
+    b_.branch(b_.compare(Op::kNe, b_.convert(Op::kSExt, narrow, have), bits), no_match, next, 2);
+    b_.set_block(next);
+    bits = narrow;
+  }
+  int64_t bytes = storage::key_bytes_of(column.type);
+  auto put = [&](Reg part, Type type, int64_t at, bool flip) {
+    int64_t mask = flip ? static_cast<int64_t>(uint64_t{1} << (type == Type::kI8    ? 7
+                                                               : type == Type::kI16 ? 15
+                                                               : type == Type::kI32 ? 31
+                                                                                    : 63))
+                        : 0;
+    if (descending) mask = ~mask;
+    if (mask != 0) part = b_.binary(Op::kXor, part, constant(type, mask));
+    b_.store(address, at, type == Type::kI8 ? part : b_.bswap(part));
+  };
+  if (reg == Type::kI128) {
+    put(b_.convert(Op::kTrunc, b_.binary(Op::kLShr, bits, constant(Type::kI128, 64)), Type::kI64), Type::kI64, 0, true);
+    put(b_.convert(Op::kTrunc, bits, Type::kI64), Type::kI64, 8, false);
+  } else {
+    put(bits, reg, 0, true);
+  }
+  advance_fixed(bytes);
+}
+
+// --- access ---
+
+void Generator::gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body) {
+  gen_partitions(relation, path, [&](Reg partition) {
+    switch (path.kind) {
+      case AccessKind::kPoint:
+        return gen_point_access(relation, path, partition, body);
+      case AccessKind::kRange:
+        return gen_range_access(relation, path, partition, body);
+      case AccessKind::kFullScan:
+        return gen_full_scan(relation, partition, body);
+    }
+  });
+}
+
+void Generator::gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,
+                                 const std::function<void()>& body) {
+  const storage::IndexDef& index = relation.table->schema().indexes[path.index];
+  Block done = b_.new_block();
+  std::vector<const KeyPart*> parts;
+  for (const auto& part : path.equal) parts.push_back(&part);
+  auto [key, size] = gen_key(relation, index, parts, done);
+  resources_.point_indexes.emplace_back(relation.table, path.index);
+  Reg tid = b_.call(k_rt_index_find, {partition, constant(Type::kI64, static_cast<int64_t>(path.index)), key, size});
+  Block found = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found, 2);
+  b_.set_block(found);
+  locate(&sources_[relation.id], partition, tid);
+  body();
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+}
+
+void Generator::gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
+                                 const std::function<void()>& body) {
+  const storage::IndexDef& index = relation.table->schema().indexes[path.index];
+  Block done = b_.new_block();
+  std::vector<const KeyPart*> low;
+  for (const auto& part : path.equal) low.push_back(&part);
+  std::vector<const KeyPart*> high = low;
+  int64_t flags = path.backward ? 1 : 0;
+  if (path.has_from) {
+    low.push_back(&path.bounds[0]);
+    if (path.bounds[0].op == BuiltinOp::kGreater) flags |= 2;
+  }
+  if (path.has_to) {
+    high.push_back(&path.bounds.back());
+    if (path.bounds.back().op == BuiltinOp::kLess) flags |= 4;
+  }
+  // both bounds are written apart: they share their first parts only
+  auto [low_key, low_size] = gen_key(relation, index, low, done);
+  Reg high_key = low_key;
+  Reg high_size = low_size;
+  if (path.has_from || path.has_to) std::tie(high_key, high_size) = gen_key(relation, index, high, done);
+  Reg cursor = b_.frame_address(b_.reserve_frame(sizeof(storage::OrderedCursor)));
+  Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
+  b_.call(k_rt_index_seek,
+          {partition, number, cursor, low_key, low_size, high_key, high_size, constant(Type::kI64, flags)});
+  Block head = b_.new_block();
+  Block found = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  Reg tid = b_.call(k_rt_index_next, {partition, number, cursor});
+  b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found);
+  b_.set_block(found);
+  locate(&sources_[relation.id], partition, tid);
+  body();
+  if (!b_.terminated()) b_.jump(head);
+  b_.set_block(done);
+}
+
+void Generator::gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body) {
+  Reg tid = b_.new_variable(Type::kI64);
+  b_.assign(tid, constant(Type::kI64, 0));
+  Reg limit = b_.load(Type::kI64, partition, offsetof(TablePartition, tuple_limit));
+  Block head = b_.new_block();
+  Block test = b_.new_block();
+  Block live = b_.new_block();
+  Block next = b_.new_block();
+  Block done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, tid, limit), test, done, 1);
+  b_.set_block(test);
+  check_interrupt();
+  RowSource& source = sources_[relation.id];
+  Reg current = b_.binary(Op::kAdd, tid, constant(Type::kI64, 0));
+  locate(&source, partition, current);
+  Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), relation.table->layout().live_offset);
+  b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), live, next, 1);
+  b_.set_block(live);
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(tid, b_.binary(Op::kAdd, tid, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+// Rows of a RowBuffer.
+void Generator::gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
+                                 const std::function<void()>& body) {
+  Reg i = b_.new_variable(Type::kI64);
+  b_.assign(i, constant(Type::kI64, 0));
+  Reg count = b_.load(Type::kI64, rows, offsetof(RowBuffer, count));
+  Reg first = b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows));
+  Block head = b_.new_block();
+  Block each = b_.new_block();
+  Block next = b_.new_block();
+  Block done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, count), each, done, 1);
+  b_.set_block(each);
+  check_interrupt();
+  RowSource& source = sources_[relation.id];
+  int64_t width = 0;
+  for (int slot : slots) width += slot >= 0 ? 1 : 0;
+  source.row = b_.index(first, i, width * static_cast<int64_t>(sizeof(Datum)));
+  source.slots = slots;
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+}  // namespace scyper::query

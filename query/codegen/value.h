@@ -1,0 +1,52 @@
+#pragma once
+
+#include "ir/ir.h"
+#include "storage/type.h"
+
+namespace scyper::query {
+
+// A SQL value in registers. By type: bool I8; int2 I16; int4, date I32; int8, timestamp I64; float8 F64; numeric with
+// known scale I64 (up to 18 digits) or I128; other numeric I128 with its scale (I32) in b; strings Ptr with byte length
+// (I64) in b; arrays Ptr. null: I8, 1 = NULL; kNoReg = never NULL. What a and b hold for NULL is undefined but
+// computable.
+struct Value {
+  SqlType type;
+  ir::Reg a = ir::kNoReg;
+  ir::Reg b = ir::kNoReg;
+  ir::Reg null = ir::kNoReg;
+  // Strings and arrays: what they point to lives until the transaction ends. Else it may be a cell that the next change
+  // overwrites.
+  bool stable = false;
+};
+
+inline ir::Type register_type(const SqlType& type) {
+  switch (type.id) {
+    case TypeId::kBool:
+      return ir::Type::kI8;
+    case TypeId::kInt2:
+      return ir::Type::kI16;
+    case TypeId::kInt4:
+    case TypeId::kDate:
+      return ir::Type::kI32;
+    case TypeId::kInt8:
+    case TypeId::kTimestamp:
+      return ir::Type::kI64;
+    case TypeId::kFloat8:
+      return ir::Type::kF64;
+    case TypeId::kNumeric:
+      return type.precision != 0 && type.precision <= kMaxPrecision64 ? ir::Type::kI64 : ir::Type::kI128;
+    default:
+      return ir::Type::kPtr;
+  }
+}
+
+inline bool is_dynamic_numeric(const SqlType& type) { return type.id == TypeId::kNumeric && type.precision == 0; }
+
+// Type of register b, kVoid = unused.
+inline ir::Type second_register_type(const SqlType& type) {
+  if (is_dynamic_numeric(type)) return ir::Type::kI32;
+  if (is_string(type.id) || type.id == TypeId::kUnknown) return ir::Type::kI64;
+  return ir::Type::kVoid;
+}
+
+}  // namespace scyper::query

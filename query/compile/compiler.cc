@@ -1,0 +1,177 @@
+#include "compile/compiler.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "bind/binder.h"
+#include "codegen/generator.h"
+#include "compile/program_parts.h"
+#include "parse/plpgsql_parser.h"
+
+namespace scyper::query {
+
+namespace {
+
+const char* command_of(const ast::Statement& statement) {
+  switch (statement.kind) {
+    case ast::StatementKind::kInsert:
+      return "INSERT";
+    case ast::StatementKind::kUpdate:
+      return "UPDATE";
+    case ast::StatementKind::kDelete:
+      return "DELETE";
+    case ast::StatementKind::kCall:
+      return "CALL";
+    default:
+      return "SELECT";
+  }
+}
+
+void merge_route(Footprint* footprint, const std::optional<Route>& route) {
+  if (!route.has_value()) return;  // found out at run time: a wrong guess is undone and requeued
+  if (std::find(footprint->routes.begin(), footprint->routes.end(), *route) == footprint->routes.end())
+    footprint->routes.push_back(*route);
+}
+
+// What a callee touches, in terms of the caller's arguments.
+void merge_callee(Footprint* footprint, const Footprint& callee, const std::vector<std::optional<Route>>& args) {
+  footprint->writes |= callee.writes;
+  footprint->writes_shared |= callee.writes_shared;
+  footprint->reads_partitioned |= callee.reads_partitioned;
+  footprint->all_partitions |= callee.all_partitions;
+  footprint->is_volatile |= callee.is_volatile;
+  for (const Route& route : callee.routes) {
+    if (route.kind == Route::Kind::kConstant) {
+      merge_route(footprint, route);
+      continue;
+    }
+    std::optional<Route> mapped = args[route.argument];
+    if (mapped.has_value() && route.kind == Route::Kind::kArrayArgument) {
+      if (mapped->kind != Route::Kind::kArgument) continue;
+      mapped->kind = Route::Kind::kArrayArgument;
+    }
+    merge_route(footprint, mapped);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (routines_ == nullptr || routines_version_ != catalog.version) {
+    routines_ = std::make_shared<RoutinePrograms>();
+    routines_version_ = catalog.version;
+  }
+  return routines_;
+}
+
+// Fills a program in place: routines that call each other need its address before it is finished.
+Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
+  ProgramParts& parts = program->parts();
+  parts.name = bound.name;
+  for (uint32_t i = 0; i < bound.parameters; i++) parts.parameter_types.push_back(bound.variables[i].type);
+  for (const auto& column : bound.columns) parts.columns.push_back({column.name, column.type});
+  for (const auto& callee : bound.callees) {
+    SCYPER_ASSIGN_OR_RETURN(const Program* target, routine_program(*callee, parts.catalog, routines));
+    parts.callees.push_back(target);
+  }
+  Generator generator(bound, &parts.resources);
+  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+  parts.footprint = parts.resources.footprint;
+  parts.footprint.writes |= bound.writes;
+  parts.footprint.writes_shared |= bound.writes_shared;
+  parts.footprint.is_volatile |= bound.volatile_result;
+  for (const auto& call : parts.resources.calls)
+    merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
+  for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
+  std::string broken = ir::verify(function);
+  if (!broken.empty()) return absl::InternalError("generated code is wrong: " + broken);
+  SCYPER_ASSIGN_OR_RETURN(parts.code, tiering_->add(std::move(function)));
+  compiled_.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string_view text,
+                                                                     const ast::Statement& statement,
+                                                                     size_t parameter_count,
+                                                                     const std::vector<SqlType>& parameter_types,
+                                                                     std::shared_ptr<const Catalog> catalog) {
+  Binder binder(*catalog, text, parameter_count);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
+  auto parts = std::make_unique<ProgramParts>();
+  parts->command = command_of(statement);
+  parts->catalog_version = catalog->version;
+  parts->catalog = catalog;
+  auto routines = routines_of(*catalog);
+  parts->routines = routines;
+  auto program = std::make_shared<Program>(std::move(parts));
+  SCYPER_RETURN_IF_ERROR(generate(*bound, program.get(), routines));
+  return program;
+}
+
+StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_view body,
+                                                                 std::shared_ptr<const Catalog> catalog) {
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(body));
+  Routine routine;
+  routine.name = "inline_code_block";
+  routine.procedure = true;
+  Binder binder(*catalog, body);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
+  auto parts = std::make_unique<ProgramParts>();
+  parts->command = "DO";
+  parts->catalog_version = catalog->version;
+  parts->catalog = catalog;
+  auto routines = routines_of(*catalog);
+  parts->routines = routines;
+  auto program = std::make_shared<Program>(std::move(parts));
+  SCYPER_RETURN_IF_ERROR(generate(*bound, program.get(), routines));
+  return program;
+}
+
+StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
+                                                   const std::shared_ptr<const Catalog>& catalog,
+                                                   const std::shared_ptr<RoutinePrograms>& routines) {
+  std::lock_guard<std::recursive_mutex> lock(routines->mutex);
+  auto done = routines->programs.find(routine.id);
+  if (done != routines->programs.end()) return done->second.get();
+  auto current = routines->in_progress.find(routine.id);
+  if (current != routines->in_progress.end()) return current->second;  // a recursive call
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(routine.body));
+  Binder binder(*catalog, routine.body);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
+  auto parts = std::make_unique<ProgramParts>();
+  parts->command = "CALL";
+  parts->catalog_version = catalog->version;
+  parts->catalog = catalog;  // `routines` is not held: it owns the program
+  auto program = std::make_unique<Program>(std::move(parts));
+  routines->in_progress[routine.id] = program.get();
+  Status status = generate(*bound, program.get(), routines);
+  routines->in_progress.erase(routine.id);
+  SCYPER_RETURN_IF_ERROR(status);
+  const Program* result = program.get();
+  routines->programs[routine.id] = std::move(program);
+  return result;
+}
+
+StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
+                                        std::shared_ptr<const Catalog> catalog) {
+  Binder binder(*catalog, text, parameter_count);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
+  ProgramResources resources;
+  std::string out;
+  // of a CALL, what runs is the procedure
+  for (const auto& callee : bound->callees) {
+    SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(callee->body));
+    Binder inner(*catalog, callee->body);
+    SCYPER_ASSIGN_OR_RETURN(auto routine, inner.bind_routine(*callee, *parsed));
+    ProgramResources parts;
+    Generator generator(*routine, &parts);
+    SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+    out += ir::to_string(function);
+  }
+  Generator generator(*bound, &resources);
+  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+  return out + ir::to_string(function);
+}
+
+}  // namespace scyper::query

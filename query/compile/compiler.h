@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "bind/bound.h"
+#include "jit/tiering.h"
+#include "parse/ast.h"
+#include "query/catalog.h"
+#include "query/database.h"
+#include "query/program.h"
+
+namespace scyper::query {
+
+// The compiled routines of one catalog version, made when first needed. They may call each other in cycles, so they
+// refer to each other by plain pointers and live and die together.
+class RoutinePrograms {
+ public:
+  std::recursive_mutex mutex;
+  std::unordered_map<RoutineId, std::unique_ptr<Program>> programs;
+  std::unordered_map<RoutineId, Program*> in_progress;
+};
+
+// Bound program to runnable program.
+class Compiler {
+ public:
+  explicit Compiler(jit::Tiering* tiering) : tiering_(tiering) {}
+
+  StatusOr<std::shared_ptr<const Program>> compile_statement(std::string_view text, const ast::Statement& statement,
+                                                             size_t parameter_count,
+                                                             const std::vector<SqlType>& parameter_types,
+                                                             std::shared_ptr<const Catalog> catalog);
+  // An anonymous block (DO).
+  StatusOr<std::shared_ptr<const Program>> compile_block(std::string_view body, std::shared_ptr<const Catalog> catalog);
+  StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
+                                           const std::shared_ptr<RoutinePrograms>& routines);
+  std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
+  // For EXPLAIN (COMPILED).
+  StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
+                                std::shared_ptr<const Catalog> catalog);
+  uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
+
+ private:
+  Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
+
+  jit::Tiering* const tiering_;
+  std::mutex mutex_;
+  uint64_t routines_version_ = 0;
+  std::shared_ptr<RoutinePrograms> routines_;
+  std::atomic<uint64_t> compiled_{0};
+};
+
+}  // namespace scyper::query

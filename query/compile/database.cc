@@ -1,0 +1,344 @@
+#include "query/database.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "compile/compiler.h"
+#include "compile/definition.h"
+#include "compile/parameter_count.h"
+#include "compile/program_parts.h"
+#include "jit/jit.h"
+#include "jit/tiering.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "runtime/memory.h"
+
+namespace scyper::query {
+
+namespace {
+
+class PreparedStatement final : public Prepared {
+ public:
+  Kind kind() const override { return kind_; }
+  std::string_view text() const override { return text_; }
+  const std::vector<SqlType>& parameter_types() const override { return parameter_types_; }
+  const std::vector<ResultColumn>& columns() const override { return columns_; }
+
+  Kind kind_ = Kind::kProgram;
+  std::string text_;
+  ast::StatementPtr statement_;
+  size_t parameter_count_ = 0;
+  std::vector<SqlType> parameter_types_;
+  std::vector<ResultColumn> columns_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Program> program_;
+};
+
+Prepared::Kind kind_of(const ast::Statement& statement) {
+  switch (statement.kind) {
+    case ast::StatementKind::kSelect:
+    case ast::StatementKind::kInsert:
+    case ast::StatementKind::kUpdate:
+    case ast::StatementKind::kDelete:
+    case ast::StatementKind::kCall:
+    case ast::StatementKind::kDo:
+      return Prepared::Kind::kProgram;
+    case ast::StatementKind::kExplain:
+    case ast::StatementKind::kShow:
+      return Prepared::Kind::kRows;
+    case ast::StatementKind::kSet:
+      return Prepared::Kind::kNothing;
+    default:
+      return Prepared::Kind::kDefinition;
+  }
+}
+
+const char* name_of(ast::StatementKind kind) {
+  switch (kind) {
+    case ast::StatementKind::kMerge:
+      return "MERGE";
+    case ast::StatementKind::kCreateTableAs:
+      return "CREATE TABLE AS";
+    case ast::StatementKind::kCreateView:
+      return "CREATE VIEW";
+    case ast::StatementKind::kCreateSchema:
+      return "CREATE SCHEMA";
+    case ast::StatementKind::kCreateSequence:
+      return "CREATE SEQUENCE";
+    case ast::StatementKind::kAlterTable:
+      return "ALTER TABLE";
+    case ast::StatementKind::kRename:
+      return "ALTER ... RENAME";
+    case ast::StatementKind::kComment:
+      return "COMMENT";
+    case ast::StatementKind::kCopy:
+      return "COPY";
+    case ast::StatementKind::kTransaction:
+      return "an interactive transaction (BEGIN, COMMIT, ROLLBACK)";
+    case ast::StatementKind::kPrepare:
+      return "PREPARE";
+    case ast::StatementKind::kExecute:
+      return "EXECUTE";
+    case ast::StatementKind::kDeallocate:
+      return "DEALLOCATE";
+    default:
+      return nullptr;
+  }
+}
+
+jit::TieringOptions tiering_options(const DatabaseOptions& options) {
+  jit::TieringOptions tiering;
+  switch (options.execution) {
+    case ExecutionMode::kAdaptive:
+      tiering.mode = jit::TieringMode::kAdaptive;
+      break;
+    case ExecutionMode::kInterpreted:
+      tiering.mode = jit::TieringMode::kInterpreter;
+      break;
+    case ExecutionMode::kQuick:
+      tiering.mode = jit::TieringMode::kQuick;
+      break;
+    case ExecutionMode::kBetter:
+      tiering.mode = jit::TieringMode::kBetter;
+      break;
+  }
+  return tiering;
+}
+
+class DatabaseImpl final : public Database {
+ public:
+  DatabaseImpl(const DatabaseOptions& options, std::unique_ptr<storage::Arena> arena, std::unique_ptr<jit::Jit> jit)
+      : options_(options),
+        arena_(std::move(arena)),
+        jit_(std::move(jit)),
+        tiering_(*jit_, tiering_options(options)),
+        compiler_(&tiering_),
+
+        catalog_(std::make_shared<const Catalog>()) {}
+
+  const DatabaseOptions& options() const override { return options_; }
+  storage::Arena* arena() override { return arena_.get(); }
+  std::shared_ptr<const Catalog> catalog() const override {
+    std::lock_guard<std::mutex> lock(catalog_mutex_);
+    return catalog_;
+  }
+  uint64_t programs_compiled() const override { return compiler_.compiled(); }
+
+  StatusOr<std::vector<std::string>> split(std::string_view sql) override;
+  StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) override;
+  StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override;
+  bool wants_companions(const Program& program) const override;
+  Status add_companions(const Program& program) override;
+  Status define(const Prepared& prepared, ResultSet* result) override;
+  Status load(std::string_view table, std::span<const Datum> values) override;
+
+ private:
+  StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
+                                                   std::shared_ptr<const Catalog> catalog);
+  Status explain(const PreparedStatement& prepared, ResultSet* result);
+  Status show(const ast::ShowStatement& show, ResultSet* result);
+
+  const DatabaseOptions options_;
+  const std::unique_ptr<storage::Arena> arena_;  // outlives tables
+  const std::unique_ptr<jit::Jit> jit_;
+  jit::Tiering tiering_;
+  Compiler compiler_;
+  mutable std::mutex catalog_mutex_;
+  std::shared_ptr<const Catalog> catalog_;
+};
+
+StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  std::vector<std::string> texts;
+  for (const auto& statement : statements) {
+    size_t from = static_cast<size_t>(std::max(0, statement->location));
+    size_t length = statement->length > 0 ? static_cast<size_t>(statement->length) : sql.size() - from;
+    texts.emplace_back(sql.substr(from, length));
+  }
+  return texts;
+}
+
+StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  if (statements.size() > 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
+  auto prepared = std::make_shared<PreparedStatement>();
+  prepared->text_ = std::string(sql);
+  if (statements.empty()) {
+    prepared->kind_ = Prepared::Kind::kNothing;
+    return prepared;
+  }
+  prepared->statement_ = std::move(statements[0]);
+  const ast::Statement& statement = *prepared->statement_;
+  if (const char* name = name_of(statement.kind))
+    return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
+  if (statement.kind == ast::StatementKind::kUnsupported)
+    return sql_error("0A000",
+                     absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"),
+                     position_at(sql, statement.location));
+  prepared->kind_ = kind_of(statement);
+  prepared->parameter_count_ = parameter_count(sql);
+  if (prepared->parameter_count_ > 65535) return sql_error("54023", "too many parameters");
+  if (prepared->kind_ != Prepared::Kind::kProgram) return prepared;
+  SCYPER_ASSIGN_OR_RETURN(prepared->program_, compile(*prepared, catalog()));
+  prepared->parameter_types_ = prepared->program_->parameter_types();
+  prepared->columns_ = prepared->program_->columns();
+  return prepared;
+}
+
+StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedStatement& prepared,
+                                                               std::shared_ptr<const Catalog> catalog) {
+  if (const auto* block = ast::node_if<ast::DoStatement>(prepared.statement_.get())) {
+    if (!block->language.empty() && block->language != "plpgsql")
+      return sql_error("0A000", absl::StrCat("language \"", block->language, "\" is not supported"));
+    return compiler_.compile_block(block->body, std::move(catalog));
+  }
+  return compiler_.compile_statement(prepared.text_, *prepared.statement_, prepared.parameter_count_,
+                                     prepared.parameter_types_, std::move(catalog));
+}
+
+StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared& base) {
+  const auto& prepared = static_cast<const PreparedStatement&>(base);
+  CHECK(prepared.kind_ == Prepared::Kind::kProgram);
+  auto current = catalog();
+  std::lock_guard<std::mutex> lock(prepared.mutex_);
+  if (prepared.program_->catalog_version() == current->version) return prepared.program_;
+  SCYPER_ASSIGN_OR_RETURN(auto program, compile(prepared, current));
+  bool same =
+      program->columns().size() == prepared.columns_.size() && program->parameter_types() == prepared.parameter_types_;
+  for (size_t i = 0; same && i < prepared.columns_.size(); i++)
+    same = program->columns()[i].type == prepared.columns_[i].type;
+  if (!same) return sql_error("0A000", "cached plan must not change result type");
+  prepared.program_ = program;
+  return program;
+}
+
+namespace {
+void visit_programs(const Program& program, std::vector<const Program*>* seen) {
+  if (std::find(seen->begin(), seen->end(), &program) != seen->end()) return;
+  seen->push_back(&program);
+  for (const Program* callee : program.parts().callees) visit_programs(*callee, seen);
+}
+}  // namespace
+
+bool DatabaseImpl::wants_companions(const Program& program) const {
+  std::vector<const Program*> all;
+  visit_programs(program, &all);
+  for (const Program* one : all)
+    for (const auto& [table, index] : one->parts().resources.point_indexes)
+      if (table->partition(0)->indexes[index].hash == nullptr) return true;
+  return false;
+}
+
+Status DatabaseImpl::add_companions(const Program& program) {
+  std::vector<const Program*> all;
+  visit_programs(program, &all);
+  for (const Program* one : all)
+    for (const auto& [table, index] : one->parts().resources.point_indexes)
+      SCYPER_RETURN_IF_ERROR(table->build_hash_companion(static_cast<uint32_t>(index)));
+  return absl::OkStatus();
+}
+
+Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
+  const auto& prepared = static_cast<const PreparedStatement&>(base);
+  switch (prepared.kind_) {
+    case Prepared::Kind::kNothing:
+      result->command_tag = prepared.statement_ == nullptr ? "" : "SET";
+      return absl::OkStatus();
+    case Prepared::Kind::kRows:
+      if (prepared.statement_->kind == ast::StatementKind::kShow)
+        return show(ast::node_as<ast::ShowStatement>(*prepared.statement_), result);
+      return explain(prepared, result);
+    default:
+      break;
+  }
+  Definer definer(options_, arena_.get(), catalog(), prepared.text_);
+  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*prepared.statement_, result));
+  if (next == nullptr) return absl::OkStatus();
+  std::lock_guard<std::mutex> lock(catalog_mutex_);
+  catalog_ = std::move(next);
+  return absl::OkStatus();
+}
+
+namespace {
+void append_line(ResultSet* result, std::string_view line) {
+  result->append(make_type(TypeId::kText), string_datum(line.data(), line.size()));
+}
+}  // namespace
+
+Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
+  const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
+  bool compiled = false;
+  for (const auto& option : explain.options) {
+    if (option.name == "compiled")
+      compiled = true;
+    else
+      return sql_error("0A000", absl::StrCat("EXPLAIN option ", option.name, " is not supported"));
+  }
+  if (!compiled) return sql_error("0A000", "only EXPLAIN (COMPILED) is supported");
+  SCYPER_ASSIGN_OR_RETURN(std::string text,
+                          compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog()));
+  result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
+  size_t from = 0;
+  while (from < text.size()) {
+    size_t end = std::min(text.find('\n', from), text.size());
+    append_line(result, std::string_view(text).substr(from, end - from));
+    from = end + 1;
+  }
+  result->command_tag = "EXPLAIN";
+  return absl::OkStatus();
+}
+
+Status DatabaseImpl::show(const ast::ShowStatement& show, ResultSet* result) {
+  static const std::pair<std::string_view, std::string_view> kSettings[] = {{"server_version", "15.0 (ScyPer)"},
+                                                                            {"server_encoding", "UTF8"},
+                                                                            {"client_encoding", "UTF8"},
+                                                                            {"datestyle", "ISO, MDY"},
+                                                                            {"standard_conforming_strings", "on"},
+                                                                            {"transaction_isolation", "serializable"},
+                                                                            {"timezone", "UTC"}};
+  for (const auto& [name, value] : kSettings) {
+    if (name != show.name) continue;
+    result->columns = {{show.name, make_type(TypeId::kText)}};
+    append_line(result, value);
+    result->command_tag = "SHOW";
+    return absl::OkStatus();
+  }
+  return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", show.name, "\""));
+}
+
+Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values) {
+  auto table = catalog()->find_table(name);
+  if (table == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(name), "\" does not exist"));
+  const storage::TableSchema& schema = table->schema();
+  size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  if (width == 0 || values.size() % width != 0) return sql_error("22P04", "a row has the wrong number of values");
+  if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1)
+    return storage::append_rows(table->partition(0), values, format_datum);
+  std::vector<std::vector<Datum>> parts(table->partition_count());
+  for (size_t row = 0; row < values.size(); row += width) {
+    const Datum& key = values[row + schema.partition_column];
+    if (key.null)
+      return sql_error("23502", absl::StrCat("null value in column \"", schema.columns[schema.partition_column].name,
+                                             "\" of relation \"", schema.name, "\" violates not-null constraint"));
+    auto& part = parts[storage::partition_of(key.lo, table->partition_count())];
+    part.insert(part.end(), values.begin() + static_cast<ptrdiff_t>(row),
+                values.begin() + static_cast<ptrdiff_t>(row + width));
+  }
+  for (uint32_t p = 0; p < parts.size(); p++)
+    if (!parts[p].empty()) SCYPER_RETURN_IF_ERROR(storage::append_rows(table->partition(p), parts[p], format_datum));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& options) {
+  // address space is cheap, so the budget alone bounds memory
+  size_t reserve = std::max<size_t>(options.memory_bytes * 2, size_t{1} << 30);
+  SCYPER_ASSIGN_OR_RETURN(auto arena, storage::Arena::create(reserve, options.memory_bytes, options.page_mode));
+  SCYPER_ASSIGN_OR_RETURN(auto jit, jit::Jit::create({}));
+  return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(jit));
+}
+
+}  // namespace scyper::query

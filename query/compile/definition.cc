@@ -1,0 +1,526 @@
+#include "compile/definition.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "parse/plpgsql_parser.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+#include "runtime/memory.h"
+
+namespace scyper::query {
+
+using ast::node_as;
+
+Status Definer::error(std::string_view sqlstate, std::string_view message, int32_t location) const {
+  return sql_error(sqlstate, message, position_at(text_, location));
+}
+
+Catalog& Definer::next() {
+  if (next_ == nullptr) {
+    next_ = std::make_shared<Catalog>(*old_);
+    next_->version++;
+  }
+  return *next_;
+}
+
+StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
+  Status status;
+  switch (statement.kind) {
+    case ast::StatementKind::kCreateTable:
+      status = create_table(node_as<ast::CreateTableStatement>(statement), result);
+      break;
+    case ast::StatementKind::kCreateIndex:
+      status = create_index(node_as<ast::CreateIndexStatement>(statement), result);
+      break;
+    case ast::StatementKind::kCreateRoutine:
+      status = create_routine(node_as<ast::CreateRoutineStatement>(statement), result);
+      break;
+    case ast::StatementKind::kDrop:
+      status = drop(node_as<ast::DropStatement>(statement), result);
+      break;
+    case ast::StatementKind::kTruncate:
+      status = truncate(node_as<ast::TruncateStatement>(statement));
+      result->command_tag = "TRUNCATE TABLE";
+      break;
+    default:
+      status = error("0A000", "this statement is not supported", statement.location);
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  return std::move(next_);
+}
+
+StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& name, int32_t location) const {
+  auto table = old_->find_table(name.back());
+  if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), location);
+  return table;
+}
+
+bool Definer::name_taken(const std::string& name) const {
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
+  return catalog.tables.count(name) != 0 || catalog.index_tables.count(name) != 0;
+}
+
+std::string Definer::free_index_name(std::string base) const {
+  std::string name = base;
+  for (int i = 1; name_taken(name); i++) name = absl::StrCat(base, i);
+  return name;
+}
+
+// --- CREATE TABLE ---
+
+Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE TABLE";
+  const std::string& name = create.table.name.back();
+  if (create.table.name.size() > 1 && create.table.name[create.table.name.size() - 2] != "public")
+    return error("3F000",
+                 absl::StrCat("schema \"", create.table.name[create.table.name.size() - 2], "\" does not exist"),
+                 create.table.location);
+  if (name_taken(name)) {
+    if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  if (create.persistence == ast::Persistence::kTemporary)
+    return error("0A000", "temporary tables are not supported", create.table.location);
+  storage::TableSchema schema;
+  TableRules rules;
+  schema.id = TableId(old_->next_table_id);
+  schema.version = 1;
+  schema.name = name;
+  schema.layout = options_.layout;
+  next().next_table_id++;
+  SCYPER_RETURN_IF_ERROR(define_columns(create, &schema, &rules));
+  SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema));
+  SCYPER_RETURN_IF_ERROR(define_partitioning(create, &schema));
+  SCYPER_RETURN_IF_ERROR(define_constraints(create, &schema));
+  bool primary =
+      std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const auto& index) { return index.primary; });
+  if (!primary) {
+    schema.has_row_id = true;
+    schema.columns.push_back({"__row_id", make_type(TypeId::kInt8), true});
+    rules.defaults.emplace_back();
+  }
+  TableId id = schema.id;
+  SCYPER_ASSIGN_OR_RETURN(auto table, storage::Table::create(std::move(schema), options_.partitions, arena_));
+  next().tables[name] = std::move(table);
+  next().rules[id] = std::move(rules);
+  return absl::OkStatus();
+}
+
+Status Definer::define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema,
+                               TableRules* rules) {
+  if (create.columns.size() > 1600) return error("54011", "tables can have at most 1600 columns", -1);
+  for (const auto& column : create.columns) {
+    for (const auto& other : schema->columns)
+      if (other.name == column.name)
+        return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, text_));
+    if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+    if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
+      return error("42P16", absl::StrCat("column \"", column.name, "\" has pseudo-type ", type_name(type)),
+                   column.location);
+    storage::ColumnDef def{column.name, type, false};
+    std::string default_text;
+    for (const auto& constraint : column.constraints) {
+      switch (constraint.kind) {
+        case ast::ConstraintKind::kNotNull:
+          def.not_null = true;
+          break;
+        case ast::ConstraintKind::kNull:
+        case ast::ConstraintKind::kPrimaryKey:
+        case ast::ConstraintKind::kUnique:
+          break;  // define_constraints()
+        case ast::ConstraintKind::kDefault: {
+          Binder binder(*old_, text_);
+          SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder.bind_constant(*constraint.expr, type));
+          default_text = to_sql(*constraint.expr);
+          break;
+        }
+        case ast::ConstraintKind::kCheck:
+          return error("0A000", "CHECK constraints are not supported", constraint.location);
+        case ast::ConstraintKind::kForeignKey:
+          return error("0A000", "FOREIGN KEY constraints are not supported", constraint.location);
+        default:
+          return error("0A000", "this column constraint is not supported", constraint.location);
+      }
+    }
+    schema->columns.push_back(std::move(def));
+    rules->defaults.push_back(std::move(default_text));
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema) {
+  for (const auto& option : options) {
+    if (option.name != "layout")
+      return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), option.location);
+    if (option.value == "row")
+      schema->layout = storage::Layout::kRow;
+    else if (option.value == "column")
+      schema->layout = storage::Layout::kColumn;
+    else
+      return error("22023", absl::StrCat("invalid value for parameter \"layout\": \"", option.value, "\""),
+                   option.location);
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema) {
+  const ast::PartitionBy& partition = create.partition_by;
+  if (partition.strategy == ast::PartitionStrategy::kNone) return absl::OkStatus();
+  if (partition.strategy != ast::PartitionStrategy::kHash)
+    return error("0A000", "only PARTITION BY HASH is supported", partition.location);
+  if (partition.keys.size() != 1 || partition.keys[0].column.empty())
+    return error("0A000", "only one partitioning column is supported", partition.location);
+  for (size_t i = 0; i < schema->columns.size(); i++) {
+    if (schema->columns[i].name != partition.keys[0].column) continue;
+    TypeId id = schema->columns[i].type.id;
+    if (!is_integer(id) && id != TypeId::kDate && id != TypeId::kTimestamp)
+      return error("0A000",
+                   absl::StrCat("partitioning by type ", type_name(schema->columns[i].type), " is not supported"),
+                   partition.location);
+    schema->scheme = storage::PartitionScheme::kHash;
+    schema->partition_column = static_cast<uint32_t>(i);
+    schema->columns[i].not_null = true;  // a row without it has no place
+    return absl::OkStatus();
+  }
+  return error("42703", absl::StrCat("column \"", partition.keys[0].column, "\" named in partition key does not exist"),
+               partition.location);
+}
+
+Status Definer::define_constraints(const ast::CreateTableStatement& create, storage::TableSchema* schema) {
+  for (const auto& column : create.columns)
+    for (const auto& constraint : column.constraints)
+      if (constraint.kind == ast::ConstraintKind::kPrimaryKey || constraint.kind == ast::ConstraintKind::kUnique)
+        SCYPER_RETURN_IF_ERROR(add_key(constraint, {column.name}, schema));
+  for (const auto& constraint : create.constraints) {
+    if (constraint.kind == ast::ConstraintKind::kPrimaryKey || constraint.kind == ast::ConstraintKind::kUnique) {
+      SCYPER_RETURN_IF_ERROR(add_key(constraint, constraint.columns, schema));
+      continue;
+    }
+    if (constraint.kind == ast::ConstraintKind::kCheck)
+      return error("0A000", "CHECK constraints are not supported", constraint.location);
+    if (constraint.kind == ast::ConstraintKind::kForeignKey)
+      return error("0A000", "FOREIGN KEY constraints are not supported", constraint.location);
+    return error("0A000", "this table constraint is not supported", constraint.location);
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+int find_column(const storage::TableSchema& schema, std::string_view name) {
+  for (size_t i = 0; i < schema.columns.size(); i++)
+    if (schema.columns[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+// A unique index of a partitioned table is unique per partition: it must contain the partition column.
+Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index) {
+  if (!index.unique || schema.scheme == storage::PartitionScheme::kShared) return absl::OkStatus();
+  if (std::find(index.columns.begin(), index.columns.end(), schema.partition_column) != index.columns.end())
+    return absl::OkStatus();
+  return with_detail(sql_error("0A000", "unique constraint on partitioned table must include all partitioning columns"),
+                     absl::StrCat(index.primary ? "PRIMARY KEY" : "UNIQUE", " constraint on table \"", schema.name,
+                                  "\" lacks column \"", schema.columns[schema.partition_column].name,
+                                  "\" which is part of the partition key."));
+}
+}  // namespace
+
+Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                        storage::TableSchema* schema) {
+  bool primary = constraint.kind == ast::ConstraintKind::kPrimaryKey;
+  if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
+  if (constraint.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", constraint.location);
+  if (!constraint.include.empty()) return error("0A000", "INCLUDE is not supported", constraint.location);
+  storage::IndexDef index;
+  index.id = IndexId(next().next_index_id++);
+  index.unique = true;
+  index.primary = primary;
+  std::string base = schema->name;
+  for (const std::string& name : columns) {
+    int c = find_column(*schema, name);
+    if (c < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" named in key does not exist"), constraint.location);
+    uint32_t column = static_cast<uint32_t>(c);
+    if (std::find(index.columns.begin(), index.columns.end(), column) != index.columns.end())
+      return error(
+          "42701",
+          absl::StrCat("column \"", name, "\" appears twice in ", primary ? "primary key" : "unique", " constraint"),
+          constraint.location);
+    index.columns.push_back(column);
+    if (primary)
+      schema->columns[column].not_null = true;
+    else
+      absl::StrAppend(&base, "_", name);
+  }
+  if (primary)
+    for (const auto& other : schema->indexes)
+      if (other.primary)
+        return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
+                     constraint.location);
+  index.name =
+      constraint.name.empty() ? free_index_name(absl::StrCat(base, primary ? "_pkey" : "_key")) : constraint.name;
+  if (name_taken(index.name))
+    return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), constraint.location);
+  SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
+  if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
+    return error("54011", "a table can have at most 16 indexes", constraint.location);
+  next().index_tables[index.name] = schema->name;
+  if (primary)
+    schema->indexes.insert(schema->indexes.begin(), std::move(index));
+  else
+    schema->indexes.push_back(std::move(index));
+  return absl::OkStatus();
+}
+
+// --- CREATE INDEX ---
+
+Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE INDEX";
+  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name, create.table.location));
+  const storage::TableSchema& schema = table->schema();
+  if (create.method != "btree" && create.method != "hash")
+    return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
+  if (create.where != nullptr) return error("0A000", "partial indexes are not supported", create.location);
+  if (!create.include.empty()) return error("0A000", "INCLUDE is not supported", create.location);
+  if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
+  storage::IndexDef index;
+  index.unique = create.unique;
+  std::string base = schema.name;
+  bool any_descending = false;
+  for (const auto& element : create.elements) {
+    if (element.column.empty()) return error("0A000", "indexes on expressions are not supported", element.location);
+    int c = find_column(schema, element.column);
+    if (c < 0) return error("42703", absl::StrCat("column \"", element.column, "\" does not exist"), element.location);
+    bool descending = element.direction == ast::SortDirection::kDescending;
+    if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
+      return error("0A000", "this NULLS order in an index is not supported", element.location);
+    any_descending |= descending;
+    index.columns.push_back(static_cast<uint32_t>(c));
+    index.descending.push_back(descending);
+    absl::StrAppend(&base, "_", element.column);
+  }
+  if (!any_descending) index.descending.clear();
+  index.name = create.name.empty() ? free_index_name(base + "_idx") : create.name;
+  if (name_taken(index.name)) {
+    if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", index.name, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(check_unique(schema, index));
+  if (schema.indexes.size() >= storage::kMaxIndexesPerTable)
+    return error("54011", "a table can have at most 16 indexes", -1);
+  index.id = IndexId(next().next_index_id++);
+  next().index_tables[index.name] = schema.name;
+  return table->create_index(std::move(index), format_datum);
+}
+
+// --- routines ---
+
+Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
+  result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
+  if (create.language != "plpgsql") {
+    if (create.language.empty()) return error("42P13", "no language specified", -1);
+    return error("0A000", absl::StrCat("language \"", create.language, "\" is not supported"), -1);
+  }
+  if (!create.has_body) return error("42P13", "no function body specified", -1);
+  if (create.returns_table || (create.return_type != nullptr && create.return_type->setof))
+    return error("0A000", "set-returning functions are not supported", -1);
+  Routine routine;
+  routine.name = create.name.back();
+  routine.procedure = create.procedure;
+  routine.strict = create.strict;
+  routine.is_volatile = create.volatility == ast::Volatility::kVolatile;
+  routine.body = create.body;
+  routine.definition =
+      std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
+  routine.return_type = make_type(TypeId::kVoid);
+  if (create.return_type != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(routine.return_type, resolve_type(*create.return_type, text_));
+  }
+  bool defaults = false;
+  for (const auto& p : create.parameters) {
+    RoutineParameter parameter;
+    parameter.name = p.name;
+    if (p.mode == ast::ParameterMode::kVariadic)
+      return error("0A000", "VARIADIC parameters are not supported", p.location);
+    parameter.mode = p.mode == ast::ParameterMode::kOut     ? ParameterMode::kOut
+                     : p.mode == ast::ParameterMode::kInOut ? ParameterMode::kInOut
+                                                            : ParameterMode::kIn;
+    SCYPER_ASSIGN_OR_RETURN(parameter.type, resolve_type(p.type, text_));
+    // modifiers of parameters are not kept, as in PostgreSQL
+    if (parameter.type.id == TypeId::kNumeric || parameter.type.element == TypeId::kNumeric)
+      parameter.type.precision = parameter.type.scale = 0;
+    parameter.type.length = -1;
+    if (p.default_value != nullptr) {
+      parameter.default_text = to_sql(*p.default_value);
+      parameter.has_default = defaults = true;
+    } else if (defaults && parameter.mode != ParameterMode::kOut) {
+      return error("42P13",
+                   create.procedure
+                       ? "procedure parameters after one with a default value must also have default values"
+                       : "input parameters after one with a default value must also have defaults",
+                   p.location);
+    }
+    for (const auto& other : routine.parameters)
+      if (!p.name.empty() && other.name == p.name)
+        return error("42P13", absl::StrCat("parameter name \"", p.name, "\" used more than once"), p.location);
+    routine.parameters.push_back(std::move(parameter));
+  }
+  if (!create.procedure && create.return_type == nullptr) {
+    size_t outs = 0;
+    for (const auto& p : routine.parameters)
+      if (p.mode != ParameterMode::kIn) outs++, routine.return_type = p.type;
+    if (outs == 0) return error("42P13", "function result type must be specified", -1);
+    if (outs > 1) return error("0A000", "functions with several OUT parameters are not supported", -1);
+  }
+  if (create.strict && create.procedure) return error("42P13", "invalid attribute in procedure definition", -1);
+  // syntax is checked now, names when it is first called, as PostgreSQL does
+  auto parsed = parse_plpgsql(routine.body);
+  if (!parsed.ok()) {
+    int position = position_of(parsed.status());
+    int32_t base = create.body_location;
+    Status status = sql_error(sqlstate_of(parsed.status()), std::string(parsed.status().message()),
+                              base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
+    return status;
+  }
+  auto range = next().routines.equal_range(routine.name);
+  for (auto it = range.first; it != range.second; ++it) {
+    std::vector<SqlType> a, b;
+    for (const auto& p : it->second->parameters)
+      if (p.mode != ParameterMode::kOut) a.push_back(p.type);
+    for (const auto& p : routine.parameters)
+      if (p.mode != ParameterMode::kOut) b.push_back(p.type);
+    if (a != b) continue;
+    if (!create.or_replace)
+      return error("42723",
+                   absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine.name,
+                                "\" already exists with same argument types"),
+                   -1);
+    if (it->second->procedure != routine.procedure) return error("42809", "cannot change routine kind", -1);
+    next().routines.erase(it);
+    break;
+  }
+  routine.id = RoutineId(next().next_routine_id++);
+  std::string name = routine.name;
+  next().routines.emplace(name, std::make_shared<const Routine>(std::move(routine)));
+  return absl::OkStatus();
+}
+
+std::string signature_of(const Routine& routine) {
+  std::string text = routine.name + "(";
+  for (size_t i = 0; i < routine.parameters.size(); i++) {
+    const auto& p = routine.parameters[i];
+    absl::StrAppend(&text, i == 0 ? "" : ", ",
+                    p.mode == ParameterMode::kOut     ? "OUT "
+                    : p.mode == ParameterMode::kInOut ? "INOUT "
+                                                      : "",
+                    p.name, p.name.empty() ? "" : " ", type_name(p.type));
+  }
+  return text + ")";
+}
+
+// --- DROP, TRUNCATE ---
+
+Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
+  result->command_tag = absl::StrCat("DROP ", drop.object_name);
+  for (const auto& object : drop.objects) {
+    const std::string& name = object.name.back();
+    switch (drop.object) {
+      case ast::ObjectKind::kTable: {
+        auto it = next().tables.find(name);
+        if (it == next().tables.end()) {
+          if (!drop.if_exists) return error("42P01", absl::StrCat("table \"", name, "\" does not exist"), -1);
+          result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
+          break;
+        }
+        for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
+        next().rules.erase(it->second->schema().id);
+        next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
+        break;
+      }
+      case ast::ObjectKind::kIndex: {
+        auto it = next().index_tables.find(name);
+        if (it == next().index_tables.end()) {
+          if (!drop.if_exists) return error("42704", absl::StrCat("index \"", name, "\" does not exist"), -1);
+          result->notices.push_back(absl::StrCat("NOTICE:  index \"", name, "\" does not exist, skipping"));
+          break;
+        }
+        auto table = next().tables.find(it->second)->second;
+        const auto& indexes = table->schema().indexes;
+        for (size_t i = 0; i < indexes.size(); i++) {
+          if (indexes[i].name != name) continue;
+          if (indexes[i].primary)
+            return error("2BP01",
+                         absl::StrCat("cannot drop index ", name, " because constraint ", name, " on table ",
+                                      it->second, " requires it"),
+                         -1);
+          table->drop_index(static_cast<uint32_t>(i));
+          break;
+        }
+        next().index_tables.erase(name);
+        break;
+      }
+      case ast::ObjectKind::kProcedure:
+      case ast::ObjectKind::kFunction:
+      case ast::ObjectKind::kRoutine:
+        SCYPER_RETURN_IF_ERROR(drop_routine(drop, object));
+        break;
+      default:
+        return error("0A000", absl::StrCat("DROP ", drop.object_name, " is not supported"), -1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object) {
+  const std::string& name = object.name.back();
+  std::vector<SqlType> wanted;
+  for (const auto& argument : object.arguments) {
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_));
+    wanted.push_back(type);
+  }
+  auto range = next().routines.equal_range(name);
+  auto found = range.second;
+  for (auto it = range.first; it != range.second; ++it) {
+    if (drop.object != ast::ObjectKind::kRoutine &&
+        it->second->procedure != (drop.object == ast::ObjectKind::kProcedure))
+      continue;
+    std::vector<SqlType> all, inputs;
+    for (const auto& p : it->second->parameters) {
+      all.push_back(make_type(p.type.id));
+      if (p.mode != ParameterMode::kOut) inputs.push_back(make_type(p.type.id));
+    }
+    std::vector<SqlType> given;
+    for (const auto& type : wanted) given.push_back(make_type(type.id));
+    if (object.has_arguments && given != all && given != inputs) continue;
+    if (found != range.second) return error("42725", absl::StrCat("function name \"", name, "\" is not unique"), -1);
+    found = it;
+  }
+  if (found == range.second) {
+    if (drop.if_exists) return absl::OkStatus();
+    return error("42883",
+                 absl::StrCat(drop.object == ast::ObjectKind::kProcedure ? "procedure " : "function ", name,
+                              object.has_arguments ? "() does not exist" : "() does not exist"),
+                 -1);
+  }
+  next().routines.erase(found);
+  return absl::OkStatus();
+}
+
+// A truncated table is a new empty one under the same definition.
+Status Definer::truncate(const ast::TruncateStatement& truncate) {
+  for (const auto& ref : truncate.tables) {
+    SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref.name, ref.location));
+    storage::TableSchema schema = table->schema();
+    SCYPER_ASSIGN_OR_RETURN(auto empty, storage::Table::create(std::move(schema), options_.partitions, arena_));
+    next().tables[ref.name.back()] = std::move(empty);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "parse/ast.h"
+#include "query/catalog.h"
+#include "query/database.h"
+#include "query/result.h"
+
+namespace scyper::query {
+
+// Executes DDL: changes tables and makes the next catalog version. Runs alone. On error nothing has changed.
+class Definer {
+ public:
+  Definer(const DatabaseOptions& options, storage::Arena* arena, std::shared_ptr<const Catalog> catalog,
+          std::string_view text)
+      : options_(options), arena_(arena), old_(std::move(catalog)), text_(text) {}
+
+  // The next catalog; null = nothing to change (IF NOT EXISTS).
+  StatusOr<std::shared_ptr<Catalog>> execute(const ast::Statement& statement, ResultSet* result);
+
+ private:
+  Status create_table(const ast::CreateTableStatement& create, ResultSet* result);
+  Status define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema, TableRules* rules);
+  Status define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema);
+  Status define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema);
+  Status define_constraints(const ast::CreateTableStatement& create, storage::TableSchema* schema);
+  Status add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                 storage::TableSchema* schema);
+  Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
+  Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
+  Status drop(const ast::DropStatement& drop, ResultSet* result);
+  Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object);
+  Status truncate(const ast::TruncateStatement& truncate);
+  Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
+  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name, int32_t location) const;
+  std::string free_index_name(std::string base) const;
+  bool name_taken(const std::string& name) const;
+  Catalog& next();
+
+  const DatabaseOptions& options_;
+  storage::Arena* const arena_;
+  const std::shared_ptr<const Catalog> old_;
+  const std::string_view text_;
+  std::shared_ptr<Catalog> next_;
+};
+
+}  // namespace scyper::query

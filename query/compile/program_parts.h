@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+#include "jit/tiering.h"
+#include "query/catalog.h"
+#include "query/program.h"
+#include "runtime/runtime.h"
+
+namespace scyper::query {
+
+struct ProgramParts {
+  std::string name;
+  std::string command;
+  uint64_t catalog_version = 0;
+  std::vector<SqlType> parameter_types;
+  std::vector<ResultColumn> columns;
+  Footprint footprint;
+  ProgramResources resources;
+  std::vector<storage::TablePartition**> table_partitions;  // parallel to resources.tables
+  std::vector<const Program*> callees;                      // owned by `routines`
+  std::shared_ptr<const Catalog> catalog;                   // keeps tables and routines alive
+  std::shared_ptr<void> routines;                           // the compiled routines of this catalog version
+  std::shared_ptr<jit::TieredCode> code;
+};
+
+}  // namespace scyper::query

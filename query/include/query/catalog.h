@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/strong.h"
+#include "storage/table.h"
+
+namespace scyper::query {
+
+namespace ast {
+struct CreateRoutineStatement;
+}
+
+enum class ParameterMode : uint8_t { kIn, kOut, kInOut };
+
+struct RoutineParameter {
+  std::string name;
+  ParameterMode mode = ParameterMode::kIn;
+  SqlType type;
+  bool has_default = false;
+  std::string default_text;  // SQL expression
+};
+
+class Program;
+
+// A stored procedure or function: its definition. Immutable; what it compiles to belongs to a catalog version.
+struct Routine {
+  RoutineId id;
+  std::string name;
+  bool procedure = false;
+  std::vector<RoutineParameter> parameters;
+  SqlType return_type;  // functions
+  std::string body;
+  bool strict = false;
+  bool is_volatile = true;
+  std::string definition;  // the CREATE statement's text, for the log and \df
+
+  size_t input_count() const {
+    size_t n = 0;
+    for (const auto& p : parameters) n += p.mode != ParameterMode::kOut ? 1 : 0;
+    return n;
+  }
+};
+
+std::string signature_of(const Routine& routine);
+
+// Rules of a table that storage does not know of, as SQL text.
+struct TableRules {
+  struct Check {
+    std::string name;
+    std::string expression;
+  };
+  std::vector<std::string> defaults;  // per column, empty = NULL
+  std::vector<Check> checks;
+};
+
+// What exists, as one immutable version: DDL makes the next version, running transactions keep theirs.
+// Threads: any, once published.
+struct Catalog {
+  uint64_t version = 1;
+  uint32_t next_table_id = 1;
+  uint32_t next_index_id = 1;
+  uint32_t next_routine_id = 1;
+  std::map<std::string, std::shared_ptr<storage::Table>, std::less<>> tables;
+  std::map<TableId, TableRules> rules;
+  std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
+  std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
+
+  std::shared_ptr<storage::Table> find_table(std::string_view name) const {
+    auto it = tables.find(name);
+    return it == tables.end() ? nullptr : it->second;
+  }
+};
+
+}  // namespace scyper::query

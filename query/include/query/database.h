@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "query/catalog.h"
+#include "query/program.h"
+#include "storage/arena.h"
+
+namespace scyper::query {
+
+enum class ExecutionMode : uint8_t {
+  kAdaptive,     // interpreter first, quick native code after some runs, better code in the background
+  kInterpreted,  // interpreter only
+  kQuick,        // native, quick tier
+  kBetter,       // native, better tier, compiled before the first run
+};
+
+struct DatabaseOptions {
+  uint32_t partitions = 1;
+  size_t memory_bytes = size_t{4} << 30;
+  storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
+  storage::Layout layout = storage::Layout::kColumn;
+  ExecutionMode execution = ExecutionMode::kAdaptive;
+};
+
+// One parsed statement. Its program belongs to a catalog version and is made anew when that has passed.
+// Threads: any.
+class Prepared {
+ public:
+  enum class Kind : uint8_t {
+    kProgram,     // runs in a transaction
+    kDefinition,  // changes the catalog: runs alone, through Database::define()
+    kRows,        // has its answer already (EXPLAIN, SHOW)
+    kNothing,     // accepted without effect (SET)
+  };
+  virtual ~Prepared() = default;
+  virtual Kind kind() const = 0;
+  virtual std::string_view text() const = 0;
+  // kProgram: of the program that was current when it was prepared.
+  virtual const std::vector<SqlType>& parameter_types() const = 0;
+  virtual const std::vector<ResultColumn>& columns() const = 0;
+};
+
+// Tables, catalog and compiler of one node, without threads: who runs what when is decided above.
+// Threads: prepare(), program_of() and catalog() any; define(), load() and add_companions() run alone.
+class Database {
+ public:
+  static StatusOr<std::unique_ptr<Database>> create(const DatabaseOptions& options);
+  virtual ~Database() = default;
+
+  virtual const DatabaseOptions& options() const = 0;
+  virtual storage::Arena* arena() = 0;
+  virtual std::shared_ptr<const Catalog> catalog() const = 0;
+
+  // The statements of a text, cut at semicolons. 42601 with position.
+  virtual StatusOr<std::vector<std::string>> split(std::string_view sql) = 0;
+  virtual StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) = 0;
+  // The program for the current catalog; compiled when the one at hand is older.
+  virtual StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) = 0;
+  // Indexes that the program looks up by whole keys and that have no hash companion yet.
+  virtual bool wants_companions(const Program& program) const = 0;
+  virtual Status add_companions(const Program& program) = 0;
+  // kDefinition, kRows and kNothing.
+  virtual Status define(const Prepared& prepared, ResultSet* result) = 0;
+
+  // Rows of one table, row after row, columns in table order. All or nothing.
+  virtual Status load(std::string_view table, std::span<const Datum> values) = 0;
+
+  virtual uint64_t programs_compiled() const = 0;
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "query/result.h"
+#include "storage/change_log.h"
+#include "storage/table.h"
+
+namespace scyper::query {
+
+class Program;
+
+// What generated code returns. Everything but kOk leaves the reason in the context.
+enum class Outcome : int32_t {
+  kOk = 0,
+  kError = 1,          // ExecContext::error
+  kMisclassified = 2,  // touched a foreign partition: undo and run again as partition-crossing (HyPer IV.C)
+};
+
+// Why a running transaction has to end, set by another thread.
+enum class Interrupt : uint32_t { kNone = 0, kTimeout = 1, kCancel = 2, kShutdown = 3 };
+
+struct ErrorState {
+  std::string sqlstate;
+  std::string message;
+  std::string detail;
+  std::string hint;
+  bool catchable = true;  // by EXCEPTION WHEN: not for time, memory, cancel, misclassification
+  bool set = false;
+};
+
+// Memory of one transaction: bump allocation from blocks that are kept for the next one. Bounded: allocate() returns
+// nullptr beyond.
+class ScratchArena {
+ public:
+  explicit ScratchArena(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  char* allocate(size_t bytes) noexcept {
+    size_t rounded = (bytes + 15) & ~size_t{15};
+    if (static_cast<size_t>(end_ - cursor_) >= rounded) [[likely]] {
+      char* result = cursor_;
+      cursor_ += rounded;
+      last_end_ = result + bytes;
+      return result;
+    }
+    return allocate_slow(rounded);
+  }
+  // Memory that starts with room for the `size` bytes at `data` and has `more` behind: `data` itself where it was
+  // allocated last (nothing to copy then), else new.
+  char* extend(const char* data, size_t size, size_t more) noexcept;
+  void reset() noexcept;  // keeps the first block
+  size_t used_bytes() const { return total_bytes_; }
+
+ private:
+  char* allocate_slow(size_t bytes) noexcept;
+
+  struct Block {
+    std::unique_ptr<char[]> memory;
+    size_t bytes;
+  };
+  std::vector<Block> blocks_;
+  char* cursor_ = nullptr;
+  char* end_ = nullptr;
+  char* last_end_ = nullptr;  // of the last allocation, not rounded
+  size_t total_bytes_ = 0;
+  const size_t limit_bytes_;
+};
+
+// All that generated code sees of the world. One per worker thread, reused for every transaction. Standard layout up to
+// `interrupt`, which generated code reads by offset.
+struct ExecContext {
+  storage::TablePartition*** tables = nullptr;  // by table number of the program: partition array
+  storage::ChangeLog* log = nullptr;
+  int64_t transaction_time_us = 0;  // now(): drawn once per transaction
+  int64_t value[4] = {};            // results of runtime functions wider than a register
+  uint32_t partition = 0;           // of a partition-constrained transaction
+  uint32_t partitions = 1;
+  uint32_t crossing = 0;               // 1: runs alone and may touch everything
+  std::atomic<uint32_t> interrupt{0};  // Interrupt; generated loops poll it
+
+  // --- for runtime functions ---
+  ScratchArena* scratch = nullptr;
+  const Program* program = nullptr;  // the running one (of nested calls: the innermost)
+  ResultSet* result = nullptr;       // rows of the statement go here
+  std::vector<std::string>* notices = nullptr;
+  ErrorState error;
+  uint64_t affected_rows = 0;
+  uint32_t depth = 0;  // of nested routine calls
+  size_t result_bytes_max = size_t{256} << 20;
+
+  // Records the error that ends the transaction (or is caught). Returns Outcome::kError as generated code passes it on.
+  int32_t fail(std::string_view sqlstate, std::string_view message, bool catchable = true) noexcept;
+  int32_t fail(const Status& status, bool catchable = true) noexcept;
+};
+
+}  // namespace scyper::query

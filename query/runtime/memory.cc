@@ -1,0 +1,190 @@
+#include "runtime/memory.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "types/datetime.h"
+#include "types/datum_text.h"
+#include "types/decimal.h"
+#include "types/scalar.h"
+#include "types/text.h"
+
+namespace scyper::query {
+
+int32_t fail_memory(ExecContext* c) noexcept {
+  int32_t outcome = c->fail("53200", "out of memory", false);
+  c->error.detail = "The transaction needs more memory than the limit per transaction.";
+  return outcome;
+}
+
+namespace {
+void* scratch_allocate(void* arg, size_t size) noexcept {
+  return static_cast<ExecContext*>(arg)->scratch->allocate(size);
+}
+
+bool copy_array(ExecContext* c, TypeId element, Datum* datum) {
+  const ArrayValue* from = array_of(*datum);
+  auto* to = reinterpret_cast<ArrayValue*>(c->scratch->allocate(sizeof(ArrayValue)));
+  int32_t capacity = from->size < 8 ? 8 : from->size;
+  auto* elements = reinterpret_cast<Datum*>(c->scratch->allocate(static_cast<size_t>(capacity) * sizeof(Datum)));
+  if (to == nullptr || elements == nullptr) return false;
+  *to = *from;
+  to->capacity = capacity;
+  to->elements = elements;
+  for (int32_t i = 0; i < from->size; i++) {
+    elements[i] = from->elements[i];
+    if (is_string(element) && !copy_datum(c, make_type(TypeId::kText), &elements[i])) return false;
+  }
+  datum->lo = reinterpret_cast<int64_t>(to);
+  return true;
+}
+}  // namespace
+
+TextArena scratch_arena(ExecContext* context) noexcept { return TextArena{scratch_allocate, context}; }
+
+bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
+  if (datum->null) return true;
+  if (type.id == TypeId::kArray) return copy_array(c, type.element, datum);
+  if (!is_string(type.id) && type.id != TypeId::kUnknown) return true;
+  char* copy = c->scratch->allocate(datum->size());
+  if (copy == nullptr) return false;
+  std::memcpy(copy, datum->data(), datum->size());
+  datum->lo = reinterpret_cast<int64_t>(copy);
+  return true;
+}
+
+std::string format_datum(const SqlType& type, const Datum& value) {
+  std::string text;
+  if (value.null) return "null";
+  append_datum(&text, type, value);
+  return text;
+}
+
+namespace {
+
+Decimal to_decimal(const SqlType& type, const Datum& in) {
+  return type.id == TypeId::kNumeric ? decimal_of(in) : decimal_of_int(in.lo);
+}
+
+ValueError number_to_integer(const SqlType& from, const Datum& in, TypeId to, Datum* out) {
+  int16_t i2 = 0;
+  int32_t i4 = 0;
+  int64_t i8 = 0;
+  ValueError error = ValueError::kNone;
+  if (from.id == TypeId::kFloat8) {
+    double value = __builtin_bit_cast(double, in.lo);
+    if (to == TypeId::kInt2)
+      error = float8_to_int2(value, &i2), i8 = i2;
+    else if (to == TypeId::kInt4)
+      error = float8_to_int4(value, &i4), i8 = i4;
+    else
+      error = float8_to_int8(value, &i8);
+  } else {
+    Decimal value = to_decimal(from, in);
+    if (to == TypeId::kInt2)
+      error = decimal_to_int2(value, &i2), i8 = i2;
+    else if (to == TypeId::kInt4)
+      error = decimal_to_int4(value, &i4), i8 = i4;
+    else
+      error = decimal_to_int8(value, &i8);
+  }
+  *out = int_datum(i8);
+  return error;
+}
+
+ValueError number_to_numeric(const SqlType& from, const Datum& in, const SqlType& to, Datum* out) {
+  Decimal value;
+  if (from.id == TypeId::kFloat8) {
+    ValueError error = decimal_of_float8(__builtin_bit_cast(double, in.lo), &value);
+    if (error != ValueError::kNone) return error;
+  } else {
+    value = to_decimal(from, in);
+  }
+  if (to.precision != 0) {
+    ValueError error = decimal_cast(value, to.precision, to.scale, &value);
+    if (error != ValueError::kNone) return error;
+  }
+  *out = datum_of(value);
+  return ValueError::kNone;
+}
+
+ValueError cast_string(ExecContext* c, std::string_view text, const SqlType& to, bool is_explicit, Datum* out) {
+  std::string_view result = text;
+  ValueError error = ValueError::kNone;
+  if (to.length >= 0 && to.id == TypeId::kVarchar)
+    error = varchar_cast(text, to.length, is_explicit, &result);
+  else if (to.length >= 0 && to.id == TypeId::kChar)
+    error = char_cast(text, to.length, is_explicit, scratch_arena(c), &result);
+  *out = string_datum(result.data(), result.size());
+  return error;
+}
+
+int32_t any_to_string(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                      Datum* out) {
+  std::string text;
+  if (from.id == TypeId::kBool)
+    text = bool_text(in.lo != 0);
+  else
+    append_datum(&text, from, in);
+  char* copy = c->scratch->allocate(text.size());
+  if (copy == nullptr) return fail_memory(c);
+  std::memcpy(copy, text.data(), text.size());
+  ValueError error = cast_string(c, {copy, text.size()}, to, is_explicit, out);
+  return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
+}
+
+int32_t cast_array(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                   Datum* out) {
+  *out = in;
+  if (!copy_datum(c, from, out)) return fail_memory(c);
+  auto* array = reinterpret_cast<ArrayValue*>(out->lo);
+  array->element = to.element;
+  for (int32_t i = 0; i < array->size; i++) {
+    if (array->elements[i].null) continue;
+    int32_t outcome =
+        cast_datum(c, array->elements[i], element_of(from), element_of(to), is_explicit, &array->elements[i]);
+    if (outcome != 0) return outcome;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                   Datum* out) noexcept {
+  if (in.null) return *out = null_datum(), 0;
+  ValueError error = ValueError::kNone;
+  bool from_number = is_number(from.id);
+  if (from.id == TypeId::kArray && to.id == TypeId::kArray) return cast_array(c, in, from, to, is_explicit, out);
+  if (is_string(to.id) && (is_string(from.id) || from.id == TypeId::kUnknown)) {
+    std::string_view text = text_of(in);
+    if (from.id == TypeId::kChar && to.id != TypeId::kChar) text = trim_blanks(text);
+    error = cast_string(c, text, to, is_explicit, out);
+  } else if (is_string(to.id)) {
+    return any_to_string(c, in, from, to, is_explicit, out);
+  } else if (is_string(from.id) || from.id == TypeId::kUnknown) {
+    Status status = parse_datum(to, text_of(in), scratch_arena(c), out);
+    return status.ok() ? 0 : c->fail(status);
+  } else if (from_number && is_integer(to.id)) {
+    error = number_to_integer(from, in, to.id, out);
+  } else if (from_number && to.id == TypeId::kNumeric) {
+    error = number_to_numeric(from, in, to, out);
+  } else if (from_number && to.id == TypeId::kFloat8) {
+    *out = from.id == TypeId::kFloat8 ? in : float_datum(decimal_to_float8(to_decimal(from, in)));
+  } else if (from.id == TypeId::kDate && to.id == TypeId::kTimestamp) {
+    int64_t value = 0;
+    error = date_to_timestamp(static_cast<int32_t>(in.lo), &value);
+    *out = int_datum(value);
+  } else if (from.id == TypeId::kTimestamp && to.id == TypeId::kDate) {
+    *out = int_datum(timestamp_to_date(in.lo));
+  } else if (from.id == TypeId::kBool || to.id == TypeId::kBool) {
+    *out = int_datum(in.lo != 0 ? 1 : 0);
+  } else if (from.id == to.id) {
+    *out = in;
+  } else {
+    return c->fail("42846", "cannot cast type " + type_name(from) + " to " + type_name(to));
+  }
+  return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
+}
+
+}  // namespace scyper::query

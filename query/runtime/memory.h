@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "query/exec_context.h"
+#include "types/value_error.h"
+
+// What runtime functions share: the transaction's memory, copies into it, casts.
+namespace scyper::query {
+
+int32_t fail_memory(ExecContext* context) noexcept;  // 53200
+
+// The transaction's memory for functions of query/types.
+TextArena scratch_arena(ExecContext* context) noexcept;
+
+// Makes what a datum points to a copy in the transaction's memory. false: no room.
+bool copy_datum(ExecContext* context, const SqlType& type, Datum* datum) noexcept;
+
+// Any cast between the types of the first slice; explicit ones cut strings silently. Status in the context.
+int32_t cast_datum(ExecContext* context, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                   Datum* out) noexcept;
+
+// PostgreSQL's text output, for constraint errors.
+std::string format_datum(const SqlType& type, const Datum& value);
+
+}  // namespace scyper::query

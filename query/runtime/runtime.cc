@@ -1,0 +1,410 @@
+#include "runtime/runtime.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "bind/builtins.h"
+#include "query/program.h"
+#include "runtime/memory.h"
+#include "storage/key.h"
+#include "types/datum_text.h"
+#include "types/decimal.h"
+#include "types/scalar.h"
+#include "types/text.h"
+
+namespace scyper::query {
+
+namespace {
+
+std::string_view view(const char* data, int64_t size) { return {data, static_cast<size_t>(size)}; }
+__int128 join(int64_t lo, int64_t hi) {
+  return static_cast<__int128>((static_cast<unsigned __int128>(static_cast<uint64_t>(hi)) << 64) |
+                               static_cast<uint64_t>(lo));
+}
+void split(__int128 value, ExecContext* c) {
+  c->value[0] = static_cast<int64_t>(value);
+  c->value[1] = static_cast<int64_t>(value >> 64);
+}
+
+// The error of a change, before anything is rolled back (it reads the conflicting tuple).
+int32_t fail_change(ExecContext* c, storage::ChangeResult result) {
+  if (result == storage::ChangeResult::kOk) return 0;
+  bool limit = result == storage::ChangeResult::kOutOfMemory || result == storage::ChangeResult::kRedoLimit ||
+               result == storage::ChangeResult::kUndoLimit;
+  return c->fail(storage::change_status(result, *c->log, format_datum), !limit);
+}
+
+struct ErrorText {
+  const char* sqlstate;
+  const char* message;
+};
+ErrorText error_text(RuntimeError error) {
+  switch (error) {
+    case RuntimeError::kInt2Range:
+      return {"22003", "smallint out of range"};
+    case RuntimeError::kInt4Range:
+      return {"22003", "integer out of range"};
+    case RuntimeError::kInt8Range:
+      return {"22003", "bigint out of range"};
+    case RuntimeError::kNumericOverflow:
+      return {"22003", "value overflows numeric format"};
+    case RuntimeError::kDivisionByZero:
+      return {"22012", "division by zero"};
+    case RuntimeError::kNoRows:
+      return {"P0002", "query returned no rows"};
+    case RuntimeError::kTooManyRows:
+      return {"P0003", "query returned more than one row"};
+    case RuntimeError::kSubqueryRows:
+      return {"21000", "more than one row returned by a subquery used as an expression"};
+    case RuntimeError::kNoReturn:
+      return {"2F005", "control reached end of function without RETURN"};
+    case RuntimeError::kNegativeLimit:
+      return {"2201W", "LIMIT must not be negative"};
+    case RuntimeError::kNegativeOffset:
+      return {"2201X", "OFFSET must not be negative"};
+    case RuntimeError::kNullLoopBound:
+      return {"22004", "bound of FOR loop cannot be null"};
+    case RuntimeError::kLoopStep:
+      return {"22023", "BY value of FOR loop must be greater than zero"};
+    case RuntimeError::kSeriesStep:
+      return {"22023", "step size cannot equal zero"};
+    case RuntimeError::kNullForEach:
+      return {"22004", "FOREACH expression must not be null"};
+    case RuntimeError::kNullAssignment:
+      return {"22004", "null value cannot be assigned to a variable declared NOT NULL"};
+    case RuntimeError::kNullSubscript:
+      return {"22004", "array subscript in assignment must not be null"};
+  }
+  return {"XX000", "unknown runtime error"};
+}
+
+extern "C" {
+
+int32_t rt_fail(ExecContext* c, int64_t error) noexcept {
+  ErrorText text = error_text(static_cast<RuntimeError>(error));
+  return c->fail(text.sqlstate, text.message);
+}
+
+int32_t rt_interrupted(ExecContext* c) noexcept {
+  switch (static_cast<Interrupt>(c->interrupt.load(std::memory_order_relaxed))) {
+    case Interrupt::kNone:
+      return 0;
+    case Interrupt::kTimeout:
+      return c->fail("57014", "canceling statement due to statement timeout", false);
+    case Interrupt::kCancel:
+      return c->fail("57014", "canceling statement due to user request", false);
+    case Interrupt::kShutdown:
+      return c->fail("57P01", "terminating because the node stops", false);
+  }
+  return 0;
+}
+
+int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
+  char* copy = c->scratch->allocate(static_cast<size_t>(size));
+  if (copy == nullptr) return fail_memory(c);
+  std::memcpy(copy, data, static_cast<size_t>(size));
+  c->value[0] = reinterpret_cast<int64_t>(copy);
+  return 0;
+}
+
+int32_t rt_copy_array(ExecContext* c, const ArrayValue* array) noexcept {
+  Datum copy = {reinterpret_cast<int64_t>(array), 0, 0, 0, {}};
+  SqlType type = make_array(make_type(array->element));
+  if (!copy_datum(c, type, &copy)) return fail_memory(c);
+  c->value[0] = copy.lo;
+  return 0;
+}
+
+int32_t rt_compare_text(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  return text_compare(view(a, a_size), view(b, b_size));
+}
+int32_t rt_equal_text(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  return a_size == b_size && std::memcmp(a, b, static_cast<size_t>(a_size)) == 0 ? 1 : 0;
+}
+int32_t rt_compare_char(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  return char_compare(view(a, a_size), view(b, b_size));
+}
+int32_t rt_equal_char(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  return char_compare(view(a, a_size), view(b, b_size)) == 0 ? 1 : 0;
+}
+int64_t rt_char_text_size(const char* data, int64_t size) noexcept {
+  return static_cast<int64_t>(trim_blanks(view(data, size)).size());
+}
+
+int32_t rt_concat(ExecContext* c, const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  // appending to what was allocated last grows in place: loops that build a text stay linear
+  char* out = c->scratch->extend(a, static_cast<size_t>(a_size), static_cast<size_t>(b_size));
+  if (out == nullptr) return fail_memory(c);
+  if (out != a) std::memcpy(out, a, static_cast<size_t>(a_size));
+  std::memcpy(out + a_size, b, static_cast<size_t>(b_size));
+  c->value[0] = reinterpret_cast<int64_t>(out);
+  c->value[1] = a_size + b_size;
+  return 0;
+}
+
+int32_t rt_compare_array(const ArrayValue* a, const ArrayValue* b, const SqlType* element, int64_t) noexcept {
+  Datum x = {reinterpret_cast<int64_t>(a), 0, 0, 0, {}};
+  Datum y = {reinterpret_cast<int64_t>(b), 0, 0, 0, {}};
+  return compare_datums(make_array(*element), x, y);
+}
+
+int32_t rt_decimal(ExecContext* c, int64_t op, int64_t a_lo, int64_t a_hi, int64_t a_scale, int64_t b_lo, int64_t b_hi,
+                   int64_t b_scale) noexcept {
+  Decimal a{join(a_lo, a_hi), static_cast<int32_t>(a_scale)};
+  Decimal b{join(b_lo, b_hi), static_cast<int32_t>(b_scale)};
+  Decimal out;
+  ValueError error = ValueError::kNone;
+  switch (static_cast<BuiltinOp>(op)) {
+    case BuiltinOp::kAdd:
+      error = decimal_add(a, b, &out);
+      break;
+    case BuiltinOp::kSubtract:
+      error = decimal_subtract(a, b, &out);
+      break;
+    case BuiltinOp::kMultiply:
+      error = decimal_multiply(a, b, &out);
+      break;
+    case BuiltinOp::kDivide:
+      error = decimal_divide(a, b, &out);
+      break;
+    default:
+      error = decimal_modulo(a, b, &out);
+      break;
+  }
+  if (error != ValueError::kNone) [[unlikely]]
+    return c->fail(error_status(error));
+  split(out.value, c);
+  c->value[2] = out.scale;
+  return 0;
+}
+
+int32_t rt_decimal_compare(int64_t a_lo, int64_t a_hi, int64_t a_scale, int64_t b_lo, int64_t b_hi,
+                           int64_t b_scale) noexcept {
+  return decimal_compare({join(a_lo, a_hi), static_cast<int32_t>(a_scale)},
+                         {join(b_lo, b_hi), static_cast<int32_t>(b_scale)});
+}
+
+int32_t rt_decimal_rescale(ExecContext* c, int64_t lo, int64_t hi, int64_t from_scale, int64_t precision,
+                           int64_t scale) noexcept {
+  Decimal value{join(lo, hi), static_cast<int32_t>(from_scale)};
+  ValueError error = decimal_cast(value, static_cast<int32_t>(precision), static_cast<int32_t>(scale), &value);
+  if (error != ValueError::kNone) [[unlikely]]
+    return c->fail(error_status(error, make_numeric(static_cast<uint8_t>(precision), static_cast<uint8_t>(scale))));
+  split(value.value, c);
+  return 0;
+}
+
+int32_t rt_float(ExecContext* c, int64_t op, int64_t a_bits, int64_t b_bits) noexcept {
+  double a = __builtin_bit_cast(double, a_bits);
+  double b = __builtin_bit_cast(double, b_bits);
+  double out = 0;
+  ValueError error = ValueError::kNone;
+  switch (static_cast<BuiltinOp>(op)) {
+    case BuiltinOp::kAdd:
+      error = float8_add(a, b, &out);
+      break;
+    case BuiltinOp::kSubtract:
+      error = float8_subtract(a, b, &out);
+      break;
+    case BuiltinOp::kMultiply:
+      error = float8_multiply(a, b, &out);
+      break;
+    default:
+      error = float8_divide(a, b, &out);
+      break;
+  }
+  if (error != ValueError::kNone) return c->fail(error_status(error));
+  c->value[0] = __builtin_bit_cast(int64_t, out);
+  return 0;
+}
+
+int32_t rt_cast(ExecContext* c, const Datum* in, const SqlType* from, const SqlType* to, int64_t explicit_cast,
+                Datum* out) noexcept {
+  return cast_datum(c, *in, *from, *to, explicit_cast != 0, out);
+}
+
+// --- indexes and keys ---
+
+int64_t rt_index_find(storage::TablePartition* partition, int64_t index, const char* key, int64_t size) noexcept {
+  return static_cast<int64_t>(
+      storage::find_unique(partition, static_cast<uint32_t>(index), key, static_cast<uint32_t>(size)));
+}
+
+void rt_index_seek(storage::TablePartition* partition, int64_t index, storage::OrderedCursor* cursor, const char* lo,
+                   int64_t lo_size, const char* hi, int64_t hi_size, int64_t flags) noexcept {
+  uint32_t exclusive = ((flags & 2) != 0 ? 1u : 0u) | ((flags & 4) != 0 ? 2u : 0u);
+  partition->indexes[index].ordered->seek(cursor, lo, static_cast<uint32_t>(lo_size), hi,
+                                          static_cast<uint32_t>(hi_size), (flags & 1) != 0, exclusive);
+}
+
+int64_t rt_index_next(storage::TablePartition* partition, int64_t index, storage::OrderedCursor* cursor) noexcept {
+  return static_cast<int64_t>(partition->indexes[index].ordered->next(cursor));
+}
+
+int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_padded, int64_t descending) noexcept {
+  size_t bytes = storage::key_string_bytes(data, static_cast<size_t>(size), blank_padded != 0);
+  if (bytes >= storage::kMaxKeyBytes) return -1;  // no row has such a key
+  std::memcpy(out, data, bytes);
+  out[bytes] = 0;
+  if (descending != 0)
+    for (size_t i = 0; i <= bytes; i++) out[i] = static_cast<char>(~out[i]);
+  return static_cast<int64_t>(bytes) + 1;
+}
+
+int64_t rt_key_decimal(char* out, int64_t lo, int64_t hi, int64_t scale, int64_t descending) noexcept {
+  char* end = storage::put_key_decimal(out, join(lo, hi), static_cast<int32_t>(scale));
+  if (descending != 0)
+    for (char* p = out; p < end; p++) *p = static_cast<char>(~*p);
+  return end - out;
+}
+
+// --- changes ---
+
+int64_t rt_insert_begin(ExecContext* c, storage::TablePartition* partition) noexcept {
+  storage::Tid tid = storage::insert_begin(partition, c->log);
+  if (tid == storage::kNoTid) [[unlikely]]
+    fail_change(c, c->log->last_result());
+  return static_cast<int64_t>(tid);
+}
+int32_t rt_insert_finish(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
+  return fail_change(c, storage::insert_finish(partition, static_cast<storage::Tid>(tid), c->log));
+}
+void rt_insert_abandon(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
+  storage::insert_abandon(partition, static_cast<storage::Tid>(tid), c->log);
+}
+int32_t rt_store_text(ExecContext* c, storage::TablePartition* partition, char* cell, int64_t column, const char* data,
+                      int64_t size) noexcept {
+  const storage::ColumnAccess& access = partition->table->layout().columns[static_cast<size_t>(column)];
+  return fail_change(c, storage::store_string(partition, c->log, cell, &access, data, static_cast<uint64_t>(size)));
+}
+int32_t rt_store_cell(ExecContext* c, storage::TablePartition* partition, char* cell, int64_t column,
+                      const Datum* value) noexcept {
+  const SqlType& type = partition->table->schema().columns[static_cast<size_t>(column)].type;
+  return fail_change(c, storage::store_array(partition, c->log, cell, array_of(*value), type));
+}
+int32_t rt_load_cell(ExecContext* c, storage::TablePartition* partition, int64_t tid, int64_t column) noexcept {
+  Datum value = storage::read_column(partition, static_cast<storage::Tid>(tid), static_cast<uint32_t>(column));
+  const SqlType& type = partition->table->schema().columns[static_cast<size_t>(column)].type;
+  if (!value.null && !copy_datum(c, type, &value)) return fail_memory(c);
+  c->value[0] = value.lo;
+  return 0;
+}
+int32_t rt_update_begin(ExecContext* c, storage::TablePartition* partition, int64_t tid, int64_t descriptor) noexcept {
+  return fail_change(c, storage::update_begin(partition, static_cast<storage::Tid>(tid),
+                                              c->program->update_descriptor(descriptor), c->log));
+}
+int32_t rt_update_finish(ExecContext* c, storage::TablePartition* partition, int64_t tid, int64_t descriptor) noexcept {
+  return fail_change(c, storage::update_finish(partition, static_cast<storage::Tid>(tid),
+                                               c->program->update_descriptor(descriptor), c->log));
+}
+int32_t rt_delete(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
+  return fail_change(c, storage::delete_tuple(partition, static_cast<storage::Tid>(tid), c->log));
+}
+int32_t rt_not_null(ExecContext* c, int64_t table, int64_t column) noexcept {
+  const storage::TableSchema& schema = c->program->table(static_cast<size_t>(table)).schema();
+  return c->fail("23502", absl::StrCat("null value in column \"", schema.columns[static_cast<size_t>(column)].name,
+                                       "\" of relation \"", schema.name, "\" violates not-null constraint"));
+}
+
+// --- control ---
+
+int32_t rt_call(ExecContext* c, int64_t callee, const Datum* args, Datum* results) noexcept {
+  return c->program->callee(static_cast<size_t>(callee)).run_nested(c, args, results);
+}
+void rt_mark(ExecContext* c, storage::ChangeLog::Mark* mark) noexcept { *mark = c->log->mark(); }
+void rt_rollback_to(ExecContext* c, const storage::ChangeLog::Mark* mark) noexcept { c->log->rollback_to(*mark); }
+
+// states: six bytes each, five of a SQLSTATE or "OTHERS". A state that ends in 000 stands for its class.
+int32_t rt_catchable(ExecContext* c, const char* states, int64_t count) noexcept {
+  if (!c->error.catchable) return 0;
+  for (int64_t i = 0; i < count; i++) {
+    std::string_view state(states + i * 6, states[i * 6 + 5] == '\0' ? 5 : 6);
+    if (state == "OTHERS") {
+      if (c->error.sqlstate != "57014" && c->error.sqlstate != "P0004") return 1;
+    } else if (state == c->error.sqlstate ||
+               (state.substr(2) == "000" && state.substr(0, 2) == std::string_view(c->error.sqlstate).substr(0, 2))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int32_t rt_error_fields(ExecContext* c, Datum* out) noexcept {
+  ErrorState error = std::move(c->error);
+  c->error = ErrorState{};
+  const std::string* fields[] = {&error.sqlstate, &error.message, &error.detail, &error.hint};
+  for (int i = 0; i < 4; i++) {
+    out[i] = string_datum(fields[i]->data(), fields[i]->size());
+    if (!copy_datum(c, make_type(TypeId::kText), &out[i])) return fail_memory(c);
+  }
+  return 0;
+}
+
+int32_t rt_raise(ExecContext* c, int64_t level, const char* format, int64_t size, const Datum* args, int64_t count,
+                 const Datum* options) noexcept {
+  auto option = [&](int i) { return options[i].null ? std::string() : std::string(text_of(options[i])); };
+  std::string text;
+  int64_t used = 0;
+  for (int64_t i = 0; i < size; i++) {
+    if (format[i] != '%') {
+      text += format[i];
+    } else if (i + 1 < size && format[i + 1] == '%') {
+      text += '%';
+      i++;
+    } else if (used < count) {
+      text += args[used].null ? std::string_view("<NULL>") : text_of(args[used]);
+      used++;
+    }
+  }
+  if (!options[1].null) text = option(1);
+  if (level < 5) {
+    static constexpr const char* kNames[] = {"DEBUG", "LOG", "INFO", "NOTICE", "WARNING"};
+    bool shown = level >= 2;  // as client_min_messages = notice
+    if (shown && c->notices != nullptr && c->notices->size() < 1000)
+      c->notices->push_back(absl::StrCat(kNames[level], ":  ", text));
+    return 0;
+  }
+  std::string state = option(0);
+  if (state.size() != 5) state = "P0001";
+  int32_t outcome = c->fail(state, text);
+  c->error.detail = option(2);
+  c->error.hint = option(3);
+  return outcome;
+}
+
+int32_t rt_emit(ExecContext* c, const Datum* row) noexcept {
+  if (c->result == nullptr) return 0;
+  const auto& columns = c->program->columns();
+  for (size_t i = 0; i < columns.size(); i++) c->result->append(columns[i].type, row[i]);
+  if (c->result->bytes() > c->result_bytes_max)
+    return c->fail("54000", "result exceeds the limit of bytes that a transaction may return", false);
+  return 0;
+}
+
+void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = static_cast<uint64_t>(rows); }
+
+}  // extern "C"
+
+}  // namespace
+
+#define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
+  const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};
+// functions of runtime/rows.cc and runtime/arrays.cc
+extern "C" {
+int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
+int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
+int32_t rt_rows_sort(ExecContext*, RowBuffer*, const SortKey*, int64_t) noexcept;
+int32_t rt_table_create(ExecContext*, const SqlType*, int64_t, int64_t) noexcept;
+int32_t rt_table_find(ExecContext*, KeyTable*, const Datum*, int64_t) noexcept;
+int32_t rt_table_add(ExecContext*, KeyTable*, const Datum*) noexcept;
+int32_t rt_array_make(ExecContext*, const SqlType*, const Datum*, int64_t) noexcept;
+int64_t rt_array_get(const ArrayValue*, int64_t) noexcept;
+int32_t rt_array_set(ExecContext*, ArrayValue*, int64_t, const Datum*, const SqlType*) noexcept;
+int32_t rt_array_append(ExecContext*, ArrayValue*, const Datum*, const SqlType*) noexcept;
+int32_t rt_string_agg(ExecContext*, Datum*, const char*, int64_t, const Datum*) noexcept;
+}
+SCYPER_RUNTIME_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
+#undef SCYPER_DEFINE_RUNTIME
+
+}  // namespace scyper::query

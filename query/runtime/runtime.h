@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/ir.h"
+#include "query/exec_context.h"
+#include "query/program.h"
+#include "storage/change_log.h"
+#include "storage/table.h"
+
+// What generated code calls. All functions are noexcept and take 64-bit words (ir::External). Those that return int32
+// give 0 or leave their error in the context and give Outcome::kError; wide results go to ExecContext::value.
+namespace scyper::query {
+
+enum class RuntimeError : int64_t {
+  kInt2Range,
+  kInt4Range,
+  kInt8Range,
+  kNumericOverflow,
+  kDivisionByZero,
+  kNoRows,        // P0002
+  kTooManyRows,   // P0003
+  kSubqueryRows,  // 21000
+  kNoReturn,      // 2F005
+  kNegativeLimit,
+  kNegativeOffset,
+  kNullLoopBound,
+  kLoopStep,
+  kSeriesStep,
+  kNullForEach,
+  kNullAssignment,
+  kNullSubscript,
+};
+
+// What a compiled program needs by number, because it is no plain constant.
+struct ProgramResources {
+  struct CallSite {
+    uint32_t callee;
+    std::vector<std::optional<Route>> arguments;  // where an argument is one of the caller's own
+  };
+  Footprint footprint;  // without what callees touch
+  std::vector<CallSite> calls;
+  std::vector<std::shared_ptr<storage::Table>> tables;
+  std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
+  // Unique indexes that are looked up by their whole key: they want a hash companion.
+  std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
+};
+
+// Rows of Datums in the transaction's memory. Generated code reads `rows` and `count`.
+struct RowBuffer {
+  Datum* rows = nullptr;
+  int64_t count = 0;
+  int64_t capacity = 0;
+  int64_t width = 0;
+  const SqlType* types = nullptr;
+};
+
+// One output of ORDER BY, in the constant data.
+struct SortKey {
+  uint32_t column;
+  uint8_t descending;
+  uint8_t nulls_first;
+  uint16_t padding;
+};
+
+// Rows of Datums found by their first columns (the key). Entries keep their order of arrival. Serves GROUP BY,
+// DISTINCT, hash joins and set operations. NULLs are equal to each other here.
+struct KeyTable {
+  struct Entry {
+    uint64_t hash;
+    Entry* next_in_bucket;
+    Entry* next;        // in order of arrival
+    Entry* next_equal;  // hash joins: further rows of the same key
+    Datum row[1];
+  };
+  Entry** buckets = nullptr;
+  uint64_t bucket_count = 0;
+  int64_t count = 0;
+  Entry* first = nullptr;
+  Entry* last = nullptr;
+  int64_t key_width = 0;
+  int64_t width = 0;
+  const SqlType* types = nullptr;  // of the whole row
+};
+
+#define SCYPER_RUNTIME_FUNCTIONS(X)                                                                                    \
+  /* name, result type, words, pure */                                                                                 \
+  X(rt_fail, kI32, 2, false)        /* context, RuntimeError */                                                        \
+  X(rt_interrupted, kI32, 1, false) /* context: the error of ExecContext::interrupt */                                 \
+  X(rt_copy_text, kI32, 3, false)   /* context, data, size -> value[0] */                                              \
+  X(rt_copy_array, kI32, 2, false)  /* context, array -> value[0] */                                                   \
+  X(rt_compare_text, kI32, 4, true) /* data, size, data, size -> <0, 0, >0 */                                          \
+  X(rt_equal_text, kI8, 4, true)                                                                                       \
+  X(rt_compare_char, kI32, 4, true) /* char(n): trailing blanks do not count */                                        \
+  X(rt_equal_char, kI8, 4, true)                                                                                       \
+  X(rt_char_text_size, kI64, 2, true)   /* data, size: size without trailing blanks */                                 \
+  X(rt_concat, kI32, 5, false)          /* context, data, size, data, size -> value[0..1] */                           \
+  X(rt_compare_array, kI32, 4, true)    /* array, array, SqlType of elements as data, unused */                        \
+  X(rt_decimal, kI32, 8, false)         /* context, BuiltinOp, lo, hi, scale, lo, hi, scale -> value[0..2] */          \
+  X(rt_decimal_compare, kI32, 6, true)  /* lo, hi, scale, lo, hi, scale */                                             \
+  X(rt_decimal_rescale, kI32, 6, false) /* context, lo, hi, scale, precision, to scale -> value[0..1]; 22003 */        \
+  X(rt_cast, kI32, 6, false)            /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */        \
+  X(rt_float, kI32, 4, false)           /* context, BuiltinOp, bits, bits -> value[0] */                               \
+  X(rt_index_find, kI64, 4, true)       /* TablePartition*, index, key, size -> Tid */                                 \
+  X(rt_index_seek, kVoid, 8, false) /* TablePartition*, index, cursor, lo, lo size, hi, hi size, flags: 1 backward, 2  \
+                                       lo exclusive, 4 hi exclusive */                                                 \
+  X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \
+  X(rt_key_text, kI64, 5, false)    /* out, data, size, char(n)?, descending? -> bytes written; at most kKeyTextMax */ \
+  X(rt_key_decimal, kI64, 5, false) /* out, lo, hi, scale, descending? -> bytes written */                             \
+  X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \
+  X(rt_insert_finish, kI32, 3, false)   /* context, TablePartition*, Tid */                                            \
+  X(rt_insert_abandon, kVoid, 3, false) /* context, TablePartition*, Tid */                                            \
+  X(rt_store_text, kI32, 6, false)      /* context, TablePartition*, cell, column, data, size */                       \
+  X(rt_store_cell, kI32, 5, false)      /* context, TablePartition*, cell, column, Datum* (arrays) */                  \
+  X(rt_load_cell, kI32, 4, false)       /* context, TablePartition*, Tid, column -> value[0] (arrays) */               \
+  X(rt_update_begin, kI32, 4, false)    /* context, TablePartition*, Tid, descriptor */                                \
+  X(rt_update_finish, kI32, 4, false)                                                                                  \
+  X(rt_delete, kI32, 3, false)       /* context, TablePartition*, Tid */                                               \
+  X(rt_not_null, kI32, 3, false)     /* context, table number, column: 23502 */                                        \
+  X(rt_emit, kI32, 2, false)         /* context, Datum row[] */                                                        \
+  X(rt_rows_create, kI32, 3, false)  /* context, SqlType types[], width -> value[0] = RowBuffer* */                    \
+  X(rt_rows_append, kI32, 3, false)  /* context, RowBuffer*, Datum row[]; copies what it points to */                  \
+  X(rt_rows_sort, kI32, 4, false)    /* context, RowBuffer*, SortKey keys[], count */                                  \
+  X(rt_table_create, kI32, 4, false) /* context, SqlType types[], width, key width -> value[0] = KeyTable* */          \
+  X(rt_table_find, kI32, 4,                                                                                            \
+    false) /* context, KeyTable*, Datum key[], insert? -> value[0] = Entry* or 0, value[1] = new */                    \
+  X(rt_table_add, kI32, 3, false)    /* context, KeyTable*, Datum row[]: duplicates chained by next_equal */           \
+  X(rt_array_make, kI32, 4, false)   /* context, SqlType of elements, Datum items[], count -> value[0] */              \
+  X(rt_array_get, kI64, 2, true)     /* array, index -> Datum* or 0 */                                                 \
+  X(rt_array_set, kI32, 5, false)    /* context, array or 0, index, Datum*, SqlType of elements -> value[0] */         \
+  X(rt_array_append, kI32, 4, false) /* context, array or 0, Datum*, SqlType of elements -> value[0] */                \
+  X(rt_string_agg, kI32, 5, false)   /* context, Datum* state, data, size, Datum* delimiter */                         \
+  X(rt_call, kI32, 4, false)         /* context, callee, Datum args[], Datum results[] */                              \
+  X(rt_mark, kVoid, 2, false)        /* context, storage::ChangeLog::Mark* */                                          \
+  X(rt_rollback_to, kVoid, 2, false)                                                                                   \
+  X(rt_catchable, kI8, 3, false)     /* context, states (six bytes each), count: does the handler take the error? */   \
+  X(rt_error_fields, kI32, 2, false) /* context, Datum out[4]: sqlstate, message, detail, hint; clears the error */    \
+  X(rt_raise, kI32, 7,                                                                                                 \
+    false) /* context, level, format, size, Datum args[], count, Datum options[4]: errcode, message, detail, hint */   \
+  X(rt_count_rows, kVoid, 2, false) /* context, rows: for the command tag */
+
+#define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
+SCYPER_RUNTIME_FUNCTIONS(SCYPER_DECLARE_RUNTIME)
+#undef SCYPER_DECLARE_RUNTIME
+
+constexpr int64_t kKeyTextMax = 1024;  // longer values: the key is cut by an error in the index code, not here
+constexpr int64_t kKeyBytesMax = 2048;
+
+}  // namespace scyper::query

@@ -1,0 +1,84 @@
+#include "testing/session.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "types/datum_text.h"
+
+namespace scyper::query {
+
+Session::Session(DatabaseOptions options) {
+  auto database = Database::create(options);
+  CHECK(database.ok());
+  database_ = *std::move(database);
+  auto log = storage::ChangeLog::create(database_->arena(), {});
+  CHECK(log.ok());
+  log_ = *std::move(log);
+  scratch_ = std::make_unique<ScratchArena>(size_t{256} << 20);
+  context_ = std::make_unique<ExecContext>();
+  context_->log = log_.get();
+  context_->scratch = scratch_.get();
+  context_->partitions = options.partitions;
+  context_->partition = ~0u;
+  context_->crossing = 1;
+}
+
+Session::~Session() = default;
+
+Status Session::run(std::string_view sql, ResultSet* result, std::span<const Datum> parameters) {
+  ResultSet ignored;
+  if (result == nullptr) result = &ignored;
+  result->clear();
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
+  if (prepared->kind() != Prepared::Kind::kProgram) return database_->define(*prepared, result);
+  SCYPER_ASSIGN_OR_RETURN(auto program, database_->program_of(*prepared));
+  if (program->parameter_types().size() != parameters.size()) return sql_error("08P01", "wrong number of parameters");
+  SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
+  notices_.clear();
+  context_->result = result;
+  context_->notices = &notices_;
+  context_->error = ErrorState{};
+  result->columns = program->columns();
+  Outcome outcome = program->run(context_.get(), parameters.data());
+  CHECK(outcome != Outcome::kMisclassified);
+  if (outcome == Outcome::kOk) {
+    log_->commit();
+    result->affected_rows = context_->affected_rows;
+  } else {
+    log_->rollback_all();
+    result->clear();
+  }
+  scratch_->reset();
+  if (outcome == Outcome::kOk) return absl::OkStatus();
+  CHECK(context_->error.set);
+  Status status = sql_error(context_->error.sqlstate, context_->error.message);
+  if (!context_->error.detail.empty()) status = with_detail(status, context_->error.detail);
+  if (!context_->error.hint.empty()) status = with_hint(status, context_->error.hint);
+  return status;
+}
+
+Status Session::script(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, database_->split(sql));
+  for (const auto& statement : statements) SCYPER_RETURN_IF_ERROR(run(statement));
+  return absl::OkStatus();
+}
+
+std::string Session::text(std::string_view sql) {
+  ResultSet result;
+  Status status = run(sql, &result);
+  if (!status.ok()) return absl::StrCat("ERROR ", sqlstate_of(status), ": ", std::string(status.message()));
+  std::string out;
+  for (size_t row = 0; row < result.row_count(); row++) {
+    if (row > 0) out += '\n';
+    for (size_t column = 0; column < result.columns.size(); column++) {
+      if (column > 0) out += '|';
+      const Datum& value = result.value(row, column);
+      if (value.null)
+        out += "NULL";
+      else
+        append_datum(&out, result.columns[column].type, value);
+    }
+  }
+  return out;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/database.h"
+
+namespace scyper::query {
+
+// A database of one thread, for tests: every statement runs alone, at once, as its own transaction.
+class Session {
+ public:
+  explicit Session(DatabaseOptions options);
+  ~Session();
+
+  Status run(std::string_view sql, ResultSet* result = nullptr, std::span<const Datum> parameters = {});
+  // All statements of a text.
+  Status script(std::string_view sql);
+  // Rows as text: columns separated by '|', rows by '\n', NULL as "NULL"; or "ERROR sqlstate: message".
+  std::string text(std::string_view sql);
+  Database& database() { return *database_; }
+  void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<storage::ChangeLog> log_;
+  std::unique_ptr<ScratchArena> scratch_;
+  std::unique_ptr<ExecContext> context_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace scyper::query

@@ -13,7 +13,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/ElimAvailExtern.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/Inliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -44,6 +44,15 @@ std::string host_features() {
     text += feature.first();
   }
   return text;
+}
+
+// LLVM's at -O2: what an InlineLibrary holds is made for inlining.
+constexpr int kInlineThreshold = 225;
+
+bool has_inline_bodies(const llvm::Module& module) {
+  int bodies = 0;
+  for (const llvm::Function& function : module) bodies += !function.isDeclaration();
+  return bodies > 1;
 }
 
 llvm::FunctionPassManager better_passes() {
@@ -104,6 +113,11 @@ void CodeGenerator::optimize(llvm::Module& module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
+  if (has_inline_bodies(module)) {
+    passes.addPass(llvm::ModuleInlinerWrapperPass(llvm::getInlineParams(kInlineThreshold)));
+    passes.addPass(llvm::EliminateAvailableExternallyPass());
+    passes.addPass(llvm::GlobalDCEPass());
+  }
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(better_passes()));
   passes.run(module, modules);
 }

@@ -3,11 +3,13 @@
 #include <atomic>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "jit/code_arena.h"
 #include "jit/codegen.h"
+#include "jit/inline_library.h"
 #include "jit/linker.h"
 #include "jit/translate.h"
 #include "llvm/IR/LLVMContext.h"
@@ -36,6 +38,7 @@ struct Engine {
   ~Engine() = default;
 
   std::unique_ptr<CodeArena> own_arena;
+  const InlineLibrary* inline_library = nullptr;
   std::unique_ptr<CodeGenerator> generators[kTierCount];
   absl::Mutex generating[kTierCount];  // the generator of the tier
   ForkPriorityMutex linking;
@@ -94,7 +97,7 @@ class OrcJit final : public Jit {
     llvm::Module module(function.name, context);
     absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
     generator.prepare(module);
-    translate(function, function.name, module);
+    SCYPER_RETURN_IF_ERROR(fill(function, function.name, tier, module));
     generator.optimize(module);
     return generator.assembly(module);
   }
@@ -111,13 +114,27 @@ class OrcJit final : public Jit {
     llvm::LLVMContext context;
     llvm::Module module(symbol, context);
     generator.prepare(module);
-    translate(function, symbol, module);
+    SCYPER_RETURN_IF_ERROR(fill(function, symbol, tier, module));
     times.translate_us = watch.lap();
     generator.optimize(module);
     times.optimize_us = watch.lap();
     auto object = generator.generate(module);
     times.generate_us = watch.lap();
     return object;
+  }
+
+  // LLVM IR of the function and, for the better tier, of what it may inline.
+  Status fill(const ir::Function& function, const std::string& symbol, Tier tier, llvm::Module& module) {
+    const InlineLibrary* library = tier == Tier::kBetter ? engine_->inline_library : nullptr;
+    if (library == nullptr) {
+      translate(function, symbol, module);
+      return absl::OkStatus();
+    }
+    std::vector<std::string_view> names;
+    for (const ir::External* external : function.externals) names.push_back(external->name);
+    auto bodies = library->declare(names, module);
+    translate(function, symbol, module);
+    return bodies == nullptr ? absl::OkStatus() : library->insert(std::move(bodies), names, module);
   }
 
   std::shared_ptr<Engine> engine_;
@@ -138,6 +155,13 @@ StatusOr<std::unique_ptr<Jit>> Jit::create(const JitOptions& options) {
     SCYPER_ASSIGN_OR_RETURN(engine->generators[static_cast<size_t>(tier)], CodeGenerator::create(tier));
   }
   SCYPER_ASSIGN_OR_RETURN(engine->linker, Linker::create(*arena));
+  engine->inline_library = options.inline_library;
+  if (options.inline_library != nullptr) {
+    for (const auto& [name, address] : options.inline_library->symbols()) {
+      if (engine->linker->is_defined(name)) continue;  // memcpy and the like
+      SCYPER_RETURN_IF_ERROR(engine->linker->define(name, address));
+    }
+  }
   return std::unique_ptr<Jit>(new OrcJit(std::move(engine)));
 }
 

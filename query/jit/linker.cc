@@ -1,7 +1,5 @@
 #include "jit/linker.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <map>
 
@@ -59,6 +57,8 @@ class OrcLinker final : public Linker {
     return absl::OkStatus();
   }
 
+  bool is_defined(std::string_view name) const override { return defined_.contains(name); }
+
   StatusOr<std::unique_ptr<Linked>> link(std::unique_ptr<llvm::MemoryBuffer> object,
                                          const std::string& entry) override {
     use_.status = absl::OkStatus();
@@ -101,7 +101,7 @@ class OrcLinker final : public Linker {
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   orc::ObjectLinkingLayer layer_;
   orc::JITDylib& code_;
-  std::map<std::string, void*> defined_;
+  std::map<std::string, void*, std::less<>> defined_;
   std::string last_error_;
   int removals_ = 0;
 };

@@ -33,6 +33,7 @@ class Linker {
 
   // Gives `name` an address for code linked from now on. A second address for a name is an error.
   virtual Status define(std::string_view name, void* address) = 0;
+  virtual bool is_defined(std::string_view name) const = 0;
   // `entry` is the symbol to find in `object`.
   virtual StatusOr<std::unique_ptr<Linked>> link(std::unique_ptr<llvm::MemoryBuffer> object,
                                                  const std::string& entry) = 0;

@@ -35,6 +35,13 @@ struct BigKey {
     }
     return next;
   }
+  // The next smaller number; this one is not 0.
+  BigKey predecessor() const {
+    BigKey before = *this;
+    for (uint32_t i = kWords; i-- > 0 && before.words[i]-- == 0;) {
+    }
+    return before;
+  }
   static BigKey filled(uint8_t filler) { return load_prefix("", 0, filler); }
 };
 

@@ -82,6 +82,13 @@ class BTree final : public OrderedIndex {
 
   IndexResult insert_key(const char* bytes, Tid tid) noexcept {
     const Key key = Key::load(bytes, key_bytes_);
+    if (hint_.leaf != nullptr && !(key < hint_.low) && !(hint_.high < key) && hint_.leaf->count < kSlots) {
+      const uint32_t place = rank<false>(hint_.leaf->keys, hint_.leaf->count, key);
+      if (place < hint_.leaf->count && hint_.leaf->keys[place] == key) return IndexResult::kDuplicate;
+      put(hint_.leaf, place, key, tid);
+      ++size_;
+      return IndexResult::kOk;
+    }
     Path path;
     descend(key, &path);
     Node* leaf = path.steps[path.depth - 1].node;
@@ -90,6 +97,7 @@ class BTree final : public OrderedIndex {
     if (place < leaf->count && leaf->keys[place] == key) return IndexResult::kDuplicate;
     if (leaf->count < kSlots) {
       put(leaf, place, key, tid);
+      set_hint(path);
     } else if (!insert_splitting(path, key, tid)) {
       return IndexResult::kOutOfMemory;
     }
@@ -149,6 +157,31 @@ class BTree final : public OrderedIndex {
   uint64_t nodes_in_use() const { return nodes_.in_use(); }
 
  private:
+  // The leaf of the last insert and the keys that belong to it (both ends included): the lines of an order come one
+  // behind the other and need one descent. Forgotten when nodes change places.
+  struct Hint {
+    Node* leaf = nullptr;
+    Key low;
+    Key high;
+  };
+
+  void set_hint(const Path& path) noexcept {
+    hint_ = {path.steps[path.depth - 1].node, Key::filled(0), Key::filled(0xff)};
+    bool low_known = false;
+    bool high_known = false;
+    for (uint32_t i = path.depth - 1; i-- > 0 && !(low_known && high_known);) {
+      const auto [node, place] = path.steps[i];
+      if (!low_known && place > 0) {
+        hint_.low = node->keys[place];
+        low_known = true;
+      }
+      if (!high_known && place + 1 < node->count) {
+        hint_.high = node->keys[place + 1].predecessor();
+        high_known = true;
+      }
+    }
+  }
+
   // How many of the sorted keys are < key, or (kUpper) <= key. The same steps whatever the keys and their number: a
   // branch on a comparison would be a coin toss. Once one key is left, the steps read what lies before it (the head at
   // worst), in vain.
@@ -236,6 +269,7 @@ class BTree final : public OrderedIndex {
     uint32_t full = 0;
     while (full < path.depth && path.steps[path.depth - 1 - full].node->count == kSlots) ++full;
     if (!nodes_.reserve(full + (full == path.depth))) return false;
+    hint_.leaf = nullptr;
     Key new_key = key;
     uint64_t new_value = tid;
     for (uint32_t i = path.depth; i-- > 0;) {
@@ -295,6 +329,7 @@ class BTree final : public OrderedIndex {
 
   // Repairs the path upwards after its leaf became sparse or empty.
   void shrink(const Path& path) noexcept {
+    hint_.leaf = nullptr;
     for (uint32_t i = path.depth - 1; i > 0; --i) {
       Node* node = path.steps[i].node;
       if (node->count > kSparse) break;
@@ -418,6 +453,7 @@ class BTree final : public OrderedIndex {
                   uint64_t* nodes) const;
 
   Node* root_ = nullptr;
+  Hint hint_;  // written by inserts only
   NodePool nodes_;
 };
 

@@ -7,11 +7,11 @@ namespace scyper::storage {
 uint64_t hash_bytes(const char* bytes, uint32_t size) noexcept {
   uint64_t hash = kHashSeed2 ^ size;
   while (size > 16) {
-    hash = fold(load64(bytes) ^ kHashSeed0 ^ hash, load64(bytes + 8) ^ kHashSeed1);
+    hash = fold(load64_by_halves(bytes) ^ kHashSeed0 ^ hash, load64_by_halves(bytes + 8) ^ kHashSeed1);
     bytes += 16;
     size -= 16;
   }
-  if (size > 8) return hash_pair(load64(bytes) ^ hash, load64(bytes + size - 8));
+  if (size > 8) return hash_pair(load64_by_halves(bytes) ^ hash, load64_by_halves(bytes + size - 8));
   if (size > 0) return hash_pair(hash, load_word(bytes, size));
   return hash_word(hash);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "radix_node.h"
 #include "storage/index.h"
 
 namespace scyper::storage {
@@ -19,6 +21,25 @@ struct TreePosition {
 
   static TreePosition* of(OrderedCursor* cursor) { return reinterpret_cast<TreePosition*>(cursor->words); }
 };
+
+// The same for a radix tree: Tids gathered ahead, in scan order (step is 1), then the leaf to go on with, or none.
+struct RadixPosition {
+  static constexpr uint32_t kAhead = 16;
+  const uint64_t* at;
+  const uint64_t* end;
+  int64_t step;
+  const RadixLeaf* more;
+  const RadixLeaf* stop;  // the leaf behind the range in scan order; nullptr = open end
+  uint32_t backward;
+  uint32_t given;  // leaves handed out one by one so far
+  uint64_t tids[kAhead];
+
+  static RadixPosition* of(OrderedCursor* cursor) { return reinterpret_cast<RadixPosition*>(cursor->words); }
+};
+static_assert(offsetof(RadixPosition, at) == offsetof(TreePosition, at));  // next() reads these without knowing which
+static_assert(offsetof(RadixPosition, end) == offsetof(TreePosition, end));
+static_assert(offsetof(RadixPosition, step) == offsetof(TreePosition, step));
+static_assert(sizeof(RadixPosition) <= sizeof(OrderedCursor) && std::is_trivially_copyable_v<RadixPosition>);
 static_assert(sizeof(TreePosition) <= sizeof(OrderedCursor) && std::is_trivially_copyable_v<TreePosition>);
 
 }  // namespace scyper::storage

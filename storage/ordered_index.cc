@@ -4,9 +4,9 @@
 
 namespace scyper::storage {
 namespace {
-using WordTree = BTree<1, 512>;
-using PairTree = BTree<2, 512>;
-using TripleTree = BTree<3, 512>;
+using WordTree = BTree<1, 1024>;
+using PairTree = BTree<2, 1024>;
+using TripleTree = BTree<3, 1024>;
 
 template <typename Tree>
 std::unique_ptr<OrderedIndex> make_tree(Arena* arena, uint32_t key_bytes) {

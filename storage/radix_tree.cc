@@ -285,7 +285,7 @@ const RadixLeaf* RadixTree::first_from(const char* bound, uint32_t size, bool af
 
 void RadixTree::seek_bounds(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
                             bool backward, uint32_t exclusive) const noexcept {
-  auto* position = TreePosition::of(cursor);
+  auto* position = RadixPosition::of(cursor);
   const RadixLeaf* first = nullptr;
   const RadixLeaf* behind = nullptr;  // the first one after the range
   if (!root_.empty()) {
@@ -297,26 +297,76 @@ void RadixTree::seek_bounds(OrderedCursor* cursor, const char* lo, uint32_t lo_s
     if (order >= 0) first = nullptr;  // equal only when the same: the range is empty
   }
   position->at = position->end = nullptr;  // next() goes straight to next_leaf()
-  position->step = backward ? -1 : 1;
-  if (first == nullptr) {
-    position->more = nullptr;
-  } else if (backward) {
+  position->step = 1;
+  position->backward = backward;
+  position->given = 0;
+  position->more = first;
+  position->stop = behind;
+  if (first != nullptr && backward) {
     position->more = behind != nullptr ? behind->prev : max_leaf(root_);
-    position->stop[0] = reinterpret_cast<uint64_t>(first->prev);
-  } else {
-    position->more = first;
-    position->stop[0] = reinterpret_cast<uint64_t>(behind);
+    position->stop = first->prev;
   }
 }
 
+// The leaves that follow `from` in scan order, up to `limit` and before `stop`, from the inner nodes alone. May find
+// fewer in very deep trees; the links always lead on.
+uint32_t RadixTree::gather(const RadixLeaf* from, bool backward, const RadixLeaf* stop, const RadixLeaf** out,
+                           uint32_t limit) const noexcept {
+  struct Level {
+    const RadixNode* node;
+    int byte;
+  };
+  constexpr uint32_t kLevels = 32;
+  Level path[kLevels];  // the lowest levels above `from`
+  uint32_t levels = 0;
+  uint32_t depth = 0;
+  for (RadixRef ref = root_; !ref.is_leaf(); ++depth) {
+    RadixNode* node = ref.node();
+    depth += node->prefix_size;
+    if (levels == kLevels) std::memmove(path, path + 1, --levels * sizeof(Level));
+    path[levels++] = {node, from->byte(depth)};
+    ref = *find_child(node, from->byte(depth));
+  }
+  uint32_t count = 0;
+  while (count < limit && levels > 0) {
+    Level* level = &path[levels - 1];
+    uint8_t byte;
+    const RadixRef child = backward ? child_down_from(level->node, level->byte - 1, &byte)
+                                    : child_from(level->node, level->byte + 1, &byte);
+    if (child.empty()) {
+      --levels;
+      continue;
+    }
+    level->byte = byte;
+    if (child.is_leaf()) {
+      if (child.leaf() == stop) break;
+      __builtin_prefetch(child.leaf());
+      out[count++] = child.leaf();
+    } else {
+      if (levels == kLevels) break;
+      path[levels++] = {child.node(), backward ? 256 : -1};
+    }
+  }
+  return count;
+}
+
 Tid RadixTree::next_leaf(OrderedCursor* cursor) const noexcept {
-  auto* position = TreePosition::of(cursor);
-  const auto* leaf = static_cast<const RadixLeaf*>(position->more);
+  constexpr uint32_t kSingly = 2;  // most scans end here, and gathering costs a descent
+  auto* position = RadixPosition::of(cursor);
+  const RadixLeaf* leaf = position->more;
   if (leaf == nullptr) return kNoTid;
-  const RadixLeaf* following = position->step > 0 ? leaf->next : leaf->prev;
-  if (reinterpret_cast<uint64_t>(following) == position->stop[0]) following = nullptr;
-  if (following != nullptr) __builtin_prefetch(following);
-  position->more = following;
+  const bool backward = position->backward != 0;
+  const RadixLeaf* last = leaf;
+  if (position->given++ >= kSingly) {
+    const RadixLeaf* leaves[RadixPosition::kAhead];
+    const uint32_t count = gather(leaf, backward, position->stop, leaves, RadixPosition::kAhead);
+    for (uint32_t i = 0; i < count; ++i) position->tids[i] = leaves[i]->tid;
+    position->at = position->tids;
+    position->end = position->tids + count;
+    if (count > 0) last = leaves[count - 1];
+  }
+  position->more = backward ? last->prev : last->next;
+  if (position->more == position->stop) position->more = nullptr;
   return leaf->tid;
 }
 

@@ -38,6 +38,8 @@ class RadixTree final : public OrderedIndex {
   bool add_leaf(RadixRef* place, uint8_t byte, RadixLeaf* leaf) noexcept;
   void shrink(RadixRef* place) noexcept;
   void absorb_only_child(RadixRef* place) noexcept;
+  uint32_t gather(const RadixLeaf* from, bool backward, const RadixLeaf* stop, const RadixLeaf** out,
+                  uint32_t limit) const noexcept;
   const RadixLeaf* first_from(const char* bound, uint32_t size, bool after_prefix) const noexcept;
   void check_node(RadixRef ref, uint32_t depth, const RadixLeaf** last, uint64_t* leaves, uint64_t* nodes) const;
 

@@ -52,10 +52,10 @@ class HashIndex {
   uint64_t size_ = 0;
 };
 
-// A position in an ordered index. Lives in the caller's memory (generated code keeps it in its frame). Valid until the
-// index changes.
+// A position in an ordered index. Lives in the caller's memory (generated code keeps it in its frame), at one place
+// from seek() on: it may point into itself. Valid until the index changes.
 struct alignas(16) OrderedCursor {
-  uint64_t words[8];
+  uint64_t words[24];
 };
 
 // Point and range access in key order. Nodes that become empty are unlinked and recycled.

@@ -1,0 +1,199 @@
+#include "programs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "error_format.h"
+#include "progress.h"
+#include "result_format.h"
+
+namespace scyper::client {
+
+namespace {
+
+StatusOr<std::unique_ptr<Session>> connect_session(const CommonOptions& common) {
+  SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(common.connect));
+  return remote_session(std::move(client), "at " + common.connect.target);
+}
+
+// A word that stands for a value in SQL: numbers, NULL and booleans as they are, the rest as a quoted literal, whose
+// type the procedure's parameter decides.
+std::string literal_of(const std::string& word) {
+  if (word == "NULL" || word == "null") return "NULL";
+  std::string out = "'";
+  for (char c : word) {
+    if (c == '\'') out += '\'';
+    out += c;
+  }
+  return out + "'";
+}
+
+std::string history_path() {
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "/tmp" : home) + "/.scyper_history";
+}
+
+int run_shell(const SqlOptions& options, Session* session) {
+  Shell shell(session, options.shell, stdout, stderr);
+  for (const std::string& command : options.commands) {
+    shell.run_command(command);
+    if (shell.has_failed()) break;
+  }
+  for (const std::string& file : options.files) {
+    shell.run_file(file);
+    if (shell.is_disconnected() || (shell.has_failed() && options.shell.stops_on_error)) break;
+  }
+  if (options.commands.empty() && options.files.empty()) {
+    if (isatty(STDIN_FILENO) != 0) {
+      if (!options.shell.is_quiet) {
+        std::printf("ScyPer %s, %s. Statements end with ; and \\? helps.\n", server::kVersion, session->name().c_str());
+      }
+      shell.run_interactive(history_path());
+      return kExitOk;
+    }
+    shell.run_file("-");
+  }
+  if (shell.is_disconnected()) return kExitConnection;
+  return shell.has_failed() ? kExitError : kExitOk;
+}
+
+std::string status_json(const NodeStatus& s) {
+  std::string out = "{";
+  auto text = [&](const char* key, const std::string& value) {
+    out += (out.size() > 1 ? ", " : "") + json_string(key) + ": " + json_string(value);
+  };
+  auto number = [&](const char* key, uint64_t value) { out += ", " + json_string(key) + ": " + std::to_string(value); };
+  text("version", s.version);
+  text("role", s.role);
+  text("state", s.stopping ? "stopping" : "running");
+  text("execution", s.execution);
+  text("redo", s.redo);
+  text("layout", s.layout);
+  number("uptime_seconds", s.uptime_seconds);
+  number("partitions", s.partitions);
+  number("workers", s.workers);
+  number("streams", s.streams);
+  number("queue_depth", s.queue_depth);
+  number("memory_used_bytes", s.memory_used_bytes);
+  number("memory_budget_bytes", s.memory_budget_bytes);
+  number("committed", s.committed);
+  number("rolled_back", s.rolled_back);
+  number("crossing", s.crossing);
+  number("misclassified", s.misclassified);
+  number("refused", s.refused);
+  number("redo_bytes", s.redo_bytes);
+  number("statements_compiled", s.statements_compiled);
+  return out + "}\n";
+}
+
+std::string status_table(const NodeStatus& s, const std::string& target) {
+  std::vector<std::vector<std::string>> rows = {{"", target}};
+  auto add = [&](const char* key, std::string value) { rows.push_back({key, std::move(value)}); };
+  add("version", s.version);
+  add("role", s.role + (s.stopping ? ", stopping" : ""));
+  add("uptime", grouped(s.uptime_seconds) + " s");
+  add("partitions, workers", std::to_string(s.partitions) + ", " + std::to_string(s.workers));
+  add("execution, redo, layout", s.execution + ", " + s.redo + ", " + s.layout);
+  add("memory", grouped(s.memory_used_bytes >> 20) + " of " + grouped(s.memory_budget_bytes >> 20) + " MB");
+  add("transactions", grouped(s.committed) + " committed, " + grouped(s.rolled_back) + " rolled back");
+  add("partition-crossing", grouped(s.crossing) + ", " + grouped(s.misclassified) + " misclassified first");
+  add("waiting", grouped(s.queue_depth) + ", " + grouped(s.refused) + " refused");
+  add("redo", grouped(s.redo_bytes >> 20) + " MB");
+  add("streams", std::to_string(s.streams));
+  add("compiled statements", grouped(s.statements_compiled));
+  return format_cells(rows, {false, false});
+}
+
+}  // namespace
+
+int show_failure(const Status& status, bool is_json) {
+  if (is_json) {
+    std::fputs(format_error_json(status).c_str(), stdout);
+  } else {
+    std::fputs(format_error(status, "", false).c_str(), stderr);
+  }
+  return sqlstate_of(status).starts_with("08") ? kExitConnection : kExitError;
+}
+
+int run_sql(const CommonOptions& common, const SqlOptions& options) {
+  if (!options.is_ephemeral) {
+    auto session = connect_session(common);
+    return session.ok() ? run_shell(options, session->get()) : show_failure(session.status(), common.is_json);
+  }
+  auto config = server::make_config({}, {}, common.node_settings);
+  if (!config.ok()) {
+    show_failure(config.status(), common.is_json);
+    return kExitUsage;
+  }
+  auto engine = primary::Engine::create(config->engine);
+  if (!engine.ok()) return show_failure(engine.status(), common.is_json);
+  return run_shell(options, local_session(engine->get()).get());
+}
+
+int run_call(const CommonOptions& common, const CallOptions& options) {
+  std::string sql = "CALL " + options.procedure + "(";
+  for (size_t i = 0; i < options.arguments.size(); ++i) sql += (i == 0 ? "" : ", ") + literal_of(options.arguments[i]);
+  SqlOptions shell;
+  shell.commands = {sql + ")"};
+  shell.shell.format.format = common.is_json ? OutputFormat::kJson : OutputFormat::kTable;
+  shell.shell.format.is_expanded = true;
+  return run_sql(common, shell);
+}
+
+int run_status(const CommonOptions& common) {
+  auto client = Client::connect(common.connect);
+  if (!client.ok()) return show_failure(client.status(), common.is_json);
+  auto status = (*client)->status();
+  if (!status.ok()) return show_failure(status.status(), common.is_json);
+  std::fputs(common.is_json ? status_json(*status).c_str() : status_table(*status, common.connect.target).c_str(),
+             stdout);
+  return kExitOk;
+}
+
+int run_load_csv(const CommonOptions& common, const CsvLoadOptions& options) {
+  auto session = connect_session(common);
+  if (!session.ok()) return show_failure(session.status(), common.is_json);
+  auto result = load_csv(session->get(), options);
+  if (!result.ok()) return show_failure(result.status(), common.is_json);
+  if (common.is_json) {
+    std::printf("{\"rows\": %llu, \"rejected\": %llu}\n", static_cast<unsigned long long>(result->rows),
+                static_cast<unsigned long long>(result->rejected));
+  } else {
+    std::printf("%s rows loaded, %s rejected\n", grouped(result->rows).c_str(), grouped(result->rejected).c_str());
+  }
+  return result->rejected == 0 ? kExitOk : kExitError;
+}
+
+ch::GeneratorOptions generator_options(const ChOptions& options) {
+  ch::GeneratorOptions out;
+  out.scale.warehouses = options.warehouses;
+  if (options.scale == "tiny") out.scale = ch::Scale::tiny(options.warehouses);
+  if (options.profile == "varied") out.profile = ch::Profile::kVaried;
+  if (options.profile == "census") out.profile = ch::Profile::kCensus;
+  out.seed = options.data_seed;
+  return out;
+}
+
+uint32_t partitions_for(int32_t warehouses, uint32_t workers) {
+  auto least = static_cast<uint32_t>(std::max<int32_t>(warehouses, 1));
+  least = (least + workers - 1) / workers * workers;
+  uint32_t best = least;
+  int32_t best_spread = warehouses + 1;
+  for (uint32_t partitions = least; partitions < least + 64 && best_spread > 1; partitions += workers) {
+    std::vector<int32_t> of_worker(workers, 0);
+    for (int32_t w = 1; w <= warehouses; ++w) ++of_worker[storage::partition_of(w, partitions) % workers];
+    auto [low, high] = std::minmax_element(of_worker.begin(), of_worker.end());
+    if (*high - *low < best_spread) {
+      best_spread = *high - *low;
+      best = partitions;
+    }
+  }
+  return best;
+}
+
+}  // namespace scyper::client

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ch_database.h"
+#include "client/client.h"
+#include "load_csv.h"
+#include "oltp.h"
+#include "server/config.h"
+#include "shell.h"
+
+// The commands of the `scyper` program, apart from their flags (scyper.cc). Each returns an exit code.
+namespace scyper::client {
+
+// Stable: scripts rely on them.
+constexpr int kExitOk = 0;
+constexpr int kExitError = 1;       // a statement, call or row failed
+constexpr int kExitUsage = 2;       // wrong flags or settings
+constexpr int kExitConnection = 3;  // no node there, or it went away
+constexpr int kExitCheck = 4;       // a consistency check failed
+
+struct CommonOptions {
+  ConnectOptions connect;
+  bool is_json = false;
+  std::string output = "table";  // table, json, csv
+  // Settings of a node in this process: key and value.
+  std::vector<server::Assignment> node_settings;
+};
+
+struct SqlOptions {
+  bool is_ephemeral = false;
+  std::vector<std::string> commands;
+  std::vector<std::string> files;
+  ShellOptions shell;
+};
+int run_sql(const CommonOptions& common, const SqlOptions& options);
+
+struct CallOptions {
+  std::string procedure;
+  std::vector<std::string> arguments;  // as text; NULL by the word
+};
+int run_call(const CommonOptions& common, const CallOptions& options);
+
+int run_status(const CommonOptions& common);
+int run_load_csv(const CommonOptions& common, const CsvLoadOptions& options);
+
+struct ChOptions {
+  int32_t warehouses = 1;
+  std::string profile = "spec";
+  std::string scale = "full";
+  std::string layout;
+  uint64_t data_seed = 1;
+  unsigned threads = 2;
+  bool is_quiet = false;
+};
+// False: a name that is not known.
+ch::GeneratorOptions generator_options(const ChOptions& options);
+int run_load_ch(const CommonOptions& common, const ChOptions& options, bool is_checked);
+
+struct BenchOptions {
+  enum class Where { kInProcess, kGrpc, kTarget };
+  Where where = Where::kInProcess;
+  ChOptions ch;
+  OltpOptions oltp;
+  uint32_t drivers = 1;
+  bool is_checked = false;
+  bool is_loaded = false;  // over gRPC: the node has the database already
+};
+int run_bench_oltp(const CommonOptions& common, BenchOptions options);
+
+struct DemoOptions {
+  ChOptions ch;
+  double seconds = 10;
+  bool is_kept = false;  // the node stays until a signal comes
+};
+int run_demo(const CommonOptions& common, const DemoOptions& options);
+
+// Partitions that spread the warehouses evenly over the workers.
+uint32_t partitions_for(int32_t warehouses, uint32_t workers);
+
+// Shows an error that belongs to no statement; returns the exit code for it.
+int show_failure(const Status& status, bool is_json);
+
+}  // namespace scyper::client

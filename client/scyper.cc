@@ -1,0 +1,256 @@
+// scyper: the command of people and scripts. Flags here, work in programs.h.
+
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+
+#include "programs.h"
+
+namespace scyper::client {
+namespace {
+
+// Everything that flags write to, and the command that is to run.
+struct CommandLine {
+  CommonOptions common;
+  SqlOptions sql;
+  bool is_csv = false, sql_expanded = false;
+  CallOptions call;
+  CsvLoadOptions csv;
+  std::string csv_delimiter = ",";
+  ChOptions ch;
+  bool is_load_checked = false;
+  BenchOptions bench;
+  bool is_in_process = false, is_grpc = false;
+  std::string crossing = "spec";
+  DemoOptions demo;
+  std::map<std::string, std::string> node_settings;
+  std::list<CLI::Option*> node_options;
+  std::function<int()> run;
+};
+
+void add_output(CLI::App* command, CommandLine* line, std::vector<std::string> formats) {
+  command->add_option("-o,--output", line->common.output, "how results look")
+      ->check(CLI::IsMember(std::move(formats)))
+      ->capture_default_str();
+}
+
+// Settings of a node in this process, from the server's table of them.
+void add_node_settings(CLI::App* command, CommandLine* line, std::vector<const char*> keys) {
+  for (const char* key : keys) {
+    const server::Setting* setting = server::find_setting(key);
+    std::string flag = std::string("--") + key;
+    for (char& c : flag) c = c == '_' ? '-' : c;
+    line->node_options.push_back(command->add_option(flag, line->node_settings[key], setting->help)->group("Node"));
+  }
+}
+const std::vector<const char*> kEngineKeys = {"partitions", "workers",        "memory",
+                                              "pages",      "layout",         "execution",
+                                              "redo",       "queue_capacity", "transaction_time_max"};
+
+void add_sql(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand("sql", "SQL: interactive, from files, or from the command line");
+  SqlOptions& sql = line->sql;
+  command->add_flag("--ephemeral", sql.is_ephemeral, "a throwaway database in this process");
+  command->add_option("-c,--command", sql.commands, "run this and end; may be given several times")
+      ->allow_extra_args(false);
+  command->add_option("-f,--file", sql.files, "run a file and end (- = standard input); may be given several times")
+      ->allow_extra_args(false);
+  command->add_flag("-x,--expanded", sql.shell.format.is_expanded, "one line per value");
+  command->add_flag("-t,--tuples-only", sql.shell.format.tuples_only, "rows without header and footer");
+  command->add_flag("-v,--verbose", sql.shell.is_verbose, "SQLSTATE in errors");
+  command->add_flag("-q,--quiet", sql.shell.is_quiet, "no banner");
+  command->add_flag("--timing", sql.shell.is_timing, "show how long statements take");
+  command->add_flag("--on-error-stop", sql.shell.stops_on_error, "files: stop at the first error");
+  command->add_option("--null", sql.shell.format.null_text, "how NULL looks");
+  add_output(command, line, {"table", "csv", "json"});
+  add_node_settings(command, line, kEngineKeys);
+  command->callback([line] {
+    line->run = [line] {
+      auto& format = line->sql.shell.format.format;
+      format = line->common.output == "csv"    ? OutputFormat::kCsv
+               : line->common.output == "json" ? OutputFormat::kJson
+                                               : OutputFormat::kTable;
+      return run_sql(line->common, line->sql);
+    };
+  });
+}
+
+void add_call(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand("call", "call a procedure; arguments as text, NULL by that word");
+  command->add_option("procedure", line->call.procedure, "its name")->required();
+  command->add_option("arguments", line->call.arguments,
+                      "its arguments; arrays as {1,2,3}; after -- also negative numbers");
+  add_output(command, line, {"table", "json"});
+  command->callback([line] { line->run = [line] { return run_call(line->common, line->call); }; });
+}
+
+void add_ch_flags(CLI::App* command, ChOptions* ch) {
+  command->add_option("--warehouses", ch->warehouses, "size of the database")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--profile", ch->profile, "the data")
+      ->check(CLI::IsMember({"spec", "varied", "census"}))
+      ->capture_default_str();
+  command->add_option("--scale", ch->scale, "full, or tiny: 1,000 items, 120 customers and orders per district")
+      ->check(CLI::IsMember({"full", "tiny"}))
+      ->capture_default_str();
+  command->add_option("--load-threads", ch->threads, "threads that generate and load")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+}
+
+void add_load(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand("load",
+                                          "load a CSV file into a table: scyper load TABLE FILE; or the benchmark's "
+                                          "data: scyper load ch");
+  CsvLoadOptions& csv = line->csv;
+  CLI::Option* table = command->add_option("table", csv.table, "table");
+  CLI::Option* file = command->add_option("file", csv.path, "CSV file, - = standard input");
+  command->add_option("--delimiter", line->csv_delimiter, "between fields")->capture_default_str();
+  command->add_flag("--header", csv.has_header, "the first line names the columns, in any order");
+  command->add_option("--null", csv.null_text, "an unquoted field with this text is NULL (default: empty)");
+  command->add_option("--batch", csv.batch_rows, "rows per message")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--errors-max", csv.errors_max, "bad rows before it gives up")->capture_default_str();
+  command->add_option("--reject", csv.reject_path, "file for bad rows");
+  add_output(command, line, {"table", "json"});
+  CLI::App* ch = command->add_subcommand("ch", "CH-benCHmark: tables, procedures and data");
+  add_ch_flags(ch, &line->ch);
+  ch->add_option("--layout", line->ch.layout, "of the tables")->check(CLI::IsMember({"row", "column"}));
+  ch->add_option("--seed", line->ch.data_seed, "of the data")->capture_default_str();
+  ch->add_flag("--check", line->is_load_checked, "check TPC-C's consistency conditions afterwards");
+  ch->callback([line] { line->run = [line] { return run_load_ch(line->common, line->ch, line->is_load_checked); }; });
+  command->callback([line, ch, table, file] {
+    if (ch->parsed()) return;
+    if (table->count() == 0 || file->count() == 0) throw CLI::RequiredError("TABLE and FILE, or ch");
+    if (line->csv_delimiter.size() != 1) throw CLI::ValidationError("--delimiter", "one character");
+    line->csv.delimiter = line->csv_delimiter[0];
+    line->csv.is_quiet = line->common.output == "json";
+    line->run = [line] { return run_load_csv(line->common, line->csv); };
+  });
+}
+
+void add_status(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand("status", "what a node is doing");
+  add_output(command, line, {"table", "json"});
+  command->callback([line] { line->run = [line] { return run_status(line->common); }; });
+}
+
+int run_bench(CommandLine* line) {
+  BenchOptions& bench = line->bench;
+  bench.where = line->is_grpc         ? BenchOptions::Where::kGrpc
+                : line->is_in_process ? BenchOptions::Where::kInProcess
+                                      : BenchOptions::Where::kTarget;
+  bench.oltp.mix.spec_remote = line->crossing == "spec";
+  bool is_percentage = line->crossing != "spec" && line->crossing != "none";
+  if (is_percentage) bench.oltp.mix.crossing_percent = std::stod(line->crossing);
+  if (bench.where == BenchOptions::Where::kTarget) bench.ch.layout = line->node_settings["layout"];
+  return run_bench_oltp(line->common, bench);
+}
+
+void add_bench(CLI::App* app, CommandLine* line) {
+  CLI::App* group = app->add_subcommand("bench", "benchmarks")->require_subcommand(1);
+  CLI::App* command = group->add_subcommand(
+      "oltp",
+      "TPC-C's transactions as procedures. Makes and loads the database, runs the mix, prints figures. On a node "
+      "(--target), in this process (--in-process), or in this process over gRPC (--grpc).");
+  OltpOptions& oltp = line->bench.oltp;
+  command->add_flag("--in-process", line->is_in_process, "an engine in this process, without network");
+  command->add_flag("--grpc", line->is_grpc, "a node in this process, over loopback");
+  add_ch_flags(command, &line->bench.ch);
+  command->add_option("--seconds", oltp.seconds, "measured time")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--warmup-seconds", oltp.warmup_seconds, "time before it")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--transactions", oltp.transactions, "so many transactions instead of a time");
+  command
+      ->add_option("--crossing,--remote", line->crossing,
+                   "partition-crossing transactions: spec (1 % of the order lines, 15 % of the payments), none, or a "
+                   "percentage of New-Orders and Payments")
+      ->check([](const std::string& text) {
+        if (text == "spec" || text == "none") return std::string();
+        std::string number = text;
+        return CLI::Range(0.0, 100.0)(number);
+      })
+      ->capture_default_str();
+  command->add_option("--batch", oltp.batch, "calls per submission or message")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--outstanding", oltp.outstanding, "batches at a time, per worker or stream")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--streams", oltp.streams, "connections")->check(CLI::Range(1, 1024))->capture_default_str();
+  command->add_option("--drivers", line->bench.drivers, "in process: threads that submit")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_flag("--unary", oltp.is_unary, "over gRPC: one call per message, one at a time per stream");
+  command->add_option("--seed", oltp.mix.seed, "of the inputs")->capture_default_str();
+  command->add_flag("--loaded", line->bench.is_loaded, "the node has the database already");
+  command->add_flag("--check", line->bench.is_checked, "check TPC-C's consistency conditions afterwards");
+  command->add_flag("--digest", oltp.wants_digest, "digests of all outcomes and tables; one worker or stream");
+  command->add_option("--dump", oltp.dump_path, "write every outcome as a line of this file");
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, kEngineKeys);
+  command->callback([line] { line->run = [line] { return run_bench(line); }; });
+}
+
+void add_demo(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand(
+      "demo",
+      "start a node in this process, load the benchmark, run it over gRPC with a live line, check, show what to try");
+  line->demo.ch.warehouses = 2;
+  add_ch_flags(command, &line->demo.ch);
+  command->add_option("--seconds", line->demo.seconds, "of transactions")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--keep", line->demo.is_kept, "leave the node running until Ctrl-C");
+  add_node_settings(command, line, kEngineKeys);
+  command->callback([line] { line->run = [line] { return run_demo(line->common, line->demo); }; });
+}
+
+int scyper_main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  CommandLine line;
+  CLI::App app(
+      "ScyPer: transactions and analytics on one main-memory database.\n"
+      "Exit codes: 0 fine, 1 a statement or row failed, 2 wrong flags, 3 no connection, 4 a consistency check failed.");
+  app.set_version_flag("--version", std::string(server::kVersion));
+  app.require_subcommand(1);
+  app.fallthrough();
+  ConnectOptions& to = line.common.connect;
+  app.add_option("--target", to.target, "host:port of the node")->envname("SCYPER_TARGET")->capture_default_str();
+  app.add_option("--ca", to.tls_ca, "PEM file; given: TLS, and the node's certificate must be signed by it")
+      ->envname("SCYPER_CA");
+  app.add_option("--cert", to.tls_cert, "PEM file with this client's certificate");
+  app.add_option("--key", to.tls_key, "PEM file with its key");
+  add_sql(&app, &line);
+  add_call(&app, &line);
+  add_load(&app, &line);
+  add_status(&app, &line);
+  add_bench(&app, &line);
+  add_demo(&app, &line);
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  app.get_subcommand("bench")->get_subcommand("oltp")->fallthrough();
+  app.get_subcommand("load")->get_subcommand("ch")->fallthrough();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  line.common.is_json = line.common.output == "json";
+  for (const auto& [key, value] : line.node_settings) {
+    if (!value.empty()) line.common.node_settings.emplace_back(key, value);
+  }
+  return line.run();
+}
+
+}  // namespace
+}  // namespace scyper::client
+
+int main(int argc, char** argv) { return scyper::client::scyper_main(argc, argv); }

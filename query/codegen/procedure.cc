@@ -65,7 +65,7 @@ Generator::Generator(const BoundProgram& program, ProgramResources* resources)
 }
 
 StatusOr<ir::Function> Generator::generate() {
-  Block entry = b_.new_block();
+  Block entry = b_.current_block();
   fail_block_ = b_.new_block();
   misclassified_block_ = b_.new_block();
   return_block_ = b_.new_block();

@@ -135,10 +135,16 @@ TEST_F(TieringTest, ManyThreadsRunWhileCompiling) {
     for (int round = 0; round < 50; ++round) EXPECT_EQ(run_times(*code, 2), 2 * i);
   }
   for (auto& thread : threads) thread.join();
-  tiering.wait_until_idle();
   EXPECT_EQ(wrong, 0);
+  // requests that met a full queue are made again
+  for (const auto& code : codes) {
+    for (int64_t round = 0; round < 2000 && code->current_form() != "better"; ++round) {
+      run_times(*code, round);
+      if (round % 10 == 0) tiering.wait_until_idle();
+    }
+    EXPECT_EQ(code->current_form(), "better");
+  }
   EXPECT_EQ(tiering.failed_count(), 0u);
-  EXPECT_GE(tiering.compiled_count(), codes.size());
 }
 
 TEST_F(TieringTest, CodeOutlivesTieringAndJit) {

@@ -101,6 +101,14 @@ ast::ExprPtr Converter::expr_by_tag(const Node* node) {
       return value_function(to<SQLValueFunction>(node));
     case T_GroupingSet:
       return grouping_set(to<::GroupingSet>(node));
+    default:
+      return small_expr(node);
+  }
+}
+
+// Nodes with hardly more than a list of arguments.
+ast::ExprPtr Converter::small_expr(const Node* node) {
+  switch (nodeTag(node)) {
     case T_ParamRef: {
       auto out = std::make_unique<ast::Parameter>();
       out->number = to<ParamRef>(node).number;

@@ -65,6 +65,7 @@ class Converter {
   // convert_expression.cc
   ast::ExprPtr expr(const void* node);
   ast::ExprPtr expr_by_tag(const Node* node);
+  ast::ExprPtr small_expr(const Node* node);
   std::vector<ast::ExprPtr> exprs(const List* list);
   ast::ExprPtr constant(const A_Const& node);
   ast::ExprPtr column_ref(const ::ColumnRef& node);

@@ -15,7 +15,7 @@ namespace scyper::query {
 //   kMaxTextBytes; 0A000 what the grammar accepts and the tree does not carry, by name.
 // One word beyond PostgreSQL's grammar: WITH (layout = row), where it wants 'row' quoted.
 
-// Longest accepted text: gRPC's default message size. The worst text (SELECT 1,1,1,...) needs about 150 times its size
+// Longest accepted text: gRPC's default message size. The worst text (SELECT 1,1,1,...) needs about 130 times its size
 // while it is parsed.
 inline constexpr size_t kMaxTextBytes = size_t{4} << 20;
 // Deepest accepted nesting of nodes. Everything that walks a tree recurses, with a few hundred bytes to a few KB per

@@ -44,6 +44,7 @@ class SqlWriter {
   void value_function(const ast::ValueFunction& node);
   void grouping_set(const ast::GroupingSet& node);
   void op(const std::string& op, const std::string& schema);
+  void operation(const ast::Expr& node);
   void predicate(const ast::Expr& node);
   void special(const ast::Expr& node);
   void subquery(std::string_view before, const ast::SelectPtr& select);

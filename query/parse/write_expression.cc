@@ -326,6 +326,40 @@ void SqlWriter::predicate(const ast::Expr& node) {
   }
 }
 
+void SqlWriter::operation(const ast::Expr& node) {
+  add("(");
+  switch (node.kind) {
+    case ast::ExprKind::kUnaryOp: {
+      const auto& unary = ast::node_as<ast::UnaryOp>(node);
+      op(unary.op, unary.op_schema);
+      expr(*unary.arg);
+      break;
+    }
+    case ast::ExprKind::kBinaryOp: {
+      const auto& binary = ast::node_as<ast::BinaryOp>(node);
+      expr(*binary.left);
+      op(binary.op, binary.op_schema);
+      expr(*binary.right);
+      break;
+    }
+    case ast::ExprKind::kLogical: {
+      const auto& logical = ast::node_as<ast::Logical>(node);
+      for (size_t i = 0; i < logical.args.size(); ++i) {
+        if (i > 0) add(logical.op == ast::LogicalOp::kAnd ? " AND " : " OR ");
+        expr(*logical.args[i]);
+      }
+      break;
+    }
+    case ast::ExprKind::kNot:
+      add("NOT ");
+      expr(*ast::node_as<ast::Not>(node).arg);
+      break;
+    default:
+      CHECK(false);
+  }
+  add(")");
+}
+
 void SqlWriter::expr(const ast::Expr& node) {
   switch (node.kind) {
     case ast::ExprKind::kLiteral:
@@ -368,37 +402,11 @@ void SqlWriter::expr(const ast::Expr& node) {
     case ast::ExprKind::kFunctionCall:
       call(ast::node_as<ast::FunctionCall>(node));
       break;
-    case ast::ExprKind::kUnaryOp: {
-      const auto& unary = ast::node_as<ast::UnaryOp>(node);
-      add("(");
-      op(unary.op, unary.op_schema);
-      expr(*unary.arg);
-      add(")");
-      break;
-    }
-    case ast::ExprKind::kBinaryOp: {
-      const auto& binary = ast::node_as<ast::BinaryOp>(node);
-      add("(");
-      expr(*binary.left);
-      op(binary.op, binary.op_schema);
-      expr(*binary.right);
-      add(")");
-      break;
-    }
-    case ast::ExprKind::kLogical: {
-      const auto& logical = ast::node_as<ast::Logical>(node);
-      add("(");
-      for (size_t i = 0; i < logical.args.size(); ++i) {
-        if (i > 0) add(logical.op == ast::LogicalOp::kAnd ? " AND " : " OR ");
-        expr(*logical.args[i]);
-      }
-      add(")");
-      break;
-    }
+    case ast::ExprKind::kUnaryOp:
+    case ast::ExprKind::kBinaryOp:
+    case ast::ExprKind::kLogical:
     case ast::ExprKind::kNot:
-      add("(NOT ");
-      expr(*ast::node_as<ast::Not>(node).arg);
-      add(")");
+      operation(node);
       break;
     case ast::ExprKind::kNullTest:
     case ast::ExprKind::kBooleanTest:

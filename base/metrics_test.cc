@@ -77,7 +77,9 @@ TEST(Metrics, RegistersFromManyThreads) {
         registry.counter("scyper_a_total", "a", {{"i", std::to_string(i)}}).add();
         auto registration =
             registry.observe("scyper_b", "b", MetricType::kGauge, {{"t", std::to_string(t)}}, [] { return 1.0; });
-        if (i % 10 == 0) EXPECT_FALSE(registry.collect().empty());
+        if (i % 10 == 0) {
+          EXPECT_FALSE(registry.collect().empty());
+        }
       }
     });
   }

@@ -135,13 +135,13 @@ std::string format_expanded(const Cells& cells, bool tuples_only) {
     if (!tuples_only) out += (label.size() < line.size() ? label + line.substr(label.size()) : label) + "\n";
     for (size_t c = 0; c < cells[row].size(); ++c) {
       const std::string& name = cells[0][c];
-      bool is_first = true;
-      for (std::string_view text : lines_of(cells[row][c])) {
-        out += is_first ? name + std::string(name_width - display_width(name), ' ') : std::string(name_width, ' ');
+      std::vector<std::string_view> lines = lines_of(cells[row][c]);
+      for (size_t i = 0; i < lines.size(); ++i) {
+        out += i == 0 ? name + std::string(name_width - display_width(name), ' ') : std::string(name_width, ' ');
         out += " | ";
-        out += text;
+        out += lines[i];
+        if (i + 1 < lines.size()) out += std::string(value_width - display_width(lines[i]), ' ') + "+";
         out += "\n";
-        is_first = false;
       }
     }
   }

@@ -35,12 +35,24 @@ bool StatementSplitter::open_dollar_quote() {
   if (scanned_ > 0 && is_word(text_[scanned_ - 1])) return false;
   size_t end = scanned_ + 1;
   while (end < text_.size() && is_word(text_[end])) ++end;
+  if (end >= text_.size()) return false;  // cut_short() has seen to it
   bool is_parameter = end > scanned_ + 1 && std::isdigit(static_cast<unsigned char>(text_[scanned_ + 1])) != 0;
-  if (is_parameter || end >= text_.size() || text_[end] != '$') return false;
+  if (is_parameter || text_[end] != '$') return false;
   dollar_tag_ = text_.substr(scanned_, end + 1 - scanned_);
   quote_ = '$';
   scanned_ = end;
   return true;
+}
+
+// Whether the token that begins here may go on in text that is still to come.
+bool StatementSplitter::is_cut_short(std::string_view here) const {
+  if (quote_ == '$') return here.size() < dollar_tag_.size() && std::string_view(dollar_tag_).starts_with(here);
+  if (quote_ != 0) return false;
+  if (here == "-" || here == "/" || here == "*") return true;
+  if (here[0] != '$' || comment_depth_ > 0) return false;
+  size_t end = 1;
+  while (end < here.size() && is_word(here[end])) ++end;
+  return end == here.size();
 }
 
 // Within quotes or comments: moves on by one, leaves them where they end. False when more text is needed to tell.
@@ -75,6 +87,7 @@ bool StatementSplitter::skip_quoted() {
 
 bool StatementSplitter::scan() {
   while (scanned_ < text_.size()) {
+    if (is_cut_short(std::string_view(text_).substr(scanned_))) return false;
     if (quote_ != 0 || comment_depth_ > 0) {
       if (!skip_quoted()) return false;
       continue;

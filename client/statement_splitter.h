@@ -25,6 +25,7 @@ class StatementSplitter {
  private:
   // Looks at text_ from scanned_ on; true when it stands on a semicolon that ends a statement.
   bool scan();
+  bool is_cut_short(std::string_view here) const;
   bool skip_quoted();
   bool open_dollar_quote();
 

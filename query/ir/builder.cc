@@ -122,6 +122,7 @@ int64_t Builder::add_data(std::string_view bytes) {
   const size_t offset = (function_.data.size() + 7) / 8 * 8;
   function_.data.resize(offset);
   function_.data.append(bytes);
+  if (bytes.empty()) function_.data.push_back('\0');  // so that it has an address
   return static_cast<int64_t>(offset);
 }
 

@@ -10,10 +10,11 @@
 #include "base/check.h"
 
 // The intermediate representation between ScyPer's code generator and its two execution modes. One code generator
-// (query/codegen) writes it; query/vm interprets it and query/jit turns it into native code with LLVM, so both modes run the same
-// operators by construction (the idea: Kohn, Leis, Neumann: Adaptive Execution of Compiled Queries, ICDE 2018).
-// A function is a graph of basic blocks over typed registers. Temporaries are assigned once and their definition dominates every
-// use (they become SSA values); variables may be assigned many times (stack slots that LLVM promotes) and start as zero.
+// (query/codegen) writes it; query/vm interprets it and query/jit turns it into native code with LLVM, so both modes
+// run the same operators by construction (the idea: Kohn, Leis, Neumann: Adaptive Execution of Compiled Queries, ICDE
+// 2018). A function is a graph of basic blocks over typed registers. Temporaries are assigned once and their definition
+// dominates every use (they become SSA values); variables may be assigned many times (stack slots that LLVM promotes)
+// and start as zero.
 namespace scyper::query::ir {
 
 enum class Type : uint8_t { kVoid, kI8, kI16, kI32, kI64, kI128, kF64, kPtr };  // kI8 also carries booleans, 0 or 1
@@ -24,6 +25,7 @@ constexpr Reg kNoReg = ~Reg{0};
 constexpr Block kNoBlock = ~Block{0};
 
 // `type` of an instruction is the type of its operands (comparisons give kI8; conversions name the source in `from`).
+// clang-format off
 enum class Op : uint8_t {
   kConst,      // dst = imm (sign-extended to kI128); kF64: the bits of imm; kPtr: only null
   kConstWide,  // dst (kI128) = the 16 bytes, low half first, at byte imm of the function's constant data
@@ -52,6 +54,7 @@ enum class Op : uint8_t {
   kBranch,     // if (a) goto target else goto other; `likely`: 0 unknown, 1 target is likely, 2 other is likely
   kReturn,     // return a (kI32)
 };
+// clang-format on
 
 struct Inst {
   Op op;
@@ -64,16 +67,16 @@ struct Inst {
   Reg c = kNoReg;
   Block target = kNoBlock;
   Block other = kNoBlock;
-  uint32_t args = 0;       // kCall: first argument in Function::call_args
+  uint32_t args = 0;  // kCall: first argument in Function::call_args
   uint32_t arg_count = 0;
   int64_t imm = 0;
 };
 
-// A C++ function that generated code calls. It must be noexcept with C linkage conventions; parameters are integers, pointers or
-// doubles of at most 8 bytes; a narrow integer is passed sign-extended to 64 bits (kI8: zero-extended), a kI128 as two
-// parameters (low, high), a kF64 as its 64 bits in an integer parameter; so every parameter is one 64-bit integer register or stack
-// slot, which lets the interpreter call any of them. At most 12 such words. Returns void or one integer/pointer of
-// `result` type. Bigger results go through memory.
+// A C++ function that generated code calls. It must be noexcept with C linkage conventions; parameters are integers,
+// pointers or doubles of at most 8 bytes; a narrow integer is passed sign-extended to 64 bits (kI8: zero-extended), a
+// kI128 as two parameters (low, high), a kF64 as its 64 bits in an integer parameter; so every parameter is one 64-bit
+// integer register or stack slot, which lets the interpreter call any of them. At most 12 such words. Returns void or
+// one integer/pointer of `result` type. Bigger results go through memory.
 struct External {
   std::string_view name;  // static storage
   void* address = nullptr;
@@ -82,15 +85,16 @@ struct External {
   bool pure = false;  // reads memory only, no side effect, always returns: calls may be merged or dropped
 };
 
-// The signature of every generated function: int32_t f(void* context, const void* arguments, void* results). 0 = success.
+// The signature of every generated function: int32_t f(void* context, const void* arguments, void* results). 0 =
+// success.
 struct Function {
   std::string name;
-  std::vector<Type> registers;                 // type of each; registers 0..2 are the three parameters (kPtr)
-  std::vector<bool> mutable_registers;         // true = variable
-  std::vector<std::vector<Inst>> blocks;       // block 0 is the entry; each ends with a terminator
+  std::vector<Type> registers;            // type of each; registers 0..2 are the three parameters (kPtr)
+  std::vector<bool> mutable_registers;    // true = variable
+  std::vector<std::vector<Inst>> blocks;  // block 0 is the entry; each ends with a terminator
   std::vector<Reg> call_args;
   std::vector<const External*> externals;
-  std::string data;                            // constants, addressed by kDataAddr
+  std::string data;  // constants, addressed by kDataAddr
   uint32_t frame_bytes = 0;
 
   size_t instruction_count() const {
@@ -104,8 +108,8 @@ constexpr Reg kContextReg = 0;
 constexpr Reg kArgumentsReg = 1;
 constexpr Reg kResultsReg = 2;
 
-// Throws nothing, returns the first rule that `function` breaks, or an empty text: types agree, blocks end in exactly one
-// terminator, temporaries are assigned once and before use along every path, targets exist.
+// Throws nothing, returns the first rule that `function` breaks, or an empty text: types agree, blocks end in exactly
+// one terminator, temporaries are assigned once and before use along every path, targets exist.
 std::string verify(const Function& function);
 // Readable text, for EXPLAIN (COMPILED) and tests.
 std::string to_string(const Function& function);
@@ -125,8 +129,8 @@ void for_each_operand(const Function& function, const Inst& inst, Visit&& visit)
 }
 
 // Writes one Function. Instructions go to the current block; emitting after a terminator is a CHECK failure
-// (use terminated()). Constants are folded as they are written: an operation on constants gives a constant, one with a neutral
-// element (x + 0) gives back its temporary, a branch on a constant becomes a jump.
+// (use terminated()). Constants are folded as they are written: an operation on constants gives a constant, one with a
+// neutral element (x + 0) gives back its temporary, a branch on a constant becomes a jump.
 class Builder {
  public:
   explicit Builder(std::string name);

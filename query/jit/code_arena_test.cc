@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "ir/foreign_call.h"
 #include "jit/jit.h"
 
 namespace scyper::query::jit {
@@ -163,7 +164,7 @@ class Child {
     int64_t argument;
   };
 
-  [[noreturn]] __attribute__((no_sanitize("function"))) static void serve(int from, int to) {
+  [[noreturn]] SCYPER_FOREIGN_CALL static void serve(int from, int to) {
     Request request;
     while (read(from, &request, sizeof request) == static_cast<ssize_t>(sizeof request)) {
       int64_t result = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/foreign_call.h"
 #include "ir/ir.h"
 #include "jit/jit.h"
 #include "vm/vm.h"
@@ -29,8 +30,7 @@ class AllModes {
     }
   }
 
-  __attribute__((no_sanitize("function"))) int32_t run(ExecutionMode mode, void* context, const void* arguments,
-                                                       void* results) const {
+  SCYPER_FOREIGN_CALL int32_t run(ExecutionMode mode, void* context, const void* arguments, void* results) const {
     switch (mode) {
       case ExecutionMode::kInterpreter:
         return vm_->run(context, arguments, results);

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
+#include "ir/foreign_call.h"
 #include "ir/ir.h"
 #include "jit/jit.h"
 #include "vm/vm.h"
@@ -65,9 +66,8 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   friend class BackgroundCompiler;
   TieredCode() = default;
 
-  // -fsanitize=function would look for type information that generated code has not.
-  __attribute__((no_sanitize("function"))) static int32_t call(NativeCode::Entry entry, void* context,
-                                                               const void* arguments, void* results) noexcept {
+  SCYPER_FOREIGN_CALL static int32_t call(NativeCode::Entry entry, void* context, const void* arguments,
+                                          void* results) noexcept {
     return entry(context, arguments, results);
   }
   void count_run() const noexcept;

@@ -31,95 +31,63 @@ ast::ObjectKind object_kind(ObjectType type) {
   }
 }
 
+namespace {
+
+constexpr struct {
+  ObjectType type;
+  std::string_view name;
+} kObjectNames[] = {
+    {OBJECT_TABLE, "TABLE"},
+    {OBJECT_INDEX, "INDEX"},
+    {OBJECT_VIEW, "VIEW"},
+    {OBJECT_MATVIEW, "MATERIALIZED VIEW"},
+    {OBJECT_SEQUENCE, "SEQUENCE"},
+    {OBJECT_SCHEMA, "SCHEMA"},
+    {OBJECT_PROCEDURE, "PROCEDURE"},
+    {OBJECT_FUNCTION, "FUNCTION"},
+    {OBJECT_ROUTINE, "ROUTINE"},
+    {OBJECT_COLUMN, "COLUMN"},
+    {OBJECT_TABCONSTRAINT, "CONSTRAINT"},
+    {OBJECT_ACCESS_METHOD, "ACCESS METHOD"},
+    {OBJECT_AGGREGATE, "AGGREGATE"},
+    {OBJECT_CAST, "CAST"},
+    {OBJECT_COLLATION, "COLLATION"},
+    {OBJECT_CONVERSION, "CONVERSION"},
+    {OBJECT_DATABASE, "DATABASE"},
+    {OBJECT_DOMAIN, "DOMAIN"},
+    {OBJECT_DOMCONSTRAINT, "DOMAIN CONSTRAINT"},
+    {OBJECT_EVENT_TRIGGER, "EVENT TRIGGER"},
+    {OBJECT_EXTENSION, "EXTENSION"},
+    {OBJECT_FDW, "FOREIGN DATA WRAPPER"},
+    {OBJECT_FOREIGN_SERVER, "SERVER"},
+    {OBJECT_FOREIGN_TABLE, "FOREIGN TABLE"},
+    {OBJECT_LANGUAGE, "LANGUAGE"},
+    {OBJECT_OPCLASS, "OPERATOR CLASS"},
+    {OBJECT_OPERATOR, "OPERATOR"},
+    {OBJECT_OPFAMILY, "OPERATOR FAMILY"},
+    {OBJECT_POLICY, "POLICY"},
+    {OBJECT_PUBLICATION, "PUBLICATION"},
+    {OBJECT_ROLE, "ROLE"},
+    {OBJECT_RULE, "RULE"},
+    {OBJECT_STATISTIC_EXT, "STATISTICS"},
+    {OBJECT_SUBSCRIPTION, "SUBSCRIPTION"},
+    {OBJECT_TABLESPACE, "TABLESPACE"},
+    {OBJECT_TRANSFORM, "TRANSFORM"},
+    {OBJECT_TRIGGER, "TRIGGER"},
+    {OBJECT_TSCONFIGURATION, "TEXT SEARCH CONFIGURATION"},
+    {OBJECT_TSDICTIONARY, "TEXT SEARCH DICTIONARY"},
+    {OBJECT_TSPARSER, "TEXT SEARCH PARSER"},
+    {OBJECT_TSTEMPLATE, "TEXT SEARCH TEMPLATE"},
+    {OBJECT_TYPE, "TYPE"},
+};
+
+}  // namespace
+
 std::string_view object_type_name(ObjectType type) {
-  switch (type) {
-    case OBJECT_TABLE:
-      return "TABLE";
-    case OBJECT_INDEX:
-      return "INDEX";
-    case OBJECT_VIEW:
-      return "VIEW";
-    case OBJECT_MATVIEW:
-      return "MATERIALIZED VIEW";
-    case OBJECT_SEQUENCE:
-      return "SEQUENCE";
-    case OBJECT_SCHEMA:
-      return "SCHEMA";
-    case OBJECT_PROCEDURE:
-      return "PROCEDURE";
-    case OBJECT_FUNCTION:
-      return "FUNCTION";
-    case OBJECT_ROUTINE:
-      return "ROUTINE";
-    case OBJECT_COLUMN:
-      return "COLUMN";
-    case OBJECT_TABCONSTRAINT:
-      return "CONSTRAINT";
-    case OBJECT_ACCESS_METHOD:
-      return "ACCESS METHOD";
-    case OBJECT_AGGREGATE:
-      return "AGGREGATE";
-    case OBJECT_CAST:
-      return "CAST";
-    case OBJECT_COLLATION:
-      return "COLLATION";
-    case OBJECT_CONVERSION:
-      return "CONVERSION";
-    case OBJECT_DATABASE:
-      return "DATABASE";
-    case OBJECT_DOMAIN:
-      return "DOMAIN";
-    case OBJECT_DOMCONSTRAINT:
-      return "DOMAIN CONSTRAINT";
-    case OBJECT_EVENT_TRIGGER:
-      return "EVENT TRIGGER";
-    case OBJECT_EXTENSION:
-      return "EXTENSION";
-    case OBJECT_FDW:
-      return "FOREIGN DATA WRAPPER";
-    case OBJECT_FOREIGN_SERVER:
-      return "SERVER";
-    case OBJECT_FOREIGN_TABLE:
-      return "FOREIGN TABLE";
-    case OBJECT_LANGUAGE:
-      return "LANGUAGE";
-    case OBJECT_OPCLASS:
-      return "OPERATOR CLASS";
-    case OBJECT_OPERATOR:
-      return "OPERATOR";
-    case OBJECT_OPFAMILY:
-      return "OPERATOR FAMILY";
-    case OBJECT_POLICY:
-      return "POLICY";
-    case OBJECT_PUBLICATION:
-      return "PUBLICATION";
-    case OBJECT_ROLE:
-      return "ROLE";
-    case OBJECT_RULE:
-      return "RULE";
-    case OBJECT_STATISTIC_EXT:
-      return "STATISTICS";
-    case OBJECT_SUBSCRIPTION:
-      return "SUBSCRIPTION";
-    case OBJECT_TABLESPACE:
-      return "TABLESPACE";
-    case OBJECT_TRANSFORM:
-      return "TRANSFORM";
-    case OBJECT_TRIGGER:
-      return "TRIGGER";
-    case OBJECT_TSCONFIGURATION:
-      return "TEXT SEARCH CONFIGURATION";
-    case OBJECT_TSDICTIONARY:
-      return "TEXT SEARCH DICTIONARY";
-    case OBJECT_TSPARSER:
-      return "TEXT SEARCH PARSER";
-    case OBJECT_TSTEMPLATE:
-      return "TEXT SEARCH TEMPLATE";
-    case OBJECT_TYPE:
-      return "TYPE";
-    default:
-      return "OBJECT";
+  for (const auto& known : kObjectNames) {
+    if (known.type == type) return known.name;
   }
+  return "OBJECT";
 }
 
 namespace {
@@ -159,91 +127,60 @@ ast::AlterTableAction alter_action(AlterTableType type) {
   }
 }
 
+constexpr struct {
+  AlterTableType type;
+  std::string_view name;
+} kAlterNames[] = {
+    {AT_AddColumn, "ADD COLUMN"},
+    {AT_DropColumn, "DROP COLUMN"},
+    {AT_AlterColumnType, "ALTER COLUMN ... SET DATA TYPE"},
+    {AT_ColumnDefault, "ALTER COLUMN ... SET/DROP DEFAULT"},
+    {AT_SetNotNull, "ALTER COLUMN ... SET NOT NULL"},
+    {AT_DropNotNull, "ALTER COLUMN ... DROP NOT NULL"},
+    {AT_AddConstraint, "ADD CONSTRAINT"},
+    {AT_DropConstraint, "DROP CONSTRAINT"},
+    {AT_ValidateConstraint, "VALIDATE CONSTRAINT"},
+    {AT_AlterConstraint, "ALTER CONSTRAINT"},
+    {AT_SetRelOptions, "SET"},
+    {AT_ResetRelOptions, "RESET"},
+    {AT_DropExpression, "ALTER COLUMN ... DROP EXPRESSION"},
+    {AT_SetStatistics, "ALTER COLUMN ... SET STATISTICS"},
+    {AT_SetOptions, "ALTER COLUMN ... SET"},
+    {AT_ResetOptions, "ALTER COLUMN ... RESET"},
+    {AT_SetStorage, "ALTER COLUMN ... SET STORAGE"},
+    {AT_SetCompression, "ALTER COLUMN ... SET COMPRESSION"},
+    {AT_AddIdentity, "ALTER COLUMN ... ADD IDENTITY"},
+    {AT_SetIdentity, "ALTER COLUMN ... SET"},
+    {AT_DropIdentity, "ALTER COLUMN ... DROP IDENTITY"},
+    {AT_ChangeOwner, "OWNER TO"},
+    {AT_ClusterOn, "CLUSTER ON"},
+    {AT_DropCluster, "SET WITHOUT CLUSTER"},
+    {AT_SetLogged, "SET LOGGED"},
+    {AT_SetUnLogged, "SET UNLOGGED"},
+    {AT_SetAccessMethod, "SET ACCESS METHOD"},
+    {AT_SetTableSpace, "SET TABLESPACE"},
+    {AT_AddInherit, "INHERIT"},
+    {AT_DropInherit, "NO INHERIT"},
+    {AT_AttachPartition, "ATTACH PARTITION"},
+    {AT_DetachPartition, "DETACH PARTITION"},
+    {AT_ReplicaIdentity, "REPLICA IDENTITY"},
+    {AT_EnableRowSecurity, "ENABLE ROW SECURITY"},
+    {AT_DisableRowSecurity, "DISABLE ROW SECURITY"},
+    {AT_EnableTrig, "ENABLE TRIGGER"},
+    {AT_EnableAlwaysTrig, "ENABLE TRIGGER"},
+    {AT_EnableReplicaTrig, "ENABLE TRIGGER"},
+    {AT_EnableTrigAll, "ENABLE TRIGGER"},
+    {AT_EnableTrigUser, "ENABLE TRIGGER"},
+    {AT_DisableTrig, "DISABLE TRIGGER"},
+    {AT_DisableTrigAll, "DISABLE TRIGGER"},
+    {AT_DisableTrigUser, "DISABLE TRIGGER"},
+};
+
 std::string_view alter_action_name(AlterTableType type) {
-  switch (type) {
-    case AT_AddColumn:
-      return "ADD COLUMN";
-    case AT_DropColumn:
-      return "DROP COLUMN";
-    case AT_AlterColumnType:
-      return "ALTER COLUMN ... SET DATA TYPE";
-    case AT_ColumnDefault:
-      return "ALTER COLUMN ... SET/DROP DEFAULT";
-    case AT_SetNotNull:
-      return "ALTER COLUMN ... SET NOT NULL";
-    case AT_DropNotNull:
-      return "ALTER COLUMN ... DROP NOT NULL";
-    case AT_AddConstraint:
-      return "ADD CONSTRAINT";
-    case AT_DropConstraint:
-      return "DROP CONSTRAINT";
-    case AT_ValidateConstraint:
-      return "VALIDATE CONSTRAINT";
-    case AT_AlterConstraint:
-      return "ALTER CONSTRAINT";
-    case AT_SetRelOptions:
-      return "SET";
-    case AT_ResetRelOptions:
-      return "RESET";
-    case AT_DropExpression:
-      return "ALTER COLUMN ... DROP EXPRESSION";
-    case AT_SetStatistics:
-      return "ALTER COLUMN ... SET STATISTICS";
-    case AT_SetOptions:
-      return "ALTER COLUMN ... SET";
-    case AT_ResetOptions:
-      return "ALTER COLUMN ... RESET";
-    case AT_SetStorage:
-      return "ALTER COLUMN ... SET STORAGE";
-    case AT_SetCompression:
-      return "ALTER COLUMN ... SET COMPRESSION";
-    case AT_AddIdentity:
-      return "ALTER COLUMN ... ADD IDENTITY";
-    case AT_SetIdentity:
-      return "ALTER COLUMN ... SET";
-    case AT_DropIdentity:
-      return "ALTER COLUMN ... DROP IDENTITY";
-    case AT_ChangeOwner:
-      return "OWNER TO";
-    case AT_ClusterOn:
-      return "CLUSTER ON";
-    case AT_DropCluster:
-      return "SET WITHOUT CLUSTER";
-    case AT_SetLogged:
-      return "SET LOGGED";
-    case AT_SetUnLogged:
-      return "SET UNLOGGED";
-    case AT_SetAccessMethod:
-      return "SET ACCESS METHOD";
-    case AT_SetTableSpace:
-      return "SET TABLESPACE";
-    case AT_AddInherit:
-      return "INHERIT";
-    case AT_DropInherit:
-      return "NO INHERIT";
-    case AT_AttachPartition:
-      return "ATTACH PARTITION";
-    case AT_DetachPartition:
-      return "DETACH PARTITION";
-    case AT_ReplicaIdentity:
-      return "REPLICA IDENTITY";
-    case AT_EnableRowSecurity:
-      return "ENABLE ROW SECURITY";
-    case AT_DisableRowSecurity:
-      return "DISABLE ROW SECURITY";
-    case AT_EnableTrig:
-    case AT_EnableAlwaysTrig:
-    case AT_EnableReplicaTrig:
-    case AT_EnableTrigAll:
-    case AT_EnableTrigUser:
-      return "ENABLE TRIGGER";
-    case AT_DisableTrig:
-    case AT_DisableTrigAll:
-    case AT_DisableTrigUser:
-      return "DISABLE TRIGGER";
-    default:
-      return "this form";
+  for (const auto& known : kAlterNames) {
+    if (known.type == type) return known.name;
   }
+  return "this form";
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ class SqlWriter {
   void op(const std::string& op, const std::string& schema);
   void operation(const ast::Expr& node);
   void predicate(const ast::Expr& node);
+  void with_subquery(const ast::Expr& node);
   void special(const ast::Expr& node);
   void subquery(std::string_view before, const ast::SelectPtr& select);
   void subscripts(const std::vector<ast::SubscriptIndex>& indexes);

@@ -424,7 +424,7 @@ void SqlWriter::expr(const ast::Expr& node) {
   }
 }
 
-void SqlWriter::special(const ast::Expr& node) {
+void SqlWriter::with_subquery(const ast::Expr& node) {
   switch (node.kind) {
     case ast::ExprKind::kQuantifiedArray: {
       const auto& quantified = ast::node_as<ast::QuantifiedArray>(node);
@@ -454,6 +454,13 @@ void SqlWriter::special(const ast::Expr& node) {
     case ast::ExprKind::kArraySubquery:
       subquery("ARRAY", ast::node_as<ast::ArraySubquery>(node).subquery);
       break;
+    default:
+      with_subquery(node);
+  }
+}
+
+void SqlWriter::special(const ast::Expr& node) {
+  switch (node.kind) {
     case ast::ExprKind::kCase:
       case_expr(ast::node_as<ast::Case>(node));
       break;

@@ -34,13 +34,17 @@ Status Session::run(std::string_view sql, ResultSet* result, std::span<const Dat
   if (program->parameter_types().size() != parameters.size()) return sql_error("08P01", "wrong number of parameters");
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
   notices_.clear();
+  result->columns = program->columns();
+  return execute(*program, parameters, result);
+}
+
+Status Session::execute(const Program& program, std::span<const Datum> arguments, ResultSet* result) {
   context_->result = result;
   context_->notices = &notices_;
-  context_->error = ErrorState{};
-  result->columns = program->columns();
-  Outcome outcome = program->run(context_.get(), parameters.data());
+  Outcome outcome = program.run(context_.get(), arguments.data());
   CHECK(outcome != Outcome::kMisclassified);
   if (outcome == Outcome::kOk) {
+    redo_bytes_ += log_->redo_bytes();
     log_->commit();
     result->affected_rows = context_->affected_rows;
   } else {
@@ -53,6 +57,7 @@ Status Session::run(std::string_view sql, ResultSet* result, std::span<const Dat
   Status status = sql_error(context_->error.sqlstate, context_->error.message);
   if (!context_->error.detail.empty()) status = with_detail(status, context_->error.detail);
   if (!context_->error.hint.empty()) status = with_hint(status, context_->error.hint);
+  context_->error = ErrorState{};
   return status;
 }
 

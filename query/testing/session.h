@@ -16,12 +16,15 @@ class Session {
   ~Session();
 
   Status run(std::string_view sql, ResultSet* result = nullptr, std::span<const Datum> parameters = {});
+  // A program of database().program_of(), with its companions there: the path that benchmarks measure.
+  Status execute(const Program& program, std::span<const Datum> arguments, ResultSet* result);
   // All statements of a text.
   Status script(std::string_view sql);
   // Rows as text: columns separated by '|', rows by '\n', NULL as "NULL"; or "ERROR sqlstate: message".
   std::string text(std::string_view sql);
   Database& database() { return *database_; }
   void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
+  uint64_t redo_bytes() const { return redo_bytes_; }
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
@@ -30,6 +33,7 @@ class Session {
   std::unique_ptr<ScratchArena> scratch_;
   std::unique_ptr<ExecContext> context_;
   std::vector<std::string> notices_;
+  uint64_t redo_bytes_ = 0;
 };
 
 }  // namespace scyper::query

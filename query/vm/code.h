@@ -16,27 +16,27 @@ namespace scyper::query::vm {
 #define SCYPER_VM_COMPARE_F(X, name) X(name##F64) X(Branch##name##F64)
 #define SCYPER_VM_CALL(X, n) X(Call##n) X(Call##n##I8) X(Call##n##I32)
 
-#define SCYPER_VM_OPS(X)                                                                                               \
-  X(Move)                                                                                                              \
-  X(Move128) X(FrameAddr) SCYPER_VM_INTEGERS(X, Add) SCYPER_VM_INTEGERS(X, Sub) SCYPER_VM_INTEGERS(X, Mul)             \
-      SCYPER_VM_INTEGERS(X, SDiv) SCYPER_VM_INTEGERS(X, SRem) SCYPER_VM_INTEGERS(X, Shl) SCYPER_VM_INTEGERS(X, LShr)   \
-          SCYPER_VM_INTEGERS(X, AShr) X(AndI64) X(AndI128) X(OrI64) X(OrI128) X(XorI64) X(XorI128) X(FAdd) X(FSub)     \
-              X(FMul) X(FDiv) SCYPER_VM_CHECKED(X, AddChecked) SCYPER_VM_CHECKED(X, SubChecked) SCYPER_VM_CHECKED(     \
-                  X, MulChecked) SCYPER_VM_COMPARE(X, Eq) SCYPER_VM_COMPARE(X, Ne) SCYPER_VM_COMPARE(X, Lt)            \
-                  SCYPER_VM_COMPARE(X, Le) SCYPER_VM_COMPARE(X, Gt) SCYPER_VM_COMPARE(X, Ge) SCYPER_VM_COMPARE(X, ULt) \
-                      SCYPER_VM_COMPARE_F(X, Eq) SCYPER_VM_COMPARE_F(X, Ne) SCYPER_VM_COMPARE_F(X, Lt)                 \
-                          SCYPER_VM_COMPARE_F(X, Le) SCYPER_VM_COMPARE_F(X, Gt) SCYPER_VM_COMPARE_F(X, Ge) X(Select)   \
-                              X(Select128) X(SignExtend8) X(SignExtend16) X(SignExtend32) X(ZeroExtend8)               \
-                                  X(ZeroExtend16) X(ZeroExtend32) X(SignExtend128) X(ZeroExtend128) X(IntToF)          \
-                                      X(FToInt) X(Bswap16) X(Bswap32) X(Bswap64) X(Load8) X(Load16) X(Load32)          \
-                                          X(Load64) X(Load128) X(Store8) X(Store16) X(Store32) X(Store64) X(Store128)  \
-                                              X(Offset) X(Index) X(Prefetch) X(Jump) X(Branch) X(Return)               \
-                                                  SCYPER_VM_CALL(X, 0) SCYPER_VM_CALL(X, 1) SCYPER_VM_CALL(X, 2)       \
-                                                      SCYPER_VM_CALL(X, 3) SCYPER_VM_CALL(X, 4) SCYPER_VM_CALL(X, 5)   \
-                                                          SCYPER_VM_CALL(X, 6) SCYPER_VM_CALL(X, 7)                    \
-                                                              SCYPER_VM_CALL(X, 8) SCYPER_VM_CALL(X, 9)                \
-                                                                  SCYPER_VM_CALL(X, 10) SCYPER_VM_CALL(X, 11)          \
-                                                                      SCYPER_VM_CALL(X, 12)
+// clang-format off
+#define SCYPER_VM_OPS(X)                                                                                          \
+  X(Move) X(Move128) X(FrameAddr)                                                                                 \
+  SCYPER_VM_INTEGERS(X, Add) SCYPER_VM_INTEGERS(X, Sub) SCYPER_VM_INTEGERS(X, Mul) SCYPER_VM_INTEGERS(X, SDiv)    \
+  SCYPER_VM_INTEGERS(X, SRem) SCYPER_VM_INTEGERS(X, Shl) SCYPER_VM_INTEGERS(X, LShr) SCYPER_VM_INTEGERS(X, AShr)  \
+  X(AndI64) X(AndI128) X(OrI64) X(OrI128) X(XorI64) X(XorI128)                                                    \
+  X(FAdd) X(FSub) X(FMul) X(FDiv)                                                                                 \
+  SCYPER_VM_CHECKED(X, AddChecked) SCYPER_VM_CHECKED(X, SubChecked) SCYPER_VM_CHECKED(X, MulChecked)              \
+  SCYPER_VM_COMPARE(X, Eq) SCYPER_VM_COMPARE(X, Ne) SCYPER_VM_COMPARE(X, Lt) SCYPER_VM_COMPARE(X, Le)             \
+  SCYPER_VM_COMPARE(X, Gt) SCYPER_VM_COMPARE(X, Ge) SCYPER_VM_COMPARE(X, ULt)                                     \
+  SCYPER_VM_COMPARE_F(X, Eq) SCYPER_VM_COMPARE_F(X, Ne) SCYPER_VM_COMPARE_F(X, Lt) SCYPER_VM_COMPARE_F(X, Le)     \
+  SCYPER_VM_COMPARE_F(X, Gt) SCYPER_VM_COMPARE_F(X, Ge)                                                           \
+  X(Select) X(Select128)                                                                                          \
+  X(SignExtend8) X(SignExtend16) X(SignExtend32) X(ZeroExtend8) X(ZeroExtend16) X(ZeroExtend32)                   \
+  X(SignExtend128) X(ZeroExtend128) X(IntToF) X(FToInt) X(Bswap16) X(Bswap32) X(Bswap64)                          \
+  X(Load8) X(Load16) X(Load32) X(Load64) X(Load128) X(Store8) X(Store16) X(Store32) X(Store64) X(Store128)        \
+  X(Offset) X(Index) X(Prefetch) X(Jump) X(Branch) X(Return)                                                      \
+  SCYPER_VM_CALL(X, 0) SCYPER_VM_CALL(X, 1) SCYPER_VM_CALL(X, 2) SCYPER_VM_CALL(X, 3) SCYPER_VM_CALL(X, 4)        \
+  SCYPER_VM_CALL(X, 5) SCYPER_VM_CALL(X, 6) SCYPER_VM_CALL(X, 7) SCYPER_VM_CALL(X, 8) SCYPER_VM_CALL(X, 9)        \
+  SCYPER_VM_CALL(X, 10) SCYPER_VM_CALL(X, 11) SCYPER_VM_CALL(X, 12)
+// clang-format on
 
 enum class VmOp : uint16_t {
 #define SCYPER_VM_ENUM(name) k##name,

@@ -31,6 +31,14 @@ class ResultSet {
   // Appends one value of a row (left to right), copying what it points to.
   void append(const SqlType& type, const Datum& value);
   void clear();
+  // Forgets the rows but keeps columns and memory: for the next answer of the same statement.
+  void clear_rows() {
+    values_.clear();
+    block_ = 0;
+    block_used_ = 0;
+    used_bytes_ = 0;
+    affected_rows = 0;
+  }
   size_t bytes() const { return used_bytes_; }
 
  private:

@@ -420,7 +420,7 @@ void SqlWriter::expr(const ast::Expr& node) {
       add(")");
       break;
     default:
-      special(node);
+      with_subquery(node);
   }
 }
 
@@ -455,7 +455,7 @@ void SqlWriter::with_subquery(const ast::Expr& node) {
       subquery("ARRAY", ast::node_as<ast::ArraySubquery>(node).subquery);
       break;
     default:
-      with_subquery(node);
+      special(node);
   }
 }
 

@@ -166,6 +166,33 @@ TEST(Modes, IntegerComparisons) {
   }
 }
 
+// What the builder computes itself must be what the operations would give.
+TEST(Modes, FoldedConstants) {
+  for (Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kSDiv, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kAddChecked,
+                Op::kSubChecked, Op::kMulChecked, Op::kEq, Op::kNe, Op::kLt, Op::kLe, Op::kGt, Op::kGe, Op::kULt}) {
+    for (Type type : {Type::kI8, Type::kI16, Type::kI32, Type::kI64}) {
+      if (is_checked(op) && type == Type::kI8) continue;
+      for (Int left : interesting(type)) {
+        for (Int right : interesting(type)) {
+          Builder b("folded");
+          const Block overflow = b.new_block();
+          const Reg x = b.constant(type, static_cast<int64_t>(left));
+          const Reg y = b.constant(type, static_cast<int64_t>(right));
+          const Reg result = is_checked(op)      ? b.binary_checked(op, x, y, overflow)
+                             : is_comparison(op) ? b.compare(op, x, y)
+                                                 : b.binary(op, x, y);
+          const auto folded = b.constant_value(result);
+          if (!folded) continue;
+          const Expected expected = integer_result(op, type, left, right);
+          ASSERT_TRUE(expected.defined && !expected.overflow) << name_of(op) << " " << text(left) << " " << text(right);
+          ASSERT_EQ(text(wrap(b.type_of(result), static_cast<UInt>(*folded))), text(expected.value))
+              << name_of(op) << " " << name_of(type) << " " << text(left) << " " << text(right);
+        }
+      }
+    }
+  }
+}
+
 const double kDoubles[] = {0.0,
                            -0.0,
                            1.5,

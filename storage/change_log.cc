@@ -37,13 +37,15 @@ ChangeLog::~ChangeLog() {
   if (reserve_ != nullptr) arena_->free(reserve_, options_.reserve_bytes);
 }
 
-void ChangeLog::use_block(Block* block) noexcept {
+// push() goes on in `block` at `cursor`, up to the block's end or the limit. While the reserve is missing there is no
+// room at all, so that every push() ends up in next_block().
+void ChangeLog::use_block(Block* block, char* cursor) noexcept {
   block_ = block;
-  cursor_ = reinterpret_cast<char*>(block + 1);
-  block_end_ = reinterpret_cast<char*>(block) + block->bytes;
+  cursor_ = cursor;
+  const auto room = static_cast<size_t>(reinterpret_cast<char*>(block) + block->bytes - cursor);
+  block_end_ = cursor + (reserve_ == nullptr ? 0 : std::min(room, options_.undo_limit_bytes - undo_bytes_));
 }
 
-// Also where push() ends up while the reserve is missing: then it fails, unless the reserve can be had again.
 bool ChangeLog::next_block(size_t bytes) noexcept {
   if (reserve_ == nullptr && !refill_reserve()) {
     last_result_ = ChangeResult::kOutOfMemory;
@@ -53,7 +55,7 @@ bool ChangeLog::next_block(size_t bytes) noexcept {
     last_result_ = ChangeResult::kUndoLimit;
     return false;
   }
-  if (block_ != nullptr) block_end_ = reinterpret_cast<char*>(block_) + block_->bytes;
+  if (block_ != nullptr) use_block(block_, cursor_);
   if (static_cast<size_t>(block_end_ - cursor_) >= bytes) return true;  // the reserve was the only reason
   const size_t wanted = round_up(sizeof(Block) + bytes, kBlockBytes);
   Block* next = block_ == nullptr ? first_block_ : block_->next;
@@ -69,7 +71,7 @@ bool ChangeLog::next_block(size_t bytes) noexcept {
     block_bytes_ += wanted;
     next = fresh;
   }
-  use_block(next);
+  use_block(next, first_byte(next));
   return true;
 }
 
@@ -119,13 +121,10 @@ void ChangeLog::rollback_to(const Mark& mark) noexcept {
     for (UndoEntry* entry = top_; entry != row; entry = entry->previous) free_payload(entry);
     top_ = row->previous;
   }
-  if (mark.block != nullptr) {
-    use_block(static_cast<Block*>(mark.block));
-    cursor_ = mark.cursor;
-  }
   undo_bytes_ = mark.undo_bytes;
   redo_cursor_ = redo_begin_ + mark.redo_bytes;
-  if (reserve_ == nullptr && !refill_reserve()) block_end_ = cursor_;
+  refill_reserve();
+  if (mark.block != nullptr) use_block(static_cast<Block*>(mark.block), mark.cursor);
 }
 
 void ChangeLog::rollback_all() noexcept {
@@ -144,7 +143,6 @@ void ChangeLog::reset() noexcept {
   top_ = nullptr;
   undo_bytes_ = 0;
   redo_cursor_ = redo_begin_;
-  use_block(first_block_);
   if (block_bytes_ > kKeptBytes) {
     size_t kept = 0;
     Block* last = first_block_;
@@ -161,7 +159,8 @@ void ChangeLog::reset() noexcept {
     redo_begin_ = redo_cursor_ = redo_end_ = nullptr;
     redo_capacity_ = 0;
   }
-  if (reserve_ == nullptr && !refill_reserve()) block_end_ = cursor_;
+  refill_reserve();
+  use_block(first_block_, first_byte(first_block_));
 }
 
 void ChangeLog::record_redo(bool record) noexcept {

@@ -159,7 +159,8 @@ class ChangeLog {
   bool grow_redo(size_t bytes) noexcept;
   bool refill_reserve() noexcept;
   void reset() noexcept;
-  void use_block(Block* block) noexcept;
+  void use_block(Block* block, char* cursor) noexcept;
+  static char* first_byte(Block* block) { return reinterpret_cast<char*>(block + 1); }
 
   UndoEntry* top_ = nullptr;
   char* cursor_ = nullptr;

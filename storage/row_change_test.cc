@@ -1,0 +1,89 @@
+#include "storage/row_change.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "storage/string_heap.h"
+#include "table_test_schema.h"
+
+namespace scyper::storage {
+namespace {
+
+// Damaged records end in XX001 or read as something else, but never beyond their bytes (address sanitizer).
+TEST(RowChangeTest, DamagedBytesAreRefused) {
+  TestStore store;
+  auto table = store.table(wide_schema(Layout::kColumn));
+  Random random(4711);
+  {
+    ModelValue marks;
+    marks.null = false;
+    for (int j = 0; j < 9; ++j) marks.elements.push_back({j % 3 == 0, j, 0, "some text", {}, {}, {}});
+    ModelValue tags = marks;
+    const auto& columns = table->schema().columns;
+    std::vector<Datum> row(columns.size(), int_datum(1));
+    row[8] = int128_datum(static_cast<__int128>(INT64_MAX) * 12345, 7);
+    row[9] = row[10] = row[11] = string_datum("ab", 2);
+    row[14] = marks.datum(columns[14].type);
+    row[15] = tags.datum(columns[15].type);
+    Tid tid;
+    ASSERT_EQ(insert_row(table->partition(0), store.log.get(), row, &tid), ChangeResult::kOk);
+  }
+  const std::string redo(store.log->redo());
+  auto read = [&](const std::string& bytes) {
+    RowChangeReader reader(bytes, [&](TableId id) { return id == TableId(7) ? &table->schema() : nullptr; });
+    RowChange change;
+    for (;;) {
+      StatusOr<bool> more = reader.next(&change);
+      if (!more.ok()) {
+        EXPECT_EQ(sqlstate_of(more.status()), "XX001");
+        return false;
+      }
+      if (!*more) return true;
+    }
+  };
+  EXPECT_TRUE(read(redo));
+  for (size_t size = 1; size < redo.size(); ++size) EXPECT_FALSE(read(redo.substr(0, size)));
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = redo;
+    for (uint64_t j = random.below(4); j < 4; ++j) bytes[random.below(bytes.size())] = static_cast<char>(random.next());
+    read(bytes);
+  }
+  store.log->rollback_all();
+}
+
+TEST(StringHeapTest, PiecesNeverOverlapAndAreUsedAgain) {
+  TestStore store;
+  StringHeap heap(store.arena.get());
+  Random random(99);
+  std::vector<std::pair<char*, uint64_t>> pieces;
+  for (int i = 0; i < 20000; ++i) {
+    if (random.one_in(2) && !pieces.empty()) {
+      std::swap(pieces[random.below(pieces.size())], pieces.back());
+      auto [piece, size] = pieces.back();
+      const char mark = piece[0];
+      for (uint64_t j = 0; j < size; j += 7) ASSERT_EQ(piece[j], mark);
+      heap.free(piece, size);
+      pieces.pop_back();
+      continue;
+    }
+    const uint64_t size =
+        random.one_in(100) ? 60000 + random.below(20000) : 1 + random.below(random.one_in(5) ? 3000 : 100);
+    char* piece = heap.allocate(size);
+    ASSERT_NE(piece, nullptr);
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(piece) % 16, 0u);
+    std::memset(piece, static_cast<int>(random.next()), size);
+    pieces.emplace_back(piece, size);
+    EXPECT_GE(StringHeap::piece_bytes(size), size);
+    if (size >= 64 && size <= StringHeap::kMaxClassBytes) EXPECT_LE(StringHeap::piece_bytes(size), size * 5 / 4);
+  }
+  for (auto [piece, size] : pieces) heap.free(piece, size);
+  EXPECT_EQ(heap.in_use_bytes(), 0u);
+  EXPECT_EQ(heap.in_use_pieces(), 0u);
+  const uint64_t before = heap.memory_bytes();
+  for (auto& [piece, size] : pieces) piece = heap.allocate(size);
+  EXPECT_LE(heap.memory_bytes(), before + (uint64_t{80} << 16));
+  for (auto [piece, size] : pieces) heap.free(piece, size);
+}
+
+}  // namespace
+}  // namespace scyper::storage

@@ -94,7 +94,7 @@ TEST_F(LoadCsvTest, LeavesOutBadRowsOnly) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->rows, 990u);
   EXPECT_EQ(result->rejected, 13u);
-  EXPECT_EQ(engine_.loaded.size(), 2 * 990u);
+  EXPECT_EQ(engine_.loaded().size(), 2 * 990u);
   std::ifstream rejected(options_.reject_path);
   std::string line;
   int lines = 0;
@@ -109,9 +109,9 @@ TEST_F(LoadCsvTest, HeadersNameTheColumns) {
   options_.has_header = true;
   auto result = load("b,a\none,1\n,2\n");
   ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_EQ(engine_.loaded.size(), 4u);
-  EXPECT_EQ(engine_.loaded[0].lo, 1);
-  EXPECT_TRUE(engine_.loaded[3].null);
+  ASSERT_EQ(engine_.loaded().size(), 4u);
+  EXPECT_EQ(engine_.loaded()[0].lo, 1);
+  EXPECT_TRUE(engine_.loaded()[3].null);
   EXPECT_EQ(sqlstate_of(load("nothing\n1\n").status()), "42703");
   options_.table = "nowhere";
   EXPECT_EQ(sqlstate_of(load("a\n1\n").status()), "42P01");

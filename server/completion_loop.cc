@@ -22,6 +22,9 @@ void CompletionLoop::start() {
 }
 
 void CompletionLoop::post(Completion* completion) {
+  // The completion may be answered, and everything be torn down, while this is still on its way out: stop() waits for
+  // it.
+  posting_.fetch_add(1, std::memory_order_relaxed);
   Completion* head = ready_.load(std::memory_order_relaxed);
   do {
     completion->next = head;
@@ -30,6 +33,7 @@ void CompletionLoop::post(Completion* completion) {
   if (!woken_.load(std::memory_order_seq_cst) && !woken_.exchange(true, std::memory_order_seq_cst)) {
     alarm_.Set(queue_.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), &wake_);
   }
+  posting_.fetch_sub(1, std::memory_order_release);
 }
 
 void CompletionLoop::drain() {
@@ -72,6 +76,7 @@ void CompletionLoop::run() {
 }
 
 void CompletionLoop::stop() {
+  while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   queue_->Shutdown();
   if (thread_.joinable()) thread_.join();
 }

@@ -4,6 +4,7 @@
 #include <grpcpp/completion_queue.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -34,7 +35,7 @@ class CompletionLoop {
   CompletionLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, std::function<bool()> tick);
   void start();
   void post(Completion* completion);
-  // After the server has been shut down: drains and joins.
+  // After the server has been shut down and nothing can be posted any more: drains and joins.
   void stop();
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
@@ -51,7 +52,8 @@ class CompletionLoop {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   const std::function<bool()> tick_;
   std::atomic<Completion*> ready_{nullptr};
-  std::atomic<bool> woken_{false};  // an alarm is on its way; it may not be set again before it has arrived
+  std::atomic<bool> woken_{false};    // an alarm is on its way; it may not be set again before it has arrived
+  std::atomic<uint32_t> posting_{0};  // threads within post()
   Wake wake_{this};
   grpc::Alarm alarm_;
   std::thread thread_;

@@ -17,15 +17,16 @@ constexpr size_t kMessageBytesAim = 64 << 10;
 StreamLoop::StreamLoop(TransactionsService* service_in, NodeParts* node_in,
                        std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : service(service_in), node(node_in), loop_(std::move(queue), [this] { return tick(); }) {
-  drain_.owner = this;
+  start_.owner = drain_.owner = this;
+  start_.run = [](Completion* completion) { static_cast<Request*>(completion)->owner->accept_next(); };
   drain_.run = [](Completion* completion) {
-    for (StreamSession* session : static_cast<Drain*>(completion)->owner->sessions_) session->drain();
+    for (StreamSession* session : static_cast<Request*>(completion)->owner->sessions_) session->drain();
   };
 }
 
 void StreamLoop::start() {
   loop_.start();
-  accept_next();
+  loop_.post(&start_);
 }
 void StreamLoop::drain() { loop_.post(&drain_); }
 

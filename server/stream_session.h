@@ -30,7 +30,7 @@ class StreamLoop {
   void remove(StreamSession* session);
 
  private:
-  struct Drain : Completion {
+  struct Request : Completion {
     StreamLoop* owner;
   };
 
@@ -40,7 +40,8 @@ class StreamLoop {
   absl::Mutex mutex_;
   size_t session_count_ ABSL_GUARDED_BY(mutex_) = 0;  // for stop()
   CompletionLoop loop_;
-  Drain drain_;
+  Request start_;
+  Request drain_;
 };
 
 // One transaction stream: read a batch, submit it, write results as calls finish.

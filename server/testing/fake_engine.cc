@@ -169,7 +169,8 @@ Status FakeEngine::load(std::string_view, std::span<const Datum> values) {
   for (size_t i = 0; i < values.size(); i += 2) {
     if (values[i].lo < 0) return sql_error("23514", "negative");
   }
-  loaded.insert(loaded.end(), values.begin(), values.end());
+  absl::MutexLock lock(&mutex_);
+  loaded_.insert(loaded_.end(), values.begin(), values.end());
   return {};
 }
 
@@ -183,7 +184,7 @@ std::vector<primary::Engine::TableInfo> FakeEngine::tables() {
   pairs.name = "pairs";
   pairs.partitioning = "hash (a)";
   pairs.layout = "column";
-  pairs.rows = loaded.size() / 2;
+  pairs.rows = loaded().size() / 2;
   pairs.columns = {{"a", make_type(TypeId::kInt4)}, {"b", make_string(TypeId::kVarchar, 10)}};
   pairs.indexes = {"pairs_pkey primary key (a)"};
   return {pairs};
@@ -196,6 +197,11 @@ std::vector<primary::Engine::RoutineInfo> FakeEngine::routines() {
 uint64_t FakeEngine::queue_depth() const {
   absl::MutexLock lock(&mutex_);
   return queue_.size();
+}
+
+std::vector<Datum> FakeEngine::loaded() const {
+  absl::MutexLock lock(&mutex_);
+  return loaded_;
 }
 
 void FakeEngine::hold() {

@@ -37,7 +37,7 @@ class FakeEngine final : public primary::Engine {
 
   size_t numbers = 3;
   size_t queue_capacity = 100'000;
-  std::vector<Datum> loaded;
+  std::vector<Datum> loaded() const;
 
   StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
   void submit(std::span<primary::Transaction* const> transactions) override;
@@ -65,6 +65,7 @@ class FakeEngine final : public primary::Engine {
   mutable absl::Mutex mutex_;
   std::deque<primary::Transaction*> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<primary::Transaction*> slow_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Datum> loaded_ ABSL_GUARDED_BY(mutex_);
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   bool slow_open_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

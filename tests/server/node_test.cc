@@ -68,7 +68,7 @@ TEST_F(NodeTest, LoadsBatchesAllOrNothing) {
   EXPECT_TRUE((*load)->load(good).ok());
   EXPECT_EQ(sqlstate_of((*load)->load(bad)), "23514");
   EXPECT_TRUE((*load)->load(good).ok());
-  EXPECT_EQ(engine.loaded.size(), 8u);
+  EXPECT_EQ(engine.loaded().size(), 8u);
   EXPECT_EQ(metric("scyper_server_rows_loaded_total"), 4);
 }
 
@@ -135,7 +135,7 @@ TEST_F(NodeTest, SpeaksTls) {
   options.tls_key = path + "/key.pem";
   start();
   client::ConnectOptions to;
-  to.target = "localhost:" + std::to_string(server->port());
+  to.target = target();
   to.tls_ca = path + "/cert.pem";
   auto client = client::Client::connect(to);
   ASSERT_TRUE(client.ok()) << client.status();

@@ -32,17 +32,33 @@ void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>&
   if (query.right != nullptr) visit(*query.right, f);
 }
 
-void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations) {
-  visit(expr, [&](const BoundExpr& e) {
-    if (e.kind == BoundKind::kColumn) relations->insert(e.relation);
-  });
+namespace {
+void collect_defined(const BoundQuery& query, std::set<uint32_t>* defined) {
+  for (const auto& entry : query.from) {
+    defined->insert(entry.relation->id);
+    if (entry.relation->query != nullptr) collect_defined(*entry.relation->query, defined);
+  }
+  for (const BoundQuery* side : {query.left.get(), query.right.get()})
+    if (side != nullptr) collect_defined(*side, defined);
 }
 
-void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations) {
-  visit(query, [&](const BoundExpr& e) {
-    if (e.kind == BoundKind::kColumn) relations->insert(e.relation);
+// Columns of relations that `node` does not define itself.
+template <class Node>
+void collect_free(const Node& node, std::set<uint32_t>* relations) {
+  std::set<uint32_t> used;
+  std::set<uint32_t> defined;
+  if constexpr (std::is_same_v<Node, BoundQuery>) collect_defined(node, &defined);
+  visit(node, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn) used.insert(e.relation);
+    if (e.query != nullptr) collect_defined(*e.query, &defined);
   });
+  for (uint32_t relation : used)
+    if (defined.count(relation) == 0) relations->insert(relation);
 }
+}  // namespace
+
+void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations) { collect_free(expr, relations); }
+void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations) { collect_free(query, relations); }
 
 void collect_columns(const BoundExpr& expr, uint32_t relation, std::set<uint32_t>* columns) {
   visit(expr, [&](const BoundExpr& e) {

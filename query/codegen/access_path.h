@@ -32,7 +32,7 @@ struct AccessPath {
   int score = 0;
 };
 
-// Relations that an expression refers to (subqueries included).
+// Relations that an expression or query refers to but does not define itself (those of its subqueries are its own).
 void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations);
 void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations);
 // Columns of one relation that an expression or query uses.

@@ -19,6 +19,9 @@
 
 namespace scyper::query {
 
+// Variables that the steps assign, nested ones included.
+void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
+
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
@@ -149,6 +152,7 @@ class Generator {
                     int64_t* fixed, Block no_match);
   void gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
                         const std::function<void()>& body);
+  Reg gen_partition_number(const Value& value);
   Reg gen_route(const Value& value);
   // For classification: which argument an expression is, if it is one that the program never assigns.
   std::optional<Route> route_of(const BoundExpr& expr) const;
@@ -161,6 +165,18 @@ class Generator {
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
   Value finish_aggregate(const Aggregate& aggregate, Reg state);
+
+  // --- prefetching (prefetch.cc) ---
+  struct Lookup {
+    const Relation* relation;
+    AccessPath path;
+    std::set<uint32_t> columns;
+  };
+  void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
+                    std::vector<Lookup>* lookups);
+  void gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
+  void gen_lookup_ahead(const Lookup& lookup, bool rows);
+  void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
 
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);

@@ -43,7 +43,6 @@ bool is_harmless(const StepList& steps, const std::set<uint32_t>& variables) {
 }
 }  // namespace
 
-namespace {
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned) {
   for (const auto& step : steps) {
     assigned->insert(step->into.variables.begin(), step->into.variables.end());
@@ -57,8 +56,6 @@ void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned) {
     for (const auto& handler : step->handlers) collect_assigned(handler.body, assigned);
   }
 }
-}  // namespace
-
 Generator::Generator(const BoundProgram& program, ProgramResources* resources)
     : program_(program), resources_(*resources), b_(program.name) {
   collect_assigned(program.steps, &assigned_);
@@ -323,6 +320,7 @@ void Generator::gen_for_integer(const Step& step) {
   // bounds are evaluated once; the body may change variables in them
   Reg last = b_.new_variable(Type::kI64);
   b_.assign(last, to);
+  gen_prefetch(step, from, last, by);
   Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block(),
         after = b_.new_block();
   labels_[step.label] = {finished, next};

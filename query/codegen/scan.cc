@@ -25,9 +25,8 @@ ir::Reg Generator::partition_pointer(const Relation& relation, Reg number) {
   return b_.load(Type::kPtr, b_.index(partitions, b_.convert(Op::kSExt, number, Type::kI64), 8));
 }
 
-// The partition (I32) that a partitioning value belongs to; leaves as misclassified where a partition-constrained
-// transaction meets a foreign one. The value is not NULL.
-ir::Reg Generator::gen_route(const Value& value) {
+// The partition (I32) that a partitioning value, not NULL, belongs to.
+ir::Reg Generator::gen_partition_number(const Value& value) {
   Reg key = value.a;
   if (is_string(value.type.id) || value.type.id == TypeId::kNumeric || value.type.id == TypeId::kFloat8) {
     unsupported("this type of a partition column");
@@ -39,8 +38,13 @@ ir::Reg Generator::gen_route(const Value& value) {
   Reg mixed = b_.binary(Op::kMul, key, constant(Type::kI64, static_cast<int64_t>(0x9E3779B97F4A7C15ull)));
   Reg high = b_.binary(Op::kLShr, mixed, constant(Type::kI64, 32));
   Reg partitions = b_.convert(Op::kZExt, b_.load(Type::kI32, context(), offsetof(ExecContext, partitions)), Type::kI64);
-  Reg number = b_.convert(
-      Op::kTrunc, b_.binary(Op::kLShr, b_.binary(Op::kMul, high, partitions), constant(Type::kI64, 32)), Type::kI32);
+  return b_.convert(Op::kTrunc, b_.binary(Op::kLShr, b_.binary(Op::kMul, high, partitions), constant(Type::kI64, 32)),
+                    Type::kI32);
+}
+
+// The same, checked: leaves as misclassified where a partition-constrained transaction meets a foreign partition.
+ir::Reg Generator::gen_route(const Value& value) {
+  Reg number = gen_partition_number(value);
   Block foreign = b_.new_block();
   Block mine = b_.new_block();
   Reg own = b_.load(Type::kI32, context(), offsetof(ExecContext, partition));

@@ -231,6 +231,11 @@ int64_t rt_index_find(storage::TablePartition* partition, int64_t index, const c
       storage::find_unique(partition, static_cast<uint32_t>(index), key, static_cast<uint32_t>(size)));
 }
 
+void rt_index_prefetch(storage::TablePartition* partition, int64_t index, const char* key, int64_t size) noexcept {
+  const storage::PartitionIndex& found = partition->indexes[index];
+  if (found.hash != nullptr) found.hash->prefetch(key, static_cast<uint32_t>(size));
+}
+
 void rt_index_seek(storage::TablePartition* partition, int64_t index, storage::OrderedCursor* cursor, const char* lo,
                    int64_t lo_size, const char* hi, int64_t hi_size, int64_t flags) noexcept {
   uint32_t exclusive = ((flags & 2) != 0 ? 1u : 0u) | ((flags & 4) != 0 ? 2u : 0u);

@@ -105,6 +105,7 @@ struct KeyTable {
   X(rt_cast, kI32, 6, false)            /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */        \
   X(rt_float, kI32, 4, false)           /* context, BuiltinOp, bits, bits -> value[0] */                               \
   X(rt_index_find, kI64, 4, true)       /* TablePartition*, index, key, size -> Tid */                                 \
+  X(rt_index_prefetch, kVoid, 4, false) /* TablePartition*, index, key, size */                                        \
   X(rt_index_seek, kVoid, 8, false) /* TablePartition*, index, cursor, lo, lo size, hi, hi size, flags: 1 backward, 2  \
                                        lo exclusive, 4 hi exclusive */                                                 \
   X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \

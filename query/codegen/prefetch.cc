@@ -1,0 +1,161 @@
+#include <set>
+
+#include "base/check.h"
+#include "codegen/generator.h"
+
+// Loops over integers that look up rows by keys known before the loop starts (an order's lines) wait for one cache miss
+// after the other. So the keys of the first rounds are computed ahead, twice: a first pass fetches the index lines, a
+// second finds the rows and fetches their cells. Both only hint: they raise nothing and change nothing.
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+
+constexpr int64_t kRoundsAhead = 32;  // rows of some cache lines each: half of a first-level cache
+
+// Can the expression be computed before the loop for any value of its variable, without an error or a call?
+bool is_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
+  switch (expr.kind) {
+    case BoundKind::kConst:
+      return true;
+    case BoundKind::kVariable:
+      return assigned.count(expr.index) == 0;
+    case BoundKind::kSubscript:
+      return is_known_ahead(*expr.args[0], assigned) && is_known_ahead(*expr.args[1], assigned);
+    case BoundKind::kCast: {
+      const SqlType& from = expr.args[0]->type;
+      bool widens = is_integer(from.id) && is_integer(expr.type.id) && from.id < expr.type.id;
+      return widens && is_known_ahead(*expr.args[0], assigned);
+    }
+    default:
+      return false;
+  }
+}
+
+bool depends_on(const BoundExpr& expr, uint32_t variable) {
+  bool found = false;
+  visit(expr, [&](const BoundExpr& e) { found |= e.kind == BoundKind::kVariable && e.index == variable; });
+  return found;
+}
+
+}  // namespace
+
+// Point accesses in the loop's own statements whose key is known ahead.
+void Generator::find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
+                             std::vector<Lookup>* lookups) {
+  for (const auto& step : steps) {
+    const BoundQuery* query = step->dml != nullptr ? step->dml->source.get() : step->query.get();
+    bool reads = step->kind == StepKind::kQuery || (step->dml != nullptr && step->dml->kind != DmlKind::kInsert);
+    if (!reads || query->set != SetOp::kNone || query->from.empty()) continue;
+    JoinPlan plan = plan_joins(*query, known_relations());
+    if (plan.steps.empty() || plan.steps[0].kind != JoinStep::Kind::kTable ||
+        plan.steps[0].path.kind != AccessKind::kPoint)
+      continue;
+    const Relation& relation = *plan.steps[0].entry->relation;
+    bool partitioned = relation.table->schema().scheme != storage::PartitionScheme::kShared;
+    Lookup lookup{&relation, plan.steps[0].path, {}};
+    bool varies = false;
+    bool known = !partitioned || lookup.path.route != nullptr;
+    for (const auto& part : lookup.path.equal) {
+      known = known && is_known_ahead(*part.value, assigned);
+      varies = varies || depends_on(*part.value, variable);
+    }
+    if (!known || !varies || (partitioned && !is_known_ahead(*lookup.path.route, assigned))) continue;
+    collect_columns(*query, relation.id, &lookup.columns);
+    if (step->dml != nullptr) {
+      for (const auto& output : step->dml->returning) collect_columns(*output.expr, relation.id, &lookup.columns);
+      for (const auto& assignment : step->dml->assignments) {
+        collect_columns(*assignment.value, relation.id, &lookup.columns);
+        lookup.columns.insert(assignment.column);
+      }
+      for (const auto& part : lookup.path.equal) lookup.columns.insert(part.column);  // for the redo record
+    }
+    lookups->push_back(std::move(lookup));
+  }
+}
+
+void Generator::gen_prefetch(const Step& step, Reg from, Reg to, Reg by) {
+  std::set<uint32_t> assigned;
+  collect_assigned(step.body, &assigned);
+  std::vector<Lookup> lookups;
+  if (assigned.count(step.variable) == 0) find_lookups(step.body, step.variable, assigned, &lookups);
+  if (lookups.empty()) return;
+  for (bool rows : {false, true}) {
+    Reg i = b_.new_variable(Type::kI64);
+    Reg left = b_.new_variable(Type::kI64);
+    b_.assign(i, from);
+    b_.assign(left, constant(Type::kI64, kRoundsAhead));
+    Block head = b_.new_block(), count = b_.new_block(), body = b_.new_block(), done = b_.new_block();
+    b_.jump(head);
+    b_.set_block(head);
+    b_.branch(b_.compare(step.reverse ? Op::kGe : Op::kLe, i, to), count, done, 1);
+    b_.set_block(count);
+    b_.branch(b_.compare(Op::kGt, left, constant(Type::kI64, 0)), body, done, 1);
+    b_.set_block(body);
+    Value counter;
+    counter.type = make_type(TypeId::kInt4);
+    counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
+    assign(variables_[step.variable], counter);
+    for (const Lookup& lookup : lookups) gen_lookup_ahead(lookup, rows);
+    b_.assign(left, b_.binary(Op::kSub, left, constant(Type::kI64, 1)));
+    b_.assign(i, b_.binary(step.reverse ? Op::kSub : Op::kAdd, i, by));
+    b_.jump(head);
+    b_.set_block(done);
+  }
+}
+
+void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows) {
+  const Relation& relation = *lookup.relation;
+  Block skip = b_.new_block();
+  Reg number = constant(Type::kI32, 0);
+  if (relation.table->schema().scheme != storage::PartitionScheme::kShared) {
+    Value value = gen(*lookup.path.route);
+    if (value.null != ir::kNoReg) {
+      Block present = b_.new_block();
+      b_.branch(value.null, skip, present, 2);
+      b_.set_block(present);
+    }
+    number = gen_partition_number(value);
+    Block mine = b_.new_block();  // foreign data is not ours to read, unless we run alone
+    Reg own = b_.compare(Op::kEq, number, b_.load(Type::kI32, context(), offsetof(ExecContext, partition)));
+    Reg alone = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+    b_.branch(b_.binary(Op::kOr, own, b_.compare(Op::kNe, alone, constant(Type::kI32, 0))), mine, skip, 1);
+    b_.set_block(mine);
+  }
+  Reg partition = partition_pointer(relation, number);
+  std::vector<const KeyPart*> parts;
+  for (const auto& part : lookup.path.equal) parts.push_back(&part);
+  auto [key, size] = gen_key(relation, relation.table->schema().indexes[lookup.path.index], parts, skip);
+  Reg index = constant(Type::kI64, static_cast<int64_t>(lookup.path.index));
+  if (!rows) {
+    b_.call(k_rt_index_prefetch, {partition, index, key, size});
+  } else {
+    Reg tid = b_.call(k_rt_index_find, {partition, index, key, size});
+    Block found = b_.new_block();
+    b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), skip, found, 2);
+    b_.set_block(found);
+    RowSource source;
+    source.relation = &relation;
+    locate(&source, partition, tid);
+    prefetch_cells(source, lookup.columns);
+  }
+  b_.jump(skip);
+  b_.set_block(skip);
+}
+
+// One hint per cache line: cells of a row layout share lines.
+void Generator::prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns) {
+  constexpr int64_t kLineBytes = 64;
+  std::set<std::pair<uint32_t, int64_t>> lines;  // stride, line of the first tuple's cell
+  const storage::TableLayout& layout = source.relation->table->layout();
+  for (uint32_t column : columns) {
+    const storage::ColumnAccess& access = layout.columns[column];
+    for (int64_t at = access.value_offset; at < access.value_offset + int64_t{access.cell_bytes}; at += kLineBytes)
+      if (lines.emplace(access.value_stride, at / kLineBytes).second)
+        b_.prefetch(b_.index(source.chunk, source.offset, access.value_stride), at);
+  }
+}
+
+}  // namespace scyper::query

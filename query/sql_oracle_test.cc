@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "testing/corpus.h"
+#include "testing/postgres_session.h"
+#include "testing/session.h"
+#include "types/datum_text.h"
+
+// Statements of tests/data/sql on PostgreSQL 15 and on ScyPer in both execution modes: the same rows, column names, notices,
+// SQLSTATEs, messages and positions. What ScyPer refuses by name (0A000) is counted and shown.
+namespace scyper::query {
+namespace {
+
+DatabaseOptions options_for(ExecutionMode mode) {
+  DatabaseOptions options;
+  options.partitions = 4;
+  options.memory_bytes = size_t{1} << 30;
+  options.execution = mode;
+  return options;
+}
+
+StatementOutcome run(Session* session, const std::string& sql) {
+  StatementOutcome outcome;
+  ResultSet result;
+  Status status = session->run(sql, &result);
+  outcome.notices = session->notices();
+  outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());
+  if (!status.ok()) {
+    outcome.sqlstate = sqlstate_of(status);
+    outcome.message = std::string(status.message());
+    outcome.position = position_of(status);
+    return outcome;
+  }
+  for (const auto& column : result.columns) outcome.names.push_back(column.name);
+  for (size_t row = 0; row < result.row_count(); row++) {
+    std::string text;
+    for (size_t column = 0; column < result.columns.size(); column++) {
+      if (column > 0) text += '|';
+      const Datum& value = result.value(row, column);
+      if (value.null)
+        text += "NULL";
+      else
+        append_datum(&text, result.columns[column].type, value);
+    }
+    outcome.rows.push_back(std::move(text));
+  }
+  return outcome;
+}
+
+bool is_ordered(std::string sql) {
+  for (char& c : sql) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return sql.find("ORDER BY") != std::string::npos;
+}
+
+bool same_outcome(const CorpusStatement& statement, StatementOutcome truth, StatementOutcome ours) {
+  if (truth.sqlstate != ours.sqlstate) return false;
+  if (!truth.ok()) {
+    if (!statement.state_only.empty()) return true;
+    return truth.message == ours.message && truth.position == ours.position && truth.notices == ours.notices;
+  }
+  if (!is_ordered(statement.text)) {
+    std::sort(truth.rows.begin(), truth.rows.end());
+    std::sort(ours.rows.begin(), ours.rows.end());
+  }
+  return truth.names == ours.names && truth.rows == ours.rows && truth.notices == ours.notices;
+}
+
+class Corpus : public testing::TestWithParam<std::string> {};
+
+TEST_P(Corpus, IsAsOnPostgres) {
+  PostgresSession postgres("scyper_sql_" + GetParam());
+  Session interpreted(options_for(ExecutionMode::kInterpreted));
+  Session native(options_for(ExecutionMode::kQuick));
+  std::map<std::string, int> refused;
+  int compared = 0, listed = 0;
+  for (const auto& statement : read_corpus(SCYPER_SQL_CORPUS "/" + GetParam() + ".sql")) {
+    StatementOutcome truth = postgres.run(for_postgres(statement.text));
+    StatementOutcome first = run(&interpreted, statement.text);
+    StatementOutcome second = run(&native, statement.text);
+    EXPECT_EQ(to_string(first), to_string(second)) << statement.file << ":" << statement.line;
+    if (first.sqlstate == "0A000" && truth.sqlstate != "0A000") {
+      refused[first.message]++;
+      continue;
+    }
+    if (!statement.differs.empty()) {
+      listed++;
+      continue;
+    }
+    compared++;
+    if (same_outcome(statement, truth, first)) continue;
+    ADD_FAILURE() << statement.file << ":" << statement.line << ": " << statement.text << "\n  PostgreSQL "
+                  << to_string(truth) << "\n  ours       " << to_string(first);
+  }
+  std::cout << "[   oracle ] " << compared << " statements compared, " << listed << " known to differ";
+  for (const auto& [what, count] : refused) std::cout << "\n[  refused ] " << count << " x " << what;
+  std::cout << "\n";
+}
+
+std::vector<std::string> corpus_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(SCYPER_SQL_CORPUS))
+    if (entry.path().extension() == ".sql") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Files, Corpus, testing::ValuesIn(corpus_names()),
+                         [](const auto& parameter) { return parameter.param; });
+
+}  // namespace
+}  // namespace scyper::query

@@ -1,0 +1,91 @@
+#include "testing/postgres_session.h"
+
+#include <libpq-fe.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "base/check.h"
+#include "tests/postgres_server.h"
+
+namespace scyper::query {
+
+std::string to_string(const StatementOutcome& outcome) {
+  std::string text;
+  if (!outcome.ok()) {
+    text = "ERROR " + outcome.sqlstate + ": " + outcome.message;
+    if (outcome.position > 0) text += " (at " + std::to_string(outcome.position) + ")";
+  } else {
+    for (const auto& name : outcome.names) text += (text.empty() ? "[" : ", ") + name;
+    if (!text.empty()) text += "]";
+    for (const auto& row : outcome.rows) text += "\n    " + row;
+  }
+  for (const auto& notice : outcome.notices) text += "\n    " + notice;
+  return text;
+}
+
+struct PostgresSession::Impl {
+  tests::PostgresServer server;
+  PGconn* connection = nullptr;
+  std::vector<std::string> notices;
+};
+
+namespace {
+std::string field_of(const PGresult* result, int field) {
+  const char* text = PQresultErrorField(result, field);
+  return text == nullptr ? "" : text;
+}
+void take_notice(void* arg, const PGresult* result) {
+  static_cast<std::vector<std::string>*>(arg)->push_back(field_of(result, PG_DIAG_SEVERITY) + ":  " +
+                                                         field_of(result, PG_DIAG_MESSAGE_PRIMARY));
+}
+void execute(PGconn* connection, const std::string& sql) {
+  PGresult* result = PQexec(connection, sql.c_str());
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) std::cerr << PQresultErrorMessage(result);
+  CHECK(PQresultStatus(result) == PGRES_COMMAND_OK);
+  PQclear(result);
+}
+}  // namespace
+
+PostgresSession::PostgresSession(const std::string& database) : impl_(std::make_unique<Impl>()) {
+  PGconn* first = PQconnectdb(impl_->server.connection().c_str());
+  CHECK(PQstatus(first) == CONNECTION_OK);
+  PQsetNoticeReceiver(first, [](void*, const PGresult*) {}, nullptr);
+  execute(first, "DROP DATABASE IF EXISTS " + database);
+  execute(first, "CREATE DATABASE " + database);
+  PQfinish(first);
+  impl_->connection = PQconnectdb(impl_->server.connection_to(database).c_str());
+  CHECK(PQstatus(impl_->connection) == CONNECTION_OK);
+  PQsetNoticeReceiver(impl_->connection, take_notice, &impl_->notices);
+  execute(impl_->connection, "SET client_encoding = 'UTF8'");
+  execute(impl_->connection, "SET timezone = 'UTC'");
+}
+
+PostgresSession::~PostgresSession() { PQfinish(impl_->connection); }
+
+StatementOutcome PostgresSession::run(const std::string& sql) {
+  impl_->notices.clear();
+  StatementOutcome outcome;
+  PGresult* result = PQexec(impl_->connection, sql.c_str());
+  ExecStatusType status = PQresultStatus(result);
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
+    outcome.sqlstate = field_of(result, PG_DIAG_SQLSTATE);
+    if (outcome.sqlstate.empty()) outcome.sqlstate = "?????";
+    outcome.message = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
+    outcome.position = std::atoi(field_of(result, PG_DIAG_STATEMENT_POSITION).c_str());
+  }
+  for (int column = 0; column < PQnfields(result); column++) outcome.names.emplace_back(PQfname(result, column));
+  for (int row = 0; row < PQntuples(result); row++) {
+    std::string text;
+    for (int column = 0; column < PQnfields(result); column++) {
+      if (column > 0) text += '|';
+      text += PQgetisnull(result, row, column) != 0 ? "NULL" : PQgetvalue(result, row, column);
+    }
+    outcome.rows.push_back(std::move(text));
+  }
+  PQclear(result);
+  outcome.notices = impl_->notices;
+  return outcome;
+}
+
+}  // namespace scyper::query

@@ -10,36 +10,39 @@
 #include <vector>
 
 #include "base/status.h"
+#include "primary/redo_sink.h"
+#include "query/database.h"
 #include "query/result.h"
 #include "storage/arena.h"
 #include "storage/schema.h"
 
 namespace scyper::primary {
 
-enum class ExecutionMode : uint8_t {
-  kAdaptive,     // interpreter for statements that run once, quick native code for the rest, better code in the background
-  kInterpreted,  // interpreter only
-  kQuick,        // native, quick tier only
-  kBetter,       // native, better tier, compiled before the first run
-};
+using query::ExecutionMode;
 
-enum class RedoMode : uint8_t { kNone, kLogical, kPhysical };
+enum class RedoMode : uint8_t {
+  kNone,
+  kLogical,   // statement and arguments; physically where the outcome is no function of database, arguments and time
+  kPhysical,  // row changes by key
+};
 
 struct EngineOptions {
   uint32_t partitions = 4;
-  uint32_t workers = 2;               // partition p belongs to worker p % workers
+  uint32_t workers = 2;  // partition p belongs to worker p % workers; at most one per partition is started
   size_t memory_bytes = size_t{8} << 30;  // budget of the arena; over it statements fail with 53200
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
   storage::Layout layout = storage::Layout::kColumn;  // where a table does not say WITH (layout = ...)
   ExecutionMode execution = ExecutionMode::kAdaptive;
   RedoMode redo = RedoMode::kLogical;
-  uint32_t queue_capacity = 4096;     // transactions per worker; a full queue refuses with 53300 and a retry hint
+  uint32_t queue_capacity = 4096;  // transactions per worker; a full queue refuses with 53300 and a retry hint
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
-  size_t redo_bytes_max = size_t{64} << 20;       // per transaction
+  size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond
+  size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
+  std::shared_ptr<RedoSink> redo_sink;            // null: redo is encoded, counted and dropped
 };
 
-// A prepared CALL or statement: compiled, with $1..$n parameters. Immutable and shared; survives DDL (it is bound anew when what
-// it uses has changed). Threads: any.
+// A prepared CALL or statement: compiled, with $1..$n parameters. Immutable and shared; survives DDL (it is bound anew
+// when what it uses has changed). Threads: any.
 class Statement {
  public:
   virtual ~Statement() = default;
@@ -48,13 +51,13 @@ class Statement {
   virtual std::string_view text() const = 0;
 };
 
-// One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and what its
-// arguments point to until `done` was called; it may be reused then.
+// One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
+// what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
   std::shared_ptr<const Statement> statement;
-  std::vector<Datum> arguments;   // by parameter_types()
-  uint64_t request_id = 0;        // made by the client; 0 = none
-  int64_t deadline_ns = 0;        // monotonic; 0 = none
+  std::vector<Datum> arguments;  // by parameter_types()
+  uint64_t request_id = 0;       // made by the client; 0 = none
+  int64_t deadline_ns = 0;       // monotonic; 0 = none
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
   void* owner = nullptr;
@@ -65,12 +68,15 @@ struct Transaction {
   bool retried_as_crossing = false;
 
   // --- the engine's own, from here on ---
-  uint64_t submitted_ns = 0;
   Transaction* next = nullptr;
-  bool crossing = false;
+  int64_t time_us = 0;      // now(): drawn when it was submitted
+  uint64_t columns_of = 0;  // whose columns `result` has: nothing to copy when the same statement runs again
   uint32_t partition = 0;
+  bool crossing = false;
 };
 
+// committed, rolled_back: transactions that ran; crossing: those of them that ran alone; misclassified: undone and run
+// again as crossing; refused: never ran (full queue, stopping, deadline passed).
 struct EngineCounters {
   std::atomic<uint64_t> committed{0};
   std::atomic<uint64_t> rolled_back{0};
@@ -90,21 +96,28 @@ class Engine {
 
   // Parses, binds and compiles one statement; cached by text. Errors carry SQLSTATE and position.
   virtual StatusOr<std::shared_ptr<const Statement>> prepare(std::string_view sql) = 0;
-  // Hands the transactions to their workers' queues. Never blocks: those that find a full queue are answered at once with 53300.
+  // Hands the transactions to their workers' queues. Never blocks: those that find a full queue are answered at once
+  // with 53300, those that come after the engine has begun to stop with 57P03. Transactions of one partition run in the
+  // order in which one thread submitted them; those of different partitions, and partition-crossing ones against all
+  // others, in any order: who needs one after the other waits for the first one's answer.
   virtual void submit(std::span<Transaction* const> transactions) = 0;
   // prepare + submit + wait for one statement. Runs any statement, DDL included.
   virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) = 0;
-  // Runs a text of several statements separated by semicolons, each its own transaction; `each` sees every result. Stops at the first error.
+  // Runs a text of several statements separated by semicolons, each its own transaction; `each` sees every result.
+  // Stops at the first error.
   virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) = 0;
 
-  // Bulk load: rows of one table, row after row, in table column order. All or nothing per call. Runs beside no transaction.
+  // A caller of execute(), execute_script() and load() must not be a worker, as in `done`.
+
+  // Bulk load: rows of one table, row after row, in table column order. All or nothing per call. Runs beside no
+  // transaction.
   virtual Status load(std::string_view table, std::span<const Datum> values) = 0;
   // Columns of a table (42P01 when absent), for loaders.
   virtual StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) = 0;
 
   struct TableInfo {
     std::string name;
-    std::string partitioning;   // "shared", "hash (w_id)"
+    std::string partitioning;  // "shared", "hash (w_id)"
     uint64_t rows = 0;
     size_t bytes = 0;
     std::string layout;
@@ -114,11 +127,12 @@ class Engine {
   virtual std::vector<TableInfo> tables() = 0;
   struct RoutineInfo {
     std::string signature;
-    std::string kind;           // "procedure", "function"
-    std::string classification; // "partition-constrained by p_w_id", ...
+    std::string kind;            // "procedure", "function"
+    std::string classification;  // "partition-constrained by p_w_id", ...
   };
   virtual std::vector<RoutineInfo> routines() = 0;
 
+  // Sums over the workers, made by this call and several times a second.
   virtual const EngineCounters& counters() const = 0;
   virtual const EngineOptions& options() const = 0;
   virtual size_t memory_used_bytes() const = 0;

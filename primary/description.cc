@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "partition_engine.h"
+#include "storage/table.h"
+
+namespace scyper::primary {
+
+using query::ResultColumn;
+using storage::TableSchema;
+
+namespace {
+
+size_t visible_columns(const TableSchema& schema) { return schema.columns.size() - (schema.has_row_id ? 1 : 0); }
+
+std::vector<ResultColumn> columns_of(const TableSchema& schema) {
+  std::vector<ResultColumn> columns;
+  for (size_t i = 0; i < visible_columns(schema); ++i)
+    columns.push_back({schema.columns[i].name, schema.columns[i].type});
+  return columns;
+}
+
+std::string partitioning_of(const TableSchema& schema) {
+  const char* scheme = "";
+  switch (schema.scheme) {
+    case storage::PartitionScheme::kShared:
+      return "shared";
+    case storage::PartitionScheme::kHash:
+      scheme = "hash";
+      break;
+    case storage::PartitionScheme::kRange:
+      scheme = "range";
+      break;
+    case storage::PartitionScheme::kList:
+      scheme = "list";
+      break;
+  }
+  return absl::StrCat(scheme, " (", schema.columns[schema.partition_column].name, ")");
+}
+
+std::string text_of(const storage::IndexDef& index, const TableSchema& schema) {
+  std::vector<std::string> columns;
+  for (size_t i = 0; i < index.columns.size(); ++i) {
+    bool descending = i < index.descending.size() && index.descending[i];
+    columns.push_back(schema.columns[index.columns[i]].name + (descending ? " DESC" : ""));
+  }
+  const char* kind = index.primary ? " primary key (" : index.unique ? " unique (" : " (";
+  return absl::StrCat(index.name, kind, absl::StrJoin(columns, ", "), ")");
+}
+
+Engine::TableInfo describe_table(const storage::Table& table) {
+  const TableSchema& schema = table.schema();
+  Engine::TableInfo info;
+  info.name = schema.name;
+  info.partitioning = partitioning_of(schema);
+  info.rows = table.live_tuples();
+  storage::TableMemory memory = table.memory();
+  info.bytes = memory.chunk_bytes + memory.heap_bytes + memory.index_bytes;
+  info.layout = schema.layout == storage::Layout::kRow ? "row" : "column";
+  info.columns = columns_of(schema);
+  for (const storage::IndexDef& index : schema.indexes) info.indexes.push_back(text_of(index, schema));
+  return info;
+}
+
+}  // namespace
+
+StatusOr<std::vector<ResultColumn>> PartitionEngine::describe(std::string_view table) {
+  auto found = database_->catalog()->find_table(table);
+  if (found == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(table), "\" does not exist"));
+  return columns_of(found->schema());
+}
+
+std::vector<Engine::TableInfo> PartitionEngine::tables() {
+  std::vector<TableInfo> all;
+  // rows and bytes change under running transactions
+  Status status = run_exclusively([this, &all] {
+    auto catalog = database_->catalog();
+    for (const auto& [name, table] : catalog->tables) all.push_back(describe_table(*table));
+    return Status();
+  });
+  return status.ok() ? std::move(all) : std::vector<TableInfo>();
+}
+
+// A routine's classification is that of the statement that calls it.
+Engine::RoutineInfo PartitionEngine::describe_routine(const query::Routine& routine) {
+  RoutineInfo info;
+  info.signature = query::signature_of(routine);
+  info.kind = routine.procedure ? "procedure" : "function";
+  std::vector<std::string> arguments, names;
+  for (const query::RoutineParameter& parameter : routine.parameters) {
+    if (parameter.mode == query::ParameterMode::kOut) {
+      if (routine.procedure) arguments.push_back("NULL");
+      continue;
+    }
+    names.push_back(parameter.name);
+    arguments.push_back(absl::StrCat("$", names.size()));
+    if (routine.procedure) continue;
+    absl::StrAppend(&arguments.back(), "::", type_name(parameter.type));
+  }
+  std::string call = absl::StrCat(routine.procedure ? "CALL " : "SELECT ", "\"", routine.name, "\"(",
+                                  absl::StrJoin(arguments, ", "), ")");
+  auto prepared = database_->prepare(call);
+  auto program = prepared.ok() ? database_->program_of(**prepared) : prepared.status();
+  if (!program.ok()) {
+    info.classification = absl::StrCat("does not compile: ", program.status().message());
+    return info;
+  }
+  info.classification = Classification((*program)->footprint(), options_.partitions).describe(names);
+  return info;
+}
+
+std::vector<Engine::RoutineInfo> PartitionEngine::routines() {
+  std::vector<RoutineInfo> all;
+  auto catalog = database_->catalog();
+  for (const auto& [name, routine] : catalog->routines) all.push_back(describe_routine(*routine));
+  return all;
+}
+
+}  // namespace scyper::primary

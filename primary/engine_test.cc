@@ -1,0 +1,242 @@
+#include "primary/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "testing/bank.h"
+
+namespace scyper::primary {
+namespace {
+
+constexpr char kMove[] = "CALL move($1, $2, $3, $4, $5)";
+constexpr char kTotal[] = "SELECT sum(balance)::bigint FROM accounts";
+constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
+
+TEST(EngineTest, RunsStatementsOfEveryKind) {
+  Bank bank;
+  EXPECT_EQ(bank.value_of(kTotal), kTotalBalance);
+  EXPECT_EQ(bank.tag_of("SELECT * FROM rates WHERE id < 3"), "SELECT 3");
+  EXPECT_EQ(bank.tag_of("INSERT INTO rates VALUES (100, 1), (101, 2)"), "INSERT 0 2");
+  EXPECT_EQ(bank.tag_of("UPDATE rates SET rate = 7 WHERE id >= 100"), "UPDATE 2");
+  EXPECT_EQ(bank.tag_of("DELETE FROM rates WHERE id >= 100"), "DELETE 2");
+  EXPECT_EQ(bank.tag_of("CALL deposit(1, 1, 5)"), "CALL");
+  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1005);
+  EXPECT_EQ(bank.tag_of("CREATE TABLE more (a integer PRIMARY KEY)"), "CREATE TABLE");
+  EXPECT_EQ(bank.tag_of("DROP TABLE more"), "DROP TABLE");
+  EXPECT_EQ(bank.tag_of("SELECT * FROM more"), "42P01");
+  EXPECT_EQ(bank.tag_of("SELEC 1"), "42601");
+  EXPECT_EQ(bank.tag_of("SHOW server_encoding"), "SHOW");
+}
+
+TEST(EngineTest, WrongParameterCount) {
+  Bank bank;
+  EXPECT_EQ(sqlstate_of(bank.run(kMove, {1, 2})), "08P01");
+  EXPECT_EQ(bank.engine().counters().refused.load(), 1u);
+}
+
+TEST(EngineTest, ClassifiesByArguments) {
+  Bank bank;
+  auto statement = bank.prepare(kMove);
+  int32_t beside = bank.branch_beside(3), elsewhere = bank.branch_elsewhere(3);
+  struct Case {
+    int32_t to;
+    bool crossing;
+  };
+  for (Case c : {Case{3, false}, Case{beside, false}, Case{elsewhere, true}}) {
+    Call call(statement, {3, 1, c.to, 2, 10});
+    call.start(&bank.engine());
+    call.wait();
+    EXPECT_TRUE(call.status.ok());
+    EXPECT_EQ(call.crossing, c.crossing) << c.to;
+    EXPECT_FALSE(call.retried_as_crossing);
+  }
+  EXPECT_EQ(bank.engine().counters().crossing.load(), 1u);
+  EXPECT_EQ(bank.value_of(kTotal), kTotalBalance);
+}
+
+TEST(EngineTest, MisclassifiedIsUndoneAndRunsAlone) {
+  Bank bank;
+  auto statement = bank.prepare("CALL move_linked($1, $2, $3)");
+  Call call(statement, {5, 1, 100});
+  call.start(&bank.engine());
+  call.wait();
+  EXPECT_TRUE(call.status.ok()) << call.status;
+  EXPECT_TRUE(call.retried_as_crossing);
+  EXPECT_EQ(bank.engine().counters().misclassified.load(), 1u);
+  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 5 AND id = 1"), 900);
+  EXPECT_EQ(bank.value_of(kTotal), kTotalBalance);
+}
+
+TEST(EngineTest, FailureLeavesNoTrace) {
+  Bank bank;
+  storage::Digest before = bank.digest();
+  query::ResultSet result;
+  Status status = bank.engine().execute("CALL move_and_fail(2, 1, 2, 30)", {}, &result);
+  EXPECT_EQ(sqlstate_of(status), "P0099");
+  EXPECT_EQ(status.message(), "no 30 today");
+  EXPECT_EQ(hint_of(status), "tomorrow");
+  EXPECT_EQ(bank.run("INSERT INTO rates VALUES (200, 1), (200, 2)").ok(), false);
+  EXPECT_EQ(sqlstate_of(bank.run("UPDATE accounts SET balance = 1 / (id - 31) WHERE branch = 3")), "22012");
+  EXPECT_EQ(bank.digest(), before);
+  bank.check_tables();
+  EXPECT_EQ(bank.engine().counters().rolled_back.load(), 3u);
+}
+
+TEST(EngineTest, EndlessLoopEndsAndTheNodeGoesOn) {
+  EngineOptions options = Bank::small_options();
+  options.transaction_time_us_max = 100'000;
+  Bank bank(options);
+  storage::Digest before = bank.digest();
+  auto statement = bank.prepare("CALL loop_forever($1, $2)");
+  Call one(statement, {1, 1});
+  Call other(statement, {bank.branch_elsewhere(1), 1});
+  one.start(&bank.engine());
+  other.start(&bank.engine());
+  one.wait();
+  other.wait();
+  EXPECT_EQ(sqlstate_of(one.status), "57014");
+  EXPECT_EQ(sqlstate_of(other.status), "57014");
+  EXPECT_EQ(bank.digest(), before);
+  EXPECT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+}
+
+TEST(EngineTest, Deadline) {
+  Bank bank;
+  auto now_ns = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
+  Call late(bank.prepare("CALL deposit($1, $2, $3)"), {1, 1, 1});
+  late.deadline_ns = now_ns() - 1;
+  late.start(&bank.engine());
+  late.wait();
+  EXPECT_EQ(sqlstate_of(late.status), "57014");
+  EXPECT_EQ(bank.engine().counters().refused.load(), 1u);
+  Call slow(bank.prepare("CALL loop_forever($1, $2)"), {1, 1});
+  slow.deadline_ns = now_ns() + 50'000'000;
+  slow.start(&bank.engine());
+  slow.wait();
+  EXPECT_EQ(sqlstate_of(slow.status), "57014");
+  EXPECT_EQ(bank.value_of(kTotal), kTotalBalance);
+}
+
+TEST(EngineTest, FullQueueRefuses) {
+  EngineOptions options = Bank::small_options();
+  options.queue_capacity = 10;
+  options.transaction_time_us_max = 300'000;
+  Bank bank(options);
+  auto deposit = bank.prepare("CALL deposit($1, $2, $3)");
+  Call blocker(bank.prepare("CALL loop_forever($1, $2)"), {1, 1});
+  blocker.start(&bank.engine());
+  std::vector<std::unique_ptr<Call>> calls;
+  std::vector<Transaction*> batch;
+  for (int i = 0; i < 50; ++i) {
+    calls.push_back(std::make_unique<Call>(deposit, std::initializer_list<int64_t>{1, 1, 1}));
+    batch.push_back(calls.back().get());
+  }
+  bank.engine().submit(batch);
+  blocker.wait();
+  int refused = 0;
+  for (auto& call : calls) {
+    call->wait();
+    if (call->status.ok()) continue;
+    ++refused;
+    EXPECT_EQ(sqlstate_of(call->status), "53300");
+    EXPECT_FALSE(hint_of(call->status).empty());
+  }
+  EXPECT_GE(refused, 40);
+  EXPECT_LE(refused, 41);
+  EXPECT_TRUE(calls[0]->status.ok());  // the newest are refused
+  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + 50 - refused);
+  EXPECT_EQ(bank.engine().queue_depth(), 0u);
+}
+
+TEST(EngineTest, StatementsSurviveDdl) {
+  Bank bank;
+  auto call = bank.prepare("CALL deposit($1, $2, $3)");
+  auto select = bank.prepare("SELECT rate FROM rates WHERE id = 1");
+  auto run = [&](const std::shared_ptr<const Statement>& statement, std::initializer_list<int64_t> arguments) {
+    Call one(statement, arguments);
+    one.start(&bank.engine());
+    one.wait();
+    return one.status;
+  };
+  EXPECT_TRUE(run(call, {1, 1, 1}).ok());
+  // now writes shared data: crossing, though the old one was not
+  ASSERT_TRUE(bank.run("CREATE OR REPLACE PROCEDURE deposit(b integer, i integer, amount bigint) LANGUAGE plpgsql AS "
+                       "$$ BEGIN UPDATE rates SET rate = 55 WHERE id = i; END $$")
+                  .ok());
+  EXPECT_TRUE(run(call, {1, 1, 1}).ok());
+  EXPECT_EQ(bank.engine().counters().crossing.load(), 1u);
+  EXPECT_EQ(bank.value_of("SELECT rate FROM rates WHERE id = 1"), 55);
+  EXPECT_TRUE(run(call, {1, 1, 1}).ok());
+  ASSERT_TRUE(bank.run("DROP TABLE rates").ok());
+  EXPECT_EQ(sqlstate_of(run(select, {})), "42P01");
+  EXPECT_EQ(sqlstate_of(run(select, {})), "42P01");
+  ASSERT_TRUE(bank.run("CREATE TABLE rates (id integer PRIMARY KEY, rate integer)").ok());
+  EXPECT_TRUE(run(select, {}).ok());
+  ASSERT_TRUE(bank.run("DROP PROCEDURE deposit").ok());
+  EXPECT_EQ(sqlstate_of(run(call, {1, 1, 1})), "42883");
+  // with another type: who prepares anew gets it
+  ASSERT_TRUE(bank.run("DROP TABLE rates").ok());
+  ASSERT_TRUE(bank.run("CREATE TABLE rates (id integer PRIMARY KEY, rate text)").ok());
+  EXPECT_EQ(sqlstate_of(run(select, {})), "0A000");
+  EXPECT_EQ(bank.prepare("SELECT rate FROM rates WHERE id = 1")->columns()[0].type.id, TypeId::kText);
+}
+
+TEST(EngineTest, DescribesTablesAndRoutines) {
+  Bank bank;
+  auto columns = bank.engine().describe("stamps");
+  ASSERT_TRUE(columns.ok());
+  ASSERT_EQ(columns->size(), 2u);
+  EXPECT_EQ((*columns)[1].name, "at");
+  EXPECT_EQ(sqlstate_of(bank.engine().describe("nowhere").status()), "42P01");
+  auto tables = bank.engine().tables();
+  ASSERT_EQ(tables.size(), 4u);
+  EXPECT_EQ(tables[0].name, "accounts");
+  EXPECT_EQ(tables[0].partitioning, "hash (branch)");
+  EXPECT_EQ(tables[0].rows, 512u);
+  EXPECT_THAT(tables[0].indexes, testing::ElementsAre("accounts_pkey primary key (branch, id)"));
+  EXPECT_EQ(tables[2].partitioning, "shared");
+  std::vector<std::string> classes;
+  for (const auto& routine : bank.engine().routines())
+    classes.push_back(routine.signature + ": " + routine.classification);
+  EXPECT_THAT(classes, testing::Contains(testing::HasSubstr("partition-constrained by b1, b2")));
+  EXPECT_THAT(classes, testing::Contains("set_rate(i integer, r integer): partition-crossing"));
+}
+
+TEST(EngineTest, ShutdownFinishesWhatIsQueued) {
+  Bank bank;
+  auto deposit = bank.prepare("CALL deposit($1, $2, $3)");
+  auto move = bank.prepare(kMove);
+  auto linked = bank.prepare("CALL move_linked($1, $2, $3)");
+  std::vector<std::unique_ptr<Call>> calls;
+  std::vector<Transaction*> batch;
+  for (int i = 0; i < 900; ++i) {
+    int64_t b = i % Bank::kBranches;
+    auto call = i % 3 == 0   ? std::make_unique<Call>(deposit, std::initializer_list<int64_t>{b, 1, 0})
+                : i % 3 == 1 ? std::make_unique<Call>(move, std::initializer_list<int64_t>{b, 1, 1, 1, 1})
+                             : std::make_unique<Call>(linked, std::initializer_list<int64_t>{b, 1, 1});
+    batch.push_back(call.get());
+    calls.push_back(std::move(call));
+  }
+  bank.engine().submit(batch);
+  bank.stop();
+  for (auto& call : calls) {
+    call->wait();
+    EXPECT_TRUE(call->status.ok()) << call->status;
+  }
+}
+
+TEST(EngineTest, LoadIsAllOrNothing) {
+  Bank bank;
+  storage::Digest before = bank.digest();
+  std::vector<Datum> rows;
+  for (int64_t value : {90, 1, 90, 2, 90, 1}) rows.push_back(int_datum(value));
+  EXPECT_EQ(sqlstate_of(bank.engine().load("links", rows)), "23505");
+  EXPECT_EQ(bank.digest(), before);
+  EXPECT_EQ(sqlstate_of(bank.engine().load("nowhere", rows)), "42P01");
+}
+
+}  // namespace
+}  // namespace scyper::primary

@@ -1,0 +1,253 @@
+#include "executor.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace scyper::primary {
+
+using query::ExecContext;
+using query::Interrupt;
+using query::Outcome;
+
+namespace {
+
+Status status_of(const query::ErrorState& error) {
+  Status status = sql_error(error.sqlstate, error.message);
+  if (!error.detail.empty()) status = with_detail(std::move(status), error.detail);
+  if (!error.hint.empty()) status = with_hint(std::move(status), error.hint);
+  return status;
+}
+
+// PostgreSQL's command tags. They fit into a string without allocation up to ten million rows.
+void set_command_tag(const Binding& binding, uint64_t affected_rows, query::ResultSet* result) {
+  std::string& tag = result->command_tag;
+  switch (binding.tag) {
+    case CommandTag::kSelect:
+      result->affected_rows = result->row_count();
+      tag.assign("SELECT ");
+      break;
+    case CommandTag::kInsert:
+      result->affected_rows = affected_rows;
+      tag.assign("INSERT 0 ");
+      break;
+    case CommandTag::kUpdate:
+      result->affected_rows = affected_rows;
+      tag.assign("UPDATE ");
+      break;
+    case CommandTag::kDelete:
+      result->affected_rows = affected_rows;
+      tag.assign("DELETE ");
+      break;
+    case CommandTag::kOther:
+      tag.assign(binding.program->command());
+      return;
+  }
+  absl::StrAppend(&tag, result->affected_rows);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Executor>> Executor::create(uint32_t number, ExecutorEnvironment* environment) {
+  storage::ChangeLog::Options options;
+  options.redo_limit_bytes = environment->options->redo_bytes_max;
+  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(environment->database->arena(), options));
+  return std::unique_ptr<Executor>(new Executor(number, environment, std::move(log)));
+}
+
+Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::unique_ptr<storage::ChangeLog> log)
+    : environment_(environment),
+      log_(std::move(log)),
+      scratch_(environment->options->scratch_bytes_max),
+      redo_(number, environment->options->redo_sink.get(), &environment->lsns) {
+  context_.log = log_.get();
+  context_.scratch = &scratch_;
+  context_.partitions = environment->options->partitions;
+}
+
+Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
+  if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) [[unlikely]] {
+    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"));
+    return Verdict::kAnswered;
+  }
+  const PreparedStatement& statement = prepared_of(*transaction);
+  const Binding* binding = statement.binding();
+  if (binding->catalog_version != environment_->catalog_version.load(std::memory_order_relaxed) ||
+      binding->program == nullptr) [[unlikely]] {
+    bool was_crossing = transaction->crossing;
+    binding = bind(statement, transaction);
+    if (binding == nullptr) return Verdict::kAnswered;
+    if (transaction->crossing && !was_crossing) return Verdict::kMoved;
+  }
+  enter(transaction, statement, *binding);
+  Outcome outcome = run(*transaction, *binding);
+  while (context_.interrupt.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    bool is_for_another = was_meant_for_another();
+    if (!is_for_another || outcome == Outcome::kOk) break;
+    log_->rollback_all();
+    scratch_.reset();
+    enter(transaction, statement, *binding);
+    outcome = run(*transaction, *binding);
+  }
+  Verdict verdict = Verdict::kAnswered;
+  if (outcome == Outcome::kOk) [[likely]] {
+    commit(transaction, statement, *binding);
+  } else if (outcome == Outcome::kMisclassified && !transaction->crossing) {
+    log_->rollback_all();
+    transaction->crossing = true;
+    transaction->retried_as_crossing = true;
+    counters_.misclassified.add();
+    verdict = Verdict::kMoved;
+  } else {
+    if (outcome == Outcome::kMisclassified) context_.fail("XX000", "a transaction that runs alone was misclassified");
+    fail(transaction);
+  }
+  scratch_.reset();
+  return verdict;
+}
+
+// After DDL: the statement's program for the catalog as it is now. nullptr: answered with an error. May make the
+// transaction a crossing one, when it belongs elsewhere now.
+const Binding* Executor::bind(const PreparedStatement& statement, Transaction* transaction) {
+  const Binding* binding = statement.bind(environment_->catalog_version.load(std::memory_order_relaxed));
+  if (binding->program == nullptr) {
+    transaction->result.clear();
+    transaction->columns_of = 0;
+    transaction->status = binding->failure;
+    counters_.rolled_back.add();
+    return nullptr;
+  }
+  if (!statement.is_ready(*binding->program)) {
+    statement.set_ready(*binding->program);
+    if (environment_->database->wants_companions(*binding->program)) environment_->request_companions(binding->owner);
+  }
+  if (transaction->crossing) return binding;
+  Placement placement = binding->classification->place(transaction->arguments);
+  bool stays = placement.kind == Placement::Kind::kAnywhere ||
+               (placement.kind == Placement::Kind::kPartition && placement.partition == transaction->partition);
+  transaction->crossing = !stays;  // in another worker's partition: alone is always right
+  return binding;
+}
+
+// Readies context and result for a run from the start.
+void Executor::enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
+  query::ResultSet& result = transaction->result;
+  result.clear_rows();
+  if (!result.notices.empty()) result.notices.clear();
+  const auto& columns = binding.program->columns();
+  if (transaction->columns_of != statement.number() || result.columns.size() != columns.size()) {
+    result.columns = columns;
+    transaction->columns_of = statement.number();
+  }
+  context_.result = &result;
+  context_.notices = &result.notices;
+  context_.transaction_time_us = transaction->time_us;
+  context_.partition = transaction->crossing ? ~uint32_t{0} : transaction->partition;
+  context_.crossing = transaction->crossing ? 1 : 0;
+  context_.error.set = false;
+  RedoMode mode = environment_->options->redo;
+  bool is_physical = mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && binding.is_volatile);
+  if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
+}
+
+Outcome Executor::run(const Transaction& transaction, const Binding& binding) noexcept {
+  uint64_t run = run_number_.load(std::memory_order_relaxed) + 1;
+  deadline_ns_.store(transaction.deadline_ns, std::memory_order_release);
+  run_number_.store(run, std::memory_order_release);
+  Outcome outcome = binding.program->run(&context_, transaction.arguments.data());
+  run_number_.store(run + 1, std::memory_order_release);
+  return outcome;
+}
+
+// Takes the interrupt flag down. True: the watchdog meant a run that had ended before it raised the flag.
+bool Executor::was_meant_for_another() noexcept {
+  context_.interrupt.exchange(0, std::memory_order_acquire);
+  return interrupted_run_.load(std::memory_order_acquire) + 1 != run_number_.load(std::memory_order_relaxed);
+}
+
+void Executor::commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
+  if (!log_->empty()) {
+    append_redo(*transaction, statement, binding);
+    log_->commit();
+  }
+  set_command_tag(binding, context_.affected_rows, &transaction->result);
+  if (!transaction->status.ok()) transaction->status = Status();
+  counters_.committed.add();
+  if (transaction->crossing) counters_.crossing.add();
+}
+
+void Executor::append_redo(const Transaction& transaction, const PreparedStatement& statement,
+                           const Binding& binding) noexcept {
+  if (environment_->options->redo == RedoMode::kNone) return;
+  RedoHeader header;
+  header.flags = transaction.crossing ? kRedoCrossing : 0;
+  header.partition = transaction.crossing ? kNoPartition : static_cast<uint16_t>(transaction.partition);
+  header.time_us = transaction.time_us;
+  header.request_id = transaction.request_id;
+  if (log_->records_redo()) {
+    header.kind = RedoKind::kPhysical;
+    redo_.append(header, log_->redo());
+  } else {
+    redo_.append_logical(header, statement.number(), statement.text(), binding.program->parameter_types(),
+                         transaction.arguments.data());
+  }
+}
+
+void Executor::fail(Transaction* transaction) noexcept {
+  if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
+  log_->rollback_all();
+  transaction->status = status_of(context_.error);
+  transaction->result.clear_rows();
+  transaction->result.command_tag.clear();
+  context_.error = query::ErrorState();
+  counters_.rolled_back.add();
+  if (transaction->crossing) counters_.crossing.add();
+}
+
+void Executor::refuse(Transaction* transaction, Status status) noexcept {
+  transaction->status = std::move(status);
+  transaction->result.clear_rows();
+  transaction->result.command_tag.clear();
+  counters_.refused.add();
+}
+
+void Executor::define(Transaction* transaction) noexcept {
+  const PreparedStatement& statement = prepared_of(*transaction);
+  transaction->result.clear();
+  transaction->columns_of = 0;
+  query::Database* database = environment_->database;
+  {
+    MutexLock lock(&environment_->definition_mutex);
+    transaction->status = database->define(statement.prepared(), &transaction->result);
+    environment_->catalog_version.store(database->catalog()->version, std::memory_order_relaxed);
+  }
+  bool is_definition = statement.prepared().kind() == query::Prepared::Kind::kDefinition;
+  (transaction->status.ok() ? counters_.committed : counters_.rolled_back).add();
+  if (!transaction->status.ok() || !is_definition || environment_->options->redo == RedoMode::kNone) return;
+  RedoHeader header;
+  header.kind = RedoKind::kDefinition;
+  header.flags = kRedoCrossing;
+  header.partition = kNoPartition;
+  header.time_us = transaction->time_us;
+  header.request_id = transaction->request_id;
+  redo_.append(header, statement.text());
+}
+
+void Executor::check_time(int64_t now_ns) {
+  uint64_t run = run_number_.load(std::memory_order_acquire);
+  if (run % 2 == 0) return;
+  if (run != seen_run_) {
+    seen_run_ = run;
+    seen_since_ns_ = now_ns;
+  }
+  int64_t deadline_ns = deadline_ns_.load(std::memory_order_acquire);
+  if (run_number_.load(std::memory_order_acquire) != run) return;  // the deadline may be another's
+  auto limit_ns = static_cast<int64_t>(environment_->options->transaction_time_us_max * 1000);
+  bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
+  if (!is_over || interrupted_run_.load(std::memory_order_relaxed) == run) return;
+  // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.
+  interrupted_run_.store(run, std::memory_order_release);
+  context_.interrupt.store(static_cast<uint32_t>(Interrupt::kTimeout), std::memory_order_release);
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "prepared_statement.h"
+#include "primary/engine.h"
+#include "query/database.h"
+#include "redo_stream.h"
+
+namespace scyper::primary {
+
+// What all executors of a node share. Owner: the engine.
+struct ExecutorEnvironment {
+  query::Database* database = nullptr;
+  const EngineOptions* options = nullptr;
+  uint32_t workers = 1;
+  LsnCounter lsns;
+  RetiredBindings retired;
+  std::atomic<uint64_t> catalog_version{0};  // changed only while all workers stand still
+  // For programs that are bound anew by a worker. Does not wait.
+  std::function<void(std::shared_ptr<const query::Program>)> request_companions;
+  Mutex definition_mutex;  // held while DDL, loads and companions change tables or catalog
+  RealClock clock;
+};
+
+// A counter that one thread writes and others read: no locked instruction.
+class OwnCounter {
+ public:
+  void add(uint64_t n = 1) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+struct ExecutorCounters {
+  OwnCounter committed, rolled_back, crossing, misclassified, refused;
+};
+
+// Runs transactions one after the other, from the check of the deadline to commit or rollback, and writes their redo.
+// Everything that a worker needs for that: context, change log, scratch memory, redo stream.
+// Threads: the worker's, but for check_time() (the watchdog) and counters(). Fork: the child may roll back the log.
+class Executor {
+ public:
+  static StatusOr<std::unique_ptr<Executor>> create(uint32_t number, ExecutorEnvironment* environment);
+
+  enum class Verdict : uint8_t {
+    kAnswered,  // status and result are set, done() is to be called
+    kMoved,     // has left no trace, crossing is set: to be run again, alone
+  };
+  Verdict execute(Transaction* transaction) noexcept;
+  // A statement that is no program. Runs alone.
+  void define(Transaction* transaction) noexcept;
+  // Known to write nothing, by the program that it will run.
+  bool is_read_only(const Transaction& transaction) const {
+    const Binding* binding = prepared_of(transaction).binding();
+    return binding->catalog_version == environment_->catalog_version.load(std::memory_order_relaxed) &&
+           binding->classification->is_read_only();
+  }
+  void flush_redo() {
+    if (redo_.has_unflushed()) redo_.flush();
+  }
+
+  int64_t now_ns() const { return environment_->clock.monotonic_ns(); }
+  // Frees programs that DDL has replaced. Only while all workers stand still.
+  std::vector<std::unique_ptr<const Binding>> take_retired() { return environment_->retired.take(); }
+
+  const ExecutorCounters& counters() const { return counters_; }
+  uint64_t redo_bytes() const { return redo_.bytes(); }
+
+  // The watchdog: ends the transaction that runs when it has run for too long or beyond its deadline. Called every few
+  // milliseconds.
+  void check_time(int64_t now_ns);
+
+ private:
+  Executor(uint32_t number, ExecutorEnvironment* environment, std::unique_ptr<storage::ChangeLog> log);
+  const Binding* bind(const PreparedStatement& statement, Transaction* transaction);
+  void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
+  query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
+  bool was_meant_for_another() noexcept;
+  void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
+  void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
+  void fail(Transaction* transaction) noexcept;
+  void refuse(Transaction* transaction, Status status) noexcept;
+
+  // constant after construction
+  ExecutorEnvironment* const environment_;
+  const std::unique_ptr<storage::ChangeLog> log_;
+
+  // the worker's
+  query::ExecContext context_;
+  query::ScratchArena scratch_;
+  RedoStream redo_;
+  ExecutorCounters counters_;
+
+  // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.
+  std::atomic<uint64_t> run_number_{0};
+  std::atomic<int64_t> deadline_ns_{0};
+  // Written by the watchdog, before the flag in the context: which run the flag is for.
+  std::atomic<uint64_t> interrupted_run_{0};
+
+  // the watchdog's
+  uint64_t seen_run_ = 0;
+  int64_t seen_since_ns_ = 0;
+};
+
+}  // namespace scyper::primary

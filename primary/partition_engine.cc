@@ -1,0 +1,328 @@
+#include "partition_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+
+namespace scyper::primary {
+
+namespace {
+
+constexpr size_t kCachedStatements = 4096;
+constexpr uint32_t kWorkersMax = 64;
+constexpr uint32_t kPartitionsMax = 4096;
+constexpr int kWatchdogPeriodMs = 5;
+constexpr uint32_t kTicksPerSum = 10;                      // counters are at most 50 ms old
+constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
+
+Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
+Status queue_full_error() {
+  return with_hint(sql_error("53300", "too many transactions are waiting"), "Retry after 10 ms.");
+}
+Status wrong_parameter_count(size_t given, size_t expected) {
+  return sql_error("08P01", absl::StrCat("bind message supplies ", given,
+                                         " parameters, but prepared statement \"\" requires ", expected));
+}
+
+EngineOptions effective(EngineOptions options) {
+  options.partitions = std::clamp<uint32_t>(options.partitions, 1, kPartitionsMax);
+  options.workers = std::clamp<uint32_t>(options.workers, 1, std::min(options.partitions, kWorkersMax));
+  options.queue_capacity = std::max<uint32_t>(options.queue_capacity, 1);
+  return options;
+}
+
+// Transactions that may run anywhere take the partitions in turn, each submitting thread for itself.
+uint32_t next_partition(uint32_t partitions) {
+  thread_local uint32_t turn = 0;
+  return ++turn % partitions;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options) {
+  SCYPER_ASSIGN_OR_RETURN(auto engine, PartitionEngine::create(options));
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineOptions& options) {
+  std::unique_ptr<PartitionEngine> engine(new PartitionEngine(effective(options)));
+  SCYPER_RETURN_IF_ERROR(engine->start());
+  return engine;
+}
+
+PartitionEngine::PartitionEngine(const EngineOptions& options)
+    : options_(options), statements_(kCachedStatements), rendezvous_(options.queue_capacity) {}
+
+Status PartitionEngine::start() {
+  query::DatabaseOptions database;
+  database.partitions = options_.partitions;
+  database.memory_bytes = options_.memory_bytes;
+  database.page_mode = options_.page_mode;
+  database.layout = options_.layout;
+  database.execution = options_.execution;
+  SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
+  environment_.database = database_.get();
+  environment_.options = &options_;
+  environment_.catalog_version = database_->catalog()->version;
+  environment_.request_companions = [this](std::shared_ptr<const query::Program> program) {
+    request_companions(std::move(program));
+  };
+  std::vector<Worker*> workers;
+  for (uint32_t i = 0; i < options_.workers; ++i) {
+    SCYPER_ASSIGN_OR_RETURN(auto executor, Executor::create(i, &environment_));
+    workers_.push_back(std::make_unique<Worker>(i, std::move(executor), &rendezvous_, options_));
+    workers.push_back(workers_.back().get());
+  }
+  rendezvous_.set_workers(std::move(workers));
+  for (auto& worker : workers_) worker->start();
+  watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
+  return Status();
+}
+
+PartitionEngine::~PartitionEngine() {
+  if (watchdog_ == nullptr) return;  // never started
+  rendezvous_.begin_closing();
+  for (auto& worker : workers_) worker->wake();
+  for (auto& worker : workers_) worker->join();
+  watchdog_.reset();  // until the end: it stops endless loops
+}
+
+// --- admission ---
+
+// Fills in what the engine keeps in a transaction; lane: its worker, or the number of workers when it runs alone.
+Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_t* lane) {
+  transaction->time_us = time_us;
+  transaction->crossing = false;
+  transaction->retried_as_crossing = false;
+  *lane = options_.workers;
+  const PreparedStatement& statement = prepared_of(*transaction);
+  size_t expected = statement.parameter_types().size();
+  if (transaction->arguments.size() != expected) [[unlikely]] {
+    return wrong_parameter_count(transaction->arguments.size(), expected);
+  }
+  if (!statement.is_program()) return Status();
+  Placement placement = statement.classification().place(transaction->arguments);
+  if (placement.kind == Placement::Kind::kCrossing) {
+    transaction->crossing = true;
+    if (options_.workers == 1) *lane = 0;  // has the node for itself anyway
+    return Status();
+  }
+  bool is_anywhere = placement.kind == Placement::Kind::kAnywhere;
+  transaction->partition = is_anywhere ? next_partition(options_.partitions) : placement.partition;
+  *lane = transaction->partition % options_.workers;
+  return Status();
+}
+
+void PartitionEngine::submit(std::span<Transaction* const> transactions) {
+  std::array<Chain, kWorkersMax + 1> chains;
+  Chain refused;
+  if (rendezvous_.is_closing()) {
+    for (Transaction* transaction : transactions) refused.add(transaction);
+    return refuse(&refused, stopping_error());
+  }
+  int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
+  for (Transaction* transaction : transactions) {
+    uint32_t lane;
+    Status status = admit(transaction, time_us, &lane);
+    if (status.ok()) [[likely]] {
+      chains[lane].add(transaction);
+    } else {
+      refused.add(transaction);
+      refuse(&refused, status);
+    }
+  }
+  for (uint32_t i = 0; i < options_.workers; ++i) {
+    if (chains[i].count > 0) hand_over(&workers_[i]->queue(), &chains[i], /*crossing=*/false);
+    if (chains[i].count > 0) workers_[i]->wake();
+  }
+  Chain& crossing = chains[options_.workers];
+  if (crossing.count > 0) hand_over(&rendezvous_.queue(), &crossing, /*crossing=*/true);
+}
+
+// Those for whom there is no room are refused, the newest first.
+void PartitionEngine::hand_over(TransactionQueue* queue, Chain* chain, bool crossing) {
+  uint32_t granted = queue->reserve(chain->count);
+  Chain refused;
+  while (chain->count > granted) refused.add(chain->remove_newest());
+  if (refused.count > 0) refuse(&refused, queue_full_error());
+  if (chain->count == 0) return;
+  if (crossing ? rendezvous_.push(*chain) : queue->push(*chain)) return;
+  queue->cancel(chain->count);
+  refuse(chain, stopping_error());
+}
+
+void PartitionEngine::refuse(Chain* chain, const Status& status) {
+  refused_.fetch_add(chain->count, std::memory_order_relaxed);
+  Transaction* transaction = chain->newest;
+  *chain = Chain();
+  while (transaction != nullptr) {
+    Transaction* next = transaction->next;
+    transaction->status = status;
+    transaction->result.clear_rows();
+    transaction->result.command_tag.clear();
+    transaction->done(transaction);
+    transaction = next;
+  }
+}
+
+// --- statements ---
+
+StatusOr<std::shared_ptr<const Statement>> PartitionEngine::prepare(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
+  return std::shared_ptr<const Statement>(std::move(statement));
+}
+
+StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_statement(std::string_view sql) {
+  auto known = statements_.find(sql);
+  if (known != nullptr && make_ready(*known)) return known;
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
+  SCYPER_ASSIGN_OR_RETURN(auto statement,
+                          PreparedStatement::create(std::move(prepared), database_, &environment_.retired));
+  make_ready(*statement);
+  return statements_.insert(std::move(statement), /*replaced=*/known);
+}
+
+// Compiles for the current catalog and adds companions here, so that no worker has to. False: the statement does not
+// fit the catalog any more; made anew it may.
+bool PartitionEngine::make_ready(const PreparedStatement& statement) {
+  if (!statement.is_program()) return true;
+  auto program = database_->program_of(statement.prepared());
+  if (!program.ok()) return false;
+  if (statement.is_ready(**program)) return true;
+  bool wants_companions;
+  {
+    MutexLock lock(&environment_.definition_mutex);
+    uint64_t version = environment_.catalog_version.load(std::memory_order_relaxed);
+    wants_companions = (*program)->catalog_version() == version && database_->wants_companions(**program);
+  }
+  if (wants_companions) {
+    Status added = run_exclusively([this, &program] { return add_companions(**program); });
+    if (!added.ok()) return true;  // it runs without them
+  }
+  statement.set_ready(**program);
+  return true;
+}
+
+// While all workers stand still.
+Status PartitionEngine::add_companions(const query::Program& program) {
+  if (program.catalog_version() != environment_.catalog_version.load(std::memory_order_relaxed)) return Status();
+  return database_->add_companions(program);
+}
+
+// Asked for by a worker, which cannot wait.
+void PartitionEngine::request_companions(std::shared_ptr<const query::Program> program) {
+  auto exclusive = std::make_unique<ExclusiveWork>();
+  exclusive->run = [this, program = std::move(program)] {
+    MutexLock lock(&environment_.definition_mutex);
+    return add_companions(*program);
+  };
+  exclusive->done = [](Transaction* transaction) { delete static_cast<ExclusiveWork*>(transaction); };
+  if (push_exclusive(exclusive.get())) static_cast<void>(exclusive.release());
+}
+
+Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
+  query::ResultSet ignored;
+  if (result == nullptr) result = &ignored;
+  SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
+  return run_and_wait(std::move(statement), parameters, result);
+}
+
+Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
+                                     std::span<const Datum> parameters, query::ResultSet* result) {
+  struct Waiting : Transaction {
+    Completion completion;
+  } waiting;
+  waiting.statement = std::move(statement);
+  waiting.arguments.assign(parameters.begin(), parameters.end());
+  waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
+  std::swap(waiting.result, *result);
+  Transaction* transaction = &waiting;
+  submit({&transaction, 1});
+  waiting.completion.wait();
+  std::swap(waiting.result, *result);
+  return std::move(waiting.status);
+}
+
+Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
+  SCYPER_ASSIGN_OR_RETURN(auto texts, database_->split(sql));
+  query::ResultSet result;
+  for (const std::string& text : texts) {
+    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result));
+    if (each) each(result);
+  }
+  return Status();
+}
+
+// --- exclusive work ---
+
+Status PartitionEngine::run_exclusively(std::function<Status()> work) {
+  ExclusiveWork exclusive;
+  exclusive.run = [this, &work] {
+    MutexLock lock(&environment_.definition_mutex);
+    return work();
+  };
+  exclusive.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
+  if (rendezvous_.is_closing()) return stopping_error();
+  if (!push_exclusive(&exclusive)) return stopping_error();
+  exclusive.completion.wait();
+  return std::move(exclusive.status);
+}
+
+// Needs no room in the queue: bounded by the threads that wait for theirs, and by the statements bound after a DDL.
+bool PartitionEngine::push_exclusive(ExclusiveWork* work) {
+  Chain chain;
+  chain.add(work);
+  rendezvous_.queue().reserve_always(1);
+  if (rendezvous_.push(chain)) return true;
+  rendezvous_.queue().cancel(1);
+  return false;
+}
+
+Status PartitionEngine::load(std::string_view table, std::span<const Datum> values) {
+  return run_exclusively([&] { return database_->load(table, values); });
+}
+
+// --- watching and counting ---
+
+void PartitionEngine::tick() {
+  int64_t now_ns = environment_.clock.monotonic_ns();
+  for (auto& worker : workers_) worker->executor().check_time(now_ns);
+  if (++ticks_ % kTicksPerSum == 0) sum_counters();
+}
+
+void PartitionEngine::sum_counters() const {
+  uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, redo_bytes = 0;
+  uint64_t refused = refused_.load(std::memory_order_relaxed);
+  for (const auto& worker : workers_) {
+    const ExecutorCounters& own = worker->executor().counters();
+    committed += own.committed.value();
+    rolled_back += own.rolled_back.value();
+    crossing += own.crossing.value();
+    misclassified += own.misclassified.value();
+    refused += own.refused.value();
+    redo_bytes += worker->executor().redo_bytes();
+  }
+  counters_.committed.store(committed, std::memory_order_relaxed);
+  counters_.rolled_back.store(rolled_back, std::memory_order_relaxed);
+  counters_.crossing.store(crossing, std::memory_order_relaxed);
+  counters_.misclassified.store(misclassified, std::memory_order_relaxed);
+  counters_.refused.store(refused, std::memory_order_relaxed);
+  counters_.redo_bytes.store(redo_bytes, std::memory_order_relaxed);
+  counters_.statements_compiled.store(database_->programs_compiled(), std::memory_order_relaxed);
+}
+
+const EngineCounters& PartitionEngine::counters() const {
+  sum_counters();
+  return counters_;
+}
+
+uint64_t PartitionEngine::queue_depth() const {
+  uint64_t depth = rendezvous_.depth();
+  for (const auto& worker : workers_) depth += worker->queue().depth();
+  return depth;
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "executor.h"
+#include "primary/engine.h"
+#include "rendezvous.h"
+#include "statement_cache.h"
+#include "ticker.h"
+#include "worker.h"
+
+namespace scyper::primary {
+
+// The engine: admission in front of the workers, and what runs beside no transaction.
+// Threads: any for the public functions; owns the workers' threads and the watchdog's.
+class PartitionEngine final : public Engine {
+ public:
+  static StatusOr<std::unique_ptr<PartitionEngine>> create(const EngineOptions& options);
+  ~PartitionEngine() override;
+
+  StatusOr<std::shared_ptr<const Statement>> prepare(std::string_view sql) override;
+  void submit(std::span<Transaction* const> transactions) override;
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
+  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
+  Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
+  std::vector<TableInfo> tables() override;
+  std::vector<RoutineInfo> routines() override;
+  const EngineCounters& counters() const override;
+  const EngineOptions& options() const override { return options_; }
+  size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }
+  uint64_t queue_depth() const override;
+
+  query::Database& database() { return *database_; }  // for tests
+  // Runs a function while no transaction does. 57P03 when the engine stops.
+  Status run_exclusively(std::function<Status()> work);
+
+ private:
+  explicit PartitionEngine(const EngineOptions& options);
+  Status start();
+
+  Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
+  void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
+  void refuse(Chain* chain, const Status& status);
+  StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql);
+  bool make_ready(const PreparedStatement& statement);
+  Status add_companions(const query::Program& program);
+  void request_companions(std::shared_ptr<const query::Program> program);
+  bool push_exclusive(ExclusiveWork* work);
+  Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
+                      query::ResultSet* result);
+  void tick();
+  void sum_counters() const;
+  RoutineInfo describe_routine(const query::Routine& routine);
+
+  const EngineOptions options_;
+  std::shared_ptr<query::Database> database_;  // shared with statements: it outlives their programs
+  ExecutorEnvironment environment_;
+  StatementCache statements_;
+  Rendezvous rendezvous_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<uint64_t> refused_{0};  // in submit()
+  mutable EngineCounters counters_;
+  uint32_t ticks_ = 0;  // the watchdog's
+  std::unique_ptr<Ticker> watchdog_;
+};
+
+}  // namespace scyper::primary

@@ -1,0 +1,186 @@
+#include "rendezvous.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "worker.h"
+
+namespace scyper::primary {
+
+namespace {
+// Longer than most transactions; then the leader sleeps until the last one has reached its border.
+constexpr int kHoldSpins = 200;
+constexpr int kHelperSpins = 200;
+}  // namespace
+
+bool Rendezvous::push(const Chain& chain) {
+  if (!queue_.push(chain)) return false;
+  notify();
+  return true;
+}
+
+void Rendezvous::push_again(Transaction* transaction) {
+  Chain chain;
+  chain.add(transaction);
+  queue_.reserve_always(1);
+  bool pushed = queue_.push(chain);
+  CHECK(pushed);  // closed only when no worker has anything left
+  notify();
+}
+
+void Rendezvous::notify() {
+  if ((attention_.load() & kCrossingWaits) == 0) attention_.fetch_or(kCrossingWaits);
+  // a busy worker sees it at its next border, or when it becomes idle
+  if (is_nobody_busy(nullptr)) workers_[0]->wake();
+}
+
+bool Rendezvous::is_due(int64_t now_ns) const {
+  return now_ns >= turn_ends_ns_.load(std::memory_order_relaxed) || queue_.depth() > queue_.capacity();
+}
+
+bool Rendezvous::is_nobody_busy(const Worker* self) const {
+  return std::none_of(workers_.begin(), workers_.end(),
+                      [self](const Worker* worker) { return worker != self && worker->is_busy(); });
+}
+
+void Rendezvous::tell_leader() {
+  if (!must_stop()) return;
+  Worker* leader = leader_.load();
+  if (leader != nullptr) leader->wake();
+}
+
+void Rendezvous::lead(Worker* leader) {
+  bool expected = false;
+  if (!is_led_.compare_exchange_strong(expected, true)) return;
+  CHECK(leader->is_busy());
+  leader_.store(leader);
+  if (workers_.size() > 1) hold_others(leader);
+  int64_t start_ns = leader->executor().now_ns();
+  run_group(leader);
+  auto retired = leader->executor().take_retired();
+  int64_t end_ns = leader->executor().now_ns();
+  turn_ends_ns_.store(end_ns + std::max(kTurnNs, end_ns - start_ns), std::memory_order_relaxed);
+  if (workers_.size() > 1) release_others(leader);
+  leader_.store(nullptr);
+  is_led_.store(false);
+}
+
+void Rendezvous::hold_others(Worker* leader) {
+  attention_.fetch_or(kStop);
+  for (Worker* worker : workers_) {
+    if (worker == leader) continue;
+    int spins = 0;
+    while (!worker->try_hold()) {
+      if (++spins < kHoldSpins) {
+        spin_pause();
+        continue;
+      }
+      leader->sleeper().prepare();
+      if (worker->is_busy()) {
+        leader->sleeper().sleep();
+      } else {
+        leader->sleeper().cancel();
+      }
+    }
+  }
+}
+
+void Rendezvous::release_others(Worker* leader) {
+  attention_.fetch_and(~kStop);
+  for (Worker* worker : workers_) {
+    if (worker != leader) worker->release();
+  }
+}
+
+// The oldest that waits; nullptr when none does.
+Transaction* Rendezvous::next() {
+  if (taken_ == nullptr) taken_ = queue_.take_all();
+  if (taken_ == nullptr) {
+    attention_.fetch_and(~kCrossingWaits);
+    if (!queue_.empty()) {  // came in between
+      attention_.fetch_or(kCrossingWaits);
+      taken_ = queue_.take_all();
+    }
+  }
+  Transaction* transaction = taken_;
+  if (transaction != nullptr) taken_ = transaction->next;
+  return transaction;
+}
+
+void Rendezvous::run_group(Worker* leader) {
+  CHECK(reader_count_ == 0);
+  int64_t end_ns = leader->executor().now_ns() + kGroupNs;
+  for (uint32_t count = 0; count < kGroupMax; ++count) {
+    Transaction* transaction = next();
+    if (transaction == nullptr) break;
+    queue_.finish();
+    run_alone(leader, transaction);
+    if (leader->executor().now_ns() >= end_ns) break;
+  }
+  run_readers(leader);
+}
+
+void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
+  if (transaction->statement == nullptr) {
+    run_readers(leader);
+    auto* work = static_cast<ExclusiveWork*>(transaction);
+    work->status = work->run();
+    work->done(work);
+  } else if (!prepared_of(*transaction).is_program()) {
+    run_readers(leader);  // they may be something else after it
+    leader->executor().define(transaction);
+    transaction->done(transaction);
+  } else if (workers_.size() > 1 && leader->executor().is_read_only(*transaction)) {
+    readers_[reader_count_++] = transaction;
+  } else {
+    leader->run_one(transaction);
+  }
+}
+
+void Rendezvous::run_readers(Worker* leader) {
+  if (reader_count_ == 0) return;
+  if (reader_count_ == 1) {
+    leader->run_one(readers_[0]);
+  } else {
+    next_reader_.store(0);
+    open_readers_.store(reader_count_);
+    for (Worker* worker : workers_) {
+      if (worker != leader) worker->wake();
+    }
+    help(leader);
+    open_readers_.store(0);
+    int spins = 0;
+    while (helpers_.load() != 0) {
+      if (++spins < kHelperSpins) {
+        spin_pause();
+        continue;
+      }
+      leader->sleeper().prepare();
+      if (helpers_.load() != 0) {
+        leader->sleeper().sleep();
+      } else {
+        leader->sleeper().cancel();
+      }
+    }
+  }
+  reader_count_ = 0;
+}
+
+void Rendezvous::help(Worker* helper) {
+  helpers_.fetch_add(1);
+  uint32_t count = open_readers_.load();  // after the registration: the leader waits for who sees any
+  if (count > 0) {                        // 0: over, and the next round may already have set the counter back
+    for (uint32_t i = next_reader_.fetch_add(1); i < count; i = next_reader_.fetch_add(1)) helper->run_one(readers_[i]);
+  }
+  Worker* leader = leader_.load();
+  if (helpers_.fetch_sub(1) == 1 && leader != nullptr) leader->wake();
+}
+
+void Rendezvous::try_finish() {
+  if (closed_workers_.load() < workers_.size() || crossing_waits() || !is_nobody_busy(nullptr)) return;
+  if (!queue_.try_close()) return;
+  is_finished_.store(true);
+  for (Worker* worker : workers_) worker->wake();
+}
+
+}  // namespace scyper::primary

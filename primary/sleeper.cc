@@ -1,0 +1,53 @@
+#include "sleeper.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace scyper::primary {
+
+namespace {
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+
+void futex_wait(std::atomic<uint32_t>* word, uint32_t expected) {
+  // returns at once when the word differs; errors (EAGAIN, EINTR) are spurious wake-ups
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// A round trip to a running worker takes a few microseconds; a futex costs several times that. Short, because on few
+// cores the one who spins keeps from running the one it waits for.
+constexpr int kCompletionSpins = 100;
+
+}  // namespace
+
+void Sleeper::sleep() {
+  futex_wait(&state_, kAsleep);
+  state_.store(kAwake, std::memory_order_relaxed);
+}
+
+void Sleeper::wake_slow() {
+  uint32_t expected = kAsleep;
+  if (state_.compare_exchange_strong(expected, kAwake)) futex_wake(&state_);
+}
+
+void Completion::wait() {
+  for (int i = 0; i < kCompletionSpins; ++i) {
+    if (state_.load(std::memory_order_acquire) != 0) return;
+    spin_pause();
+  }
+  while (state_.load(std::memory_order_acquire) == 0) futex_wait(&state_, 0);
+}
+
+void Completion::signal() {
+  std::atomic<uint32_t>* word = &state_;
+  word->store(1, std::memory_order_release);
+  futex_wake(word);  // the address only: the waiter may be gone
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "executor.h"
+#include "rendezvous.h"
+#include "sleeper.h"
+#include "transaction_queue.h"
+
+namespace scyper::primary {
+
+// One thread that runs the transactions of a group of partitions, one after the other (HyPer III.D).
+//
+//   idle --become_busy()--> busy --stand_still()--> idle       by the worker itself
+//   idle --try_hold()--> held --release()--> idle              by the leader of a rendezvous
+//
+// Invariants: (1) it executes transactions only while busy, or while held through Rendezvous::help(); (2) it becomes
+// busy
+//   only from idle, so a held worker stays where it is.
+// Threads: run() its own; submitters push to queue(); the leader holds, releases and wakes.
+class Worker {
+ public:
+  Worker(uint32_t number, std::unique_ptr<Executor> executor, Rendezvous* rendezvous, const EngineOptions& options);
+
+  void start();
+  void join() { thread_.join(); }
+
+  // --- submitters ---
+  TransactionQueue& queue() { return queue_; }
+  void wake() { sleeper_.wake(); }
+
+  // --- the leader and whoever looks ---
+  bool is_busy() const { return state_.load() == State::kBusy; }
+  bool try_hold();
+  void release();
+  Sleeper& sleeper() { return sleeper_; }
+
+  Executor& executor() { return *executor_; }
+  // Runs one transaction of its own queue, or one alone, and answers it.
+  void run_one(Transaction* transaction);
+
+ private:
+  enum class State : uint32_t { kIdle, kBusy, kHeld };
+
+  void run();
+  bool become_busy();
+  void stand_still();
+  bool has_reason() const;
+  bool may_become_busy() const { return !rendezvous_->must_stop() && state_.load() == State::kIdle; }
+  void run_queue();
+  void attend();
+  void consider_leading();
+  void close_if_asked();
+
+  // constant after construction
+  const uint32_t number_;
+  const std::unique_ptr<Executor> executor_;
+  Rendezvous* const rendezvous_;
+  const bool is_only_one_;
+
+  TransactionQueue queue_;
+  alignas(64) std::atomic<State> state_{State::kIdle};
+  std::atomic<bool> wants_to_run_{false};  // waits for its release
+  Sleeper sleeper_;
+
+  // its own thread's
+  bool is_in_midst_ = false;  // stopped with transactions in hand
+  bool is_closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace scyper::primary

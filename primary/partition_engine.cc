@@ -84,10 +84,14 @@ Status PartitionEngine::start() {
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
-  rendezvous_.begin_closing();
-  for (auto& worker : workers_) worker->wake();
+  stop_admission();
   for (auto& worker : workers_) worker->join();
   watchdog_.reset();  // until the end: it stops endless loops
+}
+
+void PartitionEngine::stop_admission() {
+  rendezvous_.begin_closing();
+  for (auto& worker : workers_) worker->wake();
 }
 
 // --- admission ---

@@ -38,6 +38,8 @@ class PartitionEngine final : public Engine {
   uint64_t queue_depth() const override;
 
   query::Database& database() { return *database_; }  // for tests
+  // Refuses from now on with 57P03; what is queued is finished.
+  void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   Status run_exclusively(std::function<Status()> work);
 

@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "testing/bank.h"
+
+namespace scyper::primary {
+namespace {
+
+constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
+
+uint64_t seed_of_run() {
+  const char* given = std::getenv("SCYPER_TEST_SEED");
+  uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+struct Statements {
+  explicit Statements(Bank* bank)
+      : move(bank->prepare("CALL move($1, $2, $3, $4, $5)")),
+        linked(bank->prepare("CALL move_linked($1, $2, $3)")),
+        failing(bank->prepare("CALL move_and_fail($1, $2, $3, $4)")),
+        total(bank->prepare("SELECT sum(balance)::bigint FROM accounts")),
+        rate(bank->prepare("SELECT rate FROM rates WHERE id = $1")),
+        set_rate(bank->prepare("CALL set_rate($1, $2)")) {}
+  std::shared_ptr<const Statement> move, linked, failing, total, rate, set_rate;
+};
+
+// A submitter thread: batches of random transactions, several out at a time.
+class Client {
+ public:
+  Client(Bank* bank, const Statements& statements, uint64_t seed)
+      : bank_(bank), statements_(statements), random_(seed) {}
+
+  void run(int batches) {
+    for (int i = 0; i < batches; ++i) {
+      std::vector<std::unique_ptr<Call>> calls;
+      std::vector<Transaction*> batch;
+      int size = 1 + static_cast<int>(random_() % 32);
+      for (int j = 0; j < size; ++j) {
+        calls.push_back(make_call());
+        batch.push_back(calls.back().get());
+      }
+      bank_->engine().submit(batch);
+      for (auto& call : calls) {
+        call->wait();
+        check(*call);
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<Call> make_call() {
+    auto b = static_cast<int64_t>(random_() % Bank::kBranches), i = static_cast<int64_t>(random_() % Bank::kAccounts);
+    auto c = static_cast<int64_t>(random_() % Bank::kBranches), j = static_cast<int64_t>(random_() % Bank::kAccounts);
+    auto make = [](const std::shared_ptr<const Statement>& statement, std::initializer_list<int64_t> values) {
+      return std::make_unique<Call>(statement, values);
+    };
+    switch (random_() % 16) {
+      case 0:
+        return make(statements_.move, {b, i, c, j, 3});  // mostly crossing
+      case 1:
+        return make(statements_.linked, {b, i, 2});  // misclassified
+      case 2:
+        return make(statements_.failing, {b, i, j, 5});
+      case 3:
+        return make(statements_.total, {});  // crossing, reads only
+      case 4:
+        return make(statements_.rate, {b});
+      case 5:
+        return make(statements_.set_rate, {b, j});
+      default:
+        return make(statements_.move, {b, i, b, j, 1});
+    }
+  }
+
+  static void check(const Call& call) {
+    bool fails = call.statement->text().starts_with("CALL move_and_fail");
+    ASSERT_EQ(call.status.ok(), !fails) << call.status << call.statement->text();
+    if (fails) ASSERT_EQ(sqlstate_of(call.status), "P0099");
+    if (call.statement->text().starts_with("SELECT sum")) {
+      ASSERT_EQ(call.result.row_count(), 1u);
+      ASSERT_EQ(call.result.value(0, 0).lo, kTotalBalance);
+    }
+    if (call.statement->text().starts_with("CALL move_linked")) ASSERT_TRUE(call.retried_as_crossing);
+  }
+
+  Bank* const bank_;
+  const Statements& statements_;
+  std::mt19937_64 random_;
+};
+
+class StressTest : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(StressTest, SumStaysWhateverRuns) {
+  uint64_t seed = seed_of_run();
+  EngineOptions options = Bank::small_options();
+  options.workers = GetParam();
+  Bank bank(options);
+  Statements statements(&bank);
+  std::vector<std::thread> threads;
+  std::atomic<bool> is_over{false};
+  for (uint64_t i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] { Client(&bank, statements, seed + i).run(200); });
+  }
+  // DDL and exclusive work in between
+  std::thread definer([&] {
+    for (int i = 0; !is_over; ++i) {
+      EXPECT_TRUE(bank.run(i % 2 == 0 ? "CREATE TABLE side (a integer)" : "DROP TABLE side").ok());
+      EXPECT_EQ(bank.engine().tables().size(), i % 2 == 0 ? 5u : 4u);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  for (auto& thread : threads) thread.join();
+  is_over = true;
+  definer.join();
+  EXPECT_EQ(bank.value_of("SELECT sum(balance)::bigint FROM accounts"), kTotalBalance);
+  EXPECT_EQ(bank.value_of("SELECT count(*) FROM accounts"), Bank::kBranches * Bank::kAccounts);
+  bank.check_tables();
+  EXPECT_EQ(bank.engine().queue_depth(), 0u);
+  EXPECT_GT(bank.engine().counters().misclassified.load(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, StressTest, testing::Values(1, 2, 4));
+
+// Partition-constrained and crossing transactions both keep being answered while the other kind floods the node.
+TEST(StressTest, NeitherSideStarves) {
+  Bank bank;
+  Statements statements(&bank);
+  std::atomic<bool> is_over{false};
+  std::atomic<int> constrained{0}, crossing{0};
+  auto flood = [&](bool crosses, std::atomic<int>* answered) {
+    auto to = [&](int64_t b) -> int64_t { return crosses ? bank.branch_elsewhere(static_cast<int32_t>(b)) : b; };
+    std::vector<std::unique_ptr<Call>> calls;
+    std::vector<Transaction*> batch;
+    for (int64_t i = 0; i < 64; ++i) {
+      int64_t b = i % Bank::kBranches;
+      calls.push_back(std::make_unique<Call>(statements.move, std::initializer_list<int64_t>{b, 1, to(b), 2, 1}));
+      batch.push_back(calls.back().get());
+    }
+    while (!is_over) {
+      for (auto& call : calls) call->completion = std::make_unique<Completion>();
+      bank.engine().submit(batch);
+      for (auto& call : calls) call->wait();
+      *answered += 64;
+    }
+  };
+  std::thread a([&] { flood(false, &constrained); });
+  std::thread b([&] { flood(true, &crossing); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  is_over = true;
+  a.join();
+  b.join();
+  printf("constrained %d, crossing %d\n", constrained.load(), crossing.load());
+  EXPECT_GT(constrained.load(), 1000);
+  EXPECT_GT(crossing.load(), 1000);
+}
+
+// Transactions that sleeping workers have to be woken for: a lost wake-up would hang.
+TEST(StressTest, NoWakeUpIsLost) {
+  uint64_t seed = seed_of_run();
+  Bank bank;
+  Statements statements(&bank);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(seed + t);
+      for (int i = 0; i < 3000; ++i) {
+        auto b = static_cast<int64_t>(random() % Bank::kBranches);
+        bool crosses = random() % 4 == 0;
+        Call call(statements.move, {b, 1, crosses ? bank.branch_elsewhere(static_cast<int32_t>(b)) : b, 2, 1});
+        call.start(&bank.engine());
+        call.wait();
+        ASSERT_TRUE(call.status.ok());
+        if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+// Stops while submitters go on: each transaction is answered once, by its result or by 57P03.
+TEST(StressTest, StopsUnderFullQueues) {
+  EngineOptions options = Bank::small_options();
+  options.queue_capacity = 64;
+  Bank bank(options);
+  Statements statements(&bank);
+  constexpr int kCalls = 20'000;
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < kCalls; ++i) {
+    int64_t b = i % Bank::kBranches;
+    calls.push_back(
+        std::make_unique<Call>(statements.move, std::initializer_list<int64_t>{b, 1, (b + i / 100) % 16, 2, 1}));
+  }
+  bool was_stopped = false;
+  for (int i = 0; i < kCalls; i += 20) {
+    std::vector<Transaction*> batch;
+    for (int j = i; j < i + 20; ++j) batch.push_back(calls[static_cast<size_t>(j)].get());
+    bank.engine().submit(batch);
+    if (i == kCalls / 2) bank.engine().stop_admission();
+  }
+  bank.stop();
+  int done = 0, full = 0, stopped = 0;
+  for (auto& call : calls) {
+    call->wait();
+    if (call->status.ok()) {
+      ++done;
+    } else if (sqlstate_of(call->status) == "53300") {
+      ++full;
+    } else {
+      ASSERT_EQ(sqlstate_of(call->status), "57P03");
+      ++stopped;
+    }
+    was_stopped |= stopped > 0;
+  }
+  EXPECT_EQ(done + full + stopped, kCalls);
+  EXPECT_TRUE(was_stopped);
+  EXPECT_GT(done, 0);
+}
+
+}  // namespace
+}  // namespace scyper::primary

@@ -73,7 +73,8 @@ int run(const Flags& flags) {
   for (int p = 0; p < ch::kProcedureCount; p++) {
     auto procedure = static_cast<ch::Procedure>(p);
     std::string sql = "CALL " + std::string(ch::procedure_name(procedure)) + "(";
-    for (size_t i = 0; i < ch::parameter_types(procedure).size(); i++) sql += (i > 0 ? ", $" : "$") + std::to_string(i + 1);
+    for (size_t i = 0; i < ch::parameter_types(procedure).size(); i++)
+      sql += (i > 0 ? ", $" : "$") + std::to_string(i + 1);
     auto prepared = session.database().prepare(sql + ")");
     if (!succeed(prepared.status(), sql)) return 1;
     auto program = session.database().program_of(**prepared);
@@ -110,8 +111,10 @@ int run(const Flags& flags) {
     }
     if (!flags.dump.empty()) {
       std::string line;
-      if (status.ok()) ch::append_outcome(line, call.procedure, result.values());
-      else ch::append_failure(line, call.procedure, sqlstate_of(status));
+      if (status.ok())
+        ch::append_outcome(line, call.procedure, result.values());
+      else
+        ch::append_failure(line, call.procedure, sqlstate_of(status));
       dump << line << "\n";
     }
   }

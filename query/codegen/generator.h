@@ -111,12 +111,15 @@ class Generator {
   void locate(RowSource* source, Reg partition, Reg tid);
   Value load_column(const RowSource& source, uint32_t column);
   Value load_cell(const RowSource& source, uint32_t column);
+  void load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value);
   void store_cell(const RowSource& source, uint32_t column, const Value& value);
   Reg column_address(const RowSource& source, uint32_t column);
 
   // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
   void gen_query(const BoundQuery& query, const Consumer& consume);
   void gen_set_operation(const BoundQuery& query, const Consumer& consume);
+  void gen_union_all(const BoundQuery& query, const Consumer& consume);
+  void gen_set_output(const BoundQuery& query, Reg store, int64_t count_at, const Consumer& consume);
   void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
                     const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
   void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
@@ -148,6 +151,7 @@ class Generator {
   // (I64).
   std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
                               const std::vector<const KeyPart*>& parts, Block no_match);
+  void put_key_bits(const storage::ColumnDef& column, bool descending, const Value& value, Reg address, Block no_match);
   void gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg address, Reg* size,
                     int64_t* fixed, Block no_match);
   void gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
@@ -160,6 +164,14 @@ class Generator {
   void note_call(uint32_t callee, const std::vector<BoundPtr>& args);
   Reg partition_pointer(const Relation& relation, Reg number);
 
+  struct GroupStore {
+    Reg table = ir::kNoReg;  // KeyTable*
+    Reg frame = ir::kNoReg;  // states of a query without groups
+    int64_t key_bytes = 0;
+  };
+  GroupStore gen_group_store(const BoundQuery& query);
+  std::vector<Reg> gen_distinct_tables(const BoundQuery& query);
+  void gen_group_output(const BoundQuery& query, Reg row, Reg state, Block reject, const Consumer& consume);
   void update_aggregate(const Aggregate& aggregate, Reg state, Reg group, Reg distinct);
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);

@@ -75,27 +75,10 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
       value.a = b_.load(Type::kI128, cell, at);
       value.b = b_.load(Type::kI32, cell, at + 16);
       break;
-    case CellKind::kShortString: {
-      Reg length = b_.convert(Op::kZExt, b_.load(Type::kI8, cell, at), Type::kI64);
-      Reg inline_data = b_.offset(cell, at + 1);
-      if (access.cell_bytes < 16) {  // never out of line
-        value.a = inline_data;
-        value.b = length;
-        break;
-      }
-      // 255: more bytes than the cell has, size and pointer follow. Read in any case, used where it is so.
-      Reg outside = b_.compare(Op::kEq, length, constant(Type::kI64, 255));
-      Reg long_length = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at + 4), Type::kI64);
-      value.a = b_.select(outside, b_.load(Type::kPtr, cell, at + 8), inline_data);
-      value.b = b_.select(outside, long_length, length);
+    case CellKind::kShortString:
+    case CellKind::kLongString:
+      load_string_cell(access, cell, &value);
       break;
-    }
-    case CellKind::kLongString: {
-      value.b = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at), Type::kI64);
-      Reg inside = b_.compare(Op::kLe, value.b, constant(Type::kI64, 12));
-      value.a = b_.select(inside, b_.offset(cell, at + 4), b_.load(Type::kPtr, cell, at + 8));
-      break;
-    }
     case CellKind::kArray: {
       Value result = strict({value}, value.type, [&](const Values&) {
         check(b_.call(k_rt_load_cell, {context(), source.partition, source.tid, constant(Type::kI64, column)}));
@@ -109,6 +92,28 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
     }
   }
   return value;
+}
+
+void Generator::load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value) {
+  int64_t at = access.value_offset;
+  if (access.kind == CellKind::kLongString) {
+    value->b = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at), Type::kI64);
+    Reg inside = b_.compare(Op::kLe, value->b, constant(Type::kI64, 12));
+    value->a = b_.select(inside, b_.offset(cell, at + 4), b_.load(Type::kPtr, cell, at + 8));
+    return;
+  }
+  Reg length = b_.convert(Op::kZExt, b_.load(Type::kI8, cell, at), Type::kI64);
+  Reg inline_data = b_.offset(cell, at + 1);
+  if (access.cell_bytes < 16) {  // never out of line
+    value->a = inline_data;
+    value->b = length;
+    return;
+  }
+  // 255: more bytes than the cell has, size and pointer follow. Read in any case, used where it is so.
+  Reg outside = b_.compare(Op::kEq, length, constant(Type::kI64, 255));
+  Reg long_length = b_.convert(Op::kZExt, b_.load(Type::kI32, cell, at + 4), Type::kI64);
+  value->a = b_.select(outside, b_.load(Type::kPtr, cell, at + 8), inline_data);
+  value->b = b_.select(outside, long_length, length);
 }
 
 // Writes a value of the column's type (the caller has cast it and refused NULL where none may be).

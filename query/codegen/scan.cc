@@ -221,6 +221,13 @@ void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, 
     Value wide = to_dynamic(value);
     return advance(b_.call(k_rt_key_decimal, {address, wide.a, wide.b, constant(Type::kI64, descending ? 1 : 0)}));
   }
+  put_key_bits(column, descending, value, address, no_match);
+  advance_fixed(storage::key_bytes_of(column.type));
+}
+
+// A fixed-width value: big endian, sign flipped.
+void Generator::put_key_bits(const storage::ColumnDef& column, bool descending, const Value& value, Reg address,
+                             Block no_match) {
   Type reg = key_integer_type(column.type);
   Reg bits = value.a;
   if (column.type.id == TypeId::kFloat8) {
@@ -240,7 +247,6 @@ void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, 
     b_.set_block(next);
     bits = narrow;
   }
-  int64_t bytes = storage::key_bytes_of(column.type);
   auto put = [&](Reg part, Type type, int64_t at, bool flip) {
     int64_t mask = flip ? static_cast<int64_t>(uint64_t{1} << (type == Type::kI8    ? 7
                                                                : type == Type::kI16 ? 15
@@ -257,7 +263,6 @@ void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, 
   } else {
     put(bits, reg, 0, true);
   }
-  advance_fixed(bytes);
 }
 
 // --- access ---

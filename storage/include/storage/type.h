@@ -15,7 +15,7 @@ enum class TypeId : uint8_t {
   kInt8 = 4,
   kFloat8 = 5,
   kNumeric = 6,
-  kChar = 7,     // char(n): blank-padded to n characters in every representation
+  kChar = 7,  // char(n): blank-padded to n characters in every representation
   kVarchar = 8,
   kText = 9,
   kDate = 10,       // days since 2000-01-01, int32
@@ -26,15 +26,15 @@ enum class TypeId : uint8_t {
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
-// numeric: precision 0 = unconstrained, its scale travels with each value. Otherwise every value is an integer scaled by
-// 10^scale that fits in `precision` digits: 1..18 are held in 64 bits, 19..38 in 128. The binder also uses this form for
-// expressions whose scale it knows (numeric(5,2) * integer is (15,2)), where PostgreSQL says plain numeric.
+// numeric: precision 0 = unconstrained, its scale travels with each value. Otherwise every value is an integer scaled
+// by 10^scale that fits in `precision` digits: 1..18 are held in 64 bits, 19..38 in 128. The binder also uses this form
+// for expressions whose scale it knows (numeric(5,2) * integer is (15,2)), where PostgreSQL says plain numeric.
 struct SqlType {
   TypeId id = TypeId::kUnknown;
   TypeId element = TypeId::kUnknown;  // arrays only
   uint8_t precision = 0;              // numeric only (also of numeric elements)
   uint8_t scale = 0;
-  int32_t length = -1;                // char, varchar: declared length, -1 = unlimited
+  int32_t length = -1;  // char, varchar: declared length, -1 = unlimited
 
   friend bool operator==(const SqlType&, const SqlType&) = default;
 };

@@ -25,8 +25,8 @@ double redo_per_transaction(const OltpReport& report) {
   return committed == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(committed);
 }
 
-nlohmann::json procedures_json(const OltpStats& stats) {
-  nlohmann::json out;
+nlohmann::ordered_json procedures_json(const OltpStats& stats) {
+  nlohmann::ordered_json out;
   for (int p = 0; p < ch::kProcedureCount; ++p) {
     const auto& one = stats.procedures[static_cast<size_t>(p)];
     out[std::string(ch::procedure_name(static_cast<ch::Procedure>(p)))] = {
@@ -46,29 +46,29 @@ std::string oltp_json(const OltpReport& report) {
   const OltpStats& stats = report.result.stats;
   Histogram latency = stats.latency();
   double seconds = report.result.seconds;
-  nlohmann::json out = {{"tps", static_cast<double>(stats.completed()) / seconds},
-                        {"new_order_tps", static_cast<double>(stats.procedures[0].completed) / seconds},
-                        {"p50_us", us(latency.percentile(50))},
-                        {"p99_us", us(latency.percentile(99))},
-                        {"p999_us", us(latency.percentile(99.9))},
-                        {"max_us", us(latency.max())},
-                        {"transactions", stats.completed()},
-                        {"rolled_back", stats.rolled_back()},
-                        {"refused", stats.refused},
-                        {"redo_bytes_per_tx", redo_per_transaction(report)},
-                        {"crossing", report.after.crossing - report.before.crossing},
-                        {"misclassified", report.after.misclassified - report.before.misclassified},
-                        {"seconds", seconds},
-                        {"mode", report.mode},
-                        {"load_seconds", report.load.seconds},
-                        {"load_rows", report.load.rows},
-                        {"memory_bytes", report.after.memory_used_bytes},
-                        {"by_procedure", procedures_json(stats)}};
+  nlohmann::ordered_json out = {{"tps", static_cast<double>(stats.completed()) / seconds},
+                                {"new_order_tps", static_cast<double>(stats.procedures[0].completed) / seconds},
+                                {"p50_us", us(latency.percentile(50))},
+                                {"p99_us", us(latency.percentile(99))},
+                                {"p999_us", us(latency.percentile(99.9))},
+                                {"max_us", us(latency.max())},
+                                {"transactions", stats.completed()},
+                                {"rolled_back", stats.rolled_back()},
+                                {"refused", stats.refused},
+                                {"redo_bytes_per_tx", redo_per_transaction(report)},
+                                {"crossing", report.after.crossing - report.before.crossing},
+                                {"misclassified", report.after.misclassified - report.before.misclassified},
+                                {"seconds", seconds},
+                                {"mode", report.mode},
+                                {"load_seconds", report.load.seconds},
+                                {"load_rows", report.load.rows},
+                                {"memory_bytes", report.after.memory_used_bytes},
+                                {"by_procedure", procedures_json(stats)}};
   for (const auto& [key, value] : report.settings) out["settings"][key] = value;
   if (!report.result.digest.empty()) out["digest"] = report.result.digest;
   for (const auto& [table, digest] : report.table_digests) out["tables"][table] = digest;
   if (report.is_checked) {
-    out["consistency"] = {{"checked", report.check.checked}, {"violations", nlohmann::json::array()}};
+    out["consistency"] = {{"checked", report.check.checked}, {"violations", nlohmann::ordered_json::array()}};
     for (const auto& v : report.check.violations) {
       out["consistency"]["violations"].push_back(
           {{"condition", v.name}, {"meaning", v.meaning}, {"rows", v.rows}, {"error", v.error}});

@@ -145,10 +145,13 @@ int run_call(const CommonOptions& common, const CallOptions& options) {
   return run_sql(common, shell);
 }
 
+// Answers within two seconds, also when the node does not.
 int run_status(const CommonOptions& common) {
-  auto client = Client::connect(common.connect);
+  ConnectOptions connect = common.connect;
+  connect.connect_timeout_ms = 1000;
+  auto client = Client::connect(connect);
   if (!client.ok()) return show_failure(client.status(), common.is_json);
-  auto status = (*client)->status();
+  auto status = (*client)->status(/*timeout_ms=*/1000);
   if (!status.ok()) return show_failure(status.status(), common.is_json);
   std::fputs(common.is_json ? status_json(*status).c_str() : status_table(*status, common.connect.target).c_str(),
              stdout);

@@ -36,13 +36,8 @@ bool Shell::run_statement(const std::string& sql) {
   auto start = std::chrono::steady_clock::now();
   Status status = session_->execute(sql, [this](const query::ResultSet& result) {
     for (const std::string& notice : result.notices) {
-      // "NOTICE: text": psql sets two blanks behind the colon.
-      size_t colon = notice.find(": ");
-      bool is_labelled = colon != std::string::npos && notice.find(' ') > colon;
       std::fflush(out_);
-      print(is_labelled ? notice.substr(0, colon + 1) + " " + notice.substr(colon + 1) + "\n"
-                        : "NOTICE:  " + notice + "\n",
-            err_);
+      print(notice + "\n", err_);
     }
     print(format_result(result, options_.format), out_);
   });

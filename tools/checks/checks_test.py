@@ -77,6 +77,13 @@ class Includes(Tree):
         self.write("query/q.cc", '#include "storage/hidden.h"\n')
         self.assertIn("not a public header", self.problems()[0])
 
+    def test_tests_may_use_the_oracle(self):
+        self.write("tests/include/tests/postgres_server.h", "#pragma once\n")
+        self.write("query/testing/x.cc", '#include <libpq-fe.h>\n#include "tests/postgres_server.h"\n')
+        self.assertEqual(self.problems(), [])
+        self.write("query/x.cc", '#include <libpq-fe.h>\n#include "tests/postgres_server.h"\n')
+        self.assertEqual(len(self.problems()), 2)
+
     def test_own_header_first(self):
         self.write("storage/s.cc", '#include "base/a.h"\n#include "storage/s.h"\n')
         self.write("storage/hidden_test.cc", '#include <gtest/gtest.h>\n#include "hidden.h"\n')

@@ -22,7 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
 def is_test(path):
-    return path.endswith(("_test.cc", "_fuzz.cc", "_bench.cc"))
+    """Tests, and what only tests use."""
+    return path.endswith(("_test.cc", "_fuzz.cc", "_bench.cc")) or "/testing/" in path
 
 
 class Includes:
@@ -66,17 +67,21 @@ class Includes:
         if first not in self.layers or os.path.join(folder, name) in self.known:
             return
         public = os.path.join(first, "include", name)
-        oracle = is_test(path) and name == "tests/postgres_server.h"
-        if first != folder and first not in self.layers[folder] and not oracle:
+        is_oracle = is_test(path) and name == "tests/postgres_server.h"
+        if first != folder and first not in self.layers[folder] and not is_oracle:
             yield f"{path}: {folder} may not use {first} ({name})"
         elif public not in self.known and not name.endswith(".pb.h"):
             yield f"{path}: {name} is not a public header of {first}"
 
     def foreign(self, path, folder, name):
         for pattern, folders in FOREIGN.items():
-            if re.match(pattern, name) and path not in self.allowed and (folder not in folders or path.endswith(".h")):
+            if not re.match(pattern, name) or path in self.allowed:
+                continue
+            if is_test(path) and "tests" in folders:
+                folders += (folder,)
+            if path.endswith(".h") or folder not in folders:
                 yield f"{path}: {name} belongs into .cc files of {', '.join(folders)}"
-                return
+            return
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ class Executor {
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
   bool was_meant_for_another() noexcept;
+  void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;

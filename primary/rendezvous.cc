@@ -31,16 +31,20 @@ void Rendezvous::push_again(Transaction* transaction) {
 void Rendezvous::notify() {
   if ((attention_.load() & kCrossingWaits) == 0) attention_.fetch_or(kCrossingWaits);
   // a busy worker sees it at its next border, or when it becomes idle
-  if (is_nobody_busy(nullptr)) workers_[0]->wake();
+  if (is_nobody_at_work(nullptr)) workers_[0]->wake();
 }
 
 bool Rendezvous::is_due(int64_t now_ns) const {
-  return now_ns >= turn_ends_ns_.load(std::memory_order_relaxed) || queue_.depth() > queue_.capacity();
+  if (queue_.depth() > queue_.capacity()) return true;
+  return now_ns >= turn_ends_ns_.load(std::memory_order_relaxed) &&
+         std::none_of(workers_.begin(), workers_.end(),
+                      [](const Worker* worker) { return worker->is_waiting_to_run(); });
 }
 
-bool Rendezvous::is_nobody_busy(const Worker* self) const {
-  return std::none_of(workers_.begin(), workers_.end(),
-                      [self](const Worker* worker) { return worker != self && worker->is_busy(); });
+bool Rendezvous::is_nobody_at_work(const Worker* self) const {
+  return std::none_of(workers_.begin(), workers_.end(), [self](const Worker* worker) {
+    return worker != self && (worker->is_busy() || worker->is_waiting_to_run());
+  });
 }
 
 void Rendezvous::tell_leader() {
@@ -177,7 +181,7 @@ void Rendezvous::help(Worker* helper) {
 }
 
 void Rendezvous::try_finish() {
-  if (closed_workers_.load() < workers_.size() || crossing_waits() || !is_nobody_busy(nullptr)) return;
+  if (closed_workers_.load() < workers_.size() || crossing_waits() || !is_nobody_at_work(nullptr)) return;
   if (!queue_.try_close()) return;
   is_finished_.store(true);
   for (Worker* worker : workers_) worker->wake();

@@ -48,8 +48,8 @@ class Rendezvous {
   bool needs_attention() const { return attention_.load() != 0; }  // either of them
   // Whether the crossing ones that wait have their turn even though the worker has other work.
   bool is_due(int64_t now_ns) const;
-  // No other than `self` executes or leads.
-  bool is_nobody_busy(const Worker* self) const;
+  // No other than `self` executes, leads or is about to.
+  bool is_nobody_at_work(const Worker* self) const;
   // The worker is busy. Returns when a group has run, or at once when another one leads.
   void lead(Worker* leader);
   // A worker that stands still: runs some of the leader's read-only transactions, if there are any.

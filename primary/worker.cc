@@ -54,7 +54,7 @@ void Worker::stand_still() {
 }
 
 bool Worker::has_reason() const {
-  return is_in_midst_ || !queue_.empty() || (rendezvous_->crossing_waits() && rendezvous_->is_nobody_busy(this));
+  return is_in_midst_ || !queue_.empty() || (rendezvous_->crossing_waits() && rendezvous_->is_nobody_at_work(this));
 }
 
 // From idle to busy, when there is something to do and no rendezvous. False: the engine has stopped.
@@ -132,7 +132,7 @@ void Worker::attend() {
 
 void Worker::consider_leading() {
   if (!rendezvous_->crossing_waits()) return;
-  bool has_time = queue_.empty() && rendezvous_->is_nobody_busy(this);
+  bool has_time = queue_.empty() && rendezvous_->is_nobody_at_work(this);
   if (has_time || rendezvous_->is_due(executor_->now_ns())) rendezvous_->lead(this);
 }
 

@@ -34,6 +34,8 @@ class Worker {
 
   // --- the leader and whoever looks ---
   bool is_busy() const { return state_.load() == State::kBusy; }
+  // Has transactions and was not yet let go, or has not yet woken up.
+  bool is_waiting_to_run() const { return !is_busy() && (is_in_midst_.load() || !queue_.empty()); }
   bool try_hold();
   void release();
   Sleeper& sleeper() { return sleeper_; }
@@ -64,10 +66,10 @@ class Worker {
   TransactionQueue queue_;
   alignas(64) std::atomic<State> state_{State::kIdle};
   std::atomic<bool> wants_to_run_{false};  // waits for its release
+  std::atomic<bool> is_in_midst_{false};   // stopped with transactions in hand
   Sleeper sleeper_;
 
   // its own thread's
-  bool is_in_midst_ = false;  // stopped with transactions in hand
   bool is_closed_ = false;
   std::thread thread_;
 };

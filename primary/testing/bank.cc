@@ -39,6 +39,15 @@ BEGIN
   DELETE FROM accounts WHERE branch = b AND id = i2;
   RAISE EXCEPTION 'no % today', amount USING ERRCODE = 'P0099', HINT = 'tomorrow';
 END $$;
+CREATE PROCEDURE churn(b integer) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 0..31 LOOP
+    UPDATE accounts SET balance = balance - 100 WHERE branch = b AND id = i;
+  END LOOP;
+  FOR i IN 0..31 LOOP
+    UPDATE accounts SET balance = balance + 100 WHERE branch = b AND id = i;
+  END LOOP;
+END $$;
 CREATE PROCEDURE set_rate(i integer, r integer) LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE rates SET rate = r WHERE id = i;

@@ -60,12 +60,16 @@ query::DatabaseOptions options_of(const Flags& flags) {
   return options;
 }
 
+ch::GeneratorOptions generator_options(const Flags& flags) {
+  ch::GeneratorOptions options;
+  options.scale = flags.tiny ? ch::Scale::tiny(flags.warehouses) : ch::Scale{};
+  options.scale.warehouses = flags.warehouses;
+  return options;
+}
+
 int run(const Flags& flags) {
   query::Session session(options_of(flags));
-  ch::GeneratorOptions generator_options;
-  generator_options.scale = flags.tiny ? ch::Scale::tiny(flags.warehouses) : ch::Scale{};
-  generator_options.scale.warehouses = flags.warehouses;
-  ch::Generator generator(generator_options);
+  ch::Generator generator(generator_options(flags));
   if (!succeed(session.script(ch::schema_sql({.partition_by = "HASH", .with = ""})), "schema")) return 1;
   if (!load(&session, generator)) return 1;
   if (!succeed(session.script(ch::procedures_sql()), "procedures")) return 1;

@@ -186,6 +186,51 @@ TEST(OrderedIndex, SparseNodesMerge) {
   EXPECT_LT(tree.nodes_in_use(), full / 15);
 }
 
+// Small nodes make deep trees: splits and merges reach through many levels.
+TEST(OrderedIndex, DeepTrees) {
+  for (const uint32_t distribution : {0u, 1u, 2u}) {
+    const uint64_t seed = random_seed(300 + distribution);
+    SCOPED_TRACE(testing::Message() << "SCYPER_TEST_SEED=" << seed);
+    Random random(seed);
+    auto arena = test_arena();
+    BTree<1, 192> tree(arena.get(), 8);
+    ASSERT_TRUE(tree.start());
+    Model model;
+    KeySource source(&random, 8, distribution, 20000);
+    const uint64_t steps = random_steps(80000);
+    for (uint64_t step = 0; step < steps; ++step) {
+      const uint64_t inserts_of_ten = step / (steps / 6 + 1) % 2 == 0 ? 8 : 1;
+      const std::string key = source.next();
+      const bool present = model.contains(key);
+      if (random.below(10) < inserts_of_ten) {
+        ASSERT_EQ(tree.insert_key(key.data(), step), present ? IndexResult::kDuplicate : IndexResult::kOk);
+        model.emplace(key, step);
+      } else {
+        ASSERT_EQ(tree.erase_key(key.data()), present ? IndexResult::kOk : IndexResult::kNotFound);
+        model.erase(key);
+      }
+      if (random.one_in(
+              100)) {  // a range goes from its low end on, as rows of a queue: whole nodes empty beside full ones
+        auto it = model.lower_bound(key);
+        for (uint64_t i = random.below(300); i > 0 && it != model.end(); --i) {
+          ASSERT_EQ(tree.erase_key(it->first.data()), IndexResult::kOk);
+          it = model.erase(it);
+        }
+      }
+      if (random.one_in(50)) tree.check_structure();
+      if (step % (steps / 80 + 1) != 0) continue;
+      for (const auto& [known, tid] : model) ASSERT_EQ(tree.find_key(known.data()), tid);
+    }
+    while (!model.empty()) {
+      const auto it = random.one_in(3) ? model.begin() : std::prev(model.end());
+      ASSERT_EQ(tree.erase_key(it->first.data()), IndexResult::kOk);
+      model.erase(it);
+    }
+    tree.check_structure();
+    EXPECT_EQ(tree.nodes_in_use(), 1u);
+  }
+}
+
 // All node types grow and shrink, and what is erased leaves nothing behind.
 TEST(OrderedIndex, RadixNodesGrowAndShrink) {
   for (const uint32_t fanout : {4u, 5u, 16u, 17u, 48u, 49u, 255u}) {

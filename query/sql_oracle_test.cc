@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -11,8 +12,8 @@
 #include "testing/session.h"
 #include "types/datum_text.h"
 
-// Statements of tests/data/sql on PostgreSQL 15 and on ScyPer in both execution modes: the same rows, column names, notices,
-// SQLSTATEs, messages and positions. What ScyPer refuses by name (0A000) is counted and shown.
+// Statements of tests/data/sql on PostgreSQL 15 and on ScyPer in both execution modes: the same rows, column names,
+// notices, SQLSTATEs, messages and positions. What ScyPer refuses by name (0A000) is counted and shown.
 namespace scyper::query {
 namespace {
 
@@ -78,7 +79,9 @@ TEST_P(Corpus, IsAsOnPostgres) {
   Session native(options_for(ExecutionMode::kQuick));
   std::map<std::string, int> refused;
   int compared = 0, listed = 0;
+  const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;  // to find the one that ends the process
   for (const auto& statement : read_corpus(SCYPER_SQL_CORPUS "/" + GetParam() + ".sql")) {
+    if (trace) std::cerr << statement.file << ":" << statement.line << ": " << statement.text << std::endl;
     StatementOutcome truth = postgres.run(for_postgres(statement.text));
     StatementOutcome first = run(&interpreted, statement.text);
     StatementOutcome second = run(&native, statement.text);

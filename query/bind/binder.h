@@ -19,10 +19,19 @@ enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
 
 // A query level that names are looked up in, innermost first.
 struct Scope {
+  // What a name without qualifier and * see: USING and NATURAL leave one column of two.
+  struct Visible {
+    size_t relation = 0;  // position in relations
+    uint32_t column = 0;
+  };
   const Scope* parent = nullptr;
   BoundQuery* query = nullptr;             // marked correlated when an outer column is found through it
-  std::vector<const Relation*> relations;  // visible by alias.column and column
+  std::vector<const Relation*> relations;  // visible by alias.column
   std::vector<bool> nullable;              // the null-supplying side of an outer join
+  std::vector<Visible> columns;            // in the order of *
+
+  void add(const Relation* relation, bool is_nullable);
+  const RelationColumn& column(const Visible& v) const { return relations[v.relation]->columns[v.column]; }
 };
 
 // Variables of a PL/pgSQL block.
@@ -81,6 +90,7 @@ class Binder {
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
   StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
+  Status match_element(std::vector<BoundPtr>* args, int32_t location);
   StatusOr<BoundPtr> make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
   StatusOr<BoundPtr> finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
                                       int32_t location);
@@ -89,10 +99,18 @@ class Binder {
   StatusOr<BoundPtr> coerce_assign(BoundPtr expr, const SqlType& type);
   StatusOr<SqlType> common_type(const std::vector<BoundPtr>& exprs, std::string_view construct);
   StatusOr<BoundPtr> coerce_boolean(BoundPtr expr, std::string_view clause);
-  StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target);
+  StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target, bool is_explicit);
   // binder_query.cc
-  StatusOr<std::unique_ptr<BoundQuery>> bind_select(const ast::SelectStatement& select, const Scope* parent);
-  Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
+  // keep_unknown: outputs may stay literals without a type, for who knows better (UNION, INSERT).
+  StatusOr<std::unique_ptr<BoundQuery>> bind_select(const ast::SelectStatement& select, const Scope* parent,
+                                                    bool keep_unknown = false);
+  Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
+                           BoundQuery* query);
+  Status check_common_tables(const ast::SelectStatement& select);
+  // select list of its own around a query whose outputs need casts
+  void wrap(std::unique_ptr<BoundQuery>* query);
+  Status merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from, size_t middle,
+                       Scope* scope, std::vector<BoundPtr>* conjuncts);
   Status bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
@@ -103,8 +121,8 @@ class Binder {
   Status check_grouped_query(BoundQuery* sub, BoundQuery* query);
   bool find_variable(const ast::Name& name, uint32_t* variable) const;
   Status bind_join(const ast::FromJoin& join, Scope* scope, BoundQuery* query, JoinType outer);
-  Status bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope,
-                      std::vector<OutputColumn>* out);
+  Status bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope, std::vector<OutputColumn>* out,
+                      bool keep_unknown = false);
   Status bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
   Status bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query);
   Status bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
@@ -143,8 +161,16 @@ class Binder {
   bool allow_parameters_ = false;
   BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
   bool in_aggregate_ = false;
+  bool grouped_subquery_ = false;  // check_grouped() is inside a subquery
+  uint32_t query_count_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
-  std::map<std::string, const ast::CommonTable*> common_tables_;
+  struct CommonTable;
+  using CommonTables = std::map<std::string, CommonTable>;
+  struct CommonTable {
+    const ast::CommonTable* table = nullptr;
+    std::shared_ptr<const CommonTables> visible;  // to its own query
+  };
+  CommonTables common_tables_;
 };
 
 }  // namespace scyper::query

@@ -29,9 +29,10 @@ std::string operand_list(const std::vector<BoundPtr>& args) {
 // How well `arg` fits `parameter`: 0 exact, 1 by an implicit cast, -1 not.
 int fit(TypeId arg, TypeId parameter) {
   if (arg == parameter || parameter == TypeId::kUnknown) return 0;
-  if (arg == TypeId::kUnknown) return 1;
-  if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter)) return 1;
-  if (is_string(arg) && is_string(parameter)) return parameter == TypeId::kText ? 0 : 1;
+  if (arg == TypeId::kUnknown) return parameter == TypeId::kFloat8 ? 1 : 2;  // float8 is the preferred number
+  if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter))
+    return parameter == TypeId::kNumeric ? 2 : 1;
+  if (is_string(arg) && is_string(parameter)) return parameter != TypeId::kText ? 2 : arg == TypeId::kChar ? 1 : 0;
   if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return 1;
   return -1;
 }
@@ -57,6 +58,10 @@ int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
 StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
   auto known = [](const BoundPtr& e) { return e->type.id != TypeId::kUnknown; };
   bool arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
+  if (!known(left) && !known(right) && arithmetic)
+    return with_hint(
+        error("42725", absl::StrCat("operator is not unique: unknown ", std::string(op), " unknown"), location),
+        "Could not choose a best candidate operator. You might need to add explicit type casts.");
   if (!known(left) && !known(right) && is_comparison(op)) {
     SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kText), Coercion::kImplicit));
     SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), make_type(TypeId::kText), Coercion::kImplicit));
@@ -97,6 +102,12 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     SqlType timestamp = make_type(TypeId::kTimestamp);
     SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), timestamp, Coercion::kImplicit));
     SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), timestamp, Coercion::kImplicit));
+  } else if (is_comparison(op) && a == TypeId::kArray && b == TypeId::kArray &&
+             left->type.element != right->type.element) {
+    return error("42883",
+                 absl::StrCat("operator does not exist: ", type_name(left->type), " ", std::string(op), " ",
+                              type_name(right->type)),
+                 location);
   } else if (op == "||" && a != TypeId::kArray && b != TypeId::kArray) {
     SqlType text = make_type(TypeId::kText);
     if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown) {
@@ -110,10 +121,13 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), text, Coercion::kAssignment));
     SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), text, Coercion::kAssignment));
   }
+  bool append = op == "||" && a == TypeId::kArray && b != TypeId::kArray;
+  if (op == "||" && !append && (a == TypeId::kArray || b == TypeId::kArray))
+    return error("0A000", "this concatenation of arrays is not supported", location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));
-  return make_call(op, std::move(args), location);
+  return make_call(append ? "array_append" : op, std::move(args), location);
 }
 
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
@@ -135,6 +149,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
               location),
         "No operator matches the given name and argument types. You might need to add explicit type casts.");
   }
+  if (best->name == "array_append") SCYPER_RETURN_IF_ERROR(match_element(&args, location));
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
   std::vector<SqlType> types;
   for (size_t i = 0; i < args.size(); i++) {
@@ -153,6 +168,25 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   if (best->is_volatile) program_->volatile_result = true;
   call->args = std::move(args);
   return call;
+}
+
+// The array and the element that array_append() puts behind it have one type.
+Status Binder::match_element(std::vector<BoundPtr>* args, int32_t location) {
+  BoundPtr& array = (*args)[0];
+  BoundPtr& element = (*args)[1];
+  if (array->type.id == TypeId::kUnknown) {
+    SqlType type = element->type.id == TypeId::kUnknown ? make_type(TypeId::kText) : element->type;
+    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(type), Coercion::kImplicit));
+  }
+  SqlType wanted = element_of(array->type);
+  SqlType given = element->type;
+  StatusOr<BoundPtr> coerced = coerce(std::move(element), wanted, Coercion::kImplicit);
+  if (coerced.ok()) return element = *std::move(coerced), absl::OkStatus();
+  if (sqlstate_of(coerced.status()) != "42804") return coerced.status();
+  return error("42883",
+               absl::StrCat("function array_append(", type_name(array->type), ", ", type_name(make_type(given.id)),
+                            ") does not exist"),
+               location);
 }
 
 StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
@@ -217,8 +251,17 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
                                                      "bool_and", "bool_or", "every", "string_agg", "array_agg"};
   if (std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates))
     return bind_aggregate(call, scope);
-  if (call.distinct || call.star || call.filter != nullptr || !call.order_by.empty() || call.within_group)
-    return error("42809", absl::StrCat(name, " is not an aggregate function"), call.location);
+  const char* clause = call.star                ? "(*)"
+                       : call.distinct          ? "DISTINCT"
+                       : call.within_group      ? "WITHIN GROUP"
+                       : !call.order_by.empty() ? "ORDER BY"
+                       : call.filter != nullptr ? "FILTER"
+                                                : nullptr;
+  if (clause != nullptr)
+    return error("42809",
+                 call.star ? absl::StrCat(name, "(*) specified, but ", name, " is not an aggregate function")
+                           : absl::StrCat(clause, " specified, but ", name, " is not an aggregate function"),
+                 call.location);
   for (const auto& arg_name : call.arg_names)
     if (!arg_name.empty()) return error("0A000", "named arguments are not supported", call.location);
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
@@ -231,6 +274,19 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
 }
 
 namespace {
+void columns_of(const BoundExpr& expr, std::vector<uint32_t>* relations) {
+  if (expr.kind == BoundKind::kColumn) relations->push_back(expr.relation);
+  for (const auto& arg : expr.args) columns_of(*arg, relations);
+}
+
+bool same_aggregate(const Aggregate& a, const Aggregate& b) {
+  if (a.kind != b.kind || a.distinct != b.distinct || a.args.size() != b.args.size()) return false;
+  for (size_t i = 0; i < a.args.size(); i++)
+    if (!same(*a.args[i], *b.args[i])) return false;
+  if (a.filter == nullptr || b.filter == nullptr) return a.filter == b.filter;
+  return same(*a.filter, *b.filter);
+}
+
 SqlType sum_type(const SqlType& arg) {
   switch (arg.id) {
     case TypeId::kInt2:
@@ -251,6 +307,24 @@ SqlType sum_type(const SqlType& arg) {
 StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
   if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
+  // aggregates belong to the query whose columns they are over
+  auto is_outer = [&](const Aggregate& aggregate) {
+    std::vector<uint32_t> used;
+    for (const auto& arg : aggregate.args) columns_of(*arg, &used);
+    return !used.empty() && std::none_of(used.begin(), used.end(), [&](uint32_t id) {
+      for (const Relation* relation : scope->relations)
+        if (relation->id == id) return true;
+      return false;
+    });
+  };
+  if (aggregate_query_ == nullptr && scope != nullptr && scope->parent != nullptr) {
+    Aggregate probe;
+    for (const auto& arg : call.args) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+      probe.args.push_back(std::move(bound));
+    }
+    if (is_outer(probe)) return error("0A000", "aggregates of an outer query are not supported", call.location);
+  }
   if (aggregate_query_ == nullptr)
     return error("42803",
                  absl::StrCat("aggregate functions are not allowed in ",
@@ -275,12 +349,16 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   }();
   in_aggregate_ = false;
   SCYPER_RETURN_IF_ERROR(status);
+  if (scope != nullptr && is_outer(aggregate))
+    return error("0A000", "aggregates of an outer query are not supported", call.location);
   auto wrong = [&] {
     return error("42883", absl::StrCat("function ", name, "(", operand_list(aggregate.args), ") does not exist"),
                  call.location);
   };
   bool never_null = false;
   if (name == "count") {
+    if (!call.star && aggregate.args.empty())
+      return error("42809", "count(*) must be used to call a parameterless aggregate function", call.location);
     if (call.star != aggregate.args.empty() || aggregate.args.size() > 1) return wrong();
     aggregate.kind = call.star ? AggregateKind::kCountStar : AggregateKind::kCount;
     aggregate.type = make_type(TypeId::kInt8);
@@ -318,8 +396,12 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   }
   BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, call.location);
   aggregate_query_->aggregated = true;
-  aggregate_query_->aggregates.push_back(std::move(aggregate));
-  result->index = static_cast<uint32_t>(aggregate_query_->aggregates.size() - 1);
+  result->relation = aggregate_query_->id;
+  auto& aggregates = aggregate_query_->aggregates;
+  auto known = std::find_if(aggregates.begin(), aggregates.end(),
+                            [&](const Aggregate& other) { return same_aggregate(other, aggregate); });
+  result->index = static_cast<uint32_t>(known - aggregates.begin());
+  if (known == aggregates.end()) aggregates.push_back(std::move(aggregate));
   return result;
 }
 

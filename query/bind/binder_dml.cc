@@ -75,8 +75,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   }
   SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(columns), visible, dml.get()));
   Scope scope;
-  scope.relations.push_back(target.get());
-  scope.nullable.push_back(false);
+  scope.add(target.get(), false);
   SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &scope, dml.get()));
   return dml;
 }
@@ -92,20 +91,24 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   size_t width = insert.source == nullptr ? 0 : is_values ? insert.source->values[0].size() : 0;
   std::unique_ptr<Relation> rows;
   if (insert.source != nullptr && !is_values) {
-    SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr, true));
     width = query->visible_outputs();
   }
   if (columns.empty() && insert.source != nullptr)
     for (uint32_t c = 0; c < std::min(width, visible); c++) columns.push_back(c);
-  if (width > columns.size()) return error("42601", "INSERT has more expressions than target columns", insert.location);
+  if (width > columns.size())
+    return error(
+        "42601", "INSERT has more expressions than target columns",
+        is_values ? insert.source->values[0][columns.size()]->location : query->outputs[columns.size()].expr->location);
   if (width < columns.size() && insert.source != nullptr)
-    return error("42601", "INSERT has more target columns than expressions", insert.location);
+    return error("42601", "INSERT has more target columns than expressions", insert.columns[width].location);
   if (is_values) {
     bool single = insert.source->values.size() == 1;
     if (!single) rows = new_relation(RelationKind::kValues, "*VALUES*");
     aggregate_clause_ = "VALUES";
     for (const auto& row : insert.source->values) {
-      if (row.size() != width) return error("42601", "VALUES lists must all be the same length", insert.location);
+      if (row.size() != width)
+        return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
       std::vector<BoundPtr> values;
       for (size_t i = 0; i < width; i++) {
         if (row[i]->kind == ast::ExprKind::kDefaultMarker) {
@@ -135,8 +138,11 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     // a query of its own, so that its outputs can be cast and reordered
     auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
     size_t i = 0;
-    for (const auto& output : query->outputs) {
+    for (auto& output : query->outputs) {
       if (output.hidden) continue;
+      if (output.expr->type.id == TypeId::kUnknown) {  // a literal that takes the column's type
+        SCYPER_ASSIGN_OR_RETURN(output.expr, coerce_to_column(std::move(output.expr), schema.columns[columns[i]]));
+      }
       relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
       BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
                                    output.expr->location);
@@ -164,6 +170,50 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   return absl::OkStatus();
 }
 
+namespace {
+
+// What SET and RETURNING use of the query over target and FROM, as outputs of it: the planner keeps the columns that
+// its query mentions.
+void keep_columns(const BoundExpr& expr, BoundQuery* source);
+
+void keep_columns(const BoundQuery& query, BoundQuery* source) {
+  for (const auto& entry : query.from) {
+    for (const auto& on : entry.on) keep_columns(*on, source);
+    if (entry.relation->query != nullptr) keep_columns(*entry.relation->query, source);
+    for (const auto& row : entry.relation->rows)
+      for (const auto& value : row) keep_columns(*value, source);
+    for (const auto& argument : entry.relation->arguments) keep_columns(*argument, source);
+  }
+  for (const auto& e : query.where) keep_columns(*e, source);
+  for (const auto& e : query.groups) keep_columns(*e, source);
+  for (const auto& e : query.having) keep_columns(*e, source);
+  for (const auto& aggregate : query.aggregates) {
+    for (const auto& arg : aggregate.args) keep_columns(*arg, source);
+    if (aggregate.filter != nullptr) keep_columns(*aggregate.filter, source);
+  }
+  for (const auto& output : query.outputs) keep_columns(*output.expr, source);
+  for (const BoundExpr* e : {query.limit.get(), query.offset.get()})
+    if (e != nullptr) keep_columns(*e, source);
+  for (const BoundQuery* side : {query.left.get(), query.right.get()})
+    if (side != nullptr) keep_columns(*side, source);
+}
+
+void keep_columns(const BoundExpr& expr, BoundQuery* source) {
+  if (expr.kind == BoundKind::kColumn)
+    for (const auto& entry : source->from)
+      if (entry.relation->id == expr.relation)
+        source->outputs.push_back({"", make_column(expr.relation, expr.index, expr.type, expr.nullable, -1), false});
+  for (const auto& arg : expr.args) keep_columns(*arg, source);
+  if (expr.query != nullptr) keep_columns(*expr.query, source);
+}
+
+void keep_used_columns(BoundDml* dml) {
+  for (const auto& assignment : dml->assignments) keep_columns(*assignment.value, dml->source.get());
+  for (const auto& output : dml->returning) keep_columns(*output.expr, dml->source.get());
+}
+
+}  // namespace
+
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
   if (!update.with.tables.empty()) return error("0A000", "WITH before UPDATE is not supported", update.location);
   auto dml = std::make_unique<BoundDml>();
@@ -189,7 +239,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
       if (item.multi) {
         const auto& row = node_as<ast::RowConstructor>(*item.source);
         if (row.fields.size() != item.targets.size())
-          return error("42601", "number of columns does not match number of values", assignment.location);
+          return error("42601", "number of columns does not match number of values", item.source->location);
         source = row.fields[i].get();
       }
       SCYPER_RETURN_IF_ERROR(bind_assignment(assignment, *source, &scope, dml.get()));
@@ -201,6 +251,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
     dml->source->where.push_back(std::move(where));
   }
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
+  keep_used_columns(dml.get());
   return dml;
 }
 
@@ -216,8 +267,7 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
     return error("0A000", "assignment to parts of a column is not supported", assignment.location);
   for (const auto& other : dml->assignments)
     if (other.column == static_cast<uint32_t>(c))
-      return error("42601", absl::StrCat("multiple assignments to same column \"", assignment.column, "\""),
-                   assignment.location);
+      return error("42601", absl::StrCat("multiple assignments to same column \"", assignment.column, "\""), -1);
   if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == static_cast<uint32_t>(c))
     return error("0A000", absl::StrCat("update of the partition column \"", assignment.column, "\" is not supported"),
                  assignment.location);
@@ -256,6 +306,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
     dml->source->where.push_back(std::move(where));
   }
   SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
+  keep_used_columns(dml.get());
   return dml;
 }
 

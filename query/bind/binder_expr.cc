@@ -108,6 +108,9 @@ StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
     case ast::LiteralType::kDecimal: {
       Decimal value;
       ValueError failure = decimal_parse(literal.text, &value);
+      if (failure == ValueError::kNumericOverflow)  // more digits than ours: a double has the magnitude
+        return literal_to(make_text_constant(make_type(TypeId::kUnknown), literal.text, literal.location),
+                          make_type(TypeId::kFloat8), false);
       if (failure != ValueError::kNone) return error_status(failure, make_numeric(0, 0), literal.text);
       int digits = 1;
       while (digits < kMaxPrecision && magnitude(value.value) >= kPowersOfTen[digits]) digits++;
@@ -148,16 +151,17 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   if (expr.op == "-" && arg->kind == BoundKind::kConst && is_number(arg->type.id) && !arg->value.null) {
     // "- 2147483648": the literal and its sign are one constant where that fits
-    if (is_integer(arg->type.id) && arg->value.lo != INT64_MIN) {
+    if (is_integer(arg->type.id) && arg->value.lo != INT64_MIN &&
+        (arg->type.id == TypeId::kInt8 || -arg->value.lo <= (arg->type.id == TypeId::kInt2 ? INT16_MAX : INT32_MAX))) {
       int64_t value = -arg->value.lo;
-      bool small = value >= INT32_MIN && value <= INT32_MAX;
-      TypeId id = arg->type.id == TypeId::kInt2 ? TypeId::kInt2 : small ? TypeId::kInt4 : TypeId::kInt8;
-      return make_constant(make_type(id), int_datum(value), expr.location);
+      return make_constant(arg->type, int_datum(value), expr.location);
     }
     if (arg->type.id == TypeId::kNumeric)
       return make_constant(arg->type, datum_of(decimal_negate(decimal_of(arg->value))), expr.location);
   }
   if (expr.op == "+" && is_number(arg->type.id)) return arg;
+  if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "+"))
+    return error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(arg));
   return make_call(expr.op, std::move(args), expr.location);
@@ -229,7 +233,9 @@ StatusOr<BoundPtr> Binder::bind_case(const ast::Case& expr, const Scope* scope) 
   } else {
     results.push_back(make_null(make_type(TypeId::kUnknown), expr.location));
   }
+  std::rotate(results.begin(), results.end() - 1, results.end());  // ELSE counts first
   SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(results, "CASE"));
+  std::rotate(results.begin(), results.begin() + 1, results.end());
   BoundPtr result = make_expr(BoundKind::kCase, type, false, expr.location);
   for (size_t i = 0; i < results.size(); i++) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, coerce(std::move(results[i]), type, Coercion::kImplicit));
@@ -355,9 +361,15 @@ StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) 
 
 StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
+  const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
+  if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
+    return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
-  return coerce(std::move(arg), type, Coercion::kExplicit);
+  StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
+  if (!result.ok() && sqlstate_of(result.status()) == "42846")
+    return error("42846", std::string(result.status().message()), expr.location);
+  return result;
 }
 
 StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
@@ -409,10 +421,9 @@ StatusOr<BoundPtr> Binder::bind_array(const ast::ArrayConstructor& expr, const S
       return error("0A000", "multidimensional arrays are not supported", expr.location);
     elements.push_back(std::move(bound));
   }
-  if (elements.empty()) {  // ARRAY[]: typed by the cast around it
-    BoundPtr empty = make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location);
-    return empty;
-  }
+  if (elements.empty())
+    return with_hint(error("42P18", "cannot determine type of empty array", expr.location),
+                     "Explicitly cast to the desired type, for example ARRAY[]::integer[].");
   SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(elements, "ARRAY"));
   BoundPtr result = make_expr(BoundKind::kArray, make_array(type), false, expr.location);
   for (auto& element : elements) {
@@ -430,6 +441,8 @@ StatusOr<BoundPtr> Binder::bind_quantified_array(const ast::QuantifiedArray& exp
   }
   if (array->type.id != TypeId::kArray)
     return error("42809", "op ANY/ALL (array) requires array on right side", expr.location);
+  if (expr.op != "=" && expr.op != "<>" && expr.op != "<" && expr.op != "<=" && expr.op != ">" && expr.op != ">=")
+    return error("0A000", absl::StrCat("operator ", expr.op, " with ANY or ALL is not supported"), expr.location);
   // The comparison is resolved on stand-ins, so that its casts of the left side are known.
   SqlType element = element_of(array->type);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr compare,
@@ -507,6 +520,11 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
 
 StatusOr<BoundPtr> Binder::bind_constant(const ast::Expr& expr, const SqlType& type) {
   aggregate_clause_ = "DEFAULT expressions";
+  const bool subquery =
+      expr.kind == ExprKind::kScalarSubquery || expr.kind == ExprKind::kExists || expr.kind == ExprKind::kInSubquery;
+  if (subquery) return error("0A000", "cannot use subquery in DEFAULT expression", expr.location);
+  if (expr.kind == ExprKind::kColumnRef)
+    return error("0A000", "cannot use column reference in DEFAULT expression", expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, nullptr));
   return coerce(std::move(bound), type, Coercion::kAssignment);
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
@@ -12,6 +14,13 @@ namespace scyper::query {
 using ast::node_as;
 
 // --- names ---
+
+void Scope::add(const Relation* relation, bool is_nullable) {
+  for (uint32_t c = 0; c < relation->columns.size(); c++)
+    if (!relation->columns[c].hidden) columns.push_back({relations.size(), c});
+  relations.push_back(relation);
+  nullable.push_back(is_nullable);
+}
 
 namespace {
 
@@ -26,17 +35,20 @@ struct Found {
 Found find_column(const Scope* scope, std::string_view qualifier, std::string_view name) {
   Found found;
   for (const Scope* level = scope; level != nullptr; level = level->parent) {
-    for (size_t r = 0; r < level->relations.size(); r++) {
-      const Relation* relation = level->relations[r];
-      if (!qualifier.empty() && relation->alias != qualifier) continue;
-      for (size_t c = 0; c < relation->columns.size(); c++) {
-        if (relation->columns[c].name != name || relation->columns[c].hidden) continue;
-        if (found.matches++ > 0) continue;
-        found.relation = relation;
-        found.column = static_cast<uint32_t>(c);
-        found.nullable = relation->columns[c].nullable || level->nullable[r];
-        found.level = level;
-      }
+    auto match = [&](size_t r, uint32_t c) {
+      const RelationColumn& column = level->relations[r]->columns[c];
+      if (column.name != name || column.hidden || found.matches++ > 0) return;
+      found.relation = level->relations[r];
+      found.column = c;
+      found.nullable = column.nullable || level->nullable[r];
+      found.level = level;
+    };
+    if (qualifier.empty()) {
+      for (const auto& visible : level->columns) match(visible.relation, visible.column);
+    } else {
+      for (size_t r = 0; r < level->relations.size(); r++)
+        if (level->relations[r]->alias == qualifier)
+          for (uint32_t c = 0; c < level->relations[r]->columns.size(); c++) match(r, c);
     }
     if (found.matches > 0) return found;
   }
@@ -71,6 +83,10 @@ bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
 StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* scope) {
   if (ref.star) return error("42601", "row expansion via \"*\" is not supported here", ref.location);
   const std::string& column = ref.name.back();
+  if (ref.name.size() > 4)
+    return error("42601",
+                 absl::StrCat("improper qualified name (too many dotted names): ", absl::StrJoin(ref.name, ".")),
+                 ref.location);
   std::string qualifier = ref.name.size() > 1 ? ref.name[ref.name.size() - 2] : "";
   Found found = find_column(scope, qualifier, column);
   uint32_t variable = 0;
@@ -99,6 +115,13 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
       for (const Relation* r : s->relations)
         if (r->alias == qualifier)
           return error("42703", absl::StrCat("column ", qualifier, ".", column, " does not exist"), ref.location);
+    for (const Scope* s = scope; s != nullptr; s = s->parent)
+      for (const Relation* r : s->relations)
+        if (r->table != nullptr && r->table->schema().name == qualifier)
+          return with_hint(
+              error("42P01", absl::StrCat("invalid reference to FROM-clause entry for table \"", qualifier, "\""),
+                    ref.location),
+              absl::StrCat("Perhaps you meant to reference the table alias \"", r->alias, "\"."));
     return error("42P01", absl::StrCat("missing FROM-clause entry for table \"", qualifier, "\""), ref.location);
   }
   // every query between here and the level that has the column depends on it
@@ -120,7 +143,9 @@ std::unique_ptr<Relation> Binder::new_relation(RelationKind kind, std::string al
 
 StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref) {
   if (ref.name.size() > 1 && ref.name[ref.name.size() - 2] != "public")
-    return error("3F000", absl::StrCat("schema \"", ref.name[ref.name.size() - 2], "\" does not exist"), ref.location);
+    return error("42P01",
+                 absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
+                 ref.location);
   auto table = catalog_.find_table(ref.name.back());
   if (table == nullptr)
     return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);
@@ -140,12 +165,11 @@ std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table>
 }
 
 Status Binder::add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
-                            int32_t location) {
+                            int32_t /*location*/) {
   for (const Relation* other : scope->relations)
     if (other->alias == relation->alias && !relation->alias.empty())
-      return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), location);
-  scope->relations.push_back(relation.get());
-  scope->nullable.push_back(join == JoinType::kLeft);
+      return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), -1);
+  scope->add(relation.get(), join == JoinType::kLeft);
   FromEntry entry;
   entry.join = join;
   entry.relation = std::move(relation);
@@ -184,11 +208,12 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
       if (common != common_tables_.end()) {
         // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
-        const ast::CommonTable* table = common->second;
-        if (table->statement->kind != ast::StatementKind::kSelect)
-          return error("0A000", "data-modifying statements in WITH are not supported", ref.location);
-        SCYPER_ASSIGN_OR_RETURN(relation,
-                                query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr));
+        const ast::CommonTable* table = common->second.table;
+        CommonTables saved = common_tables_;
+        common_tables_ = CommonTables(*common->second.visible);
+        auto bound = query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr);
+        common_tables_ = std::move(saved);
+        SCYPER_ASSIGN_OR_RETURN(relation, std::move(bound));
         SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
       } else {
         SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
@@ -229,7 +254,14 @@ Status Binder::bind_series(const ast::FromFunction& item, Scope* scope, BoundQue
   if (series) {
     if (call->args.size() < 2 || call->args.size() > 3)
       return error("42883", "function generate_series does not exist with these arguments", item.location);
+    bool known = false;
+    for (const auto& arg : relation->arguments) known |= arg->type.id != TypeId::kUnknown;
+    if (!known) return error("42725", "function generate_series(unknown, unknown) is not unique", call->location);
     SCYPER_ASSIGN_OR_RETURN(type, common_type(relation->arguments, "generate_series"));
+    if (!is_integer(type.id))
+      return error("0A000",
+                   absl::StrCat("generate_series of type ", type_name(make_type(type.id)), " is not supported"),
+                   call->location);
     if (type.id != TypeId::kInt8) type = make_type(TypeId::kInt4);
     for (auto& arg : relation->arguments) {
       SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kInt8), Coercion::kImplicit));
@@ -254,6 +286,49 @@ void split_conjuncts(BoundPtr expr, std::vector<BoundPtr>* out) {
 }
 }  // namespace
 
+// USING: each name's two columns become one, that of the side which has no NULLs added, and come first in *. The
+// columns of the left side are those from `from`, of the right side those from `middle` on.
+Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from,
+                             size_t middle, Scope* scope, std::vector<BoundPtr>* conjuncts) {
+  size_t merged = 0;
+  for (const std::string& name : names) {
+    auto find = [&](size_t begin, size_t end, std::string_view side) -> StatusOr<size_t> {
+      size_t found = SIZE_MAX;
+      for (size_t i = begin; i < end; i++) {
+        if (scope->column(scope->columns[i]).name != name) continue;
+        if (found != SIZE_MAX)
+          return error(
+              "42702",
+              absl::StrCat("common column name \"", name, "\" appears more than once in ", std::string(side), " table"),
+              -1);
+        found = i;
+      }
+      if (found == SIZE_MAX)
+        return error("42703",
+                     absl::StrCat("column \"", name, "\" specified in USING clause does not exist in ",
+                                  std::string(side), " table"),
+                     -1);
+      return found;
+    };
+    SCYPER_ASSIGN_OR_RETURN(size_t l, find(from + merged, middle, "left"));
+    SCYPER_ASSIGN_OR_RETURN(size_t r, find(middle, scope->columns.size(), "right"));
+    auto column = [&](size_t i) {
+      const Scope::Visible& v = scope->columns[i];
+      const RelationColumn& c = scope->column(v);
+      return make_column(scope->relations[v.relation]->id, v.column, c.type, c.nullable || scope->nullable[v.relation],
+                         item.location);
+    };
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", column(l), column(r), item.location));
+    conjuncts->push_back(std::move(equal));
+    Scope::Visible kept = scope->columns[item.join == ast::JoinKind::kRight ? r : l];
+    scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(r));
+    scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(l));
+    scope->columns.insert(scope->columns.begin() + static_cast<ptrdiff_t>(from + merged), kept);
+    merged++;
+  }
+  return absl::OkStatus();
+}
+
 Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* query, JoinType outer) {
   if (!item.alias.name.empty() || !item.using_alias.name.empty())
     return error("0A000", "aliases of joins are not supported", item.location);
@@ -265,45 +340,31 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   if (outer == JoinType::kLeft || ((left || right) && other.kind == ast::FromKind::kJoin))
     return error("0A000", "an outer join whose inner side is a join is not supported", item.location);
   size_t before = scope->relations.size();
+  size_t first_column = scope->columns.size();
   if (right && before != 0) return error("0A000", "RIGHT JOIN after other tables is not supported", item.location);
   SCYPER_RETURN_IF_ERROR(bind_from(preserved, scope, query, JoinType::kInner));
-  size_t middle = scope->relations.size();
+  size_t middle_column = scope->columns.size();
   SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
+  // * has the left side first, whatever is bound first
+  if (right)
+    std::rotate(scope->columns.begin() + static_cast<ptrdiff_t>(first_column),
+                scope->columns.begin() + static_cast<ptrdiff_t>(middle_column), scope->columns.end());
+  size_t split = right ? first_column + scope->columns.size() - middle_column : middle_column;
   std::vector<BoundPtr> conjuncts;
+  std::vector<std::string> names = item.using_columns;
+  if (item.natural) {
+    auto visible = [&](size_t i) -> const RelationColumn& { return scope->column(scope->columns[i]); };
+    for (size_t l = first_column; l < split; l++)
+      for (size_t r = split; r < scope->columns.size(); r++)
+        if (visible(l).name == visible(r).name) names.push_back(visible(l).name);
+  }
+  SCYPER_RETURN_IF_ERROR(merge_columns(item, names, first_column, split, scope, &conjuncts));
   // only the join's own relations are visible in ON
   Scope inner = *scope;
   inner.relations.erase(inner.relations.begin(), inner.relations.begin() + static_cast<ptrdiff_t>(before));
   inner.nullable.assign(inner.relations.size(), false);
-  std::vector<std::string> columns = item.using_columns;
-  if (item.natural) {
-    for (size_t l = before; l < middle; l++)
-      for (const auto& a : scope->relations[l]->columns)
-        for (size_t r = middle; r < scope->relations.size(); r++)
-          for (const auto& b : scope->relations[r]->columns)
-            if (a.name == b.name && !a.hidden && !b.hidden) columns.push_back(a.name);
-  }
-  for (const std::string& name : columns) {
-    auto side = [&](size_t from, size_t to) -> StatusOr<BoundPtr> {
-      for (size_t i = from; i < to; i++) {
-        auto& cols = const_cast<Relation*>(scope->relations[i])->columns;
-        for (size_t c = 0; c < cols.size(); c++)
-          if (cols[c].name == name && !cols[c].hidden) {
-            BoundPtr column = make_column(scope->relations[i]->id, static_cast<uint32_t>(c), cols[c].type,
-                                          cols[c].nullable, item.location);
-            if (from == middle) cols[c].hidden = true;  // USING leaves one column of that name
-            return column;
-          }
-      }
-      return error("42703",
-                   absl::StrCat("column \"", name, "\" specified in USING clause does not exist in ",
-                                from == middle ? "right" : "left", " table"),
-                   item.location);
-    };
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr a, side(before, middle));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr b, side(middle, scope->relations.size()));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(a), std::move(b), item.location));
-    conjuncts.push_back(std::move(equal));
-  }
+  inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(first_column));
+  for (auto& column : inner.columns) column.relation -= before;
   if (item.on != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr on, bind_condition(*item.on, &inner, "JOIN/ON"));
     split_conjuncts(std::move(on), &conjuncts);
@@ -315,14 +376,16 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
 
 // --- SELECT ---
 
-StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent) {
+StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
+                                                          bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
   if (select.with.recursive) return error("0A000", "WITH RECURSIVE is not supported", select.location);
   if (!select.windows.empty()) return error("0A000", "window functions are not supported", select.location);
   if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
   auto saved_tables = common_tables_;
-  for (const auto& table : select.with.tables) common_tables_[table.name] = &table;
+  if (Status with = check_common_tables(select); !with.ok()) return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
+  query->id = ++query_count_;
   BoundQuery* saved = aggregate_query_;
   bool saved_in = in_aggregate_;
   in_aggregate_ = false;
@@ -332,7 +395,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   else if (select.set != ast::SetOperation::kNone)
     status = bind_set_operation(select, parent, query.get());
   else
-    status = bind_plain_select(select, parent, query.get());
+    status = bind_plain_select(select, parent, keep_unknown, query.get());
   aggregate_query_ = saved;
   in_aggregate_ = saved_in;
   common_tables_ = std::move(saved_tables);
@@ -340,7 +403,29 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   return query;
 }
 
-Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
+// Names of WITH: each sees those before it only.
+Status Binder::check_common_tables(const ast::SelectStatement& select) {
+  for (size_t i = 0; i < select.with.tables.size(); i++) {
+    const ast::CommonTable& table = select.with.tables[i];
+    for (size_t j = 0; j < i; j++)
+      if (select.with.tables[j].name == table.name)
+        return error("42712", absl::StrCat("WITH query name \"", table.name, "\" specified more than once"),
+                     table.location);
+    if (table.statement->kind != ast::StatementKind::kSelect)
+      return error("0A000", "data-modifying statements in WITH are not supported", table.location);
+    // bound once here: errors show even where nothing refers to it
+    BoundQuery* saved = aggregate_query_;
+    aggregate_query_ = nullptr;
+    auto bound = bind_select(node_as<ast::SelectStatement>(*table.statement), nullptr);
+    aggregate_query_ = saved;
+    SCYPER_RETURN_IF_ERROR(bound.status());
+    common_tables_[table.name] = {&table, std::make_shared<const CommonTables>(common_tables_)};
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
+                                 BoundQuery* query) {
   Scope scope;
   scope.parent = parent;
   scope.query = query;
@@ -353,7 +438,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     split_conjuncts(std::move(where), &query->where);
   }
   aggregate_query_ = query;
-  SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs));
+  keep_unknown = keep_unknown && !select.distinct && select.group_by.empty();
+  SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs, keep_unknown));
   if (select.having != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr having, bind_condition(*select.having, &scope, "HAVING"));
     split_conjuncts(std::move(having), &query->having);
@@ -362,6 +448,11 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
   query->distinct = select.distinct;
   if (!select.distinct_on.empty()) return error("0A000", "DISTINCT ON is not supported", select.location);
   SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
+  for (const OrderItem& item : query->order) {
+    BoundPtr& expr = query->outputs[item.output].expr;
+    if (expr->type.id != TypeId::kUnknown) continue;
+    SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
+  }
   aggregate_query_ = nullptr;
   aggregate_clause_ = "GROUP BY";
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
@@ -370,23 +461,26 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
 }
 
 Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope,
-                            std::vector<OutputColumn>* out) {
+                            std::vector<OutputColumn>* out, bool keep_unknown) {
   for (const auto& target : targets) {
     const auto* ref = ast::node_if<ast::ColumnRef>(target.expr.get());
     if (ref != nullptr && ref->star) {
-      bool any = false;
-      for (size_t r = 0; scope != nullptr && r < scope->relations.size(); r++) {
+      bool any = scope != nullptr && ref->name.empty() && !scope->relations.empty();
+      auto expand = [&](size_t r, uint32_t c) {
         const Relation* relation = scope->relations[r];
-        if (!ref->name.empty() && relation->alias != ref->name.back()) continue;
+        const RelationColumn& column = relation->columns[c];
+        if (column.hidden) return;
+        out->push_back(
+            {column.name,
+             make_column(relation->id, c, column.type, column.nullable || scope->nullable[r], target.location), false});
+      };
+      if (any)
+        for (const auto& visible : scope->columns) expand(visible.relation, visible.column);
+      for (size_t r = 0; !any && scope != nullptr && r < scope->relations.size(); r++) {
+        if (ref->name.empty() || scope->relations[r]->alias != ref->name.back()) continue;
         any = true;
-        for (uint32_t c = 0; c < relation->columns.size(); c++) {
-          const RelationColumn& column = relation->columns[c];
-          if (column.hidden) continue;
-          out->push_back(
-              {column.name,
-               make_column(relation->id, c, column.type, column.nullable || scope->nullable[r], target.location),
-               false});
-        }
+        for (uint32_t c = 0; c < scope->relations[r]->columns.size(); c++) expand(r, c);
+        break;
       }
       if (any) continue;
       if (ref->name.empty()) return error("42601", "SELECT * with no tables specified is not valid", target.location);
@@ -394,7 +488,7 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
       continue;
     }
     SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*target.expr, scope));
-    if (expr->type.id == TypeId::kUnknown) {
+    if (expr->type.id == TypeId::kUnknown && !keep_unknown) {
       SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
     }
     out->push_back({target.alias.empty() ? name_of_target(*target.expr) : target.alias, std::move(expr), false});
@@ -418,6 +512,8 @@ Status Binder::expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn
 }
 
 namespace {
+constexpr int kAmbiguous = -2;
+
 // Output position that an ORDER BY or GROUP BY item names by number or alias; -1 = an expression.
 int named_output(const ast::Expr& expr, const std::vector<OutputColumn>& outputs, bool* out_of_range) {
   *out_of_range = false;
@@ -428,10 +524,27 @@ int named_output(const ast::Expr& expr, const std::vector<OutputColumn>& outputs
     return static_cast<int>(literal->int_value - 1);
   }
   const auto* ref = ast::node_if<ast::ColumnRef>(&expr);
+  int found = -1;
   if (ref != nullptr && !ref->star && ref->name.size() == 1)
-    for (size_t i = 0; i < outputs.size(); i++)
-      if (!outputs[i].hidden && outputs[i].name == ref->name[0]) return static_cast<int>(i);
-  return -1;
+    for (size_t i = 0; i < outputs.size(); i++) {
+      if (outputs[i].hidden || outputs[i].name != ref->name[0]) continue;
+      if (found >= 0 && !same(*outputs[static_cast<size_t>(found)].expr, *outputs[i].expr)) return kAmbiguous;
+      if (found < 0) found = static_cast<int>(i);
+    }
+  return found;
+}
+}  // namespace
+
+namespace {
+const BoundExpr* find_kind(const BoundExpr& expr, BoundKind kind) {
+  if (expr.kind == kind) return &expr;
+  for (const auto& arg : expr.args)
+    if (const BoundExpr* found = find_kind(*arg, kind)) return found;
+  return nullptr;
+}
+bool has_query(const BoundExpr& expr) {
+  return expr.query != nullptr ||
+         std::any_of(expr.args.begin(), expr.args.end(), [](const BoundPtr& arg) { return has_query(*arg); });
 }
 }  // namespace
 
@@ -444,10 +557,19 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
     // GROUP BY prefers input columns to output names
     bool input = ref != nullptr && find_column(scope, "", ref->name.back()).matches > 0;
     int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
-    if (out_of_range) return error("42P10", "GROUP BY position is not in select list", item->location);
+    if (output == kAmbiguous)
+      return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);
+    if (out_of_range)
+      return error("42P10",
+                   absl::StrCat("GROUP BY position ", node_as<ast::Literal>(*item).int_value, " is not in select list"),
+                   item->location);
     BoundPtr expr;
     if (output >= 0) {
-      expr = clone(*query->outputs[static_cast<size_t>(output)].expr);
+      const BoundExpr& source = *query->outputs[static_cast<size_t>(output)].expr;
+      if (const BoundExpr* inside = find_kind(source, BoundKind::kAggregate))
+        return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
+      if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
+      expr = clone(source);
     } else {
       SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
     }
@@ -488,6 +610,7 @@ Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
     if (!same(**expr, *query->groups[i])) continue;
     BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, (*expr)->nullable, (*expr)->location);
     reference->index = static_cast<uint32_t>(i);
+    reference->relation = query->id;
     *expr = std::move(reference);
     return absl::OkStatus();
   }
@@ -500,13 +623,20 @@ Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
     for (const auto& entry : query->from)
       if (entry.relation->id == (*expr)->relation)
         name = absl::StrCat(entry.relation->alias, ".", entry.relation->columns[(*expr)->index].name);
+    if (grouped_subquery_)
+      return error("42803", absl::StrCat("subquery uses ungrouped column \"", name, "\" from outer query"),
+                   (*expr)->location);
     return error(
         "42803",
         absl::StrCat("column \"", name, "\" must appear in the GROUP BY clause or be used in an aggregate function"),
         (*expr)->location);
   }
-  if ((*expr)->query != nullptr && (*expr)->query->correlated)
-    SCYPER_RETURN_IF_ERROR(check_grouped_query((*expr)->query.get(), query));
+  if ((*expr)->query != nullptr && (*expr)->query->correlated) {
+    bool saved = std::exchange(grouped_subquery_, true);
+    Status status = check_grouped_query((*expr)->query.get(), query);
+    grouped_subquery_ = saved;
+    SCYPER_RETURN_IF_ERROR(status);
+  }
   for (auto& arg : (*expr)->args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
   return absl::OkStatus();
 }
@@ -516,9 +646,19 @@ Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
   for (auto& conjunct : sub->where) SCYPER_RETURN_IF_ERROR(check_grouped(&conjunct, query));
   for (auto& output : sub->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
   for (auto& having : sub->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
-  for (auto& aggregate : sub->aggregates)
+  for (auto& aggregate : sub->aggregates) {
     for (auto& arg : aggregate.args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+    if (aggregate.filter != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(&aggregate.filter, query));
+  }
+  for (auto& group : sub->groups) SCYPER_RETURN_IF_ERROR(check_grouped(&group, query));
+  for (BoundPtr* e : {&sub->limit, &sub->offset})
+    if (*e != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(e, query));
+  for (auto* side : {&sub->left, &sub->right})
+    if (*side != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped_query(side->get(), query));
   for (auto& entry : sub->from) {
+    for (auto& row : entry.relation->rows)
+      for (auto& value : row) SCYPER_RETURN_IF_ERROR(check_grouped(&value, query));
+    for (auto& argument : entry.relation->arguments) SCYPER_RETURN_IF_ERROR(check_grouped(&argument, query));
     for (auto& on : entry.on) SCYPER_RETURN_IF_ERROR(check_grouped(&on, query));
     if (entry.relation->query != nullptr)
       SCYPER_RETURN_IF_ERROR(check_grouped_query(entry.relation->query.get(), query));
@@ -531,15 +671,24 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
     if (item.direction == ast::SortDirection::kUsing)
       return error("0A000", "ORDER BY USING is not supported", item.location);
     bool out_of_range = false;
+    if (const auto* literal = ast::node_if<ast::Literal>(item.expr.get());
+        literal != nullptr && literal->type != ast::LiteralType::kInteger && literal->type != ast::LiteralType::kNull)
+      return error("42601", "non-integer constant in ORDER BY", literal->location);
     int output = named_output(*item.expr, query->outputs, &out_of_range);
     if (out_of_range) {
       const auto& literal = node_as<ast::Literal>(*item.expr);
       return error("42P10", absl::StrCat("ORDER BY position ", literal.int_value, " is not in select list"),
                    literal.location);
     }
+    if (output == kAmbiguous)
+      return error("42702", absl::StrCat("ORDER BY \"", node_as<ast::ColumnRef>(*item.expr).name[0], "\" is ambiguous"),
+                   item.expr->location);
     if (output < 0) {
       if (query->set != SetOp::kNone)
-        return error("0A000", "ORDER BY of a set operation takes output columns only", item.location);
+        return with_detail(
+            with_hint(error("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause", item.expr->location),
+                      "Add the expression/function to every SELECT, or move the UNION into a FROM clause."),
+            "Only result column names can be used, not expressions or functions.");
       SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*item.expr, scope));
       if (expr->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
@@ -548,7 +697,8 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
         if (same(*query->outputs[i].expr, *expr)) output = static_cast<int>(i);
       if (output < 0) {
         if (query->distinct)
-          return error("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list", item.location);
+          return error("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                       item.expr->location);
         output = static_cast<int>(query->outputs.size());
         query->outputs.push_back({"", std::move(expr), true});
       }
@@ -566,6 +716,14 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
 Status Binder::bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
   SqlType bigint = make_type(TypeId::kInt8);
   const Scope* outer = scope == nullptr ? nullptr : scope->parent;
+  auto check = [&](const ast::Expr& expr, std::string_view clause) -> Status {
+    StatusOr<BoundPtr> bound = bind(expr, outer);
+    if (bound.ok() || sqlstate_of(bound.status()) != "42703" || !bind(expr, scope).ok()) return bound.status();
+    return error("42P10", absl::StrCat("argument of ", std::string(clause), " must not contain variables"),
+                 expr.location);
+  };
+  if (select.limit != nullptr) SCYPER_RETURN_IF_ERROR(check(*select.limit, "LIMIT"));
+  if (select.offset != nullptr) SCYPER_RETURN_IF_ERROR(check(*select.offset, "OFFSET"));
   if (select.limit != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr limit, bind(*select.limit, outer));
     SCYPER_ASSIGN_OR_RETURN(query->limit, coerce(std::move(limit), bigint, Coercion::kAssignment));
@@ -582,7 +740,8 @@ Status Binder::bind_values(const ast::SelectStatement& select, const Scope* pare
   size_t width = select.values[0].size();
   std::vector<std::vector<BoundPtr>> columns(width);
   for (const auto& row : select.values) {
-    if (row.size() != width) return error("42601", "VALUES lists must all be the same length", select.location);
+    if (row.size() != width)
+      return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
     for (size_t c = 0; c < width; c++) {
       SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*row[c], parent));
       columns[c].push_back(std::move(value));
@@ -609,9 +768,28 @@ Status Binder::bind_values(const ast::SelectStatement& select, const Scope* pare
   return bind_limit(select, &scope, query);
 }
 
+void Binder::wrap(std::unique_ptr<BoundQuery>* query) {
+  auto outer = std::make_unique<BoundQuery>();
+  auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
+  outer->correlated = (*query)->correlated;
+  for (const auto& output : (*query)->outputs) {
+    if (output.hidden) continue;
+    uint32_t column = static_cast<uint32_t>(relation->columns.size());
+    const BoundExpr& expr = *output.expr;
+    relation->columns.push_back({output.name, expr.type, expr.nullable, false});
+    outer->outputs.push_back(
+        {output.name, make_column(relation->id, column, expr.type, expr.nullable, expr.location), false});
+  }
+  relation->query = std::move(*query);
+  FromEntry entry;
+  entry.relation = std::move(relation);
+  outer->from.push_back(std::move(entry));
+  *query = std::move(outer);
+}
+
 Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
-  SCYPER_ASSIGN_OR_RETURN(query->left, bind_select(*select.left, parent));
-  SCYPER_ASSIGN_OR_RETURN(query->right, bind_select(*select.right, parent));
+  SCYPER_ASSIGN_OR_RETURN(query->left, bind_select(*select.left, parent, select.left->order_by.empty()));
+  SCYPER_ASSIGN_OR_RETURN(query->right, bind_select(*select.right, parent, select.right->order_by.empty()));
   query->correlated = query->left->correlated || query->right->correlated;
   query->set = select.set == ast::SetOperation::kUnion       ? SetOp::kUnion
                : select.set == ast::SetOperation::kIntersect ? SetOp::kIntersect
@@ -622,15 +800,17 @@ Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scop
                                                             : "EXCEPT";
   if (query->left->visible_outputs() != query->right->visible_outputs())
     return error("42601", absl::StrCat("each ", std::string(name), " query must have the same number of columns"),
-                 select.location);
+                 query->right->outputs.empty() ? -1 : query->right->outputs[0].expr->location);
+  for (auto* side : {&query->left, &query->right})
+    if ((*side)->set != SetOp::kNone || (*side)->distinct || !(*side)->order.empty()) wrap(side);
   for (size_t i = 0; i < query->left->visible_outputs(); i++) {
     std::vector<BoundPtr> both;
     both.push_back(std::move(query->left->outputs[i].expr));
     both.push_back(std::move(query->right->outputs[i].expr));
     SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, name));
-    bool nullable = both[0]->nullable || both[1]->nullable;
     SCYPER_ASSIGN_OR_RETURN(query->left->outputs[i].expr, coerce(std::move(both[0]), type, Coercion::kImplicit));
     SCYPER_ASSIGN_OR_RETURN(query->right->outputs[i].expr, coerce(std::move(both[1]), type, Coercion::kImplicit));
+    bool nullable = query->left->outputs[i].expr->nullable || query->right->outputs[i].expr->nullable;
     BoundPtr column = make_expr(BoundKind::kSubqueryOutput, type, nullable, -1);
     column->index = static_cast<uint32_t>(i);
     query->outputs.push_back({query->left->outputs[i].name, std::move(column), false});

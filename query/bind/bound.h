@@ -41,9 +41,9 @@ enum class BoundKind : uint8_t {
   kExists,
   kInSubquery,      // args: one equality per column with kSubqueryOutput on its right side
   kSubqueryOutput,  // index: output of the enclosing kInSubquery's query, or of a set operation's row
-  kGroup,           // index: value of a GROUP BY expression, after aggregation
+  kGroup,           // relation: id of the query, index: value of a GROUP BY expression, after aggregation
   kRowCount,        // rows of the last statement (GET DIAGNOSTICS)
-  kAggregate,       // index: result of an aggregate, after aggregation
+  kAggregate,       // relation: id of the query, index: result of an aggregate, after aggregation
 };
 
 struct BoundExpr {
@@ -134,6 +134,7 @@ struct OrderItem {
 enum class SetOp : uint8_t { kNone, kUnion, kIntersect, kExcept };
 
 struct BoundQuery {
+  uint32_t id = 0;  // in the program: what `relation` of kGroup and kAggregate names
   std::vector<FromEntry> from;
   std::vector<BoundPtr> where;  // conjuncts
   bool aggregated = false;

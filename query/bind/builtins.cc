@@ -116,6 +116,7 @@ void add_operators(Table* t) {
 
 void add_strings(Table* t) {
   t->runtime("like", {T::kText, T::kText}, T::kBool, k_fn_like);
+  t->runtime("like", {T::kChar, T::kText}, T::kBool, k_fn_like);  // with its padding
   t->runtime("like", {T::kText, T::kText, T::kText}, T::kBool, k_fn_like);
   t->runtime("ilike", {T::kText, T::kText}, T::kBool, k_fn_ilike);
   t->runtime("ilike", {T::kText, T::kText, T::kText}, T::kBool, k_fn_ilike);
@@ -124,6 +125,7 @@ void add_strings(Table* t) {
     t->runtime(name, {T::kChar}, T::kInt4, k_fn_char_length);
   }
   t->runtime("octet_length", {T::kText}, T::kInt4, k_fn_octet_length);
+  t->runtime("octet_length", {T::kChar}, T::kInt4, k_fn_octet_length);
   for (std::string_view name : {"substr", "substring"}) {
     t->runtime(name, {T::kText, T::kInt4}, T::kText, k_fn_substring);
     t->runtime(name, {T::kText, T::kInt4, T::kInt4}, T::kText, k_fn_substring);
@@ -203,6 +205,7 @@ void add_times_and_arrays(Table* t) {
   Builtin& append = t->runtime("array_append", {T::kArray, T::kUnknown}, T::kUnknown, k_fn_array_append);
   append.result_type = array_of_second;
   append.strict = false;
+  append.takes_types = true;
   t->runtime("version", {}, T::kText, k_fn_version);
 }
 

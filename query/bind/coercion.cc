@@ -44,6 +44,12 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
   return false;
 }
 
+// Without length and precision, as messages have it.
+std::string name_of_type(const SqlType& type) {
+  if (type.id == TypeId::kArray) return type_name(make_array(make_type(type.element)));
+  return type_name(make_type(type.id));
+}
+
 void* take_from_string(void* arg, size_t size) noexcept {
   // The binder's constants live as long as the program: one block each, owned by the expression's text.
   auto* blocks = static_cast<std::vector<std::unique_ptr<char[]>>*>(arg);
@@ -53,7 +59,7 @@ void* take_from_string(void* arg, size_t size) noexcept {
 
 }  // namespace
 
-StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target) {
+StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool is_explicit) {
   if (expr->value.null) return make_null(target, expr->location);
   if (is_string(target.id)) {
     BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
@@ -61,7 +67,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target) {
       text->type = target;
       return text;
     }
-    return make_cast(std::move(text), target, false);
+    return make_cast(std::move(text), target, is_explicit);
   }
   if (target.id == TypeId::kArray) {
     // parsed by a cast at run time: arrays live in a transaction's memory
@@ -99,12 +105,12 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
       expr->type = variable.type;
       return coerce(std::move(expr), target, Coercion::kExplicit);
     }
-    if (expr->kind == BoundKind::kConst) return literal_to(std::move(expr), target);
+    if (expr->kind == BoundKind::kConst) return literal_to(std::move(expr), target, context == Coercion::kExplicit);
   }
   if (from.id == TypeId::kArray && target.id == TypeId::kArray) {
     Coercion needed = Coercion::kImplicit;
     if (!find_cast(from.element, target.element, &needed) || needed > context)
-      return error("42846", absl::StrCat("cannot cast type ", type_name(from), " to ", type_name(target)),
+      return error("42846", absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)),
                    expr->location);
     return make_cast(std::move(expr), target, context == Coercion::kExplicit);
   }
@@ -115,7 +121,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
-                 absl::StrCat("cannot cast type ", type_name(from), " to ", type_name(target)), expr->location);
+                 absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);
   if (expr->kind == BoundKind::kConst && expr->value.null) return make_null(target, expr->location);
   // an integer constant as another number is still a constant: indexes and overflow checks profit
   if (expr->kind == BoundKind::kConst && is_integer(from.id) && is_integer(target.id)) {
@@ -169,7 +175,7 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
       continue;
     }
     if (is_string(type.id) && is_string(next.id)) {
-      type = type.id == next.id ? make_type(type.id) : make_type(TypeId::kText);
+      type = make_type(type.id);  // the first one's: all strings cast to each other implicitly
       continue;
     }
     Coercion context = Coercion::kExplicit;
@@ -177,7 +183,7 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
       type = next;
     } else if (type.id == TypeId::kArray || !find_cast(next.id, type.id, &context) || context != Coercion::kImplicit) {
       return error("42804",
-                   absl::StrCat(std::string(construct), " types ", type_name(type), " and ", type_name(next),
+                   absl::StrCat(std::string(construct), " types ", name_of_type(type), " and ", name_of_type(next),
                                 " cannot be matched"),
                    expr->location);
     }

@@ -112,18 +112,16 @@ void Generator::gen_group_output(const BoundQuery& query, Reg row, Reg state, Bl
   for (size_t i = 0; i < query.aggregates.size(); i++)
     aggregates.push_back(
         finish_aggregate(query.aggregates[i], b_.offset(state, static_cast<int64_t>(i) * kStateBytes)));
-  const Values* saved_groups = groups_;
-  const Values* saved_aggregates = aggregates_;
-  groups_ = &groups;
-  aggregates_ = &aggregates;
+  groups_[query.id] = &groups;
+  aggregates_[query.id] = &aggregates;
   for (const auto& having : query.having) {
     Block accept = b_.new_block();
     gen_condition(*having, accept, reject);
     b_.set_block(accept);
   }
   Values outputs = gen_outputs(query, true);
-  groups_ = saved_groups;
-  aggregates_ = saved_aggregates;
+  groups_.erase(query.id);
+  aggregates_.erase(query.id);
   consume(outputs);
 }
 

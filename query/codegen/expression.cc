@@ -69,11 +69,11 @@ Value Generator::gen(const BoundExpr& expr) {
       CHECK(outputs_ != nullptr);
       return (*outputs_)[expr.index];
     case BoundKind::kGroup:
-      CHECK(groups_ != nullptr);
-      return (*groups_)[expr.index];
+      CHECK(groups_.count(expr.relation) != 0);
+      return (*groups_[expr.relation])[expr.index];
     case BoundKind::kAggregate:
-      CHECK(aggregates_ != nullptr);
-      return (*aggregates_)[expr.index];
+      CHECK(aggregates_.count(expr.relation) != 0);
+      return (*aggregates_[expr.relation])[expr.index];
     case BoundKind::kRowCount: {
       Value value;
       value.type = expr.type;

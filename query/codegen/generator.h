@@ -238,8 +238,8 @@ class Generator {
   std::set<uint32_t> assigned_;  // parameters that the program assigns
   std::vector<Value> variables_;
   std::unordered_map<uint32_t, RowSource> sources_;  // by relation
-  const Values* groups_ = nullptr;                   // values of kGroup
-  const Values* aggregates_ = nullptr;               // values of kAggregate
+  // values of kGroup and kAggregate, by query: subqueries refer to those of enclosing queries
+  std::map<uint32_t, const Values*> groups_, aggregates_;
   const Values* outputs_ = nullptr;                  // values of kSubqueryOutput
   Block handler_ = 0;                                // where errors go
   Block fail_block_ = 0;                             // returns Outcome::kError

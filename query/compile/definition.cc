@@ -53,9 +53,9 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
   return std::move(next_);
 }
 
-StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& name, int32_t location) const {
+StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& name) const {
   auto table = old_->find_table(name.back());
-  if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), location);
+  if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), -1);
   return table;
 }
 
@@ -117,7 +117,7 @@ Status Definer::define_columns(const ast::CreateTableStatement& create, storage:
   for (const auto& column : create.columns) {
     for (const auto& other : schema->columns)
       if (other.name == column.name)
-        return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
+        return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), -1);
     SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, text_));
     if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
     if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
@@ -128,13 +128,26 @@ Status Definer::define_columns(const ast::CreateTableStatement& create, storage:
     for (const auto& constraint : column.constraints) {
       switch (constraint.kind) {
         case ast::ConstraintKind::kNotNull:
-          def.not_null = true;
-          break;
         case ast::ConstraintKind::kNull:
+          if (std::any_of(column.constraints.begin(), column.constraints.end(), [&](const auto& other) {
+                return &other < &constraint && other.kind != constraint.kind &&
+                       (other.kind == ast::ConstraintKind::kNotNull || other.kind == ast::ConstraintKind::kNull);
+              }))
+            return error("42601",
+                         absl::StrCat("conflicting NULL/NOT NULL declarations for column \"", column.name,
+                                      "\" of table \"", schema->name, "\""),
+                         constraint.location);
+          def.not_null = constraint.kind == ast::ConstraintKind::kNotNull;
+          break;
         case ast::ConstraintKind::kPrimaryKey:
         case ast::ConstraintKind::kUnique:
           break;  // define_constraints()
         case ast::ConstraintKind::kDefault: {
+          if (!default_text.empty())
+            return error("42601",
+                         absl::StrCat("multiple default values specified for column \"", column.name, "\" of table \"",
+                                      schema->name, "\""),
+                         constraint.location);
           Binder binder(*old_, text_);
           SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder.bind_constant(*constraint.expr, type));
           default_text = to_sql(*constraint.expr);
@@ -281,7 +294,7 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
 
 Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
   result->command_tag = "CREATE INDEX";
-  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name, create.table.location));
+  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
   const storage::TableSchema& schema = table->schema();
   if (create.method != "btree" && create.method != "hash")
     return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
@@ -515,7 +528,7 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
 // A truncated table is a new empty one under the same definition.
 Status Definer::truncate(const ast::TruncateStatement& truncate) {
   for (const auto& ref : truncate.tables) {
-    SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref.name, ref.location));
+    SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref.name));
     storage::TableSchema schema = table->schema();
     SCYPER_ASSIGN_OR_RETURN(auto empty, storage::Table::create(std::move(schema), options_.partitions, arena_));
     next().tables[ref.name.back()] = std::move(empty);

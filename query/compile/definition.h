@@ -34,7 +34,7 @@ class Definer {
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object);
   Status truncate(const ast::TruncateStatement& truncate);
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
-  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name, int32_t location) const;
+  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name) const;
   std::string free_index_name(std::string base) const;
   bool name_taken(const std::string& name) const;
   Catalog& next();

@@ -404,6 +404,7 @@ FN(array_append) {
     array = reinterpret_cast<ArrayValue*>(c->scratch->allocate(sizeof(ArrayValue)));
     if (array == nullptr) return fail_memory(c);
     *array = ArrayValue{};
+    array->element = types[0].element;
   }
   if (!push_back(c, array, args[1])) return fail_memory(c);
   *out = Datum{reinterpret_cast<int64_t>(array), 0, 0, 0, {}};

@@ -15,12 +15,12 @@ struct CorpusStatement {
   std::string state_only;
 };
 
-// Statements of a file, separated by lines of ";;" or blank lines (a body in $$ keeps its blank lines). Lines that start
-// with "-- " before a statement are comments or directives.
+// Statements of a file, separated by lines of ";;" or blank lines (a body in $$ keeps its blank lines). Lines that
+// start with "-- " before a statement are comments or directives.
 std::vector<CorpusStatement> read_corpus(const std::string& path);
 
-// The same statement for PostgreSQL: without what only ScyPer's CREATE TABLE knows (partitions without a partition list,
-// layout options).
+// The same statement for PostgreSQL: without what only ScyPer's CREATE TABLE knows (partitions without a partition
+// list, layout options).
 std::string for_postgres(const std::string& statement);
 
 }  // namespace scyper::query

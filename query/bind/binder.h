@@ -144,6 +144,7 @@ class Binder {
                             BoundDml* dml);
   Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
+  static bool can_pass(const BoundExpr& arg, const SqlType& parameter);
   StatusOr<std::shared_ptr<const Routine>> find_procedure(const ast::FunctionCall& call);
   StatusOr<std::unique_ptr<Step>> bind_call_step(const ast::FunctionCall& call);
   uint32_t output_variable(const ast::Expr* given) const;

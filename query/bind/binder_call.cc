@@ -192,10 +192,14 @@ Status Binder::match_element(std::vector<BoundPtr>* args, int32_t location) {
 StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
   std::shared_ptr<const Routine> best;
   bool exists = false;
+  bool procedure = false;
   auto range = catalog_.routines.equal_range(name);
   for (auto it = range.first; it != range.second; ++it) {
     const Routine& routine = *it->second;
-    if (routine.procedure) continue;
+    if (routine.procedure) {
+      procedure = true;
+      continue;
+    }
     exists = true;
     size_t inputs = routine.input_count();
     size_t required = 0;
@@ -205,10 +209,25 @@ StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<Bou
     size_t i = 0;
     for (const auto& p : routine.parameters) {
       if (p.mode == ParameterMode::kOut || i >= args.size()) continue;
-      if (args[i]->type.id != p.type.id && fit(args[i]->type.id, p.type.id) < 0) fits = false;
+      fits &= can_pass(*args[i], p.type);
       i++;
     }
     if (fits) best = it->second;
+  }
+  if (best == nullptr && procedure && !exists)
+    return with_hint(
+        error("42809", absl::StrCat(std::string(name), "(", operand_list(args), ") is a procedure"), location),
+        "To call a procedure, use CALL.");
+  if (best == nullptr && (name == "like" || name == "ilike") && args.size() == 2) {
+    auto shown = [](const BoundPtr& e) {
+      return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(make_type(e->type.id));
+    };
+    return with_hint(
+        error("42883",
+              absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
+                           shown(args[1])),
+              location),
+        "No operator matches the given name and argument types. You might need to add explicit type casts.");
   }
   if (best == nullptr)
     return with_hint(
@@ -218,6 +237,11 @@ StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<Bou
             ? "No function matches the given name and argument types. You might need to add explicit type casts."
             : "");
   return finish_user_call(std::move(best), std::move(args), location);
+}
+
+bool Binder::can_pass(const BoundExpr& arg, const SqlType& parameter) {
+  return arg.type.id == TypeId::kArray && parameter.id == TypeId::kArray ? arg.type.element == parameter.element
+                                                                         : fit(arg.type.id, parameter.id) >= 0;
 }
 
 StatusOr<BoundPtr> Binder::finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,

@@ -345,6 +345,17 @@ void Binder::flatten_and(BoundPtr expr, std::vector<BoundPtr>* out) {
 
 // The procedure that CALL means: by name and count of arguments, INOUT ones may be left to their defaults.
 StatusOr<std::shared_ptr<const Routine>> Binder::find_procedure(const ast::FunctionCall& call) {
+  std::vector<BoundPtr> args;  // for their types
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, nullptr));
+    args.push_back(std::move(bound));
+  }
+  std::string types;
+  for (const auto& arg : args)
+    absl::StrAppend(&types, types.empty() ? "" : ", ",
+                    arg->type.id == TypeId::kUnknown ? "unknown"
+                    : arg->type.id == TypeId::kArray ? type_name(arg->type)
+                                                     : type_name(make_type(arg->type.id)));
   auto range = catalog_.routines.equal_range(call.name.back());
   bool function = false;
   for (auto it = range.first; it != range.second; ++it) {
@@ -355,13 +366,15 @@ StatusOr<std::shared_ptr<const Routine>> Binder::find_procedure(const ast::Funct
     }
     size_t required = 0;
     for (const auto& p : routine.parameters) required += p.has_default ? 0 : 1;
-    if (call.args.size() >= required && call.args.size() <= routine.parameters.size()) return it->second;
+    if (call.args.size() < required || call.args.size() > routine.parameters.size()) continue;
+    bool fits = true;
+    for (size_t i = 0; i < args.size(); i++)
+      fits &= routine.parameters[i].mode == ParameterMode::kOut || can_pass(*args[i], routine.parameters[i].type);
+    if (fits) return it->second;
   }
   if (function)
-    return with_hint(error("42809", absl::StrCat(call.name.back(), " is not a procedure"), call.location),
+    return with_hint(error("42809", absl::StrCat(call.name.back(), "(", types, ") is not a procedure"), call.location),
                      "To call a function, use SELECT.");
-  std::string types;
-  for (size_t i = 0; i < call.args.size(); i++) absl::StrAppend(&types, i == 0 ? "" : ", ", "unknown");
   return with_hint(
       error("42883", absl::StrCat("procedure ", call.name.back(), "(", types, ") does not exist"), call.location),
       "No procedure matches the given name and argument types. You might need to add explicit type casts.");
@@ -376,6 +389,12 @@ StatusOr<std::unique_ptr<Step>> Binder::bind_call_step(const ast::FunctionCall& 
     const RoutineParameter& p = routine->parameters[i];
     BoundPtr arg;
     const ast::Expr* given = i < call.args.size() ? call.args[i].get() : nullptr;
+    if (p.mode != ParameterMode::kIn && given != nullptr && program_->is_routine &&
+        output_variable(given) == kNoVariable)
+      return error("42601",
+                   absl::StrCat("procedure parameter \"", p.name,
+                                "\" is an output parameter but corresponding argument is not writable"),
+                   call.location);
     if (p.mode == ParameterMode::kOut) {
       step->outputs.push_back(output_variable(given));
       continue;

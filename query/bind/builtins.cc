@@ -161,6 +161,9 @@ void add_strings(Table* t) {
   }
 }
 
+// The text that a value is shown as: concat() of one value, but NULL of NULL. No SQL name has a space first.
+void add_output(Table* t) { t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true; }
+
 void add_numbers(Table* t) {
   for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat8, T::kNumeric}) {
     Builtin& abs = t->runtime("abs", {type}, type,
@@ -214,6 +217,7 @@ const Table& builtin_table() {
     auto* t = new Table();
     add_operators(t);
     add_strings(t);
+    add_output(t);
     add_numbers(t);
     add_times_and_arrays(t);
     return t;

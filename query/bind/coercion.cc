@@ -75,13 +75,16 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     Datum probe;
     std::vector<std::unique_ptr<char[]>> blocks;
     Status parsed = parse_datum(target, text->text, TextArena{take_from_string, &blocks}, &probe);
-    if (!parsed.ok())
+    if (!parsed.ok() && !program_->is_routine)
       return error(sqlstate_of(parsed), parsed.message().data() ? std::string(parsed.message()) : "", expr->location);
     return make_cast(std::move(text), target, true);
   }
   Datum value;
   std::vector<std::unique_ptr<char[]>> blocks;
   Status parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  // in a routine the statement fails when it runs, where a handler can catch it
+  if (!parsed.ok() && program_->is_routine)
+    return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
   if (!parsed.ok()) {
     Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
     std::string detail = detail_of(parsed);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/make.h"
+#include "parse/conditions.h"
 #include "parse/type_resolver.h"
 
 namespace scyper::query {
@@ -153,6 +154,14 @@ PlBinder::Record* PlBinder::find_record(const ast::Name& name) const {
 StatusOr<uint32_t> PlBinder::target_variable(const ast::Name& name, int32_t location) {
   uint32_t variable = 0;
   if (!binder_.find_variable(name, &variable)) {
+    if (name.size() == 2)
+      if (const Record* record = find_record({name[0]}); record != nullptr)
+        return record->assigned
+                   ? binder_.error("42703", absl::StrCat("record \"", name[0], "\" has no field \"", name[1], "\""),
+                                   location)
+                   : with_detail(
+                         binder_.error("55000", absl::StrCat("record \"", name[0], "\" is not assigned yet"), location),
+                         "The tuple structure of a not-yet-assigned record is indeterminate.");
     std::string text;
     for (const auto& part : name) absl::StrAppend(&text, text.empty() ? "" : ".", part);
     return binder_.error("42601", absl::StrCat("\"", text, "\" is not a known variable"), location);
@@ -601,6 +610,19 @@ const char* option_name(plpgsql::RaiseOptionKind kind) {
 }
 }  // namespace
 
+// ERRCODE may be the name of a condition.
+Status PlBinder::name_to_state(int32_t location, BoundPtr* value) {
+  const std::string& name = (*value)->text;
+  bool is_state =
+      name.size() == 5 && name.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+  if (is_state) return absl::OkStatus();
+  std::vector<std::string_view> states = sqlstates_of_condition(name);
+  if (states.empty())
+    return binder_.error("42704", absl::StrCat("unrecognized exception condition \"", name, "\""), location);
+  *value = make_text_constant(make_type(TypeId::kText), std::string(states[0]), location);
+  return absl::OkStatus();
+}
+
 Status PlBinder::bind_raise(const plpgsql::Raise& raise, StepList* out) {
   auto step = new_step(StepKind::kRaise, raise);
   SqlType text = make_type(TypeId::kText);
@@ -624,6 +646,11 @@ Status PlBinder::bind_raise(const plpgsql::Raise& raise, StepList* out) {
   if (!raise.has_format) step->format = raise.condition.empty() ? raise.sqlstate : raise.condition;
   for (const auto& arg : raise.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*arg, nullptr));
+    if (value->type.id == TypeId::kBool || value->type.id == TypeId::kChar) {  // casts show them otherwise
+      std::vector<BoundPtr> one;
+      one.push_back(std::move(value));
+      SCYPER_ASSIGN_OR_RETURN(value, binder_.make_call(" output", std::move(one), raise.location));
+    }
     SCYPER_ASSIGN_OR_RETURN(value, binder_.coerce(std::move(value), text, Coercion::kExplicit));
     step->args.push_back(std::move(value));
   }
@@ -631,6 +658,8 @@ Status PlBinder::bind_raise(const plpgsql::Raise& raise, StepList* out) {
     step->options.emplace_back("errcode", make_text_constant(text, raise.sqlstate, raise.location));
   for (const auto& option : raise.options) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*option.value, nullptr));
+    if (option.kind == plpgsql::RaiseOptionKind::kErrcode && value->kind == BoundKind::kConst && !value->value.null)
+      SCYPER_RETURN_IF_ERROR(name_to_state(raise.location, &value));
     SCYPER_ASSIGN_OR_RETURN(value, binder_.coerce(std::move(value), text, Coercion::kExplicit));
     step->options.emplace_back(option_name(option.kind), std::move(value));
   }

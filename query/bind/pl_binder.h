@@ -41,6 +41,7 @@ class PlBinder {
   Status bind_for_each(const plpgsql::ForEach& loop, StepList* out);
   Status bind_exit(const plpgsql::Exit& statement, StepList* out);
   Status bind_return(const plpgsql::Return& statement, StepList* out);
+  Status name_to_state(int32_t location, BoundPtr* value);
   Status bind_raise(const plpgsql::Raise& raise, StepList* out);
   Status bind_assert(const plpgsql::Assert& statement, StepList* out);
   Status bind_sql(const plpgsql::Sql& statement, StepList* out);

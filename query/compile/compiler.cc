@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "bind/binder.h"
 #include "codegen/generator.h"
 #include "compile/program_parts.h"
 #include "parse/plpgsql_parser.h"
+#include "parse/text.h"
 
 namespace scyper::query {
 
@@ -52,6 +54,24 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
     }
     merge_route(footprint, mapped);
   }
+}
+
+// A position in a routine's body means nothing in the statement that calls it.
+Status without_position(const Status& status, const Routine& routine) {
+  int position = position_of(status);
+  if (position <= 0) return status;
+  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
+  std::string detail = detail_of(status);
+  if (detail.empty()) {
+    std::string_view body = routine.body;
+    int32_t offset = byte_offset_of(body, position);
+    auto line = std::count(body.begin(), body.begin() + offset, '\n') + 1;
+    detail =
+        absl::StrCat(routine.procedure ? "Procedure " : "Function ", routine.name, ", line ", line, " of its body.");
+  }
+  plain = with_detail(plain, detail);
+  std::string hint = hint_of(status);
+  return hint.empty() ? plain : with_hint(plain, hint);
 }
 
 }  // namespace
@@ -138,7 +158,9 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   if (current != routines->in_progress.end()) return current->second;  // a recursive call
   SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(routine.body));
   Binder binder(*catalog, routine.body);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
+  auto bind = binder.bind_routine(routine, *parsed);
+  if (!bind.ok()) return without_position(bind.status(), routine);
+  std::unique_ptr<BoundProgram> bound = *std::move(bind);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "CALL";
   parts->catalog_version = catalog->version;

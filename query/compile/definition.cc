@@ -334,6 +334,14 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
 
 // --- routines ---
 
+namespace {
+// Lengths and precisions of parameters and results are not kept, as in PostgreSQL.
+void drop_modifiers(SqlType* type) {
+  if (type->id == TypeId::kNumeric || type->element == TypeId::kNumeric) type->precision = type->scale = 0;
+  type->length = -1;
+}
+}  // namespace
+
 Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
   result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
   if (create.language != "plpgsql") {
@@ -354,6 +362,7 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   routine.return_type = make_type(TypeId::kVoid);
   if (create.return_type != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(routine.return_type, resolve_type(*create.return_type, text_));
+    drop_modifiers(&routine.return_type);
   }
   bool defaults = false;
   for (const auto& p : create.parameters) {
@@ -365,10 +374,7 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
                      : p.mode == ast::ParameterMode::kInOut ? ParameterMode::kInOut
                                                             : ParameterMode::kIn;
     SCYPER_ASSIGN_OR_RETURN(parameter.type, resolve_type(p.type, text_));
-    // modifiers of parameters are not kept, as in PostgreSQL
-    if (parameter.type.id == TypeId::kNumeric || parameter.type.element == TypeId::kNumeric)
-      parameter.type.precision = parameter.type.scale = 0;
-    parameter.type.length = -1;
+    drop_modifiers(&parameter.type);
     if (p.default_value != nullptr) {
       parameter.default_text = to_sql(*p.default_value);
       parameter.has_default = defaults = true;
@@ -377,11 +383,11 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
                    create.procedure
                        ? "procedure parameters after one with a default value must also have default values"
                        : "input parameters after one with a default value must also have defaults",
-                   p.location);
+                   -1);
     }
     for (const auto& other : routine.parameters)
       if (!p.name.empty() && other.name == p.name)
-        return error("42P13", absl::StrCat("parameter name \"", p.name, "\" used more than once"), p.location);
+        return error("42P13", absl::StrCat("parameter name \"", p.name, "\" used more than once"), -1);
     routine.parameters.push_back(std::move(parameter));
   }
   if (!create.procedure && create.return_type == nullptr) {
@@ -481,7 +487,7 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kProcedure:
       case ast::ObjectKind::kFunction:
       case ast::ObjectKind::kRoutine:
-        SCYPER_RETURN_IF_ERROR(drop_routine(drop, object));
+        SCYPER_RETURN_IF_ERROR(drop_routine(drop, object, result));
         break;
       default:
         return error("0A000", absl::StrCat("DROP ", drop.object_name, " is not supported"), -1);
@@ -490,7 +496,7 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   return absl::OkStatus();
 }
 
-Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object) {
+Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result) {
   const std::string& name = object.name.back();
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
@@ -515,11 +521,21 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
     found = it;
   }
   if (found == range.second) {
-    if (drop.if_exists) return absl::OkStatus();
-    return error("42883",
-                 absl::StrCat(drop.object == ast::ObjectKind::kProcedure ? "procedure " : "function ", name,
-                              object.has_arguments ? "() does not exist" : "() does not exist"),
-                 -1);
+    const char* kind = drop.object == ast::ObjectKind::kProcedure ? "procedure" : "function";
+    std::string shown = name;
+    if (object.has_arguments) {
+      std::string types;
+      for (const auto& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(type.id)));
+      shown = absl::StrCat(name, "(", types, ")");
+    }
+    if (drop.if_exists) {
+      result->notices.push_back(
+          absl::StrCat("NOTICE:  ", kind, " ", shown, object.has_arguments ? "" : "()", " does not exist, skipping"));
+      return absl::OkStatus();
+    }
+    if (!object.has_arguments)
+      return error("42883", absl::StrCat("could not find a ", kind, " named \"", name, "\""), -1);
+    return error("42883", absl::StrCat(kind, " ", shown, " does not exist"), -1);
   }
   next().routines.erase(found);
   return absl::OkStatus();

@@ -31,7 +31,7 @@ class Definer {
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
   Status drop(const ast::DropStatement& drop, ResultSet* result);
-  Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object);
+  Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate);
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name) const;

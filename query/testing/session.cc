@@ -28,12 +28,12 @@ Status Session::run(std::string_view sql, ResultSet* result, std::span<const Dat
   ResultSet ignored;
   if (result == nullptr) result = &ignored;
   result->clear();
+  notices_.clear();
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
   if (prepared->kind() != Prepared::Kind::kProgram) return database_->define(*prepared, result);
   SCYPER_ASSIGN_OR_RETURN(auto program, database_->program_of(*prepared));
   if (program->parameter_types().size() != parameters.size()) return sql_error("08P01", "wrong number of parameters");
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
-  notices_.clear();
   result->columns = program->columns();
   return execute(*program, parameters, result);
 }

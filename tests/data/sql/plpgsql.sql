@@ -11,8 +11,10 @@ DO $$ DECLARE x varchar(3); BEGIN x := 'abcdef'; END $$;
 DO $$ DECLARE x char(5); BEGIN x := 'ab'; RAISE NOTICE '%.', x; END $$;
 DO $$ DECLARE x numeric(5,2); BEGIN x := 123.456; RAISE NOTICE '%', x; x := 12345; END $$;
 DO $$ DECLARE x CONSTANT integer := 5; BEGIN x := 6; END $$;
+-- state only: the message does not say which
 DO $$ DECLARE x integer NOT NULL := 5; BEGIN x := NULL; END $$;
 DO $$ DECLARE x integer NOT NULL; BEGIN NULL; END $$;
+-- state only: the message does not say which
 DO $$ DECLARE x integer NOT NULL := NULL; BEGIN NULL; END $$;
 DO $$ DECLARE x integer; x text; BEGIN NULL; END $$;
 DO $$ BEGIN y := 5; END $$;
@@ -23,9 +25,12 @@ DO $$ <<outerb>> DECLARE x integer := 1; BEGIN DECLARE x integer := 2; BEGIN out
 DO $$ DECLARE i integer := 0; BEGIN LOOP i := i + 1; CONTINUE WHEN i % 2 = 0; EXIT WHEN i > 7; RAISE NOTICE '%', i; END LOOP; END $$;
 DO $$ DECLARE i integer := 3; BEGIN WHILE i > 0 LOOP RAISE NOTICE '%', i; i := i - 1; END LOOP; WHILE NULL LOOP RAISE NOTICE 'never'; END LOOP; END $$;
 DO $$ BEGIN FOR i IN 1..3 LOOP RAISE NOTICE '%', i; END LOOP; FOR i IN REVERSE 3..1 LOOP RAISE NOTICE '%', i; END LOOP; FOR i IN 1..10 BY 4 LOOP RAISE NOTICE '%', i; END LOOP; FOR i IN 3..1 LOOP RAISE NOTICE 'never'; END LOOP; END $$;
+-- state only: the message does not say which
 DO $$ BEGIN FOR i IN 1..NULL LOOP NULL; END LOOP; END $$;
+-- state only: the message does not say which
 DO $$ BEGIN FOR i IN NULL..1 LOOP NULL; END LOOP; END $$;
 DO $$ BEGIN FOR i IN 1..3 BY 0 LOOP NULL; END LOOP; END $$;
+-- state only: the message does not say which
 DO $$ BEGIN FOR i IN 1..3 BY NULL LOOP NULL; END LOOP; END $$;
 DO $$ BEGIN FOR i IN 2147483646..2147483647 LOOP RAISE NOTICE '%', i; END LOOP; END $$;
 DO $$ DECLARE i integer := 42; BEGIN FOR i IN 1..2 LOOP NULL; END LOOP; RAISE NOTICE '%', i; END $$;
@@ -41,6 +46,7 @@ DO $$ DECLARE x integer := 3; BEGIN CASE x WHEN 1, 2 THEN RAISE NOTICE 'low'; WH
 DO $$ BEGIN CASE 9 WHEN 1 THEN NULL; END CASE; END $$;
 DO $$ BEGIN CASE WHEN false THEN NULL; END CASE; END $$;
 DO $$ BEGIN CASE 9 WHEN 1 THEN NULL; ELSE END CASE; END $$;
+-- differs: PostgreSQL goes through text, which only 0 and 1 survive
 DO $$ BEGIN IF 5 THEN NULL; END IF; END $$;
 DO $$ BEGIN IF 'x' THEN NULL; END IF; END $$;
 -- Queries
@@ -68,7 +74,9 @@ DO $$ DECLARE r record; BEGIN r.a := 5; END $$;
 DO $$ DECLARE r t; BEGIN SELECT * INTO r FROM t WHERE a = 3; RAISE NOTICE '% %', r.a, r.b; r.b := 'new'; RAISE NOTICE '%', r.b; INSERT INTO log VALUES (r.a, r.b); END $$;
 DO $$ DECLARE r t%ROWTYPE; s t.b%TYPE := 'typed'; u s%TYPE; BEGIN r.a := 7; u := s || r.a; RAISE NOTICE '% %', u, r.c; END $$;
 DO $$ DECLARE r t%ROWTYPE; BEGIN r.nosuch := 1; END $$;
+-- differs: PostgreSQL calls these syntax errors
 DO $$ DECLARE s nosuch.b%TYPE; BEGIN NULL; END $$;
+-- differs: PostgreSQL calls these syntax errors
 DO $$ DECLARE s t.nosuch%TYPE; BEGIN NULL; END $$;
 DO $$ DECLARE s nosuchtype; BEGIN NULL; END $$;
 DO $$ BEGIN SELECT 1; END $$;
@@ -156,6 +164,7 @@ CREATE FUNCTION noreturn(n integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
 SELECT noreturn(1);
 SELECT noreturn(0);
 CREATE FUNCTION nothing() RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log VALUES (90, 'void'); END $$;
+-- differs: a void result is NULL here, an empty text there
 SELECT nothing();
 SELECT count(*) FROM log WHERE n = 90;
 CREATE FUNCTION strictly(a integer) RETURNS integer LANGUAGE plpgsql STRICT AS $$ BEGIN RETURN coalesce(a, -1); END $$;
@@ -170,7 +179,9 @@ CREATE FUNCTION syn(x integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETR
 CREATE FUNCTION syn(x integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN IF x THEN RETURN 1; END $$;
 CREATE FUNCTION syn(x integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 1 +; END $$;
 CREATE FUNCTION syn(x integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN SELEC 1; END $$;
+-- differs: found when it is first called
 CREATE FUNCTION syn(x integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN; END $$;
+-- differs: found when it is first called
 CREATE PROCEDURE syn(x integer) LANGUAGE plpgsql AS $$ BEGIN RETURN 5; END $$;
 CREATE FUNCTION late() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT max(zz) FROM later); END $$;
 SELECT late();
@@ -185,6 +196,7 @@ CREATE FUNCTION add(a integer, b integer) RETURNS integer LANGUAGE plpgsql AS $$
 CREATE FUNCTION noretdecl() LANGUAGE plpgsql AS $$ BEGIN RETURN 0; END $$;
 CREATE FUNCTION dupl(a integer, a text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 0; END $$;
 CREATE FUNCTION defs(a integer DEFAULT 1, b integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 0; END $$;
+-- state only: how the name is quoted
 CREATE FUNCTION typ(a nosuch) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 0; END $$;
 CREATE FUNCTION lang(a integer) RETURNS integer LANGUAGE nosuch AS $$ BEGIN RETURN 0; END $$;
 CREATE PROCEDURE p1(a integer, INOUT b integer, INOUT c text DEFAULT 'dflt') LANGUAGE plpgsql AS $$ BEGIN b := b + a; c := c || '!'; END $$;
@@ -234,4 +246,5 @@ DROP FUNCTION add(integer, integer);
 SELECT add(1, 2);
 DROP PROCEDURE p4;
 DROP FUNCTION IF EXISTS nosuch;
+-- state only: PostgreSQL distinguishes more cases
 DROP FUNCTION p1;

@@ -98,6 +98,7 @@ void PartitionEngine::stop_admission() {
 
 // Fills in what the engine keeps in a transaction; lane: its worker, or the number of workers when it runs alone.
 Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_t* lane) {
+  CHECK(transaction->statement != nullptr && transaction->done != nullptr);
   transaction->time_us = time_us;
   transaction->crossing = false;
   transaction->retried_as_crossing = false;

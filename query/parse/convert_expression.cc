@@ -219,14 +219,18 @@ ast::SubscriptIndex Converter::subscript(const A_Indices& node) {
 
 // (x).f[1][2].g: runs of brackets become one Subscript. Each step is one level deeper in our tree.
 ast::ExprPtr Converter::indirection(const A_Indirection& node) {
-  if (length_of(node.indirection) + depth_ > kMaxDepth) {
-    fail("54001", "stack depth limit exceeded", -1);
-    return nullptr;
-  }
+  const int steps = length_of(node.indirection);
+  depth_ += steps;
+  if (depth_ > kMaxDepth) fail("54001", "stack depth limit exceeded", -1);
   ast::ExprPtr out = expr(node.arg);
-  if (failed_) return nullptr;
+  if (!failed_) out = indirection_steps(std::move(out), node.indirection);
+  depth_ -= steps;
+  return out;
+}
+
+ast::ExprPtr Converter::indirection_steps(ast::ExprPtr out, const List* steps) {
   ast::Subscript* open = nullptr;  // the Subscript that takes the next bracket
-  for (const Node* step : items(node.indirection)) {
+  for (const Node* step : items(steps)) {
     const ast::Location location = out->location;
     if (nodeTag(step) == T_A_Indices) {
       if (open == nullptr) {

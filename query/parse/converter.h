@@ -70,6 +70,7 @@ class Converter {
   ast::ExprPtr constant(const A_Const& node);
   ast::ExprPtr column_ref(const ::ColumnRef& node);
   ast::ExprPtr indirection(const A_Indirection& node);
+  ast::ExprPtr indirection_steps(ast::ExprPtr out, const List* steps);
   ast::ExprPtr cast(const TypeCast& node);
   ast::ExprPtr function_call(const FuncCall& node);
   ast::ExprPtr bool_expr(const BoolExpr& node);

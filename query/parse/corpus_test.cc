@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
@@ -93,6 +95,33 @@ TEST(Corpus, QueriesRoundTrip) {
     }
   }
   EXPECT_EQ(queries, 22);
+}
+
+// libpg_query keeps its state per thread.
+TEST(Corpus, ThreadsDoNotDisturbEachOther) {
+  const std::vector<std::string> texts = corpus();
+  const auto print_all = [&texts] {
+    std::string out;
+    for (const std::string& text : texts) {
+      const auto parsed = parse_sql(text);
+      for (const auto& statement : *parsed) out += to_sql(*statement);
+      const Status error = parse_sql(text + " from from").status();
+      out += std::string(error.message()) + std::to_string(position_of(error));
+    }
+    return out;
+  };
+  const std::string expected = print_all();
+  std::vector<std::thread> threads;
+  std::atomic<int> same = 0;
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 20;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) same += print_all() == expected ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, kThreads * kRounds);
 }
 
 // Cuts, copies, swaps and bytes, at borders of words mostly.

@@ -445,6 +445,8 @@ TEST(SqlParser, Nesting) {
       "select * from a" + repeat(" join b using (x)", 20000),
       "select a" + repeat("[1].b", 5000),
       "select (a)" + repeat(".b", 5000),
+      "select " + repeat("(", 2000) + "a" + repeat(")" + repeat(".b", 900), 2000),
+      "select " + repeat("(", 2000) + "a" + repeat(")" + repeat("[1].b", 300), 2000),
       "select " + repeat("f(", 5000) + repeat(")", 5000),
       "select " + repeat("array[", 5000) + repeat("]", 5000),
       "select a" + repeat("::text", 5000),

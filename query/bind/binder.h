@@ -164,6 +164,7 @@ class Binder {
   bool in_aggregate_ = false;
   bool grouped_subquery_ = false;  // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;
+  size_t bound_expressions_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   struct CommonTable;
   using CommonTables = std::map<std::string, CommonTable>;

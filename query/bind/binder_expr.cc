@@ -33,6 +33,10 @@ uint32_t Binder::new_variable(std::string name, const SqlType& type) {
 }
 
 StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
+  // some forms bind an operand several times, so that nesting them multiplies
+  if (++bound_expressions_ > 1000000 + 16 * source_.size())
+    return with_detail(error("54001", "statement is too complex", expr.location),
+                       "BETWEEN, IN, NULLIF and CASE are nested too deeply in each other.");
   switch (expr.kind) {
     case ExprKind::kLiteral:
       return bind_literal(node_as<ast::Literal>(expr));

@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "testing/session.h"
+
+// Input that is wrong or too much: each fails with its SQLSTATE, leaves nothing behind, and the database goes on.
+namespace scyper::query {
+namespace {
+
+DatabaseOptions options_for(ExecutionMode mode, size_t memory_bytes) {
+  DatabaseOptions options;
+  options.partitions = 4;
+  options.memory_bytes = memory_bytes;
+  options.execution = mode;
+  return options;
+}
+
+class WrongInputTest : public testing::TestWithParam<ExecutionMode> {
+ protected:
+  WrongInputTest() : session_(options_for(GetParam(), size_t{1} << 30)) {
+    EXPECT_TRUE(session_
+                    .script("CREATE TABLE t (a integer PRIMARY KEY, b varchar(5) NOT NULL, c numeric(6,2));"
+                            "CREATE INDEX t_c ON t (c);"
+                            "INSERT INTO t SELECT i, 'x' || i, i FROM generate_series(1, 50) g (i);"
+                            "CREATE PROCEDURE p(x integer) LANGUAGE plpgsql AS $$ BEGIN "
+                            "  UPDATE t SET c = c + 1; DELETE FROM t WHERE a > 40; INSERT INTO t VALUES (99, 'n', 1);"
+                            "  IF x = 1 THEN PERFORM 1 / 0; END IF; "
+                            "  IF x = 2 THEN INSERT INTO t VALUES (1, 'dup', 0); END IF; "
+                            "  IF x = 3 THEN UPDATE t SET b = 'too long for it' WHERE a = 3; END IF; "
+                            "  IF x = 4 THEN UPDATE t SET b = NULL WHERE a = 3; END IF; "
+                            "  IF x = 5 THEN UPDATE t SET c = 123456 WHERE a = 3; END IF; "
+                            "  IF x = 6 THEN CALL p(6); END IF; "
+                            "  IF x = 7 THEN RAISE EXCEPTION 'no' USING ERRCODE = 'U0007'; END IF; END $$;")
+                    .ok());
+  }
+  std::string state(std::string_view sql) { return sqlstate_of(session_.run(sql)); }
+  storage::Digest digest() { return storage::table_digest(*session_.database().catalog()->find_table("t")); }
+
+  Session session_;
+};
+INSTANTIATE_TEST_SUITE_P(Modes, WrongInputTest, testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick));
+
+TEST_P(WrongInputTest, FailedStatementsLeaveNothingBehind) {
+  const auto before = digest();
+  const std::pair<const char*, const char*> failing[] = {
+      {"CALL p(1)", "22012"},
+      {"CALL p(2)", "23505"},
+      {"CALL p(3)", "22001"},
+      {"CALL p(4)", "23502"},
+      {"CALL p(5)", "22003"},
+      {"CALL p(6)", "54001"},
+      {"CALL p(7)", "U0007"},
+      {"INSERT INTO t SELECT i, 'y', 0 FROM generate_series(60, 1, -1) g (i)", "23505"},
+      {"UPDATE t SET a = a + 1", "23505"},
+      {"UPDATE t SET c = 1 / (a - 25)", "22012"},
+      {"DELETE FROM t WHERE 1 / (a - 25) < 100", "22012"},
+      {"UPDATE t SET c = c * 1000", "22003"},
+      {"INSERT INTO t VALUES (100, 'ok', 1), (101, NULL, 1)", "23502"},
+      {"SELECT 1 / (a - 25) FROM t", "22012"},
+      {"INSERT INTO t VALUES (100, 'ok')  ,", "42601"},
+      {"CREATE TABLE t (x integer)", "42P07"},
+      {"CREATE TABLE u (x integer, PRIMARY KEY (y))", "42703"},
+      {"CREATE UNIQUE INDEX t_one ON t (nosuch)", "42703"},
+      {"DROP TABLE t, nosuch", "42P01"},
+      {"CALL p()", "42883"},
+      {"CALL p(1, 2)", "42883"},
+      {"CALL p('x')", "22P02"},
+  };
+  for (const auto& [sql, expected] : failing) {
+    EXPECT_EQ(state(sql), expected) << sql;
+    EXPECT_TRUE(digest() == before) << sql;
+    EXPECT_EQ(session_.text("SELECT count(*), sum(c), min(a), max(a) FROM t"), "50|1275.00|1|50") << sql;
+    EXPECT_EQ(session_.text("SELECT count(*) FROM t WHERE c >= 10 AND c < 20"), "10") << sql;
+  }
+}
+
+std::string repeated(int count, const std::string& part) {
+  std::string text;
+  for (int i = 0; i < count; i++) text += part;
+  return text;
+}
+
+TEST_P(WrongInputTest, DeepNestingEndsWithAnError) {
+  for (int depth : {100, 3000, 200000}) {
+    const std::string nested[] = {
+        "SELECT " + repeated(depth, "(") + "1" + repeated(depth, ")"),
+        "SELECT " + repeated(depth, "- ") + "1",
+        "SELECT " + repeated(depth, "NOT ") + "true",
+        "SELECT 1" + repeated(depth, " + 1"),
+        "SELECT true" + repeated(depth, " AND true"),
+        "SELECT 'a'" + repeated(depth, " || 'a'"),
+        "SELECT " + repeated(depth, "(SELECT ") + "1" + repeated(depth, ")"),
+        "SELECT " + repeated(depth, "coalesce(") + "1" + repeated(depth, ")"),
+        "SELECT " + repeated(depth, "abs(") + "1" + repeated(depth, ")"),
+        "SELECT " + repeated(depth, "CASE WHEN true THEN ") + "1" + repeated(depth, " END"),
+        "SELECT 1" + repeated(depth, " UNION ALL SELECT 1"),
+        "SELECT * FROM " + repeated(depth, "(SELECT * FROM ") + "t" + repeated(depth, ") q"),
+        "DO $$ " + repeated(depth, "BEGIN ") + "NULL; " + repeated(depth, "END; ") + "$$",
+        "DO $$ BEGIN " + repeated(depth, "IF true THEN ") + "NULL; " + repeated(depth, "END IF; ") + "END $$",
+    };
+    for (const auto& sql : nested) {
+      if (depth < 200000 || sql.size() < 2000000) {
+        std::string result = state(sql);
+        EXPECT_TRUE(result == "00000" || result == "54001" || result == "54000" || result == "0A000" ||
+                    result == "42601")
+            << sql.substr(0, 60) << "... of depth " << depth << ": " << result;
+      }
+    }
+  }
+  EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "50");
+}
+
+// Each level of these is bound several times: the work must stay bounded.
+TEST_P(WrongInputTest, NestingThatMultipliesWork) {
+  for (const char* opening : {"nullif(", "1 BETWEEN 0 AND (", "CASE ("}) {
+    std::string sql = "SELECT " + repeated(40, opening) + "1";
+    std::string close = opening[0] == 'n' ? ", 2)" : opening[0] == '1' ? ")::integer" : ") WHEN 1 THEN 2 ELSE 3 END";
+    std::string result = state(sql + repeated(40, close));
+    EXPECT_TRUE(result == "00000" || result == "54001") << opening << result;
+  }
+}
+
+TEST_P(WrongInputTest, HugeStatements) {
+  std::string values = "INSERT INTO t VALUES ";
+  for (int i = 100; i < 2100; i++) values += (i > 100 ? ",(" : "(") + std::to_string(i) + ",'v',1)";
+  EXPECT_EQ(session_.text(values), "");
+  EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "2050");
+  std::string in = "SELECT count(*) FROM t WHERE a IN (0";
+  for (int i = 1; i < 2000; i++) in += "," + std::to_string(i);
+  EXPECT_EQ(session_.text(in + ")"), "1950");
+  EXPECT_EQ(session_.text("SELECT length('" + std::string(1 << 20, 'x') + "')"), std::to_string(1 << 20));
+}
+
+TEST_P(WrongInputTest, InvalidUtf8) {
+  EXPECT_EQ(state("SELECT '\xff'"), "22021");
+  EXPECT_EQ(state("SELECT 'a\xc3'"), "22021");
+  EXPECT_EQ(state("SELECT \"\xe2\x82\""), "22021");
+  EXPECT_EQ(state(std::string_view("SELECT 'a\0b'", 12)), "22021");
+  EXPECT_EQ(session_.text("SELECT length('\xc3\xa9')"), "1");
+}
+
+TEST_P(WrongInputTest, MemoryOfTheDatabaseRunsOut) {
+  Session small(options_for(GetParam(), size_t{64} << 20));
+  ASSERT_TRUE(small
+                  .script("CREATE TABLE t (a integer PRIMARY KEY, b text);"
+                          "INSERT INTO t VALUES (1, 'one')")
+                  .ok());
+  std::string error;
+  for (int i = 0; i < 200 && error.empty(); i++)
+    error = small.text("INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(" +
+                       std::to_string(10 + i * 5000) + ", " + std::to_string(5009 + i * 5000) + ") g (i)");
+  EXPECT_EQ(error.substr(0, 11), "ERROR 53200") << error;
+  std::string count = small.text("SELECT count(*) FROM t");
+  EXPECT_EQ(std::stoi(count) % 5000, 1) << "the failed statement left rows behind";
+  EXPECT_EQ(small.text("SELECT b FROM t WHERE a = 1"), "one");
+  EXPECT_EQ(small.text("UPDATE t SET a = -1 WHERE a = 1"), "");
+  EXPECT_EQ(small.text("DELETE FROM t WHERE a > 10 AND a < 100"), "");
+  EXPECT_EQ(small.text("INSERT INTO t VALUES (7, 'seven')"), "");
+  EXPECT_EQ(small.text("SELECT b FROM t WHERE a = 7"), "seven");
+}
+
+TEST_P(WrongInputTest, MemoryOfATransactionRunsOut) {
+  ASSERT_TRUE(session_
+                  .script("CREATE FUNCTION eat() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE a text[]; BEGIN "
+                          "INSERT INTO t VALUES (500, 'gone', 0); "
+                          "FOR i IN 1..1000000 LOOP a[i] := repeat('x', 1000) || i; END LOOP; RETURN 1; END $$;")
+                  .ok());
+  EXPECT_EQ(state("SELECT eat()"), "53200");
+  EXPECT_EQ(state("SELECT length(repeat(repeat('x', 1000000), 900))"), "53200");
+  EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "50");
+}
+
+}  // namespace
+}  // namespace scyper::query

@@ -571,7 +571,11 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
       if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
       expr = clone(source);
     } else {
+      if (const auto* literal = ast::node_if<ast::Literal>(item.get());
+          literal != nullptr && literal->type != ast::LiteralType::kNull)
+        return error("42601", "non-integer constant in GROUP BY", literal->location);
       SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
+      if (has_query(*expr)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
     }
     query->groups.push_back(std::move(expr));
     query->aggregated = true;

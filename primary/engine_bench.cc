@@ -109,6 +109,26 @@ void run_all(double seconds) {
   }
 }
 
+// Push and take by one thread: what the queue itself costs where nobody contends and nobody sleeps.
+void measure_queue() {
+  for (size_t batch : {1, 16, 64}) {
+    TransactionQueue queue(1 << 20);
+    std::vector<Transaction> transactions(batch);
+    constexpr size_t kRounds = 200'000;
+    auto start = Clock::now();
+    for (size_t round = 0; round < kRounds; ++round) {
+      Chain chain;
+      for (Transaction& transaction : transactions) chain.add(&transaction);
+      queue.reserve(chain.count);
+      queue.push(chain);
+      for (Transaction* taken = queue.take_all(); taken != nullptr; taken = taken->next) queue.finish();
+    }
+    double ns = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+    std::printf("queue alone                      batch %4zu: %8.1f ns each\n", batch,
+                ns / static_cast<double>(kRounds * batch));
+  }
+}
+
 void measure_execute() {
   EngineOptions options = Bank::small_options();
   options.execution = ExecutionMode::kQuick;
@@ -132,6 +152,7 @@ void measure_execute() {
 }  // namespace scyper::primary
 
 int main(int argc, char** argv) {
+  scyper::primary::measure_queue();
   scyper::primary::run_all(argc > 1 ? std::atof(argv[1]) : 0.5);
   scyper::primary::measure_execute();
 }

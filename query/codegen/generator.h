@@ -240,9 +240,9 @@ class Generator {
   std::unordered_map<uint32_t, RowSource> sources_;  // by relation
   // values of kGroup and kAggregate, by query: subqueries refer to those of enclosing queries
   std::map<uint32_t, const Values*> groups_, aggregates_;
-  const Values* outputs_ = nullptr;                  // values of kSubqueryOutput
-  Block handler_ = 0;                                // where errors go
-  Block fail_block_ = 0;                             // returns Outcome::kError
+  const Values* outputs_ = nullptr;  // values of kSubqueryOutput
+  Block handler_ = 0;                // where errors go
+  Block fail_block_ = 0;             // returns Outcome::kError
   Block misclassified_block_ = 0;
   Block return_block_ = 0;
   std::map<std::pair<Block, int>, Block> raise_blocks_;

@@ -32,7 +32,7 @@ class StringHeap {
   uint64_t in_use_bytes() const noexcept { return in_use_bytes_; }
   uint64_t in_use_pieces() const noexcept { return in_use_pieces_; }
   uint64_t large_bytes() const noexcept { return large_bytes_; }  // of pieces over kMaxClassBytes
-  uint64_t memory_bytes() const noexcept;  // taken from the arena
+  uint64_t memory_bytes() const noexcept;                         // taken from the arena
 
  private:
   static constexpr uint32_t kClasses = 44;

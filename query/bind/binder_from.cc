@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+
+namespace scyper::query {
+
+using ast::node_as;
+
+// --- relations ---
+
+std::unique_ptr<Relation> Binder::new_relation(RelationKind kind, std::string alias) {
+  auto relation = std::make_unique<Relation>();
+  relation->id = program_->relation_count++;
+  relation->kind = kind;
+  relation->alias = std::move(alias);
+  return relation;
+}
+
+StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref) {
+  if (ref.name.size() > 1 && ref.name[ref.name.size() - 2] != "public")
+    return error("42P01",
+                 absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
+                 ref.location);
+  auto table = catalog_.find_table(ref.name.back());
+  if (table == nullptr)
+    return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);
+  return table;
+}
+
+std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table> table, std::string alias) {
+  auto relation = new_relation(RelationKind::kTable, std::move(alias));
+  const storage::TableSchema& schema = table->schema();
+  for (size_t i = 0; i < schema.columns.size(); i++) {
+    const auto& column = schema.columns[i];
+    bool hidden = schema.has_row_id && i + 1 == schema.columns.size();
+    relation->columns.push_back({column.name, column.type, !column.not_null, hidden});
+  }
+  relation->table = std::move(table);
+  return relation;
+}
+
+Status Binder::add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
+                            int32_t /*location*/) {
+  for (const Relation* other : scope->relations)
+    if (other->alias == relation->alias && !relation->alias.empty())
+      return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), -1);
+  scope->add(relation.get(), join == JoinType::kLeft);
+  FromEntry entry;
+  entry.join = join;
+  entry.relation = std::move(relation);
+  query->from.push_back(std::move(entry));
+  return absl::OkStatus();
+}
+
+namespace {
+Status rename_columns(Relation* relation, const std::vector<std::string>& names) {
+  size_t visible = 0;
+  for (const auto& column : relation->columns) visible += column.hidden ? 0 : 1;
+  if (names.size() > visible)
+    return sql_error("42P10", absl::StrCat("table \"", relation->alias, "\" has ", visible, " columns available but ",
+                                           names.size(), " columns specified"));
+  for (size_t i = 0; i < names.size(); i++) relation->columns[i].name = names[i];
+  return absl::OkStatus();
+}
+}  // namespace
+
+StatusOr<std::unique_ptr<Relation>> Binder::query_relation(const ast::SelectStatement& select, std::string alias,
+                                                           const Scope* parent) {
+  SCYPER_ASSIGN_OR_RETURN(auto query, bind_select(select, parent));
+  auto relation = new_relation(RelationKind::kQuery, std::move(alias));
+  for (const auto& output : query->outputs)
+    if (!output.hidden) relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+  relation->query = std::move(query);
+  return relation;
+}
+
+Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join) {
+  switch (item.kind) {
+    case ast::FromKind::kTable: {
+      const ast::TableRef& ref = node_as<ast::FromTable>(item).table;
+      std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
+      std::unique_ptr<Relation> relation;
+      auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
+      if (common != common_tables_.end()) {
+        // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
+        const ast::CommonTable* table = common->second.table;
+        CommonTables saved = common_tables_;
+        common_tables_ = CommonTables(*common->second.visible);
+        auto bound = query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr);
+        common_tables_ = std::move(saved);
+        SCYPER_ASSIGN_OR_RETURN(relation, std::move(bound));
+        SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
+      } else {
+        SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
+        relation = table_relation(std::move(table), alias);
+      }
+      SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), ref.alias.columns));
+      return add_relation(std::move(relation), scope, query, join, ref.location);
+    }
+    case ast::FromKind::kSubquery: {
+      const auto& sub = node_as<ast::FromSubquery>(item);
+      if (sub.alias.name.empty()) return error("42601", "subquery in FROM must have an alias", item.location);
+      SCYPER_ASSIGN_OR_RETURN(auto relation,
+                              query_relation(*sub.subquery, sub.alias.name, sub.lateral ? scope : scope->parent));
+      SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), sub.alias.columns));
+      return add_relation(std::move(relation), scope, query, join, item.location);
+    }
+    case ast::FromKind::kFunction:
+      return bind_series(node_as<ast::FromFunction>(item), scope, query, join);
+    case ast::FromKind::kJoin:
+      return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
+  }
+  return error("XX000", "unknown FROM item", item.location);
+}
+
+Status Binder::bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
+  const auto* call = item.functions.size() == 1 ? ast::node_if<ast::FunctionCall>(item.functions[0].get()) : nullptr;
+  bool series = call != nullptr && call->name.back() == "generate_series";
+  bool unnest = call != nullptr && call->name.back() == "unnest" && call->args.size() == 1;
+  if ((!series && !unnest) || item.ordinality || item.rows_from)
+    return error("0A000", "this function is not supported in FROM", item.location);
+  auto relation = new_relation(series ? RelationKind::kSeries : RelationKind::kUnnest,
+                               item.alias.name.empty() ? call->name.back() : item.alias.name);
+  for (const auto& arg : call->args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    relation->arguments.push_back(std::move(bound));
+  }
+  SqlType type;
+  if (series) {
+    if (call->args.size() < 2 || call->args.size() > 3)
+      return error("42883", "function generate_series does not exist with these arguments", item.location);
+    bool known = false;
+    for (const auto& arg : relation->arguments) known |= arg->type.id != TypeId::kUnknown;
+    if (!known) return error("42725", "function generate_series(unknown, unknown) is not unique", call->location);
+    SCYPER_ASSIGN_OR_RETURN(type, common_type(relation->arguments, "generate_series"));
+    if (!is_integer(type.id))
+      return error("0A000",
+                   absl::StrCat("generate_series of type ", type_name(make_type(type.id)), " is not supported"),
+                   call->location);
+    if (type.id != TypeId::kInt8) type = make_type(TypeId::kInt4);
+    for (auto& arg : relation->arguments) {
+      SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kInt8), Coercion::kImplicit));
+    }
+  } else {
+    if (relation->arguments[0]->type.id != TypeId::kArray)
+      return error("42883", "function unnest does not exist with this argument", item.location);
+    type = element_of(relation->arguments[0]->type);
+  }
+  std::string column = item.alias.columns.empty() ? relation->alias : item.alias.columns[0];
+  relation->columns.push_back({column, type, unnest, false});
+  return add_relation(std::move(relation), scope, query, join, item.location);
+}
+
+// USING: each name's two columns become one, that of the side which has no NULLs added, and come first in *. The
+// columns of the left side are those from `from`, of the right side those from `middle` on.
+Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from,
+                             size_t middle, Scope* scope, std::vector<BoundPtr>* conjuncts) {
+  size_t merged = 0;
+  for (const std::string& name : names) {
+    auto find = [&](size_t begin, size_t end, std::string_view side) -> StatusOr<size_t> {
+      size_t found = SIZE_MAX;
+      for (size_t i = begin; i < end; i++) {
+        if (scope->column(scope->columns[i]).name != name) continue;
+        if (found != SIZE_MAX)
+          return error(
+              "42702",
+              absl::StrCat("common column name \"", name, "\" appears more than once in ", std::string(side), " table"),
+              -1);
+        found = i;
+      }
+      if (found == SIZE_MAX)
+        return error("42703",
+                     absl::StrCat("column \"", name, "\" specified in USING clause does not exist in ",
+                                  std::string(side), " table"),
+                     -1);
+      return found;
+    };
+    SCYPER_ASSIGN_OR_RETURN(size_t l, find(from + merged, middle, "left"));
+    SCYPER_ASSIGN_OR_RETURN(size_t r, find(middle, scope->columns.size(), "right"));
+    auto column = [&](size_t i) {
+      const Scope::Visible& v = scope->columns[i];
+      const RelationColumn& c = scope->column(v);
+      return make_column(scope->relations[v.relation]->id, v.column, c.type, c.nullable || scope->nullable[v.relation],
+                         item.location);
+    };
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", column(l), column(r), item.location));
+    conjuncts->push_back(std::move(equal));
+    Scope::Visible kept = scope->columns[item.join == ast::JoinKind::kRight ? r : l];
+    scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(r));
+    scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(l));
+    scope->columns.insert(scope->columns.begin() + static_cast<ptrdiff_t>(from + merged), kept);
+    merged++;
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* query, JoinType outer) {
+  if (!item.alias.name.empty() || !item.using_alias.name.empty())
+    return error("0A000", "aliases of joins are not supported", item.location);
+  if (item.join == ast::JoinKind::kFull) return error("0A000", "FULL JOIN is not supported", item.location);
+  bool left = item.join == ast::JoinKind::kLeft;
+  bool right = item.join == ast::JoinKind::kRight;
+  const ast::FromItem& preserved = right ? *item.right : *item.left;
+  const ast::FromItem& other = right ? *item.left : *item.right;
+  if (outer == JoinType::kLeft || ((left || right) && other.kind == ast::FromKind::kJoin))
+    return error("0A000", "an outer join whose inner side is a join is not supported", item.location);
+  size_t before = scope->relations.size();
+  size_t first_column = scope->columns.size();
+  if (right && before != 0) return error("0A000", "RIGHT JOIN after other tables is not supported", item.location);
+  SCYPER_RETURN_IF_ERROR(bind_from(preserved, scope, query, JoinType::kInner));
+  size_t middle_column = scope->columns.size();
+  SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
+  // * has the left side first, whatever is bound first
+  if (right)
+    std::rotate(scope->columns.begin() + static_cast<ptrdiff_t>(first_column),
+                scope->columns.begin() + static_cast<ptrdiff_t>(middle_column), scope->columns.end());
+  size_t split = right ? first_column + scope->columns.size() - middle_column : middle_column;
+  std::vector<BoundPtr> conjuncts;
+  std::vector<std::string> names = item.using_columns;
+  if (item.natural) {
+    auto visible = [&](size_t i) -> const RelationColumn& { return scope->column(scope->columns[i]); };
+    for (size_t l = first_column; l < split; l++)
+      for (size_t r = split; r < scope->columns.size(); r++)
+        if (visible(l).name == visible(r).name) names.push_back(visible(l).name);
+  }
+  SCYPER_RETURN_IF_ERROR(merge_columns(item, names, first_column, split, scope, &conjuncts));
+  // only the join's own relations are visible in ON
+  Scope inner = *scope;
+  inner.relations.erase(inner.relations.begin(), inner.relations.begin() + static_cast<ptrdiff_t>(before));
+  inner.nullable.assign(inner.relations.size(), false);
+  inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(first_column));
+  for (auto& column : inner.columns) column.relation -= before;
+  if (item.on != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr on, bind_condition(*item.on, &inner, "JOIN/ON"));
+    flatten_and(std::move(on), &conjuncts);
+  }
+  std::vector<BoundPtr>* target = left || right ? &query->from.back().on : &query->where;
+  for (auto& conjunct : conjuncts) target->push_back(std::move(conjunct));
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

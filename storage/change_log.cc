@@ -34,7 +34,8 @@ ChangeLog::~ChangeLog() {
     block = next;
   }
   if (redo_begin_ != nullptr) arena_->free(redo_begin_, redo_capacity_);
-  if (reserve_ != nullptr) arena_->free(reserve_, options_.reserve_bytes);
+  while (release_reserve()) {
+  }
 }
 
 // push() goes on in `block` at `cursor`, up to the block's end or the limit. While the reserve is missing there is no
@@ -43,11 +44,11 @@ void ChangeLog::use_block(Block* block, char* cursor) noexcept {
   block_ = block;
   cursor_ = cursor;
   const auto room = static_cast<size_t>(reinterpret_cast<char*>(block) + block->bytes - cursor);
-  block_end_ = cursor + (reserve_ == nullptr ? 0 : std::min(room, options_.undo_limit_bytes - undo_bytes_));
+  block_end_ = cursor + (reserve_held_ < reserve_wanted_ ? 0 : std::min(room, options_.undo_limit_bytes - undo_bytes_));
 }
 
 bool ChangeLog::next_block(size_t bytes) noexcept {
-  if (reserve_ == nullptr && !refill_reserve()) {
+  if (!refill_reserve()) {
     last_result_ = ChangeResult::kOutOfMemory;
     return false;
   }
@@ -100,13 +101,32 @@ bool ChangeLog::grow_redo(size_t bytes) noexcept {
 }
 
 bool ChangeLog::refill_reserve() noexcept {
-  if (reserve_ == nullptr) reserve_ = static_cast<char*>(arena_->allocate(options_.reserve_bytes));
-  return reserve_ != nullptr;
+  while (reserve_held_ < reserve_wanted_) {
+    auto* block = static_cast<Block*>(arena_->allocate(options_.reserve_bytes));
+    if (block == nullptr) return false;
+    *block = {reserve_, options_.reserve_bytes};
+    reserve_ = block;
+    reserve_held_ += block->bytes;
+  }
+  return true;
+}
+
+bool ChangeLog::grow_reserve() noexcept {
+  const size_t before = reserve_wanted_;
+  while (erased_keys_ * kReservePerKey > reserve_wanted_ - options_.reserve_bytes / 2) {
+    reserve_wanted_ += options_.reserve_bytes;
+  }
+  if (refill_reserve()) return true;
+  reserve_wanted_ = before;
+  last_result_ = ChangeResult::kOutOfMemory;
+  return false;
 }
 
 bool ChangeLog::release_reserve() noexcept {
   if (reserve_ == nullptr) return false;
-  arena_->free(std::exchange(reserve_, nullptr), options_.reserve_bytes);
+  Block* block = std::exchange(reserve_, reserve_->next);
+  reserve_held_ -= block->bytes;
+  arena_->free(block, block->bytes);
   return true;
 }
 
@@ -122,13 +142,14 @@ void ChangeLog::rollback_to(const Mark& mark) noexcept {
     top_ = row->previous;
   }
   undo_bytes_ = mark.undo_bytes;
+  erased_keys_ = mark.erased_keys;
   redo_cursor_ = redo_begin_ + mark.redo_bytes;
   refill_reserve();
   if (mark.block != nullptr) use_block(static_cast<Block*>(mark.block), mark.cursor);
 }
 
 void ChangeLog::rollback_all() noexcept {
-  rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0});
+  rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0, 0});
   CHECK(deferred_ == nullptr);
   reset();
 }
@@ -159,6 +180,9 @@ void ChangeLog::reset() noexcept {
     redo_begin_ = redo_cursor_ = redo_end_ = nullptr;
     redo_capacity_ = 0;
   }
+  erased_keys_ = 0;
+  reserve_wanted_ = options_.reserve_bytes;
+  while (reserve_held_ > reserve_wanted_) release_reserve();
   refill_reserve();
   use_block(first_block_, first_byte(first_block_));
 }

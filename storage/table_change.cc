@@ -47,6 +47,7 @@ ChangeResult move_keys(TablePartition* partition, Tid tid, uint32_t affected, Un
     const RowKey info =
         encode_row_key(partition->plan->indexes[index], chunk_of(partition, tid), offset_of(tid), tid, key);
     if (info.size == old_info.size && std::memcmp(key, old_key, info.size) == 0) continue;
+    if (!log->will_erase_keys(1)) return log->last_result();
     erase_key(partition, index, old_key, old_info);
     ChangeLog::Conflict conflict;
     const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
@@ -130,6 +131,7 @@ ChangeResult delete_tuple(TablePartition* partition, Tid tid, ChangeLog* log) no
   CHECK(*live_byte(partition, tid) != 0);
   log->open_row();
   if (log->records_redo() && !log_delete(log, partition, tid)) return log->last_result();
+  if (!log->will_erase_keys(partition->plan->indexes.size())) return log->fail_row(log->last_result());
   UndoEntry* entry = log->push(UndoEntry::Kind::kDelete, partition, 0);
   if (entry == nullptr) return log->fail_row(log->last_result());
   entry->tid = tid;

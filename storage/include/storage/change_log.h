@@ -39,23 +39,29 @@ static_assert(sizeof(UndoEntry) == 48);
 
 // What one running transaction has changed: before-images to take it back (HyPer IV.E) and, if wanted, its physical
 // redo (docs/redo_format.md). One per worker, whatever partitions the transaction touches; empty between transactions.
-// Invariants: (1) undoing the entries from the newest to the oldest restores tables, indexes, heaps, free lists (as
-// sets) and row
-//   id counters; (2) memory that a committed state refers to is freed only by commit(), memory that only the running
-//   transaction refers to only by rollback; (3) redo() describes exactly the changes that are not taken back.
-// Taking back a key's removal may need index memory beyond the budget: every log holds `reserve_bytes` of the arena for
-// that and gives them back when needed; while they are missing, changes fail with kOutOfMemory. A reserve that does not
-// suffice ends the process (design section 5, rule 9). Memory: blocks of the arena, up to kKeptBytes of them kept for
-// the next transaction. Threads: the worker that owns it. Fork: a child made between two elementary changes of a
-// transaction calls rollback_all() once, first thing, to make its action-consistent snapshot transaction-consistent
-// (HyPer IV.F).
+// Invariants:
+//  (1) undoing the entries from the newest to the oldest restores tables, indexes, heaps, free lists (as sets) and row
+//      id counters;
+//  (2) memory that a committed state refers to is freed only by commit(), memory that only the running transaction
+//      refers to only by rollback;
+//  (3) redo() describes exactly the changes that are not taken back.
+// Taking back a key's removal may need index memory when there is none left: every log holds a reserve of arena memory,
+// which grows with the keys removed (kReservePerKey), and gives it to the arena when an index needs it. While part of
+// it is missing, changes fail with kOutOfMemory. A reserve that does not suffice ends the process (design section 5,
+// rule 9). Memory: blocks of the arena, up to kKeptBytes of them kept for the next transaction. Threads: the worker
+// that owns it. Fork: a child made between two elementary changes of a transaction calls rollback_all() once, first
+// thing, to make its action-consistent snapshot transaction-consistent (HyPer IV.F).
 class ChangeLog {
  public:
   struct Options {
     size_t undo_limit_bytes = size_t{256} << 20;  // per transaction
     size_t redo_limit_bytes = size_t{64} << 20;   // per transaction
-    size_t reserve_bytes = size_t{1} << 20;       // multiple of kArenaGranuleBytes
+    size_t reserve_bytes = size_t{1} << 20;       // at rest, and the step it grows by; multiple of kArenaGranuleBytes
   };
+  // A B+-tree splits half and half: n keys that come back take at most 2n / (entries of a leaf) leaves more than were
+  // unlinked, twice 24 bytes a key, and the inner nodes above them. (A radix tree and a hash index take what they
+  // gave.)
+  static constexpr size_t kReservePerKey = 64;
   static constexpr size_t kKeptBytes = size_t{1} << 20;
 
   // 53200 when the arena has not even the memory to start with.
@@ -72,8 +78,9 @@ class ChangeLog {
     char* cursor;
     uint64_t undo_bytes;
     uint64_t redo_bytes;
+    uint64_t erased_keys;
   };
-  Mark mark() const noexcept { return {top_, block_, cursor_, undo_bytes_, redo_bytes()}; }
+  Mark mark() const noexcept { return {top_, block_, cursor_, undo_bytes_, redo_bytes(), erased_keys_}; }
   void rollback_to(const Mark& mark) noexcept;
   void rollback_all() noexcept;
   void commit() noexcept;  // frees what was deferred; redo() is gone afterwards
@@ -146,7 +153,12 @@ class ChangeLog {
     bool with_tid;
   };
   SavedKey* saved_keys() noexcept { return saved_keys_; }
-  // Index memory beyond the budget while taking changes back: true when some was given back to the arena.
+  // Before `count` keys are removed from indexes; false and last_result() when the reserve cannot grow as it must.
+  bool will_erase_keys(uint64_t count) noexcept {
+    erased_keys_ += count;
+    return erased_keys_ * kReservePerKey <= reserve_wanted_ - options_.reserve_bytes / 2 || grow_reserve();
+  }
+  // While taking changes back: gives part of the reserve to the arena. false when nothing is left of it.
   bool release_reserve() noexcept;
 
  private:
@@ -154,9 +166,11 @@ class ChangeLog {
     Block* next;
     size_t bytes;
   };
-  ChangeLog(Arena* arena, const Options& options) : arena_(arena), options_(options) {}
+  ChangeLog(Arena* arena, const Options& options)
+      : reserve_wanted_(options.reserve_bytes), arena_(arena), options_(options) {}
   bool next_block(size_t bytes) noexcept;
   bool grow_redo(size_t bytes) noexcept;
+  bool grow_reserve() noexcept;
   bool refill_reserve() noexcept;
   void reset() noexcept;
   void use_block(Block* block, char* cursor) noexcept;
@@ -167,6 +181,8 @@ class ChangeLog {
   char* block_end_ = nullptr;
   UndoEntry* deferred_ = nullptr;
   uint64_t undo_bytes_ = 0;
+  uint64_t erased_keys_ = 0;
+  size_t reserve_wanted_;
   char* redo_begin_ = nullptr;
   char* redo_cursor_ = nullptr;
   char* redo_end_ = nullptr;
@@ -181,7 +197,8 @@ class ChangeLog {
   size_t block_bytes_ = 0;  // of all blocks
   SavedKey saved_keys_[kMaxIndexesPerTable] = {};
   size_t redo_capacity_ = 0;
-  char* reserve_ = nullptr;
+  Block* reserve_ = nullptr;
+  size_t reserve_held_ = 0;
   std::unique_ptr<char[]> key_scratch_;
   Arena* const arena_;
   const Options options_;

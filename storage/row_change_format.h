@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -16,13 +17,24 @@ namespace scyper::storage {
 constexpr uint32_t kVarintBytesMax = 10;
 constexpr uint32_t kVarint128BytesMax = 19;
 
+// What put_varint() may write behind the end it returns: everybody who reserves room for the writers here adds it once.
+constexpr uint32_t kVarintSlackBytes = 8;
+
+// Without branches on the value up to 56 bits: how long a number is cannot be predicted, and where the number comes
+// from a cache miss, a wrong guess would hold up the next transaction's misses too.
 inline char* put_varint(char* out, uint64_t value) {
-  while (value >= 0x80) {
-    *out++ = static_cast<char>(value | 0x80);
-    value >>= 7;
+  if (value >> 56 != 0) [[unlikely]] {
+    for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+    *out++ = static_cast<char>(value);
+    return out;
   }
-  *out++ = static_cast<char>(value);
-  return out;
+  const int bytes = (std::bit_width(value | 1) + 6) / 7;
+  value = (value & 0x000000000fffffff) | ((value & 0x00fffffff0000000) << 4);  // 7-bit groups into bytes
+  value = (value & 0x00003fff00003fff) | ((value & 0x0fffc0000fffc000) << 2);
+  value = (value & 0x007f007f007f007f) | ((value & 0x3f803f803f803f80) << 1);
+  value |= 0x8080808080808080 & ((uint64_t{1} << (8 * (bytes - 1))) - 1);
+  std::memcpy(out, &value, sizeof(value));
+  return out + bytes;
 }
 inline uint64_t zigzag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
@@ -30,6 +42,7 @@ inline uint64_t zigzag(int64_t value) {
 inline char* put_signed(char* out, int64_t value) { return put_varint(out, zigzag(value)); }
 inline char* put_signed128(char* out, __int128 value) {
   auto bits = (static_cast<unsigned __int128>(value) << 1) ^ static_cast<unsigned __int128>(value >> 127);
+  if (bits >> 64 == 0) return put_varint(out, static_cast<uint64_t>(bits));
   while (bits >= 0x80) {
     *out++ = static_cast<char>(static_cast<uint8_t>(bits) | 0x80);
     bits >>= 7;
@@ -79,7 +92,8 @@ inline char* put_canonical(char* out, const ColumnAccess& access, const SqlType&
   return out;
 }
 
-// NULL bitmap and canonical values of a whole tuple: the body of an insert, and what a digest hashes.
+// NULL bitmap and canonical values of a whole tuple: the body of an insert, and what a digest hashes. The bound
+// includes kVarintSlackBytes.
 uint64_t row_body_bytes_max(const RowPlan& plan, const char* chunk, uint32_t offset);
 char* put_row_body(char* out, const RowPlan& plan, const char* chunk, uint32_t offset);
 

@@ -51,6 +51,44 @@ TEST(RowChangeTest, DamagedBytesAreRefused) {
   store.log->rollback_all();
 }
 
+TEST(RowChangeTest, NumbersOfEveryLengthComeBack) {
+  TestStore store;
+  TableSchema schema;
+  schema.id = TableId(1u << 31);
+  schema.name = "numbers";
+  schema.columns = {{"a", make_type(TypeId::kInt8), true}, {"b", make_numeric(38, 0), true}};
+  schema.indexes = {{IndexId(1), "numbers_pkey", {0}, {}, true, true}};
+  auto table = store.table(schema);
+  std::vector<std::pair<int64_t, __int128>> numbers = {{INT64_MIN, -1}, {INT64_MAX, 0}};
+  for (int bit = 0; bit < 62; ++bit) {
+    for (int64_t near : {-1, 0, 1}) {
+      for (int64_t sign : {-1, 1}) {
+        const int64_t a = sign * (int64_t{1} << bit) + near;
+        numbers.emplace_back(a, (static_cast<__int128>(a) << 62) + near);
+      }
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  size_t inserted = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0 && numbers[i].first == numbers[i - 1].first) continue;
+    Tid tid;
+    const std::vector<Datum> row = {int_datum(numbers[i].first), int128_datum(numbers[i].second, 0)};
+    ASSERT_EQ(insert_row(table->partition(0), store.log.get(), row, &tid), ChangeResult::kOk);
+    numbers[inserted++] = numbers[i];
+  }
+  RowChangeReader reader(store.log->redo(), [&](TableId) { return &table->schema(); });
+  RowChange change;
+  for (size_t i = 0; i < inserted; ++i) {
+    ASSERT_TRUE(*reader.next(&change));
+    EXPECT_EQ(change.values[0].lo, numbers[i].first);
+    EXPECT_TRUE(change.values[1].int128() == numbers[i].second);
+  }
+  EXPECT_FALSE(*reader.next(&change));
+  store.log->rollback_all();
+}
+
 TEST(StringHeapTest, PiecesNeverOverlapAndAreUsedAgain) {
   TestStore store;
   StringHeap heap(store.arena.get());

@@ -99,7 +99,7 @@ char* put_canonical_array(char* out, const SqlType& type, const ArrayValue& arra
 }
 
 uint64_t row_body_bytes_max(const RowPlan& plan, const char* chunk, uint32_t offset) {
-  uint64_t bytes = plan.row_bytes_max;
+  uint64_t bytes = plan.row_bytes_max + kVarintSlackBytes;
   for (const ColumnPlan& column : plan.payloads) {
     bytes += payload_canonical_bytes(column, cell_of(column.access, chunk, offset));
   }

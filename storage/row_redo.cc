@@ -12,7 +12,7 @@ bool log_key(ChangeLog* log, const TablePartition* partition, Tid tid, const std
   const RowPlan& plan = *partition->plan;
   const char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
-  uint64_t bytes = prefix.size() + kVarintBytesMax;
+  uint64_t bytes = prefix.size() + kVarintBytesMax + kVarintSlackBytes;
   for (uint32_t i : plan.identity) {
     const ColumnPlan& column = plan.columns[i];
     bytes +=
@@ -56,7 +56,7 @@ bool log_update_values(ChangeLog* log, const TablePartition* partition, Tid tid,
   const RowPlan& plan = *partition->plan;
   const char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
-  uint64_t bytes = descriptor.redo_bytes_max;
+  uint64_t bytes = descriptor.redo_bytes_max + kVarintSlackBytes;
   for (uint32_t i : descriptor.payloads) {
     const ColumnPlan& column = plan.columns[descriptor.cells[i].column];
     bytes += payload_canonical_bytes(column, cell_of(column.access, chunk, offset));

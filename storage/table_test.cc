@@ -229,8 +229,8 @@ TEST(TableTest, LimitsOfUndoAndRedoFailTheStatement) {
   check_table(*table);
 }
 
-// Keys that come back in random order fill leaves less than they were: the index needs more nodes than it gave back, and
-// no memory is left.
+// Keys that come back in random order fill leaves less than they were: the index needs more nodes than it gave back,
+// and no memory is left.
 TEST(TableTest, UndoSucceedsWhenMemoryIsUsedUp) {
   ChangeLog::Options options;
   options.reserve_bytes = kArenaGranuleBytes;

@@ -94,7 +94,7 @@ int32_t rt_string_agg(ExecContext* c, Datum* state, const char* data, int64_t si
   if (out == nullptr) return fail_memory(c);
   if (out != old && old_size > 0) std::memcpy(out, old, old_size);
   if (extra > 0) std::memcpy(out + old_size, delimiter->data(), extra);
-  std::memcpy(out + old_size + extra, data, static_cast<size_t>(size));
+  if (size > 0) std::memcpy(out + old_size + extra, data, static_cast<size_t>(size));
   *state = string_datum(out, old_size + extra + static_cast<size_t>(size));
   return 0;
 }

@@ -220,6 +220,12 @@ size_t text_bound(const SqlType& type, const Datum& value) {
   return kNumberTextMax;
 }
 
+// An empty text may have no address, which memcpy() must not see.
+char* put_bytes(char* to, std::string_view bytes) {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
+}
+
 char* write_text(const SqlType& type, const Datum& value, char* to) {
   switch (type.id) {
     case TypeId::kInt2:
@@ -237,8 +243,7 @@ char* write_text(const SqlType& type, const Datum& value, char* to) {
     case TypeId::kTimestamp:
       return timestamp_format(value.lo, to);
     default:
-      std::memcpy(to, value.data(), value.size());
-      return to + value.size();
+      return put_bytes(to, text_of(value));
   }
 }
 
@@ -257,8 +262,7 @@ int32_t join_values(ExecContext* c, const Datum* args, int64_t first, int64_t co
   for (int64_t i = first; i < count; i++) {
     if (args[i].null) continue;
     if (any && separator != nullptr) {
-      std::memcpy(end, separator->data(), separator->size());
-      end += separator->size();
+      end = put_bytes(end, text_of(*separator));
     }
     any = true;
     end = write_text(types[i], args[i], end);
@@ -278,7 +282,8 @@ bool push_back(ExecContext* c, ArrayValue* array, const Datum& item) {
     int32_t capacity = array->capacity * 2 + 8;
     auto* elements = reinterpret_cast<Datum*>(c->scratch->allocate(static_cast<size_t>(capacity) * sizeof(Datum)));
     if (elements == nullptr) return false;
-    std::memcpy(static_cast<void*>(elements), array->elements, static_cast<size_t>(array->size) * sizeof(Datum));
+    if (array->size > 0)
+      std::memcpy(static_cast<void*>(elements), array->elements, static_cast<size_t>(array->size) * sizeof(Datum));
     array->elements = elements;
     array->capacity = capacity;
   }

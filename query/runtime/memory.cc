@@ -48,7 +48,7 @@ bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
   if (!is_string(type.id) && type.id != TypeId::kUnknown) return true;
   char* copy = c->scratch->allocate(datum->size());
   if (copy == nullptr) return false;
-  std::memcpy(copy, datum->data(), datum->size());
+  if (datum->size() > 0) std::memcpy(copy, datum->data(), datum->size());
   datum->lo = reinterpret_cast<int64_t>(copy);
   return true;
 }
@@ -128,7 +128,7 @@ int32_t any_to_string(ExecContext* c, const Datum& in, const SqlType& from, cons
     append_datum(&text, from, in);
   char* copy = c->scratch->allocate(text.size());
   if (copy == nullptr) return fail_memory(c);
-  std::memcpy(copy, text.data(), text.size());
+  if (!text.empty()) std::memcpy(copy, text.data(), text.size());
   ValueError error = cast_string(c, {copy, text.size()}, to, is_explicit, out);
   return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
 }

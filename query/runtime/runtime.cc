@@ -103,7 +103,7 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
 int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
   char* copy = c->scratch->allocate(static_cast<size_t>(size));
   if (copy == nullptr) return fail_memory(c);
-  std::memcpy(copy, data, static_cast<size_t>(size));
+  if (size > 0) std::memcpy(copy, data, static_cast<size_t>(size));
   c->value[0] = reinterpret_cast<int64_t>(copy);
   return 0;
 }
@@ -120,7 +120,7 @@ int32_t rt_compare_text(const char* a, int64_t a_size, const char* b, int64_t b_
   return text_compare(view(a, a_size), view(b, b_size));
 }
 int32_t rt_equal_text(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
-  return a_size == b_size && std::memcmp(a, b, static_cast<size_t>(a_size)) == 0 ? 1 : 0;
+  return view(a, a_size) == view(b, b_size) ? 1 : 0;
 }
 int32_t rt_compare_char(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
   return char_compare(view(a, a_size), view(b, b_size));
@@ -136,8 +136,8 @@ int32_t rt_concat(ExecContext* c, const char* a, int64_t a_size, const char* b, 
   // appending to what was allocated last grows in place: loops that build a text stay linear
   char* out = c->scratch->extend(a, static_cast<size_t>(a_size), static_cast<size_t>(b_size));
   if (out == nullptr) return fail_memory(c);
-  if (out != a) std::memcpy(out, a, static_cast<size_t>(a_size));
-  std::memcpy(out + a_size, b, static_cast<size_t>(b_size));
+  if (out != a && a_size > 0) std::memcpy(out, a, static_cast<size_t>(a_size));
+  if (b_size > 0) std::memcpy(out + a_size, b, static_cast<size_t>(b_size));
   c->value[0] = reinterpret_cast<int64_t>(out);
   c->value[1] = a_size + b_size;
   return 0;
@@ -250,7 +250,7 @@ int64_t rt_index_next(storage::TablePartition* partition, int64_t index, storage
 int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_padded, int64_t descending) noexcept {
   size_t bytes = storage::key_string_bytes(data, static_cast<size_t>(size), blank_padded != 0);
   if (bytes >= storage::kMaxKeyBytes) return -1;  // no row has such a key
-  std::memcpy(out, data, bytes);
+  if (bytes > 0) std::memcpy(out, data, bytes);
   out[bytes] = 0;
   if (descending != 0)
     for (size_t i = 0; i <= bytes; i++) out[i] = static_cast<char>(~out[i]);

@@ -78,6 +78,9 @@ class Binder {
   StatusOr<BoundPtr> bind_in_list(const ast::InList& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_case(const ast::Case& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_special(const ast::Expr& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_distinct(const ast::IsDistinct& test, const Scope* scope);
+  StatusOr<BoundPtr> bind_null_if(const ast::NullIf& nullif, const Scope* scope);
+  StatusOr<BoundPtr> bind_coalesce(const ast::Expr& expr, const Scope* scope);
   StatusOr<BoundPtr> make_min_max(std::vector<BoundPtr> args, bool greatest, int32_t location);
   StatusOr<BoundPtr> bind_like(const ast::Like& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_cast(const ast::Cast& expr, const Scope* scope);
@@ -88,7 +91,14 @@ class Binder {
   // binder_call.cc: operators, functions, aggregates
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
+  Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
+  Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
+  BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
+  Status type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
+  Status match_numbers(BoundPtr* left, BoundPtr* right);
+  Status match_compared(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
+  Status match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location);
   StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
   Status match_element(std::vector<BoundPtr>* args, int32_t location);
   StatusOr<BoundPtr> make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
@@ -142,6 +152,15 @@ class Binder {
   StatusOr<BoundPtr> default_of(const storage::TableSchema& schema, uint32_t column);
   Status bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
                             BoundDml* dml);
+  StatusOr<std::vector<BoundPtr>> bind_insert_row(const std::vector<ast::ExprPtr>& row,
+                                                  const std::vector<uint32_t>& columns,
+                                                  const storage::TableSchema& schema);
+  StatusOr<std::vector<BoundPtr>> bind_insert_values(const ast::SelectStatement& source,
+                                                     const std::vector<uint32_t>& columns,
+                                                     const storage::TableSchema& schema, BoundQuery* query);
+  StatusOr<std::vector<BoundPtr>> wrap_insert_query(std::unique_ptr<BoundQuery>* query,
+                                                    const std::vector<uint32_t>& columns,
+                                                    const storage::TableSchema& schema);
   Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
   static bool can_pass(const BoundExpr& arg, const SqlType& parameter);

@@ -14,6 +14,8 @@ bool is_comparison(std::string_view op) {
   return op == "=" || op == "<>" || op == "<" || op == "<=" || op == ">" || op == ">=";
 }
 
+bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op == "*" || op == "/" || op == "%"; }
+
 int number_order(TypeId id) {
   return id == TypeId::kInt2 ? 1 : id == TypeId::kInt4 ? 2 : id == TypeId::kInt8 ? 3 : id == TypeId::kNumeric ? 4 : 5;
 }
@@ -53,77 +55,99 @@ int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
 
 }  // namespace
 
-// Numbers meet in the wider type, strings in text (two char(n) compare as char), unknown literals follow the other
-// side.
-StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
-  auto known = [](const BoundPtr& e) { return e->type.id != TypeId::kUnknown; };
-  bool arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
-  if (!known(left) && !known(right) && arithmetic)
+// Gives an operand that is a literal without a type the type that the other side decides.
+Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location) {
+  bool left_known = (*left)->type.id != TypeId::kUnknown;
+  bool right_known = (*right)->type.id != TypeId::kUnknown;
+  if (!left_known && !right_known && is_arithmetic(op))
     return with_hint(
         error("42725", absl::StrCat("operator is not unique: unknown ", std::string(op), " unknown"), location),
         "Could not choose a best candidate operator. You might need to add explicit type casts.");
-  if (!known(left) && !known(right) && is_comparison(op)) {
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kText), Coercion::kImplicit));
-    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), make_type(TypeId::kText), Coercion::kImplicit));
+  if (!left_known && !right_known && is_comparison(op)) {
+    SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), make_type(TypeId::kText), Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), make_type(TypeId::kText), Coercion::kImplicit));
   }
-  if ((is_comparison(op) || arithmetic) && known(left) != known(right)) {
-    BoundPtr& unknown = known(left) ? right : left;
-    SqlType target = known(left) ? left->type : right->type;
-    bool date_arithmetic = arithmetic && (target.id == TypeId::kDate || target.id == TypeId::kTimestamp);
-    if (date_arithmetic && op != "-") return error("0A000", "type interval is not supported", location);
-    if (is_string(target.id)) target = make_type(target.id);
-    if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
-    SCYPER_ASSIGN_OR_RETURN(unknown, coerce(std::move(unknown), target, Coercion::kImplicit));
+  if ((!is_comparison(op) && !is_arithmetic(op)) || left_known == right_known) return absl::OkStatus();
+  BoundPtr* unknown = left_known ? right : left;
+  SqlType target = left_known ? (*left)->type : (*right)->type;
+  bool date_arithmetic = is_arithmetic(op) && (target.id == TypeId::kDate || target.id == TypeId::kTimestamp);
+  if (date_arithmetic && op != "-") return error("0A000", "type interval is not supported", location);
+  if (is_string(target.id)) target = make_type(target.id);
+  if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
+  SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
+  return absl::OkStatus();
+}
+
+Status Binder::match_numbers(BoundPtr* left, BoundPtr* right) {
+  TypeId a = (*left)->type.id;
+  TypeId b = (*right)->type.id;
+  SqlType target_left = (*left)->type;
+  SqlType target_right = (*right)->type;
+  if (a == TypeId::kFloat8 || b == TypeId::kFloat8)
+    target_left = target_right = make_type(TypeId::kFloat8);
+  else if (a == TypeId::kNumeric || b == TypeId::kNumeric)
+    target_left = as_numeric((*left)->type), target_right = as_numeric((*right)->type);
+  else if (number_order(a) < number_order(b))
+    target_left = (*right)->type;
+  else
+    target_right = (*left)->type;
+  SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), target_left, Coercion::kImplicit));
+  SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), target_right, Coercion::kImplicit));
+  return absl::OkStatus();
+}
+
+// Comparisons of strings, dates and arrays.
+Status Binder::match_compared(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location) {
+  TypeId a = (*left)->type.id;
+  TypeId b = (*right)->type.id;
+  auto is_moment = [](TypeId id) { return id == TypeId::kDate || id == TypeId::kTimestamp; };
+  if (is_string(a) && is_string(b) && (a != TypeId::kChar || b != TypeId::kChar)) {
+    for (BoundPtr* side : {left, right}) {
+      if ((*side)->type.id != TypeId::kChar) continue;
+      SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+  } else if (a != b && is_moment(a) && is_moment(b)) {
+    SqlType timestamp = make_type(TypeId::kTimestamp);
+    SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), timestamp, Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), timestamp, Coercion::kImplicit));
+  } else if (a == TypeId::kArray && b == TypeId::kArray && (*left)->type.element != (*right)->type.element) {
+    return error("42883",
+                 absl::StrCat("operator does not exist: ", type_name((*left)->type), " ", std::string(op), " ",
+                              type_name((*right)->type)),
+                 location);
   }
+  return absl::OkStatus();
+}
+
+Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location) {
+  TypeId a = (*left)->type.id;
+  TypeId b = (*right)->type.id;
+  if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown)
+    return error("42883",
+                 absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
+                 location);
+  SqlType text = make_type(TypeId::kText);
+  SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), text, Coercion::kAssignment));
+  SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), text, Coercion::kAssignment));
+  return absl::OkStatus();
+}
+
+// Numbers meet in the wider type, strings in text (two char(n) compare as char), unknown literals follow the other
+// side.
+StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
+  SCYPER_RETURN_IF_ERROR(type_unknown_operands(op, &left, &right, location));
   TypeId a = left->type.id;
   TypeId b = right->type.id;
-  if ((arithmetic || is_comparison(op)) && is_number(a) && is_number(b)) {
-    SqlType target_left = left->type;
-    SqlType target_right = right->type;
-    if (a == TypeId::kFloat8 || b == TypeId::kFloat8)
-      target_left = target_right = make_type(TypeId::kFloat8);
-    else if (a == TypeId::kNumeric || b == TypeId::kNumeric)
-      target_left = as_numeric(left->type), target_right = as_numeric(right->type);
-    else if (number_order(a) < number_order(b))
-      target_left = right->type;
-    else
-      target_right = left->type;
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), target_left, Coercion::kImplicit));
-    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), target_right, Coercion::kImplicit));
-  } else if (is_comparison(op) && is_string(a) && is_string(b) && (a != TypeId::kChar || b != TypeId::kChar)) {
-    if (a == TypeId::kChar) {
-      SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kText), Coercion::kImplicit));
-    }
-    if (b == TypeId::kChar) {
-      SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), make_type(TypeId::kText), Coercion::kImplicit));
-    }
-  } else if (is_comparison(op) && a != b && (a == TypeId::kDate || a == TypeId::kTimestamp) &&
-             (b == TypeId::kDate || b == TypeId::kTimestamp)) {
-    SqlType timestamp = make_type(TypeId::kTimestamp);
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), timestamp, Coercion::kImplicit));
-    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), timestamp, Coercion::kImplicit));
-  } else if (is_comparison(op) && a == TypeId::kArray && b == TypeId::kArray &&
-             left->type.element != right->type.element) {
-    return error("42883",
-                 absl::StrCat("operator does not exist: ", type_name(left->type), " ", std::string(op), " ",
-                              type_name(right->type)),
-                 location);
-  } else if (op == "||" && a != TypeId::kArray && b != TypeId::kArray) {
-    SqlType text = make_type(TypeId::kText);
-    if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown) {
-      std::vector<BoundPtr> args;
-      args.push_back(std::move(left));
-      args.push_back(std::move(right));
-      return error("42883",
-                   absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
-                   location);
-    }
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), text, Coercion::kAssignment));
-    SCYPER_ASSIGN_OR_RETURN(right, coerce(std::move(right), text, Coercion::kAssignment));
+  bool arrays = a == TypeId::kArray || b == TypeId::kArray;
+  if ((is_arithmetic(op) || is_comparison(op)) && is_number(a) && is_number(b)) {
+    SCYPER_RETURN_IF_ERROR(match_numbers(&left, &right));
+  } else if (is_comparison(op)) {
+    SCYPER_RETURN_IF_ERROR(match_compared(op, &left, &right, location));
+  } else if (op == "||" && !arrays) {
+    SCYPER_RETURN_IF_ERROR(match_concatenated(&left, &right, location));
   }
   bool append = op == "||" && a == TypeId::kArray && b != TypeId::kArray;
-  if (op == "||" && !append && (a == TypeId::kArray || b == TypeId::kArray))
-    return error("0A000", "this concatenation of arrays is not supported", location);
+  if (op == "||" && !append && arrays) return error("0A000", "this concatenation of arrays is not supported", location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));
@@ -326,28 +350,54 @@ SqlType sum_type(const SqlType& arg) {
       return SqlType{};
   }
 }
+// Decides kind and type of any aggregate but count; the type stays unknown where there is no such function.
+void decide_aggregate(std::string_view name, const SqlType& arg, Aggregate* aggregate) {
+  if (name == "sum") {
+    aggregate->kind = AggregateKind::kSum;
+    aggregate->type = sum_type(arg);
+  } else if (name == "avg") {
+    aggregate->kind = AggregateKind::kAvg;
+    if (arg.id == TypeId::kFloat8)
+      aggregate->type = arg;
+    else if (is_number(arg.id))
+      aggregate->type = make_numeric(0, 0);
+  } else if (name == "min" || name == "max") {
+    aggregate->kind = name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
+    if (arg.id != TypeId::kBool && arg.id != TypeId::kArray)
+      aggregate->type = arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
+  } else if (name == "string_agg") {
+    aggregate->kind = AggregateKind::kStringAgg;
+    if (is_string(arg.id)) aggregate->type = make_type(TypeId::kText);
+  } else if (name == "array_agg") {
+    aggregate->kind = AggregateKind::kArrayAgg;
+    if (arg.id != TypeId::kArray) aggregate->type = make_array(arg);
+  } else {
+    aggregate->kind = name == "bool_or" ? AggregateKind::kBoolOr : AggregateKind::kBoolAnd;
+    if (arg.id == TypeId::kBool) aggregate->type = arg;
+  }
+}
+
+// Aggregates belong to the query whose columns they are over.
+bool is_of_outer_query(const Aggregate& aggregate, const Scope& scope) {
+  std::vector<uint32_t> used;
+  for (const auto& arg : aggregate.args) columns_of(*arg, &used);
+  return !used.empty() && std::none_of(used.begin(), used.end(), [&](uint32_t id) {
+    return std::any_of(scope.relations.begin(), scope.relations.end(),
+                       [&](const Relation* relation) { return relation->id == id; });
+  });
+}
 }  // namespace
 
-StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
-  const std::string& name = call.name.back();
+Status Binder::check_aggregate_place(const ast::FunctionCall& call, const Scope* scope) {
   if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
-  // aggregates belong to the query whose columns they are over
-  auto is_outer = [&](const Aggregate& aggregate) {
-    std::vector<uint32_t> used;
-    for (const auto& arg : aggregate.args) columns_of(*arg, &used);
-    return !used.empty() && std::none_of(used.begin(), used.end(), [&](uint32_t id) {
-      for (const Relation* relation : scope->relations)
-        if (relation->id == id) return true;
-      return false;
-    });
-  };
   if (aggregate_query_ == nullptr && scope != nullptr && scope->parent != nullptr) {
     Aggregate probe;
     for (const auto& arg : call.args) {
       SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
       probe.args.push_back(std::move(bound));
     }
-    if (is_outer(probe)) return error("0A000", "aggregates of an outer query are not supported", call.location);
+    if (is_of_outer_query(probe, *scope))
+      return error("0A000", "aggregates of an outer query are not supported", call.location);
   }
   if (aggregate_query_ == nullptr)
     return error("42803",
@@ -355,70 +405,61 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
                               aggregate_clause_.empty() ? "this context" : std::string(aggregate_clause_)),
                  call.location);
   if (!call.order_by.empty()) return error("0A000", "ORDER BY in aggregates is not supported", call.location);
+  return absl::OkStatus();
+}
+
+Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate) {
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    if (bound->type.id == TypeId::kUnknown) {
+      SCYPER_ASSIGN_OR_RETURN(bound, coerce(std::move(bound), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+    aggregate->args.push_back(std::move(bound));
+  }
+  if (call.filter != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(aggregate->filter, bind_condition(*call.filter, scope, "FILTER"));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
+  const std::string& name = call.name.back();
+  SCYPER_RETURN_IF_ERROR(check_aggregate_place(call, scope));
   Aggregate aggregate;
   aggregate.distinct = call.distinct;
   in_aggregate_ = true;
-  Status status = [&]() -> Status {
-    for (const auto& arg : call.args) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-      if (bound->type.id == TypeId::kUnknown) {
-        SCYPER_ASSIGN_OR_RETURN(bound, coerce(std::move(bound), make_type(TypeId::kText), Coercion::kImplicit));
-      }
-      aggregate.args.push_back(std::move(bound));
-    }
-    if (call.filter != nullptr) {
-      SCYPER_ASSIGN_OR_RETURN(aggregate.filter, bind_condition(*call.filter, scope, "FILTER"));
-    }
-    return absl::OkStatus();
-  }();
+  Status status = bind_aggregate_input(call, scope, &aggregate);
   in_aggregate_ = false;
   SCYPER_RETURN_IF_ERROR(status);
-  if (scope != nullptr && is_outer(aggregate))
+  if (scope != nullptr && is_of_outer_query(aggregate, *scope))
     return error("0A000", "aggregates of an outer query are not supported", call.location);
   auto wrong = [&] {
     return error("42883", absl::StrCat("function ", name, "(", operand_list(aggregate.args), ") does not exist"),
                  call.location);
   };
-  bool never_null = false;
   if (name == "count") {
     if (!call.star && aggregate.args.empty())
       return error("42809", "count(*) must be used to call a parameterless aggregate function", call.location);
     if (call.star != aggregate.args.empty() || aggregate.args.size() > 1) return wrong();
     aggregate.kind = call.star ? AggregateKind::kCountStar : AggregateKind::kCount;
     aggregate.type = make_type(TypeId::kInt8);
-    never_null = true;
   } else {
     if (aggregate.args.size() != (name == "string_agg" ? 2u : 1u)) return wrong();
-    SqlType arg = aggregate.args[0]->type;
-    if (name == "sum") {
-      aggregate.kind = AggregateKind::kSum;
-      aggregate.type = sum_type(arg);
-    } else if (name == "avg") {
-      aggregate.kind = AggregateKind::kAvg;
-      if (arg.id == TypeId::kFloat8)
-        aggregate.type = arg;
-      else if (is_number(arg.id))
-        aggregate.type = make_numeric(0, 0);
-    } else if (name == "min" || name == "max") {
-      aggregate.kind = name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
-      if (arg.id != TypeId::kBool && arg.id != TypeId::kArray)
-        aggregate.type = arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
-    } else if (name == "string_agg") {
-      aggregate.kind = AggregateKind::kStringAgg;
-      if (is_string(arg.id)) aggregate.type = make_type(TypeId::kText);
+    decide_aggregate(name, aggregate.args[0]->type, &aggregate);
+    if (name == "string_agg") {
       for (auto& a : aggregate.args) {
         SCYPER_ASSIGN_OR_RETURN(a, coerce(std::move(a), make_type(TypeId::kText), Coercion::kImplicit));
       }
-    } else if (name == "array_agg") {
-      aggregate.kind = AggregateKind::kArrayAgg;
-      if (arg.id != TypeId::kArray) aggregate.type = make_array(arg);
-    } else {
-      aggregate.kind = name == "bool_or" ? AggregateKind::kBoolOr : AggregateKind::kBoolAnd;
-      if (arg.id == TypeId::kBool) aggregate.type = arg;
     }
     if (aggregate.type.id == TypeId::kUnknown) return wrong();
   }
-  BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, call.location);
+  return add_aggregate(std::move(aggregate), call.location);
+}
+
+// Equal aggregates of a query are computed once.
+BoundPtr Binder::add_aggregate(Aggregate aggregate, int32_t location) {
+  bool never_null = aggregate.kind == AggregateKind::kCountStar || aggregate.kind == AggregateKind::kCount;
+  BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, location);
   aggregate_query_->aggregated = true;
   result->relation = aggregate_query_->id;
   auto& aggregates = aggregate_query_->aggregates;

@@ -80,16 +80,82 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   return dml;
 }
 
+StatusOr<std::vector<BoundPtr>> Binder::bind_insert_row(const std::vector<ast::ExprPtr>& row,
+                                                        const std::vector<uint32_t>& columns,
+                                                        const storage::TableSchema& schema) {
+  if (row.size() != columns.size())
+    return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
+  std::vector<BoundPtr> values;
+  for (size_t i = 0; i < row.size(); i++) {
+    BoundPtr value;
+    if (row[i]->kind == ast::ExprKind::kDefaultMarker) {
+      SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, columns[i]));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(value, bind(*row[i], nullptr));
+      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+// One row stands for itself; several become a relation of `query`.
+StatusOr<std::vector<BoundPtr>> Binder::bind_insert_values(const ast::SelectStatement& source,
+                                                           const std::vector<uint32_t>& columns,
+                                                           const storage::TableSchema& schema, BoundQuery* query) {
+  aggregate_clause_ = "VALUES";
+  if (source.values.size() == 1) return bind_insert_row(source.values[0], columns, schema);
+  std::unique_ptr<Relation> rows = new_relation(RelationKind::kValues, "*VALUES*");
+  for (const auto& row : source.values) {
+    SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> values, bind_insert_row(row, columns, schema));
+    rows->rows.push_back(std::move(values));
+  }
+  std::vector<BoundPtr> given;
+  for (size_t i = 0; i < columns.size(); i++) {
+    rows->columns.push_back({schema.columns[columns[i]].name, schema.columns[columns[i]].type, true, false});
+    given.push_back(make_column(rows->id, static_cast<uint32_t>(i), rows->columns[i].type, true, -1));
+  }
+  FromEntry entry;
+  entry.relation = std::move(rows);
+  query->from.push_back(std::move(entry));
+  return given;
+}
+
+// Puts a query of its own around *query, so that its outputs can be cast and reordered.
+StatusOr<std::vector<BoundPtr>> Binder::wrap_insert_query(std::unique_ptr<BoundQuery>* query,
+                                                          const std::vector<uint32_t>& columns,
+                                                          const storage::TableSchema& schema) {
+  std::vector<BoundPtr> given;
+  auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
+  size_t i = 0;
+  for (auto& output : (*query)->outputs) {
+    if (output.hidden) continue;
+    if (output.expr->type.id == TypeId::kUnknown) {  // a literal that takes the column's type
+      SCYPER_ASSIGN_OR_RETURN(output.expr, coerce_to_column(std::move(output.expr), schema.columns[columns[i]]));
+    }
+    relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+    BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
+                                 output.expr->location);
+    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+    given.push_back(std::move(value));
+    i++;
+  }
+  relation->query = std::move(*query);
+  *query = std::make_unique<BoundQuery>();
+  FromEntry entry;
+  entry.relation = std::move(relation);
+  (*query)->from.push_back(std::move(entry));
+  return given;
+}
+
 // Leaves dml->source with one output per table column, in table order and of the columns' types.
 Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
                                   BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   bool is_values = insert.source != nullptr && !insert.source->values.empty() && insert.source->order_by.empty() &&
                    insert.source->limit == nullptr && insert.source->offset == nullptr;
-  std::vector<BoundPtr> given;
   std::unique_ptr<BoundQuery> query = std::make_unique<BoundQuery>();
   size_t width = insert.source == nullptr ? 0 : is_values ? insert.source->values[0].size() : 0;
-  std::unique_ptr<Relation> rows;
   if (insert.source != nullptr && !is_values) {
     SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr, true));
     width = query->visible_outputs();
@@ -102,59 +168,11 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
         is_values ? insert.source->values[0][columns.size()]->location : query->outputs[columns.size()].expr->location);
   if (width < columns.size() && insert.source != nullptr)
     return error("42601", "INSERT has more target columns than expressions", insert.columns[width].location);
+  std::vector<BoundPtr> given;
   if (is_values) {
-    bool single = insert.source->values.size() == 1;
-    if (!single) rows = new_relation(RelationKind::kValues, "*VALUES*");
-    aggregate_clause_ = "VALUES";
-    for (const auto& row : insert.source->values) {
-      if (row.size() != width)
-        return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
-      std::vector<BoundPtr> values;
-      for (size_t i = 0; i < width; i++) {
-        if (row[i]->kind == ast::ExprKind::kDefaultMarker) {
-          SCYPER_ASSIGN_OR_RETURN(BoundPtr value, default_of(schema, columns[i]));
-          values.push_back(std::move(value));
-          continue;
-        }
-        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*row[i], nullptr));
-        SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
-        values.push_back(std::move(value));
-      }
-      if (single)
-        given = std::move(values);
-      else
-        rows->rows.push_back(std::move(values));
-    }
-    if (!single) {
-      for (size_t i = 0; i < width; i++) {
-        rows->columns.push_back({schema.columns[columns[i]].name, schema.columns[columns[i]].type, true, false});
-        given.push_back(make_column(rows->id, static_cast<uint32_t>(i), rows->columns[i].type, true, -1));
-      }
-      FromEntry entry;
-      entry.relation = std::move(rows);
-      query->from.push_back(std::move(entry));
-    }
+    SCYPER_ASSIGN_OR_RETURN(given, bind_insert_values(*insert.source, columns, schema, query.get()));
   } else if (insert.source != nullptr) {
-    // a query of its own, so that its outputs can be cast and reordered
-    auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
-    size_t i = 0;
-    for (auto& output : query->outputs) {
-      if (output.hidden) continue;
-      if (output.expr->type.id == TypeId::kUnknown) {  // a literal that takes the column's type
-        SCYPER_ASSIGN_OR_RETURN(output.expr, coerce_to_column(std::move(output.expr), schema.columns[columns[i]]));
-      }
-      relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
-      BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
-                                   output.expr->location);
-      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
-      given.push_back(std::move(value));
-      i++;
-    }
-    relation->query = std::move(query);
-    query = std::make_unique<BoundQuery>();
-    FromEntry entry;
-    entry.relation = std::move(relation);
-    query->from.push_back(std::move(entry));
+    SCYPER_ASSIGN_OR_RETURN(given, wrap_insert_query(&query, columns, schema));
   }
   for (uint32_t c = 0; c < visible; c++) {
     auto it = std::find(columns.begin(), columns.end(), c);

@@ -250,6 +250,15 @@ StatusOr<BoundPtr> Binder::bind_case(const ast::Case& expr, const Scope* scope) 
   return result;
 }
 
+namespace {
+BoundPtr negate_if(bool negated, BoundPtr arg, int32_t location) {
+  if (!negated) return arg;
+  BoundPtr result = make_expr(BoundKind::kNot, make_type(TypeId::kBool), false, location);
+  result->args.push_back(std::move(arg));
+  return result;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scope) {
   SqlType boolean = make_type(TypeId::kBool);
   switch (expr.kind) {
@@ -261,10 +270,7 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
       }
       BoundPtr result = make_expr(BoundKind::kIsNull, boolean, false, expr.location);
       result->args.push_back(std::move(arg));
-      if (!test.negated) return result;
-      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
-      negated->args.push_back(std::move(result));
-      return negated;
+      return negate_if(test.negated, std::move(result), expr.location);
     }
     case ExprKind::kBooleanTest: {
       const auto& test = node_as<ast::BooleanTest>(expr);
@@ -273,43 +279,45 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
       BoundPtr result = make_expr(unknown ? BoundKind::kIsNull : BoundKind::kIsTruth, boolean, false, expr.location);
       result->index = test.value == ast::TruthValue::kTrue ? 1 : 0;
       result->args.push_back(std::move(arg));
-      if (!test.negated) return result;
-      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
-      negated->args.push_back(std::move(result));
-      return negated;
+      return negate_if(test.negated, std::move(result), expr.location);
     }
-    case ExprKind::kIsDistinct: {
-      const auto& test = node_as<ast::IsDistinct>(expr);
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*test.left, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*test.right, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), expr.location));
-      BoundPtr result = make_expr(BoundKind::kDistinct, boolean, false, expr.location);
-      result->builtin = equal->builtin;
-      result->args = std::move(equal->args);
-      if (!test.negated) return result;
-      BoundPtr negated = make_expr(BoundKind::kNot, boolean, false, expr.location);
-      negated->args.push_back(std::move(result));
-      return negated;
-    }
-    case ExprKind::kNullIf: {
-      const auto& nullif = node_as<ast::NullIf>(expr);
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*nullif.left, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*nullif.left, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*nullif.right, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), expr.location));
-      if (value->type.id == TypeId::kUnknown) {
-        SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), equal->args[0]->type, Coercion::kImplicit));
-      }
-      // CASE WHEN a = b THEN NULL ELSE a END
-      BoundPtr result = make_expr(BoundKind::kCase, value->type, true, expr.location);
-      result->args.push_back(std::move(equal));
-      result->args.push_back(make_null(value->type, expr.location));
-      result->args.push_back(std::move(value));
-      return result;
-    }
+    case ExprKind::kIsDistinct:
+      return bind_distinct(node_as<ast::IsDistinct>(expr), scope);
+    case ExprKind::kNullIf:
+      return bind_null_if(node_as<ast::NullIf>(expr), scope);
     default:
-      break;
+      return bind_coalesce(expr, scope);
   }
+}
+
+StatusOr<BoundPtr> Binder::bind_distinct(const ast::IsDistinct& test, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*test.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*test.right, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), test.location));
+  BoundPtr result = make_expr(BoundKind::kDistinct, make_type(TypeId::kBool), false, test.location);
+  result->builtin = equal->builtin;
+  result->args = std::move(equal->args);
+  return negate_if(test.negated, std::move(result), test.location);
+}
+
+// CASE WHEN a = b THEN NULL ELSE a END
+StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*nullif.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*nullif.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*nullif.right, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), nullif.location));
+  if (value->type.id == TypeId::kUnknown) {
+    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), equal->args[0]->type, Coercion::kImplicit));
+  }
+  BoundPtr result = make_expr(BoundKind::kCase, value->type, true, nullif.location);
+  result->args.push_back(std::move(equal));
+  result->args.push_back(make_null(value->type, nullif.location));
+  result->args.push_back(std::move(value));
+  return result;
+}
+
+// COALESCE, GREATEST, LEAST
+StatusOr<BoundPtr> Binder::bind_coalesce(const ast::Expr& expr, const Scope* scope) {
   bool coalesce = expr.kind == ExprKind::kCoalesce;
   const auto& list = coalesce ? node_as<ast::Coalesce>(expr).args : node_as<ast::MinMax>(expr).args;
   std::vector<BoundPtr> args;

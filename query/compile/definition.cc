@@ -342,8 +342,7 @@ void drop_modifiers(SqlType* type) {
 }
 }  // namespace
 
-Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
-  result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
+Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
   if (create.language != "plpgsql") {
     if (create.language.empty()) return error("42P13", "no language specified", -1);
     return error("0A000", absl::StrCat("language \"", create.language, "\" is not supported"), -1);
@@ -351,19 +350,10 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   if (!create.has_body) return error("42P13", "no function body specified", -1);
   if (create.returns_table || (create.return_type != nullptr && create.return_type->setof))
     return error("0A000", "set-returning functions are not supported", -1);
-  Routine routine;
-  routine.name = create.name.back();
-  routine.procedure = create.procedure;
-  routine.strict = create.strict;
-  routine.is_volatile = create.volatility == ast::Volatility::kVolatile;
-  routine.body = create.body;
-  routine.definition =
-      std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
-  routine.return_type = make_type(TypeId::kVoid);
-  if (create.return_type != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(routine.return_type, resolve_type(*create.return_type, text_));
-    drop_modifiers(&routine.return_type);
-  }
+  return absl::OkStatus();
+}
+
+Status Definer::define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const {
   bool defaults = false;
   for (const auto& p : create.parameters) {
     RoutineParameter parameter;
@@ -385,45 +375,69 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
                        : "input parameters after one with a default value must also have defaults",
                    -1);
     }
-    for (const auto& other : routine.parameters)
+    for (const auto& other : routine->parameters)
       if (!p.name.empty() && other.name == p.name)
         return error("42P13", absl::StrCat("parameter name \"", p.name, "\" used more than once"), -1);
-    routine.parameters.push_back(std::move(parameter));
+    routine->parameters.push_back(std::move(parameter));
   }
-  if (!create.procedure && create.return_type == nullptr) {
-    size_t outs = 0;
-    for (const auto& p : routine.parameters)
-      if (p.mode != ParameterMode::kIn) outs++, routine.return_type = p.type;
-    if (outs == 0) return error("42P13", "function result type must be specified", -1);
-    if (outs > 1) return error("0A000", "functions with several OUT parameters are not supported", -1);
+  if (create.procedure || create.return_type != nullptr) return absl::OkStatus();
+  size_t outs = 0;
+  for (const auto& p : routine->parameters)
+    if (p.mode != ParameterMode::kIn) outs++, routine->return_type = p.type;
+  if (outs == 0) return error("42P13", "function result type must be specified", -1);
+  if (outs > 1) return error("0A000", "functions with several OUT parameters are not supported", -1);
+  return absl::OkStatus();
+}
+
+// Takes the routine that OR REPLACE replaces out of the next catalog.
+Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine) {
+  auto inputs = [](const Routine& r) {
+    std::vector<SqlType> types;
+    for (const auto& p : r.parameters)
+      if (p.mode != ParameterMode::kOut) types.push_back(p.type);
+    return types;
+  };
+  auto range = next().routines.equal_range(routine.name);
+  auto it = std::find_if(range.first, range.second,
+                         [&](const auto& entry) { return inputs(*entry.second) == inputs(routine); });
+  if (it == range.second) return absl::OkStatus();
+  if (!create.or_replace)
+    return error("42723",
+                 absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine.name,
+                              "\" already exists with same argument types"),
+                 -1);
+  if (it->second->procedure != routine.procedure) return error("42809", "cannot change routine kind", -1);
+  next().routines.erase(it);
+  return absl::OkStatus();
+}
+
+Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
+  result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
+  SCYPER_RETURN_IF_ERROR(check_routine(create));
+  Routine routine;
+  routine.name = create.name.back();
+  routine.procedure = create.procedure;
+  routine.strict = create.strict;
+  routine.is_volatile = create.volatility == ast::Volatility::kVolatile;
+  routine.body = create.body;
+  routine.definition =
+      std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
+  routine.return_type = make_type(TypeId::kVoid);
+  if (create.return_type != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(routine.return_type, resolve_type(*create.return_type, text_));
+    drop_modifiers(&routine.return_type);
   }
+  SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
   if (create.strict && create.procedure) return error("42P13", "invalid attribute in procedure definition", -1);
   // syntax is checked now, names when it is first called, as PostgreSQL does
   auto parsed = parse_plpgsql(routine.body);
   if (!parsed.ok()) {
     int position = position_of(parsed.status());
     int32_t base = create.body_location;
-    Status status = sql_error(sqlstate_of(parsed.status()), std::string(parsed.status().message()),
-                              base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
-    return status;
+    return sql_error(sqlstate_of(parsed.status()), std::string(parsed.status().message()),
+                     base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
   }
-  auto range = next().routines.equal_range(routine.name);
-  for (auto it = range.first; it != range.second; ++it) {
-    std::vector<SqlType> a, b;
-    for (const auto& p : it->second->parameters)
-      if (p.mode != ParameterMode::kOut) a.push_back(p.type);
-    for (const auto& p : routine.parameters)
-      if (p.mode != ParameterMode::kOut) b.push_back(p.type);
-    if (a != b) continue;
-    if (!create.or_replace)
-      return error("42723",
-                   absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine.name,
-                                "\" already exists with same argument types"),
-                   -1);
-    if (it->second->procedure != routine.procedure) return error("42809", "cannot change routine kind", -1);
-    next().routines.erase(it);
-    break;
-  }
+  SCYPER_RETURN_IF_ERROR(remove_replaced(create, routine));
   routine.id = RoutineId(next().next_routine_id++);
   std::string name = routine.name;
   next().routines.emplace(name, std::make_shared<const Routine>(std::move(routine)));

@@ -30,6 +30,9 @@ class Definer {
                  storage::TableSchema* schema);
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
+  Status check_routine(const ast::CreateRoutineStatement& create) const;
+  Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;
+  Status remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine);
   Status drop(const ast::DropStatement& drop, ResultSet* result);
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate);

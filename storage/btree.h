@@ -189,7 +189,9 @@ class BTree final : public OrderedIndex {
   [[gnu::always_inline]] static inline uint32_t rank(const Key* keys, uint32_t count, const Key key) {
     const Key* base = keys;
     uint32_t left = count;
+#ifdef __clang__  // gcc takes the annotation off when it unrolls first, and warns
 #pragma GCC unroll 8
+#endif
     for (uint32_t step = 0; step < std::bit_width(kSlots - 1); ++step) {
       const uint32_t half = left / 2;
       const bool before =

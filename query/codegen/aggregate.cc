@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "codegen/aggregate_state.h"
 #include "codegen/generator.h"
 
 namespace scyper::query {
@@ -9,20 +10,6 @@ using ir::Type;
 namespace {
 constexpr int64_t kDatumBytes = sizeof(Datum);
 constexpr int64_t kContextValue = offsetof(ExecContext, value);
-constexpr int64_t kStateBytes = 2 * kDatumBytes;  // the running value, then in lo the count of its inputs
-constexpr int64_t kStateCount = kDatumBytes;
-
-const BoundExpr* first_argument(const Aggregate& aggregate) {
-  return aggregate.args.empty() ? nullptr : aggregate.args[0].get();
-}
-
-// A sum is kept in 64 bits for small integers, in 128 for larger ones and numerics of known scale; unconstrained
-// numerics carry their scale along.
-SqlType sum_state_type(const SqlType& arg) {
-  if (arg.id == TypeId::kFloat8 || is_dynamic_numeric(arg)) return arg;
-  if (arg.id == TypeId::kNumeric) return make_numeric(kMaxPrecision, arg.scale);
-  return make_numeric(kMaxPrecision, 0);
-}
 }  // namespace
 
 // Aggregates without GROUP BY keep their states in frame memory, groups in the rows of a KeyTable: its key, then the
@@ -42,7 +29,7 @@ void Generator::gen_aggregation(const BoundQuery& query, JoinPlan* plan, const C
       state = b_.offset(group, offsetof(KeyTable::Entry, row) + store.key_bytes);
     }
     for (size_t i = 0; i < query.aggregates.size(); i++)
-      update_aggregate(query.aggregates[i], b_.offset(state, static_cast<int64_t>(i) * kStateBytes), group,
+      update_aggregate(query.aggregates[i], b_.offset(state, static_cast<int64_t>(i) * kAggregateStateBytes), group,
                        distinct[i]);
   });
   Block done = b_.new_block();
@@ -83,7 +70,7 @@ Generator::GroupStore Generator::gen_group_store(const BoundQuery& query) {
     store.table = b_.load(Type::kPtr, context(), kContextValue);
     return store;
   }
-  uint32_t bytes = static_cast<uint32_t>(kStateBytes) * static_cast<uint32_t>(query.aggregates.size() + 1);
+  uint32_t bytes = static_cast<uint32_t>(kAggregateStateBytes) * static_cast<uint32_t>(query.aggregates.size() + 1);
   store.frame = b_.frame_address(b_.reserve_frame(bytes));
   Reg zero = constant(Type::kI64, 0);
   for (int64_t at = 0; at < static_cast<int64_t>(bytes); at += 8) b_.store(store.frame, at, zero);
@@ -111,7 +98,7 @@ void Generator::gen_group_output(const BoundQuery& query, Reg row, Reg state, Bl
         load_datum(row, static_cast<int64_t>(i) * kDatumBytes, query.groups[i]->type, query.groups[i]->nullable, true));
   for (size_t i = 0; i < query.aggregates.size(); i++)
     aggregates.push_back(
-        finish_aggregate(query.aggregates[i], b_.offset(state, static_cast<int64_t>(i) * kStateBytes)));
+        finish_aggregate(query.aggregates[i], b_.offset(state, static_cast<int64_t>(i) * kAggregateStateBytes)));
   groups_[query.id] = &groups;
   aggregates_[query.id] = &aggregates;
   for (const auto& having : query.having) {
@@ -134,7 +121,7 @@ void Generator::update_aggregate(const Aggregate& aggregate, Reg state, Reg grou
   }
   Values args;
   for (const auto& arg : aggregate.args) args.push_back(gen(*arg));
-  if (!args.empty() && args[0].null != ir::kNoReg && aggregate.kind != AggregateKind::kArrayAgg) {
+  if (!args.empty() && args[0].null != ir::kNoReg && !takes_null(aggregate.kind)) {
     Block present = b_.new_block();
     b_.branch(args[0].null, next, present);
     b_.set_block(present);
@@ -150,118 +137,9 @@ void Generator::update_aggregate(const Aggregate& aggregate, Reg state, Reg grou
     b_.branch(b_.compare(Op::kNe, is_new, constant(Type::kI64, 0)), fresh, next);
     b_.set_block(fresh);
   }
-  accumulate(aggregate, args, state);
-  Reg count = b_.load(Type::kI64, state, kStateCount);
-  b_.store(state, kStateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
+  step_aggregate(aggregate, args, state);
   b_.jump(next);
   b_.set_block(next);
-}
-
-void Generator::accumulate(const Aggregate& aggregate, const Values& args, Reg state) {
-  switch (aggregate.kind) {
-    case AggregateKind::kCountStar:
-    case AggregateKind::kCount:
-      return;
-    case AggregateKind::kSum:
-    case AggregateKind::kAvg:
-      return accumulate_sum(args[0], sum_state_type(args[0].type), state);
-    case AggregateKind::kMin:
-    case AggregateKind::kMax:
-    case AggregateKind::kBoolAnd:
-    case AggregateKind::kBoolOr:
-      return accumulate_extreme(aggregate, args[0], state);
-    case AggregateKind::kStringAgg:
-      check(b_.call(k_rt_string_agg, {context(), state, args[0].a, args[0].b, store_row({args[1]})}));
-      return;
-    case AggregateKind::kArrayAgg: {
-      Value item = stabilise(args[0]);
-      Reg type = data_of(std::vector<SqlType>{args[0].type});
-      check(b_.call(k_rt_array_append, {context(), b_.load(Type::kPtr, state), store_row({item}), type}));
-      b_.store(state, 0, b_.load(Type::kPtr, context(), kContextValue));
-      return;
-    }
-  }
-}
-
-void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state) {
-  if (sum.id == TypeId::kFloat8) {
-    b_.store(state, 0, b_.binary(Op::kFAdd, b_.load(Type::kF64, state), value.a));
-    return;
-  }
-  if (is_dynamic_numeric(sum)) {
-    Value running = load_datum(state, 0, sum, false, true);
-    store_datum(state, 0, decimal_call(BuiltinOp::kAdd, running, value, sum));
-    return;
-  }
-  Reg wide = b_.type_of(value.a) == Type::kI128 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI128);
-  Reg total = b_.binary_checked(Op::kAddChecked, b_.load(Type::kI128, state), wide,
-                                raise_block(RuntimeError::kNumericOverflow));
-  b_.store(state, 0, total);
-}
-
-// MIN, MAX, BOOL_AND, BOOL_OR: keep the input when it is the first or beats what is there.
-void Generator::accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state) {
-  bool smallest = aggregate.kind == AggregateKind::kMin || aggregate.kind == AggregateKind::kBoolAnd;
-  Block compare_block = b_.new_block();
-  Block take = b_.new_block();
-  Block done = b_.new_block();
-  Reg count = b_.load(Type::kI64, state, kStateCount);
-  b_.branch(b_.compare(Op::kEq, count, constant(Type::kI64, 0)), take, compare_block);
-  b_.set_block(compare_block);
-  Value current = load_datum(state, 0, value.type, false, true);
-  b_.branch(compare(smallest ? BuiltinOp::kLess : BuiltinOp::kGreater, value, current), take, done);
-  b_.set_block(take);
-  store_datum(state, 0, stabilise(value));
-  b_.jump(done);
-  b_.set_block(done);
-}
-
-Value Generator::finish_aggregate(const Aggregate& aggregate, Reg state) {
-  Reg count = b_.load(Type::kI64, state, kStateCount);
-  Value result;
-  result.type = aggregate.type;
-  if (aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kCountStar) {
-    result.a = count;
-    return result;
-  }
-  SqlType arg = first_argument(aggregate)->type;
-  Reg none = b_.compare(Op::kEq, count, constant(Type::kI64, 0));
-  if (aggregate.kind == AggregateKind::kSum || aggregate.kind == AggregateKind::kAvg) {
-    Value sum = load_datum(state, 0, sum_state_type(arg), false, true);
-    if (is_dynamic_numeric(sum.type)) sum.b = b_.load(Type::kI32, state, offsetof(Datum, scale));
-    if (aggregate.kind == AggregateKind::kSum) {
-      if (aggregate.type.id == TypeId::kInt8) {
-        result.a = b_.convert(Op::kTrunc, sum.a, Type::kI64);
-        Reg back = b_.convert(Op::kSExt, result.a, Type::kI128);
-        Block fits = b_.new_block();
-        b_.branch(b_.compare(Op::kNe, back, sum.a), raise_block(RuntimeError::kInt8Range), fits, 2);
-        b_.set_block(fits);
-      } else {
-        result.a = sum.a;
-        result.b = sum.b;
-      }
-      result.null = none;
-      return result;
-    }
-    Value empty;
-    empty.type = make_type(TypeId::kInt8);
-    empty.a = count;
-    empty.null = none;
-    return strict({sum, empty}, aggregate.type, [&](const Values& values) {
-      if (arg.id == TypeId::kFloat8) {
-        Value average;
-        average.type = aggregate.type;
-        average.a = b_.binary(Op::kFDiv, values[0].a, b_.convert(Op::kIntToF, values[1].a, Type::kF64));
-        return average;
-      }
-      return decimal_call(BuiltinOp::kDivide, values[0], values[1], aggregate.type);
-    });
-  }
-  SqlType held = aggregate.kind == AggregateKind::kMin || aggregate.kind == AggregateKind::kMax ? arg : aggregate.type;
-  result = load_datum(state, 0, held, false, true);
-  result.type = aggregate.type;
-  result.null = none;
-  return result;
 }
 
 }  // namespace scyper::query

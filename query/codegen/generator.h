@@ -173,10 +173,12 @@ class Generator {
   std::vector<Reg> gen_distinct_tables(const BoundQuery& query);
   void gen_group_output(const BoundQuery& query, Reg row, Reg state, Block reject, const Consumer& consume);
   void update_aggregate(const Aggregate& aggregate, Reg state, Reg group, Reg distinct);
+  // The functions of aggregates (aggregate_function.cc): see codegen/aggregate_state.h
+  void step_aggregate(const Aggregate& aggregate, const Values& args, Reg state);
+  Value finish_aggregate(const Aggregate& aggregate, Reg state);
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
-  Value finish_aggregate(const Aggregate& aggregate, Reg state);
 
   // --- prefetching (prefetch.cc) ---
   struct Lookup {
@@ -221,6 +223,7 @@ class Generator {
   void assign_variable(uint32_t variable, const Value& value);
   void set_found(Reg found);
   Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
+  void gen_emit(const Values& values);
   void gen_return();
 
   Reg constant(ir::Type type, int64_t value) { return b_.constant(type, value); }

@@ -133,6 +133,7 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
       return decode_array(type, bytes, out, arena);
     case TypeId::kRecord:
     case TypeId::kVoid:
+    case TypeId::kInterval:
       break;
   }
   return malformed("a value of this type cannot be sent");
@@ -189,14 +190,15 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
     }
     case TypeId::kRecord:
     case TypeId::kVoid:
+    case TypeId::kInterval:
       return 0;
   }
   return 0;
 }
 
-// Records and void have no wire form: they travel as NULL.
+// Records and void have no wire form: they travel as NULL. Intervals became text before they got here.
 bool is_sent_as_null(const SqlType& type, const Datum& value) {
-  return value.null || type.id == TypeId::kRecord || type.id == TypeId::kVoid;
+  return value.null || type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kInterval;
 }
 
 template <typename Types>
@@ -250,6 +252,7 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
     }
     case TypeId::kRecord:
     case TypeId::kVoid:
+    case TypeId::kInterval:
       return out;
   }
   return out;

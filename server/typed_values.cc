@@ -177,6 +177,7 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     }
     case TypeId::kRecord:
     case TypeId::kVoid:
+    case TypeId::kInterval:
       return;
   }
 }

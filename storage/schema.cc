@@ -133,6 +133,7 @@ CellKind cell_kind_of(const SqlType& type) {
     case TypeId::kUnknown:
     case TypeId::kRecord:
     case TypeId::kVoid:
+    case TypeId::kInterval:
       break;
   }
   CHECK(!"a column of this type");

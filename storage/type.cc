@@ -36,6 +36,8 @@ const char* base_name(TypeId id) {
       return "record";
     case TypeId::kVoid:
       return "void";
+    case TypeId::kInterval:
+      return "interval";
   }
   return "?";
 }

@@ -229,6 +229,8 @@ ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
       Reg order = b_.call(blank_padded ? k_rt_compare_char : k_rt_compare_text, {a.a, a.b, b.a, b.b});
       return b_.compare(code, order, constant(Type::kI32, 0));
     }
+    case TypeId::kInterval:
+      return b_.compare(code, b_.call(k_rt_compare_interval, {a.a, b.a}), constant(Type::kI32, 0));
     case TypeId::kArray: {
       Reg type = data_of(std::vector<SqlType>{element_of(a.type)});
       Reg order = b_.call(k_rt_compare_array, {a.a, b.a, type, constant(Type::kI64, 0)});

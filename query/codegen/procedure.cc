@@ -91,13 +91,13 @@ StatusOr<ir::Function> Generator::generate() {
   }
   if (program_.found_variable != kNoVariable) set_found(constant(Type::kI8, 0));
   auto emit = [&](const Values& values) {
-    check(b_.call(k_rt_emit, {context(), store_row(values)}));
+    gen_emit(values);
     b_.assign(row_count_, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 1)));
   };
   if (program_.query != nullptr) {
     gen_query(*program_.query, emit);
   } else if (program_.dml != nullptr) {
-    gen_dml(*program_.dml, [&](const Values& values) { check(b_.call(k_rt_emit, {context(), store_row(values)})); });
+    gen_dml(*program_.dml, [&](const Values& values) { gen_emit(values); });
   } else {
     gen_steps(program_.steps);
     bool function = program_.is_routine && return_value_.a != ir::kNoReg && program_.result_variables.empty();
@@ -110,6 +110,14 @@ StatusOr<ir::Function> Generator::generate() {
   return b_.finish();
 }
 
+// A row of the result; intervals leave as text.
+void Generator::gen_emit(const Values& values) {
+  Values shown;
+  for (const auto& value : values)
+    shown.push_back(value.type.id == TypeId::kInterval ? cast(value, make_type(TypeId::kText), true) : value);
+  check(b_.call(k_rt_emit, {context(), store_row(shown)}));
+}
+
 void Generator::gen_return() {
   Values results;
   for (uint32_t variable : program_.result_variables) results.push_back(variables_[variable]);
@@ -118,7 +126,7 @@ void Generator::gen_return() {
     for (size_t i = 0; i < results.size(); i++)
       store_datum(ir::kResultsReg, static_cast<int64_t>(i) * kDatumBytes, results[i]);
   } else {
-    if (!results.empty()) check(b_.call(k_rt_emit, {context(), store_row(results)}));
+    if (!results.empty()) gen_emit(results);
     b_.call(k_rt_count_rows, {context(), row_count_});
   }
   b_.ret_constant(0);

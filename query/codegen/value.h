@@ -33,6 +33,8 @@ inline ir::Type register_type(const SqlType& type) {
       return ir::Type::kI64;
     case TypeId::kFloat8:
       return ir::Type::kF64;
+    case TypeId::kInterval:
+      return ir::Type::kI128;
     case TypeId::kNumeric:
       return type.precision != 0 && type.precision <= kMaxPrecision64 ? ir::Type::kI64 : ir::Type::kI128;
     default:

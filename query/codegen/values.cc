@@ -65,6 +65,9 @@ Value Generator::constant_value(const BoundExpr& expr) {
                                                        : b_.constant_i128(expr.value.int128());
       if (is_dynamic_numeric(expr.type)) value.b = constant(Type::kI32, expr.value.scale);
       break;
+    case TypeId::kInterval:
+      value.a = b_.constant_i128(expr.value.int128());
+      break;
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:

@@ -123,6 +123,8 @@ Status Definer::define_columns(const ast::CreateTableStatement& create, storage:
     if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
       return error("42P16", absl::StrCat("column \"", column.name, "\" has pseudo-type ", type_name(type)),
                    column.location);
+    if (type.id == TypeId::kInterval || type.element == TypeId::kInterval)
+      return error("0A000", "columns of type interval are not supported", column.location);
     storage::ColumnDef def{column.name, type, false};
     std::string default_text;
     for (const auto& constraint : column.constraints) {

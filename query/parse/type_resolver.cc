@@ -16,78 +16,26 @@ constexpr struct {
               {"int8", TypeId::kInt8},   {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
               {"bpchar", TypeId::kChar}, {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
               {"date", TypeId::kDate},   {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
-              {"void", TypeId::kVoid},   {"unknown", TypeId::kUnknown}};
+              {"void", TypeId::kVoid},   {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
-constexpr std::string_view kForeignTypes[] = {"float4",
-                                              "timestamptz",
-                                              "time",
-                                              "timetz",
-                                              "interval",
-                                              "bytea",
-                                              "uuid",
-                                              "json",
-                                              "jsonb",
-                                              "jsonpath",
-                                              "xml",
-                                              "money",
-                                              "inet",
-                                              "cidr",
-                                              "macaddr",
-                                              "macaddr8",
-                                              "bit",
-                                              "varbit",
-                                              "oid",
-                                              "name",
-                                              "char",
-                                              "cstring",
-                                              "xid",
-                                              "xid8",
-                                              "cid",
-                                              "tid",
-                                              "pg_lsn",
-                                              "point",
-                                              "line",
-                                              "lseg",
-                                              "box",
-                                              "path",
-                                              "polygon",
-                                              "circle",
-                                              "tsvector",
-                                              "tsquery",
-                                              "int4range",
-                                              "int8range",
-                                              "numrange",
-                                              "tsrange",
-                                              "tstzrange",
-                                              "daterange",
-                                              "regclass",
-                                              "regproc",
-                                              "regprocedure",
-                                              "regtype",
-                                              "regoper",
-                                              "regrole",
-                                              "refcursor",
-                                              "anyelement",
-                                              "anyarray",
-                                              "anynonarray",
-                                              "anyenum",
-                                              "anyrange",
-                                              "anycompatible",
-                                              "trigger",
-                                              "event_trigger",
-                                              "internal",
-                                              "serial",
-                                              "bigserial",
-                                              "smallserial",
-                                              "serial2",
-                                              "serial4",
-                                              "serial8",
-                                              "int2vector",
-                                              "oidvector",
-                                              "any",
-                                              "int4multirange",
-                                              "int8multirange",
+constexpr std::string_view kForeignTypes[] = {"float4",       "timestamptz",   "time",           "timetz",
+                                              "bytea",        "uuid",          "json",           "jsonb",
+                                              "jsonpath",     "xml",           "money",          "inet",
+                                              "cidr",         "macaddr",       "macaddr8",       "bit",
+                                              "varbit",       "oid",           "name",           "char",
+                                              "cstring",      "xid",           "xid8",           "cid",
+                                              "tid",          "pg_lsn",        "point",          "line",
+                                              "lseg",         "box",           "path",           "polygon",
+                                              "circle",       "tsvector",      "tsquery",        "int4range",
+                                              "int8range",    "numrange",      "tsrange",        "tstzrange",
+                                              "daterange",    "regclass",      "regproc",        "regprocedure",
+                                              "regtype",      "regoper",       "regrole",        "refcursor",
+                                              "anyelement",   "anyarray",      "anynonarray",    "anyenum",
+                                              "anyrange",     "anycompatible", "trigger",        "event_trigger",
+                                              "internal",     "serial",        "bigserial",      "smallserial",
+                                              "serial2",      "serial4",       "serial8",        "int2vector",
+                                              "oidvector",    "any",           "int4multirange", "int8multirange",
                                               "nummultirange"};
 
 constexpr int64_t kMaxLength = 10485760;       // PostgreSQL's MaxAttrSize
@@ -139,6 +87,8 @@ class Resolver {
         return string(known->id, "varchar", modifiers);
       case TypeId::kTimestamp:
         return timestamp(modifiers);
+      case TypeId::kInterval:
+        return interval(modifiers);
       default:
         break;
     }
@@ -198,6 +148,14 @@ class Resolver {
       return error("0A000", "TIMESTAMP(" + std::to_string(modifiers[0]) + ") is not supported");
     }
     return make_type(TypeId::kTimestamp);  // as PostgreSQL, which reduces more than 6 with a warning
+  }
+
+  // The length of an interval type is the mask of its fields (types/interval.h) on the way to a cast.
+  StatusOr<SqlType> interval(const std::vector<int64_t>& modifiers) const {
+    constexpr int64_t kAllFields = 0x7fff;
+    if (modifiers.size() > 1) return error("0A000", "a precision of interval is not supported");
+    if (modifiers.empty() || modifiers[0] == kAllFields) return make_type(TypeId::kInterval);
+    return make_string(TypeId::kInterval, static_cast<int32_t>(modifiers[0]));
   }
 
   const ast::TypeName& type_;

@@ -10,6 +10,7 @@
 #include "storage/key.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
+#include "types/interval.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -147,6 +148,10 @@ int32_t rt_compare_array(const ArrayValue* a, const ArrayValue* b, const SqlType
   Datum x = {reinterpret_cast<int64_t>(a), 0, 0, 0, {}};
   Datum y = {reinterpret_cast<int64_t>(b), 0, 0, 0, {}};
   return compare_datums(make_array(*element), x, y);
+}
+
+int32_t rt_compare_interval(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi) noexcept {
+  return interval_compare(interval_of({a_lo, a_hi, 0, 0, {}}), interval_of({b_lo, b_hi, 0, 0, {}}));
 }
 
 int32_t rt_decimal(ExecContext* c, int64_t op, int64_t a_lo, int64_t a_hi, int64_t a_scale, int64_t b_lo, int64_t b_hi,

@@ -99,6 +99,7 @@ struct KeyTable {
   X(rt_char_text_size, kI64, 2, true)   /* data, size: size without trailing blanks */                                 \
   X(rt_concat, kI32, 5, false)          /* context, data, size, data, size -> value[0..1] */                           \
   X(rt_compare_array, kI32, 4, true)    /* array, array, SqlType of elements as data, unused */                        \
+  X(rt_compare_interval, kI32, 4, true) /* lo, hi, lo, hi */                                                           \
   X(rt_decimal, kI32, 8, false)         /* context, BuiltinOp, lo, hi, scale, lo, hi, scale -> value[0..2] */          \
   X(rt_decimal_compare, kI32, 6, true)  /* lo, hi, scale, lo, hi, scale */                                             \
   X(rt_decimal_rescale, kI32, 6, false) /* context, lo, hi, scale, precision, to scale -> value[0..1]; 22003 */        \

@@ -7,6 +7,7 @@
 #include "types/array_text.h"
 #include "types/datetime.h"
 #include "types/decimal.h"
+#include "types/interval.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -68,6 +69,13 @@ Status parse_timestamp(const SqlType& type, std::string_view text, Datum* out) {
   ValueError error = timestamp_parse(text, &value, &word);
   *out = int_datum(value);
   return input_status(error, type, names_word(error) ? word : text);
+}
+
+Status parse_interval(const SqlType& type, std::string_view text, Datum* out) {
+  Interval value;
+  ValueError error = interval_parse(text, kIntervalFull, &value);
+  *out = datum_of(value);
+  return input_status(error, type, text);
 }
 
 Status parse_string(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
@@ -132,6 +140,8 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
     case TypeId::kVarchar:
     case TypeId::kText:
       return parse_string(type, text, arena, out);
+    case TypeId::kInterval:
+      return parse_interval(type, text, out);
     case TypeId::kVoid:
       *out = null_datum();
       return absl::OkStatus();
@@ -166,6 +176,9 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
     case TypeId::kTimestamp:
       end = timestamp_format(datum.lo, text);
       break;
+    case TypeId::kInterval:
+      end = interval_format(interval_of(datum), text);
+      break;
     case TypeId::kArray:
       append_array(out, type, *array_of(datum));
       return;
@@ -194,6 +207,8 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
     case TypeId::kVarchar:
     case TypeId::kText:
       return text_compare(text_of(a), text_of(b));
+    case TypeId::kInterval:
+      return interval_compare(interval_of(a), interval_of(b));
     case TypeId::kArray:
       return compare_arrays(type, *array_of(a), *array_of(b));
     default:
@@ -216,6 +231,8 @@ uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
     case TypeId::kVarchar:
     case TypeId::kText:
       return text_hash(text_of(datum));
+    case TypeId::kInterval:
+      return interval_hash(interval_of(datum));
     case TypeId::kArray:
       return hash_array(type, *array_of(datum));
     default:

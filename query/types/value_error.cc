@@ -44,6 +44,8 @@ Fixed fixed_message(ValueError error) {
       return {"22008", "date out of range"};
     case ValueError::kTimestampRange:
       return {"22008", "timestamp out of range"};
+    case ValueError::kIntervalRange:
+      return {"22008", "interval out of range"};
     case ValueError::kDateTimestampRange:
       return {"22008", "date out of range for timestamp"};
     case ValueError::kNegativeSubstringLength:
@@ -111,6 +113,8 @@ Status datetime_error(ValueError error, const std::string& name, std::string_vie
       return sql_error("22008", "date out of range: " + quoted(text));
     case ValueError::kTimestampTextRange:
       return sql_error("22008", "timestamp out of range: " + quoted(text));
+    case ValueError::kIntervalFieldRange:
+      return sql_error("22015", "interval field value out of range: " + quoted(text));
     case ValueError::kTimezoneDisplacement:
       return sql_error("22009", "time zone displacement out of range: " + quoted(text));
     case ValueError::kTimezoneUnknown:

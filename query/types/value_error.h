@@ -33,6 +33,7 @@ enum class ValueError : uint8_t {
   kDatetimeFieldOrder,  // as kDatetimeFieldRange, month and day may be swapped
   kDateTextRange,
   kTimestampTextRange,
+  kIntervalFieldRange,
   kTimezoneDisplacement,
   kTimezoneUnknown,   // text: the zone
   kDatetimeSpecial,   // infinity: not supported. text: the word
@@ -42,6 +43,7 @@ enum class ValueError : uint8_t {
   // dates
   kDateRange,
   kTimestampRange,
+  kIntervalRange,
   kDateTimestampRange,  // a date beyond the timestamps
   kUnitUnknown,         // extract, date_trunc; text: the unit, type: of the value
   kUnitNotSupported,    // as above, a unit PostgreSQL knows but not for this type

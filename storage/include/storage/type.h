@@ -23,6 +23,7 @@ enum class TypeId : uint8_t {
   kArray = 12,      // one-dimensional, of `element`
   kRecord = 13,
   kVoid = 14,
+  kInterval = 15,  // months, days and microseconds; a value of expressions, not of columns
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -63,7 +64,7 @@ std::string type_name(const SqlType& type);
 // One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
 // By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float8 as the bits of lo; numeric as the 128-bit
 // integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi; arrays as
-// pointer lo to ArrayValue. null: all else is ignored.
+// pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi. null: all else is ignored.
 struct Datum {
   int64_t lo = 0;
   int64_t hi = 0;

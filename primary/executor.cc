@@ -81,7 +81,7 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   }
   enter(transaction, statement, *binding);
   Outcome outcome = run(*transaction, *binding);
-  while (context_.interrupt.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
     if (!is_for_another || outcome == Outcome::kOk) break;
     log_->rollback_all();
@@ -161,7 +161,7 @@ Outcome Executor::run(const Transaction& transaction, const Binding& binding) no
 
 // Takes the interrupt flag down. True: the watchdog meant a run that had ended before it raised the flag.
 bool Executor::was_meant_for_another() noexcept {
-  context_.interrupt.exchange(0, std::memory_order_acquire);
+  context_.interrupt.fetch_and(query::kSafepointBit, std::memory_order_acquire);
   return interrupted_run_.load(std::memory_order_acquire) + 1 != run_number_.load(std::memory_order_relaxed);
 }
 
@@ -253,7 +253,11 @@ void Executor::check_time(int64_t now_ns) {
 // A function of its own for tools/tsan.supp: generated code reads the flag by plain loads, which ThreadSanitizer
 // reports.
 [[gnu::noinline]] void Executor::raise_interrupt(Interrupt why) {
-  context_.interrupt.store(static_cast<uint32_t>(why), std::memory_order_release);
+  context_.interrupt.fetch_or(static_cast<uint32_t>(why), std::memory_order_release);
+}
+
+[[gnu::noinline]] void Executor::raise_safepoint() {
+  context_.interrupt.fetch_or(query::kSafepointBit, std::memory_order_release);
 }
 
 }  // namespace scyper::primary

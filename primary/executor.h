@@ -73,6 +73,14 @@ class Executor {
   const ExecutorCounters& counters() const { return counters_; }
   uint64_t redo_bytes() const { return redo_.bytes(); }
 
+  // For the fork gate: has the transaction that runs pass its safepoint() at the next poll of generated code.
+  void raise_safepoint();
+  void set_safepoint(void (*safepoint)(void* owner), void* owner) {
+    context_.safepoint = safepoint;
+    context_.safepoint_owner = owner;
+  }
+  storage::ChangeLog* log() { return log_.get(); }
+
   // The watchdog: ends the transaction that runs when it has run for too long or beyond its deadline. Called every few
   // milliseconds.
   void check_time(int64_t now_ns);

@@ -47,6 +47,8 @@ StatusOr<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options) {
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
+StatusOr<Forked> Engine::fork(ForkRequest) { return sql_error("0A000", "this engine does not fork"); }
+
 StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineOptions& options) {
   std::unique_ptr<PartitionEngine> engine(new PartitionEngine(effective(options)));
   SCYPER_RETURN_IF_ERROR(engine->start());
@@ -78,12 +80,16 @@ Status PartitionEngine::start() {
   }
   rendezvous_.set_workers(std::move(workers));
   for (auto& worker : workers_) worker->start();
+  std::vector<Worker*> all;
+  for (auto& worker : workers_) all.push_back(worker.get());
+  fork_gate_ = std::make_unique<ForkGate>(&environment_, &rendezvous_, std::move(all), options_.fork_mode);
   watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
   return Status();
 }
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
+  fork_gate_.reset();                // its children end with it
   stop_admission();
   for (auto& worker : workers_) worker->join();
   watchdog_.reset();  // until the end: it stops endless loops

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor.h"
+#include "fork_gate.h"
 #include "primary/engine.h"
 #include "rendezvous.h"
 #include "statement_cache.h"
@@ -29,6 +30,7 @@ class PartitionEngine final : public Engine {
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<Forked> fork(ForkRequest request) override { return fork_gate_->fork(std::move(request)); }
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override;
@@ -38,6 +40,7 @@ class PartitionEngine final : public Engine {
   uint64_t queue_depth() const override;
 
   query::Database& database() { return *database_; }  // for tests
+  ForkGate& fork_gate() { return *fork_gate_; }       // for tests and benchmarks
   // Refuses from now on with 57P03; what is queued is finished.
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
@@ -67,6 +70,7 @@ class PartitionEngine final : public Engine {
   StatementCache statements_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<ForkGate> fork_gate_;
   std::atomic<uint64_t> refused_{0};  // in submit()
   mutable EngineCounters counters_;
   uint32_t ticks_ = 0;  // the watchdog's

@@ -71,6 +71,7 @@ void Rendezvous::lead(Worker* leader) {
 
 void Rendezvous::hold_others(Worker* leader) {
   attention_.fetch_or(kStop);
+  leader->end_work();  // a worker in a pause does not reach its border
   for (Worker* worker : workers_) {
     if (worker == leader) continue;
     int spins = 0;
@@ -87,6 +88,7 @@ void Rendezvous::hold_others(Worker* leader) {
       }
     }
   }
+  leader->begin_work();
 }
 
 void Rendezvous::release_others(Worker* leader) {
@@ -118,6 +120,7 @@ void Rendezvous::run_group(Worker* leader) {
     Transaction* transaction = next();
     if (transaction == nullptr) break;
     queue_.finish();
+    leader->pass_border();
     run_alone(leader, transaction);
     if (leader->executor().now_ns() >= end_ns) break;
   }
@@ -153,6 +156,7 @@ void Rendezvous::run_readers(Worker* leader) {
     }
     help(leader);
     open_readers_.store(0);
+    leader->end_work();
     int spins = 0;
     while (helpers_.load() != 0) {
       if (++spins < kHelperSpins) {
@@ -166,6 +170,7 @@ void Rendezvous::run_readers(Worker* leader) {
         leader->sleeper().cancel();
       }
     }
+    leader->begin_work();
   }
   reader_count_ = 0;
 }
@@ -174,10 +179,38 @@ void Rendezvous::help(Worker* helper) {
   helpers_.fetch_add(1);
   uint32_t count = open_readers_.load();  // after the registration: the leader waits for who sees any
   if (count > 0) {                        // 0: over, and the next round may already have set the counter back
-    for (uint32_t i = next_reader_.fetch_add(1); i < count; i = next_reader_.fetch_add(1)) helper->run_one(readers_[i]);
+    const bool was_at_work = helper->is_at_work();
+    if (!was_at_work) helper->begin_work();
+    for (uint32_t i = next_reader_.fetch_add(1); i < count; i = next_reader_.fetch_add(1)) {
+      helper->pass_border();
+      helper->run_one(readers_[i]);
+    }
+    if (!was_at_work) helper->end_work();
   }
   Worker* leader = leader_.load();
   if (helpers_.fetch_sub(1) == 1 && leader != nullptr) leader->wake();
+}
+
+void Rendezvous::begin_pause(Sleeper* gate, bool between_changes) {
+  gate_.store(gate);
+  pauses_within_.store(between_changes, std::memory_order_relaxed);
+  pause_.store(1);
+  attention_.fetch_or(kPause);
+}
+
+void Rendezvous::end_pause() {
+  attention_.fetch_and(~kPause);
+  pause_.store(0);
+  pause_.notify_all();
+}
+
+void Rendezvous::tell_gate() {
+  Sleeper* gate = gate_.load();
+  if (gate != nullptr) gate->wake();
+}
+
+void Rendezvous::sit_out_pause() {
+  while (is_pausing()) pause_.wait(1);
 }
 
 void Rendezvous::try_finish() {

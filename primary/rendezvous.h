@@ -45,7 +45,7 @@ class Rendezvous {
   // --- workers, at a border ---
   bool must_stop() const { return (attention_.load() & kStop) != 0; }
   bool crossing_waits() const { return (attention_.load() & kCrossingWaits) != 0; }
-  bool needs_attention() const { return attention_.load() != 0; }  // either of them
+  bool needs_attention() const { return attention_.load() != 0; }  // any of them, or a pause
   // Whether the crossing ones that wait have their turn even though the worker has other work.
   bool is_due(int64_t now_ns) const;
   // No other than `self` executes, leads or is about to.
@@ -58,6 +58,16 @@ class Rendezvous {
   // A worker has become idle: the leader may be waiting for that.
   void tell_leader();
 
+  // --- the fork gate: all workers stop where they are, whoever leads or helps ---
+  // between_changes: also within transactions. `gate` is woken whenever a worker has stopped.
+  void begin_pause(Sleeper* gate, bool between_changes);
+  void end_pause();
+  bool is_pausing() const { return (attention_.load() & kPause) != 0; }
+  bool is_pausing_within() const { return pauses_within_.load(std::memory_order_relaxed) && is_pausing(); }
+  void tell_gate();
+  // Returns when the pause is over.
+  void sit_out_pause();
+
   // --- shutdown ---
   void begin_closing() { is_closing_.store(true); }
   bool is_closing() const { return is_closing_.load(); }
@@ -69,6 +79,7 @@ class Rendezvous {
  private:
   static constexpr uint32_t kCrossingWaits = 1;
   static constexpr uint32_t kStop = 2;
+  static constexpr uint32_t kPause = 4;
   // A rendezvous costs some microseconds on each worker: at most one or two per cent of this. A crossing transaction
   // waits at most this long while the others are busy.
   static constexpr int64_t kTurnNs = 200'000;
@@ -93,6 +104,10 @@ class Rendezvous {
   std::atomic<bool> is_closing_{false};
   std::atomic<bool> is_finished_{false};
   std::atomic<uint32_t> closed_workers_{0};
+
+  std::atomic<uint32_t> pause_{0};  // what sit_out_pause() waits on: 1 while pausing
+  std::atomic<bool> pauses_within_{false};
+  std::atomic<Sleeper*> gate_{nullptr};
 
   // the leader's
   Transaction* taken_ = nullptr;  // from the queue, not yet run

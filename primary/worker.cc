@@ -21,7 +21,14 @@ Worker::Worker(uint32_t number, std::unique_ptr<Executor> executor, Rendezvous* 
       executor_(std::move(executor)),
       rendezvous_(rendezvous),
       is_only_one_(options.workers == 1),
-      queue_(options.queue_capacity) {}
+      queue_(options.queue_capacity) {
+  executor_->set_safepoint(
+      [](void* self) {
+        auto* worker = static_cast<Worker*>(self);
+        if (worker->rendezvous_->is_pausing_within()) worker->sit_out_pause();
+      },
+      this);
+}
 
 void Worker::start() {
   thread_ = std::thread([this] { run(); });
@@ -49,6 +56,7 @@ void Worker::run() {
 }
 
 void Worker::stand_still() {
+  end_work();
   state_.store(State::kIdle);
   rendezvous_->tell_leader();
 }
@@ -70,6 +78,7 @@ bool Worker::become_busy() {
       State expected = State::kIdle;
       if (state_.compare_exchange_strong(expected, State::kBusy)) {
         wants_to_run_.store(false, std::memory_order_relaxed);
+        begin_work();
         return true;
       }
     }
@@ -103,6 +112,7 @@ void Worker::close_if_asked() {
 void Worker::run_queue() {
   do {
     if (rendezvous_->needs_attention()) {
+      pass_border();
       if (rendezvous_->must_stop()) return;
       consider_leading();
     }
@@ -120,8 +130,29 @@ void Worker::run_queue() {
   if (rendezvous_->crossing_waits()) consider_leading();
 }
 
+// Either the gate sees is_at_work_, or this sees the pause: both sides write before they read.
+void Worker::begin_work() {
+  is_at_work_.store(true);
+  while (rendezvous_->is_pausing()) {
+    end_work();
+    rendezvous_->sit_out_pause();
+    is_at_work_.store(true);
+  }
+}
+
+void Worker::end_work() {
+  is_at_work_.store(false);
+  if (rendezvous_->is_pausing()) rendezvous_->tell_gate();
+}
+
+void Worker::sit_out_pause() {
+  end_work();
+  begin_work();
+}
+
 // Between two transactions in hand.
 void Worker::attend() {
+  pass_border();
   if (!rendezvous_->must_stop()) return consider_leading();
   is_in_midst_ = true;
   stand_still();

@@ -33,6 +33,16 @@ class Worker {
   void wake() { sleeper_.wake(); }
 
   // --- the leader and whoever looks ---
+  // Executes, or is about to: the fork gate waits until nobody does. Between begin_work() and end_work(); the worker's
+  // own calls. begin_work() sits out a pause first.
+  bool is_at_work() const { return is_at_work_.load(); }
+  void begin_work();
+  void end_work();
+  // Between two transactions, or within one at a safepoint: sits out a pause.
+  void pass_border() {
+    if (rendezvous_->is_pausing()) [[unlikely]]
+      sit_out_pause();
+  }
   bool is_busy() const { return state_.load() == State::kBusy; }
   // Has transactions and was not yet let go, or has not yet woken up.
   bool is_waiting_to_run() const { return !is_busy() && (is_in_midst_.load() || !queue_.empty()); }
@@ -56,6 +66,7 @@ class Worker {
   void attend();
   void consider_leading();
   void close_if_asked();
+  void sit_out_pause();
 
   // constant after construction
   const uint32_t number_;
@@ -65,6 +76,7 @@ class Worker {
 
   TransactionQueue queue_;
   alignas(64) std::atomic<State> state_{State::kIdle};
+  std::atomic<bool> is_at_work_{false};
   std::atomic<bool> wants_to_run_{false};  // waits for its release
   std::atomic<bool> is_in_midst_{false};   // stopped with transactions in hand
   Sleeper sleeper_;

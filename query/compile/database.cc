@@ -126,8 +126,20 @@ class DatabaseImpl final : public Database {
   }
   uint64_t programs_compiled() const override { return compiler_.compiled(); }
 
+  void while_no_code_is_linked(const std::function<void()>& work) override {
+    auto hold = jit_->hold_for_fork();
+    work();
+  }
+
   StatusOr<std::vector<std::string>> split(std::string_view sql) override;
-  StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) override;
+  StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) override {
+    return prepare_for(sql, catalog());
+  }
+  StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
+                                                        std::shared_ptr<const Catalog> catalog) override;
+  std::shared_ptr<const Program> first_program_of(const Prepared& prepared) const override;
+  Status make_native(const Program& program) override;
+  void request_better(const Program& program) override;
   StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override;
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;
@@ -160,7 +172,8 @@ StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view sql) {
   return texts;
 }
 
-StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare(std::string_view sql) {
+StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_view sql,
+                                                                    std::shared_ptr<const Catalog> catalog) {
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
   if (statements.size() > 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
   auto prepared = std::make_shared<PreparedStatement>();
@@ -181,7 +194,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare(std::string_view
   prepared->parameter_count_ = parameter_count(sql);
   if (prepared->parameter_count_ > 65535) return sql_error("54023", "too many parameters");
   if (prepared->kind_ != Prepared::Kind::kProgram) return prepared;
-  SCYPER_ASSIGN_OR_RETURN(prepared->program_, compile(*prepared, catalog()));
+  SCYPER_ASSIGN_OR_RETURN(prepared->program_, compile(*prepared, std::move(catalog)));
   prepared->parameter_types_ = prepared->program_->parameter_types();
   prepared->columns_ = prepared->program_->columns();
   return prepared;
@@ -221,6 +234,26 @@ void visit_programs(const Program& program, std::vector<const Program*>* seen) {
   for (const Program* callee : program.parts().callees) visit_programs(*callee, seen);
 }
 }  // namespace
+
+std::shared_ptr<const Program> DatabaseImpl::first_program_of(const Prepared& base) const {
+  const auto& prepared = static_cast<const PreparedStatement&>(base);
+  CHECK(prepared.kind_ == Prepared::Kind::kProgram);
+  std::lock_guard<std::mutex> lock(prepared.mutex_);
+  return prepared.program_;
+}
+
+Status DatabaseImpl::make_native(const Program& program) {
+  std::vector<const Program*> all;
+  visit_programs(program, &all);
+  for (const Program* one : all) SCYPER_RETURN_IF_ERROR(tiering_.make_native(*one->parts().code));
+  return absl::OkStatus();
+}
+
+void DatabaseImpl::request_better(const Program& program) {
+  std::vector<const Program*> all;
+  visit_programs(program, &all);
+  for (const Program* one : all) tiering_.request_better(*one->parts().code);
+}
 
 bool DatabaseImpl::wants_companions(const Program& program) const {
   std::vector<const Program*> all;

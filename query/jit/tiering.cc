@@ -120,7 +120,7 @@ Status TieredCode::improve(Jit& jit, Tier tier) {
   std::shared_ptr<const ir::Function> function;
   {
     absl::MutexLock lock(&mutex_);
-    if (code_[static_cast<size_t>(tier)] != nullptr) return absl::OkStatus();
+    if (code_[static_cast<size_t>(tier)] != nullptr || code_[1] != nullptr) return absl::OkStatus();
     function = function_;
   }
   CHECK(function != nullptr);
@@ -129,14 +129,33 @@ Status TieredCode::improve(Jit& jit, Tier tier) {
   return absl::OkStatus();
 }
 
+// Drops the code when another thread was faster.
 void TieredCode::install(std::shared_ptr<const NativeCode> code) {
   const size_t tier = static_cast<size_t>(code->tier);
   absl::MutexLock lock(&mutex_);
-  CHECK(code_[tier] == nullptr);
+  if (code_[tier] != nullptr || (code->tier == Tier::kQuick && code_[1] != nullptr)) return;
   if (code->tier == Tier::kBetter || !wants_better_) function_ = nullptr;
   const NativeCode::Entry entry = code->entry;
   code_[tier] = std::move(code);
   entry_.store(entry, std::memory_order_release);
+  form_number_.fetch_add(1, std::memory_order_release);
+}
+
+TieredCode::Form TieredCode::form() const {
+  absl::MutexLock lock(&mutex_);
+  return {code_[1] != nullptr ? code_[1] : code_[0], function_};
+}
+
+std::shared_ptr<TieredCode> TieredCode::of_entry(NativeCode::Entry entry) {
+  std::shared_ptr<TieredCode> code(new TieredCode);
+  code->entry_.store(entry, std::memory_order_relaxed);
+  return code;
+}
+
+std::shared_ptr<TieredCode> TieredCode::of_function(const ir::Function& function) {
+  std::shared_ptr<TieredCode> code(new TieredCode);
+  code->vm_ = vm::VmFunction::prepare(function);
+  return code;
 }
 
 std::string_view TieredCode::current_form() const {
@@ -168,7 +187,7 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
   const bool adaptive = mode == TieringMode::kAdaptive;
   code->wants_better_ = adaptive && function.instruction_count() <= options_.better_instructions_max;
   auto shared = std::make_shared<const ir::Function>(std::move(function));
-  if (adaptive) {
+  if (adaptive || mode == TieringMode::kInterpreter) {
     absl::MutexLock lock(&code->mutex_);
     code->function_ = shared;
   }
@@ -182,6 +201,18 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
   code->install(std::move(native));
   if (code->wants_better_) code->expect(Tier::kBetter, options_.better_after_runs);
   return code;
+}
+
+Status Tiering::make_native(TieredCode& code) {
+  if (options_.mode != TieringMode::kAdaptive) return absl::OkStatus();
+  return code.form().native != nullptr ? absl::OkStatus() : code.improve(jit_, Tier::kQuick);
+}
+
+void Tiering::request_better(TieredCode& code) {
+  if (options_.mode != TieringMode::kAdaptive || !code.wants_better_) return;
+  const TieredCode::Form form = code.form();
+  if (form.native != nullptr && form.native->tier == Tier::kBetter) return;
+  background_->request(code.shared_from_this(), Tier::kBetter);
 }
 
 void Tiering::wait_until_idle() { background_->wait_until_idle(); }

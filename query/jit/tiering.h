@@ -56,6 +56,17 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
     return entry != nullptr ? call(entry, context, arguments, results) : vm_->run(context, arguments, results);
   }
 
+  // What to run elsewhere: the best native code, else the function. form_number() changes when there is a better one.
+  struct Form {
+    std::shared_ptr<const NativeCode> native;
+    std::shared_ptr<const ir::Function> function;
+  };
+  Form form() const;
+  uint64_t form_number() const { return form_number_.load(std::memory_order_acquire); }
+  // For a forked child: code of its parent's arena, or for its interpreter. Never improved.
+  static std::shared_ptr<TieredCode> of_entry(NativeCode::Entry entry);
+  static std::shared_ptr<TieredCode> of_function(const ir::Function& function);
+
   // "interpreter", "quick" or "better": what the next run uses.
   std::string_view current_form() const;
   // Memory of bytecode and native code.
@@ -78,6 +89,7 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   void install(std::shared_ptr<const NativeCode> code);
 
   std::atomic<NativeCode::Entry> entry_ = nullptr;
+  std::atomic<uint64_t> form_number_ = 0;
   // Counted without read-modify-write: a lost count delays the next tier, a doubled request is seen by improve().
   mutable std::atomic<uint32_t> runs_left_ = 0;
   mutable std::atomic<Tier> next_tier_ = Tier::kQuick;
@@ -86,7 +98,8 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   bool wants_better_ = false;
   std::shared_ptr<BackgroundCompiler> background_;
   mutable absl::Mutex mutex_;
-  std::shared_ptr<const ir::Function> function_ ABSL_GUARDED_BY(mutex_);  // until the last compilation
+  std::shared_ptr<const ir::Function> function_
+      ABSL_GUARDED_BY(mutex_);  // until the last compilation; kInterpreter: kept
   std::shared_ptr<const NativeCode> code_[kTierCount] ABSL_GUARDED_BY(mutex_);
 };
 
@@ -103,6 +116,10 @@ class Tiering {
   // `function` must pass ir::verify(). In adaptive mode `start` is the first form: kQuick for what will run often or
   // long.
   StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
+  // Native code now, unless there is some or the mode is to interpret: for what runs long the first time.
+  Status make_native(TieredCode& code);
+  // Better code from the background thread, unless there is some.
+  void request_better(TieredCode& code);
   // Blocks until nothing is queued or being compiled: for tests and benchmarks.
   void wait_until_idle();
   uint64_t compiled_count() const;

@@ -88,7 +88,11 @@ int32_t rt_fail(ExecContext* c, int64_t error) noexcept {
 }
 
 int32_t rt_interrupted(ExecContext* c) noexcept {
-  switch (static_cast<Interrupt>(c->interrupt.load(std::memory_order_relaxed))) {
+  if ((c->interrupt.load(std::memory_order_relaxed) & kSafepointBit) != 0) {
+    c->interrupt.fetch_and(~kSafepointBit, std::memory_order_acquire);
+    if (c->safepoint != nullptr) c->safepoint(c->safepoint_owner);
+  }
+  switch (static_cast<Interrupt>(c->interrupt.load(std::memory_order_relaxed) & ~kSafepointBit)) {
     case Interrupt::kNone:
       return 0;
     case Interrupt::kTimeout:
@@ -387,9 +391,9 @@ int32_t rt_emit(ExecContext* c, const Datum* row) noexcept {
   if (c->result == nullptr) return 0;
   const auto& columns = c->program->columns();
   for (size_t i = 0; i < columns.size(); i++) c->result->append(columns[i].type, row[i]);
-  if (c->result->bytes() > c->result_bytes_max)
-    return c->fail("54000", "result exceeds the limit of bytes that a transaction may return", false);
-  return 0;
+  if (c->result->bytes() <= c->result_bytes_max) return 0;
+  if (c->sink != nullptr) return c->sink->take_rows(c);
+  return c->fail("54000", "result exceeds the limit of bytes that a transaction may return", false);
 }
 
 void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = static_cast<uint64_t>(rows); }

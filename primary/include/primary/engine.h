@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "primary/fork.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
 #include "query/result.h"
@@ -38,7 +39,8 @@ struct EngineOptions {
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
   size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
-  std::shared_ptr<RedoSink> redo_sink;            // null: redo is encoded, counted and dropped
+  ForkMode fork_mode = ForkMode::kActionConsistent;
+  std::shared_ptr<RedoSink> redo_sink;  // null: redo is encoded, counted and dropped
 };
 
 // A prepared CALL or statement: compiled, with $1..$n parameters. Immutable and shared; survives DDL (it is bound anew
@@ -107,7 +109,12 @@ class Engine {
   // Stops at the first error.
   virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) = 0;
 
-  // A caller of execute(), execute_script() and load() must not be a worker, as in `done`.
+  // Forks a child with a transaction-consistent copy of all tables and runs a function in it: the primitive under
+  // snapshots and archives. Waits for the fork; the caller then owns the child. The engine must outlive it: the child
+  // ends with the engine's fork gate.
+  virtual StatusOr<Forked> fork(ForkRequest request);
+
+  // A caller of execute(), execute_script(), load() and fork() must not be a worker, as in `done`.
 
   // Bulk load: rows of one table, row after row, in table column order. All or nothing per call. Runs beside no
   // transaction.

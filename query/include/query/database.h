@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -62,6 +63,14 @@ class Database {
   // The statements of a text, cut at semicolons. 42601 with position.
   virtual StatusOr<std::vector<std::string>> split(std::string_view sql) = 0;
   virtual StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) = 0;
+  // The same for a catalog that may have been replaced since: for queries on a snapshot.
+  virtual StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
+                                                                std::shared_ptr<const Catalog> catalog) = 0;
+  // The program that prepare_for() made.
+  virtual std::shared_ptr<const Program> first_program_of(const Prepared& prepared) const = 0;
+  // Native code for a program that will run long (adaptive mode), and better code from the background.
+  virtual Status make_native(const Program& program) = 0;
+  virtual void request_better(const Program& program) = 0;
   // The program for the current catalog; compiled when the one at hand is older.
   virtual StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) = 0;
   // Indexes that the program looks up by whole keys and that have no hash companion yet.
@@ -72,6 +81,9 @@ class Database {
 
   // Rows of one table, row after row, columns in table order. All or nothing.
   virtual Status load(std::string_view table, std::span<const Datum> values) = 0;
+
+  // Runs `work` while no compiled code is linked or freed: a fork.
+  virtual void while_no_code_is_linked(const std::function<void()>& work) = 0;
 
   virtual uint64_t programs_compiled() const = 0;
 };

@@ -24,6 +24,9 @@ enum class Outcome : int32_t {
 
 // Why a running transaction has to end, set by another thread.
 enum class Interrupt : uint32_t { kNone = 0, kTimeout = 1, kCancel = 2, kShutdown = 3 };
+// Beside the reason in ExecContext::interrupt: the transaction does not end but calls safepoint() at its next poll and
+// goes on. Polls stand at loop heads, so never inside one change of a row.
+constexpr uint32_t kSafepointBit = 0x100;
 
 struct ErrorState {
   std::string sqlstate;
@@ -70,6 +73,17 @@ class ScratchArena {
   const size_t limit_bytes_;
 };
 
+struct ExecContext;
+
+// Takes the rows of a long result while its statement runs. Threads: the statement's.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // Empties context->result; may wait for the reader. Gives Outcome::kError with the context's error when the statement
+  // is to end.
+  virtual int32_t take_rows(ExecContext* context) noexcept = 0;
+};
+
 // All that generated code sees of the world. One per worker thread, reused for every transaction. Standard layout up to
 // `interrupt`, which generated code reads by offset.
 struct ExecContext {
@@ -80,7 +94,7 @@ struct ExecContext {
   uint32_t partition = 0;           // of a partition-constrained transaction
   uint32_t partitions = 1;
   uint32_t crossing = 0;               // 1: runs alone and may touch everything
-  std::atomic<uint32_t> interrupt{0};  // Interrupt; generated loops poll it
+  std::atomic<uint32_t> interrupt{0};  // Interrupt and kSafepointBit; generated loops poll it
 
   // --- for runtime functions ---
   ScratchArena* scratch = nullptr;
@@ -91,6 +105,12 @@ struct ExecContext {
   uint64_t affected_rows = 0;
   uint32_t depth = 0;  // of nested routine calls
   size_t result_bytes_max = size_t{256} << 20;
+
+  RowSink* sink = nullptr;  // set: rows leave whenever result_bytes_max is reached
+  void (*safepoint)(void* owner) = nullptr;
+  void* safepoint_owner = nullptr;
+
+  bool is_interrupted() const { return (interrupt.load(std::memory_order_relaxed) & ~kSafepointBit) != 0; }
 
   // Records the error that ends the transaction (or is caught). Returns Outcome::kError as generated code passes it on.
   int32_t fail(std::string_view sqlstate, std::string_view message, bool catchable = true) noexcept;

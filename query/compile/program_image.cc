@@ -1,0 +1,205 @@
+#include "query/program_image.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "base/check.h"
+#include "compile/program_parts.h"
+
+namespace scyper::query {
+namespace {
+
+// What the bytes hold, in order: the programs reached from the statement, the statement first. Each: name, command,
+// catalog version, parameter types, columns, tables, callees by number, then native entry or IR.
+
+class Writer {
+ public:
+  template <typename T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put_text(std::string_view text) {
+    put<uint64_t>(text.size());
+    bytes_.append(text);
+  }
+  template <typename T>
+  void put_all(const std::vector<T>& values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put<uint64_t>(values.size());
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// The parent wrote it, so what does not fit is a programmer's error.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <typename T>
+  T get() {
+    T value;
+    std::memcpy(&value, take(sizeof value), sizeof value);
+    return value;
+  }
+  std::string get_text() {
+    const auto size = get<uint64_t>();
+    return std::string(take(size), size);
+  }
+  template <typename T>
+  std::vector<T> get_all() {
+    std::vector<T> values(get<uint64_t>());
+    const char* from = take(values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(static_cast<void*>(values.data()), from, values.size() * sizeof(T));
+    return values;
+  }
+  bool is_empty() const { return bytes_.empty(); }
+
+ private:
+  const char* take(size_t size) {
+    CHECK(bytes_.size() >= size);
+    const char* data = bytes_.data();
+    bytes_.remove_prefix(size);
+    return data;
+  }
+  std::string_view bytes_;
+};
+
+void put_function(const ir::Function& function, Writer* out) {
+  out->put_text(function.name);
+  out->put_all(function.registers);
+  std::vector<uint8_t> is_mutable(function.mutable_registers.begin(), function.mutable_registers.end());
+  out->put_all(is_mutable);
+  out->put<uint64_t>(function.blocks.size());
+  for (const auto& block : function.blocks) out->put_all(block);
+  out->put_all(function.call_args);
+  out->put_all(function.externals);  // static objects
+  out->put_text(function.data);
+  out->put(function.frame_bytes);
+}
+
+ir::Function get_function(Reader* in) {
+  ir::Function function;
+  function.name = in->get_text();
+  function.registers = in->get_all<ir::Type>();
+  const auto is_mutable = in->get_all<uint8_t>();
+  function.mutable_registers.assign(is_mutable.begin(), is_mutable.end());
+  function.blocks.resize(in->get<uint64_t>());
+  for (auto& block : function.blocks) block = in->get_all<ir::Inst>();
+  function.call_args = in->get_all<ir::Reg>();
+  function.externals = in->get_all<const ir::External*>();
+  function.data = in->get_text();
+  function.frame_bytes = in->get<uint32_t>();
+  return function;
+}
+
+void collect(const Program& program, std::vector<const Program*>* all) {
+  for (const Program* known : *all) {
+    if (known == &program) return;
+  }
+  all->push_back(&program);
+  for (const Program* callee : program.parts().callees) collect(*callee, all);
+}
+
+uint64_t number_of(const Program* program, const std::vector<const Program*>& all) {
+  uint64_t number = 0;
+  while (all[number] != program) ++number;
+  return number;
+}
+
+void put_program(const Program& program, const std::vector<const Program*>& all, Writer* out, ProgramImage* image) {
+  const ProgramParts& parts = program.parts();
+  out->put_text(parts.name);
+  out->put_text(parts.command);
+  out->put(parts.catalog_version);
+  out->put_all(parts.parameter_types);
+  out->put<uint64_t>(parts.columns.size());
+  for (const ResultColumn& column : parts.columns) {
+    out->put_text(column.name);
+    out->put(column.type);
+  }
+  std::vector<storage::Table*> tables;
+  for (const auto& table : parts.resources.tables) tables.push_back(table.get());
+  out->put_all(tables);
+  out->put_all(parts.table_partitions);
+  std::vector<uint64_t> callees;
+  for (const Program* callee : parts.callees) callees.push_back(number_of(callee, all));
+  out->put_all(callees);
+  jit::TieredCode::Form form = parts.code->form();
+  const jit::NativeCode::Entry entry = form.native == nullptr ? nullptr : form.native->entry;
+  out->put(entry);
+  if (entry != nullptr) {
+    image->pins.push_back(std::move(form.native));
+  } else {
+    CHECK(form.function != nullptr);
+    put_function(*form.function, out);
+  }
+}
+
+// Programs of an image, which refer to each other.
+struct Imported {
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees) {
+  auto parts = std::make_unique<ProgramParts>();
+  parts->name = in->get_text();
+  parts->command = in->get_text();
+  parts->catalog_version = in->get<uint64_t>();
+  parts->parameter_types = in->get_all<SqlType>();
+  parts->columns.resize(in->get<uint64_t>());
+  for (ResultColumn& column : parts->columns) {
+    column.name = in->get_text();
+    column.type = in->get<SqlType>();
+  }
+  for (storage::Table* table : in->get_all<storage::Table*>()) {
+    parts->resources.tables.push_back(std::shared_ptr<storage::Table>(std::shared_ptr<void>(), table));  // not owned
+  }
+  parts->table_partitions = in->get_all<storage::TablePartition**>();
+  *callees = in->get_all<uint64_t>();
+  const auto entry = in->get<jit::NativeCode::Entry>();
+  parts->code = entry != nullptr ? jit::TieredCode::of_entry(entry) : jit::TieredCode::of_function(get_function(in));
+  return std::make_unique<Program>(std::move(parts));
+}
+
+}  // namespace
+
+ProgramImage export_program(const Program& program) {
+  std::vector<const Program*> all;
+  collect(program, &all);
+  ProgramImage image;
+  image.form = form_of_program(program);
+  Writer out;
+  out.put<uint64_t>(all.size());
+  for (const Program* one : all) put_program(*one, all, &out, &image);
+  image.bytes = out.take();
+  return image;
+}
+
+uint64_t form_of_program(const Program& program) {
+  std::vector<const Program*> all;
+  collect(program, &all);
+  uint64_t form = 0;
+  for (const Program* one : all) form += one->parts().code->form_number();
+  return form;
+}
+
+std::shared_ptr<const Program> import_program(std::string_view bytes) {
+  Reader in(bytes);
+  auto imported = std::make_shared<Imported>();
+  std::vector<std::vector<uint64_t>> callees(in.get<uint64_t>());
+  for (auto& numbers : callees) imported->programs.push_back(get_program(&in, &numbers));
+  CHECK(in.is_empty() && !callees.empty());
+  for (size_t i = 0; i < callees.size(); ++i) {
+    for (uint64_t number : callees[i]) {
+      imported->programs[i]->parts().callees.push_back(imported->programs[number].get());
+    }
+  }
+  const Program* statement = imported->programs[0].get();
+  return std::shared_ptr<const Program>(std::move(imported), statement);
+}
+
+}  // namespace scyper::query

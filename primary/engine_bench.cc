@@ -129,6 +129,11 @@ void measure_queue() {
   }
 }
 
+void show_latencies(const char* what, std::vector<double> us) {
+  std::sort(us.begin(), us.end());
+  std::printf("%s: p50 %.1f us, p99 %.1f us\n", what, us[us.size() / 2], us[us.size() * 99 / 100]);
+}
+
 void measure_execute() {
   EngineOptions options = Bank::small_options();
   options.execution = ExecutionMode::kQuick;
@@ -143,9 +148,25 @@ void measure_execute() {
     if (!status.ok()) std::abort();
     us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
   }
-  std::sort(us.begin(), us.end());
-  std::printf("execute() of a cached point statement: p50 %.1f us, p99 %.1f us\n", us[us.size() / 2],
-              us[us.size() * 99 / 100]);
+  show_latencies("execute() of a cached point statement", std::move(us));
+}
+
+// Point statements as a shell sends them: each with literals of its own.
+void measure_ad_hoc() {
+  EngineOptions options = Bank::small_options();
+  Bank bank(options);
+  std::vector<double> us;
+  uint64_t compiled = bank.engine().counters().statements_compiled.load();
+  for (int64_t i = 0; i < 5000; ++i) {
+    std::string sql = "UPDATE accounts SET balance = balance + " + std::to_string(i) +
+                      " WHERE branch = " + std::to_string(i % Bank::kBranches) + " AND id = 1";
+    auto start = Clock::now();
+    if (!bank.engine().execute_script(sql, {}).ok()) std::abort();
+    us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  show_latencies("execute_script() of ad-hoc point updates", std::move(us));
+  std::printf("  programs compiled: %llu\n",
+              static_cast<unsigned long long>(bank.engine().counters().statements_compiled.load() - compiled));
 }
 
 }  // namespace
@@ -155,4 +176,5 @@ int main(int argc, char** argv) {
   scyper::primary::measure_queue();
   scyper::primary::run_all(argc > 1 ? std::atof(argv[1]) : 0.5);
   scyper::primary::measure_execute();
+  scyper::primary::measure_ad_hoc();
 }

@@ -31,6 +31,51 @@ TEST(EngineTest, RunsStatementsOfEveryKind) {
   EXPECT_EQ(bank.tag_of("SHOW server_encoding"), "SHOW");
 }
 
+TEST(EngineTest, TextsThatDifferInLiteralsShareAProgram) {
+  Bank bank;
+  auto compiled = [&] { return bank.engine().counters().statements_compiled.load(); };
+  auto balance = [&](int id, const std::string& text) { return bank.value_of(text + std::to_string(id)); };
+  EXPECT_EQ(balance(1, "SELECT balance FROM accounts WHERE branch = 1 AND id = "), 1000);
+  EXPECT_EQ(balance(2, "SELECT balance FROM accounts WHERE branch = 1 AND id = "), 1000);
+  uint64_t before = compiled();
+  ASSERT_TRUE(bank.run("CALL deposit(1, 3, 5)").ok());
+  ASSERT_TRUE(bank.run("CALL deposit(1, 4, 6)").ok());
+  ASSERT_TRUE(bank.run("CALL deposit(1, 4, 7)").ok());
+  EXPECT_LE(compiled(), before + 3);  // the procedure, the text as it was, the shared one
+  before = compiled();
+  EXPECT_EQ(balance(3, "SELECT balance FROM accounts WHERE branch = 1 AND id = "), 1005);
+  EXPECT_EQ(balance(4, "select  balance\n from accounts -- all of it\n where Branch=1 and id= "), 1013);
+  EXPECT_EQ(bank.tag_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 77"), "SELECT 0");
+  EXPECT_EQ(compiled(), before);
+  // other types, ordinals and limits are other statements
+  EXPECT_EQ(balance(4, "SELECT balance FROM accounts WHERE branch = 1.0 AND id = "), 1013);
+  EXPECT_EQ(bank.tag_of("SELECT balance FROM accounts WHERE branch = 1 ORDER BY 1 LIMIT 3"), "SELECT 3");
+  EXPECT_EQ(bank.tag_of("SELECT balance FROM accounts WHERE branch = 2 ORDER BY 1 LIMIT 3"), "SELECT 3");
+  EXPECT_EQ(bank.tag_of("SELECT balance FROM accounts WHERE branch = 2 ORDER BY 1 LIMIT 5"), "SELECT 5");
+  // a literal that its place cannot take fails as it does alone
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(bank.tag_of("SELECT balance FROM accounts WHERE branch = '1' AND id = '" + std::to_string(i) + "'"),
+              "SELECT 1");
+  }
+  Status status = bank.run("SELECT balance FROM accounts WHERE branch = '1' AND id = 'x'");
+  EXPECT_EQ(sqlstate_of(status), "22P02");
+  EXPECT_EQ(position_of(status), 58);
+}
+
+TEST(EngineTest, SharedProgramsEndWithTheirCatalog) {
+  Bank bank;
+  for (const char* type : {"integer", "text", "numeric(6, 2)", "char(4)"}) {
+    ASSERT_TRUE(bank.run("CREATE TABLE v (k integer PRIMARY KEY, a " + std::string(type) + ")").ok());
+    for (int i = 0; i < 4; ++i) {
+      std::string number = std::to_string(i);
+      EXPECT_EQ(bank.tag_of("INSERT INTO v VALUES (" + number + ", '" + number + "')"), "INSERT 0 1") << type;
+      EXPECT_EQ(bank.tag_of("SELECT * FROM v WHERE a = '" + number + "' AND k = " + number), "SELECT 1") << type;
+    }
+    EXPECT_EQ(bank.value_of("SELECT count(*) FROM v WHERE a > '0'"), 3) << type;
+    ASSERT_TRUE(bank.run("DROP TABLE v").ok());
+  }
+}
+
 TEST(EngineTest, WrongParameterCount) {
   Bank bank;
   EXPECT_EQ(sqlstate_of(bank.run(kMove, {1, 2})), "08P01");

@@ -56,7 +56,10 @@ StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineO
 }
 
 PartitionEngine::PartitionEngine(const EngineOptions& options)
-    : options_(options), statements_(kCachedStatements), rendezvous_(options.queue_capacity) {}
+    : options_(options),
+      statements_(kCachedStatements),
+      shared_(kCachedStatements),
+      rendezvous_(options.queue_capacity) {}
 
 Status PartitionEngine::start() {
   query::DatabaseOptions database;
@@ -196,6 +199,45 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_stat
   return statements_.insert(std::move(statement), /*replaced=*/known);
 }
 
+// True: the normalised text's program, with the literals as arguments.
+bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc) {
+  if (!query::normalise(sql, &ad_hoc->text)) return false;
+  auto found = shared_.find(ad_hoc->text.text, catalog_version);
+  if (found.state == SharedStatements::State::kSeen) {
+    share(*found.statement, catalog_version, ad_hoc);
+    found = shared_.find(ad_hoc->text.text, catalog_version);
+  }
+  if (found.state != SharedStatements::State::kShared || !make_ready(*found.statement)) return false;
+  if (!query::literal_values(ad_hoc->text, found.statement->parameter_types(), &ad_hoc->storage, &ad_hoc->values).ok())
+    return false;
+  ad_hoc->statement = std::move(found.statement);
+  return true;
+}
+
+// Compiles the normalised text of statements like `seen`.
+void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc) {
+  SharedStatements::Found found{SharedStatements::State::kRefused, nullptr};
+  auto statement = prepare_statement(ad_hoc->text.text);
+  if (statement.ok()) {
+    const auto& columns = (*statement)->columns();
+    bool is_same = std::equal(columns.begin(), columns.end(), seen.columns().begin(), seen.columns().end(),
+                              [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; });
+    if (is_same) found = {SharedStatements::State::kShared, *std::move(statement)};
+  }
+  shared_.set(ad_hoc->text.text, catalog_version, std::move(found));
+}
+
+Status PartitionEngine::prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc) {
+  uint64_t catalog_version = environment_.catalog_version;
+  if (find_shared(sql, catalog_version, ad_hoc)) return Status();
+  ad_hoc->values.clear();
+  SCYPER_ASSIGN_OR_RETURN(ad_hoc->statement, prepare_statement(sql));
+  if (ad_hoc->text.text.empty() || !ad_hoc->statement->is_program()) return Status();
+  if (shared_.find(ad_hoc->text.text, catalog_version).state == SharedStatements::State::kNew)
+    shared_.set(ad_hoc->text.text, catalog_version, {SharedStatements::State::kSeen, ad_hoc->statement});
+  return Status();
+}
+
 // Compiles for the current catalog and adds companions here, so that no worker has to. False: the statement does not
 // fit the catalog any more; made anew it may.
 bool PartitionEngine::make_ready(const PreparedStatement& statement) {
@@ -237,8 +279,13 @@ void PartitionEngine::request_companions(std::shared_ptr<const query::Program> p
 Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
   query::ResultSet ignored;
   if (result == nullptr) result = &ignored;
-  SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
-  return run_and_wait(std::move(statement), parameters, result);
+  if (!parameters.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
+    return run_and_wait(std::move(statement), parameters, result);
+  }
+  AdHoc ad_hoc;
+  SCYPER_RETURN_IF_ERROR(prepare_ad_hoc(sql, &ad_hoc));
+  return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, result);
 }
 
 Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
@@ -258,8 +305,14 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
 }
 
 Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
-  SCYPER_ASSIGN_OR_RETURN(auto texts, database_->split(sql));
   query::ResultSet result;
+  AdHoc ad_hoc;
+  if (find_shared(sql, environment_.catalog_version, &ad_hoc)) {  // one statement: nothing to split
+    SCYPER_RETURN_IF_ERROR(run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, &result));
+    if (each) each(result);
+    return Status();
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto texts, database_->split(sql));
   for (const std::string& text : texts) {
     SCYPER_RETURN_IF_ERROR(execute(text, {}, &result));
     if (each) each(result);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,7 +12,9 @@
 #include "executor.h"
 #include "fork_gate.h"
 #include "primary/engine.h"
+#include "query/normalise.h"
 #include "rendezvous.h"
+#include "shared_statements.h"
 #include "statement_cache.h"
 #include "ticker.h"
 #include "worker.h"
@@ -54,6 +57,16 @@ class PartitionEngine final : public Engine {
   void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
   void refuse(Chain* chain, const Status& status);
   StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql);
+  // A text without parameters and what its literals became; nothing is shared where `values` stays empty.
+  struct AdHoc {
+    std::shared_ptr<const PreparedStatement> statement;
+    std::vector<Datum> values;
+    std::deque<std::unique_ptr<char[]>> storage;  // of the values
+    query::NormalisedText text;                   // likewise
+  };
+  Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc);
+  bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc);
+  void share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc);
   bool make_ready(const PreparedStatement& statement);
   Status add_companions(const query::Program& program);
   void request_companions(std::shared_ptr<const query::Program> program);
@@ -68,6 +81,7 @@ class PartitionEngine final : public Engine {
   std::shared_ptr<query::Database> database_;  // shared with statements: it outlives their programs
   ExecutorEnvironment environment_;
   StatementCache statements_;
+  SharedStatements shared_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;

@@ -25,10 +25,14 @@ DatabaseOptions options_for(ExecutionMode mode) {
   return options;
 }
 
-StatementOutcome run(Session* session, const std::string& sql) {
+// With `normalised`, literals become parameters where the statement cache would do so, and are counted.
+StatementOutcome run(Session* session, const std::string& sql, int* normalised = nullptr) {
   StatementOutcome outcome;
   ResultSet result;
-  Status status = session->run(sql, &result);
+  bool is_normalised = false;
+  Status status =
+      normalised != nullptr ? session->run_normalised(sql, &result, &is_normalised) : session->run(sql, &result);
+  if (is_normalised) ++*normalised;
   outcome.notices = session->notices();
   outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());
   if (!status.ok()) {
@@ -80,6 +84,9 @@ TEST_P(Corpus, IsAsOnPostgres) {
   PostgresSession postgres("scyper_sql_" + GetParam());
   Session interpreted(options_for(ExecutionMode::kInterpreted));
   Session native(options_for(ExecutionMode::kQuick));
+  Session shared(options_for(ExecutionMode::kInterpreted));
+  Session shared_native(options_for(ExecutionMode::kQuick));
+  int normalised = 0, normalised_native = 0;
   std::map<std::string, int> refused;
   int compared = 0, listed = 0;
   const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;  // to find the one that ends the process
@@ -89,6 +96,10 @@ TEST_P(Corpus, IsAsOnPostgres) {
     StatementOutcome first = run(&interpreted, statement.text);
     StatementOutcome second = run(&native, statement.text);
     EXPECT_EQ(to_string(first), to_string(second)) << statement.file << ":" << statement.line;
+    EXPECT_EQ(to_string(first), to_string(run(&shared, statement.text, &normalised)))
+        << statement.file << ":" << statement.line << " with literals as parameters";
+    EXPECT_EQ(to_string(second), to_string(run(&shared_native, statement.text, &normalised_native)))
+        << statement.file << ":" << statement.line << " with literals as parameters";
     if (first.sqlstate == "0A000" && truth.sqlstate != "0A000") {
       refused[first.message]++;
       continue;
@@ -102,7 +113,8 @@ TEST_P(Corpus, IsAsOnPostgres) {
     ADD_FAILURE() << statement.file << ":" << statement.line << ": " << statement.text << "\n  PostgreSQL "
                   << to_string(truth) << "\n  ours       " << to_string(first);
   }
-  std::cout << "[   oracle ] " << compared << " statements compared, " << listed << " known to differ";
+  std::cout << "[   oracle ] " << compared << " statements compared, " << listed << " known to differ, " << normalised
+            << " normalised";
   for (const auto& [what, count] : refused) std::cout << "\n[  refused ] " << count << " x " << what;
   std::cout << "\n";
 }

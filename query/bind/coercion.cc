@@ -106,7 +106,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
         if (is_string(target.id)) variable.type = make_type(target.id == TypeId::kChar ? TypeId::kText : target.id);
       }
       expr->type = variable.type;
-      return coerce(std::move(expr), target, Coercion::kExplicit);
+      return coerce(std::move(expr), target, context);
     }
     if (expr->kind == BoundKind::kConst) return literal_to(std::move(expr), target, context == Coercion::kExplicit);
   }

@@ -221,7 +221,8 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared
   bool same =
       program->columns().size() == prepared.columns_.size() && program->parameter_types() == prepared.parameter_types_;
   for (size_t i = 0; same && i < prepared.columns_.size(); i++)
-    same = program->columns()[i].type == prepared.columns_[i].type;
+    same = program->columns()[i].type == prepared.columns_[i].type &&
+           program->columns()[i].name == prepared.columns_[i].name;
   if (!same) return sql_error("0A000", "cached plan must not change result type");
   prepared.program_ = program;
   return program;

@@ -1,7 +1,11 @@
 #include "testing/session.h"
 
+#include <algorithm>
+#include <deque>
+
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "query/normalise.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -36,6 +40,25 @@ Status Session::run(std::string_view sql, ResultSet* result, std::span<const Dat
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
   result->columns = program->columns();
   return execute(*program, parameters, result);
+}
+
+Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is_normalised) {
+  NormalisedText normalised;
+  *is_normalised = false;
+  if (!normalise(sql, &normalised)) return run(sql, result);
+  auto exact = database_->prepare(sql);
+  auto prepared = database_->prepare(normalised.text);
+  if (!exact.ok() || !prepared.ok()) return run(sql, result);
+  const auto& names = (*exact)->columns();
+  const auto& columns = (*prepared)->columns();
+  if (!std::equal(columns.begin(), columns.end(), names.begin(), names.end(),
+                  [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; }))
+    return run(sql, result);
+  std::deque<std::unique_ptr<char[]>> storage;
+  std::vector<Datum> values;
+  if (!literal_values(normalised, (*prepared)->parameter_types(), &storage, &values).ok()) return run(sql, result);
+  *is_normalised = true;
+  return run(normalised.text, result, values);
 }
 
 Status Session::execute(const Program& program, std::span<const Datum> arguments, ResultSet* result) {

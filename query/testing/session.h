@@ -18,6 +18,8 @@ class Session {
   Status run(std::string_view sql, ResultSet* result = nullptr, std::span<const Datum> parameters = {});
   // A program of database().program_of(), with its companions there: the path that benchmarks measure.
   Status execute(const Program& program, std::span<const Datum> arguments, ResultSet* result);
+  // The same with literals as parameters where query/normalise.h allows it, and whether it did.
+  Status run_normalised(std::string_view sql, ResultSet* result, bool* is_normalised);
   // All statements of a text.
   Status script(std::string_view sql);
   // Rows as text: columns separated by '|', rows by '\n', NULL as "NULL"; or "ERROR sqlstate: message".

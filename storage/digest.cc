@@ -18,9 +18,9 @@ Digest table_digest(const Table& table) {
     for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
       if (*live_byte(partition, tid) == 0) continue;
       const char* chunk = chunk_of(partition, tid);
-      const uint64_t bytes = row_body_bytes_max(plan, chunk, offset_of(tid));
+      const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset_of(tid));
       if (body.size() < bytes) body.resize(bytes);
-      const char* end = put_row_body(body.data(), plan, chunk, offset_of(tid));
+      const char* end = put_row_values(body.data(), plan.row, chunk, offset_of(tid));
       const XXH128_hash_t hash =
           XXH3_128bits_withSeed(body.data(), static_cast<size_t>(end - body.data()), plan.schema->id.value());
       digest.add(hash.low64, hash.high64);

@@ -3,6 +3,7 @@
 
 #include "storage/cell.h"
 #include "storage/row_change.h"
+#include "storage/row_values.h"
 
 namespace scyper::storage {
 namespace {
@@ -26,19 +27,17 @@ struct RowChangeReader::Input {
   std::vector<std::unique_ptr<ArrayMemory>> arrays;
 
   size_t left() const { return static_cast<size_t>(end - at); }
-  unsigned __int128 varint128(int bits) {
-    unsigned __int128 value = 0;
-    for (int shift = 0; at < end && shift < bits; shift += 7) {
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; at < end && shift < 64; shift += 7) {
       const auto byte = static_cast<uint8_t>(*at++);
-      const auto part = static_cast<unsigned __int128>(byte & 0x7f);
-      if (shift + 7 > bits && (part >> (bits - shift)) != 0) break;
-      value |= part << shift;
+      if (shift == 63 && byte > 1) break;
+      value |= uint64_t{byte & 0x7fu} << shift;
       if ((byte & 0x80) == 0) return value;
     }
     ok = false;
     return 0;
   }
-  uint64_t varint() { return static_cast<uint64_t>(varint128(64)); }
   uint32_t varint32() {
     const uint64_t value = varint();
     if (value > UINT32_MAX) ok = false;
@@ -47,10 +46,6 @@ struct RowChangeReader::Input {
   int64_t signed64() {
     const uint64_t bits = varint();
     return static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-  }
-  __int128 signed128() {
-    const unsigned __int128 bits = varint128(128);
-    return static_cast<__int128>((bits >> 1) ^ (~(bits & 1) + 1));
   }
   const char* bytes(uint64_t size) {
     if (size > left()) {
@@ -64,47 +59,25 @@ struct RowChangeReader::Input {
     if (value < lo || value > hi) ok = false;
     return value;
   }
-  Datum value(const SqlType& type);
+  Datum fixed(const SqlType& type);
+  Datum string();
   Datum array(const SqlType& type);
   void values(const TableSchema& schema, const std::vector<uint32_t>& columns, std::vector<Datum>* out);
 };
 
-Datum RowChangeReader::Input::value(const SqlType& type) {
-  switch (cell_kind_of(type)) {
-    case CellKind::kBool: {
-      const char* byte = bytes(1);
-      if (byte != nullptr && static_cast<uint8_t>(*byte) > 1) ok = false;
-      return int_datum(ok ? *byte : 0);
-    }
-    case CellKind::kInt16:
-    case CellKind::kInt32:
-    case CellKind::kInt64: {
-      const int bits = 8 * static_cast<int>(cell_bytes_of(type));
-      const int64_t limit = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
-      Datum datum = int_datum(integer(-limit - 1, limit));
-      datum.scale = type.scale;
-      return datum;
-    }
-    case CellKind::kFloat64: {
-      const char* raw = bytes(8);
-      return float_datum(raw != nullptr ? load_cell<double>(raw) : 0);
-    }
-    case CellKind::kInt128:
-      return int128_datum(signed128(), type.scale);
-    case CellKind::kDecimal: {
-      const auto scale = static_cast<int32_t>(integer(INT32_MIN, INT32_MAX));
-      return int128_datum(signed128(), scale);
-    }
-    case CellKind::kShortString:
-    case CellKind::kLongString: {
-      const uint64_t size = varint();
-      const char* text = bytes(size);
-      return string_datum(text, ok ? size : 0);
-    }
-    case CellKind::kArray:
-      return array(type);
-  }
-  return null_datum();
+// A value of fixed width: the cell's bytes.
+Datum RowChangeReader::Input::fixed(const SqlType& type) {
+  const CellKind kind = cell_kind_of(type);
+  const char* raw = bytes(fixed_value_bytes(kind));
+  if (raw == nullptr) return null_datum();
+  if (kind == CellKind::kBool && static_cast<uint8_t>(*raw) > 1) ok = false;
+  return read_cell(kind, raw, type);
+}
+
+Datum RowChangeReader::Input::string() {
+  const uint64_t size = varint();
+  const char* text = bytes(size);
+  return string_datum(text, ok ? size : 0);
 }
 
 Datum RowChangeReader::Input::array(const SqlType& type) {
@@ -121,7 +94,7 @@ Datum RowChangeReader::Input::array(const SqlType& type) {
   const SqlType element = element_of(type);
   array->elements.resize(size);
   for (uint32_t i = 0; i < size && ok; ++i) {
-    if ((bitmap[i / 8] >> (i % 8) & 1) == 0) array->elements[i] = value(element);
+    if ((bitmap[i / 8] >> (i % 8) & 1) == 0) array->elements[i] = is_string(element.id) ? string() : fixed(element);
   }
   array->value.size = array->value.capacity = static_cast<int32_t>(size);
   array->value.elements = array->elements.data();
@@ -132,34 +105,33 @@ Datum RowChangeReader::Input::array(const SqlType& type) {
   return datum;
 }
 
-// NULL bitmap of the nullable ones among `columns`, then the values of those that are not NULL.
+// NULL bitmap of the nullable ones among `columns`, those of fixed width, the others.
 void RowChangeReader::Input::values(const TableSchema& schema, const std::vector<uint32_t>& columns,
                                     std::vector<Datum>* out) {
-  uint64_t nullable = 0;
-  for (uint32_t column : columns) nullable += schema.columns[column].not_null ? 0 : 1;
-  const char* bitmap = bytes((nullable + 7) / 8);
-  uint64_t bit = 0;
-  for (uint32_t column : columns) {
-    if (!ok) return;
-    bool null = false;
-    if (!schema.columns[column].not_null) {
-      null = (bitmap[bit / 8] >> (bit % 8) & 1) != 0;
-      ++bit;
+  std::vector<int64_t> bits(columns.size(), -1);
+  int64_t nullable = 0;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!schema.columns[columns[i]].not_null) bits[i] = nullable++;
+  }
+  const char* bitmap = bytes((static_cast<uint64_t>(nullable) + 7) / 8);
+  out->resize(columns.size());
+  for (const bool varying : {false, true}) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (!ok) return;
+      const SqlType& type = schema.columns[columns[i]].type;
+      const uint32_t width = fixed_value_bytes(cell_kind_of(type));
+      if ((width == 0) != varying) continue;
+      const bool null = bits[i] >= 0 && (bitmap[bits[i] / 8] >> (bits[i] % 8) & 1) != 0;
+      if (null) {
+        const char* zeros = bytes(width);
+        for (uint32_t j = 0; ok && j < width; ++j) ok = zeros[j] == 0;
+        (*out)[i] = null_datum();
+      } else {
+        (*out)[i] = !varying ? fixed(type) : is_string(type.id) ? string() : array(type);
+      }
     }
-    out->push_back(null ? null_datum() : value(schema.columns[column].type));
   }
 }
-
-namespace {
-
-std::vector<uint32_t> identity_of(const TableSchema& schema) {
-  for (const IndexDef& index : schema.indexes) {
-    if (index.primary) return index.columns;
-  }
-  return {static_cast<uint32_t>(schema.columns.size()) - 1};
-}
-
-}  // namespace
 
 RowChangeReader::RowChangeReader(std::string_view bytes, SchemaLookup lookup)
     : lookup_(std::move(lookup)), input_(new Input{bytes.data(), bytes.data() + bytes.size(), true, {}}) {}
@@ -191,10 +163,9 @@ StatusOr<bool> RowChangeReader::next(RowChange* change) {
   } else if (change->kind == RowChangeKind::kInsert) {
     for (uint32_t i = 0; i < width; ++i) change->columns.push_back(i);
   }
-  change->partition = in.varint32();
-  if (change->kind != RowChangeKind::kInsert) {
-    for (uint32_t column : identity_of(*schema)) change->key.push_back(in.value(schema->columns[column].type));
-  }
+  const char* partition = in.bytes(sizeof(uint16_t));
+  if (partition != nullptr) change->partition = load_cell<uint16_t>(partition);
+  if (change->kind != RowChangeKind::kInsert) in.values(*schema, identity_columns(*schema), &change->key);
   if (change->kind != RowChangeKind::kDelete) in.values(*schema, change->columns, &change->values);
   if (!in.ok) return damaged("values");
   return true;

@@ -1,41 +1,22 @@
 #include <algorithm>
 
-#include "base/check.h"
 #include "row_change_format.h"
 
 namespace scyper::storage {
 namespace {
 
+constexpr uint32_t kFixedBytesMax = 24;  // of a cell
+
 uint64_t element_bytes_max(const SqlType& type, const Datum& value) {
-  return is_string(type.id) ? kVarintBytesMax + value.size() : kVarint128BytesMax + kVarintBytesMax;
+  return is_string(type.id) ? kVarintBytesMax + value.size() : kFixedBytesMax;
 }
 
-// As put_canonical() of a cell of this type.
-char* put_canonical_datum(char* out, const SqlType& type, const Datum& value) {
-  switch (cell_kind_of(type)) {
-    case CellKind::kBool:
-      *out = static_cast<char>(value.lo);
-      return out + 1;
-    case CellKind::kInt16:
-    case CellKind::kInt32:
-    case CellKind::kInt64:
-      return put_signed(out, value.lo);
-    case CellKind::kFloat64:
-      std::memcpy(out, &value.lo, 8);
-      return out + 8;
-    case CellKind::kDecimal:
-      out = put_signed(out, value.scale);
-      [[fallthrough]];
-    case CellKind::kInt128:
-      return put_signed128(out, value.int128());
-    case CellKind::kShortString:
-    case CellKind::kLongString:
-      return put_bytes(out, {value.data(), value.size()});
-    case CellKind::kArray:
-      break;
-  }
-  CHECK(!"an array of arrays");
-  return out;
+char* put_element(char* out, const SqlType& type, const Datum& value) {
+  if (is_string(type.id)) return put_bytes(out, {value.data(), value.size()});
+  const CellKind kind = cell_kind_of(type);
+  char cell[kFixedBytesMax];
+  write_plain_cell(kind, cell, value);
+  return put_fixed(out, cell, fixed_value_bytes(kind));
 }
 
 uint64_t array_bytes_max(const SqlType& type, const ArrayValue& array) {
@@ -47,32 +28,11 @@ uint64_t array_bytes_max(const SqlType& type, const ArrayValue& array) {
 
 }  // namespace
 
-uint32_t canonical_bytes_max(const ColumnAccess& access) {
-  switch (access.kind) {
-    case CellKind::kBool:
-      return 1;
-    case CellKind::kInt16:
-      return 3;
-    case CellKind::kInt32:
-      return 5;
-    case CellKind::kInt64:
-      return kVarintBytesMax;
-    case CellKind::kFloat64:
-      return 8;
-    case CellKind::kInt128:
-      return kVarint128BytesMax;
-    case CellKind::kDecimal:
-      return 5 + kVarint128BytesMax;
-    case CellKind::kShortString:
-    case CellKind::kLongString:
-      return 5 + access.cell_bytes;
-    case CellKind::kArray:
-      return 0;
-  }
-  return 0;
+uint32_t varying_bytes_max(const ColumnAccess& access) {
+  return access.kind == CellKind::kArray ? 0 : kVarintBytesMax + access.cell_bytes;
 }
 
-uint64_t payload_canonical_bytes(const ColumnPlan& column, const char* cell) {
+uint64_t payload_bytes_max(const RowValues::Column& column, const char* cell) {
   const StringRef payload = payload_of(column.access.kind, cell);
   if (payload.size == 0) return 0;
   if (column.access.kind != CellKind::kArray) return payload.size;
@@ -92,36 +52,90 @@ char* put_canonical_array(char* out, const SqlType& type, const ArrayValue& arra
     if (value.null != 0) {
       bitmap[i / 8] = static_cast<char>(bitmap[i / 8] | (1 << (i % 8)));
     } else {
-      out = put_canonical_datum(out, element, value);
+      out = put_element(out, element, value);
     }
   }
   return out;
 }
 
-uint64_t row_body_bytes_max(const RowPlan& plan, const char* chunk, uint32_t offset) {
-  uint64_t bytes = plan.row_bytes_max + kVarintSlackBytes;
-  for (const ColumnPlan& column : plan.payloads) {
-    bytes += payload_canonical_bytes(column, cell_of(column.access, chunk, offset));
+uint64_t row_values_bytes_max(const RowValues& values, const char* chunk, uint32_t offset) {
+  uint64_t bytes = values.fixed_bytes + values.varying_bytes_max + kVarintSlackBytes;
+  for (const RowValues::Column& column : values.varying) {
+    bytes += payload_bytes_max(column, cell_of(column.access, chunk, offset));
   }
   return bytes;
 }
 
-char* put_row_body(char* out, const RowPlan& plan, const char* chunk, uint32_t offset) {
+char* put_row_values(char* out, const RowValues& values, const char* chunk, uint32_t offset) {
   char* bitmap = out;
-  std::memset(bitmap, 0, plan.null_bitmap_bytes);
-  out += plan.null_bitmap_bytes;
-  uint32_t nullable = 0;
-  for (const ColumnPlan& column : plan.columns) {
-    if (column.access.null_offset != 0) {
-      const uint32_t bit = nullable++;
-      if (is_null(column.access, chunk, offset)) {
-        bitmap[bit / 8] = static_cast<char>(bitmap[bit / 8] | (1 << (bit % 8)));
-        continue;
-      }
+  std::memset(bitmap, 0, values.bitmap_bytes);
+  auto skips_null = [&](const RowValues::Column& column) {
+    if (!is_null(column.access, chunk, offset)) return false;
+    bitmap[column.null_bit / 8] = static_cast<char>(bitmap[column.null_bit / 8] | (1 << (column.null_bit % 8)));
+    return true;
+  };
+  for (const RowValues::Column& column : values.fixed) {
+    if (column.null_bit >= 0 && skips_null(column)) {
+      std::memset(bitmap + column.at, 0, column.bytes);
+    } else {
+      put_fixed(bitmap + column.at, cell_of(column.access, chunk, offset), column.bytes);
     }
-    out = put_canonical(out, column.access, column.type, cell_of(column.access, chunk, offset));
+  }
+  out += values.fixed_bytes;
+  for (const RowValues::Column& column : values.varying) {
+    if (column.null_bit >= 0 && skips_null(column)) continue;
+    out = put_varying(out, column, cell_of(column.access, chunk, offset));
   }
   return out;
+}
+
+uint32_t fixed_value_bytes(CellKind kind) {
+  switch (kind) {
+    case CellKind::kBool:
+      return 1;
+    case CellKind::kInt16:
+      return 2;
+    case CellKind::kInt32:
+      return 4;
+    case CellKind::kInt64:
+    case CellKind::kFloat64:
+      return 8;
+    case CellKind::kInt128:
+      return 16;
+    case CellKind::kDecimal:
+      return 20;
+    case CellKind::kShortString:
+    case CellKind::kLongString:
+    case CellKind::kArray:
+      return 0;
+  }
+  return 0;
+}
+
+RowValues make_row_values(const TableSchema& schema, const TableLayout& layout, std::span<const uint32_t> columns) {
+  RowValues values;
+  int32_t nullable = 0;
+  for (uint32_t i : columns) {
+    const ColumnAccess& access = layout.columns[i];
+    const int32_t null_bit = schema.columns[i].not_null ? -1 : nullable++;
+    const uint32_t bytes = fixed_value_bytes(access.kind);
+    (bytes > 0 ? values.fixed : values.varying).push_back({i, access, schema.columns[i].type, null_bit, 0, bytes});
+    if (bytes == 0) values.varying_bytes_max += varying_bytes_max(access);
+  }
+  values.bitmap_bytes = static_cast<uint32_t>(nullable + 7) / 8;
+  values.fixed_bytes = values.bitmap_bytes;
+  for (RowValues::Column& column : values.fixed) {
+    column.at = values.fixed_bytes;
+    values.fixed_bytes += column.bytes;
+  }
+  return values;
+}
+
+std::vector<uint32_t> identity_columns(const TableSchema& schema) {
+  for (const IndexDef& index : schema.indexes) {
+    if (index.primary) return index.columns;
+  }
+  return {static_cast<uint32_t>(schema.columns.size()) - 1};
 }
 
 std::string row_change_prefix(RowChangeKind kind, TableId table, std::span<const uint32_t> columns) {

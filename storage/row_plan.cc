@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "row_change_format.h"
 #include "storage/table.h"
 
 namespace scyper::storage {
@@ -61,21 +60,12 @@ Status check_partition_column(const IndexDef& index, const TableSchema& schema) 
                          "\" which is part of the partition key.");
 }
 
-Status find_identity(const TableSchema& schema, RowPlan* plan) {
-  for (const IndexDef& index : schema.indexes) {
-    if (!index.primary) continue;
-    plan->identity = index.columns;
-    for (uint32_t column : index.columns) CHECK(index.unique && schema.columns[column].not_null);
-  }
-  if (schema.has_row_id) {
-    plan->row_id_column = static_cast<int32_t>(schema.columns.size()) - 1;
-    const ColumnDef& column = schema.columns.back();
-    CHECK(column.not_null && column.type.id == TypeId::kInt8);
-    if (plan->identity.empty()) plan->identity = {static_cast<uint32_t>(plan->row_id_column)};
-  }
-  if (plan->identity.empty()) {
-    return sql_error("XX000", "table \"" + schema.name + "\" has neither a primary key nor row ids");
-  }
+Status check_identity(const TableSchema& schema) {
+  bool has_key = schema.has_row_id;
+  for (const IndexDef& index : schema.indexes) has_key = has_key || index.primary;
+  if (!has_key) return sql_error("XX000", "table \"" + schema.name + "\" has neither a primary key nor row ids");
+  for (uint32_t column : identity_columns(schema)) CHECK(schema.columns[column].not_null);
+  if (schema.has_row_id) CHECK(schema.columns.back().not_null && schema.columns.back().type.id == TypeId::kInt8);
   return absl::OkStatus();
 }
 
@@ -91,18 +81,17 @@ StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& la
   plan.live_offset = layout.live_offset;
   plan.free_offset = layout.free_offset;
   plan.chunk_bytes = layout.chunk_bytes;
-  uint32_t nullable = 0;
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnPlan column{layout.columns[i], schema.columns[i].type};
     plan.columns.push_back(column);
     if (may_have_payload(column.access.kind)) plan.payloads.push_back(column);
-    nullable += schema.columns[i].not_null ? 0 : 1;
-    plan.row_bytes_max += canonical_bytes_max(column.access);
+    all.push_back(i);
   }
-  plan.has_payloads = !plan.payloads.empty();
-  plan.null_bitmap_bytes = (nullable + 7) / 8;
-  plan.row_bytes_max += plan.null_bitmap_bytes;
-  SCYPER_RETURN_IF_ERROR(find_identity(schema, &plan));
+  SCYPER_RETURN_IF_ERROR(check_identity(schema));
+  if (schema.has_row_id) plan.row_id_column = static_cast<int32_t>(schema.columns.size()) - 1;
+  plan.row = make_row_values(schema, layout, all);
+  plan.key = make_row_values(schema, layout, identity_columns(schema));
   for (const IndexDef& index : schema.indexes) {
     SCYPER_RETURN_IF_ERROR(check_partition_column(index, schema));
     SCYPER_ASSIGN_OR_RETURN(IndexPlan index_plan, make_index_plan(index, schema, layout));

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "storage/cell.h"
 #include "storage/key.h"
+#include "storage/row_values.h"
 #include "storage/schema.h"
 
 namespace scyper::storage {
@@ -42,14 +43,12 @@ struct RowPlan {
   uint32_t live_offset = 0;
   uint32_t free_offset = 0;
   uint32_t chunk_bytes = 0;
-  uint32_t null_bitmap_bytes = 0;  // of a whole row
-  uint32_t row_bytes_max = 0;      // canonical bytes of a whole row, without payloads in the heap
-  int32_t row_id_column = -1;      // -1 = none
-  bool has_payloads = false;
+  int32_t row_id_column = -1;  // -1 = none
   std::vector<IndexPlan> indexes;
   std::vector<ColumnPlan> columns;
   std::vector<ColumnPlan> payloads;  // columns that may refer to the heap
-  std::vector<uint32_t> identity;    // columns that name a row in redo: primary key or row id
+  RowValues row;                     // of an insert, and what digests hash
+  RowValues key;                     // what names a row in redo
   std::string insert_prefix;
   std::string delete_prefix;
 };

@@ -5,79 +5,42 @@ namespace {
 
 char* put_prefix(char* out, const std::string& prefix, const TablePartition* partition) {
   std::memcpy(out, prefix.data(), prefix.size());
-  return put_varint(out + prefix.size(), partition->partition);
+  save_cell(out + prefix.size(), static_cast<uint16_t>(partition->partition));
+  return out + prefix.size() + sizeof(uint16_t);
 }
 
-bool log_key(ChangeLog* log, const TablePartition* partition, Tid tid, const std::string& prefix) noexcept {
-  const RowPlan& plan = *partition->plan;
+bool log_row(ChangeLog* log, const TablePartition* partition, Tid tid, const std::string& prefix,
+             const RowValues& values) noexcept {
   const char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
-  uint64_t bytes = prefix.size() + kVarintBytesMax + kVarintSlackBytes;
-  for (uint32_t i : plan.identity) {
-    const ColumnPlan& column = plan.columns[i];
-    bytes +=
-        canonical_bytes_max(column.access) + payload_canonical_bytes(column, cell_of(column.access, chunk, offset));
-  }
-  char* out = log->redo_reserve(bytes);
+  char* out = log->redo_reserve(prefix.size() + sizeof(uint16_t) + row_values_bytes_max(values, chunk, offset));
   if (out == nullptr) return false;
-  out = put_prefix(out, prefix, partition);
-  for (uint32_t i : plan.identity) {
-    const ColumnPlan& column = plan.columns[i];
-    out = put_canonical(out, column.access, column.type, cell_of(column.access, chunk, offset));
-  }
-  log->redo_advance(out);
+  log->redo_advance(put_row_values(put_prefix(out, prefix, partition), values, chunk, offset));
   return true;
 }
 
 }  // namespace
 
 bool log_insert(ChangeLog* log, const TablePartition* partition, Tid tid) noexcept {
-  const RowPlan& plan = *partition->plan;
-  const char* chunk = chunk_of(partition, tid);
-  const uint32_t offset = offset_of(tid);
-  char* out = log->redo_reserve(plan.insert_prefix.size() + kVarintBytesMax + row_body_bytes_max(plan, chunk, offset));
-  if (out == nullptr) return false;
-  out = put_prefix(out, plan.insert_prefix, partition);
-  log->redo_advance(put_row_body(out, plan, chunk, offset));
-  return true;
+  return log_row(log, partition, tid, partition->plan->insert_prefix, partition->plan->row);
 }
 
 bool log_delete(ChangeLog* log, const TablePartition* partition, Tid tid) noexcept {
-  return log_key(log, partition, tid, partition->plan->delete_prefix);
+  return log_row(log, partition, tid, partition->plan->delete_prefix, partition->plan->key);
 }
 
 bool log_update_key(ChangeLog* log, const TablePartition* partition, Tid tid,
                     const UpdateDescriptor& descriptor) noexcept {
-  return log_key(log, partition, tid, descriptor.redo_prefix);
+  return log_row(log, partition, tid, descriptor.redo_prefix, partition->plan->key);
 }
 
 bool log_update_values(ChangeLog* log, const TablePartition* partition, Tid tid,
                        const UpdateDescriptor& descriptor) noexcept {
-  const RowPlan& plan = *partition->plan;
   const char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
-  uint64_t bytes = descriptor.redo_bytes_max + kVarintSlackBytes;
-  for (uint32_t i : descriptor.payloads) {
-    const ColumnPlan& column = plan.columns[descriptor.cells[i].column];
-    bytes += payload_canonical_bytes(column, cell_of(column.access, chunk, offset));
-  }
-  char* out = log->redo_reserve(bytes);
+  char* out = log->redo_reserve(row_values_bytes_max(descriptor.values, chunk, offset));
   if (out == nullptr) return false;
-  char* bitmap = out;
-  std::memset(bitmap, 0, descriptor.null_bitmap_bytes);
-  out += descriptor.null_bitmap_bytes;
-  uint32_t nullable = 0;
-  for (const UpdateDescriptor::Cell& cell : descriptor.cells) {
-    if (cell.access.null_offset != 0) {
-      const uint32_t bit = nullable++;
-      if (is_null(cell.access, chunk, offset)) {
-        bitmap[bit / 8] = static_cast<char>(bitmap[bit / 8] | (1 << (bit % 8)));
-        continue;
-      }
-    }
-    out = put_canonical(out, cell.access, plan.columns[cell.column].type, cell_of(cell.access, chunk, offset));
-  }
-  log->redo_advance(out);
+  log->redo_advance(put_row_values(out, descriptor.values, chunk, offset));
   return true;
 }
 

@@ -150,18 +150,14 @@ UpdateDescriptor make_update_descriptor(const Table& table, std::span<const uint
   std::vector<uint32_t> sorted(columns.begin(), columns.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  uint32_t nullable = 0;
   for (uint32_t column : sorted) {
     const ColumnAccess& access = table.layout().columns[column];
     if (may_have_payload(access.kind)) descriptor.payloads.push_back(static_cast<uint32_t>(descriptor.cells.size()));
     descriptor.cells.push_back({access, column});
     descriptor.image_bytes += access.cell_bytes + (access.null_offset != 0 ? 1 : 0);
-    nullable += access.null_offset != 0 ? 1 : 0;
-    descriptor.redo_bytes_max += canonical_bytes_max(access);
   }
-  descriptor.null_bitmap_bytes = (nullable + 7) / 8;
-  descriptor.redo_bytes_max += descriptor.null_bitmap_bytes;
   const TableSchema& schema = table.schema();
+  descriptor.values = make_row_values(schema, table.layout(), sorted);
   for (size_t i = 0; i < schema.indexes.size(); ++i) {
     for (uint32_t column : schema.indexes[i].columns) {
       if (std::binary_search(sorted.begin(), sorted.end(), column)) descriptor.affected_indexes |= 1u << i;

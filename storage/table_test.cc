@@ -160,10 +160,10 @@ TEST(TableTest, RedoBytesAreAsDocumented) {
             ChangeResult::kOk);
   ASSERT_EQ(delete_tuple(table->partition(0), tid, store.log.get()), ChangeResult::kOk);
   const std::string_view expected(
-      "\x01\xac\x02\x00\x02\x03\x02hi"
-      "\x02\xac\x02\x02\x00\x02\x00\x03\x00\x80\x01\x01x"
-      "\x03\xac\x02\x00\x80\x01",
-      9 + 13 + 6);
+      "\x01\xac\x02\x00\x00\x02\xfe\xff\xff\xff\x02hi"
+      "\x02\xac\x02\x02\x00\x02\x00\x00\xfe\xff\xff\xff\x00\x40\x00\x00\x00\x01x"
+      "\x03\xac\x02\x00\x00\x40\x00\x00\x00",
+      13 + 19 + 9);
   EXPECT_EQ(store.log->redo(), expected);
   store.log->commit();
 }

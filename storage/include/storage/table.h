@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "storage/arena.h"
 #include "storage/index.h"
+#include "storage/row_values.h"
 #include "storage/schema.h"
 
 namespace scyper::storage {
@@ -143,8 +144,7 @@ struct UpdateDescriptor {
   std::vector<uint32_t> payloads;  // positions in `cells` of strings and arrays that may lie in the heap
   uint32_t affected_indexes = 0;   // bit i: index i has a changed column
   uint32_t image_bytes = 0;        // of a before-image: cells and NULL bytes
-  uint32_t redo_bytes_max = 0;     // of the changed values, without payloads in the heap
-  uint32_t null_bitmap_bytes = 0;  // of the nullable ones among the changed columns
+  RowValues values;                // their form in redo
   std::string redo_prefix;         // docs/redo_format.md: kind, table, columns
 };
 UpdateDescriptor make_update_descriptor(const Table& table, std::span<const uint32_t> columns);

@@ -60,7 +60,7 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
       log_(std::move(log)),
       scratch_(environment->options->scratch_bytes_max),
       redo_(number, environment->options->redo_sink.get(), &environment->lsns) {
-  context_.log = log_.get();
+  context_.set_log(log_.get());
   context_.scratch = &scratch_;
   context_.partitions = environment->options->partitions;
 }

@@ -42,9 +42,10 @@ ChangeLog::~ChangeLog() {
 // room at all, so that every push() ends up in next_block().
 void ChangeLog::use_block(Block* block, char* cursor) noexcept {
   block_ = block;
-  cursor_ = cursor;
+  head_.cursor = cursor;
   const auto room = static_cast<size_t>(reinterpret_cast<char*>(block) + block->bytes - cursor);
-  block_end_ = cursor + (reserve_held_ < reserve_wanted_ ? 0 : std::min(room, options_.undo_limit_bytes - undo_bytes_));
+  head_.block_end =
+      cursor + (reserve_held_ < reserve_wanted_ ? 0 : std::min(room, options_.undo_limit_bytes - head_.undo_bytes));
 }
 
 bool ChangeLog::next_block(size_t bytes) noexcept {
@@ -52,12 +53,12 @@ bool ChangeLog::next_block(size_t bytes) noexcept {
     last_result_ = ChangeResult::kOutOfMemory;
     return false;
   }
-  if (undo_bytes_ + bytes > options_.undo_limit_bytes) {
+  if (head_.undo_bytes + bytes > options_.undo_limit_bytes) {
     last_result_ = ChangeResult::kUndoLimit;
     return false;
   }
-  if (block_ != nullptr) use_block(block_, cursor_);
-  if (static_cast<size_t>(block_end_ - cursor_) >= bytes) return true;  // the reserve was the only reason
+  if (block_ != nullptr) use_block(block_, head_.cursor);
+  if (static_cast<size_t>(head_.block_end - head_.cursor) >= bytes) return true;  // the reserve was the only reason
   const size_t wanted = round_up(sizeof(Block) + bytes, kBlockBytes);
   Block* next = block_ == nullptr ? first_block_ : block_->next;
   if (next == nullptr || next->bytes < wanted) {
@@ -94,8 +95,8 @@ bool ChangeLog::grow_redo(size_t bytes) noexcept {
     arena_->free(redo_begin_, redo_capacity_);
   }
   redo_begin_ = fresh;
-  redo_cursor_ = fresh + used;
-  redo_end_ = fresh + std::min(capacity, options_.redo_limit_bytes);
+  head_.redo_cursor = fresh + used;
+  head_.redo_end = fresh + std::min(capacity, options_.redo_limit_bytes);
   redo_capacity_ = capacity;
   return true;
 }
@@ -133,17 +134,17 @@ bool ChangeLog::release_reserve() noexcept {
 // The payloads of a row lie above its entry. They are freed after the row is restored, because keys are erased by what
 // the cells refer to.
 void ChangeLog::rollback_to(const Mark& mark) noexcept {
-  while (top_ != mark.top) {
-    UndoEntry* row = top_;
+  while (head_.top != mark.top) {
+    UndoEntry* row = head_.top;
     while (row->kind == UndoEntry::Kind::kPayload) row = row->previous;
     if (deferred_ == row) deferred_ = row->deferred;
     undo_row(row, this);
-    for (UndoEntry* entry = top_; entry != row; entry = entry->previous) free_payload(entry);
-    top_ = row->previous;
+    for (UndoEntry* entry = head_.top; entry != row; entry = entry->previous) free_payload(entry);
+    head_.top = row->previous;
   }
-  undo_bytes_ = mark.undo_bytes;
+  head_.undo_bytes = mark.undo_bytes;
   erased_keys_ = mark.erased_keys;
-  redo_cursor_ = redo_begin_ + mark.redo_bytes;
+  head_.redo_cursor = redo_begin_ + mark.redo_bytes;
   refill_reserve();
   if (mark.block != nullptr) use_block(static_cast<Block*>(mark.block), mark.cursor);
 }
@@ -161,9 +162,9 @@ void ChangeLog::commit() noexcept {
 }
 
 void ChangeLog::reset() noexcept {
-  top_ = nullptr;
-  undo_bytes_ = 0;
-  redo_cursor_ = redo_begin_;
+  head_.top = nullptr;
+  head_.undo_bytes = 0;
+  head_.redo_cursor = redo_begin_;
   if (block_bytes_ > kKeptBytes) {
     size_t kept = 0;
     Block* last = first_block_;
@@ -177,7 +178,7 @@ void ChangeLog::reset() noexcept {
   }
   if (redo_capacity_ > kKeptBytes) {
     arena_->free(redo_begin_, redo_capacity_);
-    redo_begin_ = redo_cursor_ = redo_end_ = nullptr;
+    redo_begin_ = head_.redo_cursor = head_.redo_end = nullptr;
     redo_capacity_ = 0;
   }
   erased_keys_ = 0;
@@ -189,7 +190,7 @@ void ChangeLog::reset() noexcept {
 
 void ChangeLog::record_redo(bool record) noexcept {
   CHECK(empty());
-  record_redo_ = record;
+  head_.record_redo = record;
 }
 
 }  // namespace scyper::storage

@@ -131,6 +131,8 @@ RowValues make_row_values(const TableSchema& schema, const TableLayout& layout, 
   return values;
 }
 
+char* put_text_value(char* out, const char* data, uint64_t size) noexcept { return put_bytes(out, {data, size}); }
+
 std::vector<uint32_t> identity_columns(const TableSchema& schema) {
   for (const IndexDef& index : schema.indexes) {
     if (index.primary) return index.columns;

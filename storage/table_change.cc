@@ -82,6 +82,10 @@ Tid insert_begin(TablePartition* partition, ChangeLog* log) noexcept {
 ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   DCHECK(*live_byte(partition, tid) == 0);
   if (log->records_redo() && !log_insert(log, partition, tid)) return log->fail_row(log->last_result());
+  return insert_logged(partition, tid, log);
+}
+
+ChangeResult insert_logged(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   ChangeLog::Conflict conflict;
   const ChangeResult result = insert_keys(partition, tid, &conflict);
   if (result != ChangeResult::kOk) [[unlikely]] {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "codegen/generator.h"
@@ -87,7 +88,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     source.relation = &relation;
     locate(&source, partition, tid);
     for (uint32_t c = 0; c < values.size(); c++) store_cell(source, c, values[c]);
-    check(b_.call(k_rt_insert_finish, {context(), partition, tid}));
+    gen_insert_finish(source, values);
     count_row();
     if (!dml.returning.empty()) {
       Values outputs;
@@ -103,6 +104,21 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   if (schema.scheme != storage::PartitionScheme::kShared)
     note_route(dml.source->outputs[schema.partition_column].expr.get());
   sources_.erase(relation.id);
+}
+
+void Generator::gen_insert_finish(const RowSource& source, const Values& values) {
+  const storage::Table& table = *source.relation->table;
+  std::vector<uint32_t> columns(table.schema().columns.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  storage::RowValues row = storage::make_row_values(table.schema(), table.layout(), columns);
+  if (!logs_insert_inline(row)) {
+    check(b_.call(k_rt_insert_finish, {context(), source.partition, source.tid}));
+    return;
+  }
+  std::string prefix = storage::row_change_prefix(storage::RowChangeKind::kInsert, table.schema().id, {});
+  gen_insert_log(source, row, prefix,
+                 [&](uint32_t column) { return column < values.size() ? values[column] : load_cell(source, column); });
+  check(b_.call(k_rt_insert_keys, {context(), source.partition, source.tid}));
 }
 
 // Runs the whole query before the first row is consumed: what the consumer changes is not seen by it.
@@ -190,6 +206,27 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
   for (const auto& entry : dml.source->from) sources_.erase(entry.relation->id);
 }
 
+void Generator::gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values) {
+  const storage::UpdateDescriptor& descriptor = *resources_.updates[number];
+  const storage::TableSchema& schema = dml.table->schema();
+  storage::RowValues key = storage::make_row_values(schema, dml.table->layout(), storage::identity_columns(schema));
+  auto store = [&] {
+    for (size_t i = 0; i < values.size(); i++) store_cell(source, dml.assignments[i].column, values[i]);
+  };
+  if (logs_update_inline(descriptor, key)) {
+    gen_update_log(source, descriptor, number, key, [&](uint32_t column) {
+      size_t i = 0;
+      while (dml.assignments[i].column != column) i++;
+      return values[i];
+    });
+    return store();
+  }
+  Reg by_number = constant(Type::kI64, number);
+  check(b_.call(k_rt_update_begin, {context(), source.partition, source.tid, by_number}));
+  store();
+  check(b_.call(k_rt_update_finish, {context(), source.partition, source.tid, by_number}));
+}
+
 // Changes the row that sources_[dml.relation] is on.
 void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values,
                                const Consumer& returning) {
@@ -204,10 +241,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   } else {
     const storage::TableSchema& schema = dml.table->schema();
     for (size_t i = 0; i < values.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, values[i]);
-    Reg number = constant(Type::kI64, descriptor);
-    check(b_.call(k_rt_update_begin, {context(), source.partition, source.tid, number}));
-    for (size_t i = 0; i < values.size(); i++) store_cell(source, dml.assignments[i].column, values[i]);
-    check(b_.call(k_rt_update_finish, {context(), source.partition, source.tid, number}));
+    gen_update_row(dml, source, descriptor, values);
     output_values();
   }
   count_row();

@@ -195,16 +195,36 @@ class Generator {
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);
   void gen_insert(const BoundDml& dml, const Consumer& returning);
+  void gen_insert_finish(const RowSource& source, const Values& values);
   void gen_buffered(const BoundQuery& query, const Consumer& consume);
   void gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body);
   bool needs_collection(const BoundDml& dml, const JoinPlan& plan) const;
   void gen_change(const BoundDml& dml, const Consumer& returning);
+  void gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values);
   void gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values, const Consumer& returning);
   void gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning);
   void check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table, uint32_t column,
                       const Value& value);
   void count_row();
   uint32_t table_number(const std::shared_ptr<storage::Table>& table);
+
+  // --- undo and redo (change.cc) ---
+  Reg cell_register(storage::CellKind kind, const Value& value);
+  void gen_log_room(size_t cursor_at, size_t end_at, Reg bytes, const ir::External& make_room);
+  void store_bytes(Reg to, int64_t at, std::string_view bytes);
+  void put_fixed_values(const storage::RowValues& values, const std::function<Value(uint32_t)>& value_of, Reg to,
+                        int64_t at);
+  void if_recording(const std::function<void()>& body);
+  Reg put_redo_prefix(const std::string& prefix, Reg partition);
+  void advance_redo(Reg end);
+  static bool logs_update_inline(const storage::UpdateDescriptor& descriptor, const storage::RowValues& key);
+  void gen_update_log(const RowSource& source, const storage::UpdateDescriptor& descriptor, uint32_t number,
+                      const storage::RowValues& key, const std::function<Value(uint32_t)>& new_value);
+  void gen_update_image(const RowSource& source, const storage::UpdateDescriptor& descriptor, uint32_t number,
+                        int64_t entry_bytes);
+  static bool logs_insert_inline(const storage::RowValues& row);
+  void gen_insert_log(const RowSource& source, const storage::RowValues& row, const std::string& prefix,
+                      const std::function<Value(uint32_t)>& value_of);
 
   // --- procedures (procedure.cc) ---
   void gen_steps(const StepList& steps);

@@ -144,26 +144,14 @@ void Generator::store_cell(const RowSource& source, uint32_t column, const Value
       b_.set_block(present);
     }
   }
-  auto integer = [&](Type stored) {
-    Type have = b_.type_of(value.a);
-    b_.store(cell, at, have == stored ? value.a : b_.convert(Op::kTrunc, value.a, stored));
-  };
   switch (access.kind) {
     case CellKind::kBool:
-      b_.store(cell, at, value.a);
-      break;
     case CellKind::kInt16:
-      integer(Type::kI16);
-      break;
     case CellKind::kInt32:
-      integer(Type::kI32);
-      break;
     case CellKind::kInt64:
-      integer(Type::kI64);
-      break;
     case CellKind::kFloat64:
     case CellKind::kInt128:
-      b_.store(cell, at, value.a);
+      b_.store(cell, at, cell_register(access.kind, value));
       break;
     case CellKind::kDecimal:
       b_.store(cell, at, value.a);

@@ -103,6 +103,7 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   parts.footprint.is_volatile |= bound.volatile_result;
   for (const auto& call : parts.resources.calls)
     merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
+  for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
   std::string broken = ir::verify(function);
   if (!broken.empty()) return absl::InternalError("generated code is wrong: " + broken);

@@ -22,6 +22,7 @@ uint64_t Program::catalog_version() const { return parts_->catalog_version; }
 Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcept {
   context->program = this;
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
+  context->updates = parts_->updates.data();
   context->depth = 0;
   context->affected_rows = 0;
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
@@ -33,11 +34,14 @@ int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum*
   storage::TablePartition*** tables = context->tables;
   context->program = this;
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
+  const storage::UpdateDescriptor* const* updates = context->updates;
+  context->updates = parts_->updates.data();
   context->depth++;
   int32_t outcome = parts_->code->run(context, arguments, results);
   context->depth--;
   context->program = caller;
   context->tables = tables;
+  context->updates = updates;
   return outcome;
 }
 

@@ -21,6 +21,7 @@ struct ProgramParts {
   Footprint footprint;
   ProgramResources resources;
   std::vector<storage::TablePartition**> table_partitions;  // parallel to resources.tables
+  std::vector<const storage::UpdateDescriptor*> updates;    // resources.updates
   std::vector<const Program*> callees;                      // owned by `routines`
   std::shared_ptr<const Catalog> catalog;                   // keeps tables and routines alive
   std::shared_ptr<void> routines;                           // the compiled routines of this catalog version

@@ -284,6 +284,18 @@ int64_t rt_insert_begin(ExecContext* c, storage::TablePartition* partition) noex
 int32_t rt_insert_finish(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
   return fail_change(c, storage::insert_finish(partition, static_cast<storage::Tid>(tid), c->log));
 }
+int32_t rt_insert_keys(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
+  return fail_change(c, storage::insert_logged(partition, static_cast<storage::Tid>(tid), c->log));
+}
+int32_t rt_undo_room(ExecContext* c, int64_t bytes) noexcept {
+  return c->log->make_undo_room(static_cast<size_t>(bytes)) ? 0 : fail_change(c, c->log->last_result());
+}
+int32_t rt_redo_room(ExecContext* c, int64_t bytes) noexcept {
+  return c->log->make_redo_room(static_cast<size_t>(bytes)) ? 0 : fail_change(c, c->log->last_result());
+}
+int64_t rt_put_text(char* out, const char* data, int64_t size) noexcept {
+  return reinterpret_cast<int64_t>(storage::put_text_value(out, data, static_cast<uint64_t>(size)));
+}
 void rt_insert_abandon(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
   storage::insert_abandon(partition, static_cast<storage::Tid>(tid), c->log);
 }

@@ -115,10 +115,14 @@ struct KeyTable {
   X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \
   X(rt_insert_finish, kI32, 3, false)   /* context, TablePartition*, Tid */                                            \
   X(rt_insert_abandon, kVoid, 3, false) /* context, TablePartition*, Tid */                                            \
-  X(rt_store_text, kI32, 6, false)      /* context, TablePartition*, cell, column, data, size */                       \
-  X(rt_store_cell, kI32, 5, false)      /* context, TablePartition*, cell, column, Datum* (arrays) */                  \
-  X(rt_load_cell, kI32, 4, false)       /* context, TablePartition*, Tid, column -> value[0] (arrays) */               \
-  X(rt_update_begin, kI32, 4, false)    /* context, TablePartition*, Tid, descriptor */                                \
+  X(rt_insert_keys, kI32, 3, false)     /* context, TablePartition*, Tid: as rt_insert_finish, the redo is written */  \
+  X(rt_undo_room, kI32, 2, false)       /* context, bytes: ChangeLogHead has not so many */                            \
+  X(rt_redo_room, kI32, 2, false)                                                                                      \
+  X(rt_put_text, kI64, 3, false)     /* out, data, size -> address behind: a string in redo */                         \
+  X(rt_store_text, kI32, 6, false)   /* context, TablePartition*, cell, column, data, size */                          \
+  X(rt_store_cell, kI32, 5, false)   /* context, TablePartition*, cell, column, Datum* (arrays) */                     \
+  X(rt_load_cell, kI32, 4, false)    /* context, TablePartition*, Tid, column -> value[0] (arrays) */                  \
+  X(rt_update_begin, kI32, 4, false) /* context, TablePartition*, Tid, descriptor */                                   \
   X(rt_update_finish, kI32, 4, false)                                                                                  \
   X(rt_delete, kI32, 3, false)       /* context, TablePartition*, Tid */                                               \
   X(rt_not_null, kI32, 3, false)     /* context, table number, column: 23502 */                                        \

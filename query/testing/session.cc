@@ -19,7 +19,7 @@ Session::Session(DatabaseOptions options) {
   log_ = *std::move(log);
   scratch_ = std::make_unique<ScratchArena>(size_t{256} << 20);
   context_ = std::make_unique<ExecContext>();
-  context_->log = log_.get();
+  context_->set_log(log_.get());
   context_->scratch = scratch_.get();
   context_->partitions = options.partitions;
   context_->partition = ~0u;

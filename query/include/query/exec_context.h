@@ -87,7 +87,9 @@ class RowSink {
 // All that generated code sees of the world. One per worker thread, reused for every transaction. Standard layout up to
 // `interrupt`, which generated code reads by offset.
 struct ExecContext {
-  storage::TablePartition*** tables = nullptr;  // by table number of the program: partition array
+  storage::TablePartition*** tables = nullptr;                // by table number of the program: partition array
+  storage::ChangeLogHead* changes = nullptr;                  // of `log`
+  const storage::UpdateDescriptor* const* updates = nullptr;  // by number of the program
   storage::ChangeLog* log = nullptr;
   int64_t transaction_time_us = 0;  // now(): drawn once per transaction
   int64_t value[4] = {};            // results of runtime functions wider than a register
@@ -112,6 +114,10 @@ struct ExecContext {
 
   bool is_interrupted() const { return (interrupt.load(std::memory_order_relaxed) & ~kSafepointBit) != 0; }
 
+  void set_log(storage::ChangeLog* change_log) noexcept {
+    log = change_log;
+    changes = change_log->head();
+  }
   // Records the error that ends the transaction (or is caught). Returns Outcome::kError as generated code passes it on.
   int32_t fail(std::string_view sqlstate, std::string_view message, bool catchable = true) noexcept;
   int32_t fail(const Status& status, bool catchable = true) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "base/status.h"
 #include "storage/arena.h"
@@ -36,6 +37,18 @@ struct UndoEntry {
   char* image() { return reinterpret_cast<char*>(this + 1); }
 };
 static_assert(sizeof(UndoEntry) == 48);
+
+// The part of a ChangeLog that generated code reads and writes by offset, to log plain changes by itself.
+struct ChangeLogHead {
+  UndoEntry* top = nullptr;  // newest
+  char* cursor = nullptr;    // where the next entry goes
+  char* block_end = nullptr;
+  uint64_t undo_bytes = 0;
+  char* redo_cursor = nullptr;
+  char* redo_end = nullptr;
+  bool record_redo = true;
+};
+static_assert(std::is_standard_layout_v<ChangeLogHead>);
 
 // What one running transaction has changed: before-images to take it back (HyPer IV.E) and, if wanted, its physical
 // redo (docs/redo_format.md). One per worker, whatever partitions the transaction touches; empty between transactions.
@@ -80,20 +93,21 @@ class ChangeLog {
     uint64_t redo_bytes;
     uint64_t erased_keys;
   };
-  Mark mark() const noexcept { return {top_, block_, cursor_, undo_bytes_, redo_bytes(), erased_keys_}; }
+  Mark mark() const noexcept { return {head_.top, block_, head_.cursor, head_.undo_bytes, redo_bytes(), erased_keys_}; }
   void rollback_to(const Mark& mark) noexcept;
   void rollback_all() noexcept;
   void commit() noexcept;  // frees what was deferred; redo() is gone afterwards
 
   // Whether redo is recorded: only logical ones need none. Set while empty().
   void record_redo(bool record) noexcept;
-  bool records_redo() const noexcept { return record_redo_; }
+  bool records_redo() const noexcept { return head_.record_redo; }
 
-  bool empty() const noexcept { return top_ == nullptr; }
-  size_t undo_bytes() const noexcept { return undo_bytes_; }
-  size_t redo_bytes() const noexcept { return static_cast<size_t>(redo_cursor_ - redo_begin_); }
+  bool empty() const noexcept { return head_.top == nullptr; }
+  size_t undo_bytes() const noexcept { return head_.undo_bytes; }
+  size_t redo_bytes() const noexcept { return static_cast<size_t>(head_.redo_cursor - redo_begin_); }
   std::string_view redo() const noexcept { return {redo_begin_, redo_bytes()}; }
   const Options& options() const noexcept { return options_; }
+  ChangeLogHead* head() noexcept { return &head_; }
 
   // Why the last operation that took this log failed.
   ChangeResult last_result() const noexcept { return last_result_; }
@@ -110,18 +124,18 @@ class ChangeLog {
   // A new newest entry with room for an image; nullptr and last_result() when a limit is reached.
   UndoEntry* push(UndoEntry::Kind kind, TablePartition* partition, size_t image_bytes) noexcept {
     const size_t bytes = sizeof(UndoEntry) + ((image_bytes + 7) & ~size_t{7});
-    if (static_cast<size_t>(block_end_ - cursor_) < bytes) [[unlikely]] {
+    if (static_cast<size_t>(head_.block_end - head_.cursor) < bytes) [[unlikely]] {
       if (!next_block(bytes)) return nullptr;
     }
-    auto* entry = reinterpret_cast<UndoEntry*>(cursor_);
-    cursor_ += bytes;
-    undo_bytes_ += bytes;
-    entry->previous = top_;
+    auto* entry = reinterpret_cast<UndoEntry*>(head_.cursor);
+    head_.cursor += bytes;
+    head_.undo_bytes += bytes;
+    entry->previous = head_.top;
     entry->deferred = nullptr;
     entry->partition = partition;
     entry->kind = kind;
     entry->moved_indexes = 0;
-    top_ = entry;
+    head_.top = entry;
     return entry;
   }
   void defer(UndoEntry* entry) noexcept {
@@ -131,13 +145,16 @@ class ChangeLog {
   // Room for at most `bytes` of redo; the caller ends with redo_advance(). nullptr and last_result() when a limit is
   // reached.
   char* redo_reserve(size_t bytes) noexcept {
-    if (static_cast<size_t>(redo_end_ - redo_cursor_) < bytes) [[unlikely]] {
+    if (static_cast<size_t>(head_.redo_end - head_.redo_cursor) < bytes) [[unlikely]] {
       if (!grow_redo(bytes)) return nullptr;
     }
-    return redo_cursor_;
+    return head_.redo_cursor;
   }
-  void redo_advance(char* end) noexcept { redo_cursor_ = end; }
-  UndoEntry* top() const noexcept { return top_; }
+  void redo_advance(char* end) noexcept { head_.redo_cursor = end; }
+  // What generated code calls when ChangeLogHead has not the room it needs; false and last_result() at a limit.
+  bool make_undo_room(size_t bytes) noexcept { return next_block(bytes); }
+  bool make_redo_room(size_t bytes) noexcept { return grow_redo(bytes); }
+  UndoEntry* top() const noexcept { return head_.top; }
   // The row between begin and finish: what to go back to when it fails.
   void open_row() noexcept { row_mark_ = mark(); }
   ChangeResult fail_row(ChangeResult result) noexcept {
@@ -176,18 +193,12 @@ class ChangeLog {
   void use_block(Block* block, char* cursor) noexcept;
   static char* first_byte(Block* block) { return reinterpret_cast<char*>(block + 1); }
 
-  UndoEntry* top_ = nullptr;
-  char* cursor_ = nullptr;
-  char* block_end_ = nullptr;
+  ChangeLogHead head_;
   UndoEntry* deferred_ = nullptr;
-  uint64_t undo_bytes_ = 0;
   uint64_t erased_keys_ = 0;
   size_t reserve_wanted_;
   char* redo_begin_ = nullptr;
-  char* redo_cursor_ = nullptr;
-  char* redo_end_ = nullptr;
   Mark row_mark_{};
-  bool record_redo_ = true;
   ChangeResult last_result_ = ChangeResult::kOk;
   Conflict conflict_;
 

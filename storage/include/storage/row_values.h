@@ -35,6 +35,8 @@ RowValues make_row_values(const TableSchema& schema, const TableLayout& layout, 
 
 // Kind, table and, for updates, the changed columns: what stands before the partition (2 bytes).
 std::string row_change_prefix(RowChangeKind kind, TableId table, std::span<const uint32_t> columns);
+// A string as it lies in redo; may write 8 bytes behind the end it returns.
+char* put_text_value(char* out, const char* data, uint64_t size) noexcept;
 // The columns that name a row: those of the primary key in index order, or the row id.
 std::vector<uint32_t> identity_columns(const TableSchema& schema);
 

@@ -174,6 +174,8 @@ enum class ChangeResult : int32_t {
 // A free position, not yet live, all cells undefined but __row_id. kNoTid: see ChangeLog::last_result().
 Tid insert_begin(TablePartition* partition, ChangeLog* log) noexcept;
 ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
+// The same for callers that have written the row's redo themselves.
+ChangeResult insert_logged(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
 // Takes back an insert_begin() without finish.
 void insert_abandon(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
 

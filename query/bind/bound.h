@@ -260,7 +260,7 @@ struct BoundProgram {
   StepList steps;
   bool is_routine = false;
   std::vector<uint32_t> result_variables;  // routine: OUT and INOUT parameters in order
-  SqlType return_type;                     // function
+  SqlType return_type;                     // function; kUnknown: procedure, block
   uint32_t found_variable = kNoVariable;   // routine: FOUND
   uint32_t relation_count = 0;
   uint32_t label_count = 0;

@@ -21,7 +21,7 @@ const T& as(const plpgsql::Statement& statement) {
 StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_routine(const Routine& routine, const plpgsql::Body& body) {
   program_->name = routine.name;
   program_->is_routine = true;
-  program_->return_type = routine.procedure ? make_type(TypeId::kVoid) : routine.return_type;
+  program_->return_type = routine.procedure ? SqlType{} : routine.return_type;
   PlBinder pl(this, routine);
   SCYPER_RETURN_IF_ERROR(pl.bind(body));
   return std::move(program_);

@@ -123,6 +123,13 @@ void Generator::gen_return() {
   for (uint32_t variable : program_.result_variables) results.push_back(variables_[variable]);
   if (program_.is_routine) {
     if (results.empty() && return_value_.a != ir::kNoReg) results.push_back(return_value_);
+    if (results.empty() && program_.return_type.id ==
+                               TypeId::kVoid) {  // a function's void is a value like others: not NULL, an empty text
+      Value nothing;
+      nothing.type = make_type(TypeId::kVoid);
+      nothing.a = constant(register_type(nothing.type), 0);
+      results.push_back(nothing);
+    }
     for (size_t i = 0; i < results.size(); i++)
       store_datum(ir::kResultsReg, static_cast<int64_t>(i) * kDatumBytes, results[i]);
   } else {

@@ -64,7 +64,8 @@ std::string type_name(const SqlType& type);
 // One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
 // By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float8 as the bits of lo; numeric as the 128-bit
 // integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi; arrays as
-// pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi. null: all else is ignored.
+// pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi. null: all
+// else is ignored.
 struct Datum {
   int64_t lo = 0;
   int64_t hi = 0;

@@ -116,6 +116,7 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
     case TypeId::kInt8:
     case TypeId::kTimestamp:
       return decode_fixed<int64_t>(bytes, out);
+    case TypeId::kFloat4:
     case TypeId::kFloat8: {
       double value;
       if (!take(bytes, &value)) return truncated();
@@ -174,6 +175,7 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
       return 4;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return 8;
     case TypeId::kNumeric:
@@ -230,6 +232,7 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
       return write(out, static_cast<int32_t>(value.lo));
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return write(out, value.lo);
     case TypeId::kNumeric: {

@@ -152,6 +152,7 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     case TypeId::kInt4:
     case TypeId::kInt8:
       return out->set_integer(value.lo);
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return out->set_real(__builtin_bit_cast(double, value.lo));
     case TypeId::kNumeric:

@@ -63,7 +63,7 @@ void append_value(KeyWriter* writer, const KeyColumn& column, const Datum& value
   if (is_string(type)) {
     writer->append(value.data(), key_string_bytes(value.data(), value.size(), type == TypeId::kChar));
     writer->append_byte(0);
-  } else if (type == TypeId::kFloat8) {
+  } else if (is_float(type)) {
     char buffer[8];
     put_key_float8(buffer, std::bit_cast<double>(value.lo));
     writer->append(buffer, sizeof(buffer));
@@ -90,6 +90,7 @@ uint32_t key_bytes_of(const SqlType& type) {
       return 4;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return 8;
     case TypeId::kNumeric:

@@ -119,6 +119,7 @@ CellKind cell_kind_of(const SqlType& type) {
     case TypeId::kInt8:
     case TypeId::kTimestamp:
       return CellKind::kInt64;
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return CellKind::kFloat64;
     case TypeId::kNumeric:
@@ -187,8 +188,8 @@ uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partition
     return partition_of(static_cast<int64_t>(XXH3_64bits(value.data(), size)), partitions);
   }
   std::array<char, kMaxDecimalKeyBytes> key;
-  char* end = type.id == TypeId::kFloat8 ? put_key_float8(key.data(), std::bit_cast<double>(value.lo))
-                                         : put_key_decimal(key.data(), value.int128(), value.scale);
+  char* end = is_float(type.id) ? put_key_float8(key.data(), std::bit_cast<double>(value.lo))
+                                : put_key_decimal(key.data(), value.int128(), value.scale);
   const auto size = static_cast<size_t>(end - key.data());
   return partition_of(static_cast<int64_t>(XXH3_64bits(key.data(), size)), partitions);
 }

@@ -28,7 +28,8 @@ void Table::publish(std::unique_ptr<const TableSchema> schema) {
 StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t partitions, Arena* arena) {
   CHECK(partitions > 0);
   for (const ColumnDef& column : schema.columns) {
-    if (column.type.id != TypeId::kUnknown && column.type.id <= TypeId::kArray) continue;
+    bool storable = column.type.id != TypeId::kUnknown && column.type.id <= TypeId::kArray;
+    if (storable || column.type.id == TypeId::kFloat4) continue;
     return sql_error("42P16", "column " + quoted(column.name) + " has pseudo-type " + type_name(column.type));
   }
   if (chunk_bytes_of(schema) > kMaxChunkBytes) {

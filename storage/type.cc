@@ -38,6 +38,8 @@ const char* base_name(TypeId id) {
       return "void";
     case TypeId::kInterval:
       return "interval";
+    case TypeId::kFloat4:
+      return "real";
   }
   return "?";
 }

@@ -3,12 +3,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "bind/system_tables.h"
 #include "parse/ast.h"
 #include "parse/plpgsql_ast.h"
 #include "query/catalog.h"
@@ -59,6 +61,8 @@ class Binder {
                                                          const std::vector<SqlType>& parameter_types);
   // The body of a routine (its own text is `source`).
   StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
+  // Tables and views that the statement reads or writes, not those behind its views.
+  const std::set<std::string>& used_relations() const { return used_relations_; }
   // A constant expression (DEFAULT), coerced to `type`.
   StatusOr<BoundPtr> bind_constant(const ast::Expr& expr, const SqlType& type);
 
@@ -124,6 +128,10 @@ class Binder {
   Status bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
+  // Whatever a name in FROM stands for: a common table, a table, a view, a table of the catalog.
+  StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref);
+  StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
+  StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
   Status bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
                                                      const Scope* parent);
@@ -173,7 +181,7 @@ class Binder {
   uint32_t new_variable(std::string name, const SqlType& type);
 
   const Catalog& catalog_;
-  std::string_view source_;
+  std::string_view source_;  // of a view while its query is bound
   std::unique_ptr<BoundProgram> program_;
   const VariableScope* variables_ = nullptr;
   std::vector<SqlType> declared_parameters_;
@@ -185,6 +193,8 @@ class Binder {
   uint32_t query_count_ = 0;
   size_t bound_expressions_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
+  std::set<std::string> used_relations_;
+  int view_depth_ = 0;
   struct CommonTable;
   using CommonTables = std::map<std::string, CommonTable>;
   struct CommonTable {

@@ -17,7 +17,12 @@ bool is_comparison(std::string_view op) {
 bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op == "*" || op == "/" || op == "%"; }
 
 int number_order(TypeId id) {
-  return id == TypeId::kInt2 ? 1 : id == TypeId::kInt4 ? 2 : id == TypeId::kInt8 ? 3 : id == TypeId::kNumeric ? 4 : 5;
+  return id == TypeId::kInt2      ? 1
+         : id == TypeId::kInt4    ? 2
+         : id == TypeId::kInt8    ? 3
+         : id == TypeId::kNumeric ? 4
+         : id == TypeId::kFloat4  ? 5
+                                  : 6;
 }
 
 std::string operand_list(const std::vector<BoundPtr>& args) {
@@ -28,14 +33,18 @@ std::string operand_list(const std::vector<BoundPtr>& args) {
   return text;
 }
 
-// How well `arg` fits `parameter`: 0 exact, 1 by an implicit cast, -1 not.
+// How well `arg` fits `parameter`: 0 exact, -1 not; else by an implicit cast, a little cheaper to the type that
+// PostgreSQL prefers in its category: more exact arguments always win.
 int fit(TypeId arg, TypeId parameter) {
+  constexpr int kPreferred = 100, kOther = 101;
   if (arg == parameter || parameter == TypeId::kUnknown) return 0;
-  if (arg == TypeId::kUnknown) return parameter == TypeId::kFloat8 ? 1 : 2;  // float8 is the preferred number
+  if (arg == TypeId::kUnknown)
+    return parameter == TypeId::kFloat8 || parameter == TypeId::kInterval ? kPreferred : kOther;
   if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter))
-    return parameter == TypeId::kNumeric ? 2 : 1;
-  if (is_string(arg) && is_string(parameter)) return parameter != TypeId::kText ? 2 : arg == TypeId::kChar ? 1 : 0;
-  if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return 1;
+    return parameter == TypeId::kFloat8 ? kPreferred : kOther;
+  if (is_string(arg) && is_string(parameter))
+    return parameter != TypeId::kText ? kOther : arg == TypeId::kChar ? kPreferred : 0;
+  if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return kPreferred;
   return -1;
 }
 
@@ -70,8 +79,14 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if ((!is_comparison(op) && !is_arithmetic(op)) || left_known == right_known) return absl::OkStatus();
   BoundPtr* unknown = left_known ? right : left;
   SqlType target = left_known ? (*left)->type : (*right)->type;
-  bool date_arithmetic = is_arithmetic(op) && (target.id == TypeId::kDate || target.id == TypeId::kTimestamp);
-  if (date_arithmetic && op != "-") return error("0A000", "type interval is not supported", location);
+  if (is_arithmetic(op) && op != "-" && target.id == TypeId::kDate)
+    return with_hint(error("42725",
+                           absl::StrCat("operator is not unique: ", left_known ? "date " : "unknown ", std::string(op),
+                                        left_known ? " unknown" : " date"),
+                           location),
+                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
+  if (op == "+" && target.id == TypeId::kTimestamp) target = make_type(TypeId::kInterval);
+  if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
   if (is_string(target.id)) target = make_type(target.id);
   if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
@@ -83,8 +98,8 @@ Status Binder::match_numbers(BoundPtr* left, BoundPtr* right) {
   TypeId b = (*right)->type.id;
   SqlType target_left = (*left)->type;
   SqlType target_right = (*right)->type;
-  if (a == TypeId::kFloat8 || b == TypeId::kFloat8)
-    target_left = target_right = make_type(TypeId::kFloat8);
+  if (is_float(a) || is_float(b))  // a real meets anything else in double precision
+    target_left = target_right = make_type(a == b ? a : TypeId::kFloat8);
   else if (a == TypeId::kNumeric || b == TypeId::kNumeric)
     target_left = as_numeric((*left)->type), target_right = as_numeric((*right)->type);
   else if (number_order(a) < number_order(b))
@@ -342,8 +357,9 @@ SqlType sum_type(const SqlType& arg) {
       return make_type(TypeId::kInt8);
     case TypeId::kInt8:
       return make_numeric(kMaxPrecision, 0);
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
-      return make_type(TypeId::kFloat8);
+      return arg;
     case TypeId::kNumeric:
       return arg.precision == 0 ? arg : make_numeric(kMaxPrecision, arg.scale);
     default:
@@ -357,8 +373,8 @@ void decide_aggregate(std::string_view name, const SqlType& arg, Aggregate* aggr
     aggregate->type = sum_type(arg);
   } else if (name == "avg") {
     aggregate->kind = AggregateKind::kAvg;
-    if (arg.id == TypeId::kFloat8)
-      aggregate->type = arg;
+    if (is_float(arg.id))
+      aggregate->type = make_type(TypeId::kFloat8);
     else if (is_number(arg.id))
       aggregate->type = make_numeric(0, 0);
   } else if (name == "min" || name == "max") {

@@ -480,8 +480,10 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
       break;
     }
   }
-  for (auto& column : program_->columns)  // clients see intervals as text
+  for (auto& column : program_->columns) {  // what Generator::gen_emit() makes of them
     if (column.type.id == TypeId::kInterval) column.type = make_type(TypeId::kText);
+    if (column.type.id == TypeId::kFloat4) column.type = make_type(TypeId::kFloat8);
+  }
   for (uint32_t i = 0; i < program_->parameters; i++)
     if (program_->variables[i].type.id == TypeId::kUnknown)
       return error("42P18", absl::StrCat("could not determine data type of parameter $", i + 1), -1);

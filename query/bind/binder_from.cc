@@ -26,6 +26,10 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
                  absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
                  ref.location);
   auto table = catalog_.find_table(ref.name.back());
+  if (table == nullptr && catalog_.views.count(ref.name.back()) != 0)
+    return error("0A000", absl::StrCat("changes through the view \"", ref.name.back(), "\" are not supported"),
+                 ref.location);
+  if (table != nullptr && view_depth_ == 0) used_relations_.insert(ref.name.back());
   if (table == nullptr)
     return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);
   return table;
@@ -78,26 +82,79 @@ StatusOr<std::unique_ptr<Relation>> Binder::query_relation(const ast::SelectStat
   return relation;
 }
 
+StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& ref) {
+  std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
+  auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
+  if (common != common_tables_.end()) {
+    // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
+    const ast::CommonTable* table = common->second.table;
+    CommonTables saved = common_tables_;
+    common_tables_ = CommonTables(*common->second.visible);
+    auto bound = query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr);
+    common_tables_ = std::move(saved);
+    SCYPER_ASSIGN_OR_RETURN(auto relation, std::move(bound));
+    SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
+    return relation;
+  }
+  std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : std::string_view();
+  if (const SystemTable* table = find_system_table(schema, ref.name.back()); table != nullptr)
+    return system_relation(*table, alias);
+  auto view = catalog_.views.find(ref.name.back());
+  if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
+    return view_relation(*view->second, alias);
+  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
+  return table_relation(std::move(table), alias);
+}
+
+StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std::string alias) {
+  constexpr int kViewDepthMax = 100;
+  if (view_depth_ == 0) used_relations_.insert(view.name);
+  if (view_depth_ >= kViewDepthMax) return error("54001", "views are nested too deeply", -1);
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
+  CommonTables saved_tables = std::exchange(common_tables_, {});
+  std::string_view saved_source = std::exchange(source_, view.query);
+  const VariableScope* saved_variables = std::exchange(variables_, nullptr);
+  bool saved_parameters = std::exchange(allow_parameters_, false);
+  BoundQuery* saved_aggregates = std::exchange(aggregate_query_, nullptr);
+  view_depth_++;
+  auto relation = query_relation(node_as<ast::SelectStatement>(*statements[0]), std::move(alias), nullptr);
+  view_depth_--;
+  common_tables_ = std::move(saved_tables);
+  source_ = saved_source;
+  variables_ = saved_variables;
+  allow_parameters_ = saved_parameters;
+  aggregate_query_ = saved_aggregates;
+  SCYPER_RETURN_IF_ERROR(relation.status());
+  SCYPER_RETURN_IF_ERROR(rename_columns(relation->get(), view.column_names));
+  return relation;
+}
+
+// Its rows are constants: a program belongs to one version of the catalog.
+StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& table, std::string alias) {
+  auto relation = new_relation(RelationKind::kValues, std::move(alias));
+  for (const auto& column : table.columns)
+    relation->columns.push_back({std::string(column.name), make_type(column.type), true, false});
+  for (const auto& row : table.rows(catalog_)) {
+    relation->rows.emplace_back();
+    for (size_t i = 0; i < row.size(); i++) {
+      SqlType type = relation->columns[i].type;
+      const SystemValue& value = row[i];
+      if (!value.present)
+        relation->rows.back().push_back(make_null(type, -1));
+      else if (is_string(type.id))
+        relation->rows.back().push_back(make_text_constant(type, value.text, -1));
+      else
+        relation->rows.back().push_back(make_constant(type, int_datum(value.number), -1));
+    }
+  }
+  return relation;
+}
+
 Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join) {
   switch (item.kind) {
     case ast::FromKind::kTable: {
       const ast::TableRef& ref = node_as<ast::FromTable>(item).table;
-      std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
-      std::unique_ptr<Relation> relation;
-      auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
-      if (common != common_tables_.end()) {
-        // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
-        const ast::CommonTable* table = common->second.table;
-        CommonTables saved = common_tables_;
-        common_tables_ = CommonTables(*common->second.visible);
-        auto bound = query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr);
-        common_tables_ = std::move(saved);
-        SCYPER_ASSIGN_OR_RETURN(relation, std::move(bound));
-        SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
-      } else {
-        SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
-        relation = table_relation(std::move(table), alias);
-      }
+      SCYPER_ASSIGN_OR_RETURN(auto relation, named_relation(ref));
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), ref.alias.columns));
       return add_relation(std::move(relation), scope, query, join, ref.location);
     }

@@ -93,9 +93,11 @@ void add_operators(Table* t) {
     Builtin& numeric = t->add(a.name, {T::kNumeric, T::kNumeric}, T::kNumeric);
     numeric.op = a.op;
     numeric.result_type = a.numeric;
-    if (a.op != BuiltinOp::kModulo) t->add(a.name, {T::kFloat8, T::kFloat8}, T::kFloat8).op = a.op;
+    if (a.op == BuiltinOp::kModulo) continue;
+    for (T type : {T::kFloat4, T::kFloat8}) t->add(a.name, {type, type}, type).op = a.op;
   }
-  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat8}) t->add("-", {type}, type).op = BuiltinOp::kNegate;
+  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8})
+    t->add("-", {type}, type).op = BuiltinOp::kNegate;
   Builtin& negate = t->add("-", {T::kNumeric}, T::kNumeric);
   negate.op = BuiltinOp::kNegate;
   negate.result_type = same_as_first;
@@ -104,8 +106,8 @@ void add_operators(Table* t) {
       {"<=", BuiltinOp::kLessEqual}, {">", BuiltinOp::kGreater},   {">=", BuiltinOp::kGreaterEqual},
   };
   for (const auto& [name, op] : comparisons)
-    for (T type : {T::kBool, T::kInt2, T::kInt4, T::kInt8, T::kFloat8, T::kNumeric, T::kChar, T::kText, T::kVarchar,
-                   T::kDate, T::kTimestamp, T::kArray})
+    for (T type : {T::kBool, T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8, T::kNumeric, T::kChar, T::kText,
+                   T::kVarchar, T::kDate, T::kTimestamp, T::kInterval, T::kArray})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
   t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add);
@@ -165,9 +167,9 @@ void add_strings(Table* t) {
 void add_output(Table* t) { t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true; }
 
 void add_numbers(Table* t) {
-  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat8, T::kNumeric}) {
+  for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8, T::kNumeric}) {
     Builtin& abs = t->runtime("abs", {type}, type,
-                              type == T::kFloat8    ? k_fn_abs_float8
+                              is_float(type)        ? k_fn_abs_float8
                               : type == T::kNumeric ? k_fn_abs_numeric
                                                     : k_fn_abs_integer);
     abs.takes_types = is_integer(type);

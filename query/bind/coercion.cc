@@ -5,6 +5,7 @@
 #include "bind/make.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
+#include "types/interval.h"
 
 namespace scyper::query {
 
@@ -21,8 +22,10 @@ int number_rank(TypeId id) {
       return 3;
     case TypeId::kNumeric:
       return 4;
-    case TypeId::kFloat8:
+    case TypeId::kFloat4:
       return 5;
+    case TypeId::kFloat8:
+      return 6;
     default:
       return 0;
   }
@@ -81,7 +84,16 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   }
   Datum value;
   std::vector<std::unique_ptr<char[]>> blocks;
-  Status parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  Status parsed;
+  if (target.id == TypeId::kInterval && target.length >= 0) {  // INTERVAL '1' DAY: the fields say what 1 means
+    Interval interval;
+    ValueError failure = interval_parse(expr->text, target.length, &interval);
+    if (failure == ValueError::kNone)
+      return make_constant(make_type(TypeId::kInterval), datum_of(interval), expr->location);
+    parsed = error_status(failure, target, expr->text);
+  } else {
+    parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  }
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
@@ -169,8 +181,8 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
       continue;
     }
     if (is_number(type.id) && is_number(next.id)) {
-      if (type.id == TypeId::kFloat8 || next.id == TypeId::kFloat8)
-        type = make_type(TypeId::kFloat8);
+      if (is_float(type.id) || is_float(next.id))
+        type = make_type(type.id == TypeId::kFloat8 || next.id == TypeId::kFloat8 ? TypeId::kFloat8 : TypeId::kFloat4);
       else if (type.id == TypeId::kNumeric || next.id == TypeId::kNumeric)
         type = merge_numeric(type, next);
       else if (number_rank(next.id) > number_rank(type.id))

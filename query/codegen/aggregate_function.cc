@@ -16,8 +16,10 @@ const BoundExpr* first_argument(const Aggregate& aggregate) {
 
 // A sum is kept in 64 bits for small integers, in 128 for larger ones and numerics of known scale; unconstrained
 // numerics carry their scale along.
-SqlType sum_state_type(const SqlType& arg) {
-  if (arg.id == TypeId::kFloat8 || is_dynamic_numeric(arg)) return arg;
+SqlType sum_state_type(const Aggregate& aggregate) {
+  const SqlType& arg = aggregate.args[0]->type;
+  if (arg.id == TypeId::kFloat4 && aggregate.kind == AggregateKind::kAvg) return make_type(TypeId::kFloat8);
+  if (is_float(arg.id) || is_dynamic_numeric(arg)) return arg;
   if (arg.id == TypeId::kNumeric) return make_numeric(kMaxPrecision, arg.scale);
   return make_numeric(kMaxPrecision, 0);
 }
@@ -38,7 +40,7 @@ void Generator::accumulate(const Aggregate& aggregate, const Values& args, Reg s
       return;
     case AggregateKind::kSum:
     case AggregateKind::kAvg:
-      return accumulate_sum(args[0], sum_state_type(args[0].type), state);
+      return accumulate_sum(args[0], sum_state_type(aggregate), state);
     case AggregateKind::kMin:
     case AggregateKind::kMax:
     case AggregateKind::kBoolAnd:
@@ -58,8 +60,9 @@ void Generator::accumulate(const Aggregate& aggregate, const Values& args, Reg s
 }
 
 void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state) {
-  if (sum.id == TypeId::kFloat8) {
-    b_.store(state, 0, b_.binary(Op::kFAdd, b_.load(Type::kF64, state), value.a));
+  if (is_float(sum.id)) {
+    Value running = load_datum(state, 0, sum, false, true);
+    b_.store(state, 0, arithmetic(BuiltinOp::kAdd, running, value, sum).a);
     return;
   }
   if (is_dynamic_numeric(sum)) {
@@ -101,7 +104,7 @@ Value Generator::finish_aggregate(const Aggregate& aggregate, Reg state) {
   SqlType arg = first_argument(aggregate)->type;
   Reg none = b_.compare(Op::kEq, count, constant(Type::kI64, 0));
   if (aggregate.kind == AggregateKind::kSum || aggregate.kind == AggregateKind::kAvg) {
-    Value sum = load_datum(state, 0, sum_state_type(arg), false, true);
+    Value sum = load_datum(state, 0, sum_state_type(aggregate), false, true);
     if (is_dynamic_numeric(sum.type)) sum.b = b_.load(Type::kI32, state, offsetof(Datum, scale));
     if (aggregate.kind == AggregateKind::kSum) {
       if (aggregate.type.id == TypeId::kInt8) {
@@ -122,7 +125,7 @@ Value Generator::finish_aggregate(const Aggregate& aggregate, Reg state) {
     empty.a = count;
     empty.null = none;
     return strict({sum, empty}, aggregate.type, [&](const Values& values) {
-      if (arg.id == TypeId::kFloat8) {
+      if (is_float(arg.id)) {
         Value average;
         average.type = aggregate.type;
         average.a = b_.binary(Op::kFDiv, values[0].a, b_.convert(Op::kIntToF, values[1].a, Type::kF64));

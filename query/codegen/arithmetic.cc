@@ -61,13 +61,31 @@ Op float_comparison(BuiltinOp op) {
 Value Generator::arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type) {
   if (type.id == TypeId::kNumeric) return numeric_arithmetic(op, a, b, type);
   if (is_integer(type.id) && is_integer(a.type.id)) return integer_arithmetic(op, a, b, type);
-  CHECK(type.id == TypeId::kFloat8);
-  Value result;
-  result.type = type;
+  CHECK(is_float(type.id));
+  Value result = float_arithmetic(op, a, b);
+  return type.id == TypeId::kFloat4 ? cast_generic(result, type, true) : result;
+}
+
+// Finite results that are not 0 are right; the runtime looks at the others: overflow, underflow, division by zero.
+Value Generator::float_arithmetic(BuiltinOp op, const Value& a, const Value& b) {
+  Op code = op == BuiltinOp::kAdd        ? Op::kFAdd
+            : op == BuiltinOp::kSubtract ? Op::kFSub
+            : op == BuiltinOp::kMultiply ? Op::kFMul
+                                         : Op::kFDiv;
+  Value result = new_variable(make_type(TypeId::kFloat8), false);
+  Block slow = b_.new_block(), done = b_.new_block();
+  b_.assign(result.a, b_.binary(code, a.a, b.a));
+  Reg fine = b_.compare(Op::kFEq, b_.binary(Op::kFSub, result.a, result.a), b_.constant_f64(0));
+  if (code == Op::kFMul || code == Op::kFDiv)
+    fine = b_.binary(Op::kAnd, fine, b_.compare(Op::kFNe, result.a, b_.constant_f64(0)));
+  b_.branch(fine, done, slow, 1);
+  b_.set_block(slow);
   Reg x = b_.convert(Op::kBitcast, a.a, Type::kI64);
   Reg y = b_.convert(Op::kBitcast, b.a, Type::kI64);
   check(b_.call(k_rt_float, {context(), constant(Type::kI64, static_cast<int64_t>(op)), x, y}));
-  result.a = b_.load(Type::kF64, context(), kContextValue);
+  b_.assign(result.a, b_.load(Type::kF64, context(), kContextValue));
+  b_.jump(done);
+  b_.set_block(done);
   return result;
 }
 
@@ -116,7 +134,7 @@ Value Generator::negate(const Value& a, const SqlType& type) {
   Value result;
   result.type = type;
   result.b = a.b;
-  if (type.id == TypeId::kFloat8) {
+  if (is_float(type.id)) {
     Reg bits = b_.convert(Op::kBitcast, a.a, Type::kI64);
     result.a = b_.convert(Op::kBitcast, b_.binary(Op::kXor, bits, constant(Type::kI64, INT64_MIN)), Type::kF64);
   } else if (type.id == TypeId::kNumeric) {
@@ -209,6 +227,7 @@ ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
   switch (a.type.id) {
     case TypeId::kNumeric:
       return compare_numeric(op, a, b);
+    case TypeId::kFloat4:
     case TypeId::kFloat8: {
       // PostgreSQL: NaN equals NaN and is greater than everything else
       Reg nan_a = b_.compare(Op::kFNe, a.a, a.a);

@@ -39,6 +39,11 @@ Value Generator::cast(const Value& value, const SqlType& to, bool explicit_cast)
   }
   if (is_integer(from.id) && is_integer(to.id)) return cast_integer(value, to);
   if (to.id == TypeId::kNumeric && (is_integer(from.id) || from.id == TypeId::kNumeric)) return cast_numeric(value, to);
+  if (from.id == TypeId::kFloat4 && to.id == TypeId::kFloat8) {
+    Value result = value;
+    result.type = to;
+    return result;
+  }
   if (from.id == TypeId::kInt4 && to.id == TypeId::kFloat8) {
     Value result = value;
     result.type = to;

@@ -94,6 +94,7 @@ class Generator {
   Value gen_exists(const BoundExpr& expr);
   Value gen_in_subquery(const BoundExpr& expr);
   Value arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
+  Value float_arithmetic(BuiltinOp op, const Value& a, const Value& b);
   Value integer_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
   Value numeric_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
   Value decimal_call(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);

@@ -110,11 +110,16 @@ StatusOr<ir::Function> Generator::generate() {
   return b_.finish();
 }
 
-// A row of the result; intervals leave as text.
+// A row of the result. Clients know no intervals and reals: intervals leave as text, a real as the double that looks
+// alike.
 void Generator::gen_emit(const Values& values) {
   Values shown;
-  for (const auto& value : values)
-    shown.push_back(value.type.id == TypeId::kInterval ? cast(value, make_type(TypeId::kText), true) : value);
+  for (const auto& value : values) {
+    shown.push_back(value);
+    if (value.type.id == TypeId::kInterval) shown.back() = cast(value, make_type(TypeId::kText), true);
+    if (value.type.id == TypeId::kFloat4)
+      shown.back() = cast(cast(value, make_type(TypeId::kText), true), make_type(TypeId::kFloat8), true);
+  }
   check(b_.call(k_rt_emit, {context(), store_row(shown)}));
 }
 

@@ -28,7 +28,7 @@ ir::Reg Generator::partition_pointer(const Relation& relation, Reg number) {
 // The partition (I32) that a partitioning value, not NULL, belongs to.
 ir::Reg Generator::gen_partition_number(const Value& value) {
   Reg key = value.a;
-  if (is_string(value.type.id) || value.type.id == TypeId::kNumeric || value.type.id == TypeId::kFloat8) {
+  if (is_string(value.type.id) || value.type.id == TypeId::kNumeric || is_float(value.type.id)) {
     unsupported("this type of a partition column");
     key = constant(Type::kI64, 0);
   }
@@ -230,9 +230,13 @@ void Generator::put_key_bits(const storage::ColumnDef& column, bool descending, 
                              Block no_match) {
   Type reg = key_integer_type(column.type);
   Reg bits = value.a;
-  if (column.type.id == TypeId::kFloat8) {
-    unsupported("an index on double precision");
-    bits = constant(Type::kI64, 0);
+  if (is_float(column.type.id)) {  // as storage::put_key_float8
+    Reg zero = b_.compare(Op::kFEq, bits, b_.constant_f64(0));
+    Reg number = b_.compare(Op::kFEq, bits, bits);
+    bits = b_.convert(Op::kBitcast, b_.select(zero, b_.constant_f64(0), bits), Type::kI64);
+    bits = b_.select(number, bits, constant(Type::kI64, 0x7ff8000000000000));
+    Reg negative = b_.binary(Op::kAShr, bits, constant(Type::kI64, 63));
+    bits = b_.binary(Op::kXor, bits, b_.binary(Op::kAnd, negative, constant(Type::kI64, INT64_MAX)));
   }
   if (column.type.id == TypeId::kNumeric)
     bits = rescale(bits, value.type.scale, column.type.scale,

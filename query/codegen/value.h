@@ -5,10 +5,10 @@
 
 namespace scyper::query {
 
-// A SQL value in registers. By type: bool I8; int2 I16; int4, date I32; int8, timestamp I64; float8 F64; numeric with
-// known scale I64 (up to 18 digits) or I128; other numeric I128 with its scale (I32) in b; strings Ptr with byte length
-// (I64) in b; arrays Ptr. null: I8, 1 = NULL; kNoReg = never NULL. What a and b hold for NULL is undefined but
-// computable.
+// A SQL value in registers. By type: bool I8; int2 I16; int4, date I32; int8, timestamp I64; float4, float8 F64;
+// interval I128; numeric with known scale I64 (up to 18 digits) or I128; other numeric I128 with its scale (I32) in b;
+// strings Ptr with byte length (I64) in b; arrays Ptr. null: I8, 1 = NULL; kNoReg = never NULL. What a and b hold for
+// NULL is undefined but computable.
 struct Value {
   SqlType type;
   ir::Reg a = ir::kNoReg;
@@ -31,6 +31,7 @@ inline ir::Type register_type(const SqlType& type) {
     case TypeId::kInt8:
     case TypeId::kTimestamp:
       return ir::Type::kI64;
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return ir::Type::kF64;
     case TypeId::kInterval:

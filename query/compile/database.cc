@@ -61,8 +61,6 @@ const char* name_of(ast::StatementKind kind) {
       return "MERGE";
     case ast::StatementKind::kCreateTableAs:
       return "CREATE TABLE AS";
-    case ast::StatementKind::kCreateView:
-      return "CREATE VIEW";
     case ast::StatementKind::kCreateSchema:
       return "CREATE SCHEMA";
     case ast::StatementKind::kCreateSequence:

@@ -39,6 +39,9 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
     case ast::StatementKind::kCreateRoutine:
       status = create_routine(node_as<ast::CreateRoutineStatement>(statement), result);
       break;
+    case ast::StatementKind::kCreateView:
+      status = create_view(node_as<ast::CreateViewStatement>(statement), result);
+      break;
     case ast::StatementKind::kDrop:
       status = drop(node_as<ast::DropStatement>(statement), result);
       break;
@@ -55,13 +58,15 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
 
 StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& name) const {
   auto table = old_->find_table(name.back());
+  if (table == nullptr && old_->views.count(name.back()) != 0)
+    return error("42809", absl::StrCat("\"", name.back(), "\" is not a table"), -1);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), -1);
   return table;
 }
 
 bool Definer::name_taken(const std::string& name) const {
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
-  return catalog.tables.count(name) != 0 || catalog.index_tables.count(name) != 0;
+  return catalog.tables.count(name) != 0 || catalog.index_tables.count(name) != 0 || catalog.views.count(name) != 0;
 }
 
 std::string Definer::free_index_name(std::string base) const {
@@ -466,18 +471,12 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   for (const auto& object : drop.objects) {
     const std::string& name = object.name.back();
     switch (drop.object) {
-      case ast::ObjectKind::kTable: {
-        auto it = next().tables.find(name);
-        if (it == next().tables.end()) {
-          if (!drop.if_exists) return error("42P01", absl::StrCat("table \"", name, "\" does not exist"), -1);
-          result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
-          break;
-        }
-        for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
-        next().rules.erase(it->second->schema().id);
-        next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
+      case ast::ObjectKind::kTable:
+        SCYPER_RETURN_IF_ERROR(drop_table(name, drop, result));
         break;
-      }
+      case ast::ObjectKind::kView:
+        SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
+        break;
       case ast::ObjectKind::kIndex: {
         auto it = next().index_tables.find(name);
         if (it == next().index_tables.end()) {

@@ -33,7 +33,14 @@ class Definer {
   Status check_routine(const ast::CreateRoutineStatement& create) const;
   Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;
   Status remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine);
+  Status create_view(const ast::CreateViewStatement& create, ResultSet* result);
+  Status check_replaced(const View& old, const View& view) const;
   Status drop(const ast::DropStatement& drop, ResultSet* result);
+  Status drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_dependents(const std::string& kind, const std::string& name, const ast::DropStatement& drop,
+                         ResultSet* result);
+  std::vector<std::string> dependents_of(const std::string& name) const;
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate);
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;

@@ -12,31 +12,27 @@ namespace {
 constexpr struct {
   std::string_view name;
   TypeId id;
-} kTypes[] = {{"bool", TypeId::kBool},   {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
-              {"int8", TypeId::kInt8},   {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
-              {"bpchar", TypeId::kChar}, {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
-              {"date", TypeId::kDate},   {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
-              {"void", TypeId::kVoid},   {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval}};
+} kTypes[] = {{"bool", TypeId::kBool},    {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
+              {"int8", TypeId::kInt8},    {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
+              {"bpchar", TypeId::kChar},  {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
+              {"date", TypeId::kDate},    {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
+              {"void", TypeId::kVoid},    {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
+              {"float4", TypeId::kFloat4}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
-constexpr std::string_view kForeignTypes[] = {"float4",       "timestamptz",   "time",           "timetz",
-                                              "bytea",        "uuid",          "json",           "jsonb",
-                                              "jsonpath",     "xml",           "money",          "inet",
-                                              "cidr",         "macaddr",       "macaddr8",       "bit",
-                                              "varbit",       "oid",           "name",           "char",
-                                              "cstring",      "xid",           "xid8",           "cid",
-                                              "tid",          "pg_lsn",        "point",          "line",
-                                              "lseg",         "box",           "path",           "polygon",
-                                              "circle",       "tsvector",      "tsquery",        "int4range",
-                                              "int8range",    "numrange",      "tsrange",        "tstzrange",
-                                              "daterange",    "regclass",      "regproc",        "regprocedure",
-                                              "regtype",      "regoper",       "regrole",        "refcursor",
-                                              "anyelement",   "anyarray",      "anynonarray",    "anyenum",
-                                              "anyrange",     "anycompatible", "trigger",        "event_trigger",
-                                              "internal",     "serial",        "bigserial",      "smallserial",
-                                              "serial2",      "serial4",       "serial8",        "int2vector",
-                                              "oidvector",    "any",           "int4multirange", "int8multirange",
-                                              "nummultirange"};
+constexpr std::string_view kForeignTypes[] = {
+    "timestamptz",    "time",         "timetz",     "bytea",     "uuid",          "json",
+    "jsonb",          "jsonpath",     "xml",        "money",     "inet",          "cidr",
+    "macaddr",        "macaddr8",     "bit",        "varbit",    "oid",           "name",
+    "char",           "cstring",      "xid",        "xid8",      "cid",           "tid",
+    "pg_lsn",         "point",        "line",       "lseg",      "box",           "path",
+    "polygon",        "circle",       "tsvector",   "tsquery",   "int4range",     "int8range",
+    "numrange",       "tsrange",      "tstzrange",  "daterange", "regclass",      "regproc",
+    "regprocedure",   "regtype",      "regoper",    "regrole",   "refcursor",     "anyelement",
+    "anyarray",       "anynonarray",  "anyenum",    "anyrange",  "anycompatible", "trigger",
+    "event_trigger",  "internal",     "serial",     "bigserial", "smallserial",   "serial2",
+    "serial4",        "serial8",      "int2vector", "oidvector", "any",           "int4multirange",
+    "int8multirange", "nummultirange"};
 
 constexpr int64_t kMaxLength = 10485760;       // PostgreSQL's MaxAttrSize
 constexpr int64_t kMaxNumericModifier = 1000;  // PostgreSQL's NUMERIC_MAX_PRECISION

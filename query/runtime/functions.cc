@@ -8,6 +8,7 @@
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
+#include "types/interval.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -236,8 +237,12 @@ char* write_text(const SqlType& type, const Datum& value, char* to) {
       return decimal_format(decimal_of(value), to);
     case TypeId::kBool:
       return bool_format(value.lo != 0, to);
+    case TypeId::kFloat4:
+      return float4_format(float8(value), to);
     case TypeId::kFloat8:
       return float8_format(float8(value), to);
+    case TypeId::kInterval:
+      return interval_format(interval_of(value), to);
     case TypeId::kDate:
       return date_format(int4(value), to);
     case TypeId::kTimestamp:

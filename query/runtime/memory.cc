@@ -71,7 +71,7 @@ ValueError number_to_integer(const SqlType& from, const Datum& in, TypeId to, Da
   int32_t i4 = 0;
   int64_t i8 = 0;
   ValueError error = ValueError::kNone;
-  if (from.id == TypeId::kFloat8) {
+  if (is_float(from.id)) {
     double value = __builtin_bit_cast(double, in.lo);
     if (to == TypeId::kInt2)
       error = float8_to_int2(value, &i2), i8 = i2;
@@ -94,8 +94,10 @@ ValueError number_to_integer(const SqlType& from, const Datum& in, TypeId to, Da
 
 ValueError number_to_numeric(const SqlType& from, const Datum& in, const SqlType& to, Datum* out) {
   Decimal value;
-  if (from.id == TypeId::kFloat8) {
-    ValueError error = decimal_of_float8(__builtin_bit_cast(double, in.lo), &value);
+  if (is_float(from.id)) {
+    double number = __builtin_bit_cast(double, in.lo);
+    ValueError error =
+        from.id == TypeId::kFloat8 ? decimal_of_float8(number, &value) : decimal_of_float4(number, &value);
     if (error != ValueError::kNone) return error;
   } else {
     value = to_decimal(from, in);
@@ -169,8 +171,10 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
     error = number_to_integer(from, in, to.id, out);
   } else if (from_number && to.id == TypeId::kNumeric) {
     error = number_to_numeric(from, in, to, out);
-  } else if (from_number && to.id == TypeId::kFloat8) {
-    *out = from.id == TypeId::kFloat8 ? in : float_datum(decimal_to_float8(to_decimal(from, in)));
+  } else if (from_number && is_float(to.id)) {
+    double value = is_float(from.id) ? __builtin_bit_cast(double, in.lo) : decimal_to_float8(to_decimal(from, in));
+    if (to.id == TypeId::kFloat4) error = float8_to_float4(value, &value);
+    *out = float_datum(value);
   } else if (from.id == TypeId::kDate && to.id == TypeId::kTimestamp) {
     int64_t value = 0;
     error = date_to_timestamp(static_cast<int32_t>(in.lo), &value);

@@ -42,7 +42,8 @@ Status parse_integer(ValueError (*parse)(std::string_view, Int*) noexcept, const
 Status parse_float(const SqlType& type, std::string_view text, Datum* out) {
   double value = 0;
   std::string_view number;
-  ValueError error = float8_parse(text, &value, &number);
+  ValueError error =
+      type.id == TypeId::kFloat4 ? float4_parse(text, &value, &number) : float8_parse(text, &value, &number);
   *out = float_datum(value);
   return input_status(error, type, error == ValueError::kTextOutOfRange ? number : text);
 }
@@ -125,6 +126,7 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
       return parse_integer(int4_parse, type, text, out);
     case TypeId::kInt8:
       return parse_integer(int8_parse, type, text, out);
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return parse_float(type, text, out);
     case TypeId::kNumeric:
@@ -164,6 +166,9 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
     case TypeId::kInt8:
       end = int8_format(datum.lo, text);
       break;
+    case TypeId::kFloat4:
+      end = float4_format(std::bit_cast<double>(datum.lo), text);
+      break;
     case TypeId::kFloat8:
       end = float8_format(std::bit_cast<double>(datum.lo), text);
       break;
@@ -197,6 +202,7 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
 
 int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept {
   switch (type.id) {
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
       return float8_compare(std::bit_cast<double>(a.lo), std::bit_cast<double>(b.lo));
     case TypeId::kNumeric:
@@ -218,6 +224,7 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
 
 uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
   switch (type.id) {
+    case TypeId::kFloat4:
     case TypeId::kFloat8: {
       double value = std::bit_cast<double>(datum.lo);
       if (value == 0) return mix(0);

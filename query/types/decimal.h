@@ -146,6 +146,7 @@ Decimal decimal_floor(const Decimal& a) noexcept;
 // The nearest double; and back by way of 15 significant digits, as PostgreSQL does.
 double decimal_to_float8(const Decimal& a) noexcept;
 [[nodiscard]] ValueError decimal_of_float8(double value, Decimal* out) noexcept;
+[[nodiscard]] ValueError decimal_of_float4(double value, Decimal* out) noexcept;  // 6 digits
 
 // PostgreSQL's input syntax, blanks around it allowed: kInvalidText, kNumericOverflow, kNumericSpecial.
 [[nodiscard]] ValueError decimal_parse(std::string_view text, Decimal* out) noexcept;

@@ -194,11 +194,16 @@ double decimal_to_float8(const Decimal& a) noexcept {
   return value;
 }
 
-ValueError decimal_of_float8(double value, Decimal* out) noexcept {
+namespace {
+ValueError decimal_of_digits(double value, int digits, Decimal* out) noexcept {
   if (!std::isfinite(value)) return ValueError::kNumericSpecial;
   char text[32];
-  auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 15);
+  auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits);
   return decimal_parse({text, static_cast<size_t>(result.ptr - text)}, out);
 }
+}  // namespace
+
+ValueError decimal_of_float8(double value, Decimal* out) noexcept { return decimal_of_digits(value, 15, out); }
+ValueError decimal_of_float4(double value, Decimal* out) noexcept { return decimal_of_digits(value, 6, out); }
 
 }  // namespace scyper::query

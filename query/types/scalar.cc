@@ -205,6 +205,30 @@ char* float8_format(double value, char* out) noexcept {
   return fixed_point ? write_fixed_point(shortest, out) : write_scientific(shortest, out);
 }
 
+char* float4_format(double value, char* out) noexcept {
+  if (std::isnan(value) || std::isinf(value) || value == 0) return float8_format(value, out);
+  if (value < 0) {
+    *out++ = '-';
+    value = -value;
+  }
+  char text[40];
+  ShortestDigits shortest;
+  take_apart(text,
+             std::to_chars(text, text + sizeof(text), static_cast<float>(value), std::chars_format::scientific).ptr,
+             &shortest);
+  bool fixed_point = shortest.exponent >= -4 && shortest.exponent < 6;  // printf's %.6g
+  return fixed_point ? write_fixed_point(shortest, out) : write_scientific(shortest, out);
+}
+
+ValueError float4_parse(std::string_view text, double* out, std::string_view* number) noexcept {
+  double value = 0;
+  ValueError error = float8_parse(text, &value, number);
+  if (error == ValueError::kNone) error = float8_to_float4(value, out);
+  if (error != ValueError::kFloatOverflow && error != ValueError::kFloatUnderflow) return error;
+  if (number != nullptr) *number = trimmed(text);
+  return ValueError::kTextOutOfRange;
+}
+
 ValueError float8_to_int2(double value, int16_t* out) noexcept {
   double rounded = std::rint(value);
   if (!(rounded >= -32768.0 && rounded < 32768.0)) return ValueError::kInt2Range;

@@ -20,6 +20,9 @@ namespace scyper::query {
 // number (may be null): where kTextOutOfRange, the part of the text that PostgreSQL shows.
 [[nodiscard]] ValueError float8_parse(std::string_view text, double* out, std::string_view* number) noexcept;
 
+// As double precision, rounded to real.
+[[nodiscard]] ValueError float4_parse(std::string_view text, double* out, std::string_view* number) noexcept;
+
 constexpr size_t kInt8TextMax = 20;
 constexpr size_t kFloat8TextMax = 26;
 
@@ -32,6 +35,7 @@ inline std::string_view bool_text(bool value) noexcept { return value ? "true" :
 inline char* int8_format(int64_t value, char* out) noexcept { return write_signed(out, value); }
 // The shortest text that reads back as the same value (extra_float_digits = 1).
 char* float8_format(double value, char* out) noexcept;
+char* float4_format(double value, char* out) noexcept;  // of a value that a real can hold
 
 // Casts between integers: fail when the value does not fit.
 [[nodiscard]] inline ValueError int8_to_int2(int64_t value, int16_t* out) noexcept {
@@ -47,6 +51,13 @@ char* float8_format(double value, char* out) noexcept;
 [[nodiscard]] ValueError float8_to_int2(double value, int16_t* out) noexcept;
 [[nodiscard]] ValueError float8_to_int4(double value, int32_t* out) noexcept;
 [[nodiscard]] ValueError float8_to_int8(double value, int64_t* out) noexcept;
+
+// The nearest real: kFloatOverflow, kFloatUnderflow.
+[[nodiscard]] inline ValueError float8_to_float4(double value, double* out) noexcept {
+  *out = static_cast<double>(static_cast<float>(value));
+  if (std::isinf(*out) && !std::isinf(value)) return ValueError::kFloatOverflow;
+  return *out == 0 && value != 0 ? ValueError::kFloatUnderflow : ValueError::kNone;
+}
 
 // Integer division: by zero, and the one quotient that does not fit. range: the error of the type.
 template <typename Int>

@@ -149,6 +149,7 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
     case ValueError::kTextOutOfRange:
       if (type.id == TypeId::kFloat8)
         return sql_error("22003", quoted(text) + " is out of range for type double precision");
+      if (type.id == TypeId::kFloat4) return sql_error("22003", quoted(text) + " is out of range for type real");
       return sql_error("22003", "value " + quoted(text) + " is out of range for type " + plain_name(type));
     case ValueError::kMalformedArray:
       return malformed_array(text);

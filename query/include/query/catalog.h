@@ -49,6 +49,15 @@ struct Routine {
 
 std::string signature_of(const Routine& routine);
 
+// A query that has a name. Immutable; its text is bound anew wherever it is used.
+struct View {
+  std::string name;
+  std::vector<std::string> column_names;
+  std::vector<SqlType> column_types;
+  std::string query;                   // SELECT, with all names as the grammar writes them
+  std::vector<std::string> relations;  // tables and views that it reads
+};
+
 // Rules of a table that storage does not know of, as SQL text.
 struct TableRules {
   struct Check {
@@ -68,6 +77,7 @@ struct Catalog {
   uint32_t next_routine_id = 1;
   std::map<std::string, std::shared_ptr<storage::Table>, std::less<>> tables;
   std::map<TableId, TableRules> rules;
+  std::map<std::string, std::shared_ptr<const View>, std::less<>> views;
   std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
 

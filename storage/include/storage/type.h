@@ -24,6 +24,7 @@ enum class TypeId : uint8_t {
   kRecord = 13,
   kVoid = 14,
   kInterval = 15,  // months, days and microseconds; a value of expressions, not of columns
+  kFloat4 = 16,    // held as the double of the same value
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -56,16 +57,17 @@ constexpr SqlType element_of(SqlType array) {
 }
 constexpr bool is_string(TypeId id) { return id == TypeId::kChar || id == TypeId::kVarchar || id == TypeId::kText; }
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
-constexpr bool is_number(TypeId id) { return is_integer(id) || id == TypeId::kNumeric || id == TypeId::kFloat8; }
+constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }
+constexpr bool is_number(TypeId id) { return is_integer(id) || id == TypeId::kNumeric || is_float(id); }
 
 // "numeric(5,2)", "character varying(16)", "integer[]": as PostgreSQL's format_type prints it.
 std::string type_name(const SqlType& type);
 
 // One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
-// By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float8 as the bits of lo; numeric as the 128-bit
-// integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi; arrays as
-// pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi. null: all
-// else is ignored.
+// By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float4 and float8 as the bits of a double in lo;
+// numeric as the 128-bit integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi;
+// arrays as pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi.
+// null: all else is ignored.
 struct Datum {
   int64_t lo = 0;
   int64_t hi = 0;

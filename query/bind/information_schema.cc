@@ -1,0 +1,176 @@
+#include "bind/system_types.h"
+
+namespace scyper::query {
+
+namespace {
+
+using T = TypeId;
+constexpr const char* kCatalogName = "scyper";
+
+std::vector<SystemRow> schemata(const Catalog&) {
+  std::vector<SystemRow> rows;
+  for (const char* name : {"information_schema", "pg_catalog", "public"})
+    rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
+  return rows;
+}
+
+std::vector<SystemRow> tables(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& relation : system_relations(catalog)) {
+    bool table = relation.schema != nullptr;
+    rows.push_back({kCatalogName,
+                    "public",
+                    std::string(relation.name),
+                    table ? "BASE TABLE" : "VIEW",
+                    {},
+                    {},
+                    {},
+                    {},
+                    {},
+                    table ? "YES" : "NO",
+                    "NO",
+                    {}});
+  }
+  return rows;
+}
+
+std::vector<SystemRow> views(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, view] : catalog.views)
+    rows.push_back({kCatalogName, "public", name, view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
+  return rows;
+}
+
+SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, size_t i) {
+  const SqlType& type = relation.column_type(i);
+  constexpr int64_t kBytesPerCharacter = 4, kTextBytes = 1073741824;
+  SystemValue characters, bytes, precision, radix, scale, datetime;
+  if (is_string(type.id)) {
+    if (type.length >= 0) characters = type.length;
+    bytes = type.length >= 0 ? type.length * kBytesPerCharacter : kTextBytes;
+  }
+  if (is_integer(type.id)) {
+    precision = type.id == T::kInt2 ? 16 : type.id == T::kInt4 ? 32 : 64;
+    radix = 2, scale = 0;
+  } else if (is_float(type.id)) {
+    precision = type.id == T::kFloat4 ? 24 : 53;
+    radix = 2;
+  } else if (type.id == T::kNumeric) {
+    radix = 10;
+    if (type.precision > 0 && relation.schema != nullptr) precision = int{type.precision}, scale = int{type.scale};
+  }
+  if (type.id == T::kDate) datetime = 0;
+  if (type.id == T::kTimestamp || type.id == T::kInterval) datetime = 6;
+  std::string value = default_of_column(catalog, relation, i);
+  bool array = type.id == T::kArray;
+  bool nullable = relation.schema == nullptr || !relation.schema->columns[i].not_null;
+  std::string udt = array ? "_" + std::string(system_type(type.element).name) : std::string(system_type(type.id).name);
+  return {kCatalogName,
+          "public",
+          std::string(relation.name),
+          relation.column_name(i),
+          i + 1,
+          value.empty() ? SystemValue() : SystemValue(value),
+          nullable ? "YES" : "NO",
+          array ? std::string("ARRAY") : type_name(make_type(type.id)),
+          characters,
+          bytes,
+          precision,
+          radix,
+          scale,
+          datetime,
+          {},
+          kCatalogName,
+          "pg_catalog",
+          udt,
+          std::to_string(i + 1),
+          "NO",
+          "NEVER",
+          relation.schema != nullptr ? "YES" : "NO"};
+}
+
+std::vector<SystemRow> columns(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& relation : system_relations(catalog))
+    for (size_t i = 0; i < relation.column_count(); i++) rows.push_back(column_row(catalog, relation, i));
+  return rows;
+}
+
+// A unique index that CREATE INDEX made looks the same to us as a UNIQUE constraint's.
+std::vector<SystemRow> table_constraints(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, table] : catalog.tables)
+    for (const auto& index : table->schema().indexes)
+      if (index.unique)
+        rows.push_back({kCatalogName, "public", index.name, kCatalogName, "public", name,
+                        index.primary ? "PRIMARY KEY" : "UNIQUE", "NO", "NO", "YES"});
+  return rows;
+}
+
+std::vector<SystemRow> key_column_usage(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, table] : catalog.tables)
+    for (const auto& index : table->schema().indexes)
+      for (size_t i = 0; index.unique && i < index.columns.size(); i++)
+        rows.push_back({kCatalogName,
+                        "public",
+                        index.name,
+                        kCatalogName,
+                        "public",
+                        name,
+                        table->schema().columns[index.columns[i]].name,
+                        i + 1,
+                        {}});
+  return rows;
+}
+
+std::vector<SystemRow> routines(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, routine] : catalog.routines)
+    rows.push_back({kCatalogName, "public", name + "_" + std::to_string(routine_oid(*routine)), kCatalogName, "public",
+                    name, routine->procedure ? "PROCEDURE" : "FUNCTION",
+                    routine->procedure ? SystemValue() : SystemValue(type_name(routine->return_type)), "EXTERNAL",
+                    routine->body, "PLPGSQL"});
+  return rows;
+}
+
+}  // namespace
+
+std::vector<SystemTable> information_schema_tables() {
+  constexpr std::string_view kSchema = "information_schema";
+  return {
+      {kSchema, "schemata",
+       columns_of("catalog_name schema_name schema_owner default_character_set_catalog default_character_set_schema "
+                  "default_character_set_name sql_path"),
+       schemata},
+      {kSchema, "tables",
+       columns_of("table_catalog table_schema table_name table_type self_referencing_column_name reference_generation "
+                  "user_defined_type_catalog user_defined_type_schema user_defined_type_name is_insertable_into "
+                  "is_typed commit_action"),
+       tables},
+      {kSchema, "views",
+       columns_of("table_catalog table_schema table_name view_definition check_option is_updatable is_insertable_into "
+                  "is_trigger_updatable is_trigger_deletable is_trigger_insertable_into"),
+       views},
+      {kSchema, "columns",
+       columns_of("table_catalog table_schema table_name column_name ordinal_position:int4 column_default is_nullable "
+                  "data_type character_maximum_length:int4 character_octet_length:int4 numeric_precision:int4 "
+                  "numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 interval_type udt_catalog "
+                  "udt_schema udt_name dtd_identifier is_identity is_generated is_updatable"),
+       columns},
+      {kSchema, "table_constraints",
+       columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
+                  "constraint_type is_deferrable initially_deferred enforced"),
+       table_constraints},
+      {kSchema, "key_column_usage",
+       columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
+                  "column_name ordinal_position:int4 position_in_unique_constraint:int4"),
+       key_column_usage},
+      {kSchema, "routines",
+       columns_of("specific_catalog specific_schema specific_name routine_catalog routine_schema routine_name "
+                  "routine_type data_type routine_body routine_definition external_language"),
+       routines},
+  };
+}
+
+}  // namespace scyper::query

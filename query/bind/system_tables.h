@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/catalog.h"
+
+// The tables of information_schema and pg_catalog: what a catalog version contains, as far as tools ask for it.
+namespace scyper::query {
+
+struct SystemColumn {
+  std::string_view name;
+  TypeId type;  // kText for PostgreSQL's name, kInt8 for oid
+};
+
+struct SystemValue {
+  bool present = false;  // false: NULL
+  int64_t number = 0;
+  std::string text;
+
+  SystemValue() = default;
+  SystemValue(std::string value) : present(true), text(std::move(value)) {}      // NOLINT: rows read like literals
+  SystemValue(const char* value) : present(true), text(value) {}                 // NOLINT
+  SystemValue(int64_t value) : present(true), number(value) {}                   // NOLINT
+  SystemValue(size_t value) : SystemValue(static_cast<int64_t>(value)) {}        // NOLINT
+  SystemValue(int value) : SystemValue(static_cast<int64_t>(value)) {}           // NOLINT
+  SystemValue(bool value) : SystemValue(static_cast<int64_t>(value ? 1 : 0)) {}  // NOLINT
+};
+using SystemRow = std::vector<SystemValue>;
+
+struct SystemTable {
+  std::string_view schema;
+  std::string_view name;
+  std::vector<SystemColumn> columns;
+  std::vector<SystemRow> (*rows)(const Catalog& catalog);
+};
+
+// nullptr: none of that name. schema: empty for pg_catalog, which every search path contains.
+const SystemTable* find_system_table(std::string_view schema, std::string_view name);
+
+}  // namespace scyper::query

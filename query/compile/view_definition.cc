@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+
+// CREATE VIEW, DROP VIEW, DROP TABLE: what depends on what.
+namespace scyper::query {
+
+Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE VIEW";
+  if (create.persistence != ast::Persistence::kPermanent)
+    return error("0A000", "temporary views are not supported", create.view.location);
+  if (create.check_option || !create.options.empty())
+    return error("0A000", "options of views are not supported", create.view.location);
+  Binder binder(*old_, text_);
+  SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
+  auto view = std::make_shared<View>();
+  view->name = create.view.name.back();
+  view->query = to_sql(*create.query);
+  for (const auto& output : program->query->outputs) {
+    if (output.hidden) continue;
+    view->column_names.push_back(output.name);
+    view->column_types.push_back(output.expr->type);
+  }
+  if (create.columns.size() > view->column_names.size())
+    return error("42601", "CREATE VIEW specifies more column names than columns", -1);
+  std::copy(create.columns.begin(), create.columns.end(), view->column_names.begin());
+  for (size_t i = 0; i < view->column_names.size(); i++)
+    for (size_t j = 0; j < i; j++)
+      if (view->column_names[i] == view->column_names[j])
+        return error("42701", absl::StrCat("column \"", view->column_names[i], "\" specified more than once"), -1);
+  view->relations.assign(binder.used_relations().begin(), binder.used_relations().end());
+  auto old = old_->views.find(view->name);
+  if (old != old_->views.end() && create.or_replace) {
+    SCYPER_RETURN_IF_ERROR(check_replaced(*old->second, *view));
+  } else if (name_taken(view->name)) {
+    if (create.or_replace && old_->find_table(view->name) != nullptr)
+      return error("42809", absl::StrCat("\"", view->name, "\" is not a view"), -1);
+    return error("42P07", absl::StrCat("relation \"", view->name, "\" already exists"), -1);
+  }
+  next().views[view->name] = view;
+  return absl::OkStatus();
+}
+
+// What uses the old view must keep working: columns may only be added.
+Status Definer::check_replaced(const View& old, const View& view) const {
+  if (view.column_names.size() < old.column_names.size()) return error("42P16", "cannot drop columns from view", -1);
+  for (size_t i = 0; i < old.column_names.size(); i++) {
+    if (old.column_names[i] != view.column_names[i])
+      return with_hint(error("42P16",
+                             absl::StrCat("cannot change name of view column \"", old.column_names[i], "\" to \"",
+                                          view.column_names[i], "\""),
+                             -1),
+                       "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.");
+    if (old.column_types[i].id != view.column_types[i].id)
+      return error("42P16",
+                   absl::StrCat("cannot change data type of view column \"", old.column_names[i], "\" from ",
+                                type_name(old.column_types[i]), " to ", type_name(view.column_types[i])),
+                   -1);
+  }
+  if (std::find(view.relations.begin(), view.relations.end(), view.name) != view.relations.end())
+    return error("42P17", absl::StrCat("infinite recursion detected in rules for relation \"", view.name, "\""), -1);
+  return absl::OkStatus();
+}
+
+// Views that read `name`, and views that read those: what is read comes first.
+std::vector<std::string> Definer::dependents_of(const std::string& name) const {
+  std::vector<std::string> found = {name};
+  for (size_t i = 0; i < found.size(); i++)
+    for (const auto& [other, view] : next_->views)
+      if (std::find(view->relations.begin(), view->relations.end(), found[i]) != view->relations.end() &&
+          std::find(found.begin(), found.end(), other) == found.end())
+        found.push_back(other);
+  found.erase(found.begin());
+  return found;
+}
+
+// Dependents go too, or keep it from going.
+Status Definer::drop_dependents(const std::string& kind, const std::string& name, const ast::DropStatement& drop,
+                                ResultSet* result) {
+  std::vector<std::string> dependents = dependents_of(name);
+  auto is_named = [&](const std::string& view) {
+    return std::any_of(drop.objects.begin(), drop.objects.end(),
+                       [&](const auto& object) { return object.name.back() == view; });
+  };
+  dependents.erase(std::remove_if(dependents.begin(), dependents.end(), is_named), dependents.end());
+  if (dependents.empty()) return absl::OkStatus();
+  if (!drop.cascade)
+    return with_hint(
+        with_detail(
+            error("2BP01", absl::StrCat("cannot drop ", kind, " ", name, " because other objects depend on it"), -1),
+            absl::StrCat("view ", dependents[0], " depends on ", kind, " ", name)),
+        "Use DROP ... CASCADE to drop the dependent objects too.");
+  if (dependents.size() == 1)
+    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to view ", dependents[0]));
+  else
+    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", dependents.size(), " other objects"));
+  for (const auto& view : dependents) next().views.erase(view);
+  return absl::OkStatus();
+}
+
+Status Definer::drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  auto it = next().tables.find(name);
+  if (it == next().tables.end()) {
+    if (next().views.count(name) != 0)
+      return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
+                       "Use DROP VIEW to remove a view.");
+    if (!drop.if_exists) return error("42P01", absl::StrCat("table \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
+  for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
+  next().rules.erase(it->second->schema().id);
+  next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
+  return absl::OkStatus();
+}
+
+Status Definer::drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  if (next().views.count(name) == 0) {
+    if (next().tables.count(name) != 0)
+      return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
+                       "Use DROP TABLE to remove a table.");
+    if (!drop.if_exists) return error("42P01", absl::StrCat("view \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  view \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(drop_dependents("view", name, drop, result));
+  next().views.erase(name);
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

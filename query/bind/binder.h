@@ -86,7 +86,17 @@ class Binder {
   StatusOr<BoundPtr> bind_null_if(const ast::NullIf& nullif, const Scope* scope);
   StatusOr<BoundPtr> bind_coalesce(const ast::Expr& expr, const Scope* scope);
   StatusOr<BoundPtr> make_min_max(std::vector<BoundPtr> args, bool greatest, int32_t location);
+  // binder_row.cc: (a, b) = (c, d) and the like
+  StatusOr<BoundPtr> bind_binary(const ast::BinaryOp& expr, const Scope* scope);
+  StatusOr<BoundPtr> compare_rows(std::string_view op, const ast::Expr& left, const ast::Expr& right,
+                                  const Scope* scope, int32_t location);
+  StatusOr<BoundPtr> compare_row_fields(std::string_view op, const ast::RowConstructor& left,
+                                        const ast::RowConstructor& right, size_t from, const Scope* scope,
+                                        int32_t location);
+  StatusOr<BoundPtr> bind_row_test(const ast::Expr& expr, const Scope* scope);
+  BoundPtr join_conditions(BoundKind kind, std::vector<BoundPtr> conditions, int32_t location);
   StatusOr<BoundPtr> bind_like(const ast::Like& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_collate(const ast::Collate& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_cast(const ast::Cast& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_value_function(const ast::ValueFunction& expr);
   StatusOr<BoundPtr> bind_subquery(const ast::Expr& expr, const Scope* scope);
@@ -105,6 +115,8 @@ class Binder {
   Status match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location);
   StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
   Status match_element(std::vector<BoundPtr>* args, int32_t location);
+  Status match_array_elements(const Builtin& builtin, std::vector<BoundPtr>* args, int32_t location);
+  StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call);
   StatusOr<BoundPtr> make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
   StatusOr<BoundPtr> finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
                                       int32_t location);

@@ -161,12 +161,15 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   } else if (op == "||" && !arrays) {
     SCYPER_RETURN_IF_ERROR(match_concatenated(&left, &right, location));
   }
-  bool append = op == "||" && a == TypeId::kArray && b != TypeId::kArray;
-  if (op == "||" && !append && arrays) return error("0A000", "this concatenation of arrays is not supported", location);
+  std::string_view function = op;
+  if (op == "||" && arrays) {
+    bool both = (a == TypeId::kArray || a == TypeId::kUnknown) && (b == TypeId::kArray || b == TypeId::kUnknown);
+    function = both ? "array_cat" : a == TypeId::kArray ? "array_append" : "array_prepend";
+  }
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));
-  return make_call(append ? "array_append" : op, std::move(args), location);
+  return make_call(function, std::move(args), location);
 }
 
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
@@ -188,7 +191,12 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
               location),
         "No operator matches the given name and argument types. You might need to add explicit type casts.");
   }
-  if (best->name == "array_append") SCYPER_RETURN_IF_ERROR(match_element(&args, location));
+  if (best->name == "array_append") {
+    SCYPER_RETURN_IF_ERROR(match_element(&args, location));
+  } else if (std::find(best->parameters.begin(), best->parameters.end(), TypeId::kArray) != best->parameters.end() &&
+             best->op == BuiltinOp::kRuntime) {
+    SCYPER_RETURN_IF_ERROR(match_array_elements(*best, &args, location));
+  }
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
   std::vector<SqlType> types;
   for (size_t i = 0; i < args.size(); i++) {
@@ -325,6 +333,8 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
                  call.star ? absl::StrCat(name, "(*) specified, but ", name, " is not an aggregate function")
                            : absl::StrCat(clause, " specified, but ", name, " is not an aggregate function"),
                  call.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr environment, bind_environment_call(call));
+  if (environment != nullptr) return environment;
   for (const auto& arg_name : call.arg_names)
     if (!arg_name.empty()) return error("0A000", "named arguments are not supported", call.location);
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);

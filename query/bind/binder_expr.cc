@@ -52,12 +52,8 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return bind_call(node_as<ast::FunctionCall>(expr), scope);
     case ExprKind::kUnaryOp:
       return bind_unary(node_as<ast::UnaryOp>(expr), scope);
-    case ExprKind::kBinaryOp: {
-      const auto& op = node_as<ast::BinaryOp>(expr);
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*op.left, scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*op.right, scope));
-      return make_operator(op.op, std::move(left), std::move(right), op.location);
-    }
+    case ExprKind::kBinaryOp:
+      return bind_binary(node_as<ast::BinaryOp>(expr), scope);
     case ExprKind::kLogical:
       return bind_logical(node_as<ast::Logical>(expr), scope);
     case ExprKind::kNot: {
@@ -67,8 +63,12 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return result;
     }
     case ExprKind::kNullTest:
-    case ExprKind::kBooleanTest:
+      if (node_as<ast::NullTest>(expr).arg->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
+      return bind_special(expr, scope);
     case ExprKind::kIsDistinct:
+      if (node_as<ast::IsDistinct>(expr).left->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
+      return bind_special(expr, scope);
+    case ExprKind::kBooleanTest:
     case ExprKind::kCoalesce:
     case ExprKind::kNullIf:
     case ExprKind::kMinMax:
@@ -91,11 +91,25 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return bind_cast(node_as<ast::Cast>(expr), scope);
     case ExprKind::kValueFunction:
       return bind_value_function(node_as<ast::ValueFunction>(expr));
+    case ExprKind::kCollate:
+      return bind_collate(node_as<ast::Collate>(expr), scope);
     case ExprKind::kDefaultMarker:
       return error("42601", "DEFAULT is not allowed in this context", expr.location);
     default:
       return error("0A000", "this kind of expression is not supported", expr.location);
   }
+}
+
+// Strings have the order of their bytes, whatever their collation is called.
+StatusOr<BoundPtr> Binder::bind_collate(const ast::Collate& expr, const Scope* scope) {
+  const std::string& name = expr.collation.back();
+  if (name != "C" && name != "POSIX" && name != "default" && name != "ucs_basic")
+    return error("0A000", absl::StrCat("collation \"", name, "\" is not supported"), expr.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+  if (!is_string(arg->type.id) && arg->type.id != TypeId::kUnknown)
+    return error("42804", absl::StrCat("collations are not supported by type ", type_name(make_type(arg->type.id))),
+                 expr.location);
+  return arg;
 }
 
 StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
@@ -202,6 +216,12 @@ StatusOr<BoundPtr> Binder::bind_between(const ast::Between& expr, const Scope* s
 StatusOr<BoundPtr> Binder::bind_in_list(const ast::InList& expr, const Scope* scope) {
   BoundPtr any = make_expr(BoundKind::kOr, make_type(TypeId::kBool), false, expr.location);
   for (const auto& item : expr.list) {
+    if (expr.arg->kind == ExprKind::kRowConstructor) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, compare_rows("=", *expr.arg, *item, scope, expr.location));
+      any->nullable |= equal->nullable;
+      any->args.push_back(std::move(equal));
+      continue;
+    }
     SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*item, scope));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(arg), std::move(value), expr.location));
@@ -353,7 +373,6 @@ StatusOr<BoundPtr> Binder::make_min_max(std::vector<BoundPtr> args, bool greates
 }
 
 StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) {
-  if (expr.like == ast::LikeKind::kSimilar) return error("0A000", "SIMILAR TO is not supported", expr.location);
   std::vector<BoundPtr> args;
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr pattern, bind(*expr.pattern, scope));
@@ -363,8 +382,10 @@ StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) 
     SCYPER_ASSIGN_OR_RETURN(BoundPtr escape, bind(*expr.escape, scope));
     args.push_back(std::move(escape));
   }
-  SCYPER_ASSIGN_OR_RETURN(
-      BoundPtr result, make_call(expr.like == ast::LikeKind::kLike ? "like" : "ilike", std::move(args), expr.location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr result, make_call(expr.like == ast::LikeKind::kLike    ? "like"
+                                                     : expr.like == ast::LikeKind::kILike ? "ilike"
+                                                                                          : "similar to",
+                                                     std::move(args), expr.location));
   if (!expr.negated) return result;
   BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), result->nullable, expr.location);
   negated->args.push_back(std::move(result));
@@ -378,7 +399,16 @@ StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) 
     return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+  int32_t fields = type.id == TypeId::kInterval ? type.length : -1;
+  bool literal = arg->kind == BoundKind::kConst && arg->type.id == TypeId::kUnknown;
+  if (fields >= 0 && !literal) type.length = -1;
   StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
+  if (result.ok() && fields >= 0 && !literal) {
+    std::vector<BoundPtr> args;
+    args.push_back(*std::move(result));
+    args.push_back(make_constant(make_type(TypeId::kInt4), int_datum(fields), expr.location));
+    return make_call(" fields", std::move(args), expr.location);
+  }
   if (!result.ok() && sqlstate_of(result.status()) == "42846")
     return error("42846", std::string(result.status().message()), expr.location);
   return result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "bind/builtin_table.h"
 #include "runtime/functions.h"
 
 namespace scyper::query {
@@ -51,31 +52,9 @@ SqlType binary_numeric(const std::vector<SqlType>& args) {
   return numeric_result(op, args[0], args[1]);
 }
 SqlType same_as_first(const std::vector<SqlType>& args) { return args[0]; }
-SqlType dynamic_numeric(const std::vector<SqlType>&) { return make_numeric(0, 0); }
 SqlType array_of_second(const std::vector<SqlType>& args) { return args[0].id == T::kArray ? args[0] : args[1]; }
 
-struct Table {
-  std::unordered_map<std::string_view, std::vector<const Builtin*>> by_name;
-  std::vector<std::unique_ptr<Builtin>> all;
-
-  Builtin& add(std::string_view name, std::vector<T> parameters, T result) {
-    all.push_back(std::make_unique<Builtin>());
-    Builtin& builtin = *all.back();
-    builtin.name = name;
-    builtin.parameters = std::move(parameters);
-    builtin.result = result;
-    by_name[name].push_back(&builtin);
-    return builtin;
-  }
-  Builtin& runtime(std::string_view name, std::vector<T> parameters, T result, const ir::External& function) {
-    Builtin& builtin = add(name, std::move(parameters), result);
-    builtin.runtime = &function;
-    if (result == T::kNumeric) builtin.result_type = dynamic_numeric;
-    return builtin;
-  }
-};
-
-void add_operators(Table* t) {
+void add_operators(BuiltinTable* t) {
   struct Arithmetic {
     std::string_view name;
     BuiltinOp op;
@@ -116,7 +95,7 @@ void add_operators(Table* t) {
   t->runtime("||", {T::kText, T::kText}, T::kText, k_fn_concat_text).op = BuiltinOp::kConcat;
 }
 
-void add_strings(Table* t) {
+void add_strings(BuiltinTable* t) {
   t->runtime("like", {T::kText, T::kText}, T::kBool, k_fn_like);
   t->runtime("like", {T::kChar, T::kText}, T::kBool, k_fn_like);  // with its padding
   t->runtime("like", {T::kText, T::kText, T::kText}, T::kBool, k_fn_like);
@@ -164,16 +143,16 @@ void add_strings(Table* t) {
 }
 
 // The text that a value is shown as: concat() of one value, but NULL of NULL. No SQL name has a space first.
-void add_output(Table* t) { t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true; }
+void add_output(BuiltinTable* t) { t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true; }
 
-void add_numbers(Table* t) {
+void add_numbers(BuiltinTable* t) {
   for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8, T::kNumeric}) {
     Builtin& abs = t->runtime("abs", {type}, type,
                               is_float(type)        ? k_fn_abs_float8
                               : type == T::kNumeric ? k_fn_abs_numeric
                                                     : k_fn_abs_integer);
     abs.takes_types = is_integer(type);
-    if (type == T::kNumeric) abs.result_type = dynamic_numeric;
+    if (type == T::kNumeric) abs.result_type = unconstrained_numeric;
   }
   t->runtime("round", {T::kNumeric}, T::kNumeric, k_fn_round);
   t->runtime("round", {T::kNumeric, T::kInt4}, T::kNumeric, k_fn_round);
@@ -194,10 +173,10 @@ void add_numbers(Table* t) {
   for (T type : {T::kInt2, T::kInt4, T::kInt8}) t->add("mod", {type, type}, type).op = BuiltinOp::kModulo;
   Builtin& mod = t->add("mod", {T::kNumeric, T::kNumeric}, T::kNumeric);
   mod.op = BuiltinOp::kModulo;
-  mod.result_type = dynamic_numeric;
+  mod.result_type = unconstrained_numeric;
 }
 
-void add_times_and_arrays(Table* t) {
+void add_times_and_arrays(BuiltinTable* t) {
   for (std::string_view name : {"now", "transaction_timestamp", "statement_timestamp"})
     t->add(name, {}, T::kTimestamp).op = BuiltinOp::kNow;
   t->runtime("extract", {T::kText, T::kDate}, T::kNumeric, k_fn_extract_date);
@@ -214,14 +193,18 @@ void add_times_and_arrays(Table* t) {
   t->runtime("version", {}, T::kText, k_fn_version);
 }
 
-const Table& builtin_table() {
-  static const Table* table = [] {
-    auto* t = new Table();
+const BuiltinTable& builtin_table() {
+  static const BuiltinTable* table = [] {
+    auto* t = new BuiltinTable();
     add_operators(t);
     add_strings(t);
     add_output(t);
     add_numbers(t);
     add_times_and_arrays(t);
+    add_text_functions(t);
+    add_math_functions(t);
+    add_time_functions(t);
+    add_array_functions(t);
     return t;
   }();
   return *table;
@@ -230,7 +213,7 @@ const Table& builtin_table() {
 }  // namespace
 
 std::vector<const Builtin*> find_builtins(std::string_view name) {
-  const Table& table = builtin_table();
+  const BuiltinTable& table = builtin_table();
   auto it = table.by_name.find(name);
   return it == table.by_name.end() ? std::vector<const Builtin*>() : it->second;
 }

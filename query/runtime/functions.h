@@ -15,10 +15,48 @@ namespace scyper::query {
   X(round_float8) X(trunc_float8) X(ceil) X(ceil_float8) X(floor) X(floor_float8) X(sign) X(sqrt) \
   X(sqrt_float8) X(div) X(extract_date) X(extract_timestamp) X(date_trunc) X(array_length) X(array_upper) \
   X(array_lower) X(cardinality) X(array_append) X(version)
+
+#define SCYPER_TEXT_FUNCTIONS(X) \
+  X(bit_length) X(initcap) X(overlay) X(translate) X(to_hex4) X(to_hex8) X(md5) X(quote_ident) X(quote_literal) \
+  X(quote_nullable) X(format) X(num_nulls) X(num_nonnulls) X(type_of)
+
+#define SCYPER_MATH_FUNCTIONS(X) \
+  X(exp) X(ln) X(log10) X(cbrt) X(power) X(sign_float8) X(degrees) X(radians) X(pi) X(sin) X(cos) X(tan) X(cot) \
+  X(sind) X(cosd) X(tand) X(cotd) X(asin) X(acos) X(asind) X(acosd) X(atan) X(atand) X(atan2) X(atan2d) X(sinh) \
+  X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(gcd) X(lcm) X(gcd_numeric) X(lcm_numeric) X(factorial) \
+  X(scale_numeric) X(min_scale) X(trim_scale) X(exp_numeric) X(ln_numeric) X(log_numeric) X(power_numeric) \
+  X(width_bucket) X(width_bucket_numeric) X(bit_and) X(bit_or) X(bit_xor) X(bit_not) X(shift_left) X(shift_right)
+
+#define SCYPER_TIME_FUNCTIONS(X) \
+  X(interval_add) X(interval_subtract) X(interval_negate) X(interval_multiply) X(multiply_interval) X(interval_divide) \
+  X(date_add_interval) X(date_subtract_interval) X(interval_add_date) X(timestamp_add_interval) \
+  X(timestamp_subtract_interval) X(interval_add_timestamp) X(timestamp_difference) X(age) X(age_now) \
+  X(extract_interval) X(date_part_date) X(date_part_timestamp) X(date_part_interval) X(trunc_interval) \
+  X(justify_days) X(justify_hours) X(justify_interval) X(interval_fields) X(make_date) X(make_timestamp) \
+  X(make_interval) X(isfinite) X(date_bin) X(overlaps)
+
+#define SCYPER_FORMAT_FUNCTIONS(X) \
+  X(to_char_timestamp) X(to_char_interval) X(to_char_number) X(to_date) X(to_timestamp) X(to_number)
+
+#define SCYPER_REGEX_FUNCTIONS(X) \
+  X(regex_matches) X(regex_matches_not) X(regex_imatches) X(regex_imatches_not) X(similar_to) X(regexp_like) \
+  X(regexp_replace) X(regexp_match) X(regexp_substr) X(regexp_count) X(regexp_instr) X(regexp_split_to_array) \
+  X(substring_regex) X(substring_similar) X(similar_escape)
+
+#define SCYPER_ARRAY_FUNCTIONS(X) \
+  X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
+  X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
+  X(array_overlaps) X(trim_array)
 // clang-format on
 
 #define SCYPER_DECLARE_FUNCTION(name) extern const ir::External k_fn_##name;
 SCYPER_BUILTIN_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_TEXT_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_MATH_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_TIME_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_FORMAT_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_REGEX_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_ARRAY_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 #undef SCYPER_DECLARE_FUNCTION
 
 }  // namespace scyper::query

@@ -1,0 +1,89 @@
+#include "bind/builtin_table.h"
+
+namespace scyper::query {
+
+using T = TypeId;
+
+void add_time_functions(BuiltinTable* t) {
+  t->runtime("+", {T::kInterval, T::kInterval}, T::kInterval, k_fn_interval_add);
+  t->runtime("-", {T::kInterval, T::kInterval}, T::kInterval, k_fn_interval_subtract);
+  t->runtime("-", {T::kInterval}, T::kInterval, k_fn_interval_negate);
+  t->runtime("*", {T::kInterval, T::kFloat8}, T::kInterval, k_fn_interval_multiply);
+  t->runtime("*", {T::kFloat8, T::kInterval}, T::kInterval, k_fn_multiply_interval);
+  t->runtime("/", {T::kInterval, T::kFloat8}, T::kInterval, k_fn_interval_divide);
+  t->runtime("+", {T::kDate, T::kInterval}, T::kTimestamp, k_fn_date_add_interval);
+  t->runtime("-", {T::kDate, T::kInterval}, T::kTimestamp, k_fn_date_subtract_interval);
+  t->runtime("+", {T::kInterval, T::kDate}, T::kTimestamp, k_fn_interval_add_date);
+  t->runtime("+", {T::kTimestamp, T::kInterval}, T::kTimestamp, k_fn_timestamp_add_interval);
+  t->runtime("-", {T::kTimestamp, T::kInterval}, T::kTimestamp, k_fn_timestamp_subtract_interval);
+  t->runtime("+", {T::kInterval, T::kTimestamp}, T::kTimestamp, k_fn_interval_add_timestamp);
+  t->runtime("-", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_timestamp_difference);
+  t->runtime("age", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_age);
+  t->runtime("age", {T::kTimestamp}, T::kInterval, k_fn_age_now);
+  t->runtime("extract", {T::kText, T::kInterval}, T::kNumeric, k_fn_extract_interval);
+  t->runtime("date_part", {T::kText, T::kDate}, T::kFloat8, k_fn_date_part_date);
+  t->runtime("date_part", {T::kText, T::kTimestamp}, T::kFloat8, k_fn_date_part_timestamp);
+  t->runtime("date_part", {T::kText, T::kInterval}, T::kFloat8, k_fn_date_part_interval);
+  t->runtime("date_trunc", {T::kText, T::kInterval}, T::kInterval, k_fn_trunc_interval);
+  t->runtime("date_bin", {T::kInterval, T::kTimestamp, T::kTimestamp}, T::kTimestamp, k_fn_date_bin);
+  t->runtime("justify_days", {T::kInterval}, T::kInterval, k_fn_justify_days);
+  t->runtime("justify_hours", {T::kInterval}, T::kInterval, k_fn_justify_hours);
+  t->runtime("justify_interval", {T::kInterval}, T::kInterval, k_fn_justify_interval);
+  t->runtime(" fields", {T::kInterval, T::kInt4}, T::kInterval, k_fn_interval_fields);
+  t->runtime("make_date", {T::kInt4, T::kInt4, T::kInt4}, T::kDate, k_fn_make_date);
+  t->runtime("make_timestamp", {T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kFloat8}, T::kTimestamp,
+             k_fn_make_timestamp);
+  for (size_t given = 0; given <= 7; given++) {
+    std::vector<T> parameters(given, T::kInt4);
+    if (given == 7) parameters.back() = T::kFloat8;
+    t->runtime("make_interval", parameters, T::kInterval, k_fn_make_interval);
+  }
+  for (T type : {T::kDate, T::kTimestamp, T::kInterval}) t->runtime("isfinite", {type}, T::kBool, k_fn_isfinite);
+  for (T second : {T::kTimestamp, T::kInterval}) {
+    for (T fourth : {T::kTimestamp, T::kInterval}) {
+      Builtin& overlaps =
+          t->runtime("overlaps", {T::kTimestamp, second, T::kTimestamp, fourth}, T::kBool, k_fn_overlaps);
+      overlaps.strict = false;
+      overlaps.takes_types = true;
+    }
+  }
+  t->runtime("to_char", {T::kTimestamp, T::kText}, T::kText, k_fn_to_char_timestamp);
+  t->runtime("to_char", {T::kInterval, T::kText}, T::kText, k_fn_to_char_interval);
+  t->runtime("to_date", {T::kText, T::kText}, T::kDate, k_fn_to_date);
+  t->runtime("to_timestamp", {T::kText, T::kText}, T::kTimestamp, k_fn_to_timestamp);
+}
+
+void add_array_functions(BuiltinTable* t) {
+  auto same_as_first = [](const std::vector<SqlType>& args) { return args[0]; };
+  auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
+  auto integers = [](const std::vector<SqlType>&) { return make_array(make_type(T::kInt4)); };
+  auto add = [&](std::string_view name, std::vector<T> parameters, T result, const ir::External& function,
+                 SqlType (*type)(const std::vector<SqlType>&)) {
+    Builtin& builtin = t->runtime(name, std::move(parameters), result, function);
+    builtin.strict = false;
+    builtin.takes_types = true;
+    if (type != nullptr) builtin.result_type = type;
+  };
+  add("array_cat", {T::kArray, T::kArray}, T::kArray, k_fn_array_cat, same_as_first);
+  add("array_prepend", {T::kUnknown, T::kArray}, T::kArray, k_fn_array_prepend,
+      [](const std::vector<SqlType>& args) { return args[1]; });
+  add("array_position", {T::kArray, T::kUnknown}, T::kInt4, k_fn_array_position, nullptr);
+  add("array_position", {T::kArray, T::kUnknown, T::kInt4}, T::kInt4, k_fn_array_position, nullptr);
+  add("array_positions", {T::kArray, T::kUnknown}, T::kArray, k_fn_array_positions, integers);
+  add("array_remove", {T::kArray, T::kUnknown}, T::kArray, k_fn_array_remove, same_as_first);
+  add("array_replace", {T::kArray, T::kUnknown, T::kUnknown}, T::kArray, k_fn_array_replace, same_as_first);
+  add("array_to_string", {T::kArray, T::kText}, T::kText, k_fn_array_to_string, nullptr);
+  add("array_to_string", {T::kArray, T::kText, T::kText}, T::kText, k_fn_array_to_string, nullptr);
+  add("string_to_array", {T::kText, T::kText}, T::kArray, k_fn_string_to_array, texts);
+  add("string_to_array", {T::kText, T::kText, T::kText}, T::kArray, k_fn_string_to_array, texts);
+  t->runtime("array_ndims", {T::kArray}, T::kInt4, k_fn_array_ndims).may_return_null = true;
+  t->runtime("array_dims", {T::kArray}, T::kText, k_fn_array_dims).may_return_null = true;
+  const std::pair<std::string_view, const ir::External&> comparisons[] = {
+      {"@>", k_fn_array_contains}, {"<@", k_fn_array_contained}, {"&&", k_fn_array_overlaps}};
+  for (const auto& [name, function] : comparisons)
+    t->runtime(name, {T::kArray, T::kArray}, T::kBool, function).takes_types = true;
+  Builtin& trim = t->runtime("trim_array", {T::kArray, T::kInt4}, T::kArray, k_fn_trim_array);
+  trim.result_type = same_as_first;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "runtime/function_body.h"
+
+namespace scyper::query {
+
+namespace {
+
+ArrayValue* new_array(ExecContext* c, int32_t size, TypeId element) {
+  auto* array = reinterpret_cast<ArrayValue*>(c->scratch->allocate(sizeof(ArrayValue)));
+  auto* elements = reinterpret_cast<Datum*>(c->scratch->allocate(static_cast<size_t>(size) * sizeof(Datum)));
+  if (array == nullptr || elements == nullptr) return nullptr;
+  *array = ArrayValue{size, size, 1, element, elements};
+  return array;
+}
+// The array shares what its elements point to with the arguments: both live until the statement's row is done, so the
+// result is copied where it is kept.
+int32_t give_array(Datum* out, ArrayValue* array) {
+  *out = Datum{reinterpret_cast<int64_t>(array), 0, 0, 0, {}};
+  return 0;
+}
+bool same_value(const SqlType& type, const Datum& a, const Datum& b) {
+  if (a.null || b.null) return a.null == b.null;
+  return equal_datums(type, a, b);
+}
+bool contains(const SqlType& element, const ArrayValue& array, const Datum& value) {
+  return !value.null && std::any_of(array.elements, array.elements + array.size, [&](const Datum& other) {
+    return !other.null && equal_datums(element, value, other);
+  });
+}
+
+extern "C" {
+
+SCYPER_FUNCTION(array_cat) {
+  if (args[0].null || args[1].null) return *out = args[args[0].null ? 1 : 0], 0;
+  const ArrayValue* a = array_of(args[0]);
+  const ArrayValue* b = array_of(args[1]);
+  if (a->size == 0 || b->size == 0) return *out = args[a->size == 0 ? 1 : 0], 0;
+  ArrayValue* result = new_array(c, a->size + b->size, a->element);
+  if (result == nullptr) return fail_memory(c);
+  result->lower_bound = a->lower_bound;
+  std::copy(a->elements, a->elements + a->size, result->elements);
+  std::copy(b->elements, b->elements + b->size, result->elements + a->size);
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_prepend) {
+  int32_t size = args[1].null ? 0 : array_of(args[1])->size;
+  ArrayValue* result = new_array(c, size + 1, types[1].element);
+  if (result == nullptr) return fail_memory(c);
+  result->elements[0] = args[0];
+  if (size > 0) std::copy(array_of(args[1])->elements, array_of(args[1])->elements + size, result->elements + 1);
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_position) {
+  if (args[0].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  int32_t from = count > 2 && !args[2].null ? int4(args[2]) : array->lower_bound;
+  for (int32_t i = std::max(from - array->lower_bound, 0); i < array->size; i++)
+    if (same_value(element_of(types[0]), array->elements[i], args[1]))
+      return give(out, int64_t{array->lower_bound} + i);
+  return give_null(out);
+}
+SCYPER_FUNCTION(array_positions) {
+  if (args[0].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  ArrayValue* result = new_array(c, array->size, TypeId::kInt4);
+  if (result == nullptr) return fail_memory(c);
+  result->size = 0;
+  for (int32_t i = 0; i < array->size; i++)
+    if (same_value(element_of(types[0]), array->elements[i], args[1]))
+      result->elements[result->size++] = int_datum(int64_t{array->lower_bound} + i);
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_remove) {
+  if (args[0].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  ArrayValue* result = new_array(c, array->size, array->element);
+  if (result == nullptr) return fail_memory(c);
+  result->lower_bound = array->lower_bound;
+  result->size = 0;
+  for (int32_t i = 0; i < array->size; i++)
+    if (!same_value(element_of(types[0]), array->elements[i], args[1]))
+      result->elements[result->size++] = array->elements[i];
+  if (result->size == 0) result->lower_bound = 1;
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_replace) {
+  if (args[0].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  ArrayValue* result = new_array(c, array->size, array->element);
+  if (result == nullptr) return fail_memory(c);
+  result->lower_bound = array->lower_bound;
+  for (int32_t i = 0; i < array->size; i++)
+    result->elements[i] = same_value(element_of(types[0]), array->elements[i], args[1]) ? args[2] : array->elements[i];
+  return give_array(out, result);
+}
+// (array, separator [, text for NULLs])
+SCYPER_FUNCTION(array_to_string) {
+  if (args[0].null || args[1].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  std::string text;
+  bool first = true;
+  for (int32_t i = 0; i < array->size; i++) {
+    const Datum& value = array->elements[i];
+    if (value.null && (count < 3 || args[2].null)) continue;
+    if (!first) text += text_of(args[1]);
+    first = false;
+    if (value.null)
+      text += text_of(args[2]);
+    else
+      append_datum(&text, element_of(types[0]), value);
+  }
+  return give_copy(c, out, text);
+}
+// (text, separator [, text that means NULL]); a NULL separator cuts into characters, an empty one not at all
+SCYPER_FUNCTION(string_to_array) {
+  if (args[0].null) return give_null(out);
+  std::string_view text = text_of(args[0]);
+  std::vector<std::string_view> parts;
+  if (!text.empty() && args[1].null) {
+    for (size_t i = 0; i < text.size();) {
+      size_t size = 1;
+      while (i + size < text.size() && (static_cast<unsigned char>(text[i + size]) & 0xc0) == 0x80) size++;
+      parts.push_back(text.substr(i, size));
+      i += size;
+    }
+  } else if (!text.empty()) {
+    std::string_view separator = text_of(args[1]);
+    size_t from = 0;
+    for (size_t at; !separator.empty() && (at = text.find(separator, from)) != std::string_view::npos;) {
+      parts.push_back(text.substr(from, at - from));
+      from = at + separator.size();
+    }
+    parts.push_back(text.substr(from));
+  }
+  ArrayValue* result = new_array(c, static_cast<int32_t>(parts.size()), TypeId::kText);
+  if (result == nullptr) return fail_memory(c);
+  for (size_t i = 0; i < parts.size(); i++) {
+    bool null = count > 2 && !args[2].null && parts[i] == text_of(args[2]);
+    result->elements[i] = null ? null_datum() : string_datum(parts[i].data(), parts[i].size());
+  }
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_ndims) { return array_of(args[0])->size == 0 ? give_null(out) : give(out, int64_t{1}); }
+SCYPER_FUNCTION(array_dims) {
+  const ArrayValue* array = array_of(args[0]);
+  if (array->size == 0) return give_null(out);
+  return give_copy(c, out,
+                   "[" + std::to_string(array->lower_bound) + ":" +
+                       std::to_string(int64_t{array->lower_bound} + array->size - 1) + "]");
+}
+SCYPER_FUNCTION(array_contains) {
+  const ArrayValue* a = array_of(args[0]);
+  const ArrayValue* b = array_of(args[1]);
+  return give_bool(out, std::all_of(b->elements, b->elements + b->size,
+                                    [&](const Datum& value) { return contains(element_of(types[0]), *a, value); }));
+}
+SCYPER_FUNCTION(array_contained) {
+  Datum swapped[] = {args[1], args[0]};
+  return fn_array_contains(c, swapped, 2, out, types);
+}
+SCYPER_FUNCTION(array_overlaps) {
+  const ArrayValue* a = array_of(args[0]);
+  const ArrayValue* b = array_of(args[1]);
+  return give_bool(out, std::any_of(b->elements, b->elements + b->size,
+                                    [&](const Datum& value) { return contains(element_of(types[0]), *a, value); }));
+}
+SCYPER_FUNCTION(trim_array) {
+  const ArrayValue* array = array_of(args[0]);
+  int64_t cut = args[1].lo;
+  if (cut < 0 || cut > array->size)
+    return c->fail("2202E", "number of elements to trim must be between 0 and " + std::to_string(array->size));
+  ArrayValue* result = new_array(c, array->size - static_cast<int32_t>(cut), array->element);
+  if (result == nullptr) return fail_memory(c);
+  std::copy(array->elements, array->elements + result->size, result->elements);
+  return give_array(out, result);
+}
+
+}  // extern "C"
+
+}  // namespace
+
+SCYPER_ARRAY_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+
+}  // namespace scyper::query

@@ -1,0 +1,356 @@
+#include "types/format_datetime.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "types/datetime_pattern.h"
+#include "types/digits.h"
+
+namespace scyper::query {
+
+namespace {
+
+struct Keyword {
+  std::string_view text;  // in capitals
+  Field field;
+};
+// longer ones first
+constexpr Keyword kKeywords[] = {{"A.D.", Field::kEraDots},     {"A.M.", Field::kHalfDayDots},
+                                 {"B.C.", Field::kEraDots},     {"P.M.", Field::kHalfDayDots},
+                                 {"AD", Field::kEra},           {"AM", Field::kHalfDay},
+                                 {"BC", Field::kEra},           {"PM", Field::kHalfDay},
+                                 {"CC", Field::kCentury},       {"DAY", Field::kDayName},
+                                 {"DDD", Field::kDayOfYear},    {"DD", Field::kDay},
+                                 {"DY", Field::kDayShort},      {"D", Field::kDayOfWeek},
+                                 {"FF1", Field::kFraction},     {"FF2", Field::kFraction},
+                                 {"FF3", Field::kFraction},     {"FF4", Field::kFraction},
+                                 {"FF5", Field::kFraction},     {"FF6", Field::kFraction},
+                                 {"HH24", Field::kHour24},      {"HH12", Field::kHour12},
+                                 {"HH", Field::kHour12},        {"IDDD", Field::kIsoDayOfYear},
+                                 {"ID", Field::kIsoDayOfWeek},  {"IW", Field::kIsoWeek},
+                                 {"IYYY", Field::kIsoYear},     {"IYY", Field::kIsoYear3},
+                                 {"IY", Field::kIsoYear2},      {"I", Field::kIsoYear1},
+                                 {"J", Field::kJulian},         {"MI", Field::kMinute},
+                                 {"MM", Field::kMonth},         {"MONTH", Field::kMonthName},
+                                 {"MON", Field::kMonthShort},   {"MS", Field::kMilli},
+                                 {"OF", Field::kZoneOffset},    {"Q", Field::kQuarter},
+                                 {"RM", Field::kRoman},         {"SSSSS", Field::kSecondOfDay},
+                                 {"SSSS", Field::kSecondOfDay}, {"SS", Field::kSecond},
+                                 {"TZH", Field::kZoneOffset},   {"TZ", Field::kZone},
+                                 {"US", Field::kMicro},         {"WW", Field::kWeek},
+                                 {"W", Field::kWeekOfMonth},    {"Y,YYY", Field::kYearComma},
+                                 {"YYYY", Field::kYear},        {"YYY", Field::kYear3},
+                                 {"YY", Field::kYear2},         {"Y", Field::kYear1}};
+
+constexpr const char* kRoman[] = {"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
+
+}  // namespace
+
+bool starts_with_word(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  for (size_t i = 0; i < word.size(); i++)
+    if (to_upper(text[i]) != word[i]) return false;
+  return true;
+}
+
+std::vector<Node> read_pattern(std::string_view pattern) {
+  std::vector<Node> nodes;
+  bool fill = false;
+  for (size_t at = 0; at < pattern.size();) {
+    std::string_view rest = pattern.substr(at);
+    if (rest.substr(0, 2) == "FM" || rest.substr(0, 2) == "fm") {
+      fill = true;
+      at += 2;
+      continue;
+    }
+    if (rest.substr(0, 2) == "FX" || rest.substr(0, 2) == "fx") {
+      at += 2;
+      continue;
+    }
+    if (rest[0] == '"') {
+      size_t end = std::min(pattern.find('"', at + 1), pattern.size());
+      nodes.push_back({Field::kLiteral, pattern.substr(at + 1, end - at - 1)});
+      at = end + 1;
+      continue;
+    }
+    const auto* known = std::find_if(std::begin(kKeywords), std::end(kKeywords),
+                                     [&](const Keyword& k) { return starts_with_word(rest, k.text); });
+    if (known == std::end(kKeywords)) {
+      if (rest[0] == '\\' && rest.size() > 1 && rest[1] == '"') at++;
+      nodes.push_back({Field::kLiteral, pattern.substr(at, 1)});
+      at++;
+      continue;
+    }
+    Node node{known->field, rest.substr(0, known->text.size()), fill, 0};
+    fill = false;
+    at += node.text.size();
+    std::string_view suffix = pattern.substr(at, 2);
+    if (suffix == "TH" || suffix == "th") node.ordinal = suffix[0], at += 2;
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+namespace {
+
+// A moment or an interval, in the parts that templates ask for.
+struct Parts {
+  bool is_interval = false;
+  int64_t year = 0;                                          // astronomical
+  int32_t month = 0, day = 0, day_of_year = 0, weekday = 0;  // Sunday = 0
+  int64_t iso_year = 0, iso_week = 0, iso_day_of_year = 0, julian = 0;
+  int64_t hour = 0;
+  int32_t minute = 0, second = 0, micro = 0;
+};
+
+int64_t shown_year(int64_t year) { return year > 0 ? year : 1 - year; }
+
+class Writer {
+ public:
+  Writer(const Parts& parts, std::string* out) : p_(parts), out_(out) {}
+
+  void write(const Node& node) {
+    size_t start = out_->size();
+    write_field(node);
+    if (node.ordinal == 0) return;
+    std::string_view number(out_->data() + start, out_->size() - start);
+    char last = number.empty() ? '0' : number.back();
+    bool teen = number.size() > 1 && number[number.size() - 2] == '1';
+    const char* suffix = teen || last < '1' || last > '3' ? "th" : last == '1' ? "st" : last == '2' ? "nd" : "rd";
+    for (const char* c = suffix; *c != 0; c++) out_->push_back(node.ordinal == 'T' ? to_upper(*c) : *c);
+  }
+
+ private:
+  void number(const Node& node, int64_t value, int width) {
+    char text[32];
+    int minimum = node.fill ? 0 : value < 0 ? width + 1 : width;
+    std::snprintf(text, sizeof(text), "%0*lld", minimum, static_cast<long long>(value));
+    out_->append(text);
+  }
+  // In the letters of the keyword: DAY, Day, day.
+  void name(const Node& node, std::string_view name, size_t width) {
+    bool first_upper = node.text[0] >= 'A' && node.text[0] <= 'Z';
+    bool all_upper = first_upper && node.text[1] >= 'A' && node.text[1] <= 'Z';
+    for (size_t i = 0; i < name.size(); i++)
+      out_->push_back(all_upper || (first_upper && i == 0) ? to_upper(name[i]) : to_lower(name[i]));
+    if (!node.fill && name.size() < width) out_->append(width - name.size(), ' ');
+  }
+  void word(const Node& node, const char* upper) {
+    for (const char* c = upper; *c != 0; c++) out_->push_back(node.text[0] >= 'a' ? to_lower(*c) : *c);
+  }
+
+  void write_field(const Node& node) {
+    switch (node.field) {
+      case Field::kLiteral:
+        out_->append(node.text);
+        break;
+      case Field::kHalfDay:
+        word(node, p_.hour % 24 >= 12 ? "PM" : "AM");
+        break;
+      case Field::kHalfDayDots:
+        word(node, p_.hour % 24 >= 12 ? "P.M." : "A.M.");
+        break;
+      case Field::kHour12:
+        number(node, p_.hour % 12 == 0 ? 12 : p_.hour % 12, 2);
+        break;
+      case Field::kHour24:
+        number(node, p_.hour, 2);
+        break;
+      case Field::kMinute:
+        number(node, p_.minute, 2);
+        break;
+      case Field::kSecond:
+        number(node, p_.second, 2);
+        break;
+      case Field::kFraction: {
+        int digits = node.text[2] - '0';
+        int32_t divisor = 1;
+        for (int i = digits; i < 6; i++) divisor *= 10;
+        number({node.field, node.text, false, 0}, p_.micro / divisor, digits);
+        break;
+      }
+      case Field::kMilli:
+        number({node.field, node.text, false, 0}, p_.micro / 1000, 3);
+        break;
+      case Field::kMicro:
+        number({node.field, node.text, false, 0}, p_.micro, 6);
+        break;
+      case Field::kSecondOfDay:
+        number({node.field, node.text, true, 0}, p_.hour * 3600 + p_.minute * 60 + p_.second, 1);
+        break;
+      case Field::kZone:
+        break;
+      case Field::kZoneOffset:
+        out_->append("+00");
+        break;
+      default:
+        write_date(node);
+    }
+  }
+
+  void write_date(const Node& node) {
+    switch (node.field) {
+      case Field::kEra:
+        word(node, p_.year <= 0 ? "BC" : "AD");
+        break;
+      case Field::kEraDots:
+        word(node, p_.year <= 0 ? "B.C." : "A.D.");
+        break;
+      case Field::kMonthName:
+        if (p_.month > 0) name(node, kMonths[p_.month - 1], 9);
+        break;
+      case Field::kMonthShort:
+        if (p_.month > 0) name(node, std::string_view(kMonths[p_.month - 1], 3), 3);
+        break;
+      case Field::kMonth:
+        number(node, p_.month, 2);
+        break;
+      case Field::kDayName:
+        name(node, kDays[p_.weekday], 9);
+        break;
+      case Field::kDayShort:
+        name(node, std::string_view(kDays[p_.weekday], 3), 3);
+        break;
+      case Field::kDay:
+        number(node, p_.day, 2);
+        break;
+      case Field::kDayOfYear:
+        number(node, p_.day_of_year, 3);
+        break;
+      case Field::kIsoDayOfYear:
+        number(node, p_.iso_day_of_year, 3);
+        break;
+      case Field::kDayOfWeek:
+        number({node.field, node.text, true, 0}, p_.weekday + 1, 1);
+        break;
+      case Field::kIsoDayOfWeek:
+        number({node.field, node.text, true, 0}, p_.weekday == 0 ? 7 : p_.weekday, 1);
+        break;
+      case Field::kWeek:
+        number(node, (p_.day_of_year - 1) / 7 + 1, 2);
+        break;
+      case Field::kIsoWeek:
+        number(node, p_.iso_week, 2);
+        break;
+      case Field::kWeekOfMonth:
+        number({node.field, node.text, true, 0}, (p_.day - 1) / 7 + 1, 1);
+        break;
+      case Field::kQuarter:
+        if (p_.month > 0) number({node.field, node.text, true, 0}, (p_.month - 1) / 3 + 1, 1);
+        break;
+      case Field::kJulian:
+        number({node.field, node.text, true, 0}, p_.julian, 1);
+        break;
+      case Field::kRoman: {
+        if (p_.month <= 0) break;
+        std::string_view roman = kRoman[p_.month - 1];
+        for (char c : roman) out_->push_back(node.text[0] >= 'a' ? to_lower(c) : c);
+        if (!node.fill) out_->append(4 - roman.size(), ' ');
+        break;
+      }
+      default:
+        write_year(node);
+    }
+  }
+
+  void write_year(const Node& node) {
+    int64_t year = p_.is_interval ? p_.year : shown_year(p_.year);
+    int64_t iso = p_.is_interval ? p_.year : shown_year(p_.iso_year);
+    switch (node.field) {
+      case Field::kCentury:
+        if (p_.is_interval)
+          number(node, p_.year / 100, 2);
+        else
+          number(node, p_.year > 0 ? (p_.year - 1) / 100 + 1 : p_.year / 100 - 1, 2);
+        break;
+      case Field::kYearComma: {
+        char text[32];
+        std::snprintf(text, sizeof(text), "%lld,%03lld", static_cast<long long>(year / 1000),
+                      static_cast<long long>(year % 1000));
+        out_->append(text);
+        break;
+      }
+      case Field::kYear:
+        number(node, year, 4);
+        break;
+      case Field::kYear3:
+        number(node, year % 1000, 3);
+        break;
+      case Field::kYear2:
+        number(node, year % 100, 2);
+        break;
+      case Field::kYear1:
+        number(node, year % 10, 1);
+        break;
+      case Field::kIsoYear:
+        number(node, iso, 4);
+        break;
+      case Field::kIsoYear3:
+        number(node, iso % 1000, 3);
+        break;
+      case Field::kIsoYear2:
+        number(node, iso % 100, 2);
+        break;
+      default:
+        number(node, iso % 10, 1);
+    }
+  }
+
+  const Parts& p_;
+  std::string* out_;
+};
+
+int64_t integer_part(DatetimeUnit unit, int64_t timestamp) {
+  Decimal value;
+  if (timestamp_extract(unit, timestamp, &value) != ValueError::kNone) return 0;
+  return static_cast<int64_t>(value.value);
+}
+
+}  // namespace
+
+Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string* out) {
+  Parts parts;
+  int64_t time;
+  parts.julian = split_timestamp(timestamp, &time) + kEpochJulian;
+  CivilDate civil = civil_of_julian(parts.julian);
+  parts.year = civil.year;
+  parts.month = civil.month;
+  parts.day = civil.day;
+  parts.day_of_year = static_cast<int32_t>(parts.julian - julian_of(civil.year, 1, 1)) + 1;
+  parts.weekday = static_cast<int32_t>(integer_part(DatetimeUnit::kDayOfWeek, timestamp));
+  parts.iso_year = integer_part(DatetimeUnit::kIsoYear, timestamp);
+  if (parts.iso_year < 0) parts.iso_year++;
+  parts.iso_week = integer_part(DatetimeUnit::kWeek, timestamp);
+  parts.iso_day_of_year = (parts.iso_week - 1) * 7 + (parts.weekday == 0 ? 7 : parts.weekday);
+  parts.hour = time / (3600 * kMicrosPerSecond);
+  parts.minute = static_cast<int32_t>(time / (60 * kMicrosPerSecond) % 60);
+  parts.second = static_cast<int32_t>(time / kMicrosPerSecond % 60);
+  parts.micro = static_cast<int32_t>(time % kMicrosPerSecond);
+  Writer writer(parts, out);
+  for (const Node& node : read_pattern(pattern)) writer.write(node);
+  return absl::OkStatus();
+}
+
+Status format_interval(const Interval& interval, std::string_view pattern, std::string* out) {
+  Parts parts;
+  parts.is_interval = true;
+  parts.year = interval.months / 12;
+  parts.month = interval.months % 12;
+  parts.day = interval.days;
+  parts.hour = interval.micros / (3600 * kMicrosPerSecond);
+  parts.minute = static_cast<int32_t>(interval.micros / (60 * kMicrosPerSecond) % 60);
+  parts.second = static_cast<int32_t>(interval.micros / kMicrosPerSecond % 60);
+  parts.micro = static_cast<int32_t>(interval.micros % kMicrosPerSecond);
+  parts.day_of_year = interval.months / 12 * 360 + interval.months % 12 * 30 + interval.days;
+  Writer writer(parts, out);
+  for (const Node& node : read_pattern(pattern)) {
+    if (node.field == Field::kDayName || node.field == Field::kDayShort || node.field == Field::kEra ||
+        node.field == Field::kEraDots)
+      return with_hint(sql_error("22007", "invalid format specification for an interval value"),
+                       "Intervals are not tied to specific calendar dates.");
+    writer.write(node);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,5 +1,6 @@
 #include "executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,10 +57,10 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(uint32_t number, ExecutorEn
 }
 
 Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::unique_ptr<storage::ChangeLog> log)
-    : environment_(environment),
+    : number_(number),
+      environment_(environment),
       log_(std::move(log)),
-      scratch_(environment->options->scratch_bytes_max),
-      redo_(number, environment->options->redo_sink.get(), &environment->lsns) {
+      scratch_(environment->options->scratch_bytes_max) {
   context_.set_log(log_.get());
   context_.scratch = &scratch_;
   context_.partitions = environment->options->partitions;
@@ -184,13 +185,60 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
   header.partition = transaction.crossing ? kNoPartition : static_cast<uint16_t>(transaction.partition);
   header.time_us = transaction.time_us;
   header.request_id = transaction.request_id;
+  const bool is_alone = transaction.crossing;
+  RedoStream* stream =
+      environment_->streams[is_alone ? replay::kAloneStream : replay::stream_of_partition(transaction.partition)].get();
+  uint64_t lsn;
   if (log_->records_redo()) {
     header.kind = RedoKind::kPhysical;
-    redo_.append(header, log_->redo());
+    lsn = stream->append(header, log_->redo());
   } else {
-    redo_.append_logical(header, statement.number(), statement.text(), binding.program->parameter_types(),
-                         transaction.arguments.data());
+    lsn = stream->append_logical(header, statement.number(), statement.text(), binding.program->parameter_types(),
+                                 transaction.arguments.data());
   }
+  remember(stream, is_alone, lsn);
+}
+
+void Executor::remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept {
+  last_lsn_ = lsn;
+  has_news_ = true;
+  if (is_alone) {
+    environment_->last_alone_lsn.store(lsn, std::memory_order_relaxed);
+    stream->flush();  // the next one to run alone may be another worker's
+  } else if (stream->has_unflushed() && std::find(unflushed_.begin(), unflushed_.end(), stream) == unflushed_.end()) {
+    unflushed_.push_back(stream);
+  }
+}
+
+void append_alone(ExecutorEnvironment* environment, std::string_view row_changes) {
+  RedoHeader header;
+  header.kind = RedoKind::kPhysical;
+  header.flags = kRedoCrossing;
+  header.partition = kNoPartition;
+  header.time_us = environment->clock.now_us() - kPostgresEpochUs;
+  RedoStream* stream = environment->streams[replay::kAloneStream].get();
+  const uint64_t lsn = stream->append(header, row_changes);
+  environment->last_alone_lsn.store(lsn, std::memory_order_relaxed);
+  stream->flush();
+  if (environment->log != nullptr) environment->log->idle();
+}
+
+void Executor::answer(Transaction* transaction) {
+  GroupCommit* log = environment_->log;
+  if (log == nullptr) return transaction->done(transaction);
+  // In its partition it has read what this worker wrote before, and anywhere what ran alone before. Running alone it
+  // has read what it wanted.
+  const bool is_alone = transaction->crossing || transaction->statement == nullptr;
+  const uint64_t lsn = is_alone ? environment_->lsns.last.load(std::memory_order_relaxed)
+                                : std::max(last_lsn_, environment_->last_alone_lsn.load(std::memory_order_relaxed));
+  log->acknowledge(number_, transaction, lsn);
+}
+
+void Executor::flush_redo() {
+  for (RedoStream* stream : unflushed_) stream->flush();
+  unflushed_.clear();
+  if (has_news_ && environment_->log != nullptr) environment_->log->idle();
+  has_news_ = false;
 }
 
 void Executor::fail(Transaction* transaction) noexcept {
@@ -230,7 +278,8 @@ void Executor::define(Transaction* transaction) noexcept {
   header.partition = kNoPartition;
   header.time_us = transaction->time_us;
   header.request_id = transaction->request_id;
-  redo_.append(header, statement.text());
+  RedoStream* stream = environment_->streams[replay::kAloneStream].get();
+  remember(stream, /*is_alone=*/true, stream->append(header, statement.text()));
 }
 
 void Executor::check_time(int64_t now_ns) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "group_commit.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
 #include "query/database.h"
@@ -20,6 +21,10 @@ struct ExecutorEnvironment {
   const EngineOptions* options = nullptr;
   uint32_t workers = 1;
   LsnCounter lsns;
+  std::vector<std::unique_ptr<RedoStream>> streams;  // by stream number (replay/record.h)
+  GroupCommit* log = nullptr;                        // null: none, transactions are answered when they have run
+  // Of the last transaction that ran alone: what others have read may come from it.
+  std::atomic<uint64_t> last_alone_lsn{0};
   RetiredBindings retired;
   std::atomic<uint64_t> catalog_version{0};  // changed only while all workers stand still
   // For programs that are bound anew by a worker. Does not wait.
@@ -27,6 +32,11 @@ struct ExecutorEnvironment {
   Mutex definition_mutex;  // held while DDL, loads and companions change tables or catalog
   RealClock clock;
 };
+
+// The redo of work that runs alone and is no statement: bulk loads. Only while all workers stand still.
+void append_alone(ExecutorEnvironment* environment, std::string_view row_changes);
+
+constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 
 // A counter that one thread writes and others read: no locked instruction.
 class OwnCounter {
@@ -62,16 +72,16 @@ class Executor {
     return binding->catalog_version == environment_->catalog_version.load(std::memory_order_relaxed) &&
            binding->classification->is_read_only();
   }
-  void flush_redo() {
-    if (redo_.has_unflushed()) redo_.flush();
-  }
+  // Answers a transaction that has run, when the log holds what it has written and read.
+  void answer(Transaction* transaction);
+  // Before the worker goes to rest.
+  void flush_redo();
 
   int64_t now_ns() const { return environment_->clock.monotonic_ns(); }
   // Frees programs that DDL has replaced. Only while all workers stand still.
   std::vector<std::unique_ptr<const Binding>> take_retired() { return environment_->retired.take(); }
 
   const ExecutorCounters& counters() const { return counters_; }
-  uint64_t redo_bytes() const { return redo_.bytes(); }
 
   // For the fork gate: has the transaction that runs pass its safepoint() at the next poll of generated code.
   void raise_safepoint();
@@ -93,18 +103,22 @@ class Executor {
   bool was_meant_for_another() noexcept;
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
+  void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;
 
   // constant after construction
+  const uint32_t number_;
   ExecutorEnvironment* const environment_;
   const std::unique_ptr<storage::ChangeLog> log_;
 
   // the worker's
   query::ExecContext context_;
   query::ScratchArena scratch_;
-  RedoStream redo_;
+  std::vector<RedoStream*> unflushed_;  // to a sink
+  uint64_t last_lsn_ = 0;               // of what it has written
+  bool has_news_ = false;               // for the log writer
   ExecutorCounters counters_;
 
   // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.

@@ -15,8 +15,8 @@ constexpr size_t kCachedStatements = 4096;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kPartitionsMax = 4096;
 constexpr int kWatchdogPeriodMs = 5;
-constexpr uint32_t kTicksPerSum = 10;                      // counters are at most 50 ms old
-constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
+constexpr uint32_t kTicksPerSum = 10;                // counters are at most 50 ms old
+constexpr size_t kLoadBytesMax = size_t{512} << 20;  // becomes one record of the log
 
 Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 Status queue_full_error() {
@@ -71,6 +71,7 @@ Status PartitionEngine::start() {
   SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
   environment_.database = database_.get();
   environment_.options = &options_;
+  SCYPER_ASSIGN_OR_RETURN(durability_, Durability::start(options_, &environment_));
   environment_.catalog_version = database_->catalog()->version;
   environment_.request_companions = [this](std::shared_ptr<const query::Program> program) {
     request_companions(std::move(program));
@@ -117,6 +118,10 @@ Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_
   if (transaction->arguments.size() != expected) [[unlikely]] {
     return wrong_parameter_count(transaction->arguments.size(), expected);
   }
+  if (environment_.log != nullptr && (environment_.log->is_full() || environment_.log->is_failed()) &&
+      may_write(statement)) [[unlikely]] {
+    return environment_.log->refusal();
+  }
   if (!statement.is_program()) return Status();
   Placement placement = statement.classification().place(transaction->arguments);
   if (placement.kind == Placement::Kind::kCrossing) {
@@ -128,6 +133,11 @@ Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_
   transaction->partition = is_anywhere ? next_partition(options_.partitions) : placement.partition;
   *lane = transaction->partition % options_.workers;
   return Status();
+}
+
+bool PartitionEngine::may_write(const PreparedStatement& statement) const {
+  if (statement.is_program()) return !statement.classification().is_read_only();
+  return statement.prepared().kind() == query::Prepared::Kind::kDefinition;
 }
 
 void PartitionEngine::submit(std::span<Transaction* const> transactions) {
@@ -346,7 +356,21 @@ bool PartitionEngine::push_exclusive(ExclusiveWork* work) {
 }
 
 Status PartitionEngine::load(std::string_view table, std::span<const Datum> values) {
-  return run_exclusively([&] { return database_->load(table, values); });
+  if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
+  size_t bytes = values.size() * 20;  // most that a value takes beside its text
+  SCYPER_ASSIGN_OR_RETURN(auto columns, describe(table));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!columns.empty() && is_string(columns[i % columns.size()].type.id) && !values[i].null)
+      bytes += values[i].size();
+  }
+  if (bytes > kLoadBytesMax) return sql_error("54000", "a load has too many bytes: send the rows in several");
+  return run_exclusively([&]() -> Status {
+    std::string redo;
+    const bool logs = options_.redo != RedoMode::kNone;
+    SCYPER_RETURN_IF_ERROR(database_->load(table, values, logs ? &redo : nullptr));
+    if (logs && !redo.empty()) append_alone(&environment_, redo);
+    return Status();
+  });
 }
 
 // --- watching and counting ---
@@ -367,8 +391,8 @@ void PartitionEngine::sum_counters() const {
     crossing += own.crossing.value();
     misclassified += own.misclassified.value();
     refused += own.refused.value();
-    redo_bytes += worker->executor().redo_bytes();
   }
+  for (const auto& stream : environment_.streams) redo_bytes += stream->bytes();
   counters_.committed.store(committed, std::memory_order_relaxed);
   counters_.rolled_back.store(rolled_back, std::memory_order_relaxed);
   counters_.crossing.store(crossing, std::memory_order_relaxed);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "durability.h"
 #include "executor.h"
 #include "fork_gate.h"
 #include "primary/engine.h"
@@ -44,6 +45,8 @@ class PartitionEngine final : public Engine {
 
   query::Database& database() { return *database_; }  // for tests
   ForkGate& fork_gate() { return *fork_gate_; }       // for tests and benchmarks
+  uint64_t last_lsn() const { return environment_.lsns.last.load(); }
+  Durability& durability() { return *durability_; }
   // Refuses from now on with 57P03; what is queued is finished.
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
@@ -69,6 +72,7 @@ class PartitionEngine final : public Engine {
   void share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc);
   bool make_ready(const PreparedStatement& statement);
   Status add_companions(const query::Program& program);
+  bool may_write(const PreparedStatement& statement) const;
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
@@ -80,6 +84,7 @@ class PartitionEngine final : public Engine {
   const EngineOptions options_;
   std::shared_ptr<query::Database> database_;  // shared with statements: it outlives their programs
   ExecutorEnvironment environment_;
+  std::unique_ptr<Durability> durability_;  // ends after the workers
   StatementCache statements_;
   SharedStatements shared_;
   Rendezvous rendezvous_;

@@ -1,5 +1,6 @@
 #include "redo_stream.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -90,36 +91,36 @@ char* put_argument(char* out, const SqlType& type, const Datum& value) {
 
 }  // namespace
 
-RedoStream::RedoStream(uint32_t worker, RedoSink* sink, LsnCounter* lsns) : worker_(worker), sink_(sink), lsns_(lsns) {
-  described_.resize(kDescribedStatements);
-}
+RedoStream::RedoStream(uint32_t stream, LogBuffer* buffer, RedoSink* sink, LsnCounter* lsns)
+    : stream_(stream), buffer_(buffer), sink_(sink), lsns_(lsns) {}
 
 char* RedoStream::room_for(size_t bytes) {
+  if (buffer_ != nullptr) return buffer_->reserve(bytes);
   if (capacity_ - used_ < bytes) [[unlikely]] {
     size_t capacity = used_ + bytes + 2 * kFlushBytes;
     std::unique_ptr<char[]> larger(new char[capacity]);
-    if (used_ > 0) std::memcpy(larger.get(), buffer_.get(), used_);
-    buffer_ = std::move(larger);
+    if (used_ > 0) std::memcpy(larger.get(), own_.get(), used_);
+    own_ = std::move(larger);
     capacity_ = capacity;
   }
-  return buffer_.get() + used_;
+  return own_.get() + used_;
 }
 
-// Closes the record that begins at used_ and ends here.
-void RedoStream::finish(char* end) {
-  char* begin = buffer_.get() + used_;
+// Closes the record between them, which room_for() has begun.
+void RedoStream::finish(char* begin, char* end) {
   auto size = static_cast<size_t>(end - begin);
-  CHECK(size >= sizeof(RedoHeader) && size <= capacity_ - used_);
+  CHECK(size >= sizeof(RedoHeader));
   auto body_bytes = static_cast<uint32_t>(size - sizeof(RedoHeader));
   std::memcpy(begin, &body_bytes, sizeof(body_bytes));
+  bytes_.store(bytes_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+  if (buffer_ != nullptr) return buffer_->publish(end);
   used_ += size;
   ++records_;
-  bytes_.store(bytes_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
   if (used_ >= kFlushBytes) flush();
 }
 
 void RedoStream::flush() {
-  if (sink_ != nullptr && records_ > 0) sink_->write(worker_, {buffer_.get(), used_}, records_);
+  if (sink_ != nullptr && records_ > 0) sink_->write(stream_, {own_.get(), used_}, records_);
   used_ = 0;
   records_ = 0;
 }
@@ -127,44 +128,52 @@ void RedoStream::flush() {
 void RedoStream::describe(uint64_t statement, std::string_view text) {
   RedoHeader header;
   header.kind = RedoKind::kStatement;
-  char* out = room_for(sizeof(header) + kScalarBytesMax + text.size());
-  std::memcpy(out, &header, sizeof(header));
-  out = put_varint64(out + sizeof(header), statement);
+  char* begin = room_for(sizeof(header) + kScalarBytesMax + text.size());
+  std::memcpy(begin, &header, sizeof(header));
+  char* out = put_varint64(begin + sizeof(header), statement);
   std::memcpy(out, text.data(), text.size());
-  finish(out + text.size());
+  finish(begin, out + text.size());
 }
 
-void RedoStream::append_logical(RedoHeader header, uint64_t statement, std::string_view text,
-                                std::span<const SqlType> types, const Datum* arguments) {
+uint64_t RedoStream::append_logical(RedoHeader header, uint64_t statement, std::string_view text,
+                                    std::span<const SqlType> types, const Datum* arguments, std::string_view prefix) {
   if (types.empty()) {
     header.kind = RedoKind::kLogicalText;
-    return append(header, text);
+    return append(header, text, prefix);
   }
+  if (described_.empty()) [[unlikely]]
+    described_.resize(kDescribedStatements);
   uint64_t& described = described_[statement % kDescribedStatements];
   if (described != statement) [[unlikely]] {
     describe(statement, text);
     described = statement;
   }
-  size_t bytes = sizeof(header) + kScalarBytesMax + types.size() / 8 + 1;
+  size_t bytes = sizeof(header) + prefix.size() + kScalarBytesMax + types.size() / 8 + 1;
   for (size_t i = 0; i < types.size(); ++i) bytes += argument_bytes_max(types[i], arguments[i]);
-  char* out = room_for(bytes);
+  char* begin = room_for(bytes);
   header.kind = RedoKind::kLogical;
-  header.lsn = lsns_->draw();
-  std::memcpy(out, &header, sizeof(header));
-  out = put_varint64(out + sizeof(header), statement);
+  header.lsn = draw();
+  std::memcpy(begin, &header, sizeof(header));
+  char* out = begin + sizeof(header);
+  if (!prefix.empty()) out = std::copy(prefix.begin(), prefix.end(), out);
+  out = put_varint64(out, statement);
   out = put_null_bits(out, arguments, types.size());
   for (size_t i = 0; i < types.size(); ++i) {
     if (!arguments[i].null) out = put_argument(out, types[i], arguments[i]);
   }
-  finish(out);
+  finish(begin, out);
+  return header.lsn;
 }
 
-void RedoStream::append(RedoHeader header, std::string_view body) {
-  char* out = room_for(sizeof(header) + body.size());
-  header.lsn = lsns_->draw();
-  std::memcpy(out, &header, sizeof(header));
-  if (!body.empty()) std::memcpy(out + sizeof(header), body.data(), body.size());
-  finish(out + sizeof(header) + body.size());
+uint64_t RedoStream::append(RedoHeader header, std::string_view body, std::string_view prefix) {
+  char* begin = room_for(sizeof(header) + prefix.size() + body.size());
+  header.lsn = draw();
+  std::memcpy(begin, &header, sizeof(header));
+  char* out = begin + sizeof(header);
+  if (!prefix.empty()) out = std::copy(prefix.begin(), prefix.end(), out);
+  if (!body.empty()) std::memcpy(out, body.data(), body.size());
+  finish(begin, out + body.size());
+  return header.lsn;
 }
 
 }  // namespace scyper::primary

@@ -16,10 +16,10 @@ struct Record {
   std::string body;
 };
 
-// Keeps all that workers write, by worker.
+// Keeps all that workers write, by stream.
 class CapturingSink final : public RedoSink {
  public:
-  void write(uint32_t worker, std::string_view bytes, uint32_t record_count) noexcept override {
+  void write(uint32_t stream, std::string_view bytes, uint32_t record_count) noexcept override {
     std::lock_guard<std::mutex> lock(mutex_);
     uint32_t read = 0;
     for (; bytes.size() >= sizeof(RedoHeader); ++read) {
@@ -28,12 +28,13 @@ class CapturingSink final : public RedoSink {
       record.body = bytes.substr(sizeof(RedoHeader), record.header.body_bytes);
       bytes_ += sizeof(RedoHeader) + record.body.size();
       bytes.remove_prefix(sizeof(RedoHeader) + record.body.size());
-      records_[worker].push_back(std::move(record));
+      records_[stream].push_back(std::move(record));
     }
     EXPECT_EQ(read, record_count);
     EXPECT_TRUE(bytes.empty());
   }
-  const std::vector<Record>& of(uint32_t worker) { return records_[worker]; }
+  const std::vector<Record>& of(uint32_t stream) { return records_[stream]; }
+  const std::map<uint32_t, std::vector<Record>>& all() const { return records_; }
   uint64_t bytes() const { return bytes_; }
 
  private:
@@ -48,15 +49,6 @@ std::vector<RedoKind> kinds_of(const std::vector<Record>& records) {
   return kinds;
 }
 
-// Records behind those that made the bank (which ends with the definition of its last procedure).
-std::vector<Record> after_set_up(const std::vector<Record>& all) {
-  size_t from = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].header.kind == RedoKind::kDefinition) from = i + 1;
-  }
-  return {all.begin() + static_cast<std::ptrdiff_t>(from), all.end()};
-}
-
 class RedoTest : public testing::Test {
  protected:
   void start(RedoMode mode, uint32_t workers = 1) {
@@ -65,11 +57,25 @@ class RedoTest : public testing::Test {
     options.redo = mode;
     options.redo_sink = sink_;
     bank_.emplace(options);
+    set_up_lsn_ = bank_->engine().last_lsn();
   }
+  // What was written since start(), stream by stream.
   std::vector<Record> finish() {
     counted_ = bank_->engine().counters().redo_bytes.load();
     bank_.reset();
-    return after_set_up(sink_->of(0));
+    std::vector<Record> after;
+    for (const auto& [stream, records] : sink_->all()) {
+      uint64_t last = 0;
+      for (const Record& record : records) {
+        bool is_explanation = record.header.kind == RedoKind::kStatement;
+        if (is_explanation || record.header.lsn > set_up_lsn_) after.push_back(record);
+        if (is_explanation) continue;
+        EXPECT_GT(record.header.lsn, last);
+        last = record.header.lsn;
+        EXPECT_EQ(stream, record.header.partition == kNoPartition ? 0u : record.header.partition + 1u);
+      }
+    }
+    return after;
   }
   void call(std::string_view sql, std::initializer_list<int64_t> arguments, uint64_t request_id = 0) {
     Call call(bank_->prepare(sql), arguments);
@@ -81,6 +87,7 @@ class RedoTest : public testing::Test {
   std::shared_ptr<CapturingSink> sink_ = std::make_shared<CapturingSink>();
   std::optional<Bank> bank_;
   uint64_t counted_ = 0;
+  uint64_t set_up_lsn_ = 0;
 };
 
 TEST_F(RedoTest, LogicalRecordsExplainThemselves) {
@@ -125,6 +132,17 @@ TEST_F(RedoTest, PhysicalRecords) {
   EXPECT_FALSE(records[0].body.empty());
 }
 
+TEST_F(RedoTest, BulkLoadsAreRowChanges) {
+  start(RedoMode::kLogical);
+  Datum row[] = {int_datum(900), int_datum(1)};
+  ASSERT_TRUE(bank_->engine().load("rates", row).ok());
+  auto records = finish();
+  ASSERT_THAT(kinds_of(records), testing::ElementsAre(RedoKind::kPhysical));
+  EXPECT_EQ(records[0].header.partition, kNoPartition);
+  EXPECT_EQ(records[0].body, std::string("\x01\x03\x00\x00\x84\x03\x00\x00\x01\x00\x00\x00",
+                                         12));  // insert, table 3, partition 0, 900, 1
+}
+
 TEST_F(RedoTest, NoRedo) {
   start(RedoMode::kNone);
   call("CALL deposit($1, $2, $3)", {3, 1, 5});
@@ -139,21 +157,12 @@ TEST_F(RedoTest, CrossingAndDefinitionsAreMarked) {
   call("CALL move($1, $2, $3, $4, $5)", {1, 1, other, 1, 1});
   call("CALL move_linked($1, $2, $3)", {1, 1, 1});
   call("CREATE TABLE more (a integer)", {});
-  finish();
-  std::vector<Record> all;
-  for (uint32_t worker : {0u, 1u}) {
-    uint64_t last = 0;
-    for (const Record& record : sink_->of(worker)) {
-      if (record.header.kind == RedoKind::kStatement) continue;
-      EXPECT_GT(record.header.lsn, last);
-      last = record.header.lsn;
-      all.push_back(record);
-    }
-  }
+  std::vector<Record> all = finish();
+  std::erase_if(all, [](const Record& record) { return record.header.kind == RedoKind::kStatement; });
   std::sort(all.begin(), all.end(), [](const Record& a, const Record& b) { return a.header.lsn < b.header.lsn; });
-  ASSERT_GE(all.size(), 3u);
-  for (size_t i = all.size() - 3; i < all.size(); ++i) {
-    EXPECT_EQ(all[i].header.lsn, i + 1);  // none is missing
+  ASSERT_EQ(all.size(), 3u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].header.lsn, set_up_lsn_ + i + 1);  // none is missing
     EXPECT_EQ(all[i].header.flags, kRedoCrossing);
     EXPECT_EQ(all[i].header.partition, kNoPartition);
   }
@@ -163,7 +172,7 @@ TEST_F(RedoTest, CrossingAndDefinitionsAreMarked) {
 TEST(RedoStreamTest, EncodesEveryType) {
   CapturingSink sink;
   LsnCounter lsns;
-  RedoStream stream(0, &sink, &lsns);
+  RedoStream stream(0, nullptr, &sink, &lsns);
   std::vector<SqlType> types = {make_type(TypeId::kBool), make_type(TypeId::kText),
                                 make_numeric(12, 2),      make_type(TypeId::kFloat8),
                                 make_type(TypeId::kInt4), make_array(make_type(TypeId::kInt4))};
@@ -187,7 +196,7 @@ TEST(RedoStreamTest, EncodesEveryType) {
 TEST(RedoStreamTest, LongRecordsAndManyStatements) {
   CapturingSink sink;
   LsnCounter lsns;
-  RedoStream stream(0, &sink, &lsns);
+  RedoStream stream(0, nullptr, &sink, &lsns);
   std::string large(100'000, 'x');
   SqlType type = make_type(TypeId::kText);
   for (uint64_t round = 0; round < 2; ++round) {

@@ -132,11 +132,12 @@ void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
     run_readers(leader);
     auto* work = static_cast<ExclusiveWork*>(transaction);
     work->status = work->run();
-    work->done(work);
+    leader->executor().answer(work);
   } else if (!prepared_of(*transaction).is_program()) {
-    run_readers(leader);  // they may be something else after it
+    run_readers(leader);           // they may be something else after it
+    transaction->crossing = true;  // has seen everything
     leader->executor().define(transaction);
-    transaction->done(transaction);
+    leader->executor().answer(transaction);
   } else if (workers_.size() > 1 && leader->executor().is_read_only(*transaction)) {
     readers_[reader_count_++] = transaction;
   } else {

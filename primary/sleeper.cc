@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <ctime>
 
 namespace scyper::primary {
 
@@ -28,6 +29,12 @@ constexpr int kCompletionSpins = 100;
 
 void Sleeper::sleep() {
   futex_wait(&state_, kAsleep);
+  state_.store(kAwake, std::memory_order_relaxed);
+}
+
+void Sleeper::sleep_for(int64_t ns) {
+  timespec timeout{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAsleep, &timeout, nullptr, 0);
   state_.store(kAwake, std::memory_order_relaxed);
 }
 

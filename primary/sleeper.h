@@ -25,6 +25,7 @@ class Sleeper {
   void prepare() { state_.store(kAsleep, std::memory_order_seq_cst); }
   void cancel() { state_.store(kAwake, std::memory_order_relaxed); }
   void sleep();
+  void sleep_for(int64_t ns);  // or until it is woken
   void wake() {
     if (state_.load(std::memory_order_seq_cst) == kAsleep) wake_slow();
   }

@@ -174,7 +174,7 @@ void Worker::run_one(Transaction* transaction) {
     Executor::Verdict verdict = executor_->execute(transaction);
     CHECK(verdict == Executor::Verdict::kAnswered);
   }
-  transaction->done(transaction);
+  executor_->answer(transaction);
 }
 
 }  // namespace scyper::primary

@@ -1,8 +1,11 @@
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "change_status.h"
 #include "positions.h"
+#include "row_change_format.h"
 #include "row_index.h"
 
 namespace scyper::storage {
@@ -45,9 +48,24 @@ void take_back(TablePartition* partition, const std::vector<Tid>& tids) {
   }
 }
 
-}  // namespace
+void write_redo(TablePartition* partition, const std::vector<Tid>& tids, std::string* redo) {
+  const RowPlan& plan = *partition->plan;
+  for (Tid tid : tids) {
+    const char* chunk = chunk_of(partition, tid);
+    const size_t size = redo->size();
+    const size_t prefix = plan.insert_prefix.size();
+    redo->resize(size + prefix + sizeof(uint16_t) + row_values_bytes_max(plan.row, chunk, offset_of(tid)));
+    char* out = redo->data() + size;
+    std::memcpy(out, plan.insert_prefix.data(), prefix);
+    save_cell(out + prefix, static_cast<uint16_t>(partition->partition));
+    out = put_row_values(out + prefix + sizeof(uint16_t), plan.row, chunk, offset_of(tid));
+    redo->resize(static_cast<size_t>(out - redo->data()));
+  }
+}
 
-Status append_rows(TablePartition* partition, std::span<const Datum> values, Table::DatumFormatter format) {
+// Appends; on error none, and what was appended before is the caller's to take back.
+Status append(TablePartition* partition, std::span<const Datum> values, Table::DatumFormatter format,
+              std::vector<Tid>* tids) {
   const TableSchema& schema = *partition->plan->schema;
   const size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
   CHECK(width > 0 && values.size() % width == 0);
@@ -55,8 +73,7 @@ Status append_rows(TablePartition* partition, std::span<const Datum> values, Tab
     if (values[i].null != 0 && schema.columns[i % width].not_null) return null_error(schema, i % width);
   }
   const uint64_t first_row_id = partition->next_row_id;
-  std::vector<Tid> tids;
-  tids.reserve(values.size() / width);
+  tids->reserve(values.size() / width);
   for (size_t i = 0; i < values.size(); i += width) {
     const Tid tid = take_position(partition);
     ChangeLog::Conflict conflict;
@@ -64,7 +81,7 @@ Status append_rows(TablePartition* partition, std::span<const Datum> values, Tab
     if (result == ChangeResult::kOk) result = insert_keys(partition, tid, &conflict);
     if (result == ChangeResult::kOk) {
       set_live(partition, tid, true);
-      tids.push_back(tid);
+      tids->push_back(tid);
       continue;
     }
     const Status status = append_error(result, conflict, schema, format);
@@ -72,9 +89,38 @@ Status append_rows(TablePartition* partition, std::span<const Datum> values, Tab
       free_payloads(partition, tid);
       free_position(partition, tid);
     }
-    take_back(partition, tids);
+    take_back(partition, *tids);
+    tids->clear();
     partition->next_row_id = first_row_id;
     return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status append_rows(TablePartition* partition, std::span<const Datum> values, Table::DatumFormatter format) {
+  std::vector<Tid> tids;
+  return append(partition, values, format, &tids);
+}
+
+Status append_rows(Table* table, std::span<const std::vector<Datum>> parts, Table::DatumFormatter format,
+                   std::string* redo) {
+  CHECK(parts.size() <= table->partition_count());
+  std::vector<std::vector<Tid>> tids(parts.size());
+  std::vector<uint64_t> row_ids(parts.size());
+  for (uint32_t i = 0; i < parts.size(); ++i) {
+    row_ids[i] = table->partition(i)->next_row_id;
+    Status status = append(table->partition(i), parts[i], format, &tids[i]);
+    if (status.ok()) continue;
+    for (uint32_t before = i; before-- > 0;) {
+      take_back(table->partition(before), tids[before]);
+      table->partition(before)->next_row_id = row_ids[before];
+    }
+    return status;
+  }
+  if (redo != nullptr) {
+    for (uint32_t i = 0; i < parts.size(); ++i) write_redo(table->partition(i), tids[i], redo);
   }
   return absl::OkStatus();
 }

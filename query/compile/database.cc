@@ -142,7 +142,7 @@ class DatabaseImpl final : public Database {
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result) override;
-  Status load(std::string_view table, std::span<const Datum> values) override;
+  Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
 
  private:
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
@@ -340,15 +340,17 @@ Status DatabaseImpl::show(const ast::ShowStatement& show, ResultSet* result) {
   return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", show.name, "\""));
 }
 
-Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values) {
+Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, std::string* redo) {
   auto table = catalog()->find_table(name);
   if (table == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(name), "\" does not exist"));
   const storage::TableSchema& schema = table->schema();
   size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
   if (width == 0 || values.size() % width != 0) return sql_error("22P04", "a row has the wrong number of values");
-  if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1)
-    return storage::append_rows(table->partition(0), values, format_datum);
   std::vector<std::vector<Datum>> parts(table->partition_count());
+  if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1) {
+    parts[0].assign(values.begin(), values.end());
+    return storage::append_rows(table.get(), parts, format_datum, redo);
+  }
   for (size_t row = 0; row < values.size(); row += width) {
     const Datum& key = values[row + schema.partition_column];
     if (key.null)
@@ -358,9 +360,7 @@ Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values) 
     part.insert(part.end(), values.begin() + static_cast<ptrdiff_t>(row),
                 values.begin() + static_cast<ptrdiff_t>(row + width));
   }
-  for (uint32_t p = 0; p < parts.size(); p++)
-    if (!parts[p].empty()) SCYPER_RETURN_IF_ERROR(storage::append_rows(table->partition(p), parts[p], format_datum));
-  return absl::OkStatus();
+  return storage::append_rows(table.get(), parts, format_datum, redo);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "primary/fork.h"
+#include "primary/log_options.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
 #include "query/result.h"
@@ -40,7 +41,8 @@ struct EngineOptions {
   size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
-  std::shared_ptr<RedoSink> redo_sink;  // null: redo is encoded, counted and dropped
+  LogOptions log;                       // without a directory there is no log
+  std::shared_ptr<RedoSink> redo_sink;  // without a log; null: redo is encoded, counted and dropped
 };
 
 // A prepared CALL or statement: compiled, with $1..$n parameters. Immutable and shared; survives DDL (it is bound anew

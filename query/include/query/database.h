@@ -79,8 +79,9 @@ class Database {
   // kDefinition, kRows and kNothing.
   virtual Status define(const Prepared& prepared, ResultSet* result) = 0;
 
-  // Rows of one table, row after row, columns in table order. All or nothing.
-  virtual Status load(std::string_view table, std::span<const Datum> values) = 0;
+  // Rows of one table, row after row, columns in table order. All or nothing. redo: null, or gets the row changes
+  // (docs/redo_format.md).
+  virtual Status load(std::string_view table, std::span<const Datum> values, std::string* redo) = 0;
 
   // Runs `work` while no compiled code is linked or freed: a fork.
   virtual void while_no_code_is_linked(const std::function<void()>& work) = 0;

@@ -216,6 +216,10 @@ Status change_status(ChangeResult result, const ChangeLog& log, Table::DatumForm
 // Appends rows (values of all columns but __row_id, row after row, with their column's types) without undo or redo:
 // loading and restoring, nothing else runs on the partition. All rows or, on error, none. 23502, 23505, 53200, 54000.
 Status append_rows(TablePartition* partition, std::span<const Datum> values, Table::DatumFormatter format);
+// parts[i] goes to partition i: all rows of all partitions or none. redo: null, or gets the row changes
+// (docs/redo_format.md).
+Status append_rows(Table* table, std::span<const std::vector<Datum>> parts, Table::DatumFormatter format,
+                   std::string* redo);
 
 // State digest: the 128-bit sum of all row hashes over canonical values (docs/redo_format.md), the same for the same
 // logical state whatever layout, order and TIDs (design section 5, rule 7).

@@ -1,0 +1,92 @@
+#include "durability.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace scyper::primary {
+
+Durability::Durability(const EngineOptions& options, ExecutorEnvironment* environment)
+    : options_(options), environment_(environment) {}
+
+Durability::~Durability() {
+  environment_->log = nullptr;
+  log_.reset();
+  if (lock_ >= 0) ::close(lock_);
+}
+
+StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& options,
+                                                        ExecutorEnvironment* environment) {
+  std::unique_ptr<Durability> durability(new Durability(options, environment));
+  if (options.log.directory.empty()) {
+    durability->make_streams();
+    return durability;
+  }
+  if (options.redo == RedoMode::kNone) {
+    return sql_error("22023", "a data directory needs redo: set redo to logical or physical");
+  }
+  SCYPER_RETURN_IF_ERROR(durability->open());
+  return durability;
+}
+
+void Durability::make_streams() {
+  for (uint32_t stream = 0; stream <= options_.partitions; ++stream) {
+    LogBuffer* buffer = buffers_.empty() ? nullptr : buffers_[stream].get();
+    environment_->streams.push_back(
+        std::make_unique<RedoStream>(stream, buffer, options_.redo_sink.get(), &environment_->lsns));
+  }
+}
+
+// Two processes in one directory would overwrite each other's log.
+Status Durability::lock_directory() {
+  if (own_disk_ == nullptr) return Status();  // not the machine's
+  const std::string path = options_.log.directory + "/lock";
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+  if (lock_ < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be opened"));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return Status();
+  return sql_error("55006", absl::StrCat("another process uses the database in ", options_.log.directory));
+}
+
+Status Durability::open() {
+  const LogOptions& options = options_.log;
+  if (options.disk == nullptr) own_disk_ = make_real_disk();
+  disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(options.directory));
+  SCYPER_RETURN_IF_ERROR(lock_directory());
+  SCYPER_ASSIGN_OR_RETURN(identity_, replay::open_data_directory(disk_, options.directory, options_.partitions));
+  replay::RecoveryOptions recovery;
+  recovery.threads = options.recovery_threads != 0 ? options.recovery_threads : options_.workers;
+  recovery.on_progress = options.on_progress;
+  SCYPER_ASSIGN_OR_RETURN(recovered_,
+                          replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
+  storage::LogAppender::Options appender;
+  appender.cluster[0] = identity_.cluster.words[0];
+  appender.cluster[1] = identity_.cluster.words[1];
+  appender.term = recovered_.term;
+  appender.segment_bytes = options.segment_bytes;
+  GroupCommit::Start start;
+  SCYPER_ASSIGN_OR_RETURN(start.appender, storage::LogAppender::create(disk_, replay::log_directory(options.directory),
+                                                                       appender, recovered_.segments));
+  start.cluster = identity_.cluster;
+  start.term = recovered_.term;
+  start.positions = recovered_.positions;
+  start.durable_lsn = recovered_.lsn;
+  environment_->lsns.last = recovered_.lsn;
+  environment_->last_alone_lsn = recovered_.lsn;
+  for (uint32_t stream = 0; stream <= options_.partitions; ++stream) {
+    buffers_.push_back(std::make_unique<LogBuffer>());
+    start.streams.push_back(buffers_.back().get());
+  }
+  make_streams();
+  log_ = std::make_unique<GroupCommit>(options, std::move(start), &environment_->lsns, options_.workers,
+                                       &environment_->clock);
+  environment_->log = log_.get();
+  log_->start();
+  return Status();
+}
+
+}  // namespace scyper::primary

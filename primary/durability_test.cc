@@ -1,0 +1,229 @@
+#include "durability.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/simulated_disk.h"
+#include "testing/bank.h"
+
+namespace scyper::primary {
+namespace {
+
+constexpr char kDirectory[] = "/data";
+
+EngineOptions log_options(Disk* disk, RedoMode redo = RedoMode::kLogical, CommitMode mode = CommitMode::kLocal) {
+  EngineOptions options = Bank::small_options();
+  options.memory_bytes = size_t{128} << 20;
+  options.redo = redo;
+  options.log.directory = kDirectory;
+  options.log.mode = mode;
+  options.log.segment_bytes = 256 << 10;
+  options.log.disk = disk;
+  options.log.on_failure = [](const Status&) {};
+  return options;
+}
+
+std::unique_ptr<PartitionEngine> open_or_null(const EngineOptions& options, Status* status = nullptr) {
+  auto engine = PartitionEngine::create(options);
+  if (status != nullptr) *status = engine.status();
+  if (!engine.ok()) return nullptr;
+  return *std::move(engine);
+}
+
+storage::Digest digest_of(PartitionEngine* engine) {
+  storage::Digest sum;
+  Status status = engine->run_exclusively([&] {
+    auto catalog = engine->database().catalog();
+    for (const auto& [name, table] : catalog->tables) {
+      storage::check_table(*table);
+      storage::Digest one = storage::table_digest(*table);
+      sum.add(one.lo, one.hi);
+    }
+    return Status();
+  });
+  EXPECT_TRUE(status.ok());
+  return sum;
+}
+
+int64_t number(PartitionEngine* engine, std::string_view sql) {
+  query::ResultSet result;
+  Status status = engine->execute(sql, {}, &result);
+  EXPECT_TRUE(status.ok()) << status;
+  return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
+}
+
+// Every class of transaction, on one thread or several.
+void work(Bank* bank, int threads, int rounds) {
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([=] {
+      for (int i = 0; i < rounds; ++i) {
+        int b = (t * 7 + i) % Bank::kBranches;
+        EXPECT_TRUE(bank->run("CALL deposit($1, $2, $3)", {b, i % 32, i}).ok());
+        if (i % 4 == 0) EXPECT_TRUE(bank->run("CALL move($1, 1, $2, 2, 5)", {b, (b + 3) % Bank::kBranches}).ok());
+        if (i % 8 == 0) EXPECT_FALSE(bank->run("CALL move_and_fail($1, 1, 2, 5)", {b}).ok());
+        if (i % 8 == 1) EXPECT_TRUE(bank->run("CALL set_rate($1, $2)", {b, i}).ok());
+        if (i % 8 == 2) EXPECT_TRUE(bank->run("CALL stamp($1)", {b}).ok());
+        if (i % 8 == 3) EXPECT_TRUE(bank->run("DELETE FROM stamps WHERE branch = $1", {b}).ok());
+        if (i % 8 == 4) EXPECT_TRUE(bank->run("CALL churn($1)", {b}).ok());
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+}
+
+class RestartTest : public testing::TestWithParam<RedoMode> {};
+
+TEST_P(RestartTest, SameStateAfterRestart) {
+  SimulatedDisk disk;
+  storage::Digest before;
+  uint64_t lsn;
+  {
+    Bank bank(log_options(&disk, GetParam()));
+    work(&bank, 3, 60);
+    EXPECT_TRUE(bank.run("CREATE INDEX by_balance ON accounts (branch, balance)").ok());
+    EXPECT_TRUE(bank.run("CREATE TABLE loose (a integer, t text)").ok());
+    for (int i = 0; i < 20; ++i)
+      EXPECT_TRUE(bank.run("INSERT INTO loose VALUES ($1, 'some text that is long')", {i}).ok());
+    EXPECT_TRUE(bank.run("DELETE FROM loose WHERE a < 5").ok());
+    EXPECT_TRUE(bank.run("UPDATE loose SET t = 'short' WHERE a = 7").ok());
+    work(&bank, 2, 20);
+    before = digest_of(&bank.engine());
+    lsn = bank.engine().last_lsn();
+  }
+  for (uint32_t threads : {1u, 3u, 1u}) {  // and once more: what recovery leaves can be recovered
+    EngineOptions options = log_options(&disk, GetParam());
+    options.log.recovery_threads = threads;
+    Status status;
+    auto engine = open_or_null(options, &status);
+    ASSERT_NE(engine, nullptr) << status;
+    EXPECT_EQ(digest_of(engine.get()), before);
+    EXPECT_EQ(engine->last_lsn(), lsn);
+    EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM loose"), 15);
+    query::ResultSet result;
+    EXPECT_TRUE(engine->execute("CALL deposit(1, 1, 1)", {}, &result).ok());
+    EXPECT_TRUE(engine->execute("CALL deposit(1, 1, -1)", {}, &result).ok());
+    lsn += 2;
+    EXPECT_EQ(engine->last_lsn(), lsn);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Redo, RestartTest, testing::Values(RedoMode::kLogical, RedoMode::kPhysical));
+
+TEST(DurabilityTest, AcknowledgedSurvivesPowerLoss) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk));
+  for (int i = 1; i <= 40; ++i) {
+    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+    if (i % 8 != 0) continue;
+    auto image = disk.after_power_loss(static_cast<uint64_t>(i));
+    Status status;
+    auto engine = open_or_null(log_options(image.get()), &status);
+    ASSERT_NE(engine, nullptr) << status;
+    EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + i);
+  }
+}
+
+TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk));
+  // the sync of the deposit hangs until the reader has been asked for
+  std::atomic<bool> hold{true};
+  disk.set_observer([&] {
+    while (hold.load()) std::this_thread::yield();
+  });
+  Call deposit(bank.prepare("CALL deposit($1, $2, $3)"), {1, 1, 7});
+  Call read(bank.prepare("SELECT balance FROM accounts WHERE branch = $1 AND id = $2"), {1, 1});
+  Call elsewhere(bank.prepare("SELECT balance FROM accounts WHERE branch = $1 AND id = $2"),
+                 {bank.branch_elsewhere(1), 1});
+  deposit.start(&bank.engine());
+  read.start(&bank.engine());
+  elsewhere.start(&bank.engine());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(bank.engine().counters().committed.load() > 0, true);
+  EXPECT_EQ(bank.engine().durability().log()->durable_lsn() + 1, bank.engine().last_lsn());
+  hold = false;
+  deposit.wait();
+  read.wait();
+  elsewhere.wait();
+  EXPECT_EQ(read.result.value(0, 0).lo, 1007);
+  EXPECT_EQ(bank.engine().durability().log()->durable_lsn(), bank.engine().last_lsn());
+  disk.set_observer(nullptr);
+}
+
+TEST(DurabilityTest, FailedWriteOrSyncStopsTheNode) {
+  for (auto operation : {SimulatedDisk::Operation::kWrite, SimulatedDisk::Operation::kSync}) {
+    SimulatedDisk disk;
+    std::atomic<int> failures{0};
+    EngineOptions options = log_options(&disk);
+    options.log.on_failure = [&](const Status&) { ++failures; };
+    Bank bank(options);
+    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+    disk.fail(operation, 0);
+    EXPECT_EQ(sqlstate_of(bank.run("CALL deposit(1, 1, 1)")), "08007");
+    EXPECT_EQ(failures, 1);
+    EXPECT_EQ(sqlstate_of(bank.run("CALL deposit(1, 1, 1)")), "58030");
+    // nothing that was acknowledged is lost; what was not may be there or not
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      auto image = disk.after_power_loss(seed);
+      Status status;
+      auto engine = open_or_null(log_options(image.get()), &status);
+      ASSERT_NE(engine, nullptr) << status;
+      const int64_t balance = number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1");
+      EXPECT_TRUE(balance == 1001 || balance == 1002) << balance;
+    }
+  }
+}
+
+TEST(DurabilityTest, FullDiskIsReadOnlyUntilThereIsSpace) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk));
+  ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+  disk.set_capacity(1);
+  int64_t deposits = 1;
+  Status status;
+  for (int i = 0; i < 200'000; ++i) {
+    status = bank.run("CALL churn(1)");
+    if (!status.ok()) break;
+    status = bank.run("CALL deposit(1, 1, 1)");
+    if (!status.ok()) break;
+    ++deposits;
+  }
+  EXPECT_EQ(sqlstate_of(status), "53100") << status;
+  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + deposits);
+  EXPECT_EQ(sqlstate_of(bank.run("CREATE TABLE t (a integer)")), "53100");
+  disk.set_capacity(~uint64_t{0});
+  for (int i = 0; i < 100 && !status.ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    status = bank.run("CALL deposit(1, 1, 1)");
+  }
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(DurabilityTest, AsyncIsWrittenWithinItsDelay) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk, RedoMode::kLogical, CommitMode::kAsync));
+  ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+  ASSERT_TRUE(bank.engine().durability().log()->wait_durable(bank.engine().last_lsn()).ok());
+  auto image = disk.after_power_loss(1);
+  auto engine = open_or_null(log_options(image.get()));
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1001);
+}
+
+TEST(DurabilityTest, OtherPartitionsAreRefused) {
+  SimulatedDisk disk;
+  {
+    Bank bank(log_options(&disk));
+  }
+  EngineOptions options = log_options(&disk);
+  options.partitions = 5;
+  Status status;
+  EXPECT_EQ(open_or_null(options, &status), nullptr);
+  EXPECT_EQ(sqlstate_of(status), "22023");
+}
+
+}  // namespace
+}  // namespace scyper::primary

@@ -1,0 +1,297 @@
+#include "group_commit.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "primary/engine.h"
+
+namespace scyper::primary {
+
+namespace {
+
+Failpoint before_build("log.before_build");
+Failpoint after_build("log.after_build");
+Failpoint before_acknowledge("log.before_acknowledge");
+Failpoint in_acknowledge("log.in_acknowledge");
+Failpoint after_acknowledge("log.after_acknowledge");
+
+// Bounds a group, and with it how long the next one waits: far more than one flush lets gather.
+constexpr uint64_t kGroupLsnsMax = 1 << 14;
+constexpr auto kFullRetry = std::chrono::milliseconds(100);
+// The writer looks by itself this often, to make up for a nudge that was lost; after a hundred looks in vain less
+// often.
+constexpr int64_t kLookNs = 1'000'000;
+constexpr int64_t kIdleLookNs = 10'000'000;
+constexpr int kLooks = 100;
+constexpr int kExitLogFailed = 74;  // EX_IOERR
+
+Status failed_error() {
+  return with_hint(sql_error("58030", "the log cannot be written: the node has stopped accepting transactions"),
+                   "See the node's messages; restart it when its disk is well.");
+}
+
+}  // namespace
+
+GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock)
+    : mode_(options.mode),
+      nudges_(options.mode != CommitMode::kAsync),
+      delay_us_(options.mode == CommitMode::kAsync ? options.async_delay_us : options.commit_delay_us),
+      batch_bytes_(options.batch_bytes),
+      on_failure_(options.on_failure),
+      appender_(std::move(start.appender)),
+      streams_(start.streams),
+      lsns_(lsns),
+      clock_(clock),
+      builder_({start.cluster, start.term, options.batch_bytes, options.compresses}, start.streams,
+               std::move(start.positions)),
+      durable_lsn_(start.durable_lsn) {
+  for (uint32_t i = 0; i < workers; ++i) waiting_.push_back(std::make_unique<Acknowledgements>());
+}
+
+void GroupCommit::start() {
+  writer_ = std::thread([this] { run(); });
+  pthread_setname_np(writer_.native_handle(), "log");
+  maker_ = std::thread([this] { make_segments(); });
+  pthread_setname_np(maker_.native_handle(), "segments");
+}
+
+GroupCommit::~GroupCommit() {
+  if (writer_.joinable()) {
+    {
+      std::lock_guard<std::mutex> lock(wake_mutex_);
+      is_stopping_.store(true);
+    }
+    idle();
+    wake_.notify_all();
+    writer_.join();
+    maker_.join();
+  }
+  answer_failed();
+}
+
+// --- workers ---
+
+void GroupCommit::acknowledge(uint32_t worker, Transaction* transaction, uint64_t lsn) {
+#ifdef SCYPER_PLANT_EARLY_ACKNOWLEDGEMENT
+  return transaction->done(transaction);
+#endif
+  if (mode_ == CommitMode::kAsync || lsn <= durable_lsn_.load(std::memory_order_acquire)) {
+    return transaction->done(transaction);
+  }
+  while (!waiting_[worker]->push(transaction, lsn)) {
+    idle();
+    ::usleep(50);
+  }
+  nudge();
+}
+
+void GroupCommit::idle() {
+  signals_.fetch_add(1, std::memory_order_seq_cst);
+  if (nudges_ || is_stopping_.load(std::memory_order_relaxed)) sleeper_.wake();
+}
+
+// --- any thread ---
+
+Status GroupCommit::refusal() const {
+  if (is_failed()) return failed_error();
+  if (!is_full()) return Status();
+  return with_hint(sql_error("53100", "the disk of the log is full: the database is read-only"),
+                   "Make space; writing goes on by itself.");
+}
+
+Status GroupCommit::wait_durable(uint64_t lsn) {
+  durable_waiters_.fetch_add(1);
+  idle();
+  std::unique_lock<std::mutex> lock(wake_mutex_);
+  while (durable_lsn() < lsn && !is_failed() && !is_stopping_.load()) {
+    durable_changed_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  durable_waiters_.fetch_sub(1);
+  return durable_lsn() >= lsn ? Status() : failed_error();
+}
+
+void GroupCommit::drop_before(uint64_t lsn) {
+  droppable_lsn_.store(lsn);
+  idle();
+}
+
+// --- the writer ---
+
+// Every record up to there is published (LogBuffer, invariant 2).
+uint64_t GroupCommit::complete_point() const {
+  uint64_t complete = lsns_->last.load(std::memory_order_acquire);
+  for (const LogBuffer* stream : streams_) {
+    const uint64_t drawing = stream->drawing();
+    if (drawing != LogBuffer::kNothing) complete = std::min(complete, drawing - 1);
+  }
+  return complete;
+}
+
+bool GroupCommit::run_once() {
+  if (is_failed()) return false;
+  if (!has_group_) {
+    const uint64_t durable = durable_lsn();
+    const uint64_t complete = std::min(complete_point(), durable + kGroupLsnsMax);
+    if (complete <= durable) return false;
+    if (before_build.fires()) return false;
+    const bool built = builder_.build(complete, durable, clock_->now_us());
+    CHECK(built);  // each LSN is in exactly one record
+    after_build.fires();
+    has_group_ = true;
+    group_complete_ = complete;
+  }
+  if (!write_group(group_complete_)) return false;
+  answer_durable();
+  drop_segments();
+  return true;
+}
+
+bool GroupCommit::write_group(uint64_t complete_lsn) {
+  const uint64_t segment = appender_->segment_number();
+  Status status = appender_->append(builder_.group(), durable_lsn(), builder_.positions_before(), clock_->now_us());
+#ifdef SCYPER_PLANT_IGNORED_SYNC
+  status = Status();
+#endif
+  if (is_disk_full(status)) {
+    is_full_.store(true);
+    return false;
+  }
+  if (!status.ok()) {
+    fail(status);
+    return false;
+  }
+  has_group_ = false;
+  groups_.fetch_add(1, std::memory_order_relaxed);
+  bytes_written_.store(appender_->bytes_written(), std::memory_order_relaxed);
+  durable_lsn_.store(complete_lsn, std::memory_order_release);
+  if (appender_->segment_number() != segment && maker_.joinable()) {
+    std::lock_guard<std::mutex> lock(wake_mutex_);
+    wants_segment_ = true;
+    wake_.notify_all();
+  }
+  if (durable_waiters_.load() > 0) durable_changed_.notify_all();
+  return true;
+}
+
+// In LSN order over all workers. Few workers: the smallest is found by looking at each.
+void GroupCommit::answer_durable() {
+  before_acknowledge.fires();
+  const uint64_t durable = durable_lsn();
+  while (true) {
+    Acknowledgements* first = nullptr;
+    uint64_t first_lsn = ~uint64_t{0};
+    for (const auto& waiting : waiting_) {
+      uint64_t lsn;
+      if (waiting->peek(&lsn) && lsn < first_lsn) {
+        first = waiting.get();
+        first_lsn = lsn;
+      }
+    }
+    if (first == nullptr || first_lsn > durable) break;
+    Transaction* transaction = first->pop();
+    transaction->done(transaction);
+    in_acknowledge.fires();
+  }
+  after_acknowledge.fires();
+}
+
+// Nobody knows whether these will be found after a restart.
+void GroupCommit::answer_failed() {
+  for (const auto& waiting : waiting_) {
+    uint64_t lsn;
+    while (waiting->peek(&lsn)) {
+      Transaction* transaction = waiting->pop();
+      transaction->status =
+          sql_error("08007", "the log failed before the transaction was confirmed: it may have committed or not");
+      transaction->result.clear_rows();
+      transaction->result.command_tag.clear();
+      transaction->done(transaction);
+    }
+  }
+}
+
+void GroupCommit::fail(const Status& status) {
+  is_failed_.store(true);
+  for (LogBuffer* stream : streams_) stream->abandon();
+  if (on_failure_) return on_failure_(status);
+  std::fprintf(stderr, "scyper: the log failed, the node stops: %s\n", std::string(status.message()).c_str());
+  std::fflush(stderr);
+  ::_exit(kExitLogFailed);
+}
+
+void GroupCommit::drop_segments() {
+  const uint64_t lsn = droppable_lsn_.exchange(0);
+  if (lsn == 0) return;
+  auto dropped = appender_->drop_before(std::min(lsn, durable_lsn()));
+  if (!dropped.ok()) {
+    std::fprintf(stderr, "scyper: old log segments stay: %s\n", std::string(dropped.status().message()).c_str());
+  }
+}
+
+void GroupCommit::run() {
+  int looks = 0;
+  while (true) {
+    const bool stops = is_stopping_.load();
+    const uint64_t signals = signals_.load(std::memory_order_seq_cst);
+    if (delay_us_ > 0 && !stops && durable_lsn() < lsns_->last.load(std::memory_order_relaxed)) ::usleep(delay_us_);
+    if (run_once()) {
+      looks = 0;
+      continue;
+    }
+    if (is_failed()) {
+      answer_failed();
+      if (stops) return;
+      ::usleep(1000);
+      continue;
+    }
+    if (has_group_) {  // waits for space on the disk
+      if (stops) return fail(absl::UnavailableError("the disk of the log is full, and the node stops"));
+      std::this_thread::sleep_for(kFullRetry);
+      continue;
+    }
+    drop_segments();
+    if (stops && complete_point() <= durable_lsn()) return;
+    sleeper_.prepare();
+    if (signals_.load(std::memory_order_seq_cst) != signals || is_stopping_.load()) {
+      sleeper_.cancel();
+    } else {
+      sleeper_.sleep_for(++looks > kLooks ? kIdleLookNs : kLookNs);
+    }
+  }
+}
+
+// --- segments ahead of use ---
+
+void GroupCommit::make_segments() {
+  std::unique_lock<std::mutex> lock(wake_mutex_);
+  while (!is_stopping_.load()) {
+    if (!wants_segment_) {
+      wake_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    Status status = appender_->prepare_next();
+    lock.lock();
+    if (status.ok()) {
+      wants_segment_ = false;
+      is_full_.store(false);
+    } else if (is_disk_full(status)) {
+      is_full_.store(true);
+      wake_.wait_for(lock, kFullRetry);
+    } else {
+      lock.unlock();
+      fail(status);
+      lock.lock();
+      wants_segment_ = false;
+    }
+  }
+}
+
+}  // namespace scyper::primary

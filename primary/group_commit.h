@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "acknowledgements.h"
+#include "base/clock.h"
+#include "group_builder.h"
+#include "log_buffer.h"
+#include "mutex.h"
+#include "primary/log_options.h"
+#include "sleeper.h"
+#include "storage/log_segment.h"
+
+namespace scyper::primary {
+
+// The log writer: makes groups of what the workers have committed, writes them, and answers those who wait, in LSN
+// order (HyPer IV.D, group commit with early release; the next batch gathers while this one is flushed).
+// Invariants: (1) acknowledged implies durable: durable_lsn() rises only after the write that covers it has returned
+//   OK; (2) groups are consecutive LSN ranges: a prefix of the log is a prefix of the history; (3) after a failed write
+//   or sync nothing is acknowledged any more; (4) a full disk is no failure: writes are refused with 53100 as soon as
+//   the next segment cannot be made, what has committed waits for space.
+// Threads: owns two, the writer and the one that makes segments ahead. Workers call acknowledge(), nudge() and
+// idle(), each with its own number.
+class GroupCommit {
+ public:
+  struct Start {
+    std::unique_ptr<storage::LogAppender> appender;
+    replication::ClusterId cluster;
+    uint64_t term = 1;
+    std::vector<LogBuffer*> streams;
+    std::vector<storage::StreamPosition> positions;
+    uint64_t durable_lsn = 0;
+  };
+  GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock);
+  ~GroupCommit();  // writes what is left, stops the threads
+
+  void start();
+
+  // --- workers ---
+  // Answers when the log is durable up to `lsn`; at once when it is, or in mode async.
+  void acknowledge(uint32_t worker, Transaction* transaction, uint64_t lsn);
+  // There is something new. Cheap; a nudge may be lost while the worker goes on, idle() makes up for it.
+  void nudge() {
+    if (nudges_) sleeper_.wake();
+  }
+  void idle();
+
+  // --- any thread ---
+  uint64_t durable_lsn() const { return durable_lsn_.load(std::memory_order_acquire); }
+  bool is_failed() const { return is_failed_.load(std::memory_order_relaxed); }
+  bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
+  // Why a transaction that writes may not begin: 53100, 58030. OK: it may.
+  Status refusal() const;
+  // Waits until the log is durable up to there. 58030 when it never will be.
+  Status wait_durable(uint64_t lsn);
+  // Segments whose records all lie up to there are dropped by and by.
+  void drop_before(uint64_t lsn);
+  uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
+  uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  CommitMode mode() const { return mode_; }
+
+  // One round of the writer, without waiting; true when there was something to do. For tests, instead of start().
+  bool run_once();
+
+ private:
+  uint64_t complete_point() const;
+  bool write_group(uint64_t complete_lsn);
+  void answer_durable();
+  void answer_failed();
+  void fail(const Status& status);
+  void run();
+  void make_segments();
+  void drop_segments();
+
+  // constant after construction
+  const CommitMode mode_;
+  const bool nudges_;  // mode local: who waits must not wait longer than needed
+  const uint32_t delay_us_;
+  const uint32_t batch_bytes_;
+  const std::function<void(const Status&)> on_failure_;
+  const std::unique_ptr<storage::LogAppender> appender_;
+  const std::vector<LogBuffer*> streams_;
+  LsnCounter* const lsns_;
+  const Clock* const clock_;
+
+  // the writer's
+  GroupBuilder builder_;
+  bool has_group_ = false;  // built, not yet on the disk
+  uint64_t group_complete_ = 0;
+
+  std::vector<std::unique_ptr<Acknowledgements>> waiting_;
+  Sleeper sleeper_;
+  std::atomic<uint64_t> signals_{0};
+  std::atomic<uint64_t> durable_lsn_;
+  std::atomic<bool> is_failed_{false};
+  std::atomic<bool> is_full_{false};
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<uint64_t> droppable_lsn_{0};
+  std::atomic<uint64_t> groups_{0};
+  std::atomic<uint64_t> bytes_written_{0};
+
+  std::mutex wake_mutex_;  // for the two below
+  std::condition_variable wake_;
+  std::condition_variable durable_changed_;
+  std::atomic<uint32_t> durable_waiters_{0};
+  bool wants_segment_ = true;
+
+  std::thread writer_;
+  std::thread maker_;
+};
+
+}  // namespace scyper::primary

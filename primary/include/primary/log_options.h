@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+
+namespace scyper {
+class Disk;
+}
+
+namespace scyper::primary {
+
+// What has to happen before a commit is acknowledged (design section 5, rule 3). The quorum modes come with
+// replication.
+enum class CommitMode : uint8_t {
+  kAsync,  // nothing: a crash loses the commits of the last async_delay_us
+  kLocal,  // it is on this node's disk
+};
+
+struct LogOptions {
+  std::string directory;  // empty: no log, no archives: the database ends with the process
+  CommitMode mode = CommitMode::kLocal;
+  uint64_t segment_bytes = uint64_t{64} << 20;
+  uint32_t batch_bytes = 256 << 10;     // a batch is closed when it has so many bytes of records,
+  uint32_t commit_delay_us = 0;         // local: or so long after its first one, once the flush before has ended
+  uint32_t async_delay_us = 5'000;      // async: likewise; what a crash may lose, at most
+  uint64_t retention_bytes = 0;         // log kept beyond what the newest archive needs, for point-in-time restores
+  uint32_t request_window = 1'000'000;  // committed request ids that are remembered
+  uint32_t recovery_threads = 0;        // 0 = as many as workers
+  bool compresses = true;
+  Disk* disk = nullptr;  // null: the machine's
+  // A write or sync of the log has failed: nothing is acknowledged from now on. Empty: the process ends.
+  std::function<void(const Status&)> on_failure;
+  // Lines for people about recovery. May be empty.
+  std::function<void(const std::string&)> on_progress;
+};
+
+}  // namespace scyper::primary

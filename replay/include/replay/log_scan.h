@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "replication/batch.h"
+#include "storage/log_segment.h"
+
+namespace scyper::replay {
+
+struct ScannedBatch {
+  replication::BatchHeader header;
+  std::string_view body;  // as stored, checked
+  uint64_t offset = 0;    // in its segment
+};
+
+struct ScannedGroup {
+  uint64_t complete_lsn = 0;
+  uint64_t offset = 0;
+  uint64_t end = 0;  // a multiple of kDiskBlockBytes
+  std::vector<ScannedBatch> batches;
+};
+
+struct ScannedSegment {
+  uint64_t number = 0;
+  std::string path;
+  storage::SegmentHeader header;
+  uint64_t file_bytes = 0;
+  uint64_t end = 0;                  // of its last group, or of the header
+  std::vector<ScannedGroup> groups;  // valid until the next segment is read
+};
+
+// Reads a log directory by the recovery rule of docs/log_format.md: every group that next() hands out is whole, valid
+// and goes on where the one before ended. Changes nothing but by cut(). Threads: one.
+class LogScan {
+ public:
+  // A log that does not belong to this cluster is refused, unless it is zero.
+  static StatusOr<std::unique_ptr<LogScan>> open(Disk* disk, std::string directory, replication::ClusterId cluster);
+
+  // The next segment with its groups; false: that was the last. DataLoss with place and advice when there is damage.
+  StatusOr<bool> next(ScannedSegment* segment);
+
+  // After the last segment: whether something torn lies behind its last group, and why it does not count.
+  bool is_torn() const { return is_torn_; }
+  const std::string& torn_reason() const { return torn_reason_; }
+  // Removes what is torn, so that nobody takes it for damage later.
+  Status cut();
+
+  uint64_t start_lsn() const { return start_lsn_; }  // what comes before is in no segment
+  uint64_t complete_lsn() const { return complete_lsn_; }
+  uint64_t term() const { return term_; }
+  const replication::ClusterId& cluster() const { return cluster_; }
+  const std::vector<storage::StreamPosition>& positions() const { return positions_; }
+  const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
+
+ private:
+  LogScan(Disk* disk, std::string directory, replication::ClusterId cluster);
+  Status begin(ScannedSegment* segment, bool is_first);
+  Status read_group(ScannedSegment* segment, uint64_t offset, ScannedGroup* group);
+  Status check_chain(const ScannedBatch& batch);
+  Status judge(const ScannedSegment& segment, const Status& problem, bool is_last);
+  Status damage(const ScannedSegment& segment, const Status& problem, std::string_view evidence) const;
+
+  Disk* const disk_;
+  const std::string directory_;
+  replication::ClusterId cluster_;
+  std::vector<storage::SegmentFile> files_;
+  size_t next_file_ = 0;
+  std::string bytes_;  // of the segment at hand
+
+  uint64_t start_lsn_ = 0;
+  uint64_t complete_lsn_ = 0;
+  uint64_t term_ = 0;
+  std::vector<storage::StreamPosition> positions_;
+  std::vector<storage::LogAppender::Existing> segments_;
+  bool is_torn_ = false;
+  std::string torn_reason_;
+  std::string torn_path_;
+  uint64_t torn_offset_ = 0;
+};
+
+}  // namespace scyper::replay

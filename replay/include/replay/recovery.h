@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "query/database.h"
+#include "replay/replayer.h"
+#include "replication/batch.h"
+#include "storage/log_segment.h"
+
+// What a node does before it works: its data directory's state into memory (HyPer IV.G). docs/log_format.md.
+namespace scyper::replay {
+
+// Who a data directory belongs to: drawn when it is made, never changed.
+struct NodeIdentity {
+  replication::ClusterId cluster;
+  uint32_t partitions = 0;
+};
+std::string log_directory(const std::string& directory);
+std::string archives_directory(const std::string& directory);
+// Makes the directory when it is new. partitions: of the configuration; 22023 when the database was made with others.
+// 0 = whatever it has; NotFound when there is none.
+StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions);
+
+struct RecoveryOptions {
+  uint32_t threads = 1;
+  Replayer::Range range;  // to_lsn, to_time_us: where to stop, for restores; the log is not cut then
+  bool cuts = true;       // removes a torn tail
+  bool uses_archive = true;
+  Replayer::Observer observer;
+  std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+};
+
+struct Recovered {
+  uint64_t lsn = 0;
+  uint64_t term = 1;
+  std::vector<storage::StreamPosition> positions;
+  std::vector<storage::LogAppender::Existing> segments;
+  uint64_t archive_lsn = 0;
+  uint64_t archive_bytes = 0;  // uncompressed
+  uint64_t transactions = 0;
+  uint64_t physical = 0;  // of them
+  uint64_t log_bytes = 0;
+  int64_t last_time_us = 0;
+  double archive_s = 0;
+  double index_s = 0;
+  double replay_s = 0;
+  bool was_torn = false;
+};
+// The database is empty. On error it must not be used.
+StatusOr<Recovered> recover(Disk* disk, const std::string& directory, const NodeIdentity& identity,
+                            query::Database* database, const RecoveryOptions& options);
+
+}  // namespace scyper::replay

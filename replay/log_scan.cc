@@ -1,0 +1,203 @@
+#include "replay/log_scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
+
+namespace scyper::replay {
+
+using replication::BatchHeader;
+using storage::SegmentHeader;
+using storage::StreamPosition;
+
+namespace {
+
+Failpoint before_cut("recovery.before_cut");
+Failpoint after_cut("recovery.after_cut");
+
+constexpr uint64_t kSegmentBytesMax = uint64_t{8} << 30;
+constexpr uint32_t kStreamsMax = 1 << 16;
+
+bool is_zero(std::string_view bytes) {
+  return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+uint64_t round_up(uint64_t offset) { return (offset + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes; }
+
+}  // namespace
+
+LogScan::LogScan(Disk* disk, std::string directory, replication::ClusterId cluster)
+    : disk_(disk), directory_(std::move(directory)), cluster_(cluster) {}
+
+StatusOr<std::unique_ptr<LogScan>> LogScan::open(Disk* disk, std::string directory, replication::ClusterId cluster) {
+  std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster));
+  SCYPER_ASSIGN_OR_RETURN(scan->files_, storage::list_segments(disk, scan->directory_));
+  return scan;
+}
+
+Status LogScan::damage(const ScannedSegment& segment, const Status& problem, std::string_view evidence) const {
+  Status status = sql_error("XX001", absl::StrCat("the log is damaged: ", segment.path, " at offset ", segment.end,
+                                                  ": ", std::string(problem.message()), ", but ", std::string(evidence),
+                                                  "; the last transaction before the damage has LSN ", complete_lsn_));
+  return with_hint(std::move(status),
+                   absl::StrCat("Acknowledged transactions are behind the damage. Put back this file from a copy, or "
+                                "give up what is behind: scyper restore --to-lsn ",
+                                complete_lsn_, "."));
+}
+
+// The header fits what came before.
+Status LogScan::begin(ScannedSegment* segment, bool is_first) {
+  SCYPER_ASSIGN_OR_RETURN(segment->header, storage::decode_segment_header(bytes_));
+  const SegmentHeader& header = segment->header;
+  const replication::ClusterId cluster{{header.cluster[0], header.cluster[1]}};
+  if (cluster_ == replication::ClusterId()) cluster_ = cluster;
+  if (!(cluster == cluster_)) {
+    return absl::DataLossError(absl::StrCat("the segment belongs to cluster ", replication::to_string(cluster),
+                                            ", not to ", replication::to_string(cluster_)));
+  }
+  if (header.number != segment->number) return absl::DataLossError("the segment has another number than its name");
+  if (header.term < term_) return absl::DataLossError("the segment's term is lower than the one before");
+  if (is_first) {
+    start_lsn_ = complete_lsn_ = header.start_lsn;
+    positions_ = header.streams;
+  } else if (header.start_lsn != complete_lsn_) {
+    return absl::DataLossError(
+        absl::StrCat("the segment starts after LSN ", header.start_lsn, ", the one before ends at ", complete_lsn_));
+  } else {
+    positions_.resize(std::max(positions_.size(), header.streams.size()));
+    std::vector<StreamPosition> expected = header.streams;
+    expected.resize(positions_.size());
+    if (expected != positions_) return absl::DataLossError("the segment does not go on where the one before ends");
+  }
+  term_ = header.term;
+  return Status();
+}
+
+Status LogScan::check_chain(const ScannedBatch& batch) {
+  const BatchHeader& header = batch.header;
+  if (!(header.cluster == cluster_)) return absl::DataLossError("the batch belongs to another cluster");
+  if (header.term < term_) return absl::DataLossError("the batch's term is lower than the one before");
+  if (header.stream >= kStreamsMax) return absl::DataLossError("the batch is of an impossible stream");
+  if (header.stream >= positions_.size()) positions_.resize(header.stream + 1);
+  const StreamPosition& before = positions_[header.stream];
+  if (header.number != before.number + 1 || header.previous_hash != before.hash) {
+    return absl::DataLossError(
+        absl::StrCat("batch ", header.number, " of stream ", header.stream, " does not follow batch ", before.number));
+  }
+  if (header.first_lsn <= complete_lsn_) return absl::DataLossError("the batch has LSNs of a group before");
+  return Status();
+}
+
+// On error nothing has changed.
+Status LogScan::read_group(ScannedSegment* segment, uint64_t offset, ScannedGroup* group) {
+  const std::vector<StreamPosition> positions = positions_;
+  auto read = [&]() -> Status {
+    group->offset = offset;
+    group->batches.clear();
+    uint16_t expected = 1;
+    for (uint16_t i = 0; i < expected; ++i) {
+      const std::string_view bytes = std::string_view(bytes_).substr(std::min<uint64_t>(offset, bytes_.size()));
+      ScannedBatch batch;
+      batch.offset = offset;
+      SCYPER_ASSIGN_OR_RETURN(batch.header, replication::read_batch_header(bytes));
+      SCYPER_ASSIGN_OR_RETURN(batch.body, replication::read_batch_body(batch.header, bytes));
+      if (i == 0) {
+        expected = batch.header.group_batches;
+        group->complete_lsn = batch.header.complete_lsn;
+      }
+      if (batch.header.group_index != i || batch.header.group_batches != expected ||
+          batch.header.complete_lsn != group->complete_lsn) {
+        return absl::DataLossError("the batch belongs to another group");
+      }
+      SCYPER_RETURN_IF_ERROR(check_chain(batch));
+      positions_[batch.header.stream] = {batch.header.number, batch.header.header_hash};
+      offset += batch.header.total_bytes();
+      group->batches.push_back(batch);
+    }
+    group->end = round_up(offset);
+    if (group->end > bytes_.size() || !is_zero(std::string_view(bytes_).substr(offset, group->end - offset))) {
+      return absl::DataLossError("the padding of the group is not zero");
+    }
+    return Status();
+  };
+  Status status = read();
+  if (!status.ok()) {
+    positions_ = positions;
+    return status;
+  }
+  complete_lsn_ = group->complete_lsn;
+  term_ = group->batches.back().header.term;
+  segment->end = group->end;
+  return Status();
+}
+
+// A group does not count, and something other than zeros is there: torn, or damaged?
+Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool is_last) {
+  if (absl::IsUnimplemented(problem)) return sql_error("0A000", absl::StrCat(segment.path, ": ", problem.message()));
+  if (!is_last) return damage(segment, problem, "another segment follows");
+  // A batch written after the one that does not count had been confirmed knows that.
+  for (uint64_t at = segment.end; at + sizeof(BatchHeader) <= bytes_.size(); at += replication::kBatchAlignment) {
+    uint32_t magic;
+    std::memcpy(&magic, bytes_.data() + at, sizeof(magic));
+    if (magic != replication::kBatchMagic) continue;
+    auto header = replication::read_batch_header(std::string_view(bytes_).substr(at));
+    if (!header.ok() || !(header->cluster == cluster_) || header->commit_lsn <= complete_lsn_) continue;
+    return damage(segment, problem,
+                  absl::StrCat("a batch of stream ", header->stream, " at offset ", at,
+                               " says that everything up to LSN ", header->commit_lsn, " was confirmed"));
+  }
+  is_torn_ = true;
+  torn_path_ = segment.path;
+  torn_offset_ = segment.end;
+  torn_reason_ = absl::StrCat(segment.path, " at offset ", segment.end, ": ", problem.message());
+  return Status();
+}
+
+StatusOr<bool> LogScan::next(ScannedSegment* segment) {
+  if (next_file_ == files_.size()) return false;
+  const bool is_first = next_file_ == 0;
+  const bool is_last = next_file_ + 1 == files_.size();
+  const storage::SegmentFile& file = files_[next_file_++];
+  segment->number = file.number;
+  segment->path = file.path;
+  segment->groups.clear();
+  segment->end = 0;
+  {
+    // what was written but not synced before a crash must not be believed and then be lost
+    SCYPER_ASSIGN_OR_RETURN(auto opened, disk_->open(file.path, OpenMode::kWrite));
+    SCYPER_RETURN_IF_ERROR(opened->sync());
+  }
+  SCYPER_ASSIGN_OR_RETURN(bytes_, disk_->read_file(file.path, kSegmentBytesMax));
+  segment->file_bytes = bytes_.size();
+  if (Status status = begin(segment, is_first); !status.ok()) return damage(*segment, status, "the file is there");
+  segment->end = segment->header.header_bytes;
+  segments_.push_back({segment->number, segment->header.start_lsn});
+  while (segment->end + sizeof(BatchHeader) <= bytes_.size()) {
+    ScannedGroup group;
+    Status status = read_group(segment, segment->end, &group);
+    if (status.ok()) {
+      segment->groups.push_back(std::move(group));
+      continue;
+    }
+    if (!is_zero(std::string_view(bytes_).substr(segment->end))) {
+      SCYPER_RETURN_IF_ERROR(judge(*segment, status, is_last));
+    }
+    break;
+  }
+  return true;
+}
+
+Status LogScan::cut() {
+  if (!is_torn_) return Status();
+  before_cut.fires();
+  SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(torn_path_, OpenMode::kWrite));
+  SCYPER_RETURN_IF_ERROR(file->resize(torn_offset_));
+  SCYPER_RETURN_IF_ERROR(file->sync());
+  after_cut.fires();
+  is_torn_ = false;
+  return Status();
+}
+
+}  // namespace scyper::replay

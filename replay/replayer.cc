@@ -1,0 +1,433 @@
+#include "replay/replayer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "arguments.h"
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "query/program.h"
+#include "storage/change_log.h"
+#include "storage/row_apply.h"
+#include "team.h"
+
+namespace scyper::replay {
+
+using query::ExecContext;
+using query::Outcome;
+using query::Prepared;
+using query::Program;
+
+namespace {
+
+Failpoint before_record("recovery.before_record");
+Failpoint before_alone("recovery.before_alone");
+
+Status diverged(const RedoHeader& header, const std::string& what) {
+  return sql_error("XX001", absl::StrCat("replay of the transaction with LSN ", header.lsn, " failed: ", what));
+}
+
+// Statements by text, with the program for the catalog as it is. Threads: find() any; prepare() while the team rests.
+class Statements {
+ public:
+  struct Entry {
+    std::shared_ptr<const Prepared> prepared;
+    std::shared_ptr<const Program> program;
+    uint64_t number = 0;
+  };
+  explicit Statements(query::Database* database) : database_(database) {}
+
+  // Makes everything ready that needs to run alone.
+  void prepare(std::string_view text) {
+    auto entry = find(text);
+    if (!entry.ok()) return;  // of a procedure that a later definition makes
+    if ((*entry)->program != nullptr && database_->wants_companions(*(*entry)->program)) {
+      // without it lookups are slower, nothing else
+      static_cast<void>(database_->add_companions(*(*entry)->program));
+    }
+  }
+  StatusOr<const Entry*> find(std::string_view text) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const uint64_t version = database_->catalog()->version;
+    auto found = entries_.find(std::string(text));
+    if (found == entries_.end()) {
+      Entry entry;
+      SCYPER_ASSIGN_OR_RETURN(entry.prepared, database_->prepare(text));
+      entry.number = ++last_number_;
+      if (entry.prepared->kind() != Prepared::Kind::kProgram) {
+        return sql_error("XX001", "damaged redo record: no statement that runs");
+      }
+      found = entries_.emplace(std::string(text), std::move(entry)).first;
+    }
+    Entry& entry = found->second;
+    if (entry.program == nullptr || entry.program->catalog_version() != version) {
+      if (entry.program != nullptr) retired_.push_back(std::move(entry.program));
+      SCYPER_ASSIGN_OR_RETURN(entry.program, database_->program_of(*entry.prepared));
+    }
+    return &entry;
+  }
+  // While the team rests and nobody holds an entry.
+  void forget() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    retired_.clear();
+    if (entries_.size() > kEntriesMax) entries_.clear();
+  }
+
+ private:
+  static constexpr size_t kEntriesMax = 4096;  // texts without parameters are many
+
+  query::Database* const database_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;  // entries never move
+  std::vector<std::shared_ptr<const Program>> retired_;
+  uint64_t last_number_ = 0;
+};
+
+// The records of one stream in a window, unpacked.
+struct StreamWindow {
+  std::vector<std::string> raws;
+  std::vector<uint64_t> first_lsns;
+  size_t raw = 0;                                            // in hand
+  std::string_view rest;                                     // of it
+  std::unordered_map<uint64_t, std::string_view> explained;  // in it
+
+  void clear() {
+    raws.clear();
+    first_lsns.clear();
+    raw = 0;
+    rest = {};
+    explained.clear();
+  }
+};
+
+// What one thread needs to apply records. Threads: one at a time.
+class Lane {
+ public:
+  static StatusOr<std::unique_ptr<Lane>> create(query::Database* database, Statements* statements,
+                                                const Replayer::Options& options) {
+    storage::ChangeLog::Options log;
+    log.redo_limit_bytes = options.redo_bytes_max;
+    SCYPER_ASSIGN_OR_RETURN(auto change_log, storage::ChangeLog::create(database->arena(), log));
+    return std::unique_ptr<Lane>(new Lane(database, statements, options, std::move(change_log)));
+  }
+
+  Status apply(const RecordView& record, StreamWindow* window) {
+    std::string_view body = record.body;
+    if ((record.header.flags & kRedoHasClient) != 0) {
+      if (body.size() < sizeof(uint64_t)) return diverged(record.header, "its client is missing");
+      body.remove_prefix(sizeof(uint64_t));
+    }
+    switch (record.header.kind) {
+      case RedoKind::kPhysical:
+        ++physical_;
+        return note(record.header,
+                    applier_.apply(body, record.header.partition == kNoPartition ? storage::RowApplier::kAnyPartition
+                                                                                 : record.header.partition));
+      case RedoKind::kLogicalText:
+        return note(record.header, run(record.header, body, {}));
+      case RedoKind::kLogical: {
+        uint64_t number;
+        if (!take_varint(&body, &number)) return diverged(record.header, "its statement is missing");
+        const auto found = window->explained.find(number);
+        if (found == window->explained.end()) return diverged(record.header, "its statement is not explained");
+        return note(record.header, run(record.header, found->second, body));
+      }
+      default:
+        return diverged(record.header, "its kind is not known");
+    }
+  }
+  void forget() { applier_.forget(); }
+  uint64_t physical() const { return physical_; }
+
+ private:
+  Lane(query::Database* database, Statements* statements, const Replayer::Options& options,
+       std::unique_ptr<storage::ChangeLog> log)
+      : statements_(statements),
+        log_(std::move(log)),
+        scratch_(options.scratch_bytes_max),
+        applier_([database](TableId id) -> storage::Table* {
+          auto catalog = database->catalog();
+          for (const auto& [name, table] : catalog->tables) {
+            if (table->schema().id == id) return table.get();
+          }
+          return nullptr;
+        }) {
+    log_->record_redo(false);
+    context_.set_log(log_.get());
+    context_.scratch = &scratch_;
+    context_.partitions = database->options().partitions;
+    context_.result = &result_;
+    context_.notices = &result_.notices;
+  }
+
+  static Status note(const RedoHeader& header, const Status& status) {
+    return status.ok() ? status : diverged(header, std::string(status.message()));
+  }
+
+  Status run(const RedoHeader& header, std::string_view text, std::string_view arguments) {
+    // texts stay where they are while a batch is in hand: the address says whether it is the same again
+    auto& cached = cached_[text.data()];
+    if (cached == nullptr || cached->prepared->text() != text) {
+      SCYPER_ASSIGN_OR_RETURN(cached, statements_->find(text));
+    }
+    const std::vector<SqlType>& types = cached->prepared->parameter_types();
+    SCYPER_RETURN_IF_ERROR(read_arguments(types, arguments, &arguments_, &arrays_));
+    result_.clear_rows();
+    result_.notices.clear();
+    context_.transaction_time_us = header.time_us;
+    context_.crossing = header.partition == kNoPartition ? 1 : 0;
+    context_.partition = header.partition == kNoPartition ? ~uint32_t{0} : header.partition;
+    context_.error.set = false;
+    const Outcome outcome = cached->program->run(&context_, arguments_.data());
+    if (outcome != Outcome::kOk) {
+      log_->rollback_all();
+      scratch_.reset();
+      return sql_error("XX001", outcome == Outcome::kMisclassified
+                                    ? std::string("it touches another partition now")
+                                    : absl::StrCat(context_.error.sqlstate, ": ", context_.error.message));
+    }
+    log_->commit();
+    scratch_.reset();
+    return Status();
+  }
+
+ public:
+  // Before a new window or after a definition: texts and programs have gone.
+  void forget_texts() { cached_.clear(); }
+
+ private:
+  Statements* const statements_;
+  const std::unique_ptr<storage::ChangeLog> log_;
+  query::ScratchArena scratch_;
+  storage::RowApplier applier_;
+  ExecContext context_;
+  query::ResultSet result_;
+  std::vector<Datum> arguments_;
+  std::vector<std::unique_ptr<ArrayArgument>> arrays_;
+  std::unordered_map<const char*, const Statements::Entry*> cached_;
+  uint64_t physical_ = 0;
+};
+
+class ReplayerImpl final : public Replayer {
+ public:
+  ReplayerImpl(query::Database* database, const Options& options)
+      : database_(database), statements_(database), team_(options.threads) {}
+
+  Status start(const Options& options) {
+    for (uint32_t i = 0; i < team_.size(); ++i) {
+      SCYPER_ASSIGN_OR_RETURN(auto lane, Lane::create(database_, &statements_, options));
+      lanes_.push_back(std::move(lane));
+    }
+    return Status();
+  }
+
+  Status apply(const std::vector<ScannedGroup>& groups, const Range& range) override;
+  void set_observer(Observer observer) override { observer_ = std::move(observer); }
+  uint64_t transactions() const override { return transactions_; }
+  uint64_t physical() const override {
+    uint64_t sum = 0;
+    for (const auto& lane : lanes_) sum += lane->physical();
+    return sum;
+  }
+  uint64_t last_lsn() const override { return last_lsn_; }
+  int64_t last_time_us() const override { return last_time_us_; }
+
+ private:
+  Status unpack(const std::vector<ScannedGroup>& groups);
+  uint64_t limit_of(const Range& range);
+  void explain_all();
+  Status run_partitions(uint64_t before_lsn, uint64_t from_lsn);
+  Status run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn, uint64_t* count);
+  Status run_alone(uint64_t from_lsn, uint64_t limit_lsn);
+  Status apply_alone(const RecordView& record);
+  static bool next_record(StreamWindow* window, uint64_t before_lsn, RecordView* record, Status* status);
+
+  query::Database* const database_;
+  Statements statements_;
+  Team team_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<StreamWindow> windows_;  // by stream
+  Observer observer_;
+  std::atomic<uint64_t> transactions_{0};
+  uint64_t last_lsn_ = 0;
+  int64_t last_time_us_ = 0;
+};
+
+Status ReplayerImpl::unpack(const std::vector<ScannedGroup>& groups) {
+  for (StreamWindow& window : windows_) window.clear();
+  std::vector<std::vector<const ScannedBatch*>> batches(windows_.size());
+  for (const ScannedGroup& group : groups) {
+    for (const ScannedBatch& batch : group.batches) {
+      const uint32_t stream = batch.header.stream;
+      if (stream > database_->options().partitions) {
+        return sql_error("XX001", absl::StrCat("the log has stream ", stream, ", the database ",
+                                               database_->options().partitions, " partitions"));
+      }
+      if (stream >= windows_.size()) {
+        windows_.resize(stream + 1);
+        batches.resize(stream + 1);
+      }
+      batches[stream].push_back(&batch);
+    }
+  }
+  return team_.run([&](uint32_t member) -> Status {
+    for (size_t s = 0; s < windows_.size(); ++s) {
+      if (s % team_.size() != member) continue;
+      windows_[s].raws.resize(batches[s].size());
+      for (size_t i = 0; i < batches[s].size(); ++i) {
+        const ScannedBatch& batch = *batches[s][i];
+        SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &windows_[s].raws[i]));
+        windows_[s].first_lsns.push_back(batch.header.first_lsn);
+      }
+    }
+    return Status();
+  });
+}
+
+// Finds records in order; keeps what explains statements.
+bool ReplayerImpl::next_record(StreamWindow* window, uint64_t before_lsn, RecordView* record, Status* status) {
+  while (true) {
+    if (window->rest.empty()) {
+      if (window->raw == window->raws.size() || window->first_lsns[window->raw] >= before_lsn) return false;
+      window->rest = window->raws[window->raw++];
+      window->explained.clear();
+      continue;
+    }
+    std::string_view rest = window->rest;
+    if (!take_record(&rest, record)) {
+      *status = sql_error("XX001", absl::StrCat("a batch ends within a record, behind LSN ", record->header.lsn));
+      return false;
+    }
+    if (record->header.kind == RedoKind::kStatement) {
+      std::string_view text = record->body;
+      uint64_t number;
+      if (!take_varint(&text, &number)) {
+        *status = sql_error("XX001", "a batch has a damaged explanation");
+        return false;
+      }
+      window->explained[number] = text;
+    } else if (record->header.lsn >= before_lsn) {
+      return false;
+    }
+    window->rest = rest;
+    if (record->header.kind != RedoKind::kStatement) return true;
+  }
+}
+
+// The first LSN that does not count any more.
+uint64_t ReplayerImpl::limit_of(const Range& range) {
+  uint64_t limit = range.to_lsn == ~uint64_t{0} ? range.to_lsn : range.to_lsn + 1;
+  if (range.to_time_us == INT64_MAX) return limit;
+  for (const StreamWindow& window : windows_) {
+    for (std::string_view raw : window.raws) {
+      RecordView record;
+      while (take_record(&raw, &record)) {
+        if (record.header.kind != RedoKind::kStatement && record.header.time_us > range.to_time_us) {
+          limit = std::min(limit, record.header.lsn);
+        }
+      }
+    }
+  }
+  return limit;
+}
+
+void ReplayerImpl::explain_all() {
+  for (const StreamWindow& window : windows_) {
+    for (std::string_view raw : window.raws) {
+      RecordView record;
+      while (take_record(&raw, &record)) {
+        std::string_view text = record.body;
+        uint64_t number;
+        if (record.header.kind == RedoKind::kStatement && take_varint(&text, &number)) statements_.prepare(text);
+      }
+    }
+  }
+}
+
+Status ReplayerImpl::run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn,
+                                uint64_t* count) {
+  RecordView record;
+  Status status;
+  while (next_record(window, before_lsn, &record, &status)) {
+    if (record.header.lsn <= from_lsn) continue;
+    if (before_record.fires()) return absl::InternalError("failpoint recovery.before_record");
+    if (observer_) observer_(record);
+    SCYPER_RETURN_IF_ERROR(lane->apply(record, window));
+    ++*count;
+  }
+  return status;
+}
+
+Status ReplayerImpl::run_partitions(uint64_t before_lsn, uint64_t from_lsn) {
+  return team_.run([&](uint32_t member) -> Status {
+    uint64_t count = 0;
+    for (size_t s = 1; s < windows_.size(); ++s) {
+      if ((s - 1) % team_.size() != member) continue;
+      SCYPER_RETURN_IF_ERROR(run_stream(lanes_[member].get(), &windows_[s], before_lsn, from_lsn, &count));
+    }
+    if (count > 0) transactions_.fetch_add(count, std::memory_order_relaxed);
+    return Status();
+  });
+}
+
+Status ReplayerImpl::apply_alone(const RecordView& record) {
+  before_alone.fires();
+  if (observer_) observer_(record);
+  transactions_.fetch_add(1, std::memory_order_relaxed);
+  if (record.header.kind != RedoKind::kDefinition) return lanes_[0]->apply(record, &windows_[0]);
+  std::string_view text = record.body;
+  if ((record.header.flags & kRedoHasClient) != 0) {
+    if (text.size() < sizeof(uint64_t)) return diverged(record.header, "its client is missing");
+    text.remove_prefix(sizeof(uint64_t));
+  }
+  query::ResultSet result;
+  auto prepared = database_->prepare(text);
+  Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
+  if (!status.ok()) return diverged(record.header, std::string(status.message()));
+  for (auto& lane : lanes_) {
+    lane->forget();
+    lane->forget_texts();
+  }
+  statements_.forget();
+  explain_all();
+  return Status();
+}
+
+Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
+  if (windows_.empty()) windows_.resize(1);
+  SCYPER_RETURN_IF_ERROR(unpack(groups));
+  for (auto& lane : lanes_) lane->forget_texts();
+  statements_.forget();
+  explain_all();
+  const uint64_t limit = limit_of(range);
+  uint64_t complete = range.from_lsn;
+  for (const ScannedGroup& group : groups) complete = std::max(complete, group.complete_lsn);
+  StreamWindow& alone = windows_[0];
+  RecordView record;
+  Status status;
+  while (next_record(&alone, limit, &record, &status)) {
+    if (record.header.lsn <= range.from_lsn) continue;
+    SCYPER_RETURN_IF_ERROR(run_partitions(record.header.lsn, range.from_lsn));
+    SCYPER_RETURN_IF_ERROR(apply_alone(record));
+    last_time_us_ = std::max(last_time_us_, record.header.time_us);
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  SCYPER_RETURN_IF_ERROR(run_partitions(limit, range.from_lsn));
+  last_lsn_ = std::max({last_lsn_, range.from_lsn, std::min(complete, limit == ~uint64_t{0} ? limit : limit - 1)});
+  return Status();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Replayer>> Replayer::create(query::Database* database, const Options& options) {
+  auto replayer = std::make_unique<ReplayerImpl>(database, options);
+  SCYPER_RETURN_IF_ERROR(replayer->start(options));
+  return std::unique_ptr<Replayer>(std::move(replayer));
+}
+
+}  // namespace scyper::replay

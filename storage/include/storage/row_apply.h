@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "storage/table.h"
+
+namespace scyper::storage {
+
+// Applies row changes (docs/redo_format.md) to tables: what replay does with physical redo. Decodes straight into the
+// cells, keeps no undo: when a record does not fit the tables (XX001) or memory runs out (53200), what was applied
+// stays, and the database must not be used. Whatever the bytes are, nothing outside of them is read.
+// Threads: one; several appliers may work on different partitions at once while the tables' definitions stand still.
+class RowApplier {
+ public:
+  // nullptr for an unknown table. Asked once per table until forget().
+  using TableLookup = std::function<Table*(TableId)>;
+  explicit RowApplier(TableLookup lookup);
+  ~RowApplier();
+
+  static constexpr uint32_t kAnyPartition = ~uint32_t{0};
+  // partition: the only one of partitioned tables that the changes may lie in.
+  Status apply(std::string_view changes, uint32_t partition);
+  // The definition of a table has changed.
+  void forget();
+
+  uint64_t rows() const { return rows_; }
+
+ private:
+  struct Target;
+  struct UpdatePlan;
+  struct Input;
+  StatusOr<Target*> target_of(uint32_t table);
+  Status insert(Target* target, TablePartition* partition, Input* in);
+  StatusOr<UpdatePlan*> update_plan(Target* target, const char* begin, Input* in);
+  Status update(Target* target, const char* begin, Input* in, uint32_t allowed);
+  Status remove(Target* target, TablePartition* partition, Input* in);
+  StatusOr<TablePartition*> partition_of(Target* target, Input* in, uint32_t allowed);
+  static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, Input* in);
+  StatusOr<Tid> find(Target* target, TablePartition* partition, Input* in);
+
+  const TableLookup lookup_;
+  std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
+  uint64_t rows_ = 0;
+};
+
+}  // namespace scyper::storage

@@ -1,0 +1,386 @@
+#include "storage/row_apply.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "positions.h"
+#include "row_change_format.h"
+#include "row_index.h"
+#include "storage/string_heap.h"
+
+namespace scyper::storage {
+
+namespace {
+
+constexpr uint32_t kMaxArrayElements = 1u << 27;  // PostgreSQL's MaxArraySize
+
+constexpr size_t kUpdatePlansMax = 64;  // sets of columns per table that are remembered
+
+Status damaged(const char* what) { return sql_error("XX001", std::string("damaged redo record: ") + what); }
+Status out_of_memory() { return sql_error("53200", "out of memory while redo is applied"); }
+
+}  // namespace
+
+// The bytes that are left. Remembers its first failure: what is read after it is zero.
+struct RowApplier::Input {
+  const char* at;
+  const char* end;
+  bool ok = true;
+  std::vector<std::unique_ptr<std::vector<Datum>>> elements;  // of arrays
+
+  size_t left() const { return static_cast<size_t>(end - at); }
+  uint64_t varint() {
+    if (at < end) [[likely]] {
+      const auto first = static_cast<uint8_t>(*at);
+      if (first < 0x80) {
+        ++at;
+        return first;
+      }
+    }
+    uint64_t value = 0;
+    for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+      const auto byte = static_cast<uint8_t>(*at++);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    ok = false;
+    return 0;
+  }
+  int64_t signed64() {
+    const uint64_t bits = varint();
+    return static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+  }
+  const char* bytes(uint64_t size) {
+    if (size > left()) {
+      ok = false;
+      return nullptr;
+    }
+    return std::exchange(at, at + size);
+  }
+  StringRef string() {
+    const uint64_t size = varint();
+    const char* text = bytes(size);
+    return {text, ok ? size : 0};
+  }
+  Datum value(const SqlType& type);
+  ArrayValue array(const SqlType& type);
+};
+
+// A value that is not NULL and no array.
+Datum RowApplier::Input::value(const SqlType& type) {
+  if (is_string(type.id)) {
+    const StringRef text = string();
+    return string_datum(text.data, text.size);
+  }
+  const CellKind kind = cell_kind_of(type);
+  const uint32_t width = fixed_value_bytes(kind);
+  const char* raw = width > 0 ? bytes(width) : nullptr;
+  if (raw == nullptr) {
+    ok = false;
+    return null_datum();
+  }
+  return read_cell(kind, raw, type);
+}
+
+ArrayValue RowApplier::Input::array(const SqlType& type) {
+  ArrayValue array;
+  const uint64_t size = varint();
+  const int64_t lower_bound = signed64();
+  array.lower_bound = static_cast<int32_t>(lower_bound);
+  array.element = type.element;
+  // every element has a bit of the bitmap, so that its bytes bound the memory taken here
+  const char* bitmap = size <= kMaxArrayElements ? bytes((size + 7) / 8) : nullptr;
+  if (bitmap == nullptr || !ok || array.lower_bound != lower_bound) {
+    ok = false;
+    return array;
+  }
+  elements.push_back(std::make_unique<std::vector<Datum>>(size));
+  const SqlType element = element_of(type);
+  for (size_t i = 0; i < size && ok; ++i) {
+    if ((bitmap[i / 8] >> (i % 8) & 1) == 0) (*elements.back())[i] = value(element);
+  }
+  array.size = array.capacity = static_cast<int32_t>(size);
+  array.elements = elements.back()->data();
+  return array;
+}
+
+// Updates of one set of columns.
+struct RowApplier::UpdatePlan {
+  std::string prefix;  // kind, table, columns: as the record begins
+  RowValues values;
+  uint32_t affected = 0;  // bit i: index i has one of the columns
+};
+
+// What is worked out once per table.
+struct RowApplier::Target {
+  Table* table = nullptr;
+  const RowPlan* plan = nullptr;
+  uint32_t key_index = 0;  // the primary key's
+  bool has_key = false;
+  bool has_simple_key = false;            // fixed width, no NULLs, all ascending
+  std::vector<uint32_t> affected;         // by column: bit i = index i has it
+  std::unique_ptr<KeyFormat> key_format;  // of keys that are not simple
+  std::vector<std::unique_ptr<UpdatePlan>> updates;
+  // Tables without primary key: where the rows are, per partition. Filled by the first change that needs it.
+  std::vector<std::unordered_map<uint64_t, Tid>> row_ids;
+  std::vector<bool> has_row_ids;
+};
+
+RowApplier::RowApplier(TableLookup lookup) : lookup_(std::move(lookup)) {}
+RowApplier::~RowApplier() = default;
+void RowApplier::forget() { targets_.clear(); }
+
+StatusOr<RowApplier::Target*> RowApplier::target_of(uint32_t number) {
+  std::unique_ptr<Target>& target = targets_[number];
+  if (target != nullptr) return target.get();
+  Table* table = lookup_(TableId(number));
+  if (table == nullptr) {
+    targets_.erase(number);
+    return damaged("unknown table");
+  }
+  target = std::make_unique<Target>();
+  target->table = table;
+  target->plan = &table->plan();
+  const TableSchema& schema = table->schema();
+  target->affected.resize(schema.columns.size());
+  for (uint32_t i = 0; i < schema.indexes.size(); ++i) {
+    for (uint32_t column : schema.indexes[i].columns) target->affected[column] |= 1u << i;
+    if (!schema.indexes[i].primary) continue;
+    target->has_key = true;
+    target->key_index = i;
+    target->has_simple_key = target->plan->indexes[i].simple && target->plan->key.varying.empty();
+    SCYPER_ASSIGN_OR_RETURN(KeyFormat format, KeyFormat::create(schema.indexes[i], schema));
+    target->key_format = std::make_unique<KeyFormat>(std::move(format));
+  }
+  target->row_ids.resize(table->partition_count());
+  target->has_row_ids.resize(table->partition_count());
+  return target.get();
+}
+
+namespace {
+
+char* put_simple_part(char* out, const char* value, uint32_t bytes) {
+  switch (bytes) {
+    case 1:
+      return put_key_integer(out, load_cell<uint8_t>(value));
+    case 2:
+      return put_key_integer(out, load_cell<uint16_t>(value));
+    case 4:
+      return put_key_integer(out, load_cell<uint32_t>(value));
+    case 8:
+      return put_key_integer(out, load_cell<uint64_t>(value));
+    default:
+      return put_key_integer(out, load_cell<unsigned __int128>(value));
+  }
+}
+
+bool bit_of(const char* bitmap, int32_t bit) {
+  return bit >= 0 && (static_cast<uint8_t>(bitmap[bit / 8]) >> (bit % 8) & 1) != 0;
+}
+
+uint64_t row_id_of(const TablePartition* partition, Tid tid) {
+  const auto column = static_cast<size_t>(partition->plan->row_id_column);
+  return load_cell<uint64_t>(
+      cell_of(partition->plan->columns[column].access, chunk_of(partition, tid), offset_of(tid)));
+}
+
+}  // namespace
+
+// Fills the cells of a tuple that refer to nothing in the heap.
+ChangeResult RowApplier::write_values(TablePartition* partition, Tid tid, const RowValues& values, Input* in) {
+  char* chunk = chunk_of(partition, tid);
+  const uint32_t offset = offset_of(tid);
+  const char* base = in->bytes(values.fixed_bytes);
+  if (base == nullptr) return ChangeResult::kOk;
+  for (const RowValues::Column& column : values.fixed) {
+    char* cell = cell_of(column.access, chunk, offset);
+    put_fixed(cell, base + column.at, column.bytes);
+    if (column.access.kind == CellKind::kBool) *cell = static_cast<char>(*cell & 1);
+    if (column.access.kind == CellKind::kDecimal) save_cell(cell + column.bytes, int32_t{0});
+    if (column.access.null_offset == 0) continue;
+    chunk[column.access.null_offset + uint64_t{offset} * column.access.null_stride] =
+        bit_of(base, column.null_bit) ? 1 : 0;
+  }
+  ChangeResult result = ChangeResult::kOk;
+  for (const RowValues::Column& column : values.varying) {
+    char* cell = cell_of(column.access, chunk, offset);
+    const bool is_null = bit_of(base, column.null_bit);
+    write_empty_cell(column.access.kind, cell, column.access.cell_bytes);
+    if (column.access.null_offset != 0) {
+      chunk[column.access.null_offset + uint64_t{offset} * column.access.null_stride] = is_null ? 1 : 0;
+    }
+    if (is_null || !in->ok || result != ChangeResult::kOk) continue;
+    if (column.access.kind == CellKind::kArray) {
+      const ArrayValue array = in->array(column.type);
+      if (in->ok) result = store_array(partition, nullptr, cell, &array, column.type);
+    } else {
+      const StringRef text = in->string();
+      result = store_string(partition, nullptr, cell, &column.access, text.data, text.size);
+    }
+  }
+  return result;
+}
+
+StatusOr<TablePartition*> RowApplier::partition_of(Target* target, Input* in, uint32_t allowed) {
+  const char* raw = in->bytes(sizeof(uint16_t));
+  const uint32_t partition = raw != nullptr ? load_cell<uint16_t>(raw) : 0;
+  const bool is_shared = target->table->schema().scheme == PartitionScheme::kShared;
+  if (!in->ok || partition >= target->table->partition_count()) return damaged("partition");
+  if (allowed != kAnyPartition && (is_shared || partition != allowed)) return damaged("partition");
+  return target->table->partition(partition);
+}
+
+// The tuple that the key at hand names.
+StatusOr<Tid> RowApplier::find(Target* target, TablePartition* partition, Input* in) {
+  const RowValues& form = target->plan->key;
+  char key[kMaxIndexKeyBytes];
+  size_t size;
+  if (!target->has_key) {
+    const char* raw = in->bytes(sizeof(uint64_t));
+    auto& row_ids = target->row_ids[partition->partition];
+    if (!target->has_row_ids[partition->partition]) {
+      target->has_row_ids[partition->partition] = true;
+      for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+        if (*live_byte(partition, tid) != 0) row_ids[row_id_of(partition, tid)] = tid;
+      }
+    }
+    const auto found = raw != nullptr ? row_ids.find(load_cell<uint64_t>(raw)) : row_ids.end();
+    if (found == row_ids.end()) return damaged("a row that does not exist");
+    return found->second;
+  }
+  if (target->has_simple_key) {
+    const char* base = in->bytes(form.fixed_bytes);
+    if (base == nullptr) return damaged("key");
+    char* out = key;
+    for (const RowValues::Column& column : form.fixed) out = put_simple_part(out, base + column.at, column.bytes);
+    size = static_cast<size_t>(out - key);
+  } else {
+    std::vector<Datum> values(target->key_format->columns().size());
+    for (const bool varying : {false, true}) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        const SqlType& type = target->key_format->columns()[i].type;
+        if (is_string(type.id) == varying) values[i] = in->value(type);
+      }
+    }
+    size = in->ok ? target->key_format->encode(values, key) : kKeyTooLarge;
+    if (size == kKeyTooLarge) return damaged("key");
+  }
+  const Tid tid = find_unique(partition, target->key_index, key, static_cast<uint32_t>(size));
+  if (tid == kNoTid) return damaged("a row that does not exist");
+  return tid;
+}
+
+Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) {
+  const RowPlan& plan = *target->plan;
+  const Tid tid = take_position(partition);
+  if (tid == kNoTid) return out_of_memory();
+  if (write_values(partition, tid, plan.row, in) != ChangeResult::kOk) return out_of_memory();
+  if (!in->ok) return damaged("values");
+  if (plan.row_id_column >= 0) {
+    const uint64_t id = row_id_of(partition, tid);
+    partition->next_row_id = std::max(partition->next_row_id, id / partition->partitions + 1);
+    if (target->has_row_ids[partition->partition]) target->row_ids[partition->partition][id] = tid;
+  }
+  ChangeLog::Conflict conflict;
+  const ChangeResult result = insert_keys(partition, tid, &conflict);
+  if (result == ChangeResult::kOutOfMemory) return out_of_memory();
+  if (result != ChangeResult::kOk) return damaged("a row that exists already");
+  set_live(partition, tid, true);
+  return Status();
+}
+
+// The plan for the columns that the record at `begin` names; reads up to the partition.
+StatusOr<RowApplier::UpdatePlan*> RowApplier::update_plan(Target* target, const char* begin, Input* in) {
+  const std::string_view bytes(begin, static_cast<size_t>(in->end - begin));
+  for (size_t i = 0; i < target->updates.size(); ++i) {
+    UpdatePlan* plan = target->updates[i].get();
+    if (!bytes.starts_with(plan->prefix)) continue;
+    if (i > 0) std::swap(target->updates[i], target->updates[i - 1]);  // what comes often moves to the front
+    in->at = begin + plan->prefix.size();
+    return plan;
+  }
+  std::vector<uint32_t> columns;
+  const uint64_t count = in->varint();
+  uint64_t column = 0;
+  const size_t width = target->plan->columns.size();
+  auto plan = std::make_unique<UpdatePlan>();
+  for (uint64_t i = 0; i < count && in->ok; ++i) {
+    const uint64_t step = in->varint();
+    column += step;
+    if (step > width || column >= width || (i > 0 && step == 0)) return damaged("changed column");
+    columns.push_back(static_cast<uint32_t>(column));
+    plan->affected |= target->affected[column];
+  }
+  if (!in->ok || columns.empty()) return damaged("changed columns");
+  plan->values = make_row_values(target->table->schema(), target->table->layout(), columns);
+  plan->prefix.assign(begin, in->at);
+  if (target->updates.size() == kUpdatePlansMax) target->updates.pop_back();
+  target->updates.push_back(std::move(plan));
+  return target->updates.back().get();
+}
+
+Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t allowed) {
+  const RowPlan& plan = *target->plan;
+  SCYPER_ASSIGN_OR_RETURN(UpdatePlan * change, update_plan(target, begin, in));
+  SCYPER_ASSIGN_OR_RETURN(TablePartition * partition, partition_of(target, in, allowed));
+  SCYPER_ASSIGN_OR_RETURN(const Tid tid, find(target, partition, in));
+  char* chunk = chunk_of(partition, tid);
+  const uint32_t offset = offset_of(tid);
+  char key[kMaxIndexKeyBytes];
+  for (uint32_t left = change->affected; left != 0; left &= left - 1) {
+    const auto index = static_cast<uint32_t>(__builtin_ctz(left));
+    erase_key(partition, index, key, encode_row_key(plan.indexes[index], chunk, offset, tid, key));
+  }
+  for (const RowValues::Column& column : change->values.varying) {
+    const StringRef payload = payload_of(column.access.kind, cell_of(column.access, chunk, offset));
+    if (payload.size != 0) partition->heap->free(const_cast<char*>(payload.data), payload.size);
+  }
+  if (write_values(partition, tid, change->values, in) != ChangeResult::kOk) return out_of_memory();
+  if (!in->ok) return damaged("values");
+  for (uint32_t left = change->affected; left != 0; left &= left - 1) {
+    const auto index = static_cast<uint32_t>(__builtin_ctz(left));
+    ChangeLog::Conflict conflict;
+    const RowKey info = encode_row_key(plan.indexes[index], chunk, offset, tid, key);
+    const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
+    if (result == ChangeResult::kOutOfMemory) return out_of_memory();
+    if (result != ChangeResult::kOk) return damaged("a key that exists already");
+  }
+  return Status();
+}
+
+Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) {
+  SCYPER_ASSIGN_OR_RETURN(const Tid tid, find(target, partition, in));
+  if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
+  erase_keys(partition, tid);
+  set_live(partition, tid, false);
+  free_payloads(partition, tid);
+  free_position(partition, tid);
+  return Status();
+}
+
+Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
+  Input in{changes.data(), changes.data() + changes.size(), true, {}};
+  while (in.left() > 0) {
+    const char* begin = in.at;
+    const auto kind = static_cast<uint8_t>(*in.at++);
+    const uint64_t table = in.varint();
+    if (!in.ok || table > UINT32_MAX) return damaged("table");
+    SCYPER_ASSIGN_OR_RETURN(Target * target, target_of(static_cast<uint32_t>(table)));
+    ++rows_;
+    in.elements.clear();
+    if (kind == static_cast<uint8_t>(RowChangeKind::kUpdate)) {
+      SCYPER_RETURN_IF_ERROR(update(target, begin, &in, allowed));
+      continue;
+    }
+    if (kind != static_cast<uint8_t>(RowChangeKind::kInsert) && kind != static_cast<uint8_t>(RowChangeKind::kDelete)) {
+      return damaged("kind of row change");
+    }
+    SCYPER_ASSIGN_OR_RETURN(TablePartition * partition, partition_of(target, &in, allowed));
+    SCYPER_RETURN_IF_ERROR(kind == static_cast<uint8_t>(RowChangeKind::kInsert) ? insert(target, partition, &in)
+                                                                                : remove(target, partition, &in));
+  }
+  return Status();
+}
+
+}  // namespace scyper::storage

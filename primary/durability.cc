@@ -68,6 +68,7 @@ Status Durability::open() {
   appender.cluster[1] = identity_.cluster.words[1];
   appender.term = recovered_.term;
   appender.segment_bytes = options.segment_bytes;
+  appender.retention_bytes = options.retention_bytes;
   GroupCommit::Start start;
   SCYPER_ASSIGN_OR_RETURN(start.appender, storage::LogAppender::create(disk_, replay::log_directory(options.directory),
                                                                        appender, recovered_.segments));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "executor.h"
 #include "group_commit.h"
 #include "primary/engine.h"
+#include "query/fork.h"
+#include "replay/archive.h"
 #include "replay/recovery.h"
 
 namespace scyper::primary {
@@ -27,11 +30,26 @@ class Durability {
   GroupCommit* log() { return log_.get(); }  // nullptr: none. Any thread
   const replay::Recovered& recovered() const { return recovered_; }
 
+  // Writes an archive of the state at some LSN from now on, beside the transactions: in a forked child, or, on a
+  // disk that a child cannot see, while nothing runs. One at a time; any thread but a worker's.
+  struct Runner {
+    query::Forker fork;
+    std::function<Status(std::function<Status()>)> run_exclusively;
+  };
+  // archives: where to, empty = the data directory's own.
+  StatusOr<replay::ArchiveResult> write_archive(const Runner& runner, const std::string& archives,
+                                                const std::function<void(uint64_t)>& on_progress);
+
  private:
   Durability(const EngineOptions& options, ExecutorEnvironment* environment);
   Status open();
   Status lock_directory();
   void make_streams();
+  StatusOr<replay::ArchiveResult> archive_in_child(const Runner& runner, const std::string& archives,
+                                                   const std::function<void(uint64_t)>& on_progress);
+  StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives);
+  storage::ArchiveManifest manifest_of(uint64_t lsn, int64_t time_us) const;
+  Status retire_archives();
 
   const EngineOptions& options_;
   ExecutorEnvironment* const environment_;
@@ -42,6 +60,7 @@ class Durability {
   replay::Recovered recovered_;
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<GroupCommit> log_;
+  std::mutex archiving_;  // held while an archive is written
 };
 
 }  // namespace scyper::primary

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/simulated_disk.h"
@@ -223,6 +225,111 @@ TEST(DurabilityTest, OtherPartitionsAreRefused) {
   Status status;
   EXPECT_EQ(open_or_null(options, &status), nullptr);
   EXPECT_EQ(sqlstate_of(status), "22023");
+}
+
+TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {
+  SimulatedDisk disk;
+  EngineOptions options = log_options(&disk, RedoMode::kPhysical);
+  storage::Digest before;
+  uint64_t lsn;
+  {
+    Bank bank(options);
+    EXPECT_TRUE(bank.run("CREATE TABLE wide (a integer, b text, c numeric, d numeric(20,4), e boolean, f double "
+                         "precision, g integer[], h varchar(5), i smallint, j date)")
+                    .ok());
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_TRUE(bank.run("INSERT INTO wide VALUES ($1, repeat('x', 7), 1.25, 3.5, true, 0.5, ARRAY[1,2,NULL], 'abc', "
+                           "3, '2024-02-29')",
+                           {i})
+                      .ok());
+    }
+    EXPECT_TRUE(bank.run("INSERT INTO wide (a) VALUES (77)").ok());
+    EXPECT_TRUE(bank.run("DELETE FROM wide WHERE a < 7").ok());
+    work(&bank, 2, 40);
+    auto first = bank.engine().write_archive("", nullptr);
+    ASSERT_TRUE(first.ok()) << first.status();
+    work(&bank, 2, 40);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+      ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+    }
+    EXPECT_TRUE(bank.run("UPDATE wide SET b = 'after', g = ARRAY[5] WHERE a = 9").ok());
+    EXPECT_TRUE(bank.run("CREATE PROCEDURE late() LANGUAGE plpgsql AS $$ BEGIN END $$").ok());
+    before = digest_of(&bank.engine());
+    lsn = bank.engine().last_lsn();
+    EXPECT_EQ(disk.list("/data/archives")->size(), 2u);  // the first one has been retired
+  }
+  Status status;
+  auto engine = open_or_null(options, &status);
+  ASSERT_NE(engine, nullptr) << status;
+  EXPECT_EQ(digest_of(engine.get()), before);
+  EXPECT_EQ(engine->last_lsn(), lsn);
+  EXPECT_EQ(engine->durability().recovered().transactions, 2u);
+  EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM wide"), 44);
+  EXPECT_TRUE(engine->execute("CALL late()", {}, nullptr).ok());
+  EXPECT_TRUE(engine->execute("INSERT INTO wide (a) VALUES (78)", {}, nullptr).ok());  // row ids go on
+  engine.reset();
+  // the newest is damaged: the one before, and more of the log
+  auto archives = *storage::list_archives(&disk, "/data/archives");
+  disk.flip(archives[1].path + "/t1.dat", 100, 0x10);
+  engine = open_or_null(options, &status);
+  ASSERT_NE(engine, nullptr) << status;
+  EXPECT_EQ(engine->durability().recovered().archive_lsn, archives[0].lsn);
+  EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM wide"), 45);
+}
+
+TEST(ArchiveTest, LogIsDroppedOnlyWhenCovered) {
+  SimulatedDisk disk;
+  EngineOptions options = log_options(&disk);
+  options.log.segment_bytes = 64 << 10;
+  options.log.archives_kept = 1;
+  Bank bank(options);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+  const size_t segments = disk.list("/data/log")->size();
+  ASSERT_GT(segments, 5u);
+  ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+  ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+  for (int i = 0; i < 100 && disk.list("/data/log")->size() > 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_LE(disk.list("/data/log")->size(), 3u);
+  auto image = disk.after_power_loss(3);
+  auto engine = open_or_null(log_options(image.get()));
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1401);
+}
+
+TEST(ArchiveTest, WrittenByAForkedChildBesideTransactions) {
+  char directory[] = "/tmp/scyper_archive_test_XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  EngineOptions options = log_options(nullptr);
+  options.log.directory = std::string(directory) + "/data";
+  int64_t total = 0;
+  {
+    Bank bank(options);
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+      while (!stop) EXPECT_TRUE(bank.run("CALL move(1, 1, 2, 2, 5)").ok());
+    });
+    for (int i = 0; i < 3; ++i) {
+      auto archive = bank.engine().write_archive("", nullptr);
+      ASSERT_TRUE(archive.ok()) << archive.status();
+      EXPECT_GT(archive->rows, 500u);
+    }
+    stop = true;
+    writer.join();
+    total = bank.value_of("SELECT sum(balance)::bigint FROM accounts");
+  }
+  Status status;
+  auto engine = open_or_null(options, &status);
+  ASSERT_NE(engine, nullptr) << status;
+  EXPECT_EQ(number(engine.get(), "SELECT sum(balance)::bigint FROM accounts"), total);
+  EXPECT_GT(engine->durability().recovered().archive_lsn, 0u);
+  Status second;
+  EXPECT_EQ(open_or_null(options, &second), nullptr);
+  EXPECT_EQ(sqlstate_of(second), "55006");
+  engine.reset();
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

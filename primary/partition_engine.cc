@@ -373,6 +373,47 @@ Status PartitionEngine::load(std::string_view table, std::span<const Datum> valu
   });
 }
 
+// --- durability ---
+
+StatusOr<Engine::ArchiveInfo> Engine::write_archive(const std::string&, const std::function<void(uint64_t)>&) {
+  return sql_error("55000", "this engine has no data directory");
+}
+
+StatusOr<PartitionEngine::ArchiveInfo> PartitionEngine::write_archive(
+    const std::string& archives, const std::function<void(uint64_t)>& on_progress) {
+  const int64_t start_ns = environment_.clock.monotonic_ns();
+  Durability::Runner runner;
+  runner.fork = [this](ForkRequest request) { return fork(std::move(request)); };
+  runner.run_exclusively = [this](std::function<Status()> work) { return run_exclusively(std::move(work)); };
+  SCYPER_ASSIGN_OR_RETURN(auto result, durability_->write_archive(runner, archives, on_progress));
+  ArchiveInfo info;
+  info.lsn = result.lsn;
+  info.path = storage::archive_path(archives.empty() ? replay::archives_directory(options_.log.directory) : archives,
+                                    result.lsn);
+  info.rows = result.rows;
+  info.raw_bytes = result.raw_bytes;
+  info.stored_bytes = result.stored_bytes;
+  info.seconds = static_cast<double>(environment_.clock.monotonic_ns() - start_ns) / 1e9;
+  return info;
+}
+
+PartitionEngine::LogInfo PartitionEngine::log_info() const {
+  LogInfo info;
+  const GroupCommit* log = environment_.log;
+  info.last_lsn = info.durable_lsn = last_lsn();
+  if (log == nullptr) return info;
+  info.is_on = true;
+  info.mode = log->mode();
+  info.is_full = log->is_full();
+  info.durable_lsn = log->durable_lsn();
+  info.groups = log->groups();
+  info.bytes_written = log->bytes_written();
+  const replay::Recovered& recovered = durability_->recovered();
+  info.recovered_transactions = recovered.transactions;
+  info.recovery_seconds = recovered.archive_s + recovered.index_s + recovered.replay_s;
+  return info;
+}
+
 // --- watching and counting ---
 
 void PartitionEngine::tick() {

@@ -38,6 +38,9 @@ class PartitionEngine final : public Engine {
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override;
+  StatusOr<ArchiveInfo> write_archive(const std::string& archives,
+                                      const std::function<void(uint64_t)>& on_progress) override;
+  LogInfo log_info() const override;
   const EngineCounters& counters() const override;
   const EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }

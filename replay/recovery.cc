@@ -9,14 +9,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/failpoint.h"
+#include "replay/archive.h"
 #include "replay/log_scan.h"
 
 namespace scyper::replay {
 
 namespace {
 
+Failpoint before_archive("recovery.before_archive");
+Failpoint after_archive("recovery.after_archive");
 Failpoint after_replay("recovery.after_replay");
 Failpoint after_segment("recovery.after_segment");
+
+constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -28,6 +33,9 @@ class Recovery {
       : disk_(disk), directory_(directory), identity_(identity), database_(database), options_(options) {}
 
   StatusOr<Recovered> run() {
+    before_archive.fires();
+    if (options_.uses_archive) SCYPER_RETURN_IF_ERROR(load_newest_archive());
+    after_archive.fires();
     SCYPER_RETURN_IF_ERROR(replay_log());
     after_replay.fires();
     return std::move(result_);
@@ -37,6 +45,8 @@ class Recovery {
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }
+  Status load_newest_archive();
+  bool is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const;
   Status check_start(const LogScan& scan);
   Status replay_log();
 
@@ -47,6 +57,51 @@ class Recovery {
   const RecoveryOptions& options_;
   Recovered result_;
 };
+
+// Not beyond the point to which the database is restored.
+bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const {
+  if (entry.lsn > options_.range.to_lsn) return false;
+  return options_.range.to_time_us == INT64_MAX || manifest.time_us - kPostgresEpochUs <= options_.range.to_time_us;
+}
+
+// The newest one that is whole; an older one needs more of the log, which retention keeps.
+Status Recovery::load_newest_archive() {
+  const std::string archives = archives_directory(directory_);
+  if (!disk_->exists(archives)) return Status();
+  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, archives));
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (!entry->is_complete) {
+      if (options_.cuts) SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk_, *entry));
+      continue;
+    }
+    auto manifest = storage::read_manifest(disk_, entry->path);
+    if (manifest.ok() && !is_wanted(*entry, *manifest)) continue;
+    Status status = manifest.status();
+    if (manifest.ok() &&
+        (manifest->cluster[0] != identity_.cluster.words[0] || manifest->cluster[1] != identity_.cluster.words[1])) {
+      return sql_error("XX001", absl::StrCat(entry->path, ": the archive belongs to another cluster"));
+    }
+    if (status.ok()) {
+      say(absl::StrCat("recovery: archive of LSN ", entry->lsn));
+      auto loaded = load_archive(disk_, entry->path, std::max(1u, options_.threads), database_);
+      status = loaded.status();
+      if (loaded.ok()) {
+        result_.archive_lsn = loaded->manifest.lsn;
+        result_.archive_bytes = loaded->raw_bytes;
+        result_.archive_s = loaded->load_s;
+        result_.index_s = loaded->index_s;
+        result_.term = std::max<uint64_t>(1, loaded->manifest.term);
+        result_.positions = loaded->manifest.streams;
+        say(absl::StrFormat("recovery: %d rows, %.1f MB in %.2f s, indexes in %.2f s", loaded->rows,
+                            static_cast<double>(loaded->raw_bytes) / 1e6, loaded->load_s, loaded->index_s));
+        return Status();
+      }
+    }
+    if (sqlstate_of(status) != "XX001") return status;
+    say(absl::StrCat("recovery: the archive cannot be used: ", std::string(status.message())));
+  }
+  return Status();
+}
 
 // The log has to reach back to the archive.
 Status Recovery::check_start(const LogScan& scan) {
@@ -95,7 +150,12 @@ Status Recovery::replay_log() {
     if (options_.cuts) SCYPER_RETURN_IF_ERROR(scan->cut());
   }
   result_.lsn = std::max(result_.lsn, replayer->last_lsn());
-  if (!is_first && scan->complete_lsn() >= result_.archive_lsn) {
+  if (!is_first && scan->complete_lsn() < result_.archive_lsn) {
+    return with_hint(sql_error("XX001", absl::StrCat("the log ends at LSN ", scan->complete_lsn(),
+                                                     ", before the archive of LSN ", result_.archive_lsn)),
+                     "Put back the log segments that are missing, or restore the archive into a new directory.");
+  }
+  if (!is_first) {
     result_.positions = scan->positions();
     result_.term = std::max<uint64_t>(result_.term, scan->term());
   }

@@ -287,7 +287,8 @@ Status LogAppender::append(std::string_view group, uint64_t start_lsn, std::span
 StatusOr<uint64_t> LogAppender::drop_before(uint64_t lsn) {
   uint64_t dropped = 0;
   // a segment ends where the next one starts
-  while (segments_.size() > 1 && segments_[1].start_lsn <= lsn) {
+  while (segments_.size() > 1 && segments_[1].start_lsn <= lsn &&
+         (segments_.size() - 1) * options_.segment_bytes > options_.retention_bytes) {
     before_segment_drop.fires();
     SCYPER_RETURN_IF_ERROR(disk_->remove(segment_path(directory_, segments_[0].number)));
     after_segment_drop.fires();

@@ -383,4 +383,14 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
   return Status();
 }
 
+StatusOr<std::unique_ptr<OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type) {
+  RowApplier::Input in{bytes.data(), bytes.data() + bytes.size(), true, {}};
+  auto owned = std::make_unique<OwnedArray>();
+  owned->value = in.array(type);
+  if (!in.ok || in.left() > 0) return damaged("array");
+  owned->elements = std::move(*in.elements.back());
+  owned->value.elements = owned->elements.data();
+  return owned;
+}
+
 }  // namespace scyper::storage

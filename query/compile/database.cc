@@ -143,6 +143,11 @@ class DatabaseImpl final : public Database {
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result) override;
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
+  void restore(std::shared_ptr<const Catalog> catalog) override {
+    std::lock_guard<std::mutex> lock(catalog_mutex_);
+    CHECK(catalog_->tables.empty() && catalog_->routines.empty());
+    catalog_ = std::move(catalog);
+  }
 
  private:
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,

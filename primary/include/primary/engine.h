@@ -141,6 +141,31 @@ class Engine {
   };
   virtual std::vector<RoutineInfo> routines() = 0;
 
+  struct ArchiveInfo {
+    uint64_t lsn = 0;
+    std::string path;
+    uint64_t rows = 0;
+    uint64_t raw_bytes = 0;
+    uint64_t stored_bytes = 0;
+    double seconds = 0;
+  };
+  // Writes an archive beside the transactions (HyPer IV.B); archives: the directory that gets it, empty = the data
+  // directory's. 55000 without a data directory. The caller must not be a worker.
+  virtual StatusOr<ArchiveInfo> write_archive(const std::string& archives,
+                                              const std::function<void(uint64_t raw_bytes)>& on_progress);
+  struct LogInfo {
+    bool is_on = false;
+    CommitMode mode = CommitMode::kAsync;
+    bool is_full = false;
+    uint64_t last_lsn = 0;
+    uint64_t durable_lsn = 0;
+    uint64_t groups = 0;
+    uint64_t bytes_written = 0;
+    uint64_t recovered_transactions = 0;
+    double recovery_seconds = 0;
+  };
+  virtual LogInfo log_info() const { return {}; }
+
   // Sums over the workers, made by this call and several times a second.
   virtual const EngineCounters& counters() const = 0;
   virtual const EngineOptions& options() const = 0;

@@ -54,6 +54,7 @@ class LogAppender {
     uint64_t cluster[2] = {0, 0};
     uint64_t term = 1;
     uint64_t segment_bytes = uint64_t{64} << 20;
+    uint64_t retention_bytes = 0;  // that drop_before() leaves beside the current segment
   };
   // Segments that exist, oldest first: number and start_lsn. Appends to a new one behind them.
   struct Existing {

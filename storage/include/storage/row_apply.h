@@ -12,6 +12,8 @@
 
 namespace scyper::storage {
 
+struct OwnedArray;
+
 // Applies row changes (docs/redo_format.md) to tables: what replay does with physical redo. Decodes straight into the
 // cells, keeps no undo: when a record does not fit the tables (XX001) or memory runs out (53200), what was applied
 // stays, and the database must not be used. Whatever the bytes are, nothing outside of them is read.
@@ -32,6 +34,7 @@ class RowApplier {
   uint64_t rows() const { return rows_; }
 
  private:
+  friend StatusOr<std::unique_ptr<struct OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type);
   struct Target;
   struct UpdatePlan;
   struct Input;
@@ -48,5 +51,12 @@ class RowApplier {
   std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
   uint64_t rows_ = 0;
 };
+
+// An array as it lies in redo and archives, owning its elements; strings point into the bytes. XX001.
+struct OwnedArray {
+  ArrayValue value;
+  std::vector<Datum> elements;
+};
+StatusOr<std::unique_ptr<OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type);
 
 }  // namespace scyper::storage

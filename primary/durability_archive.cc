@@ -1,0 +1,175 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
+#include "durability.h"
+
+// Archives beside transactions.
+namespace scyper::primary {
+
+namespace {
+
+Failpoint before_fork("archive.before_fork");
+Failpoint in_child("archive.in_child");
+Failpoint before_go_ahead("archive.before_go_ahead");
+Failpoint before_retire("archive.before_retire");
+Failpoint after_retire("archive.after_retire");
+
+// What the child tells: progress, then that all is written but the manifest's name, then how it ended.
+struct Message {
+  enum class Kind : uint32_t { kProgress = 1, kReady = 2, kDone = 3, kFailed = 4 };
+  Kind kind = Kind::kProgress;
+  uint32_t text_bytes = 0;
+  replay::ArchiveResult result;
+};
+
+void send_message(int socket, Message message, std::string_view text = {}) {
+  message.text_bytes = static_cast<uint32_t>(std::min<size_t>(text.size(), 1000));
+  std::string bytes(reinterpret_cast<const char*>(&message), sizeof(message));
+  bytes += text.substr(0, message.text_bytes);
+  static_cast<void>(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+}
+
+bool receive(int socket, char* out, size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::recv(socket, out, size, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    out += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// In the child: its own disk, nothing of the parent's but the tables.
+int run_child(const query::ForkedDatabase& forked, int socket, const std::string& archives,
+              storage::ArchiveManifest manifest, uint64_t rate) {
+  in_child.fires();
+  auto disk = make_real_disk();
+  manifest.lsn = forked.point.lsn;
+  manifest.time_us = forked.point.time_us;
+  replay::ArchiveOptions options;
+  options.bytes_per_second_max = rate;
+  options.on_progress = [socket](uint64_t raw_bytes) {
+    Message message;
+    message.result.raw_bytes = raw_bytes;
+    send_message(socket, message);
+  };
+  options.before_finish = [socket]() -> Status {
+    Message message;
+    message.kind = Message::Kind::kReady;
+    send_message(socket, message);
+    char go_ahead = 0;
+    return receive(socket, &go_ahead, 1) ? Status() : absl::UnavailableError("the node has stopped");
+  };
+  auto result = replay::write_archive(disk.get(), archives, *forked.point.catalog, std::move(manifest), options);
+  Message message;
+  message.kind = result.ok() ? Message::Kind::kDone : Message::Kind::kFailed;
+  if (result.ok()) message.result = *result;
+  const std::string text(result.status().message());
+  send_message(socket, message, text);
+  return result.ok() ? 0 : 1;
+}
+
+}  // namespace
+
+storage::ArchiveManifest Durability::manifest_of(uint64_t lsn, int64_t time_us) const {
+  storage::ArchiveManifest manifest;
+  manifest.cluster[0] = identity_.cluster.words[0];
+  manifest.cluster[1] = identity_.cluster.words[1];
+  manifest.term = recovered_.term;
+  manifest.lsn = lsn;
+  manifest.time_us = time_us;
+  manifest.partitions = identity_.partitions;
+  return manifest;
+}
+
+StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runner, const std::string& archives,
+                                                             const std::function<void(uint64_t)>& on_progress) {
+  before_fork.fires();
+  query::ForkRequest request;
+  request.child.name = "scyper-archive";
+  request.child.nice = 5;
+  request.body = [this, archives](const query::ForkedDatabase& forked, int socket) {
+    return run_child(forked, socket, archives, manifest_of(0, 0), options_.log.archive_rate);
+  };
+  SCYPER_ASSIGN_OR_RETURN(query::Forked forked, runner.fork(std::move(request)));
+  Message message;
+  std::string text;
+  while (receive(forked.child->socket(), reinterpret_cast<char*>(&message), sizeof(message))) {
+    text.resize(std::min<uint32_t>(message.text_bytes, 1000));
+    if (!receive(forked.child->socket(), text.data(), text.size())) break;
+    switch (message.kind) {
+      case Message::Kind::kProgress:
+        if (on_progress) on_progress(message.result.raw_bytes);
+        break;
+      case Message::Kind::kReady: {
+        // what it holds must not be ahead of the log
+        SCYPER_RETURN_IF_ERROR(log_->wait_durable(forked.point.lsn));
+        before_go_ahead.fires();
+        const char go_ahead = 1;
+        static_cast<void>(::send(forked.child->socket(), &go_ahead, 1, MSG_NOSIGNAL));
+        break;
+      }
+      case Message::Kind::kDone:
+        forked.child->wait();
+        return message.result;
+      case Message::Kind::kFailed:
+        forked.child->wait();
+        return sql_error("58030", absl::StrCat("the archive could not be written: ", text));
+    }
+  }
+  return sql_error("58030", absl::StrCat("the process that wrote the archive ",
+                                         storage::describe_wait_status(forked.child->wait())));
+}
+
+StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner, const std::string& archives) {
+  StatusOr<replay::ArchiveResult> result = absl::UnknownError("not written");
+  SCYPER_RETURN_IF_ERROR(runner.run_exclusively([&]() -> Status {
+    const uint64_t lsn = environment_->lsns.last.load();
+    replay::ArchiveOptions options;
+    options.bytes_per_second_max = options_.log.archive_rate;
+    options.before_finish = [this, lsn] { return log_->wait_durable(lsn); };
+    result = replay::write_archive(disk_, archives, *environment_->database->catalog(),
+                                   manifest_of(lsn, environment_->clock.now_us()), options);
+    return result.status();
+  }));
+  return result;
+}
+
+StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, const std::string& archives,
+                                                          const std::function<void(uint64_t)>& on_progress) {
+  if (!is_on()) return sql_error("55000", "the node has no data directory");
+  std::lock_guard<std::mutex> lock(archiving_);
+  const std::string own = replay::archives_directory(options_.log.directory);
+  const std::string& to = archives.empty() ? own : archives;
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
+  auto result = own_disk_ != nullptr ? archive_in_child(runner, to, on_progress) : archive_at_rest(runner, to);
+  SCYPER_RETURN_IF_ERROR(result.status());
+  if (archives.empty()) SCYPER_RETURN_IF_ERROR(retire_archives());
+  return result;
+}
+
+// Older archives go, and the log that only they needed.
+Status Durability::retire_archives() {
+  SCYPER_ASSIGN_OR_RETURN(auto entries,
+                          storage::list_archives(disk_, replay::archives_directory(options_.log.directory)));
+  std::erase_if(entries, [](const storage::ArchiveEntry& entry) { return !entry.is_complete; });
+  const size_t kept = std::max<size_t>(1, options_.log.archives_kept);
+  while (entries.size() > kept) {
+    before_retire.fires();
+    SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk_, entries.front()));
+    after_retire.fires();
+    entries.erase(entries.begin());
+  }
+  if (entries.size() == kept) log_->drop_before(entries.front().lsn);
+  return Status();
+}
+
+}  // namespace scyper::primary

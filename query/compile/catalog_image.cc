@@ -1,0 +1,283 @@
+#include "query/catalog_image.h"
+
+#include <cstring>
+#include <utility>
+
+namespace scyper::query {
+
+namespace {
+
+constexpr uint32_t kVersion = 1;
+
+// A field that is added to one of these has to be added below too.
+static_assert(sizeof(SqlType) == 8);
+static_assert(sizeof(storage::TableSchema) == 112);
+static_assert(sizeof(storage::IndexDef) == 112);
+static_assert(sizeof(Routine) == 152);
+static_assert(sizeof(View) == 136);
+static_assert(sizeof(Catalog) == 264);
+
+// The same walk over the fields writes and reads them.
+class Writer {
+ public:
+  template <typename T>
+  void number(T& value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
+  void text(std::string& value) {
+    auto size = static_cast<uint32_t>(value.size());
+    number(size);
+    out_ += value;
+  }
+  uint32_t count(size_t size) {
+    auto n = static_cast<uint32_t>(size);
+    number(n);
+    return n;
+  }
+  bool ok() const { return true; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <typename T>
+  void number(T& value) {
+    if (bytes_.size() < sizeof(T)) {
+      ok_ = false;
+      value = T();
+      return;
+    }
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    bytes_.remove_prefix(sizeof(T));
+  }
+  void text(std::string& value) {
+    uint32_t size = 0;
+    number(size);
+    if (size > bytes_.size()) {
+      ok_ = false;
+      return;
+    }
+    value.assign(bytes_.substr(0, size));
+    bytes_.remove_prefix(size);
+  }
+  uint32_t count(size_t) {
+    uint32_t n = 0;
+    number(n);
+    if (n > bytes_.size()) ok_ = false;  // each takes a byte at least
+    return ok_ ? n : 0;
+  }
+  bool ok() const { return ok_; }
+  bool is_at_end() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+  bool ok_ = true;
+};
+
+template <typename IO>
+void walk_bool(IO& io, bool& value) {
+  uint8_t byte = value ? 1 : 0;
+  io.number(byte);
+  value = byte != 0;
+}
+
+template <typename IO, typename T>
+void walk_id(IO& io, T& id) {
+  auto value = id.value();
+  io.number(value);
+  id = T(value);
+}
+
+template <typename IO>
+void walk(IO& io, SqlType& type) {
+  io.number(type.id);
+  io.number(type.element);
+  io.number(type.precision);
+  io.number(type.scale);
+  io.number(type.length);
+}
+
+template <typename IO>
+void walk(IO& io, storage::IndexDef& index) {
+  walk_id(io, index.id);
+  io.text(index.name);
+  index.columns.resize(io.count(index.columns.size()));
+  for (uint32_t& column : index.columns) io.number(column);
+  index.descending.resize(io.count(index.descending.size()));
+  for (size_t i = 0; i < index.descending.size(); ++i) {
+    bool descending = index.descending[i];
+    walk_bool(io, descending);
+    index.descending[i] = descending;
+  }
+  walk_bool(io, index.unique);
+  walk_bool(io, index.primary);
+}
+
+template <typename IO>
+void walk(IO& io, storage::TableSchema& schema) {
+  walk_id(io, schema.id);
+  io.number(schema.version);
+  io.text(schema.name);
+  schema.columns.resize(io.count(schema.columns.size()));
+  for (storage::ColumnDef& column : schema.columns) {
+    io.text(column.name);
+    walk(io, column.type);
+    walk_bool(io, column.not_null);
+  }
+  walk_bool(io, schema.has_row_id);
+  io.number(schema.scheme);
+  io.number(schema.partition_column);
+  io.number(schema.layout);
+  schema.indexes.resize(io.count(schema.indexes.size()));
+  for (storage::IndexDef& index : schema.indexes) walk(io, index);
+}
+
+template <typename IO>
+void walk(IO& io, TableRules& rules) {
+  rules.defaults.resize(io.count(rules.defaults.size()));
+  for (std::string& text : rules.defaults) io.text(text);
+  rules.checks.resize(io.count(rules.checks.size()));
+  for (TableRules::Check& check : rules.checks) {
+    io.text(check.name);
+    io.text(check.expression);
+  }
+}
+
+template <typename IO>
+void walk(IO& io, Routine& routine) {
+  walk_id(io, routine.id);
+  io.text(routine.name);
+  walk_bool(io, routine.procedure);
+  routine.parameters.resize(io.count(routine.parameters.size()));
+  for (RoutineParameter& parameter : routine.parameters) {
+    io.text(parameter.name);
+    io.number(parameter.mode);
+    walk(io, parameter.type);
+    walk_bool(io, parameter.has_default);
+    io.text(parameter.default_text);
+  }
+  walk(io, routine.return_type);
+  io.text(routine.body);
+  walk_bool(io, routine.strict);
+  walk_bool(io, routine.is_volatile);
+  io.text(routine.definition);
+}
+
+template <typename IO>
+void walk(IO& io, View& view) {
+  io.text(view.name);
+  view.column_names.resize(io.count(view.column_names.size()));
+  for (std::string& name : view.column_names) io.text(name);
+  view.column_types.resize(io.count(view.column_types.size()));
+  for (SqlType& type : view.column_types) walk(io, type);
+  io.text(view.query);
+  view.relations.resize(io.count(view.relations.size()));
+  for (std::string& name : view.relations) io.text(name);
+}
+
+Status damaged() { return sql_error("XX001", "the catalog of the archive is damaged"); }
+
+bool is_sound(const storage::TableSchema& schema) {
+  const size_t width = schema.columns.size();
+  if (width == 0 || schema.scheme > storage::PartitionScheme::kList || schema.layout > storage::Layout::kRow)
+    return false;
+  if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column >= width) return false;
+  for (const storage::ColumnDef& column : schema.columns) {
+    const TypeId id = column.type.id;
+    if (id == TypeId::kUnknown || (id > TypeId::kArray && id != TypeId::kFloat4)) return false;
+  }
+  bool has_primary = false;
+  for (const storage::IndexDef& index : schema.indexes) {
+    has_primary = has_primary || index.primary;
+    if (index.columns.empty() || (!index.descending.empty() && index.descending.size() != index.columns.size())) {
+      return false;
+    }
+    for (uint32_t column : index.columns) {
+      if (column >= width || (index.primary && !schema.columns[column].not_null)) return false;
+    }
+  }
+  const storage::ColumnDef& last = schema.columns.back();
+  return schema.has_row_id ? last.not_null && last.type.id == TypeId::kInt8 : has_primary;
+}
+
+}  // namespace
+
+std::string encode_catalog(const Catalog& catalog) {
+  Writer out;
+  uint32_t version = kVersion;
+  out.number(version);
+  Catalog copy = catalog;
+  out.number(copy.version);
+  out.number(copy.next_table_id);
+  out.number(copy.next_index_id);
+  out.number(copy.next_routine_id);
+  out.count(copy.tables.size());
+  for (const auto& [name, table] : copy.tables) {
+    storage::TableSchema schema = table->schema();
+    walk(out, schema);
+    TableRules rules;
+    if (auto found = copy.rules.find(schema.id); found != copy.rules.end()) rules = found->second;
+    walk(out, rules);
+  }
+  out.count(copy.routines.size());
+  for (const auto& [name, routine] : copy.routines) {
+    Routine written = *routine;
+    walk(out, written);
+  }
+  out.count(copy.views.size());
+  for (const auto& [name, view] : copy.views) {
+    View written = *view;
+    walk(out, written);
+  }
+  return out.take();
+}
+
+StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32_t partitions, storage::Arena* arena) {
+  Reader in(bytes);
+  uint32_t version = 0;
+  in.number(version);
+  if (in.ok() && version != kVersion) {
+    return sql_error("0A000", "the catalog has version " + std::to_string(version) + ", known is 1");
+  }
+  auto catalog = std::make_shared<Catalog>();
+  in.number(catalog->version);
+  in.number(catalog->next_table_id);
+  in.number(catalog->next_index_id);
+  in.number(catalog->next_routine_id);
+  const uint32_t tables = in.count(0);
+  for (uint32_t i = 0; i < tables && in.ok(); ++i) {
+    storage::TableSchema schema;
+    TableRules rules;
+    walk(in, schema);
+    walk(in, rules);
+    if (!in.ok() || !is_sound(schema)) return damaged();
+    const TableId id = schema.id;
+    const std::string name = schema.name;
+    for (const storage::IndexDef& index : schema.indexes) catalog->index_tables[index.name] = name;
+    SCYPER_ASSIGN_OR_RETURN(auto table, storage::Table::create(std::move(schema), partitions, arena));
+    catalog->tables[name] = std::move(table);
+    catalog->rules[id] = std::move(rules);
+  }
+  const uint32_t routines = in.count(0);
+  for (uint32_t i = 0; i < routines && in.ok(); ++i) {
+    auto routine = std::make_shared<Routine>();
+    walk(in, *routine);
+    const std::string name = routine->name;
+    catalog->routines.emplace(name, std::move(routine));
+  }
+  const uint32_t views = in.count(0);
+  for (uint32_t i = 0; i < views && in.ok(); ++i) {
+    auto view = std::make_shared<View>();
+    walk(in, *view);
+    const std::string name = view->name;
+    catalog->views[name] = std::move(view);
+  }
+  if (!in.ok() || !in.is_at_end()) return damaged();
+  return catalog;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "query/database.h"
+#include "storage/archive.h"
+
+// Archives of whole databases: definitions and tables (HyPer IV.B). docs/log_format.md, "Archive".
+namespace scyper::replay {
+
+struct ArchiveOptions {
+  uint64_t bytes_per_second_max = 0;  // of raw data; 0 = no bound
+  std::function<void(uint64_t raw_bytes)> on_progress;
+  // Before the manifest gets its name: until here it is no archive. May be empty.
+  std::function<Status()> before_finish;
+};
+struct ArchiveResult {
+  uint64_t lsn = 0;
+  uint64_t raw_bytes = 0;
+  uint64_t stored_bytes = 0;
+  uint64_t rows = 0;
+};
+// Writes the tables of a catalog, which nobody changes meanwhile, to archives/<lsn>. manifest: cluster, term, LSN, time
+// and partitions. Fork: made for a child.
+StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, const query::Catalog& catalog,
+                                      storage::ArchiveManifest manifest, const ArchiveOptions& options);
+
+struct ArchiveLoaded {
+  storage::ArchiveManifest manifest;
+  uint64_t raw_bytes = 0;
+  uint64_t rows = 0;
+  double load_s = 0;
+  double index_s = 0;
+};
+// An archive into an empty database, with `threads`. On error the database is as empty as before.
+StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database);
+// Reads everything and checks every hash, without a database.
+StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path);
+
+}  // namespace scyper::replay

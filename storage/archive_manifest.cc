@@ -1,0 +1,145 @@
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "archive_format.h"
+#include "storage/archive.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace scyper::storage {
+
+namespace {
+
+constexpr uint64_t kMagic = 0x316e614d50796353;  // "ScyPMan1"
+constexpr uint32_t kVersion = 1;
+
+Status damaged(const char* what) { return sql_error("XX001", std::string("the manifest is damaged: ") + what); }
+
+}  // namespace
+
+const std::string* ArchiveManifest::attachment(std::string_view name) const {
+  for (const auto& [key, bytes] : attachments) {
+    if (key == name) return &bytes;
+  }
+  return nullptr;
+}
+
+std::string encode_manifest(const ArchiveManifest& manifest) {
+  std::string out;
+  put_number(&out, kMagic);
+  put_number(&out, kVersion);
+  put_number(&out, uint32_t{0});
+  put_number(&out, manifest.cluster[0]);
+  put_number(&out, manifest.cluster[1]);
+  put_number(&out, manifest.term);
+  put_number(&out, manifest.lsn);
+  put_number(&out, manifest.time_us);
+  put_number(&out, manifest.partitions);
+  put_number(&out, static_cast<uint32_t>(manifest.tables.size()));
+  for (const ArchiveTable& table : manifest.tables) {
+    put_number(&out, table.id);
+    put_number(&out, table.blocks);
+    put_number(&out, table.rows);
+    put_number(&out, table.file_bytes);
+    put_number(&out, table.hash);
+    put_number(&out, static_cast<uint32_t>(table.row_ids.size()));
+    for (uint64_t id : table.row_ids) put_number(&out, id);
+  }
+  put_number(&out, static_cast<uint32_t>(manifest.streams.size()));
+  for (const StreamPosition& stream : manifest.streams) {
+    put_number(&out, stream.number);
+    put_number(&out, stream.hash);
+  }
+  put_number(&out, static_cast<uint32_t>(manifest.attachments.size()));
+  for (const auto& [name, bytes] : manifest.attachments) {
+    put_text(&out, name);
+    put_number(&out, uint64_t{bytes.size()});
+    out += bytes;
+  }
+  put_number(&out, uint64_t{XXH3_64bits(out.data(), out.size())});
+  return out;
+}
+
+StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
+  if (bytes.size() < 2 * sizeof(uint64_t)) return damaged("it is cut off");
+  uint64_t hash;
+  const std::string_view hashed = bytes.substr(0, bytes.size() - sizeof(hash));
+  std::memcpy(&hash, bytes.data() + hashed.size(), sizeof(hash));
+  NumberReader in{hashed};
+  if (in.number<uint64_t>() != kMagic) return damaged("it does not begin as one");
+  if (hash != XXH3_64bits(hashed.data(), hashed.size())) return damaged("it does not match its hash");
+  if (const auto version = in.number<uint32_t>(); version != kVersion) {
+    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known is 1");
+  }
+  in.number<uint32_t>();
+  ArchiveManifest manifest;
+  manifest.cluster[0] = in.number<uint64_t>();
+  manifest.cluster[1] = in.number<uint64_t>();
+  manifest.term = in.number<uint64_t>();
+  manifest.lsn = in.number<uint64_t>();
+  manifest.time_us = in.number<int64_t>();
+  manifest.partitions = in.number<uint32_t>();
+  manifest.tables.resize(in.count(36));
+  for (ArchiveTable& table : manifest.tables) {
+    table.id = in.number<uint32_t>();
+    table.blocks = in.number<uint32_t>();
+    table.rows = in.number<uint64_t>();
+    table.file_bytes = in.number<uint64_t>();
+    table.hash = in.number<uint64_t>();
+    table.row_ids.resize(in.count(sizeof(uint64_t)));
+    for (uint64_t& id : table.row_ids) id = in.number<uint64_t>();
+  }
+  manifest.streams.resize(in.count(sizeof(StreamPosition)));
+  for (StreamPosition& stream : manifest.streams) {
+    stream.number = in.number<uint64_t>();
+    stream.hash = in.number<uint64_t>();
+  }
+  manifest.attachments.resize(in.count(12));
+  for (auto& [name, content] : manifest.attachments) {
+    name = std::string(in.text(in.number<uint32_t>()));
+    content = std::string(in.text(in.number<uint64_t>()));
+  }
+  if (!in.ok || !in.bytes.empty()) return damaged("it contradicts itself");
+  return manifest;
+}
+
+std::string archive_path(const std::string& archives, uint64_t lsn) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "/%020llu", static_cast<unsigned long long>(lsn));
+  return archives + name;
+}
+
+StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives) {
+  SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(archives));
+  std::vector<ArchiveEntry> entries;
+  for (const std::string& name : names) {
+    if (name.size() != 20 || name.find_first_not_of("0123456789") != std::string::npos) continue;
+    ArchiveEntry entry{std::strtoull(name.c_str(), nullptr, 10), archives + "/" + name, false};
+    entry.is_complete = disk->exists(entry.path + "/MANIFEST");
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Status remove_archive(Disk* disk, const ArchiveEntry& archive) {
+  // the manifest first: what is left of it is no archive
+  if (archive.is_complete) {
+    SCYPER_RETURN_IF_ERROR(disk->remove(archive.path + "/MANIFEST"));
+    SCYPER_RETURN_IF_ERROR(disk->sync_directory(archive.path));
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(archive.path));
+  for (const std::string& name : names) SCYPER_RETURN_IF_ERROR(disk->remove(archive.path + "/" + name));
+  return disk->remove(archive.path);
+}
+
+StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path) {
+  SCYPER_ASSIGN_OR_RETURN(std::string bytes, disk->read_file(path + "/MANIFEST"));
+  auto manifest = decode_manifest(bytes);
+  if (!manifest.ok()) {
+    return sql_error(sqlstate_of(manifest.status()), path + "/MANIFEST: " + std::string(manifest.status().message()));
+  }
+  return manifest;
+}
+
+}  // namespace scyper::storage

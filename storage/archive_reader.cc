@@ -1,0 +1,249 @@
+#include <lz4.h>
+
+#include <algorithm>
+
+#include "archive_format.h"
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "positions.h"
+#include "row_change_format.h"
+#include "row_index.h"
+#include "storage/archive.h"
+#include "storage/row_apply.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace scyper::storage {
+
+namespace {
+
+Failpoint before_table_load("recovery.before_table_load");
+Failpoint before_index_fill("recovery.before_index_fill");
+
+Status damaged(const std::string& what) { return sql_error("XX001", what); }
+Status out_of_memory() { return sql_error("53200", "out of memory while an archive is loaded"); }
+
+// Rows [first, first + count) of a block, which go to consecutive positions of one chunk.
+struct Run {
+  char* chunk;
+  uint32_t offset;
+  uint32_t first;
+  uint32_t count;
+};
+
+void put_nulls(const ColumnAccess& access, const Run& run, const char* nulls) {
+  if (access.null_offset == 0) return;
+  char* to = run.chunk + access.null_offset + uint64_t{run.offset} * access.null_stride;
+  for (uint32_t i = 0; i < run.count; ++i) {
+    to[uint64_t{i} * access.null_stride] = nulls != nullptr ? static_cast<char>(nulls[run.first + i] & 1) : 0;
+  }
+}
+
+void put_fixed_run(const ColumnAccess& access, const Run& run, uint32_t width, const char* values) {
+  const char* from = values + uint64_t{run.first} * width;
+  char* to = cell_of(access, run.chunk, run.offset);
+  if (access.value_stride == width) {
+    std::memcpy(to, from, uint64_t{run.count} * width);
+  } else {
+    for (uint32_t i = 0; i < run.count; ++i, from += width, to += access.value_stride) {
+      put_fixed(to, from, width);
+      if (access.kind == CellKind::kDecimal) save_cell(to + width, int32_t{0});
+    }
+  }
+  if (access.kind != CellKind::kBool) return;
+  to = cell_of(access, run.chunk, run.offset);
+  for (uint32_t i = 0; i < run.count; ++i, to += access.value_stride) *to = static_cast<char>(*to & 1);
+}
+
+// The rows of one block on their way into a partition.
+class BlockLoader {
+ public:
+  BlockLoader(TablePartition* partition, uint32_t rows) : partition_(partition), rows_(rows) {}
+
+  // Takes the positions: those behind the last one.
+  Status reserve() {
+    CHECK(partition_->free_chunk == 0);
+    for (uint32_t row = 0; row < rows_;) {
+      const Tid tid = take_position(partition_);
+      if (tid == kNoTid) return out_of_memory();
+      const uint32_t offset = offset_of(tid);
+      const uint32_t count = std::min(rows_ - row, kChunkTuples - offset);
+      char* chunk = chunk_of(partition_, tid);
+      auto* header = reinterpret_cast<ChunkHeader*>(chunk);
+      header->used += count - 1;
+      header->live += count;
+      partition_->tuple_limit = tid + count;
+      partition_->live_tuples += count;
+      for (const ColumnPlan& column : partition_->plan->payloads) {
+        for (uint32_t i = 0; i < count; ++i) {
+          write_empty_cell(column.access.kind, cell_of(column.access, chunk, offset + i), column.access.cell_bytes);
+        }
+      }
+      std::memset(live_byte(partition_, tid), 1, count);
+      runs_.push_back({chunk, offset, row, count});
+      row += count;
+    }
+    return Status();
+  }
+
+  Status column(const ColumnPlan& column, NumberReader* in) {
+    const auto has_nulls = in->number<uint8_t>();
+    const char* nulls = has_nulls != 0 ? in->text(rows_).data() : nullptr;
+    if (!in->ok || has_nulls > 1) return damaged("NULLs of a column");
+    const ColumnAccess& access = column.access;
+    if (access.null_offset == 0 && has_nulls != 0) return damaged("NULLs in a column that has none");
+    for (const Run& run : runs_) put_nulls(access, run, nulls);
+    const uint32_t width = fixed_value_bytes(access.kind);
+    if (width > 0) {
+      const std::string_view values = in->text(uint64_t{rows_} * width);
+      if (!in->ok) return damaged("values of a column");
+      for (const Run& run : runs_) put_fixed_run(access, run, width, values.data());
+      return Status();
+    }
+    const std::string_view lengths = in->text(uint64_t{rows_} * sizeof(uint32_t));
+    if (!in->ok) return damaged("lengths of a column");
+    for (const Run& run : runs_) {
+      for (uint32_t i = 0; i < run.count; ++i) {
+        uint32_t size;
+        std::memcpy(&size, lengths.data() + uint64_t{run.first + i} * sizeof(size), sizeof(size));
+        const std::string_view text = in->text(size);
+        if (!in->ok) return damaged("a value of a column");
+        if (nulls != nullptr && nulls[run.first + i] != 0) continue;
+        SCYPER_RETURN_IF_ERROR(value(column, cell_of(access, run.chunk, run.offset + i), text));
+      }
+    }
+    return Status();
+  }
+
+ private:
+  Status value(const ColumnPlan& column, char* cell, std::string_view text) {
+    ChangeResult result;
+    if (column.access.kind == CellKind::kArray) {
+      SCYPER_ASSIGN_OR_RETURN(auto array, read_array_value(text, column.type));
+      result = store_array(partition_, nullptr, cell, &array->value, column.type);
+    } else {
+      result = store_string(partition_, nullptr, cell, &column.access, text.data(), text.size());
+    }
+    return result == ChangeResult::kOk ? Status() : out_of_memory();
+  }
+
+  TablePartition* const partition_;
+  const uint32_t rows_;
+  std::vector<Run> runs_;
+};
+
+StatusOr<BlockHeader> read_block_header(std::string_view bytes, uint64_t lsn, uint64_t number) {
+  if (bytes.size() < sizeof(BlockHeader)) return damaged("the header of a block is cut off");
+  BlockHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != kBlockMagic) return damaged("no block begins here");
+  if (header.header_hash != XXH3_64bits(&header, offsetof(BlockHeader, header_hash))) {
+    return damaged("the header of a block does not match its hash");
+  }
+  if (header.version != kBlockVersion) return sql_error("0A000", "a block has a version that is not known");
+  if (header.lsn != lsn || header.number != number) return damaged("the block belongs elsewhere");
+  if (header.raw_bytes > kBlockBytesMax || header.body_bytes > header.raw_bytes || header.rows == 0 ||
+      header.rows > kChunkTuples || (header.flags & ~kBlockLz4) != 0 ||
+      (header.flags == 0 && header.body_bytes != header.raw_bytes)) {
+    return damaged("the header of a block contradicts itself");
+  }
+  if (bytes.size() - sizeof(header) < header.body_bytes) return damaged("a block is cut off");
+  return header;
+}
+
+}  // namespace
+
+Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number, Table* table, size_t* used,
+                          uint64_t* rows, uint64_t* raw_bytes, uint64_t* hash) {
+  SCYPER_ASSIGN_OR_RETURN(const BlockHeader header, read_block_header(bytes, lsn, number));
+  const std::string_view body = bytes.substr(sizeof(header), header.body_bytes);
+  if (XXH3_64bits(body.data(), body.size()) != header.body_hash) {
+    return damaged("the body of a block does not match its hash");
+  }
+  *used = sizeof(header) + header.body_bytes;
+  *rows += header.rows;
+  *raw_bytes += header.raw_bytes;
+  *hash = XXH3_64bits_withSeed(&header.header_hash, sizeof(header.header_hash), *hash);
+  thread_local std::string unpacked;
+  std::string_view raw = body;
+  if (header.flags == kBlockLz4) {
+    unpacked.resize(header.raw_bytes);
+    const int size = LZ4_decompress_safe(body.data(), unpacked.data(), static_cast<int>(body.size()),
+                                         static_cast<int>(header.raw_bytes));
+    if (size < 0 || static_cast<uint32_t>(size) != header.raw_bytes) {
+      return damaged("the body of a block cannot be decompressed");
+    }
+    raw = unpacked;
+  }
+  if (table == nullptr) return Status();
+  if (header.table != table->schema().id.value() || header.partition >= table->partition_count() ||
+      header.columns != table->schema().columns.size()) {
+    return damaged("a block does not fit its table");
+  }
+  TablePartition* partition = table->partition(header.partition);
+  BlockLoader loader(partition, header.rows);
+  SCYPER_RETURN_IF_ERROR(loader.reserve());
+  NumberReader in{raw};
+  for (const ColumnPlan& column : partition->plan->columns) SCYPER_RETURN_IF_ERROR(loader.column(column, &in));
+  return in.bytes.empty() ? Status() : damaged("a block has bytes behind its last column");
+}
+
+StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveManifest& manifest,
+                                         const ArchiveTable& entry, Table* table) {
+  before_table_load.fires();
+  const std::string name = path + "/t" + std::to_string(entry.id) + ".dat";
+  const auto at_place = [&](uint64_t offset, const Status& status) {
+    return sql_error(sqlstate_of(status),
+                     name + " at offset " + std::to_string(offset) + ": " + std::string(status.message()));
+  };
+  SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(name, OpenMode::kRead));
+  SCYPER_ASSIGN_OR_RETURN(const uint64_t size, file->size());
+  if (size != entry.file_bytes) return at_place(size, damaged("the file does not have the size the manifest says"));
+  if (table != nullptr && entry.row_ids.size() != table->partition_count()) {
+    return at_place(0, damaged("the manifest has another number of partitions"));
+  }
+  ArchiveLoad load;
+  uint64_t offset = 0, hash = 0;
+  std::string bytes;
+  for (uint32_t number = 0; number < entry.blocks; ++number) {
+    bytes.resize(sizeof(BlockHeader));
+    SCYPER_ASSIGN_OR_RETURN(size_t got, file->read(offset, bytes.data(), bytes.size()));
+    BlockHeader header;
+    if (got < sizeof(header)) return at_place(offset, damaged("the file is cut off"));
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.body_bytes > size - offset) return at_place(offset, damaged("the header of a block is damaged"));
+    bytes.resize(sizeof(header) + header.body_bytes);
+    SCYPER_ASSIGN_OR_RETURN(got, file->read(offset, bytes.data(), bytes.size()));
+    bytes.resize(got);
+    size_t used = 0;
+    Status status = read_archive_block(bytes, manifest.lsn, number, table, &used, &load.rows, &load.raw_bytes, &hash);
+    if (!status.ok()) return at_place(offset, status);
+    offset += used;
+  }
+  if (offset != size || load.rows != entry.rows || hash != entry.hash) {
+    return at_place(offset, damaged("the file is not what the manifest says"));
+  }
+  for (uint32_t i = 0; table != nullptr && i < table->partition_count(); ++i) {
+    table->partition(i)->next_row_id = entry.row_ids[i];
+  }
+  return load;
+}
+
+Status fill_indexes(TablePartition* partition) {
+  before_index_fill.fires();
+  char key[kMaxIndexKeyBytes];
+  for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
+    const IndexPlan& plan = partition->plan->indexes[index];
+    for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+      if (*live_byte(partition, tid) == 0) continue;
+      const RowKey info = encode_row_key(plan, chunk_of(partition, tid), offset_of(tid), tid, key);
+      ChangeLog::Conflict conflict;
+      const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
+      if (result == ChangeResult::kOutOfMemory) return out_of_memory();
+      if (result != ChangeResult::kOk) return damaged("an archive has a key twice");
+    }
+  }
+  return Status();
+}
+
+}  // namespace scyper::storage

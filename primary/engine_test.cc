@@ -229,6 +229,26 @@ TEST(EngineTest, StatementsSurviveDdl) {
   EXPECT_EQ(bank.prepare("SELECT rate FROM rates WHERE id = 1")->columns()[0].type.id, TypeId::kText);
 }
 
+TEST(EngineTest, CallWhoseResultHasChangedFailsBeforeItRuns) {
+  Bank bank;
+  constexpr char kBody[] =
+      " LANGUAGE plpgsql AS $$ BEGIN UPDATE rates SET rate = rate + 1 WHERE id = 1; o := 5; END $$";
+  ASSERT_TRUE(bank.run(std::string("CREATE PROCEDURE note(a integer, OUT o integer)") + kBody).ok());
+  auto statement = bank.prepare("CALL note($1, NULL)");
+  int64_t rate = bank.value_of("SELECT rate FROM rates WHERE id = 1");
+  auto call = [&] {
+    Call one(statement, {1});
+    one.start(&bank.engine());
+    one.wait();
+    return one.status;
+  };
+  EXPECT_TRUE(call().ok());
+  ASSERT_TRUE(bank.run("DROP PROCEDURE note").ok());
+  ASSERT_TRUE(bank.run(std::string("CREATE PROCEDURE note(a integer, OUT o numeric)") + kBody).ok());
+  EXPECT_EQ(sqlstate_of(call()), "0A000");
+  EXPECT_EQ(bank.value_of("SELECT rate FROM rates WHERE id = 1"), rate + 1);
+}
+
 TEST(EngineTest, DescribesTablesAndRoutines) {
   Bank bank;
   auto columns = bank.engine().describe("stamps");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -67,8 +66,8 @@ class PartitionEngine final : public Engine {
   struct AdHoc {
     std::shared_ptr<const PreparedStatement> statement;
     std::vector<Datum> values;
-    std::deque<std::unique_ptr<char[]>> storage;  // of the values
-    query::NormalisedText text;                   // likewise
+    query::ValueArena arena;  // of the values
+    query::NormalisedText text;
   };
   Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc);
   bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc);

@@ -25,6 +25,19 @@ class SqlTest : public testing::TestWithParam<ExecutionMode> {
 };
 INSTANTIATE_TEST_SUITE_P(Modes, SqlTest, testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick));
 
+TEST_P(SqlTest, ExplainsWhatRuns) {
+  std::string ir = q("EXPLAIN (COMPILED) SELECT 1 + 2");
+  EXPECT_NE(ir.find("rt_emit"), std::string::npos) << ir;
+  EXPECT_EQ(ir.find("machine code"), std::string::npos) << ir;
+  std::string both = q("EXPLAIN (COMPILED, MACHINE) SELECT 1 + 2");
+  EXPECT_EQ(both.find(ir), 0u) << both;
+  EXPECT_NE(both.find("machine code of"), std::string::npos) << both;
+  EXPECT_NE(both.find("ret"), std::string::npos) << both;
+  EXPECT_EQ(q("EXPLAIN (COMPILED, MACHINE off) SELECT 1 + 2"), ir);
+  EXPECT_EQ(q("EXPLAIN SELECT 1"), "ERROR 0A000: only EXPLAIN (COMPILED) is supported");
+  EXPECT_EQ(q("EXPLAIN (COMPILED, BUFFERS) SELECT 1"), "ERROR 0A000: EXPLAIN option buffers is not supported");
+}
+
 TEST_P(SqlTest, Expressions) {
   EXPECT_EQ(q("SELECT 1 + 2 * 3"), "7");
   EXPECT_EQ(q("SELECT 7 / 2, -7 / 2, 7 % 3, -7 % 3"), "3|-3|1|-1");

@@ -199,6 +199,7 @@ class Binder {
   std::vector<SqlType> declared_parameters_;
   const size_t parameter_count_;
   bool allow_parameters_ = false;
+  plpgsql::VariableConflict variable_conflict_ = plpgsql::VariableConflict::kError;
   BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
   bool in_aggregate_ = false;
   bool grouped_subquery_ = false;  // check_grouped() is inside a subquery

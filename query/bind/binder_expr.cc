@@ -148,6 +148,11 @@ StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
 
 StatusOr<BoundPtr> Binder::bind_parameter(const ast::Parameter& parameter) {
   uint32_t index = static_cast<uint32_t>(parameter.number - 1);
+  uint32_t variable = 0;  // a routine's parameter
+  if (!allow_parameters_ && find_variable({absl::StrCat("$", parameter.number)}, &variable)) {
+    const Variable& v = program_->variables[variable];
+    return make_variable(variable, v.type, !v.not_null, parameter.location);
+  }
   if (!allow_parameters_ || parameter.number < 1 || index >= parameter_count_)
     return error("42P02", absl::StrCat("there is no parameter $", parameter.number), parameter.location);
   return make_variable(index, program_->variables[index].type, true, parameter.location);

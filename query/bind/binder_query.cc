@@ -91,6 +91,10 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   Found found = find_column(scope, qualifier, column);
   uint32_t variable = 0;
   bool is_variable = find_variable(ref.name, &variable);
+  if (found.matches == 1 && is_variable && variable_conflict_ != plpgsql::VariableConflict::kError) {
+    is_variable = variable_conflict_ == plpgsql::VariableConflict::kUseVariable;
+    if (is_variable) found.matches = 0;
+  }
   if (found.matches > 1 || (found.matches == 1 && is_variable)) {
     Status ambiguous = error("42702", absl::StrCat("column reference \"", column, "\" is ambiguous"), ref.location);
     return is_variable && found.matches == 1

@@ -33,6 +33,7 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   outer.label = routine_.name;
   scope_ = &outer;
   binder_.variables_ = scope_;
+  binder_.variable_conflict_ = body.variable_conflict;
   // inputs first: they are the arguments
   std::vector<uint32_t> numbers(routine_.parameters.size());
   for (size_t pass = 0; pass < 2; pass++) {
@@ -80,7 +81,47 @@ Status PlBinder::bind_statements(const plpgsql::Statements& statements, StepList
   return absl::OkStatus();
 }
 
+namespace {
+// Errors that PostgreSQL finds when it plans a statement, at its first execution; others end the compilation. What is
+// not supported is refused at once, so that no handler hides it.
+bool is_found_when_run(std::string_view sqlstate) {
+  if (sqlstate.substr(0, 2) == "42") return sqlstate != "42601";
+  if (sqlstate.substr(0, 2) == "22") return sqlstate != "22005" && sqlstate != "22004";
+  return sqlstate == "55000";
+}
+}  // namespace
+
 Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* out) {
+  size_t steps = out->size();
+  size_t labels = labels_.size();
+  VariableScope* scope = scope_;
+  Status status = bind_now(statement, out);
+  // of a block only declarations are left: they are part of the compilation
+  if (status.ok() || statement.kind == StatementKind::kBlock || !is_found_when_run(sqlstate_of(status))) return status;
+  out->resize(steps);
+  labels_.resize(labels);
+  scope_ = scope;
+  binder_.variables_ = scope;
+  binder_.aggregate_query_ = nullptr;
+  binder_.in_aggregate_ = false;
+  binder_.grouped_subquery_ = false;
+  binder_.common_tables_.clear();
+  auto step = new_step(StepKind::kRaise, statement);
+  step->level = "exception";
+  auto option = [&](const char* name, std::string text) {
+    if (!text.empty())
+      step->options.emplace_back(name,
+                                 make_text_constant(make_type(TypeId::kText), std::move(text), statement.location));
+  };
+  option("errcode", std::string(sqlstate_of(status)));
+  option("message", std::string(status.message()));
+  option("detail", detail_of(status));
+  option("hint", hint_of(status));
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_now(const plpgsql::Statement& statement, StepList* out) {
   switch (statement.kind) {
     case StatementKind::kBlock:
       return bind_block(as<plpgsql::Block>(statement), out);

@@ -27,7 +27,9 @@ class PlBinder {
   using Shapes = std::map<Record*, Record>;
 
   Status bind_statements(const plpgsql::Statements& statements, StepList* out);
+  // A statement that does not fit the catalog fails when it runs, as in PostgreSQL.
   Status bind_statement(const plpgsql::Statement& statement, StepList* out);
+  Status bind_now(const plpgsql::Statement& statement, StepList* out);
   Status bind_block(const plpgsql::Block& block, StepList* out);
   Status bind_declaration(const plpgsql::Declaration& declaration, VariableScope* scope, StepList* out);
   Status bind_handlers(const plpgsql::Block& block, Step* step);

@@ -176,25 +176,33 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   return result;
 }
 
+namespace {
+Status append_code(const BoundProgram& bound, jit::Jit* jit, std::string* out) {
+  ProgramResources resources;
+  Generator generator(bound, &resources);
+  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+  *out += ir::to_string(function);
+  if (jit == nullptr) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(std::string machine_code, jit->assembly(function, jit::Tier::kBetter));
+  absl::StrAppend(out, "machine code of ", bound.name.empty() ? "the statement" : bound.name, "\n", machine_code);
+  return absl::OkStatus();
+}
+}  // namespace
+
 StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
-                                        std::shared_ptr<const Catalog> catalog) {
+                                        std::shared_ptr<const Catalog> catalog, jit::Jit* jit) {
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
-  ProgramResources resources;
   std::string out;
   // of a CALL, what runs is the procedure
   for (const auto& callee : bound->callees) {
     SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(callee->body));
     Binder inner(*catalog, callee->body);
     SCYPER_ASSIGN_OR_RETURN(auto routine, inner.bind_routine(*callee, *parsed));
-    ProgramResources parts;
-    Generator generator(*routine, &parts);
-    SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
-    out += ir::to_string(function);
+    SCYPER_RETURN_IF_ERROR(append_code(*routine, jit, &out));
   }
-  Generator generator(*bound, &resources);
-  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
-  return out + ir::to_string(function);
+  SCYPER_RETURN_IF_ERROR(append_code(*bound, jit, &out));
+  return out;
 }
 
 }  // namespace scyper::query

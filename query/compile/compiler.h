@@ -39,9 +39,9 @@ class Compiler {
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
-  // For EXPLAIN (COMPILED).
+  // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
-                                std::shared_ptr<const Catalog> catalog);
+                                std::shared_ptr<const Catalog> catalog, jit::Jit* jit);
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
 
  private:

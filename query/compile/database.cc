@@ -306,16 +306,20 @@ void append_line(ResultSet* result, std::string_view line) {
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
-  bool compiled = false;
+  bool compiled = false, machine = false;
   for (const auto& option : explain.options) {
+    bool on = !option.has_value || (option.value != "off" && option.value != "false" && option.value != "0");
     if (option.name == "compiled")
-      compiled = true;
+      compiled = on;
+    else if (option.name == "machine")
+      machine = on;
     else
       return sql_error("0A000", absl::StrCat("EXPLAIN option ", option.name, " is not supported"));
   }
   if (!compiled) return sql_error("0A000", "only EXPLAIN (COMPILED) is supported");
   SCYPER_ASSIGN_OR_RETURN(std::string text,
-                          compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog()));
+                          compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(),
+                                            machine ? jit_.get() : nullptr));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
   size_t from = 0;
   while (from < text.size()) {

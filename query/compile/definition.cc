@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "compile/sql_routine.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -350,7 +351,7 @@ void drop_modifiers(SqlType* type) {
 }  // namespace
 
 Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
-  if (create.language != "plpgsql") {
+  if (create.language != "plpgsql" && create.language != "sql") {
     if (create.language.empty()) return error("42P13", "no language specified", -1);
     return error("0A000", absl::StrCat("language \"", create.language, "\" is not supported"), -1);
   }
@@ -435,6 +436,9 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
     drop_modifiers(&routine.return_type);
   }
   SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
+  if (create.language == "sql") {
+    SCYPER_ASSIGN_OR_RETURN(routine.body, plpgsql_of_sql(create.body, routine));
+  }
   if (create.strict && create.procedure) return error("42P13", "invalid attribute in procedure definition", -1);
   // syntax is checked now, names when it is first called, as PostgreSQL does
   auto parsed = parse_plpgsql(routine.body);

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "parse/scanner.h"
-#include "types/datum_text.h"
 #include "types/text.h"
 
 namespace scyper::query {
@@ -235,12 +234,6 @@ class Normaliser {
   std::string previous_text_;
 };
 
-void* allocate_block(void* arg, size_t size) noexcept {
-  auto* blocks = static_cast<std::deque<std::unique_ptr<char[]>>*>(arg);
-  blocks->push_back(std::make_unique<char[]>(size + 8));
-  return blocks->back().get();
-}
-
 }  // namespace
 
 bool normalise(std::string_view sql, NormalisedText* out) {
@@ -254,13 +247,12 @@ bool normalise(std::string_view sql, NormalisedText* out) {
   return false;
 }
 
-Status literal_values(const NormalisedText& normalised, const std::vector<SqlType>& types,
-                      std::deque<std::unique_ptr<char[]>>* storage, std::vector<Datum>* values) {
+Status literal_values(const NormalisedText& normalised, const std::vector<SqlType>& types, ValueArena* arena,
+                      std::vector<Datum>* values) {
   if (types.size() != normalised.literals.size()) return absl::InternalError("not the statement of these literals");
   values->resize(types.size());
   for (size_t i = 0; i < types.size(); ++i)
-    SCYPER_RETURN_IF_ERROR(
-        parse_datum(types[i], normalised.literals[i], TextArena{allocate_block, storage}, &(*values)[i]));
+    SCYPER_RETURN_IF_ERROR(parse_value(types[i], normalised.literals[i], arena, &(*values)[i]));
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "testing/session.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -54,9 +53,9 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
   if (!std::equal(columns.begin(), columns.end(), names.begin(), names.end(),
                   [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; }))
     return run(sql, result);
-  std::deque<std::unique_ptr<char[]>> storage;
+  ValueArena arena;
   std::vector<Datum> values;
-  if (!literal_values(normalised, (*prepared)->parameter_types(), &storage, &values).ok()) return run(sql, result);
+  if (!literal_values(normalised, (*prepared)->parameter_types(), &arena, &values).ok()) return run(sql, result);
   *is_normalised = true;
   return run(normalised.text, result, values);
 }

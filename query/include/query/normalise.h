@@ -1,12 +1,11 @@
 #pragma once
 
-#include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "query/value_text.h"
 #include "storage/type.h"
 
 namespace scyper::query {
@@ -32,9 +31,9 @@ struct NormalisedText {
 // GROUP BY) shows when `text` is prepared: it fails or has other columns, and the caller takes the original instead.
 bool normalise(std::string_view sql, NormalisedText* out);
 
-// The literals as arguments of a statement prepared from the text. Strings point into *storage and `normalised`.
+// The literals as arguments of a statement prepared from the text. What they point to lies in the arena.
 // An error (a literal that its place's type does not read) is not the one to show: the original text gives that.
-Status literal_values(const NormalisedText& normalised, const std::vector<SqlType>& types,
-                      std::deque<std::unique_ptr<char[]>>* storage, std::vector<Datum>* values);
+Status literal_values(const NormalisedText& normalised, const std::vector<SqlType>& types, ValueArena* arena,
+                      std::vector<Datum>* values);
 
 }  // namespace scyper::query

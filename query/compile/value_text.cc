@@ -1,0 +1,42 @@
+#include "query/value_text.h"
+
+#include <algorithm>
+
+#include "types/datum_text.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr size_t kBlockBytes = 16 << 10;
+
+void* allocate_in(void* arena, size_t bytes) noexcept { return static_cast<ValueArena*>(arena)->allocate(bytes); }
+
+}  // namespace
+
+void* ValueArena::allocate(size_t bytes) {
+  bytes = (bytes + 7) & ~size_t{7};
+  if (blocks_.empty() || used_bytes_ + bytes > block_bytes_) {
+    block_bytes_ = std::max(kBlockBytes, bytes);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_bytes_));
+    used_bytes_ = 0;
+  }
+  char* place = blocks_.back().get() + used_bytes_;
+  used_bytes_ += bytes;
+  return place;
+}
+
+void ValueArena::clear() {
+  if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
+  used_bytes_ = 0;
+}
+
+Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out) {
+  return parse_datum(type, text, TextArena{allocate_in, arena}, out);
+}
+
+void append_value(std::string* out, const SqlType& type, const Datum& value) {
+  if (!value.null) append_datum(out, type, value);
+}
+
+}  // namespace scyper::query

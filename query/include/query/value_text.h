@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "storage/type.h"
+
+namespace scyper::query {
+
+// Memory that parsed values point to; freed as a whole. Threads: one at a time.
+class ValueArena {
+ public:
+  void* allocate(size_t bytes);
+  // Forgets all values and keeps a block for the next ones.
+  void clear();
+
+ private:
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_bytes_ = 0;  // of the last block
+  size_t used_bytes_ = 0;   // of the last block
+};
+
+// PostgreSQL's input function of the type, with its modifiers (too long strings fail, char(n) is padded). What the
+// value points to lies in the arena. Errors have PostgreSQL's SQLSTATE and message.
+Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out);
+
+// PostgreSQL's output function; nothing for NULL.
+void append_value(std::string* out, const SqlType& type, const Datum& value);
+
+}  // namespace scyper::query

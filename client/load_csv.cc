@@ -10,7 +10,7 @@
 
 #include "csv.h"
 #include "progress.h"
-#include "value_parse.h"
+#include "query/value_text.h"
 
 namespace scyper::client {
 
@@ -78,13 +78,11 @@ class CsvLoad {
       CsvField& field = record[i];
       if (!field.is_quoted && field.text == options_.null_text) continue;
       const query::ResultColumn& column = columns_[field_column_[i]];
-      std::string& text = strings_.emplace_back(std::move(field.text));
-      auto value = parse_value(column.type, text, &strings_);
-      if (!value.ok()) {
+      Status parsed = query::parse_value(column.type, field.text, &arena_, &values_[start + field_column_[i]]);
+      if (!parsed.ok()) {
         values_.resize(start);
-        return reject({reader.line(), reader.raw()}, with_detail(value.status(), "column " + column.name));
+        return reject({reader.line(), reader.raw()}, with_detail(parsed, "column " + column.name));
       }
-      values_[start + field_column_[i]] = *value;
     }
     rows_.push_back({reader.line(), reader.raw()});
     return {};
@@ -106,7 +104,7 @@ class CsvLoad {
     SCYPER_RETURN_IF_ERROR(load_range(0, rows_.size()));
     rows_.clear();
     values_.clear();
-    strings_.clear();
+    arena_.clear();
     return {};
   }
 
@@ -133,7 +131,7 @@ class CsvLoad {
   const Session::Loader loader_;
   std::vector<size_t> field_column_;
   std::vector<Datum> values_;
-  std::deque<std::string> strings_;
+  query::ValueArena arena_;  // of values_
   std::vector<PendingRow> rows_;
   std::ofstream reject_;
   CsvLoadResult result_;

@@ -52,7 +52,7 @@ class Shell {
   void toggle(const char* what, bool* setting, const Words& words);
   void show_error(const Status& status, std::string_view statement);
   void describe_relations();
-  void describe_table(const std::string& name);
+  void describe_table(const std::string& name, bool with_size);
   void describe_routines();
   void edit();
   void show_help();

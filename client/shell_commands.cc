@@ -4,17 +4,46 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "completion.h"
 #include "progress.h"
 #include "shell.h"
 
 namespace scyper::client {
 
+namespace {
+
+// The line editor calls plain functions; there is one terminal. Set by run_interactive(), while it runs.
+Session* completing_session = nullptr;
+std::vector<std::string> completions;
+
+char* next_completion(const char*, int state) {
+  size_t i = static_cast<size_t>(state);
+  return i < completions.size() ? strdup(completions[i].c_str()) : nullptr;
+}
+
+char** complete_word(const char* text, int start, int) {
+  rl_attempted_completion_over = 1;  // no file names
+  std::string line(rl_line_buffer);
+  std::string word(text);
+  size_t begin = std::min(static_cast<size_t>(start), line.size());
+  if (begin > 0 && line[begin - 1] == '\\') word.insert(0, 1, line[--begin]);
+  auto description = completing_session->describe();
+  completions =
+      complete(std::string_view(line).substr(0, begin), word, description.ok() ? *description : Description{});
+  if (word.size() > std::string_view(text).size())  // the editor's word begins behind the backslash
+    for (std::string& candidate : completions) candidate.erase(0, 1);
+  return completions.empty() ? nullptr : rl_completion_matches(text, next_completion);
+}
+
+}  // namespace
+
 bool Shell::run_listing(const Words& words) {
-  if (words[0] == "\\d" && words.size() > 1) {
-    describe_table(words[1]);
+  if ((words[0] == "\\d" || words[0] == "\\d+") && words.size() > 1) {
+    describe_table(words[1], words[0] == "\\d+");
   } else if (words[0] == "\\d" || words[0] == "\\dt" || words[0] == "\\d+" || words[0] == "\\dt+") {
     describe_relations();
   } else if (words[0] == "\\df") {
@@ -40,7 +69,7 @@ void Shell::describe_relations() {
   print("(" + std::to_string(count) + (count == 1 ? " row)\n\n" : " rows)\n\n"), out_);
 }
 
-void Shell::describe_table(const std::string& name) {
+void Shell::describe_table(const std::string& name, bool with_size) {
   auto description = session_->describe();
   if (!description.ok()) return show_error(description.status(), "");
   for (const TableDescription& t : description->tables) {
@@ -50,7 +79,9 @@ void Shell::describe_table(const std::string& name) {
     print("Table \"" + t.name + "\"\n" + format_cells(rows, {false, false}), out_);
     if (!t.indexes.empty()) print("Indexes:\n", out_);
     for (const std::string& index : t.indexes) print("    " + index + "\n", out_);
-    print("Partitioning: " + t.partitioning + "\nLayout: " + t.layout + "\nRows: " + grouped(t.rows) + "\n\n", out_);
+    print("Partitioning: " + t.partitioning + "\nLayout: " + t.layout + "\nRows: " + grouped(t.rows) + "\n", out_);
+    if (with_size) print("Size: " + grouped((t.bytes + 1023) / 1024) + " kB\n", out_);
+    print("\n", out_);
     return;
   }
   has_failed_ = true;
@@ -70,19 +101,23 @@ void Shell::describe_routines() {
 void Shell::show_help() {
   print(
       "Statements end with a semicolon and may take several lines.\n"
-      "  \\d [TABLE]      tables, or one table\n"
+      "  TAB             completes keywords, tables, columns, functions; procedures behind CALL\n"
+      "  \\d [TABLE]      tables, or one table; \\dt: tables\n"
+      "  \\d+ [TABLE]     the same with its size\n"
       "  \\df             procedures and functions\n"
       "  \\timing [on|off]  show how long statements take\n"
       "  \\x [on|off]     one line per value\n"
       "  \\t [on|off]     rows only\n"
       "  \\pset null TEXT how NULL looks\n"
-      "  \\set VERBOSITY verbose|default   SQLSTATE in errors\n"
+      "  \\verbose [on|off]   SQLSTATE in errors, like \\set VERBOSITY verbose|default\n"
+      "  \\set ON_ERROR_STOP on|off   leave a file at its first error\n"
       "  \\i FILE         run a file\n"
       "  \\e              edit the last statement in $EDITOR and run it\n"
       "  \\g              run the last statement again\n"
       "  \\echo TEXT      print text\n"
       "  \\conninfo       which node this is\n"
-      "  \\q              leave\n",
+      "  \\? or \\h        this list\n"
+      "  \\q or \\quit     leave\n",
       out_);
 }
 
@@ -110,6 +145,8 @@ void Shell::run_interactive(const std::string& history_path) {
   using_history();
   stifle_history(10'000);
   read_history(history_path.c_str());
+  completing_session = session_;
+  rl_attempted_completion_function = complete_word;
   while (true) {
     char state = splitter_.state();
     std::string prompt = std::string("scyper") + state + "> ";
@@ -120,6 +157,8 @@ void Shell::run_interactive(const std::string& history_path) {
     free(line);
     if (!goes_on) break;
   }
+  rl_attempted_completion_function = nullptr;
+  completing_session = nullptr;
   write_history(history_path.c_str());
   std::fprintf(out_, "\n");
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "completion.h"
 #include "error_format.h"
 #include "testing/fake_engine.h"
 
@@ -56,6 +57,22 @@ TEST(StatementSplitter, TellsWhatIsOpen) {
     EXPECT_FALSE(splitter.next().has_value());
     EXPECT_EQ(splitter.state(), state) << text;
   }
+}
+
+TEST(Completion, KnowsWhatMayStandThere) {
+  Description d;
+  d.tables.push_back({"accounts", "", "", 0, 0, {{"balance", make_type(TypeId::kInt4)}}, {}});
+  d.routines.push_back({"add_all(a integer)", "procedure", ""});
+  d.routines.push_back({"area(a integer)", "function", ""});
+  EXPECT_EQ(complete("SELECT ba", "", d).size() > 50, true);
+  EXPECT_EQ(complete("SELECT ", "bal", d), (List{"balance"}));
+  EXPECT_EQ(complete("select * from ", "", d), (List{"accounts"}));
+  EXPECT_EQ(complete("CALL ", "a", d), (List{"add_all"}));
+  EXPECT_EQ(complete("SELECT ", "are", d), (List{"area"}));
+  EXPECT_EQ(complete("SELECT 1 ", "UNI", d), (List{"UNION", "UNIQUE"}));
+  EXPECT_EQ(complete("", "sel", d), (List{"select"}));
+  EXPECT_EQ(complete("", "\\d", d), (List{"\\d", "\\d+", "\\df", "\\dt", "\\dt+"}));
+  EXPECT_EQ(complete("\\d ", "ac", d), (List{"accounts"}));
 }
 
 query::ResultSet sample() {

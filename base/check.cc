@@ -36,7 +36,7 @@ absl::StatusCode code_of(std::string_view sqlstate) {
   if (sqlstate == "23505") return absl::StatusCode::kAlreadyExists;
   if (sqlstate == "42501") return absl::StatusCode::kPermissionDenied;
   if (sqlstate == "42P01" || sqlstate == "42883" || sqlstate == "42704") return absl::StatusCode::kNotFound;
-  if (cls == "22" || cls == "42") return absl::StatusCode::kInvalidArgument;
+  if (cls == "22" || cls == "42" || sqlstate == "08P01") return absl::StatusCode::kInvalidArgument;
   if (cls == "53" || cls == "54") return absl::StatusCode::kResourceExhausted;
   if (cls == "57" || cls == "08") return absl::StatusCode::kUnavailable;
   if (cls == "XX") return absl::StatusCode::kInternal;

@@ -42,7 +42,7 @@ class ProceduresAgainstLimit : public testing::TestWithParam<Case> {
       for (int32_t w = 1; w <= (table.warehouse_column < 0 ? 1 : generator_.scale().warehouses); ++w) {
         ch::RowCursor cursor(generator_, table.table, w);
         for (ch::RowBatch batch = cursor.next(); batch.rows > 0; batch = cursor.next())
-          ASSERT_TRUE(session_.database().load(table.name, {batch.values, batch.rows * batch.columns}).ok());
+          ASSERT_TRUE(session_.database().load(table.name, {batch.values, batch.rows * batch.columns}, nullptr).ok());
       }
     }
     ASSERT_TRUE(session_.script(ch::procedures_sql()).ok());

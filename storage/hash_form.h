@@ -67,6 +67,7 @@ class WordForm {
   explicit WordForm(Arena*) {}
 
   static Key load(const char* bytes, uint32_t, uint32_t key_bytes) { return load_word(bytes, key_bytes); }
+  static Key of_words(uint64_t first, uint64_t) { return first; }
   static uint64_t hash(Key key) { return hash_word(key); }
   static uint64_t hash_of(const Entry& entry) { return hash_word(entry.word); }
   static uint32_t slot_of(const Line& line, Key key) {
@@ -139,6 +140,7 @@ class PairForm {
   static Key load(const char* bytes, uint32_t, uint32_t key_bytes) {
     return {load64_by_halves(bytes), load_word(bytes + 8, key_bytes - 8)};
   }
+  static Key of_words(uint64_t first, uint64_t second) { return {first, second}; }
   static uint64_t hash(const Key& key) { return hash_pair(key.first, key.second); }
   static uint64_t hash_of(const Entry& entry) { return hash(entry.key); }
   static bool equal(const Key& a, const Key& b) { return ((a.first ^ b.first) | (a.second ^ b.second)) == 0; }

@@ -36,11 +36,34 @@ std::unique_ptr<HashIndex> HashIndex::create(Arena* arena, uint32_t key_bytes) {
   return make_table<WordTable>(arena, key_bytes);
 }
 
+namespace {
+template <typename Table>
+Tid find_in(const Table* table, const char* key, uint32_t size) noexcept {
+  return table->find_key(table->load(key, size));
+}
+template <typename Table>
+void prefetch_in(const Table* table, const char* key, uint32_t size) noexcept {
+  table->prefetch_key(table->load(key, size));
+}
+}  // namespace
+
 Tid HashIndex::find(const char* key, uint32_t size) const noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
-  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->find_key(key, size);
-  if (kind_ == Kind::kPair) return static_cast<const PairTable*>(this)->find_key(key, size);
-  return static_cast<const ApartTable*>(this)->find_key(key, size);
+  if (kind_ == Kind::kWord) return find_in(static_cast<const WordTable*>(this), key, size);
+  if (kind_ == Kind::kPair) return find_in(static_cast<const PairTable*>(this), key, size);
+  return find_in(static_cast<const ApartTable*>(this), key, size);
+}
+
+Tid HashIndex::find_words(uint64_t first, uint64_t second) const noexcept {
+  DCHECK(kind_ != Kind::kApart);
+  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->find_key(WordForm::of_words(first, second));
+  return static_cast<const PairTable*>(this)->find_key(PairForm::of_words(first, second));
+}
+
+void HashIndex::prefetch_words(uint64_t first, uint64_t second) const noexcept {
+  DCHECK(kind_ != Kind::kApart);
+  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->prefetch_key(WordForm::of_words(first, second));
+  return static_cast<const PairTable*>(this)->prefetch_key(PairForm::of_words(first, second));
 }
 
 IndexResult HashIndex::insert(const char* key, uint32_t size, Tid tid) noexcept {
@@ -59,9 +82,9 @@ IndexResult HashIndex::erase(const char* key, uint32_t size) noexcept {
 
 void HashIndex::prefetch(const char* key, uint32_t size) const noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
-  if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->prefetch_key(key, size);
-  if (kind_ == Kind::kPair) return static_cast<const PairTable*>(this)->prefetch_key(key, size);
-  return static_cast<const ApartTable*>(this)->prefetch_key(key, size);
+  if (kind_ == Kind::kWord) return prefetch_in(static_cast<const WordTable*>(this), key, size);
+  if (kind_ == Kind::kPair) return prefetch_in(static_cast<const PairTable*>(this), key, size);
+  return prefetch_in(static_cast<const ApartTable*>(this), key, size);
 }
 
 }  // namespace scyper::storage

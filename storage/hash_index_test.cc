@@ -126,7 +126,7 @@ TEST(HashIndex, EqualHashesChain) {
     if (step % 500 == 0) table.check_structure();
   }
   for (uint64_t i = 0; i < 4000; ++i) {
-    ASSERT_EQ(table.find_key(reinterpret_cast<const char*>(&i), 8), model.count(i) != 0 ? i : kNoTid);
+    ASSERT_EQ(table.find_key(i), model.count(i) != 0 ? i : kNoTid);
   }
   EXPECT_LT(table.memory_bytes(), size_t{4} << 20);
 }

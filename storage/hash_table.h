@@ -56,8 +56,9 @@ class HashTable final : public HashIndex {
     return true;
   }
 
-  Tid find_key(const char* bytes, uint32_t size) const noexcept {
-    const Key key = Form::load(bytes, size, key_bytes_);
+  Key load(const char* bytes, uint32_t size) const noexcept { return Form::load(bytes, size, key_bytes_); }
+
+  Tid find_key(const Key& key) const noexcept {
     const uint64_t hash = Form::hash(key);
     const Bucket* bucket = directory_[hash & mask_];
     uint32_t line = home(hash);
@@ -73,8 +74,8 @@ class HashTable final : public HashIndex {
     return kNoTid;
   }
 
-  void prefetch_key(const char* bytes, uint32_t size) const noexcept {
-    const uint64_t hash = Form::hash(Form::load(bytes, size, key_bytes_));
+  void prefetch_key(const Key& key) const noexcept {
+    const uint64_t hash = Form::hash(key);
     __builtin_prefetch(&directory_[hash & mask_]->lines[home(hash)]);
   }
 

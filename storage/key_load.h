@@ -25,12 +25,19 @@ inline uint64_t load64_by_halves(const char* bytes) {
   return low | (static_cast<uint64_t>(load32(bytes + 4)) << 32);
 }
 
-// The `size` (1 to 8) bytes as one word, different for different bytes of the same size; never reads beyond them.
+// The `size` (1 to 8) bytes as the low bytes of a little-endian word, zeros above; never reads beyond them. Generated
+// code puts the same word together in a register.
 inline uint64_t load_word(const char* bytes, uint32_t size) {
   if (size == 8) return load64_by_halves(bytes);
-  if (size >= 4) return load32(bytes) | (static_cast<uint64_t>(load32(bytes + size - 4)) << 32);
+  if (size >= 4) {
+    const uint64_t tail = static_cast<uint64_t>(load32(bytes + size - 4)) >> (8 * (8 - size));
+    return load32(bytes) | (tail << 32);
+  }
   const auto* u = reinterpret_cast<const unsigned char*>(bytes);
-  return u[0] | (static_cast<uint64_t>(u[size / 2]) << 8) | (static_cast<uint64_t>(u[size - 1]) << 16);
+  uint64_t word = u[0];
+  if (size > 1) word |= static_cast<uint64_t>(u[1]) << 8;
+  if (size > 2) word |= static_cast<uint64_t>(u[2]) << 16;
+  return word;
 }
 
 // The `size` (1 to 8) bytes as a big-endian number, left-justified: integer order = memcmp order, and a prefix is the

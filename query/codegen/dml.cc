@@ -163,6 +163,16 @@ void Generator::gen_buffer_rows(Reg rows, size_t width, const std::function<void
 
 // --- UPDATE, DELETE ---
 
+// Does an UPDATE assign a column of any index?
+bool Generator::moves_keys(const BoundDml& dml) {
+  const auto& indexes = dml.table->schema().indexes;
+  return std::any_of(dml.assignments.begin(), dml.assignments.end(), [&](const ColumnAssignment& assignment) {
+    return std::any_of(indexes.begin(), indexes.end(), [&](const storage::IndexDef& index) {
+      return std::find(index.columns.begin(), index.columns.end(), assignment.column) != index.columns.end();
+    });
+  });
+}
+
 // Must all rows be found before the first is changed? Not where at most one row is found, and not where the way to the
 // rows cannot meet a changed row again.
 bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) const {
@@ -242,6 +252,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     const storage::TableSchema& schema = dml.table->schema();
     for (size_t i = 0; i < values.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, values[i]);
     gen_update_row(dml, source, descriptor, values);
+    if (moves_keys(dml)) source.known.clear();
     output_values();
   }
   count_row();

@@ -45,6 +45,7 @@ class Generator {
     Reg tid = ir::kNoReg;
     Reg chunk = ir::kNoReg;
     Reg offset = ir::kNoReg;
+    std::vector<std::pair<uint32_t, Reg>> known;  // columns whose values the access fixed: found by a key
     // rows of Datums (materialised)
     Reg row = ir::kNoReg;
     std::vector<int> slots;  // column -> Datum position in row, -1 = absent
@@ -152,7 +153,16 @@ class Generator {
   // (I64).
   std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
                               const std::vector<const KeyPart*>& parts, Block no_match);
-  void put_key_bits(const storage::ColumnDef& column, bool descending, const Value& value, Reg address, Block no_match);
+  Reg key_bits(const storage::ColumnDef& column, const Value& value, Block no_match);
+  Reg flip_key(Reg part, bool is_signed, bool descending);
+  void put_key_bits(Reg bits, bool descending, Reg address);
+  struct WordKey {
+    Reg bytes, first, second;                     // HashIndex::find_words
+    std::vector<std::pair<uint32_t, Reg>> cells;  // column, its value
+  };
+  static bool fits_words(const storage::TableSchema& schema, const storage::IndexDef& index);
+  WordKey gen_word_key(const Relation& relation, const storage::IndexDef& index,
+                       const std::vector<const KeyPart*>& parts, Block no_match);
   void gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg address, Reg* size,
                     int64_t* fixed, Block no_match);
   void gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
@@ -186,11 +196,20 @@ class Generator {
     const Relation* relation;
     AccessPath path;
     std::set<uint32_t> columns;
+    int64_t frame = -1;  // Tids of the rounds that were looked up ahead; -1 = not remembered
   };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
                     std::vector<Lookup>* lookups);
-  void gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
-  void gen_lookup_ahead(const Lookup& lookup, bool rows);
+  // Lookups of a loop's first rounds: what was found, for the loop itself. Only where its body cannot move the rows.
+  struct Remembered {
+    const Relation* relation;
+    Reg round;      // I64 variable
+    int64_t frame;  // kRoundsAhead Tids; kNotLookedUp = find it
+  };
+  size_t gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
+  bool keeps_rows(const StepList& steps, const storage::Table* table) const;
+  Reg gen_remembered(const Relation& relation, const std::function<Reg()>& find);
+  void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember);
   void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
 
   // --- changes (dml.cc) ---
@@ -199,6 +218,7 @@ class Generator {
   void gen_insert_finish(const RowSource& source, const Values& values);
   void gen_buffered(const BoundQuery& query, const Consumer& consume);
   void gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body);
+  static bool moves_keys(const BoundDml& dml);
   bool needs_collection(const BoundDml& dml, const JoinPlan& plan) const;
   void gen_change(const BoundDml& dml, const Consumer& returning);
   void gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values);
@@ -275,6 +295,7 @@ class Generator {
     Block next;
   };
   std::map<uint32_t, Loop> labels_;
+  std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
   Reg row_count_ = ir::kNoReg;  // I64 variable: rows of the last statement
   Value return_value_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "base/check.h"
@@ -13,6 +14,7 @@ using ir::Type;
 
 namespace {
 
+constexpr int64_t kNotLookedUp = -2;  // no Tid: of another partition, or NULL in the key
 constexpr int64_t kRoundsAhead = 32;  // rows of some cache lines each: half of a first-level cache
 
 // Can the expression be computed before the loop for any value of its variable, without an error or a call?
@@ -70,44 +72,112 @@ void Generator::find_lookups(const StepList& steps, uint32_t variable, const std
         collect_columns(*assignment.value, relation.id, &lookup.columns);
         lookup.columns.insert(assignment.column);
       }
-      for (const auto& part : lookup.path.equal) lookup.columns.insert(part.column);  // for the redo record
+      // for the redo record, where the key's values are not at hand
+      if (!fits_words(relation.table->schema(), relation.table->schema().indexes[lookup.path.index]))
+        for (const auto& part : lookup.path.equal) lookup.columns.insert(part.column);
     }
     lookups->push_back(std::move(lookup));
   }
 }
 
-void Generator::gen_prefetch(const Step& step, Reg from, Reg to, Reg by) {
+// Can nothing in these steps change where the table's rows lie, or which row has which key?
+bool Generator::keeps_rows(const StepList& steps, const storage::Table* table) const {
+  bool keeps = true;
+  auto look = [&](const BoundExpr& e) { keeps = keeps && e.kind != BoundKind::kUserCall; };
+  auto look_at = [&](const BoundExpr* expr) {
+    if (expr != nullptr) visit(*expr, look);
+  };
+  for (const auto& step : steps) {
+    if (step->kind == StepKind::kCall) return false;
+    for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()}) look_at(expr);
+    for (const auto& arg : step->args) look_at(arg.get());
+    for (const auto& option : step->options) look_at(option.second.get());
+    if (step->query != nullptr) visit(*step->query, look);
+    if (step->dml != nullptr) {
+      const BoundDml& dml = *step->dml;
+      visit(*dml.source, look);
+      for (const auto& output : dml.returning) look_at(output.expr.get());
+      for (const auto& assignment : dml.assignments) look_at(assignment.value.get());
+      if (dml.table.get() == table && (dml.kind != DmlKind::kUpdate || moves_keys(dml))) return false;
+    }
+    keeps = keeps && keeps_rows(step->body, table) && keeps_rows(step->declarations, table);
+    for (const auto& [condition, body] : step->branches) {
+      look_at(condition.get());
+      keeps = keeps && keeps_rows(body, table);
+    }
+    for (const auto& handler : step->handlers) keeps = keeps && keeps_rows(handler.body, table);
+    if (!keeps) return false;
+  }
+  return true;
+}
+
+// Runs the lookups of the first rounds ahead; what the second pass finds is remembered for the loop, whose body counts
+// `round` (I64 variable, made here). Returns how many lookups are remembered.
+size_t Generator::gen_prefetch(const Step& step, Reg from, Reg to, Reg by) {
   std::set<uint32_t> assigned;
   collect_assigned(step.body, &assigned);
   std::vector<Lookup> lookups;
   if (assigned.count(step.variable) == 0) find_lookups(step.body, step.variable, assigned, &lookups);
-  if (lookups.empty()) return;
+  if (lookups.empty()) return 0;
+  Reg round = b_.new_variable(Type::kI64);
+  size_t remembered = 0;
+  for (Lookup& lookup : lookups) {
+    if (!keeps_rows(step.body, lookup.relation->table.get())) continue;
+    lookup.frame = b_.reserve_frame(static_cast<uint32_t>(kRoundsAhead * sizeof(int64_t)));
+    remembered_.push_back({lookup.relation, round, lookup.frame});
+    remembered++;
+  }
   for (bool rows : {false, true}) {
     Reg i = b_.new_variable(Type::kI64);
-    Reg left = b_.new_variable(Type::kI64);
     b_.assign(i, from);
-    b_.assign(left, constant(Type::kI64, kRoundsAhead));
+    b_.assign(round, constant(Type::kI64, 0));
     Block head = b_.new_block(), count = b_.new_block(), body = b_.new_block(), done = b_.new_block();
     b_.jump(head);
     b_.set_block(head);
     b_.branch(b_.compare(step.reverse ? Op::kGe : Op::kLe, i, to), count, done, 1);
     b_.set_block(count);
-    b_.branch(b_.compare(Op::kGt, left, constant(Type::kI64, 0)), body, done, 1);
+    b_.branch(b_.compare(Op::kLt, round, constant(Type::kI64, kRoundsAhead)), body, done, 1);
     b_.set_block(body);
     Value counter;
     counter.type = make_type(TypeId::kInt4);
     counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
     assign(variables_[step.variable], counter);
-    for (const Lookup& lookup : lookups) gen_lookup_ahead(lookup, rows);
-    b_.assign(left, b_.binary(Op::kSub, left, constant(Type::kI64, 1)));
+    for (const Lookup& lookup : lookups) {
+      Reg place = ir::kNoReg;
+      if (lookup.frame >= 0) place = b_.index(b_.frame_address(lookup.frame), round, sizeof(int64_t));
+      if (!rows && lookup.frame >= 0) b_.store(place, 0, constant(Type::kI64, kNotLookedUp));
+      gen_lookup_ahead(lookup, rows, place);
+    }
+    b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
     b_.assign(i, b_.binary(step.reverse ? Op::kSub : Op::kAdd, i, by));
     b_.jump(head);
     b_.set_block(done);
   }
+  b_.assign(round, constant(Type::kI64, 0));
+  return remembered;
 }
 
-void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows) {
+// The Tid that was found ahead, else what find() gives.
+ir::Reg Generator::gen_remembered(const Relation& relation, const std::function<Reg()>& find) {
+  auto known = std::find_if(remembered_.begin(), remembered_.end(),
+                            [&](const Remembered& r) { return r.relation == &relation; });
+  if (known == remembered_.end()) return find();
+  Reg tid = b_.new_variable(Type::kI64);
+  Block early = b_.new_block(), search = b_.new_block(), done = b_.new_block();
+  b_.branch(b_.compare(Op::kLt, known->round, constant(Type::kI64, kRoundsAhead)), early, search, 1);
+  b_.set_block(early);
+  b_.assign(tid, b_.load(Type::kI64, b_.index(b_.frame_address(known->frame), known->round, sizeof(int64_t))));
+  b_.branch(b_.compare(Op::kNe, tid, constant(Type::kI64, kNotLookedUp)), done, search, 1);
+  b_.set_block(search);
+  b_.assign(tid, find());
+  b_.jump(done);
+  b_.set_block(done);
+  return b_.binary(Op::kAdd, tid, constant(Type::kI64, 0));
+}
+
+void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember) {
   const Relation& relation = *lookup.relation;
+  const storage::IndexDef& index = relation.table->schema().indexes[lookup.path.index];
   Block skip = b_.new_block();
   Reg number = constant(Type::kI32, 0);
   if (relation.table->schema().scheme != storage::PartitionScheme::kShared) {
@@ -127,12 +197,23 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows) {
   Reg partition = partition_pointer(relation, number);
   std::vector<const KeyPart*> parts;
   for (const auto& part : lookup.path.equal) parts.push_back(&part);
-  auto [key, size] = gen_key(relation, relation.table->schema().indexes[lookup.path.index], parts, skip);
-  Reg index = constant(Type::kI64, static_cast<int64_t>(lookup.path.index));
-  if (!rows) {
-    b_.call(k_rt_index_prefetch, {partition, index, key, size});
+  Reg by_number = constant(Type::kI64, static_cast<int64_t>(lookup.path.index));
+  Reg tid = ir::kNoReg;
+  if (fits_words(relation.table->schema(), index)) {
+    WordKey key = gen_word_key(relation, index, parts, skip);
+    if (rows)
+      tid = b_.call(k_rt_index_find_words, {partition, by_number, key.bytes, key.first, key.second});
+    else
+      b_.call(k_rt_index_prefetch_words, {partition, by_number, key.first, key.second});
   } else {
-    Reg tid = b_.call(k_rt_index_find, {partition, index, key, size});
+    auto [key, size] = gen_key(relation, index, parts, skip);
+    if (rows)
+      tid = b_.call(k_rt_index_find, {partition, by_number, key, size});
+    else
+      b_.call(k_rt_index_prefetch, {partition, by_number, key, size});
+  }
+  if (rows) {
+    if (remember != ir::kNoReg) b_.store(remember, 0, tid);
     Block found = b_.new_block();
     b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), skip, found, 2);
     b_.set_block(found);

@@ -340,7 +340,7 @@ void Generator::gen_for_integer(const Step& step) {
   // bounds are evaluated once; the body may change variables in them
   Reg last = b_.new_variable(Type::kI64);
   b_.assign(last, to);
-  gen_prefetch(step, from, last, by);
+  size_t remembered = gen_prefetch(step, from, last, by);
   Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block(),
         after = b_.new_block();
   labels_[step.label] = {finished, next};
@@ -357,6 +357,11 @@ void Generator::gen_for_integer(const Step& step) {
   gen_steps(step.body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
+  if (remembered > 0) {
+    Reg round = remembered_.back().round;
+    b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
+    remembered_.resize(remembered_.size() - remembered);
+  }
   b_.assign(i, b_.binary(step.reverse ? Op::kSub : Op::kAdd, i, by));
   b_.jump(head);
   b_.set_block(finished);

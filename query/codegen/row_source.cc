@@ -43,6 +43,12 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
   const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
   Value value;
   value.type = source.relation->table->schema().columns[column].type;
+  for (const auto& [known, bits] : source.known) {
+    if (known != column) continue;
+    Type wanted = register_type(value.type);
+    value.a = b_.type_of(bits) == wanted ? bits : b_.convert(Op::kSExt, bits, wanted);
+    return value;
+  }
   Reg cell = b_.index(source.chunk, source.offset, access.value_stride);
   int64_t at = access.value_offset;
   if (access.null_offset != 0)

@@ -245,6 +245,19 @@ void rt_index_prefetch(storage::TablePartition* partition, int64_t index, const 
   if (found.hash != nullptr) found.hash->prefetch(key, static_cast<uint32_t>(size));
 }
 
+int64_t rt_index_find_words(storage::TablePartition* partition, int64_t index, int64_t size, int64_t first,
+                            int64_t second) noexcept {
+  return static_cast<int64_t>(storage::find_unique_words(partition, static_cast<uint32_t>(index),
+                                                         static_cast<uint32_t>(size), static_cast<uint64_t>(first),
+                                                         static_cast<uint64_t>(second)));
+}
+
+void rt_index_prefetch_words(storage::TablePartition* partition, int64_t index, int64_t first,
+                             int64_t second) noexcept {
+  const storage::PartitionIndex& found = partition->indexes[index];
+  if (found.hash != nullptr) found.hash->prefetch_words(static_cast<uint64_t>(first), static_cast<uint64_t>(second));
+}
+
 void rt_index_seek(storage::TablePartition* partition, int64_t index, storage::OrderedCursor* cursor, const char* lo,
                    int64_t lo_size, const char* hi, int64_t hi_size, int64_t flags) noexcept {
   uint32_t exclusive = ((flags & 2) != 0 ? 1u : 0u) | ((flags & 4) != 0 ? 2u : 0u);

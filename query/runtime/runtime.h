@@ -96,17 +96,19 @@ struct KeyTable {
   X(rt_equal_text, kI8, 4, true)                                                                                       \
   X(rt_compare_char, kI32, 4, true) /* char(n): trailing blanks do not count */                                        \
   X(rt_equal_char, kI8, 4, true)                                                                                       \
-  X(rt_char_text_size, kI64, 2, true)   /* data, size: size without trailing blanks */                                 \
-  X(rt_concat, kI32, 5, false)          /* context, data, size, data, size -> value[0..1] */                           \
-  X(rt_compare_array, kI32, 4, true)    /* array, array, SqlType of elements as data, unused */                        \
-  X(rt_compare_interval, kI32, 4, true) /* lo, hi, lo, hi */                                                           \
-  X(rt_decimal, kI32, 8, false)         /* context, BuiltinOp, lo, hi, scale, lo, hi, scale -> value[0..2] */          \
-  X(rt_decimal_compare, kI32, 6, true)  /* lo, hi, scale, lo, hi, scale */                                             \
-  X(rt_decimal_rescale, kI32, 6, false) /* context, lo, hi, scale, precision, to scale -> value[0..1]; 22003 */        \
-  X(rt_cast, kI32, 6, false)            /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */        \
-  X(rt_float, kI32, 4, false)           /* context, BuiltinOp, bits, bits -> value[0] */                               \
-  X(rt_index_find, kI64, 4, true)       /* TablePartition*, index, key, size -> Tid */                                 \
-  X(rt_index_prefetch, kVoid, 4, false) /* TablePartition*, index, key, size */                                        \
+  X(rt_char_text_size, kI64, 2, true)         /* data, size: size without trailing blanks */                           \
+  X(rt_concat, kI32, 5, false)                /* context, data, size, data, size -> value[0..1] */                     \
+  X(rt_compare_array, kI32, 4, true)          /* array, array, SqlType of elements as data, unused */                  \
+  X(rt_compare_interval, kI32, 4, true)       /* lo, hi, lo, hi */                                                     \
+  X(rt_decimal, kI32, 8, false)               /* context, BuiltinOp, lo, hi, scale, lo, hi, scale -> value[0..2] */    \
+  X(rt_decimal_compare, kI32, 6, true)        /* lo, hi, scale, lo, hi, scale */                                       \
+  X(rt_decimal_rescale, kI32, 6, false)       /* context, lo, hi, scale, precision, to scale -> value[0..1]; 22003 */  \
+  X(rt_cast, kI32, 6, false)                  /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */  \
+  X(rt_float, kI32, 4, false)                 /* context, BuiltinOp, bits, bits -> value[0] */                         \
+  X(rt_index_find, kI64, 4, true)             /* TablePartition*, index, key, size -> Tid */                           \
+  X(rt_index_prefetch, kVoid, 4, false)       /* TablePartition*, index, key, size */                                  \
+  X(rt_index_find_words, kI64, 5, true)       /* TablePartition*, index, size, key as two words -> Tid */              \
+  X(rt_index_prefetch_words, kVoid, 4, false) /* TablePartition*, index, key as two words */                           \
   X(rt_index_seek, kVoid, 8, false) /* TablePartition*, index, cursor, lo, lo size, hi, hi size, flags: 1 backward, 2  \
                                        lo exclusive, 4 hi exclusive */                                                 \
   X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \

@@ -205,6 +205,16 @@ inline Tid find_unique(const TablePartition* partition, uint32_t index, const ch
   return found.hash != nullptr ? found.hash->find(key, size) : found.ordered->find(key, size);
 }
 
+// The same for a key in registers (HashIndex::find_words) of `size` bytes.
+inline Tid find_unique_words(const TablePartition* partition, uint32_t index, uint32_t size, uint64_t first,
+                             uint64_t second) noexcept {
+  const PartitionIndex& found = partition->indexes[index];
+  if (found.hash != nullptr) [[likely]]
+    return found.hash->find_words(first, second);
+  const uint64_t key[] = {first, second};
+  return found.ordered->find(reinterpret_cast<const char*>(key), size);
+}
+
 inline char* chunk_of(const TablePartition* partition, Tid tid) { return partition->chunks[tid >> kChunkShift]; }
 inline uint32_t offset_of(Tid tid) { return static_cast<uint32_t>(tid & (kChunkTuples - 1)); }
 bool is_live(const TablePartition* partition, Tid tid) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/strong.h"
 #include "row_plan.h"
 #include "storage/cell.h"
@@ -39,7 +40,7 @@ inline uint64_t zigzag(int64_t value) {
 inline char* put_signed(char* out, int64_t value) { return put_varint(out, zigzag(value)); }
 inline char* put_bytes(char* out, StringRef text) {
   out = put_varint(out, text.size);
-  std::memcpy(out, text.data, text.size);
+  copy_bytes(out, text.data, text.size);
   return out + text.size;
 }
 

@@ -34,7 +34,7 @@ ir::Reg Generator::cell_register(CellKind kind, const Value& value) {
 
 // Jumps to the slow call only when fewer than `bytes` are left between the two addresses.
 void Generator::gen_log_room(size_t cursor_at, size_t end_at, Reg bytes, const ir::External& make_room) {
-  Reg head = b_.load(Type::kPtr, context(), offsetof(ExecContext, changes));
+  Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   Reg cursor = b_.convert(Op::kBitcast, b_.load(Type::kPtr, head, static_cast<int64_t>(cursor_at)), Type::kI64);
   Reg end = b_.convert(Op::kBitcast, b_.load(Type::kPtr, head, static_cast<int64_t>(end_at)), Type::kI64);
   Block full = b_.new_block();
@@ -91,7 +91,7 @@ void Generator::put_fixed_values(const RowValues& values, const std::function<Va
 
 // Runs body only where redo is recorded.
 void Generator::if_recording(const std::function<void()>& body) {
-  Reg head = b_.load(Type::kPtr, context(), offsetof(ExecContext, changes));
+  Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   Block record = b_.new_block();
   Block done = b_.new_block();
   b_.branch(b_.load(Type::kI8, head, offsetof(ChangeLogHead, record_redo)), record, done, 1);
@@ -103,7 +103,7 @@ void Generator::if_recording(const std::function<void()>& body) {
 
 // Writes `prefix` and the partition; returns the address behind them.
 ir::Reg Generator::put_redo_prefix(const std::string& prefix, Reg partition) {
-  Reg head = b_.load(Type::kPtr, context(), offsetof(ExecContext, changes));
+  Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   Reg out = b_.load(Type::kPtr, head, offsetof(ChangeLogHead, redo_cursor));
   store_bytes(out, 0, prefix);
   Reg number = b_.load(Type::kI16, partition, offsetof(storage::TablePartition, partition));
@@ -112,7 +112,7 @@ ir::Reg Generator::put_redo_prefix(const std::string& prefix, Reg partition) {
 }
 
 void Generator::advance_redo(Reg end) {
-  Reg head = b_.load(Type::kPtr, context(), offsetof(ExecContext, changes));
+  Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   b_.store(head, offsetof(ChangeLogHead, redo_cursor), end);
 }
 
@@ -143,7 +143,7 @@ void Generator::gen_update_log(const RowSource& source, const storage::UpdateDes
 
 void Generator::gen_update_image(const RowSource& source, const storage::UpdateDescriptor& descriptor, uint32_t number,
                                  int64_t entry_bytes) {
-  Reg head = b_.load(Type::kPtr, context(), offsetof(ExecContext, changes));
+  Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   Reg entry = b_.load(Type::kPtr, head, offsetof(ChangeLogHead, cursor));
   b_.store(entry, offsetof(UndoEntry, previous), b_.load(Type::kPtr, head, offsetof(ChangeLogHead, top)));
   b_.store(entry, offsetof(UndoEntry, deferred), b_.null_pointer());
@@ -151,7 +151,7 @@ void Generator::gen_update_image(const RowSource& source, const storage::UpdateD
   b_.store(entry, offsetof(UndoEntry, tid), source.tid);
   b_.store(entry, offsetof(UndoEntry, kind), constant(Type::kI32, static_cast<int64_t>(UndoEntry::Kind::kUpdate)));
   b_.store(entry, offsetof(UndoEntry, moved_indexes), constant(Type::kI32, 0));
-  Reg updates = b_.load(Type::kPtr, context(), offsetof(ExecContext, updates));
+  Reg updates = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, updates));
   b_.store(entry, offsetof(UndoEntry, descriptor),
            b_.load(Type::kPtr, updates, static_cast<int64_t>(number * sizeof(void*))));
   int64_t at = sizeof(UndoEntry);

@@ -1,5 +1,8 @@
+#include <deque>
+
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "types/datum_text.h"
 
 namespace scyper::query {
 
@@ -52,6 +55,7 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kMinMax:
       return gen_min_max(expr);
     case BoundKind::kCast:
+      if (std::optional<Value> array = constant_array(expr)) return *array;
       return cast(gen(*expr.args[0]), expr.type, expr.explicit_cast);
     case BoundKind::kSubscript:
       return gen_subscript(expr);
@@ -181,7 +185,7 @@ Value Generator::gen_builtin(const BoundExpr& expr) {
   if (op == BuiltinOp::kNow) {
     Value value;
     value.type = expr.type;
-    value.a = b_.load(Type::kI64, context(), offsetof(ExecContext, transaction_time_us));
+    value.a = b_.load_invariant(Type::kI64, context(), offsetof(ExecContext, transaction_time_us));
     return value;
   }
   if (op == BuiltinOp::kConcat) {
@@ -329,14 +333,20 @@ Value Generator::gen_subscript(const BoundExpr& expr) {
   else
     b_.branch(null, done, work, 2);
   b_.set_block(work);
-  // inside the bounds: elements[index - lower_bound]
-  Reg position = b_.binary(Op::kSub, index.a, b_.load(Type::kI32, array.a, offsetof(ArrayValue, lower_bound)));
-  Reg inside = b_.compare(Op::kULt, position, b_.load(Type::kI32, array.a, offsetof(ArrayValue, size)));
+  // inside the bounds: elements[index - lower_bound]. An argument that is never assigned keeps its elements.
+  const BoundExpr& from = *expr.args[0];
+  bool fixed =
+      from.kind == BoundKind::kVariable && from.index < program_.parameters && assigned_.count(from.index) == 0;
+  auto load = [&](Type type, int64_t at) {
+    return fixed ? b_.load_invariant(type, array.a, at) : b_.load(type, array.a, at);
+  };
+  Reg position = b_.binary(Op::kSub, index.a, load(Type::kI32, offsetof(ArrayValue, lower_bound)));
+  Reg inside = b_.compare(Op::kULt, position, load(Type::kI32, offsetof(ArrayValue, size)));
   b_.branch(inside, found, done, 1);
   b_.set_block(found);
-  Reg elements = b_.load(Type::kPtr, array.a, offsetof(ArrayValue, elements));
+  Reg elements = load(Type::kPtr, offsetof(ArrayValue, elements));
   Reg element = b_.index(elements, b_.convert(Op::kSExt, position, Type::kI64), kDatumBytes);
-  Value value = load_datum(element, 0, expr.type, true, array.stable);
+  Value value = load_datum(element, 0, expr.type, true, array.stable, fixed);
   assign(result, value);
   result.stable = array.stable;
   b_.jump(done);
@@ -347,11 +357,42 @@ Value Generator::gen_subscript(const BoundExpr& expr) {
 Value Generator::gen_array(const BoundExpr& expr) {
   Values items;
   for (const auto& arg : expr.args) items.push_back(stabilise(gen(*arg)));
+  return make_array_of(items, expr.type);
+}
+
+// '{...}' as an array: read now, where that gives no error and the usual lower bound.
+std::optional<Value> Generator::constant_array(const BoundExpr& cast) {
+  constexpr int32_t kMostItems = 64;
+  const BoundExpr& from = *cast.args[0];
+  bool is_text = is_string(from.type.id) || from.type.id == TypeId::kUnknown;
+  if (cast.type.id != TypeId::kArray || from.kind != BoundKind::kConst || from.value.null || !is_text)
+    return std::nullopt;
+  std::deque<std::string> memory;
+  auto allocate = [](void* pieces, size_t size) noexcept -> void* {
+    return static_cast<std::deque<std::string>*>(pieces)->emplace_back(size, '\0').data();
+  };
+  Datum datum;
+  if (!parse_datum(cast.type, from.text, TextArena{allocate, &memory}, &datum).ok() || datum.null) return std::nullopt;
+  const ArrayValue& array = *reinterpret_cast<const ArrayValue*>(datum.lo);
+  if (array.size > kMostItems || array.lower_bound != 1) return std::nullopt;
+  Values items;
+  for (int32_t i = 0; i < array.size; i++) {
+    BoundExpr item;
+    item.type = element_of(cast.type);
+    item.value = array.elements[i];
+    if (is_string(item.type.id) && !item.value.null) item.text.assign(item.value.data(), item.value.size());
+    items.push_back(constant_value(item));
+  }
+  return make_array_of(items, cast.type);
+}
+
+Value Generator::make_array_of(const Values& items, const SqlType& type) {
   Reg row = store_row(items);
-  Reg type = data_of(std::vector<SqlType>{element_of(expr.type)});
-  check(b_.call(k_rt_array_make, {context(), type, row, constant(Type::kI64, static_cast<int64_t>(items.size()))}));
+  Reg element = data_of(std::vector<SqlType>{element_of(type)});
+  check(b_.call(k_rt_array_make, {context(), element, row, constant(Type::kI64, static_cast<int64_t>(items.size()))}));
   Value value;
-  value.type = expr.type;
+  value.type = type;
+  value.fresh = true;
   value.a = b_.load(Type::kPtr, context(), kContextValue);
   value.stable = true;
   return value;

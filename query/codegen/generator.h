@@ -60,7 +60,7 @@ class Generator {
   Value constant_value(const BoundExpr& expr);
   Value null_value(const SqlType& type);
   void store_datum(Reg base, int64_t offset, const Value& value);
-  Value load_datum(Reg base, int64_t offset, const SqlType& type, bool nullable, bool stable);
+  Value load_datum(Reg base, int64_t offset, const SqlType& type, bool nullable, bool stable, bool invariant = false);
   Reg store_row(const Values& values);  // frame row of Datums
   Value stabilise(const Value& value);  // copies strings and arrays into the transaction's memory
   Reg is_null(const Value& value);      // I8
@@ -89,6 +89,8 @@ class Generator {
   Value gen_distinct_from(const BoundExpr& expr);
   Value gen_subscript(const BoundExpr& expr);
   Value gen_array(const BoundExpr& expr);
+  std::optional<Value> constant_array(const BoundExpr& cast);
+  Value make_array_of(const Values& items, const SqlType& type);
   Value gen_any_all(const BoundExpr& expr);
   Value gen_user_call(const BoundExpr& expr);
   Value gen_scalar_subquery(const BoundExpr& expr);

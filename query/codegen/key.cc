@@ -1,6 +1,6 @@
+#include "storage/key.h"
 #include "base/check.h"
 #include "codegen/generator.h"
-#include "storage/key.h"
 
 // Index keys (the byte format of storage/key.h) and point accesses.
 namespace scyper::query {

@@ -189,8 +189,8 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember) 
     }
     number = gen_partition_number(value);
     Block mine = b_.new_block();  // foreign data is not ours to read, unless we run alone
-    Reg own = b_.compare(Op::kEq, number, b_.load(Type::kI32, context(), offsetof(ExecContext, partition)));
-    Reg alone = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+    Reg own = b_.compare(Op::kEq, number, b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, partition)));
+    Reg alone = b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, crossing));
     b_.branch(b_.binary(Op::kOr, own, b_.compare(Op::kNe, alone, constant(Type::kI32, 0))), mine, skip, 1);
     b_.set_block(mine);
   }

@@ -80,7 +80,9 @@ StatusOr<ir::Function> Generator::generate() {
     variables_.push_back(variable);
     if (i < program_.parameters) {
       Value given = load_datum(ir::kArgumentsReg, i * kDatumBytes, v.type, true, true);
-      assign(variable, given);
+      // elements are assigned in place: not in the caller's array
+      if (v.type.id == TypeId::kArray && assigned_.count(i) != 0) given.stable = false;
+      assign(variable, stabilise(given));
     } else {
       assign(variable, null_value(v.type));
     }
@@ -206,7 +208,7 @@ void Generator::assign_variable(uint32_t number, const Value& value) {
     b_.set_block(present);
   }
   // an array variable owns its array, so that assigning an element changes no other
-  if (variable.type.id == TypeId::kArray) fitting.stable = false;
+  if (variable.type.id == TypeId::kArray && !fitting.fresh) fitting.stable = false;
   assign(variable, stabilise(fitting));
 }
 
@@ -227,11 +229,31 @@ void Generator::gen_assign_element(const Step& step) {
     b_.branch(index.null, raise_block(RuntimeError::kNullSubscript), present, 2);
     b_.set_block(present);
   }
+  // inline where the element exists, or is the next and there is room; else by the runtime
+  Block exists = b_.new_block(), fits = b_.new_block(), other = b_.new_block(), done = b_.new_block();
+  b_.branch(variable.null, other, exists, 2);
+  b_.set_block(exists);
+  Reg size = b_.load(Type::kI32, variable.a, offsetof(ArrayValue, size));
+  Reg position = b_.binary(Op::kSub, index.a, b_.load(Type::kI32, variable.a, offsetof(ArrayValue, lower_bound)));
+  Reg next = b_.binary(Op::kAnd, b_.compare(Op::kEq, position, size),
+                       b_.compare(Op::kNe, size, constant(Type::kI32, 0)));  // the first sets the lower bound
+  Reg room = b_.compare(Op::kLt, position, b_.load(Type::kI32, variable.a, offsetof(ArrayValue, capacity)));
+  Reg inside = b_.compare(Op::kULt, position, size);
+  b_.branch(b_.binary(Op::kOr, inside, b_.binary(Op::kAnd, next, room)), fits, other, 1);
+  b_.set_block(fits);
+  Reg grown = b_.binary(Op::kAdd, size, b_.convert(Op::kZExt, next, Type::kI32));
+  b_.store(variable.a, offsetof(ArrayValue, size), grown);
+  Reg elements = b_.load(Type::kPtr, variable.a, offsetof(ArrayValue, elements));
+  store_datum(b_.index(elements, b_.convert(Op::kSExt, position, Type::kI64), kDatumBytes), 0, item);
+  b_.jump(done);
+  b_.set_block(other);
   Reg array = b_.select(variable.null, b_.null_pointer(), variable.a);
   Reg type = data_of(std::vector<SqlType>{element_of(variable.type)});
   check(b_.call(k_rt_array_set, {context(), array, index.a, store_row({item}), type}));
   b_.assign(variable.a, b_.load(Type::kPtr, context(), offsetof(ExecContext, value)));
   b_.assign(variable.null, constant(Type::kI8, 0));
+  b_.jump(done);
+  b_.set_block(done);
 }
 
 // --- blocks and branches ---
@@ -523,7 +545,10 @@ void Generator::gen_call_step(const Step& step) {
   Values results;
   call_routine(step.variable, args, types, &results);
   for (size_t i = 0; i < results.size(); i++)
-    if (step.outputs[i] != kNoVariable) assign_variable(step.outputs[i], results[i]);
+    if (step.outputs[i] != kNoVariable) {
+      results[i].fresh = true;  // the callee's variable is gone
+      assign_variable(step.outputs[i], results[i]);
+    }
 }
 
 void Generator::gen_raise(const Step& step) {

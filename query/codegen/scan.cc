@@ -20,9 +20,9 @@ uint32_t Generator::table_number(const std::shared_ptr<storage::Table>& table) {
 
 // TablePartition* number `number` (I32) of a table, through the context: code holds no addresses of data.
 ir::Reg Generator::partition_pointer(const Relation& relation, Reg number) {
-  Reg tables = b_.load(Type::kPtr, context(), offsetof(ExecContext, tables));
-  Reg partitions = b_.load(Type::kPtr, tables, static_cast<int64_t>(table_number(relation.table)) * 8);
-  return b_.load(Type::kPtr, b_.index(partitions, b_.convert(Op::kSExt, number, Type::kI64), 8));
+  Reg tables = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, tables));
+  Reg partitions = b_.load_invariant(Type::kPtr, tables, static_cast<int64_t>(table_number(relation.table)) * 8);
+  return b_.load_invariant(Type::kPtr, b_.index(partitions, b_.convert(Op::kSExt, number, Type::kI64), 8));
 }
 
 // The partition (I32) that a partitioning value, not NULL, belongs to.
@@ -37,7 +37,8 @@ ir::Reg Generator::gen_partition_number(const Value& value) {
   // as storage::partition_of
   Reg mixed = b_.binary(Op::kMul, key, constant(Type::kI64, static_cast<int64_t>(0x9E3779B97F4A7C15ull)));
   Reg high = b_.binary(Op::kLShr, mixed, constant(Type::kI64, 32));
-  Reg partitions = b_.convert(Op::kZExt, b_.load(Type::kI32, context(), offsetof(ExecContext, partitions)), Type::kI64);
+  Reg partitions =
+      b_.convert(Op::kZExt, b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, partitions)), Type::kI64);
   return b_.convert(Op::kTrunc, b_.binary(Op::kLShr, b_.binary(Op::kMul, high, partitions), constant(Type::kI64, 32)),
                     Type::kI32);
 }
@@ -47,10 +48,10 @@ ir::Reg Generator::gen_route(const Value& value) {
   Reg number = gen_partition_number(value);
   Block foreign = b_.new_block();
   Block mine = b_.new_block();
-  Reg own = b_.load(Type::kI32, context(), offsetof(ExecContext, partition));
+  Reg own = b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, partition));
   b_.branch(b_.compare(Op::kEq, number, own), mine, foreign, 1);
   b_.set_block(foreign);
-  Reg crossing = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+  Reg crossing = b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, crossing));
   b_.branch(b_.compare(Op::kNe, crossing, constant(Type::kI32, 0)), mine, misclassified_block_);
   b_.set_block(mine);
   return number;
@@ -116,8 +117,8 @@ void Generator::gen_partitions(const Relation& relation, const AccessPath& path,
     return body(partition_pointer(relation, gen_route(value)));
   }
   // all partitions: needs to run alone unless there is only one
-  Reg count = b_.load(Type::kI32, context(), offsetof(ExecContext, partitions));
-  Reg crossing = b_.load(Type::kI32, context(), offsetof(ExecContext, crossing));
+  Reg count = b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, partitions));
+  Reg crossing = b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, crossing));
   Reg one = b_.compare(Op::kEq, count, constant(Type::kI32, 1));
   Block allowed = b_.new_block();
   b_.branch(b_.binary(Op::kOr, one, b_.compare(Op::kNe, crossing, constant(Type::kI32, 0))), allowed,

@@ -17,6 +17,8 @@ struct Value {
   // Strings and arrays: what they point to lives until the transaction ends. Else it may be a cell that the next change
   // overwrites.
   bool stable = false;
+  // Arrays: made for this use, so that a variable may own it as it is.
+  bool fresh = false;
 };
 
 inline ir::Type register_type(const SqlType& type) {

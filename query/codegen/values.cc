@@ -129,19 +129,22 @@ void Generator::store_datum(Reg base, int64_t offset, const Value& value) {
   b_.store(base, offset + kScale, value.b != ir::kNoReg ? value.b : constant(Type::kI32, value.type.scale));
 }
 
-Value Generator::load_datum(Reg base, int64_t offset, const SqlType& type, bool nullable, bool stable) {
+Value Generator::load_datum(Reg base, int64_t offset, const SqlType& type, bool nullable, bool stable, bool invariant) {
+  auto load = [&](Type part, int64_t at) {
+    return invariant ? b_.load_invariant(part, base, at) : b_.load(part, base, at);
+  };
   Value value;
   value.type = type;
   value.stable = stable;
   Type reg = register_type(type);
   if (reg == Type::kI8 || reg == Type::kI16 || reg == Type::kI32 || reg == Type::kI64 || reg == Type::kI128 ||
       reg == Type::kF64 || reg == Type::kPtr)
-    value.a = b_.load(reg, base, offset);  // little endian: the low bytes are the narrow value
+    value.a = load(reg, offset);  // little endian: the low bytes are the narrow value
   if (is_dynamic_numeric(type))
-    value.b = b_.load(Type::kI32, base, offset + kScale);
+    value.b = load(Type::kI32, offset + kScale);
   else if (second_register_type(type) == Type::kI64)
-    value.b = b_.load(Type::kI64, base, offset + kHi);
-  if (nullable) value.null = b_.load(Type::kI8, base, offset + kNull);
+    value.b = load(Type::kI64, offset + kHi);
+  if (nullable) value.null = load(Type::kI8, offset + kNull);
   return value;
 }
 

@@ -233,6 +233,12 @@ Reg Builder::load(Type type, Reg base, int64_t offset) {
   return emit_value({.op = Op::kLoad, .type = type, .a = base, .imm = offset}, type);
 }
 
+Reg Builder::load_invariant(Type type, Reg base, int64_t offset) {
+  Reg value = load(type, base, offset);
+  function_.blocks[current_].back().invariant = true;
+  return value;
+}
+
 void Builder::store(Reg base, int64_t offset, Reg value) {
   CHECK(type_of(base) == Type::kPtr);
   emit({.op = Op::kStore, .type = type_of(value), .a = base, .b = value, .imm = offset});

@@ -61,6 +61,7 @@ struct Inst {
   Type type = Type::kVoid;
   Type from = Type::kVoid;
   uint8_t likely = 0;
+  bool invariant = false;  // kLoad: the memory does not change while the function runs
   Reg dst = kNoReg;
   Reg a = kNoReg;
   Reg b = kNoReg;
@@ -175,6 +176,8 @@ class Builder {
   Reg convert(Op op, Reg a, Type to);
   Reg bswap(Reg a);
   Reg load(Type type, Reg base, int64_t offset = 0);
+  // The memory does not change while the function runs: one load may serve many, also across calls.
+  Reg load_invariant(Type type, Reg base, int64_t offset = 0);
   void store(Reg base, int64_t offset, Reg value);
   Reg index(Reg base, Reg index, int64_t scale);
   Reg offset(Reg base, int64_t bytes);  // base + constant

@@ -78,7 +78,8 @@ class Printer {
         return void(text(" ").number(inst.imm));
       case Op::kLoad:
       case Op::kPrefetch:
-        return void(text(" [").reg(inst.a).text(" + ").number(inst.imm).text("]"));
+        text(" [").reg(inst.a).text(" + ").number(inst.imm).text("]");
+        return void(text(inst.invariant ? " invariant" : ""));
       case Op::kStore:
         return void(text(" [").reg(inst.a).text(" + ").number(inst.imm).text("], ").reg(inst.b));
       case Op::kIndex:

@@ -175,7 +175,7 @@ class Translator {
       case Op::kBswap:
         return set(inst.dst, b_.CreateUnaryIntrinsic(llvm::Intrinsic::bswap, get(inst.a)));
       case Op::kLoad:
-        return set(inst.dst, b_.CreateAlignedLoad(type(inst.type), address(inst), llvm::Align(1)));
+        return load(inst);
       case Op::kStore:
         b_.CreateAlignedStore(get(inst.b), address(inst), llvm::Align(1));
         return;
@@ -200,6 +200,12 @@ class Translator {
     if (inst.op >= Op::kEq) return compare(inst);
     if (inst.op >= Op::kAddChecked) return checked(inst);
     set(inst.dst, arithmetic(inst, get(inst.a), get(inst.b)));
+  }
+
+  void load(const Inst& inst) {
+    llvm::LoadInst* value = b_.CreateAlignedLoad(type(inst.type), address(inst), llvm::Align(1));
+    if (inst.invariant) value->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    set(inst.dst, value);
   }
 
   llvm::Constant* constant(const Inst& inst) {

@@ -37,7 +37,8 @@ bool reserve(ExecContext* c, ArrayValue* array, int64_t size) {
 extern "C" {
 
 int32_t rt_array_make(ExecContext* c, const SqlType* element, const Datum* items, int64_t count) noexcept {
-  ArrayValue* array = new_array(c, element->id, static_cast<int32_t>(count));
+  constexpr int64_t kLeastCapacity = 16;  // it may grow
+  ArrayValue* array = new_array(c, element->id, static_cast<int32_t>(std::max(count, kLeastCapacity)));
   if (array == nullptr) return fail_memory(c);
   if (count > 0) std::memcpy(static_cast<void*>(array->elements), items, static_cast<size_t>(count) * sizeof(Datum));
   array->size = static_cast<int32_t>(count);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/copy.h"
 #include "query/result.h"
 #include "types/datum_text.h"
 
@@ -80,57 +81,57 @@ namespace {
 constexpr size_t kResultBlockBytes = 16 << 10;
 }
 
-char* ResultSet::allocate(size_t bytes) {
-  if (block_ < blocks_.size() && block_used_ + bytes <= block_sizes_[block_]) {
-    char* result = blocks_[block_].get() + block_used_;
-    block_used_ += bytes;
-    return result;
-  }
-  while (++block_ < blocks_.size() + 1 && block_ < blocks_.size() && block_sizes_[block_] < bytes) {
-  }
-  if (blocks_.empty()) block_ = 0;
-  if (block_ >= blocks_.size()) {
+char* ResultSet::allocate_slow(size_t bytes) {
+  size_t next = free_.begin == nullptr ? 0 : block_ + 1;
+  while (next < blocks_.size() && block_sizes_[next] < bytes) next++;
+  if (next == blocks_.size()) {
     size_t size = bytes > kResultBlockBytes ? bytes : kResultBlockBytes;
     blocks_.push_back(std::unique_ptr<char[]>(new char[size]));
     block_sizes_.push_back(size);
-    block_ = blocks_.size() - 1;
   }
-  block_used_ = bytes;
-  return blocks_[block_].get();
+  block_ = next;
+  free_.begin = blocks_[next].get() + bytes;
+  free_.end = blocks_[next].get() + block_sizes_[next];
+  return blocks_[next].get();
+}
+
+void ResultSet::rewind() {
+  block_ = 0;
+  free_.begin = blocks_.empty() ? nullptr : blocks_[0].get();
+  free_.end = blocks_.empty() ? nullptr : free_.begin + block_sizes_[0];
+  used_bytes_ = 0;
+}
+
+Datum ResultSet::copy_text(const Datum& text) {
+  char* copy = allocate(text.size());
+  copy_bytes(copy, text.data(), text.size());
+  used_bytes_ += text.size();
+  return string_datum(copy, text.size());
 }
 
 void ResultSet::append(const SqlType& type, const Datum& value) {
-  Datum copy = value;
   used_bytes_ += sizeof(Datum);
-  if (!value.null && (is_string(type.id) || type.id == TypeId::kUnknown) && value.size() > 0) {
-    char* text = allocate(value.size());
-    std::memcpy(text, value.data(), value.size());
-    copy = string_datum(text, value.size());
-    used_bytes_ += value.size();
-  } else if (!value.null && type.id == TypeId::kArray) {
-    copy.lo = reinterpret_cast<int64_t>(copy_array(type, *array_of(value)));
+  if (!value.null && (is_string(type.id) || type.id == TypeId::kUnknown)) {
+    values_.push_back(copy_text(value));
+    return;
   }
-  values_.push_back(copy);
+  values_.push_back(value);
+  if (!value.null && type.id == TypeId::kArray)
+    values_.back().lo = reinterpret_cast<int64_t>(copy_array(type, *array_of(value)));
 }
 
 ArrayValue* ResultSet::copy_array(const SqlType& type, const ArrayValue& array) {
-  size_t bytes = sizeof(ArrayValue) + static_cast<size_t>(array.size) * sizeof(Datum);
-  char* memory = allocate(bytes + 16);
+  const size_t item_bytes = static_cast<size_t>(array.size) * sizeof(Datum);
+  char* memory = allocate(sizeof(ArrayValue) + item_bytes + 16);
   memory += (16 - reinterpret_cast<uintptr_t>(memory) % 16) % 16;
-  used_bytes_ += bytes;
+  used_bytes_ += sizeof(ArrayValue) + item_bytes;
   auto* copy = new (memory) ArrayValue(array);
   copy->capacity = array.size;
   copy->elements = reinterpret_cast<Datum*>(memory + sizeof(ArrayValue));
-  for (int32_t i = 0; i < array.size; i++) {
-    Datum element = array.elements[i];
-    if (!element.null && is_string(type.element) && element.size() > 0) {
-      char* text = allocate(element.size());
-      std::memcpy(text, element.data(), element.size());
-      used_bytes_ += element.size();
-      element = string_datum(text, element.size());
-    }
-    copy->elements[i] = element;
-  }
+  if (array.size > 0) std::memcpy(static_cast<void*>(copy->elements), array.elements, item_bytes);
+  if (!is_string(type.element)) return copy;
+  for (int32_t i = 0; i < array.size; i++)
+    if (!copy->elements[i].null) copy->elements[i] = copy_text(copy->elements[i]);
   return copy;
 }
 
@@ -140,13 +141,11 @@ void ResultSet::clear() {
   affected_rows = 0;
   notices.clear();
   values_.clear();
-  block_ = 0;
-  block_used_ = 0;
-  used_bytes_ = 0;
   if (blocks_.size() > 4) {  // one large answer does not hold its memory for ever
     blocks_.resize(4);
     block_sizes_.resize(4);
   }
+  rewind();
 }
 
 }  // namespace scyper::query

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/version.h"
 #include "runtime/memory.h"
 #include "types/datetime.h"
@@ -221,9 +222,8 @@ size_t text_bound(const SqlType& type, const Datum& value) {
   return kNumberTextMax;
 }
 
-// An empty text may have no address, which memcpy() must not see.
 char* put_bytes(char* to, std::string_view bytes) {
-  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  copy_bytes(to, bytes.data(), bytes.size());
   return to + bytes.size();
 }
 

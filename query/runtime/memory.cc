@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -31,11 +32,13 @@ bool copy_array(ExecContext* c, TypeId element, Datum* datum) {
   *to = *from;
   to->capacity = capacity;
   to->elements = elements;
-  for (int32_t i = 0; i < from->size; i++) {
-    elements[i] = from->elements[i];
-    if (is_string(element) && !copy_datum(c, make_type(TypeId::kText), &elements[i])) return false;
-  }
+  if (from->size > 0)
+    std::memcpy(static_cast<void*>(elements), from->elements, static_cast<size_t>(from->size) * sizeof(Datum));
   datum->lo = reinterpret_cast<int64_t>(to);
+  if (!is_string(element)) return true;
+  for (int32_t i = 0; i < from->size; i++) {
+    if (!copy_datum(c, make_type(TypeId::kText), &elements[i])) return false;
+  }
   return true;
 }
 }  // namespace
@@ -48,7 +51,7 @@ bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
   if (!is_string(type.id) && type.id != TypeId::kUnknown) return true;
   char* copy = c->scratch->allocate(datum->size());
   if (copy == nullptr) return false;
-  if (datum->size() > 0) std::memcpy(copy, datum->data(), datum->size());
+  copy_bytes(copy, datum->data(), datum->size());
   datum->lo = reinterpret_cast<int64_t>(copy);
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/copy.h"
 #include "bind/builtins.h"
 #include "query/program.h"
 #include "runtime/memory.h"
@@ -108,7 +109,7 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
 int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
   char* copy = c->scratch->allocate(static_cast<size_t>(size));
   if (copy == nullptr) return fail_memory(c);
-  if (size > 0) std::memcpy(copy, data, static_cast<size_t>(size));
+  copy_bytes(copy, data, static_cast<size_t>(size));
   c->value[0] = reinterpret_cast<int64_t>(copy);
   return 0;
 }
@@ -141,8 +142,8 @@ int32_t rt_concat(ExecContext* c, const char* a, int64_t a_size, const char* b, 
   // appending to what was allocated last grows in place: loops that build a text stay linear
   char* out = c->scratch->extend(a, static_cast<size_t>(a_size), static_cast<size_t>(b_size));
   if (out == nullptr) return fail_memory(c);
-  if (out != a && a_size > 0) std::memcpy(out, a, static_cast<size_t>(a_size));
-  if (b_size > 0) std::memcpy(out + a_size, b, static_cast<size_t>(b_size));
+  if (out != a) copy_bytes(out, a, static_cast<size_t>(a_size));
+  copy_bytes(out + a_size, b, static_cast<size_t>(b_size));
   c->value[0] = reinterpret_cast<int64_t>(out);
   c->value[1] = a_size + b_size;
   return 0;

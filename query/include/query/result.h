@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/type.h"
@@ -34,22 +35,42 @@ class ResultSet {
   // Forgets the rows but keeps columns and memory: for the next answer of the same statement.
   void clear_rows() {
     values_.clear();
-    block_ = 0;
-    block_used_ = 0;
-    used_bytes_ = 0;
+    rewind();
     affected_rows = 0;
   }
   size_t bytes() const { return used_bytes_; }
 
  private:
-  char* allocate(size_t bytes);
+  char* allocate(size_t bytes) {
+    if (static_cast<size_t>(free_.end - free_.begin) < bytes) [[unlikely]]
+      return allocate_slow(bytes);
+    char* result = free_.begin;
+    free_.begin += bytes;
+    return result;
+  }
+  char* allocate_slow(size_t bytes);
+  Datum copy_text(const Datum& text);
   ArrayValue* copy_array(const SqlType& type, const ArrayValue& array);
+  // All blocks are free again.
+  void rewind();
 
   std::vector<Datum> values_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::vector<size_t> block_sizes_;
   size_t block_ = 0;  // block in use
-  size_t block_used_ = 0;
+  // What is free of it; of a result that was moved from: nothing.
+  struct Free {
+    char* begin = nullptr;
+    char* end = nullptr;
+    Free() = default;
+    Free(Free&& other) noexcept : begin(std::exchange(other.begin, nullptr)), end(std::exchange(other.end, nullptr)) {}
+    Free& operator=(Free&& other) noexcept {
+      begin = std::exchange(other.begin, nullptr);
+      end = std::exchange(other.end, nullptr);
+      return *this;
+    }
+  };
+  Free free_;
   size_t used_bytes_ = 0;
 };
 

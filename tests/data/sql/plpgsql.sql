@@ -248,3 +248,26 @@ DROP PROCEDURE p4;
 DROP FUNCTION IF EXISTS nosuch;
 -- state only: PostgreSQL distinguishes more cases
 DROP FUNCTION p1;
+-- Loops that look rows up by keys known ahead, while their bodies move rows
+CREATE TABLE ahead (k integer PRIMARY KEY, s smallint NOT NULL, v integer, w text);
+CREATE TABLE ahead2 (a smallint NOT NULL, b integer NOT NULL, v numeric(7,2), PRIMARY KEY (a, b));
+INSERT INTO ahead SELECT i, i * 3, i, 'row ' || i FROM generate_series(1, 40) g (i);
+INSERT INTO ahead2 SELECT i % 4, i, i * 1.25 FROM generate_series(1, 40) g (i);
+CREATE PROCEDURE look(ks integer[], INOUT found text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; y numeric; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; UPDATE ahead2 SET v = v + 1 WHERE a = ks[i] % 4 AND b = ks[i] RETURNING v INTO y; found := found || coalesce(x::text, '-') || '/' || coalesce(y::text, '-') || ' '; END LOOP; END $$;
+CALL look('{1,2,3,40,41,-5,2147483647,7}');
+CALL look('{1,1,NULL,1}');
+CALL look((SELECT array_agg(i) FROM generate_series(1, 40) g (i)));
+CREATE PROCEDURE move(ks integer[], INOUT found text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; found := found || coalesce(x::text, '-') || ' '; DELETE FROM ahead WHERE k = ks[i] + 1; INSERT INTO ahead VALUES (ks[i] + 100, 1, ks[i] * 10, NULL); UPDATE ahead SET k = k + 1000 WHERE k = ks[i] + 2; END LOOP; END $$;
+CALL move('{1,2,3,103,1003,5,101,6}');
+SELECT * FROM ahead ORDER BY k;
+SELECT * FROM ahead2 ORDER BY b;
+UPDATE ahead SET k = k + 5000 WHERE k = 8 RETURNING k, s, v;
+UPDATE ahead SET s = 7 WHERE k = 9 AND s = 27 RETURNING k, s, v;
+SELECT k, a, b FROM ahead JOIN ahead2 ON a = 1 AND b = k ORDER BY 1;
+SELECT v FROM ahead2 WHERE a = 70000 AND b = 1;
+-- Arrays belong to their variables
+CREATE PROCEDURE changes_its_argument(a integer[], INOUT b integer[] DEFAULT NULL) LANGUAGE plpgsql AS $$ BEGIN a[1] := 99; a[7] := 7; b := a; b[2] := -1; a[3] := 33; END $$;
+DO $$ DECLARE x integer[] := '{1,2,3}'; y integer[]; z text[] := '{a,"b c",NULL}'; u text[]; BEGIN CALL changes_its_argument(x, y); RAISE NOTICE '% %', x, y; y := x; y[1] := 5; RAISE NOTICE '% %', x, y; u := z; u[4] := 'd'; u[2] := NULL; RAISE NOTICE '% %', z, u; FOR i IN 1..3 LOOP u := '{}'; u[i] := 'n' || i; u[i + 1] := 'm'; RAISE NOTICE '%', u; END LOOP; END $$;
+DO $$ DECLARE x integer[] := '{}'; BEGIN FOR i IN 1..20 LOOP x[i] := i * i; END LOOP; x[-1] := 0; RAISE NOTICE '%', x; END $$;
+-- Searching in texts of all lengths
+SELECT n, position('needle' IN repeat('n', n) || 'needle' || repeat('e', n % 5)), position('ne' IN repeat('e', n)), strpos(repeat('ab', n), 'ba'), position('é' IN repeat('x', n) || 'é') FROM generate_series(0, 70) g (n);

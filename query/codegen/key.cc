@@ -199,15 +199,15 @@ void Generator::gen_point_access(const Relation& relation, const AccessPath& pat
   for (const auto& part : path.equal) parts.push_back(&part);
   resources_.point_indexes.emplace_back(relation.table, path.index);
   RowSource& source = sources_[relation.id];
-  source.known.clear();
   Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
   Reg tid = ir::kNoReg;
+  std::vector<std::pair<uint32_t, Reg>> known;
   if (fits_words(relation.table->schema(), index)) {
     WordKey key = gen_word_key(relation, index, parts, done);
     tid = gen_remembered(relation, [&] {
       return b_.call(k_rt_index_find_words, {partition, number, key.bytes, key.first, key.second});
     });
-    source.known = key.cells;
+    known = key.cells;
   } else {
     auto [key, size] = gen_key(relation, index, parts, done);
     tid = b_.call(k_rt_index_find, {partition, number, key, size});
@@ -216,6 +216,7 @@ void Generator::gen_point_access(const Relation& relation, const AccessPath& pat
   b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found, 2);
   b_.set_block(found);
   locate(&source, partition, tid);
+  source.known = std::move(known);
   body();
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);

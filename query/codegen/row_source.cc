@@ -16,6 +16,7 @@ constexpr int64_t kContextValue = offsetof(ExecContext, value);
 void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   source->partition = partition;
   source->tid = tid;
+  source->known.clear();
   Reg chunks = b_.load(Type::kPtr, partition, offsetof(TablePartition, chunks));
   Reg number = b_.binary(Op::kLShr, tid, constant(Type::kI64, storage::kChunkShift));
   source->chunk = b_.load(Type::kPtr, b_.index(chunks, number, sizeof(char*)));

@@ -253,11 +253,11 @@ CREATE TABLE ahead (k integer PRIMARY KEY, s smallint NOT NULL, v integer, w tex
 CREATE TABLE ahead2 (a smallint NOT NULL, b integer NOT NULL, v numeric(7,2), PRIMARY KEY (a, b));
 INSERT INTO ahead SELECT i, i * 3, i, 'row ' || i FROM generate_series(1, 40) g (i);
 INSERT INTO ahead2 SELECT i % 4, i, i * 1.25 FROM generate_series(1, 40) g (i);
-CREATE PROCEDURE look(ks integer[], INOUT found text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; y numeric; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; UPDATE ahead2 SET v = v + 1 WHERE a = ks[i] % 4 AND b = ks[i] RETURNING v INTO y; found := found || coalesce(x::text, '-') || '/' || coalesce(y::text, '-') || ' '; END LOOP; END $$;
+CREATE PROCEDURE look(ks integer[], INOUT seen text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; y numeric; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; UPDATE ahead2 SET v = v + 1 WHERE a = ks[i] % 4 AND b = ks[i] RETURNING v INTO y; seen := seen || coalesce(x::text, '-') || '/' || coalesce(y::text, '-') || ' '; END LOOP; END $$;
 CALL look('{1,2,3,40,41,-5,2147483647,7}');
 CALL look('{1,1,NULL,1}');
-CALL look((SELECT array_agg(i) FROM generate_series(1, 40) g (i)));
-CREATE PROCEDURE move(ks integer[], INOUT found text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; found := found || coalesce(x::text, '-') || ' '; DELETE FROM ahead WHERE k = ks[i] + 1; INSERT INTO ahead VALUES (ks[i] + 100, 1, ks[i] * 10, NULL); UPDATE ahead SET k = k + 1000 WHERE k = ks[i] + 2; END LOOP; END $$;
+CALL look('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40}');
+CREATE PROCEDURE move(ks integer[], INOUT seen text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE x integer; BEGIN FOR i IN 1..array_length(ks, 1) LOOP SELECT v INTO x FROM ahead WHERE k = ks[i]; seen := seen || coalesce(x::text, '-') || ' '; DELETE FROM ahead WHERE k = ks[i] + 1; INSERT INTO ahead VALUES (ks[i] + 100, 1, ks[i] * 10, NULL); UPDATE ahead SET k = k + 1000 WHERE k = ks[i] + 2; END LOOP; END $$;
 CALL move('{1,2,3,103,1003,5,101,6}');
 SELECT * FROM ahead ORDER BY k;
 SELECT * FROM ahead2 ORDER BY b;

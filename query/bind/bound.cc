@@ -10,7 +10,6 @@ BoundExpr::~BoundExpr() = default;
 Relation::~Relation() = default;
 
 BoundPtr clone(const BoundExpr& expr) {
-  CHECK(expr.query == nullptr);
   auto copy = std::make_unique<BoundExpr>();
   copy->kind = expr.kind;
   copy->type = expr.type;
@@ -26,6 +25,61 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->builtin = expr.builtin;
   copy->routine = expr.routine;
   for (const auto& arg : expr.args) copy->args.push_back(clone(*arg));
+  if (expr.query != nullptr) copy->query = clone(*expr.query);
+  return copy;
+}
+
+namespace {
+std::vector<BoundPtr> clone_all(const std::vector<BoundPtr>& exprs) {
+  std::vector<BoundPtr> copies;
+  for (const auto& expr : exprs) copies.push_back(clone(*expr));
+  return copies;
+}
+BoundPtr clone_optional(const BoundPtr& expr) { return expr == nullptr ? nullptr : clone(*expr); }
+}  // namespace
+
+Aggregate clone(const Aggregate& aggregate) {
+  Aggregate copy;
+  copy.kind = aggregate.kind;
+  copy.distinct = aggregate.distinct;
+  copy.args = clone_all(aggregate.args);
+  copy.filter = clone_optional(aggregate.filter);
+  copy.type = aggregate.type;
+  return copy;
+}
+
+std::unique_ptr<Relation> clone(const Relation& relation) {
+  auto copy = std::make_unique<Relation>();
+  copy->id = relation.id;
+  copy->kind = relation.kind;
+  copy->alias = relation.alias;
+  copy->table = relation.table;
+  if (relation.query != nullptr) copy->query = clone(*relation.query);
+  for (const auto& row : relation.rows) copy->rows.push_back(clone_all(row));
+  copy->arguments = clone_all(relation.arguments);
+  copy->columns = relation.columns;
+  return copy;
+}
+
+std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
+  auto copy = std::make_unique<BoundQuery>();
+  copy->id = query.id;
+  for (const auto& entry : query.from) copy->from.push_back({clone(*entry.relation), entry.join, clone_all(entry.on)});
+  copy->where = clone_all(query.where);
+  copy->aggregated = query.aggregated;
+  copy->groups = clone_all(query.groups);
+  for (const auto& aggregate : query.aggregates) copy->aggregates.push_back(clone(aggregate));
+  copy->having = clone_all(query.having);
+  for (const auto& output : query.outputs) copy->outputs.push_back({output.name, clone(*output.expr), output.hidden});
+  copy->distinct = query.distinct;
+  copy->order = query.order;
+  copy->limit = clone_optional(query.limit);
+  copy->offset = clone_optional(query.offset);
+  copy->set = query.set;
+  copy->set_all = query.set_all;
+  if (query.left != nullptr) copy->left = clone(*query.left);
+  if (query.right != nullptr) copy->right = clone(*query.right);
+  copy->correlated = query.correlated;
   return copy;
 }
 

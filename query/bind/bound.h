@@ -66,7 +66,9 @@ struct BoundExpr {
 };
 using BoundPtr = std::unique_ptr<BoundExpr>;
 
-BoundPtr clone(const BoundExpr& expr);  // subqueries are not cloned: CHECK
+// Deep copies; a copied subquery keeps the numbers of its relations.
+BoundPtr clone(const BoundExpr& expr);
+std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
 enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest };
@@ -89,6 +91,8 @@ struct Relation {
   std::vector<RelationColumn> columns;
   ~Relation();
 };
+
+std::unique_ptr<Relation> clone(const Relation& relation);
 
 enum class JoinType : uint8_t { kInner, kLeft };
 
@@ -118,6 +122,8 @@ struct Aggregate {
   BoundPtr filter;
   SqlType type;
 };
+
+Aggregate clone(const Aggregate& aggregate);
 
 struct OutputColumn {
   std::string name;

@@ -17,7 +17,7 @@ constexpr int64_t kContextValue = offsetof(ExecContext, value);
 void Generator::gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume) {
   bool grouped = !query.groups.empty();
   GroupStore store = gen_group_store(query);
-  std::vector<Reg> distinct = gen_distinct_tables(query);
+  std::vector<Reg> distinct = gen_distinct_tables(query.aggregates);
   gen_joins(plan, [&] {
     Reg state = store.frame;
     Reg group = ir::kNoReg;
@@ -78,11 +78,11 @@ Generator::GroupStore Generator::gen_group_store(const BoundQuery& query) {
 }
 
 // One set per DISTINCT aggregate, of (group, argument).
-std::vector<ir::Reg> Generator::gen_distinct_tables(const BoundQuery& query) {
-  std::vector<Reg> tables(query.aggregates.size(), ir::kNoReg);
-  for (size_t i = 0; i < query.aggregates.size(); i++) {
-    if (!query.aggregates[i].distinct) continue;
-    std::vector<SqlType> key = {make_type(TypeId::kInt8), query.aggregates[i].args[0]->type};
+std::vector<ir::Reg> Generator::gen_distinct_tables(const std::vector<Aggregate>& aggregates) {
+  std::vector<Reg> tables(aggregates.size(), ir::kNoReg);
+  for (size_t i = 0; i < aggregates.size(); i++) {
+    if (!aggregates[i].distinct) continue;
+    std::vector<SqlType> key = {make_type(TypeId::kInt8), aggregates[i].args[0]->type};
     check(b_.call(k_rt_table_create, {context(), data_of(key), constant(Type::kI64, 2), constant(Type::kI64, 2)}));
     tables[i] = b_.load(Type::kPtr, context(), kContextValue);
   }

@@ -12,10 +12,13 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "codegen/join_plan.h"
+#include "codegen/tuple.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
+#include "plan/plan.h"
 #include "query/catalog.h"
 #include "runtime/runtime.h"
+#include "runtime/tuples.h"
 
 namespace scyper::query {
 
@@ -49,6 +52,9 @@ class Generator {
     // rows of Datums (materialised)
     Reg row = ir::kNoReg;
     std::vector<int> slots;  // column -> Datum position in row, -1 = absent
+    // fields of a tuple, by column
+    Reg tuple = ir::kNoReg;
+    std::map<uint32_t, TupleField> fields;
     // values in registers
     Values values;
     bool absent = false;  // the row of NULLs of an outer join
@@ -121,9 +127,6 @@ class Generator {
 
   // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
   void gen_query(const BoundQuery& query, const Consumer& consume);
-  void gen_set_operation(const BoundQuery& query, const Consumer& consume);
-  void gen_union_all(const BoundQuery& query, const Consumer& consume);
-  void gen_set_output(const BoundQuery& query, Reg store, int64_t count_at, const Consumer& consume);
   void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
                     const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
   void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
@@ -183,7 +186,7 @@ class Generator {
     int64_t key_bytes = 0;
   };
   GroupStore gen_group_store(const BoundQuery& query);
-  std::vector<Reg> gen_distinct_tables(const BoundQuery& query);
+  std::vector<Reg> gen_distinct_tables(const std::vector<Aggregate>& aggregates);
   void gen_group_output(const BoundQuery& query, Reg row, Reg state, Block reject, const Consumer& consume);
   void update_aggregate(const Aggregate& aggregate, Reg state, Reg group, Reg distinct);
   // The functions of aggregates (aggregate_function.cc): see codegen/aggregate_state.h
@@ -192,6 +195,90 @@ class Generator {
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
+
+  // --- tuples (tuple.cc) ---
+  struct StoredColumn {
+    ColumnId id;
+    TupleField field;
+  };
+  using StoredColumns = std::vector<StoredColumn>;
+  void store_field(Reg tuple, const TupleField& field, const Value& value);
+  Value load_field(Reg tuple, const TupleField& field);
+  Reg append_tuple(Reg store, int64_t bytes);
+  void for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body);
+  void publish(const StoredColumns& columns, Reg tuple);
+  void store_columns(const StoredColumns& columns, Reg tuple);
+  Value cast_stored(const Value& value, const SqlType& type);
+
+  // --- planned queries (plan.cc, plan_join.cc, plan_hash.cc, plan_group.cc, plan_set.cc) ---
+  using Body = std::function<void()>;
+  bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
+  void gen_planned(const BoundQuery& query, const Consumer& consume);
+  void gen_node(const PlanNode& node, const Body& body);
+  void gen_get(const PlanNode& node, const Body& body);
+  void gen_map(const PlanNode& node, const Body& body);
+  void gen_values_node(const PlanNode& node, const Body& body);
+  void gen_function(const PlanNode& node, const Body& body);
+  void gen_subquery_node(const PlanNode& node, const Body& body);
+  void gen_shared(const SharedPlan& shared);
+  void gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reject);
+  static StoredColumns lay_out(const std::vector<PlanColumn>& columns, const std::set<uint32_t>& relations,
+                               bool nullable, TupleLayout* layout);
+  Reg null_tuple(const StoredColumns& columns, int64_t bytes);
+  Reg hash_of(const Values& keys, const std::vector<bool>& apart);
+  Reg hash_word(const Value& key);
+  Reg find_slot(Reg store, Reg hash);
+  void compare_keys(const Values& keys, const std::vector<TupleField>& fields, Reg tuple, Block equal, Block differs);
+  struct JoinTable;
+  void gen_join(const PlanNode& node, const Body& body);
+  void gen_lookup_join(const PlanNode& node, const Body& body);
+  JoinTable gen_join_build(const PlanNode& node, const PlanNode& input, bool keeps_null);
+  void gen_join_probe(const PlanNode& node, const JoinTable& table, const Body& body);
+  void gen_swapped_join(const PlanNode& node, const Body& body);
+  void gen_full_join(const PlanNode& node, const Body& body);
+  Values gen_join_keys(const PlanNode& node, bool left, Block null);
+  void gen_chain(const JoinTable& table, const Values& keys, Reg entry, const std::function<void(Block)>& match,
+                 Block end);
+  void gen_mark(const PlanNode& node, const JoinTable& table, const Body& body);
+  void gen_group(const PlanNode& node, const Body& body);
+  // Groups in a hash table: keys, then the states of the aggregates.
+  struct GroupTable {
+    Reg store = ir::kNoReg;
+    std::vector<TupleField> keys;    // of the hashed keys
+    std::vector<TupleField> fields;  // of all keys, by position
+    std::vector<bool> apart;         // by hashed key: may be NULL
+    int64_t bytes = 0;
+  };
+  void gen_distinct(const PlanNode& node, const Body& body);
+  void gen_plain_aggregation(const PlanNode& node, const Body& body);
+  Reg find_group(const GroupTable& table, const Values& keys, Reg is_new);
+  // Where an aggregate keeps its state: in registers without GROUP BY, in the group's tuple else. Small states for the
+  // common aggregates; the others have the 48 bytes of codegen/aggregate_state.h.
+  struct AggregateSlot {
+    enum class Kind : uint8_t { kCount, kSum, kExtreme, kGeneric };
+    Kind kind = Kind::kGeneric;
+    ir::Type type = ir::Type::kVoid;  // of the count, sum or extreme
+    bool checked = false;             // sums that could overflow
+    int64_t offset = -1;              // in the tuple
+    Reg variable = ir::kNoReg;
+    int64_t frame = -1;  // of generic states without GROUP BY
+    // Slot that counts this aggregate's inputs; -1: that the group exists says that there was one; -2 - i: slot i,
+    // which is raised together with this one.
+    int counter = -1;
+  };
+  using AggregateSlots = std::vector<AggregateSlot>;
+  AggregateSlots lay_out_aggregates(const PlanNode& node, TupleLayout* layout);
+  Reg load_state(const AggregateSlot& slot, Reg tuple);
+  void store_state(const AggregateSlot& slot, Reg tuple, Reg value);
+  void clear_states(const AggregateSlots& slots, Reg tuple);
+  void step_states(const PlanNode& node, const AggregateSlots& slots, Reg tuple, const std::vector<Reg>& distinct);
+  void step_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
+  Value finish_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
+  void gen_sort(const PlanNode& node, const Body& body);
+  void gen_limit(const PlanNode& node, const Body& body);
+  Reg gen_bound(const BoundExpr* expr, int64_t otherwise, RuntimeError negative);
+  void gen_set(const PlanNode& node, const Body& body);
+  void gen_append(const PlanNode& node, const Body& body);
 
   // --- prefetching (prefetch.cc) ---
   struct Lookup {
@@ -299,7 +386,9 @@ class Generator {
   std::map<uint32_t, Loop> labels_;
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
-  Reg row_count_ = ir::kNoReg;  // I64 variable: rows of the last statement
+  uint32_t next_relation_ = 0;                                       // numbers for what plans compute
+  std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
+  Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the last statement
   Value return_value_;
 };
 

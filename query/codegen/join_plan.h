@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "codegen/access_path.h"
+#include "plan/access_path.h"
 #include "ir/ir.h"
 
 namespace scyper::query {

@@ -29,9 +29,14 @@ ir::Reg Generator::column_address(const RowSource& source, uint32_t column) {
 }
 
 Value Generator::load_column(const RowSource& source, uint32_t column) {
+  if (source.tuple != ir::kNoReg) {
+    auto field = source.fields.find(column);
+    CHECK(field != source.fields.end());
+    return load_field(source.tuple, field->second);
+  }
+  if (!source.absent && !source.values.empty()) return source.values[column];
   const RelationColumn& info = source.relation->columns[column];
   if (source.absent) return null_value(info.type);
-  if (!source.values.empty()) return source.values[column];
   if (source.row != ir::kNoReg) {
     int slot = source.slots[column];
     CHECK(slot >= 0);

@@ -195,31 +195,42 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
   b_.set_block(done);
 }
 
+// Chunk after chunk, so that what stays the same in a chunk is out of the inner loop.
 void Generator::gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body) {
-  Reg tid = b_.new_variable(Type::kI64);
-  b_.assign(tid, constant(Type::kI64, 0));
   Reg limit = b_.load(Type::kI64, partition, offsetof(TablePartition, tuple_limit));
-  Block head = b_.new_block();
-  Block test = b_.new_block();
-  Block live = b_.new_block();
-  Block next = b_.new_block();
-  Block done = b_.new_block();
+  Reg first = b_.new_variable(Type::kI64), offset = b_.new_variable(Type::kI64);
+  Block chunk_head = b_.new_block(), chunk_open = b_.new_block(), head = b_.new_block(), test = b_.new_block(),
+        live = b_.new_block(), next = b_.new_block(), chunk_next = b_.new_block(), done = b_.new_block();
+  Reg tuples = constant(Type::kI64, storage::kChunkTuples);
+  b_.assign(first, constant(Type::kI64, 0));
+  b_.jump(chunk_head);
+  b_.set_block(chunk_head);
+  b_.branch(b_.compare(Op::kLt, first, limit), chunk_open, done, 1);
+  b_.set_block(chunk_open);
+  check_interrupt();
+  Reg base = b_.binary(Op::kAdd, first, constant(Type::kI64, 0));
+  RowSource& source = sources_[relation.id];
+  locate(&source, partition, base);
+  Reg left = b_.binary(Op::kSub, limit, base);
+  Reg end = b_.select(b_.compare(Op::kLt, left, tuples), left, tuples);
+  b_.assign(offset, constant(Type::kI64, 0));
   b_.jump(head);
   b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, tid, limit), test, done, 1);
+  b_.branch(b_.compare(Op::kLt, offset, end), test, chunk_next, 1);
   b_.set_block(test);
-  check_interrupt();
-  RowSource& source = sources_[relation.id];
-  Reg current = b_.binary(Op::kAdd, tid, constant(Type::kI64, 0));
-  locate(&source, partition, current);
+  source.offset = b_.binary(Op::kAdd, offset, constant(Type::kI64, 0));
+  source.tid = b_.binary(Op::kAdd, base, source.offset);
   Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), relation.table->layout().live_offset);
   b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), live, next, 1);
   b_.set_block(live);
   body();
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
-  b_.assign(tid, b_.binary(Op::kAdd, tid, constant(Type::kI64, 1)));
+  b_.assign(offset, b_.binary(Op::kAdd, offset, constant(Type::kI64, 1)));
   b_.jump(head);
+  b_.set_block(chunk_next);
+  b_.assign(first, b_.binary(Op::kAdd, first, tuples));
+  b_.jump(chunk_head);
   b_.set_block(done);
 }
 

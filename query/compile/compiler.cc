@@ -189,6 +189,19 @@ Status append_code(const BoundProgram& bound, jit::Jit* jit, std::string* out) {
 }
 }  // namespace
 
+StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::Statement& statement,
+                                             size_t parameter_count, std::shared_ptr<const Catalog> catalog,
+                                             bool as_json) {
+  Binder binder(*catalog, text, parameter_count);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
+  ProgramResources resources;
+  resources.plan_text = as_json ? ProgramResources::PlanText::kJson : ProgramResources::PlanText::kText;
+  Generator generator(*bound, &resources);
+  SCYPER_RETURN_IF_ERROR(generator.generate().status());
+  if (resources.plan.empty()) return as_json ? "[]" : "Direct (through indexes, as written)";
+  return resources.plan;
+}
+
 StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                         std::shared_ptr<const Catalog> catalog, jit::Jit* jit) {
   Binder binder(*catalog, text, parameter_count);

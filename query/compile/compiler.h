@@ -39,6 +39,9 @@ class Compiler {
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
+  // The plans of a statement's queries.
+  StatusOr<std::string> explain_plan(std::string_view text, const ast::Statement& statement, size_t parameter_count,
+                                     std::shared_ptr<const Catalog> catalog, bool as_json);
   // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                 std::shared_ptr<const Catalog> catalog, jit::Jit* jit);

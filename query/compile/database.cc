@@ -14,6 +14,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "runtime/memory.h"
+#include "storage/statistics.h"
 
 namespace scyper::query {
 
@@ -147,6 +148,9 @@ class DatabaseImpl final : public Database {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     CHECK(catalog_->tables.empty() && catalog_->routines.empty());
     catalog_ = std::move(catalog);
+  }
+  void refresh_statistics() override {
+    for (const auto& [name, table] : catalog()->tables) table->set_statistics(storage::collect_statistics(*table));
   }
 
  private:
@@ -306,20 +310,26 @@ void append_line(ResultSet* result, std::string_view line) {
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
-  bool compiled = false, machine = false;
+  bool compiled = false, machine = false, as_json = false;
   for (const auto& option : explain.options) {
     bool on = !option.has_value || (option.value != "off" && option.value != "false" && option.value != "0");
     if (option.name == "compiled")
       compiled = on;
     else if (option.name == "machine")
       machine = on;
+    else if (option.name == "format" && (option.value == "json" || option.value == "text"))
+      as_json = option.value == "json";
+    else if (option.name == "costs" || option.name == "verbose")
+      continue;
     else
       return sql_error("0A000", absl::StrCat("EXPLAIN option ", option.name, " is not supported"));
   }
-  if (!compiled) return sql_error("0A000", "only EXPLAIN (COMPILED) is supported");
-  SCYPER_ASSIGN_OR_RETURN(std::string text,
-                          compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(),
-                                            machine ? jit_.get() : nullptr));
+  auto explained =
+      compiled
+          ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(),
+                              machine ? jit_.get() : nullptr)
+          : compiler_.explain_plan(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(), as_json);
+  SCYPER_ASSIGN_OR_RETURN(std::string text, std::move(explained));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
   size_t from = 0;
   while (from < text.size()) {

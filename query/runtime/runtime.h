@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/ir.h"
@@ -47,6 +48,10 @@ struct ProgramResources {
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
   // Unique indexes that are looked up by their whole key: they want a hash companion.
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
+  // EXPLAIN: the plans of the queries, as they are generated.
+  enum class PlanText : uint8_t { kNone, kText, kJson };
+  PlanText plan_text = PlanText::kNone;
+  std::string plan;
 };
 
 // Rows of Datums in the transaction's memory. Generated code reads `rows` and `count`.

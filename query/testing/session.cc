@@ -9,14 +9,14 @@
 
 namespace scyper::query {
 
-Session::Session(DatabaseOptions options) {
+Session::Session(DatabaseOptions options, size_t scratch_bytes) {
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);
   auto log = storage::ChangeLog::create(database_->arena(), {});
   CHECK(log.ok());
   log_ = *std::move(log);
-  scratch_ = std::make_unique<ScratchArena>(size_t{256} << 20);
+  scratch_ = std::make_unique<ScratchArena>(scratch_bytes);
   context_ = std::make_unique<ExecContext>();
   context_->set_log(log_.get());
   context_->scratch = scratch_.get();

@@ -12,7 +12,7 @@ namespace scyper::query {
 // A database of one thread, for tests: every statement runs alone, at once, as its own transaction.
 class Session {
  public:
-  explicit Session(DatabaseOptions options);
+  explicit Session(DatabaseOptions options, size_t scratch_bytes = size_t{256} << 20);
   ~Session();
 
   Status run(std::string_view sql, ResultSet* result = nullptr, std::span<const Datum> parameters = {});

@@ -85,6 +85,8 @@ class Database {
 
   // Runs `work` while no compiled code is linked or freed: a fork.
   virtual void while_no_code_is_linked(const std::function<void()>& work) = 0;
+  // Samples all tables for the optimiser. Runs alone.
+  virtual void refresh_statistics() = 0;
 
   // From an archive; there must be no definitions yet.
   virtual void restore(std::shared_ptr<const Catalog> catalog) = 0;

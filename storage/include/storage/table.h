@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -22,6 +23,7 @@ class ChangeLog;
 class StringHeap;
 class Table;
 struct RowPlan;
+struct TableStatistics;
 
 // At the start of every chunk; the vectors follow (TableLayout). `kind` leaves the place for frozen chunks
 // (VLDB'12 3.3), whose vectors are compressed and lie elsewhere: today every chunk is kHot. Temperature counters and
@@ -117,6 +119,13 @@ class Table {
 
   const RowPlan& plan() const { return *plan_; }
 
+  // What the optimiser knows of the table (storage/statistics.h): set by whoever may read it all, nullptr before.
+  // Threads: any.
+  std::shared_ptr<const TableStatistics> statistics() const { return std::atomic_load(&statistics_); }
+  void set_statistics(std::shared_ptr<const TableStatistics> statistics) {
+    std::atomic_store(&statistics_, std::move(statistics));
+  }
+
  private:
   Table(TableSchema schema, Arena* arena);
   Status add_partitions(uint32_t count);
@@ -129,6 +138,7 @@ class Table {
   std::atomic<const TableSchema*> schema_;
   std::vector<std::unique_ptr<const TableSchema>> versions_;
   std::unique_ptr<RowPlan> plan_;
+  std::shared_ptr<const TableStatistics> statistics_;
   std::vector<std::unique_ptr<TablePartition>> owned_;
   std::vector<TablePartition*> partitions_;
 };

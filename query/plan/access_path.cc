@@ -1,4 +1,4 @@
-#include "codegen/access_path.h"
+#include "plan/access_path.h"
 
 #include <algorithm>
 

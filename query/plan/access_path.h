@@ -32,15 +32,14 @@ struct AccessPath {
   int score = 0;
 };
 
+void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f);
+void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f);
 // Relations that an expression or query refers to but does not define itself (those of its subqueries are its own).
 void collect_relations(const BoundExpr& expr, std::set<uint32_t>* relations);
 void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations);
 // Columns of one relation that an expression or query uses.
 void collect_columns(const BoundExpr& expr, uint32_t relation, std::set<uint32_t>* columns);
 void collect_columns(const BoundQuery& query, uint32_t relation, std::set<uint32_t>* columns);
-void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f);
-void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f);
-
 // The best way into `relation` when the relations in `bound` are known. order: columns of this relation that the result
 // should be ordered by (all ascending or all descending), empty = any order.
 struct WantedOrder {

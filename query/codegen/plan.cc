@@ -1,0 +1,372 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "codegen/generator.h"
+#include "plan/explain.h"
+#include "plan/expressions.h"
+#include "plan/planner.h"
+
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index's first column
+
+bool has_simple_shape(const BoundQuery& query) {
+  return query.set == SetOp::kNone && (!query.distinct || query.order.empty());
+}
+}  // namespace
+
+// Point accesses and small joins through indexes need no planning: the pipeline of join_plan.h runs them as they are
+// written.
+bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const {
+  if (!has_simple_shape(query)) return false;
+  JoinPlan plan = plan_joins(query, known);
+  for (const auto& step : plan.steps) {
+    bool good = step.kind == JoinStep::Kind::kTable
+                    ? step.path.score >= kGoodAccess
+                    : step.kind == JoinStep::Kind::kSeries || step.kind == JoinStep::Kind::kUnnest ||
+                          step.kind == JoinStep::Kind::kValues;
+    if (!good) return false;
+  }
+  std::set<uint32_t> inner = known;
+  for (const auto& entry : query.from) inner.insert(entry.relation->id);
+  bool simple = true;
+  std::function<void(const BoundExpr&)> look = [&](const BoundExpr& e) {
+    if (e.query != nullptr) simple &= is_simple(*e.query, inner);
+    for (const auto& arg : e.args) look(*arg);
+  };
+  for (const auto& entry : query.from) {
+    for (const auto& e : entry.on) look(*e);
+    for (const auto& argument : entry.relation->arguments) look(*argument);
+    for (const auto& row : entry.relation->rows)
+      for (const auto& value : row) look(*value);
+  }
+  for (const auto& e : query.where) look(*e);
+  for (const auto& e : query.groups) look(*e);
+  for (const auto& aggregate : query.aggregates)
+    for (const auto& arg : aggregate.args) look(*arg);
+  for (const auto& e : query.having) look(*e);
+  for (const auto& output : query.outputs) look(*output.expr);
+  return simple;
+}
+
+void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
+  if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
+  Plan plan = make_plan(query, known_relations(), &next_relation_);
+  if (resources_.plan_text == ProgramResources::PlanText::kText) resources_.plan += explain_text(plan, {});
+  if (resources_.plan_text == ProgramResources::PlanText::kJson) resources_.plan += explain_json(plan, {});
+  auto saved = sources_;
+  for (const auto& shared : plan.shared)
+    if (shared.use_count() > 1) gen_shared(*shared);
+  Block done = b_.new_block();
+  gen_node(*plan.root, [&] {
+    Values values;
+    for (size_t i = 0; i < plan.outputs.size(); i++)
+      if (!query.outputs[i].hidden) values.push_back(gen(*plan.outputs[i]));
+    consume(values);
+  });
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+  sources_ = std::move(saved);
+}
+
+void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reject) {
+  for (const auto& e : conjuncts) {
+    Block accept = b_.new_block();
+    gen_condition(*e, accept, reject);
+    b_.set_block(accept);
+  }
+}
+
+void Generator::gen_node(const PlanNode& node, const Body& body) {
+  switch (node.kind) {
+    case PlanKind::kOneRow:
+      return body();
+    case PlanKind::kGet:
+      return gen_get(node, body);
+    case PlanKind::kFilter:
+      return gen_node(*node.inputs[0], [&] {
+        Block next = b_.new_block();
+        gen_conjuncts(node.conjuncts, next);
+        body();
+        if (!b_.terminated()) b_.jump(next);
+        b_.set_block(next);
+      });
+    case PlanKind::kMap:
+      return gen_map(node, body);
+    case PlanKind::kJoin:
+      return gen_join(node, body);
+    case PlanKind::kGroup:
+      return gen_group(node, body);
+    case PlanKind::kSort:
+      return node.order.empty() ? gen_limit(node, body) : gen_sort(node, body);
+    case PlanKind::kSetOp:
+      return node.set == SetOp::kUnion && node.set_all ? gen_append(node, body) : gen_set(node, body);
+    case PlanKind::kValues:
+      return gen_values_node(node, body);
+    case PlanKind::kFunction:
+      return gen_function(node, body);
+    case PlanKind::kShared: {
+      const auto& [store, columns] = shared_stores_.at(node.shared->number);
+      StoredColumns mine;
+      int64_t bytes = 0;
+      for (size_t i = 0; i < node.columns.size(); i++)
+        for (const auto& column : columns) {
+          if (column.id != node.columns[i].id) continue;
+          ColumnId name = node.relation == kNoRelation ? column.id : ColumnId{node.relation, static_cast<uint32_t>(i)};
+          mine.push_back({name, column.field});
+        }
+      TupleLayout layout(0);
+      for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
+      bytes = std::max<int64_t>(8, layout.bytes());
+      return for_each_tuple(store, bytes, [&](Reg tuple) {
+        publish(mine, tuple);
+        body();
+      });
+    }
+    case PlanKind::kSubquery:
+      return gen_subquery_node(node, body);
+    case PlanKind::kInner:
+      CHECK(false);
+  }
+}
+
+void Generator::gen_get(const PlanNode& node, const Body& body) {
+  sources_[node.relation] = RowSource{};
+  sources_[node.relation].relation = node.source;
+  gen_table_scan(*node.source, node.path, [&] {
+    Block next = b_.new_block();
+    gen_conjuncts(node.conjuncts, next);
+    body();
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
+  });
+}
+
+void Generator::gen_map(const PlanNode& node, const Body& body) {
+  gen_node(*node.inputs[0], [&] {
+    RowSource source;
+    source.values.resize(node.exprs.size());
+    for (const auto& column : node.needed)
+      if (column.id.relation == node.relation) source.values[column.id.index] = gen(*node.exprs[column.id.index]);
+    if (source.values.empty()) source.values.resize(1);
+    sources_[node.relation] = std::move(source);
+    body();
+  });
+}
+
+void Generator::gen_values_node(const PlanNode& node, const Body& body) {
+  // rows go through a buffer, so that what follows is generated once
+  TupleLayout layout(0);
+  StoredColumns columns = lay_out(node.needed, {node.relation}, true, &layout);
+  int64_t bytes = std::max<int64_t>(8, layout.bytes());
+  check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
+  Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_node(*node.inputs[0], [&] {
+    if (node.outputs.size() == 1) {
+      RowSource source;
+      for (const auto& value : node.outputs[0]) source.values.push_back(gen(*value));
+      sources_[node.relation] = std::move(source);
+      return body();
+    }
+    b_.call(k_rt_tuples_clear, {store});
+    for (const auto& row : node.outputs) {
+      Reg tuple = append_tuple(store, bytes);
+      for (const auto& column : columns)
+        store_field(tuple, column.field, cast_stored(gen(*row[column.id.index]), column.field.type));
+    }
+    for_each_tuple(store, bytes, [&](Reg tuple) {
+      publish(columns, tuple);
+      body();
+    });
+  });
+}
+
+void Generator::gen_function(const PlanNode& node, const Body& body) {
+  gen_node(*node.inputs[0], [&] {
+    Relation call;  // with the arguments as the plan has them
+    call.id = node.relation;
+    call.kind = node.source->kind;
+    call.columns = node.source->columns;
+    for (const auto& e : node.exprs) call.arguments.push_back(clone(*e));
+    sources_[node.relation] = RowSource{};
+    if (call.kind == RelationKind::kSeries)
+      gen_series(call, body);
+    else
+      gen_unnest(call, body);
+  });
+}
+
+// A query that runs anew for each row. Its rows go through a buffer, so that the row of NULLs of a left join needs no
+// code of its own.
+void Generator::gen_subquery_node(const PlanNode& node, const Body& body) {
+  TupleLayout layout(0);
+  StoredColumns columns;
+  const Relation& relation = *node.owned;
+  for (uint32_t i = 0; i < relation.columns.size(); i++)
+    columns.push_back({{node.relation, i}, layout.add(relation.columns[i].type, true)});
+  int64_t bytes = std::max<int64_t>(8, layout.bytes());
+  check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
+  Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_node(*node.inputs[0], [&] {
+    b_.call(k_rt_tuples_clear, {store});
+    Reg found = b_.new_variable(Type::kI8);
+    b_.assign(found, constant(Type::kI8, 0));
+    gen_query(*relation.query, [&](const Values& values) {
+      RowSource source;
+      source.values = values;
+      sources_[node.relation] = std::move(source);
+      Block next = b_.new_block();
+      gen_conjuncts(node.conjuncts, next);
+      b_.assign(found, constant(Type::kI8, 1));
+      Reg tuple = append_tuple(store, bytes);
+      for (size_t i = 0; i < values.size(); i++) store_field(tuple, columns[i].field, stabilise(values[i]));
+      b_.jump(next);
+      b_.set_block(next);
+    });
+    if (node.join == JoinKind::kLeft) {
+      Block none = b_.new_block(), some = b_.new_block();
+      b_.branch(found, some, none);
+      b_.set_block(none);
+      Reg tuple = append_tuple(store, bytes);
+      for (const auto& column : columns) store_field(tuple, column.field, null_value(column.field.type));
+      b_.jump(some);
+      b_.set_block(some);
+    }
+    for_each_tuple(store, bytes, [&](Reg tuple) {
+      publish(columns, tuple);
+      body();
+    });
+  });
+}
+
+void Generator::gen_shared(const SharedPlan& shared) {
+  TupleLayout layout(0);
+  StoredColumns columns;
+  for (const auto& column : shared.columns) columns.push_back({column.id, layout.add(column.type, column.nullable)});
+  int64_t bytes = std::max<int64_t>(8, layout.bytes());
+  check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
+  Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_node(*shared.plan, [&] { store_columns(columns, append_tuple(store, bytes)); });
+  shared_stores_[shared.number] = {store, columns};
+}
+
+Generator::StoredColumns Generator::lay_out(const std::vector<PlanColumn>& columns, const std::set<uint32_t>& relations,
+                                            bool nullable, TupleLayout* layout) {
+  StoredColumns stored;
+  for (const auto& column : columns)
+    if (relations.count(column.id.relation) != 0)
+      stored.push_back({column.id, layout->add(column.type, nullable || column.nullable)});
+  return stored;
+}
+
+// A tuple in which all columns are NULL, for outer joins.
+ir::Reg Generator::null_tuple(const StoredColumns& columns, int64_t bytes) {
+  std::string image(static_cast<size_t>(bytes), '\0');
+  for (const auto& column : columns) image[static_cast<size_t>(column.field.null_offset)] = 1;
+  return b_.data(image);
+}
+
+// --- sorting and limits ---
+
+ir::Reg Generator::gen_bound(const BoundExpr* expr, int64_t otherwise, RuntimeError negative) {
+  if (expr == nullptr) return constant(Type::kI64, otherwise);
+  Value value = gen(*expr);
+  Reg given = value.a;
+  if (value.null != ir::kNoReg) given = b_.select(value.null, constant(Type::kI64, otherwise), given);
+  Reg result = b_.new_variable(Type::kI64);
+  b_.assign(result, given);
+  Block next = b_.new_block();
+  Reg low = b_.compare(Op::kLt, result, constant(Type::kI64, 0));
+  if (otherwise < 0 && value.null != ir::kNoReg) low = b_.binary(Op::kAnd, low, b_.logical_not(value.null));
+  b_.branch(low, raise_block(negative), next, 2);
+  b_.set_block(next);
+  return b_.binary(Op::kAdd, result, constant(Type::kI64, 0));
+}
+
+void Generator::gen_limit(const PlanNode& node, const Body& body) {
+  Reg skip = b_.new_variable(Type::kI64), left = b_.new_variable(Type::kI64);
+  b_.assign(skip, gen_bound(node.offset.get(), 0, RuntimeError::kNegativeOffset));
+  b_.assign(left, gen_bound(node.limit.get(), -1, RuntimeError::kNegativeLimit));
+  Block done = b_.new_block(), start = b_.new_block();
+  Reg zero = constant(Type::kI64, 0), one = constant(Type::kI64, 1);
+  b_.branch(b_.compare(Op::kEq, left, zero), done, start, 2);
+  b_.set_block(start);
+  gen_node(*node.inputs[0], [&] {
+    Block next = b_.new_block(), pass = b_.new_block(), skipped = b_.new_block();
+    b_.branch(b_.compare(Op::kGt, skip, zero), skipped, pass);
+    b_.set_block(skipped);
+    b_.assign(skip, b_.binary(Op::kSub, skip, one));
+    b_.jump(next);
+    b_.set_block(pass);
+    body();
+    if (!b_.terminated()) {
+      b_.assign(left, b_.binary(Op::kSub, left, one));
+      b_.branch(b_.compare(Op::kEq, left, zero), done, next);
+    }
+    b_.set_block(next);
+  });
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+}
+
+void Generator::gen_sort(const PlanNode& node, const Body& body) {
+  TupleLayout layout(0);
+  StoredColumns columns = lay_out(node.needed, produced_by(*node.inputs[0]), false, &layout);
+  std::vector<TupleField> fields;
+  std::vector<TupleSortKey> keys;
+  for (const auto& term : node.order) {
+    TupleField field;
+    bool stored = false;
+    for (const auto& column : columns)
+      if (term.expr->kind == BoundKind::kColumn && column.id == ColumnId{term.expr->relation, term.expr->index})
+        field = column.field, stored = true;
+    if (!stored) field = layout.add(term.expr->type, term.expr->nullable);
+    fields.push_back(stored ? TupleField{field.type, -1, -1} : field);
+    TupleSortKey key{};
+    key.type = field.type;
+    key.offset = static_cast<int32_t>(field.offset);
+    key.null_offset = static_cast<int32_t>(field.null_offset);
+    key.descending = term.descending;
+    key.nulls_first = term.nulls_first;
+    keys.push_back(key);
+  }
+  int64_t bytes = std::max<int64_t>(8, layout.bytes());
+  Reg offset = gen_bound(node.offset.get(), 0, RuntimeError::kNegativeOffset);
+  Reg limit = gen_bound(node.limit.get(), -1, RuntimeError::kNegativeLimit);
+  check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
+  Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_node(*node.inputs[0], [&] {
+    Values terms;
+    for (size_t i = 0; i < keys.size(); i++) terms.push_back(fields[i].offset < 0 ? Value{} : gen(*node.order[i].expr));
+    Reg tuple = append_tuple(store, bytes);
+    store_columns(columns, tuple);
+    for (size_t i = 0; i < keys.size(); i++)
+      if (fields[i].offset >= 0) store_field(tuple, fields[i], cast_stored(terms[i], fields[i].type));
+  });
+  check(b_.call(k_rt_tuples_sort, {context(), store, data_of(keys),
+                                   constant(Type::kI64, static_cast<int64_t>(keys.size())), offset, limit}));
+  Reg tuples = b_.load(Type::kPtr, context(), kContextValue);
+  Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
+  Reg i = b_.new_variable(Type::kI64);
+  b_.assign(i, constant(Type::kI64, 0));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, count), each, done, 1);
+  b_.set_block(each);
+  check_interrupt();
+  publish(columns, b_.load(Type::kPtr, b_.index(tuples, i, 8)));
+  body();
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,259 @@
+#include "plan/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bind/make.h"
+#include "plan/expressions.h"
+
+namespace scyper::query {
+
+BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
+  BoundPtr copy = clone(expr);
+  rewrite(&copy, [&](BoundPtr* e) {
+    bool is_group = (*e)->kind == BoundKind::kGroup;
+    if (!is_group && (*e)->kind != BoundKind::kAggregate) return false;
+    auto it = groups_.find((*e)->relation);
+    if (it == groups_.end()) return false;  // of a query that runs around this plan
+    uint32_t position = (*e)->index + (is_group ? 0 : static_cast<uint32_t>(it->second.keys));
+    *e = make_reference({it->second.relation, position}, (*e)->type, (*e)->nullable);
+    return true;
+  });
+  return copy;
+}
+
+std::vector<BoundPtr> PlanBuilder::resolve_all(const std::vector<BoundPtr>& exprs) const {
+  std::vector<BoundPtr> copies;
+  for (const auto& expr : exprs) copies.push_back(resolve(*expr));
+  return copies;
+}
+
+PlanBuilder::Built PlanBuilder::build(const BoundQuery& query) {
+  Built built = query.set == SetOp::kNone ? build_plain(query) : build_set(query);
+  finish(query, &built);
+  return built;
+}
+
+PlanBuilder::Built PlanBuilder::build_plain(const BoundQuery& query) {
+  Built built;
+  built.root = build_from(query);
+  // what needs no subquery first
+  for (const auto& conjunct : query.where)
+    if (!has_subquery(*conjunct)) add_condition(&built.root, resolve(*conjunct));
+  for (const auto& conjunct : query.where)
+    if (has_subquery(*conjunct)) add_condition(&built.root, resolve(*conjunct));
+  built.one_row = query.from.empty() && query.where.empty();
+  if (query.aggregated) {
+    add_group(query, &built.root);
+    built.one_row = query.groups.empty() && query.having.empty();
+  }
+  for (const auto& conjunct : query.having) add_condition(&built.root, resolve(*conjunct));
+  for (const auto& output : query.outputs) {
+    BoundPtr expr = resolve(*output.expr);
+    place_subqueries(&expr, &built.root, false);
+    built.outputs.push_back(std::move(expr));
+  }
+  return built;
+}
+
+// --- FROM ---
+
+void PlanBuilder::add_inner(PlanPtr* tree, PlanPtr input) {
+  if (*tree == nullptr) {
+    *tree = std::move(input);
+    return;
+  }
+  if ((*tree)->kind != PlanKind::kInner) {
+    PlanPtr inner = make_node(PlanKind::kInner);
+    inner->inputs.push_back(std::move(*tree));
+    *tree = std::move(inner);
+  }
+  (*tree)->inputs.push_back(std::move(input));
+}
+
+PlanPtr PlanBuilder::build_relation(const Relation& relation) {
+  PlanPtr node;
+  switch (relation.kind) {
+    case RelationKind::kTable:
+      node = make_node(PlanKind::kGet);
+      break;
+    case RelationKind::kQuery: {
+      Built built = build(*relation.query);
+      node = make_node(PlanKind::kMap);
+      for (size_t i = 0; i < built.outputs.size(); i++)
+        if (!relation.query->outputs[i].hidden) node->exprs.push_back(std::move(built.outputs[i]));
+      node->inputs.push_back(std::move(built.root));
+      break;
+    }
+    case RelationKind::kValues:
+      node = make_node(PlanKind::kValues);
+      for (const auto& row : relation.rows) node->outputs.push_back(resolve_all(row));
+      node->inputs.push_back(make_node(PlanKind::kOneRow));
+      break;
+    case RelationKind::kSeries:
+    case RelationKind::kUnnest:
+      node = make_node(PlanKind::kFunction);
+      node->exprs = resolve_all(relation.arguments);
+      node->inputs.push_back(make_node(PlanKind::kOneRow));
+      break;
+  }
+  node->relation = relation.id;
+  node->source = &relation;
+  return node;
+}
+
+void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind,
+                              std::vector<BoundPtr> on) {
+  PlanNode* join = nullptr;
+  if (Unnesting(tree, next_relation_, &shared_).can(*input)) {
+    attach(tree, std::move(input), kind, std::move(on), &join);
+    return;
+  }
+  PlanPtr node = make_node(PlanKind::kSubquery);
+  node->relation = relation.id;
+  node->owned = clone(relation);
+  rewrite(node->owned->query.get(), [&](BoundPtr* e) {
+    if ((*e)->kind != BoundKind::kGroup && (*e)->kind != BoundKind::kAggregate) return false;
+    *e = resolve(**e);
+    return true;
+  });
+  node->join = kind;
+  node->conjuncts = std::move(on);
+  node->inputs.push_back(std::move(*tree));
+  *tree = std::move(node);
+}
+
+PlanPtr PlanBuilder::build_from(const BoundQuery& query) {
+  PlanPtr tree;
+  std::vector<const FromEntry*> later;
+  auto is_lateral = [&](const PlanNode& node) {
+    std::set<uint32_t> free = free_relations(node);
+    return std::any_of(query.from.begin(), query.from.end(),
+                       [&](const FromEntry& entry) { return free.count(entry.relation->id) != 0; });
+  };
+  for (const auto& entry : query.from) {
+    if (entry.join == JoinType::kInner && later.empty()) {
+      PlanPtr input = build_relation(*entry.relation);
+      if (is_lateral(*input)) {
+        add_lateral(&tree, std::move(input), *entry.relation, JoinKind::kInner, {});
+      } else {
+        add_inner(&tree, std::move(input));
+      }
+      continue;
+    }
+    // inner joins of plain relations may go before outer ones: their ON names only what is to their left
+    if (entry.join == JoinType::kInner && entry.relation->kind == RelationKind::kTable) {
+      add_inner(&tree, build_relation(*entry.relation));
+      continue;
+    }
+    later.push_back(&entry);
+  }
+  for (const FromEntry* entry : later) {
+    PlanPtr input = build_relation(*entry->relation);
+    JoinKind kind = entry->join == JoinType::kLeft ? JoinKind::kLeft : JoinKind::kInner;
+    std::vector<BoundPtr> on = resolve_all(entry->on);
+    bool lateral =
+        is_lateral(*input) || std::any_of(on.begin(), on.end(), [](const BoundPtr& e) { return has_subquery(*e); });
+    if (lateral) {
+      add_lateral(&tree, std::move(input), *entry->relation, kind, std::move(on));
+    } else if (kind == JoinKind::kInner) {
+      add_inner(&tree, std::move(input));
+    } else {
+      tree = make_join(kind, std::move(tree), std::move(input));
+      tree->conjuncts = std::move(on);
+    }
+  }
+  return tree == nullptr ? make_node(PlanKind::kOneRow) : std::move(tree);
+}
+
+void PlanBuilder::add_group(const BoundQuery& query, PlanPtr* tree) {
+  PlanPtr group = make_node(PlanKind::kGroup);
+  group->relation = new_relation();
+  group->exprs = resolve_all(query.groups);
+  for (const auto& aggregate : query.aggregates) {
+    Aggregate copy = clone(aggregate);
+    for (auto& arg : copy.args) arg = resolve(*arg);
+    if (copy.filter != nullptr) copy.filter = resolve(*copy.filter);
+    group->aggregates.push_back(std::move(copy));
+  }
+  for_each_own(group.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, false); });
+  group->inputs.push_back(std::move(*tree));
+  groups_[query.id] = {group->relation, group->exprs.size()};
+  *tree = std::move(group);
+}
+
+// --- what comes behind: DISTINCT, ORDER BY, LIMIT ---
+
+// Outputs as columns of a map.
+void PlanBuilder::name_outputs(Built* built) {
+  bool plain = std::all_of(built->outputs.begin(), built->outputs.end(),
+                           [](const BoundPtr& e) { return e->kind == BoundKind::kColumn; });
+  if (plain) return;
+  PlanPtr map = make_node(PlanKind::kMap);
+  map->relation = new_relation();
+  for (auto& output : built->outputs) {
+    if (output->kind == BoundKind::kColumn || output->kind == BoundKind::kConst) continue;
+    BoundPtr reference =
+        make_reference({map->relation, static_cast<uint32_t>(map->exprs.size())}, output->type, output->nullable);
+    map->exprs.push_back(std::exchange(output, std::move(reference)));
+  }
+  if (map->exprs.empty()) return;
+  map->inputs.push_back(std::move(built->root));
+  built->root = std::move(map);
+}
+
+void PlanBuilder::finish(const BoundQuery& query, Built* built) {
+  if (query.distinct) {
+    PlanPtr group = make_node(PlanKind::kGroup);
+    group->relation = new_relation();
+    for (auto& output : built->outputs) {
+      BoundPtr reference =
+          make_reference({group->relation, static_cast<uint32_t>(group->exprs.size())}, output->type, output->nullable);
+      group->exprs.push_back(std::exchange(output, std::move(reference)));
+    }
+    group->inputs.push_back(std::move(built->root));
+    built->root = std::move(group);
+  }
+  if (query.order.empty() && query.limit == nullptr && query.offset == nullptr) return;
+  built->one_row = false;
+  name_outputs(built);
+  PlanPtr sort = make_node(PlanKind::kSort);
+  for (const auto& item : query.order) {
+    const BoundExpr& output = *built->outputs[item.output];
+    if (output.kind == BoundKind::kConst) continue;
+    sort->order.push_back({clone(output), item.descending, item.nulls_first});
+  }
+  if (query.limit != nullptr) sort->limit = resolve(*query.limit);
+  if (query.offset != nullptr) sort->offset = resolve(*query.offset);
+  sort->inputs.push_back(std::move(built->root));
+  built->root = std::move(sort);
+}
+
+PlanBuilder::Built PlanBuilder::build_set(const BoundQuery& query) {
+  PlanPtr node = make_node(PlanKind::kSetOp);
+  node->relation = new_relation();
+  node->set = query.set;
+  node->set_all = query.set_all;
+  for (const BoundQuery* side : {query.left.get(), query.right.get()}) {
+    Built built = build(*side);
+    std::vector<BoundPtr> outputs;
+    for (size_t i = 0; i < built.outputs.size(); i++)
+      if (!side->outputs[i].hidden) outputs.push_back(std::move(built.outputs[i]));
+    node->outputs.push_back(std::move(outputs));
+    node->inputs.push_back(std::move(built.root));
+  }
+  Built result;
+  for (const auto& output : query.outputs) {
+    BoundPtr expr = resolve(*output.expr);
+    rewrite(&expr, [&](BoundPtr* e) {
+      if ((*e)->kind != BoundKind::kSubqueryOutput) return false;
+      *e = make_reference({node->relation, (*e)->index}, (*e)->type, (*e)->nullable);
+      return true;
+    });
+    result.outputs.push_back(std::move(expr));
+  }
+  result.root = std::move(node);
+  return result;
+}
+
+}  // namespace scyper::query

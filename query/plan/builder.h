@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/unnest.h"
+
+namespace scyper::query {
+
+// Turns a bound query into algebra, subqueries into joins. What it cannot unnest stays an expression that runs where it
+// stands.
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(uint32_t* next_relation) : next_relation_(next_relation) {}
+
+  struct Built {
+    PlanPtr root;
+    std::vector<BoundPtr> outputs;  // over root's columns, hidden ones included
+    bool one_row = false;           // exactly one, always
+  };
+  Built build(const BoundQuery& query);
+  std::vector<std::shared_ptr<SharedPlan>> take_shared() { return std::move(shared_); }
+  // Copies of subqueries whose relations the plan names.
+  std::vector<BoundPtr> take_kept() { return std::move(kept_); }
+
+ private:
+  Built build_plain(const BoundQuery& query);
+  Built build_set(const BoundQuery& query);
+  PlanPtr build_from(const BoundQuery& query);
+  PlanPtr build_relation(const Relation& relation);
+  void add_inner(PlanPtr* tree, PlanPtr input);
+  void add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind, std::vector<BoundPtr> on);
+  void add_group(const BoundQuery& query, PlanPtr* tree);
+  void finish(const BoundQuery& query, Built* built);
+  void name_outputs(Built* built);
+
+  // A copy with references to groups and aggregates replaced.
+  BoundPtr resolve(const BoundExpr& expr) const;
+  std::vector<BoundPtr> resolve_all(const std::vector<BoundPtr>& exprs) const;
+  // Adds a conjunct of WHERE, HAVING or ON, subqueries in it as joins.
+  void add_condition(PlanPtr* tree, BoundPtr conjunct);
+  // Replaces subqueries of an expression by columns of joins that it puts on the tree.
+  void place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy);
+  bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
+  BoundPtr attach_scalar(PlanPtr* tree, Built built);
+  BoundPtr attach_static(PlanPtr* tree, Built built);
+  bool attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector<BoundPtr> conjuncts, PlanNode** join);
+  uint32_t new_relation() { return (*next_relation_)++; }
+
+  uint32_t* next_relation_;
+  std::vector<std::shared_ptr<SharedPlan>> shared_;
+  std::vector<BoundPtr> kept_;
+  struct GroupNames {
+    uint32_t relation;
+    size_t keys;
+  };
+  std::map<uint32_t, GroupNames> groups_;  // by query id
+};
+
+}  // namespace scyper::query

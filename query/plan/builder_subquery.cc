@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <utility>
+
+#include "bind/make.h"
+#include "plan/builder.h"
+#include "plan/expressions.h"
+
+// Subqueries as joins.
+namespace scyper::query {
+
+void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
+  if (has_subquery(*conjunct)) {
+    bool negated = conjunct->kind == BoundKind::kNot;
+    const BoundExpr& inner = negated ? *conjunct->args[0] : *conjunct;
+    bool is_in = inner.kind == BoundKind::kInSubquery;
+    if (inner.kind == BoundKind::kExists || is_in) {
+      bool certain = std::none_of(inner.args.begin(), inner.args.end(), [](const BoundPtr& e) { return e->nullable; });
+      bool plain =
+          std::none_of(inner.args.begin(), inner.args.end(), [](const BoundPtr& e) { return has_subquery(*e); });
+      if (plain && (!negated || !is_in || certain)) {
+        if (join_subquery(tree, inner, negated ? JoinKind::kAnti : JoinKind::kSemi, nullptr))
+          return kept_.push_back(std::move(conjunct));
+      }
+    }
+    place_subqueries(&conjunct, tree, false);
+  }
+  std::vector<BoundPtr> conjuncts;
+  split_and(std::move(conjunct), &conjuncts);
+  if ((*tree)->kind == PlanKind::kInner || (*tree)->kind == PlanKind::kFilter) {
+    for (auto& e : conjuncts) (*tree)->conjuncts.push_back(std::move(e));
+    return;
+  }
+  *tree = make_filter(std::move(*tree), std::move(conjuncts));
+}
+
+void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy) {
+  BoundExpr& e = **expr;
+  if (!has_subquery(e)) return;
+  bool branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
+  for (size_t i = 0; i < e.args.size(); i++) place_subqueries(&e.args[i], tree, is_lazy || (branches && i > 0));
+  if (e.query == nullptr || is_lazy) return;  // branches that are not taken may not fail
+  if (e.kind == BoundKind::kScalarSubquery) {
+    Built built = build(*e.query);
+    Unnesting unnesting(tree, next_relation_, &shared_);
+    bool can = unnesting.can(*built.root);
+    for (const auto& output : built.outputs) {
+      std::set<uint32_t> used = relations_of(*output);
+      can &= !has_subquery(*output) || !intersects(used, produced_by(**tree));
+    }
+    if (!can) return;
+    BoundPtr value = attach_scalar(tree, std::move(built));
+    kept_.push_back(std::exchange(*expr, std::move(value)));
+    return;
+  }
+  bool plain = std::none_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return has_subquery(*arg); });
+  BoundPtr mark;
+  if (plain && join_subquery(tree, e, JoinKind::kMark, &mark)) kept_.push_back(std::exchange(*expr, std::move(mark)));
+}
+
+namespace {
+// EXISTS looks at no columns and no order.
+void strip(PlanPtr* node, bool keeps_columns) {
+  for (;;) {
+    PlanNode& n = **node;
+    bool drop = (n.kind == PlanKind::kSort && n.limit == nullptr && n.offset == nullptr) ||
+                (!keeps_columns && n.kind == PlanKind::kMap) ||
+                (!keeps_columns && n.kind == PlanKind::kGroup && !n.exprs.empty());
+    if (!keeps_columns && n.kind == PlanKind::kSort && n.offset == nullptr && n.limit != nullptr)
+      drop = n.limit->kind == BoundKind::kConst && !n.limit->value.null && n.limit->value.lo > 0;
+    if (!drop) return;
+    PlanPtr input = std::move(n.inputs[0]);
+    *node = std::move(input);
+  }
+}
+}  // namespace
+
+// EXISTS and IN as semi, anti or mark join. false: it has to run where it stands.
+bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark) {
+  Built built = build(*subquery.query);
+  bool exists = subquery.kind == BoundKind::kExists;
+  strip(&built.root, !exists);
+  if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
+  std::vector<BoundPtr> conjuncts, doubtful;
+  for (const auto& arg : subquery.args) {
+    BoundPtr copy = clone(*arg);
+    rewrite(&copy, [&](BoundPtr* e) {
+      if ((*e)->kind != BoundKind::kSubqueryOutput) return false;
+      bool nullable = (*e)->nullable;
+      *e = clone(*built.outputs[(*e)->index]);
+      (*e)->nullable |= nullable;
+      return true;
+    });
+    if (has_subquery(*copy)) return false;
+    bool matters = kind == JoinKind::kMark && copy->nullable;
+    (matters ? doubtful : conjuncts).push_back(std::move(copy));
+  }
+  bool doubts = !doubtful.empty();
+  PlanNode* join = nullptr;
+  // doubtful conjuncts travel with the others, so that what they name is kept, and are told apart afterwards
+  size_t certain = conjuncts.size();
+  for (auto& e : doubtful) conjuncts.push_back(std::move(e));
+  size_t total = conjuncts.size();
+  attach(tree, std::move(built.root), kind, std::move(conjuncts), &join);
+  for (size_t i = certain; i < total; i++) join->doubtful.push_back(std::move(join->conjuncts[i]));
+  join->conjuncts.erase(join->conjuncts.begin() + static_cast<ptrdiff_t>(certain),
+                        join->conjuncts.begin() + static_cast<ptrdiff_t>(total));
+  if (kind == JoinKind::kMark) {
+    join->relation = new_relation();
+    *mark = make_reference({join->relation, 0}, make_type(TypeId::kBool), doubts);
+  }
+  return true;
+}
+
+// Joins `node`, whose columns may refer to the tree's, with the tree. conjuncts come first in the join's.
+bool PlanBuilder::attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector<BoundPtr> conjuncts, PlanNode** join) {
+  Unnesting unnesting(tree, next_relation_, &shared_);
+  bool filters = kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
+  // a selection on top can be checked by the join
+  bool top = node->kind == PlanKind::kFilter || node->kind == PlanKind::kInner;
+  if (top && (filters || kind == JoinKind::kInner || kind == JoinKind::kLeft)) {
+    bool below = std::any_of(node->inputs.begin(), node->inputs.end(),
+                             [&](const PlanPtr& input) { return unnesting.is_correlated(*input); });
+    if (!below) {
+      std::vector<BoundPtr> kept;
+      for (auto& e : node->conjuncts) (unnesting.is_correlated(*e) ? conjuncts : kept).push_back(std::move(e));
+      node->conjuncts = std::move(kept);
+    }
+  }
+  Unnesting::Stands stands = unnesting.push_down(&node);
+  for (auto& e : Unnesting::join_conjuncts(stands)) conjuncts.push_back(std::move(e));
+  if (kind == JoinKind::kInner) {
+    add_inner(tree, std::move(node));
+    if ((*tree)->kind != PlanKind::kInner) *tree = make_filter(std::move(*tree), {});
+    for (auto& e : conjuncts) (*tree)->conjuncts.push_back(std::move(e));
+    return true;
+  }
+  *tree = make_join(kind, std::move(*tree), std::move(node));
+  (*tree)->conjuncts = std::move(conjuncts);
+  *join = tree->get();
+  return true;
+}
+
+BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
+  strip(&built.root, true);
+  PlanNode* join = nullptr;
+  Unnesting unnesting(tree, next_relation_, &shared_);
+  BoundPtr& output = built.outputs[0];
+  bool correlated = unnesting.is_correlated(*built.root) || unnesting.is_correlated(*output);
+  if (!correlated && built.one_row) {
+    if (built.root->kind == PlanKind::kOneRow) return std::move(output);
+    add_inner(tree, std::move(built.root));
+    return std::move(output);
+  }
+  if (built.one_row && built.root->kind == PlanKind::kGroup && !unnesting.is_correlated(*output))
+    return attach_static(tree, std::move(built));
+  // the value as a column, so that it is NULL where there is no row
+  PlanPtr map = make_node(PlanKind::kMap);
+  map->relation = new_relation();
+  BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
+  map->exprs.push_back(std::move(output));
+  map->inputs.push_back(std::move(built.root));
+  attach(tree, std::move(map), built.one_row ? JoinKind::kLeft : JoinKind::kSingle, {}, &join);
+  return reference;
+}
+
+// An aggregation without GROUP BY: grouped by what it is correlated with; where no group is, counts are 0 and other
+// aggregates NULL.
+BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
+  PlanNode* group = built.root.get();
+  Unnesting unnesting(tree, next_relation_, &shared_);
+  bool inner_only = std::all_of(group->aggregates.begin(), group->aggregates.end(), [&](const Aggregate& aggregate) {
+    return std::none_of(aggregate.args.begin(), aggregate.args.end(),
+                        [&](const BoundPtr& e) { return unnesting.is_correlated(*e); }) &&
+           (aggregate.filter == nullptr || !unnesting.is_correlated(*aggregate.filter));
+  });
+  BoundPtr output = std::move(built.outputs[0]);
+  PlanNode* join = nullptr;
+  if (!inner_only) {
+    PlanPtr map = make_node(PlanKind::kMap);
+    map->relation = new_relation();
+    BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
+    map->exprs.push_back(std::move(output));
+    map->inputs.push_back(std::move(built.root));
+    attach(tree, std::move(map), JoinKind::kLeft, {}, &join);
+    return reference;
+  }
+  Unnesting::Stands stands = unnesting.push_down(&group->inputs[0]);
+  size_t keys = 0;
+  for (auto& [id, stand] : stands) {
+    SqlType type = stand.expr->type;
+    bool nullable = stand.expr->nullable;
+    group->exprs.push_back(std::move(stand.expr));
+    stand.expr = make_reference({group->relation, static_cast<uint32_t>(keys++)}, type, nullable);
+  }
+  rewrite(&output, [&](BoundPtr* e) {
+    if ((*e)->kind != BoundKind::kColumn || (*e)->relation != group->relation) return false;
+    const Aggregate& aggregate = group->aggregates[(*e)->index];
+    bool counts = aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kCountStar;
+    (*e)->index += static_cast<uint32_t>(keys);
+    (*e)->nullable = true;
+    if (counts) *e = make_coalesce_zero(std::move(*e));
+    return true;
+  });
+  std::vector<BoundPtr> conjuncts = Unnesting::join_conjuncts(stands);
+  *tree = make_join(JoinKind::kLeft, std::move(*tree), std::move(built.root));
+  (*tree)->conjuncts = std::move(conjuncts);
+  return output;
+}
+
+}  // namespace scyper::query

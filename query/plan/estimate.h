@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "plan/plan.h"
+#include "storage/statistics.h"
+
+namespace scyper::query {
+
+// Sizes and selectivities, from the tables' statistics where there are some (else from row counts and keys alone).
+class Estimator {
+ public:
+  // Makes the tables of a plan's kGet nodes known.
+  void add(const Plan& plan);
+  void add_table(const Relation& relation);
+
+  double table_rows(const PlanNode& get) const;
+  // Fraction of rows that satisfy a conjunct.
+  double selectivity(const BoundExpr& conjunct) const;
+  // Distinct values of an expression in at most `rows` rows.
+  double distinct(const BoundExpr& expr, double rows) const;
+  // Of the product of two inputs: conjuncts between them. Equalities on one relation are bounded by its rows.
+  double join_selectivity(const std::vector<const BoundExpr*>& conjuncts, const std::set<uint32_t>& left,
+                          double left_rows, double right_rows) const;
+  double groups(const std::vector<BoundPtr>& keys, double rows) const;
+
+ private:
+  void add_node(const PlanNode& node);
+  struct TableInfo {
+    const Relation* relation = nullptr;
+    std::shared_ptr<const storage::TableStatistics> statistics;
+    double rows = 0;
+  };
+  const storage::ColumnStatistics* column(const BoundExpr& expr) const;
+  double column_distinct(const BoundExpr& column) const;
+  double compare_selectivity(const BoundExpr& e) const;
+  double like_selectivity(const BoundExpr& e) const;
+  double sides_distinct(const std::vector<const BoundExpr*>& exprs, double rows) const;
+
+  std::map<uint32_t, TableInfo> tables_;  // by relation
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,268 @@
+#include "plan/explain.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "plan/expressions.h"
+#include "types/datum_text.h"
+
+namespace scyper::query {
+
+namespace {
+
+using Relations = std::map<uint32_t, const Relation*>;
+using Lines = std::vector<std::pair<std::string, std::string>>;  // label, text
+
+std::string show_constant(const BoundExpr& e) {
+  if (e.value.null) return "NULL";
+  std::string text;
+  append_datum(&text, e.type, e.value);
+  bool quoted = is_string(e.type.id) || e.type.id == TypeId::kUnknown || e.type.id == TypeId::kDate ||
+                e.type.id == TypeId::kTimestamp || e.type.id == TypeId::kInterval;
+  return quoted ? absl::StrCat("'", text, "'") : text;
+}
+
+std::string show_all(const std::vector<BoundPtr>& exprs, const Relations& relations, const char* separator) {
+  return absl::StrJoin(exprs, separator, [&](std::string* out, const BoundPtr& e) {
+    absl::StrAppend(out, show_expression(*e, relations));
+  });
+}
+
+const char* name_of(AggregateKind kind) {
+  switch (kind) {
+    case AggregateKind::kCountStar:
+    case AggregateKind::kCount:
+      return "count";
+    case AggregateKind::kSum:
+      return "sum";
+    case AggregateKind::kAvg:
+      return "avg";
+    case AggregateKind::kMin:
+      return "min";
+    case AggregateKind::kMax:
+      return "max";
+    default:
+      return "aggregate";
+  }
+}
+
+const char* name_of(JoinKind kind) {
+  switch (kind) {
+    case JoinKind::kInner:
+      return "";
+    case JoinKind::kLeft:
+      return "Left ";
+    case JoinKind::kFull:
+      return "Full ";
+    case JoinKind::kSemi:
+      return "Semi ";
+    case JoinKind::kAnti:
+      return "Anti ";
+    case JoinKind::kMark:
+      return "Mark ";
+    case JoinKind::kSingle:
+      return "Single ";
+  }
+  return "";
+}
+
+class Explainer {
+ public:
+  Explainer(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) : counts_(counts) {
+    for (const auto& shared : plan.shared) collect(*shared->plan);
+    collect(*plan.root);
+  }
+
+  std::string title(const PlanNode& node) const {
+    switch (node.kind) {
+      case PlanKind::kOneRow:
+        return "Result";
+      case PlanKind::kGet: {
+        const char* how = node.path.kind == AccessKind::kFullScan ? "Seq Scan on "
+                          : node.path.kind == AccessKind::kPoint  ? "Index Lookup on "
+                                                                  : "Index Scan on ";
+        const std::string& table = node.source->table->schema().name;
+        return absl::StrCat(how, table, table == node.source->alias ? "" : " " + node.source->alias);
+      }
+      case PlanKind::kFilter:
+        return "Filter";
+      case PlanKind::kMap:
+        return "Project";
+      case PlanKind::kInner:
+        return "Inner Join";
+      case PlanKind::kJoin: {
+        const char* method = node.method == JoinMethod::kLookup        ? "Index Join"
+                             : node.method == JoinMethod::kLoop        ? "Nested Loop Join"
+                             : node.method == JoinMethod::kHashSwapped ? "Hash Join (left side hashed)"
+                                                                       : "Hash Join";
+        return absl::StrCat(name_of(node.join), method);
+      }
+      case PlanKind::kGroup:
+        return node.aggregates.empty() ? "Distinct" : node.exprs.empty() ? "Aggregate" : "Hash Aggregate";
+      case PlanKind::kSort:
+        return node.order.empty() ? "Limit" : node.limit != nullptr ? "Top Sort" : "Sort";
+      case PlanKind::kSetOp:
+        return absl::StrCat(node.set == SetOp::kUnion       ? "Union"
+                            : node.set == SetOp::kIntersect ? "Intersect"
+                                                            : "Except",
+                            node.set_all ? " All" : "");
+      case PlanKind::kValues:
+        return "Values";
+      case PlanKind::kFunction:
+        return "Function Scan";
+      case PlanKind::kShared:
+        return absl::StrCat("Shared Scan ", node.shared->number);
+      case PlanKind::kSubquery:
+        return "Dependent Subquery";
+    }
+    return "";
+  }
+
+  Lines details(const PlanNode& node) const {
+    Lines lines;
+    if (!node.keys.empty())
+      lines.emplace_back("Hash Cond", absl::StrJoin(node.keys, " AND ", [&](std::string* out, const JoinKey& key) {
+                           absl::StrAppend(out, show_expression(*key.left, relations_), " = ",
+                                           show_expression(*key.right, relations_));
+                         }));
+    if (!node.conjuncts.empty())
+      lines.emplace_back(node.kind == PlanKind::kJoin ? "Join Filter" : "Filter",
+                         show_all(node.conjuncts, relations_, " AND "));
+    if (!node.doubtful.empty()) lines.emplace_back("Mark Cond", show_all(node.doubtful, relations_, " AND "));
+    if (node.kind == PlanKind::kGroup && !node.exprs.empty())
+      lines.emplace_back("Group Key", show_all(node.exprs, relations_, ", "));
+    if (node.kind == PlanKind::kMap) lines.emplace_back("Output", show_all(node.exprs, relations_, ", "));
+    if (!node.aggregates.empty())
+      lines.emplace_back("Aggregates", absl::StrJoin(node.aggregates, ", ", [&](std::string* out, const Aggregate& a) {
+                           absl::StrAppend(out, name_of(a.kind), "(", a.distinct ? "DISTINCT " : "",
+                                           a.args.empty() ? "*" : show_all(a.args, relations_, ", "), ")");
+                         }));
+    if (!node.order.empty())
+      lines.emplace_back("Sort Key", absl::StrJoin(node.order, ", ", [&](std::string* out, const SortTerm& term) {
+                           absl::StrAppend(out, show_expression(*term.expr, relations_),
+                                           term.descending ? " DESC" : "");
+                         }));
+    return lines;
+  }
+
+  void text(const PlanNode& node, int depth, std::string* out) const {
+    absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2, ' '), depth > 0 ? "-> " : "", title(node),
+                    "  (cost=", std::llround(node.cost / 1000), " rows=", std::llround(std::max(0.0, node.rows)), ")");
+    auto counts = counts_.find(&node);
+    if (counts != counts_.end()) absl::StrAppend(out, " (actual rows=", counts->second.rows, ")");
+    absl::StrAppend(out, "\n");
+    for (const auto& [label, line] : details(node))
+      absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2 + 6, ' '), label, ": ", line, "\n");
+    for (const auto& input : node.inputs) text(*input, depth + 1, out);
+  }
+
+  static std::string quote(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      if (c == '\n')
+        out += "\\n";
+      else
+        out += c;
+    }
+    return out + "\"";
+  }
+
+  void json(const PlanNode& node, int depth, std::string* out) const {
+    std::string pad(static_cast<size_t>(depth) * 2, ' ');
+    absl::StrAppend(out, pad, "{\n", pad, "  \"Node Type\": ", quote(title(node)), ",\n", pad,
+                    "  \"Total Cost\": ", std::llround(node.cost / 1000), ",\n", pad,
+                    "  \"Plan Rows\": ", std::llround(std::max(0.0, node.rows)));
+    auto counts = counts_.find(&node);
+    if (counts != counts_.end()) absl::StrAppend(out, ",\n", pad, "  \"Actual Rows\": ", counts->second.rows);
+    for (const auto& [label, line] : details(node))
+      absl::StrAppend(out, ",\n", pad, "  ", quote(label), ": ", quote(line));
+    if (!node.inputs.empty()) {
+      absl::StrAppend(out, ",\n", pad, "  \"Plans\": [\n");
+      for (size_t i = 0; i < node.inputs.size(); i++) {
+        json(*node.inputs[i], depth + 2, out);
+        absl::StrAppend(out, i + 1 < node.inputs.size() ? ",\n" : "\n");
+      }
+      absl::StrAppend(out, pad, "  ]");
+    }
+    absl::StrAppend(out, "\n", pad, "}");
+  }
+
+ private:
+  void collect(const PlanNode& node) {
+    if (node.source != nullptr) relations_[node.relation] = node.source;
+    for (const auto& input : node.inputs) collect(*input);
+  }
+
+  const std::map<const PlanNode*, NodeCounts>& counts_;
+  Relations relations_;
+};
+
+}  // namespace
+
+std::string show_expression(const BoundExpr& e, const Relations& relations) {
+  auto arg = [&](size_t i) { return show_expression(*e.args[i], relations); };
+  switch (e.kind) {
+    case BoundKind::kConst:
+      return show_constant(e);
+    case BoundKind::kVariable:
+      return absl::StrCat("$", e.index + 1);
+    case BoundKind::kColumn: {
+      auto it = relations.find(e.relation);
+      if (it == relations.end()) return absl::StrCat("#", e.relation, ".", e.index + 1);
+      return absl::StrCat(it->second->alias, ".", it->second->columns[e.index].name);
+    }
+    case BoundKind::kBuiltin: {
+      bool symbol = !e.builtin->name.empty() && !std::isalpha(static_cast<unsigned char>(e.builtin->name[0]));
+      if (symbol && e.args.size() == 2)
+        return absl::StrCat("(", arg(0), " ", std::string(e.builtin->name), " ", arg(1), ")");
+      return absl::StrCat(std::string(e.builtin->name), "(", show_all(e.args, relations, ", "), ")");
+    }
+    case BoundKind::kAnd:
+      return absl::StrCat("(", show_all(e.args, relations, " AND "), ")");
+    case BoundKind::kOr:
+      return absl::StrCat("(", show_all(e.args, relations, " OR "), ")");
+    case BoundKind::kNot:
+      return absl::StrCat("NOT ", arg(0));
+    case BoundKind::kIsNull:
+      return absl::StrCat(arg(0), " IS NULL");
+    case BoundKind::kDistinct:
+      return absl::StrCat("(", arg(0), " IS DISTINCT FROM ", arg(1), ")");
+    case BoundKind::kCast:
+      return absl::StrCat(arg(0), "::", type_name(e.type));
+    case BoundKind::kCase:
+      return absl::StrCat("CASE(", show_all(e.args, relations, ", "), ")");
+    case BoundKind::kCoalesce:
+      return absl::StrCat("COALESCE(", show_all(e.args, relations, ", "), ")");
+    default:
+      return e.query != nullptr ? "(subquery)" : absl::StrCat("f(", show_all(e.args, relations, ", "), ")");
+  }
+}
+
+std::string explain_text(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) {
+  Explainer explainer(plan, counts);
+  std::string out;
+  explainer.text(*plan.root, 0, &out);
+  for (const auto& shared : plan.shared) {
+    if (shared.use_count() == 1) continue;
+    absl::StrAppend(&out, "Shared ", shared->number, "\n");
+    explainer.text(*shared->plan, 1, &out);
+  }
+  return out;
+}
+
+std::string explain_json(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) {
+  Explainer explainer(plan, counts);
+  std::string out = "[\n  {\n    \"Plan\":\n";
+  explainer.json(*plan.root, 2, &out);
+  for (const auto& shared : plan.shared) {
+    if (shared.use_count() == 1) continue;
+    absl::StrAppend(&out, ",\n    \"Shared ", shared->number, "\":\n");
+    explainer.json(*shared->plan, 2, &out);
+  }
+  return out + "\n  }\n]";
+}
+
+}  // namespace scyper::query

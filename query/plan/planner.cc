@@ -1,0 +1,28 @@
+#include "plan/planner.h"
+
+#include <utility>
+
+#include "plan/builder.h"
+#include "plan/estimate.h"
+#include "plan/physical.h"
+#include "plan/simplify.h"
+
+namespace scyper::query {
+
+Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t* next_relation) {
+  PlanBuilder builder(next_relation);
+  PlanBuilder::Built built = builder.build(query);
+  Plan plan;
+  plan.root = std::move(built.root);
+  plan.outputs = std::move(built.outputs);
+  plan.shared = builder.take_shared();
+  plan.kept = builder.take_kept();
+  simplify(&plan);
+  Estimator estimator;
+  estimator.add(plan);
+  PhysicalPlanner(estimator, outer).run(&plan);
+  prune(&plan);
+  return plan;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <set>
+
+#include "plan/plan.h"
+
+namespace scyper::query {
+
+// Plans one query. outer: relations whose current rows are known when it runs. next_relation: the first number that no
+// relation of the program has; raised. The query must outlive the plan.
+Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t* next_relation);
+
+}  // namespace scyper::query

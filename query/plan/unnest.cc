@@ -1,0 +1,327 @@
+#include "plan/unnest.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "bind/make.h"
+#include "plan/expressions.h"
+
+namespace scyper::query {
+
+Unnesting::Unnesting(PlanPtr* outer, uint32_t* next_relation, std::vector<std::shared_ptr<SharedPlan>>* shared)
+    : outer_(outer), relations_(produced_by(**outer)), next_relation_(next_relation), shared_(shared) {}
+
+bool Unnesting::is_correlated(const PlanNode& node) const { return intersects(free_relations(node), relations_); }
+bool Unnesting::is_correlated(const BoundExpr& expr) const { return intersects(relations_of(expr), relations_); }
+
+bool Unnesting::can(const PlanNode& node) const {
+  if (!is_correlated(node)) return true;
+  if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery) return false;
+  if (node.kind == PlanKind::kSort && (node.limit != nullptr || node.offset != nullptr)) return false;
+  bool inside = false;  // a subquery that was left where it stands
+  visit_own(node, [&](const BoundExpr& e) { inside |= e.query != nullptr && is_correlated(e); });
+  if (inside) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const PlanPtr& input) { return can(*input); });
+}
+
+void Unnesting::collect(const BoundExpr& expr, Columns* columns) const {
+  visit(expr, [&](const BoundExpr& e) {
+    if (e.kind != BoundKind::kColumn || relations_.count(e.relation) == 0) return;
+    ColumnId id{e.relation, e.index};
+    columns->emplace(id, PlanColumn{id, e.type, e.nullable});
+  });
+}
+
+Unnesting::Columns Unnesting::used_columns(const PlanNode& node) const {
+  Columns columns;
+  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { collect(*e, &columns); });
+  for (const auto& input : node.inputs) columns.merge(used_columns(*input));
+  return columns;
+}
+
+void Unnesting::substitute(BoundPtr* expr, const Stands& stands) {
+  rewrite(expr, [&](BoundPtr* e) {
+    if ((*e)->kind != BoundKind::kColumn) return false;
+    auto it = stands.find({(*e)->relation, (*e)->index});
+    if (it == stands.end()) return false;
+    bool nullable = (*e)->nullable;
+    *e = clone(*it->second.expr);
+    (*e)->nullable |= nullable;
+    return true;
+  });
+}
+
+std::vector<BoundPtr> Unnesting::join_conjuncts(const Stands& stands) {
+  std::vector<BoundPtr> conjuncts;
+  for (const auto& [column, stand] : stands) {
+    BoundPtr outer = make_reference(column, stand.type, stand.nullable);
+    bool plain = stand.is_equal || !stand.nullable;
+    conjuncts.push_back(plain ? make_equal(std::move(outer), clone(*stand.expr))
+                              : make_same(std::move(outer), clone(*stand.expr)));
+  }
+  return conjuncts;
+}
+
+// D: the distinct values of outer columns, under names of its own.
+PlanPtr Unnesting::domain(const Columns& columns, Stands* stands) {
+  if (outer_plan_ == nullptr) {
+    outer_plan_ = std::make_shared<SharedPlan>();
+    outer_plan_->number = (*next_relation_)++;
+    PlanPtr reader = make_node(PlanKind::kShared);
+    reader->shared = outer_plan_;
+    outer_plan_->plan = std::move(*outer_);
+    *outer_ = std::move(reader);
+    shared_->push_back(outer_plan_);
+  }
+  PlanPtr read = make_node(PlanKind::kShared);
+  read->relation = (*next_relation_)++;
+  read->shared = outer_plan_;
+  PlanPtr group = make_node(PlanKind::kGroup);
+  group->relation = (*next_relation_)++;
+  for (const auto& [id, column] : columns) {
+    uint32_t position = static_cast<uint32_t>(read->columns.size());
+    read->columns.push_back(column);
+    group->exprs.push_back(make_reference({read->relation, position}, column.type, column.nullable));
+    Stand stand;
+    stand.expr = make_reference({group->relation, position}, column.type, column.nullable);
+    stand.type = column.type;
+    stand.nullable = column.nullable;
+    (*stands)[id] = std::move(stand);
+  }
+  group->inputs.push_back(std::move(read));
+  return group;
+}
+
+Unnesting::Stands Unnesting::cross(PlanPtr* node, const Columns& columns) {
+  Stands stands;
+  PlanPtr inner = make_node(PlanKind::kInner);
+  inner->inputs.push_back(domain(columns, &stands));
+  inner->inputs.push_back(std::move(*node));
+  *node = std::move(inner);
+  return stands;
+}
+
+// Each outer column as the other side of an equality; those equalities are dropped.
+bool Unnesting::stand_by_equalities(const Columns& columns, std::vector<BoundPtr>* conjuncts, Stands* stands) const {
+  std::vector<size_t> used;
+  for (const auto& [id, column] : columns) {
+    bool found = false;
+    for (size_t i = 0; i < conjuncts->size() && !found; i++) {
+      const BoundExpr* sides[2] = {};
+      bool null_safe = false;
+      if (!is_equality(*(*conjuncts)[i], &sides[0], &sides[1], &null_safe) || null_safe) continue;
+      for (int side = 0; side < 2 && !found; side++) {
+        const BoundExpr& mine = *sides[side];
+        const BoundExpr& other = *sides[1 - side];
+        if (mine.kind != BoundKind::kColumn || mine.relation != id.relation || mine.index != id.index) continue;
+        if (is_correlated(other) || other.type.id != mine.type.id || relations_of(other).empty() || is_volatile(other))
+          continue;
+        Stand stand;
+        stand.expr = clone(other);
+        stand.is_equal = true;
+        stand.type = column.type;
+        stand.nullable = column.nullable;
+        (*stands)[id] = std::move(stand);
+        used.push_back(i);
+        found = true;
+      }
+    }
+    if (!found) return false;
+  }
+  std::sort(used.rbegin(), used.rend());
+  for (size_t i : used) conjuncts->erase(conjuncts->begin() + static_cast<ptrdiff_t>(i));
+  return true;
+}
+
+Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
+  if (!is_correlated(**node)) return {};
+  switch ((*node)->kind) {
+    case PlanKind::kFilter:
+    case PlanKind::kInner:
+      return push_inner(node);
+    case PlanKind::kGroup:
+      return push_group(node);
+    case PlanKind::kJoin:
+      return push_join(node);
+    case PlanKind::kSetOp:
+      return push_set(node);
+    case PlanKind::kSort: {
+      PlanPtr input = std::move((*node)->inputs[0]);  // an order without limit means nothing here
+      *node = std::move(input);
+      return push_down(node);
+    }
+    case PlanKind::kMap:
+    case PlanKind::kValues:
+    case PlanKind::kFunction:
+      return push_input(node);
+    default:
+      CHECK(false);
+  }
+  return {};
+}
+
+// Operators that compute from the row of their one input.
+Unnesting::Stands Unnesting::push_input(PlanPtr* node) {
+  PlanNode& n = **node;
+  Columns own;
+  for_each_own(&n, [&](BoundPtr& e) { collect(*e, &own); });
+  Stands stands = push_down(&n.inputs[0]);
+  for (const auto& [id, stand] : stands) own.erase(id);
+  if (!own.empty()) stands.merge(cross(&n.inputs[0], own));
+  for_each_own(&n, [&](BoundPtr& e) { substitute(&e, stands); });
+  return stands;
+}
+
+Unnesting::Stands Unnesting::push_inner(PlanPtr* node) {
+  PlanNode& n = **node;
+  Stands stands;
+  bool inputs_correlated = false;
+  for (const auto& input : n.inputs) inputs_correlated |= is_correlated(*input);
+  if (!inputs_correlated) {
+    Columns columns = used_columns(n);
+    if (stand_by_equalities(columns, &n.conjuncts, &stands)) {
+      for (auto& e : n.conjuncts) substitute(&e, stands);
+      return stands;
+    }
+    stands = cross(&n.inputs[0], columns);
+    for (auto& e : n.conjuncts) substitute(&e, stands);
+    return stands;
+  }
+  for (auto& input : n.inputs) {
+    Stands more = push_down(&input);
+    for (auto& [id, stand] : more) {
+      auto before = stands.find(id);
+      if (before == stands.end()) {
+        stands[id] = std::move(stand);
+        continue;
+      }
+      bool plain = stand.is_equal || before->second.is_equal || !stand.nullable;
+      BoundPtr a = clone(*before->second.expr);
+      BoundPtr b = clone(*stand.expr);
+      n.conjuncts.push_back(plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
+      before->second.is_equal |= stand.is_equal;
+    }
+  }
+  Columns own;
+  for (auto& e : n.conjuncts) collect(*e, &own);
+  for (const auto& [id, stand] : stands) own.erase(id);
+  if (!own.empty()) stands.merge(cross(&n.inputs[0], own));
+  for (auto& e : n.conjuncts) substitute(&e, stands);
+  return stands;
+}
+
+Unnesting::Stands Unnesting::push_group(PlanPtr* node) {
+  PlanNode& n = **node;
+  Columns columns = used_columns(n);
+  bool is_static = n.exprs.empty() && !n.aggregates.empty();
+  Stands inner = push_down(&n.inputs[0]);
+  Columns own = columns;
+  for (const auto& [id, stand] : inner) own.erase(id);
+  if (!own.empty()) inner.merge(cross(&n.inputs[0], own));
+  for_each_own(&n, [&](BoundPtr& e) { substitute(&e, inner); });
+  // aggregates move behind the new keys: the group gets a new name, a map keeps the old one
+  uint32_t old_relation = n.relation;
+  size_t old_keys = n.exprs.size();
+  n.relation = (*next_relation_)++;
+  Stands stands;
+  for (auto& [id, stand] : inner) {
+    Stand above;
+    above.expr =
+        make_reference({n.relation, static_cast<uint32_t>(n.exprs.size())}, stand.expr->type, stand.expr->nullable);
+    above.is_equal = stand.is_equal;
+    above.type = stand.type;
+    above.nullable = stand.nullable;
+    n.exprs.push_back(std::move(stand.expr));
+    stands[id] = std::move(above);
+  }
+  PlanPtr map = make_node(PlanKind::kMap);
+  map->relation = old_relation;
+  for (size_t i = 0; i < old_keys; i++)
+    map->exprs.push_back(
+        make_reference({n.relation, static_cast<uint32_t>(i)}, n.exprs[i]->type, n.exprs[i]->nullable));
+  for (size_t i = 0; i < n.aggregates.size(); i++) {
+    const Aggregate& aggregate = n.aggregates[i];
+    bool counts = aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kCountStar;
+    BoundPtr value = make_reference({n.relation, static_cast<uint32_t>(n.exprs.size() + i)}, aggregate.type, !counts);
+    map->exprs.push_back(is_static && counts ? make_coalesce_zero(std::move(value)) : std::move(value));
+  }
+  PlanPtr input = std::move(*node);
+  if (is_static) {  // a group for each value of D, also where no row is
+    Stands all;
+    PlanPtr values = domain(columns, &all);
+    PlanPtr join = make_join(JoinKind::kLeft, std::move(values), std::move(input));
+    for (auto& [id, stand] : all) {
+      const Stand& other = stands.at(id);
+      bool plain = other.is_equal || !stand.nullable;
+      BoundPtr a = clone(*stand.expr), b = clone(*other.expr);
+      join->conjuncts.push_back(plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
+    }
+    stands = std::move(all);
+    input = std::move(join);
+  }
+  map->inputs.push_back(std::move(input));
+  *node = std::move(map);
+  return stands;
+}
+
+Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
+  PlanNode& n = **node;
+  Columns columns = used_columns(n);
+  // the side whose rows decide carries D; the other one only if it needs it
+  Stands left = push_down(&n.inputs[0]);
+  Columns missing = columns;
+  for (const auto& [id, stand] : left) missing.erase(id);
+  if (!missing.empty()) left.merge(cross(&n.inputs[0], missing));
+  bool both = n.join == JoinKind::kFull;
+  Stands right = push_down(&n.inputs[1]);
+  if (both) {
+    Columns more = columns;
+    for (const auto& [id, stand] : right) more.erase(id);
+    if (!more.empty()) right.merge(cross(&n.inputs[1], more));
+  }
+  for_each_own(&n, [&](BoundPtr& e) { substitute(&e, left); });
+  for (auto& [id, stand] : right) {
+    bool plain = stand.is_equal || left.at(id).is_equal || !stand.nullable;
+    BoundPtr a = clone(*left.at(id).expr), b = clone(*stand.expr);
+    n.conjuncts.push_back(plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
+  }
+  if (both) {
+    // rows of either side: whichever is there
+    for (auto& [id, stand] : left) {
+      BoundPtr either = make_expr(BoundKind::kCoalesce, stand.expr->type, true, -1);
+      either->args.push_back(std::move(stand.expr));
+      either->args.push_back(clone(*right.at(id).expr));
+      for (auto& arg : either->args) arg->nullable = true;
+      stand.expr = std::move(either);
+    }
+  }
+  return left;
+}
+
+Unnesting::Stands Unnesting::push_set(PlanPtr* node) {
+  PlanNode& n = **node;
+  Columns columns = used_columns(n);
+  Stands result;
+  size_t width = n.outputs[0].size();
+  for (size_t i = 0; i < n.inputs.size(); i++) {
+    Stands stands = push_down(&n.inputs[i]);
+    Columns missing = columns;
+    for (const auto& [id, stand] : stands) missing.erase(id);
+    if (!missing.empty()) stands.merge(cross(&n.inputs[i], missing));
+    for (auto& e : n.outputs[i]) substitute(&e, stands);
+    size_t position = width;
+    for (auto& [id, stand] : stands) {
+      Stand above;
+      above.type = stand.type;
+      above.nullable = stand.nullable;
+      above.is_equal = stand.is_equal && (i == 0 || result.at(id).is_equal);
+      above.expr = make_reference({n.relation, static_cast<uint32_t>(position++)}, stand.type, true);
+      n.outputs[i].push_back(std::move(stand.expr));
+      result[id] = std::move(above);
+    }
+  }
+  return result;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/table.h"
+
+namespace scyper::storage {
+
+// What a sample says about one column. Numbers, dates, timestamps and booleans also as doubles, numerics by their
+// value.
+struct ColumnStatistics {
+  double distinct = 1;  // estimate for the whole table, NULL not counted
+  double null_fraction = 0;
+  std::vector<double> numbers;     // the sample's values in ascending order; empty for strings and arrays
+  std::vector<std::string> texts;  // of strings, some values of the sample
+};
+
+struct TableStatistics {
+  double rows = 0;
+  double sampled = 0;
+  std::vector<ColumnStatistics> columns;  // by position in TableSchema::columns
+};
+
+// Reads some thousand tuples, evenly spread. Nobody may change the table meanwhile.
+std::shared_ptr<const TableStatistics> collect_statistics(const Table& table);
+
+}  // namespace scyper::storage

@@ -165,7 +165,6 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     else
       slot->variable = b_.new_variable(slot->type);
   };
-  // counters of equal inputs are shared
   auto find_counter = [&](const Aggregate& aggregate) {
     const BoundExpr* arg = aggregate.args.empty() || !aggregate.args[0]->nullable ? nullptr : aggregate.args[0].get();
     for (size_t i = 0; i < slots.size(); i++) {
@@ -212,7 +211,6 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     else
       slot.frame = b_.reserve_frame(kAggregateStateBytes);
   }
-  // those that need a count of their own
   for (size_t i = 0; i < slots.size(); i++) {
     AggregateSlot& slot = slots[i];
     if (slot.kind != AggregateSlot::Kind::kSum && slot.kind != AggregateSlot::Kind::kExtreme) continue;

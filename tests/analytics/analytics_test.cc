@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, ChQueries, testing::Values(ch::Profile::kSpec
 
 TEST(TpchQueries, AreAsOnPostgres) {
   PostgresSession postgres("scyper_tpch");
-  Session interpreted(options_for(ExecutionMode::kInterpreted)), native(options_for(ExecutionMode::kBetter));
+  Session interpreted(options_for(ExecutionMode::kInterpreted)), native(options_for(ExecutionMode::kQuick));
   std::string schema = read(SCYPER_TEST_DATA "/tpch/schema.sql");
   ASSERT_TRUE(postgres.run(schema).ok());
   ASSERT_TRUE(interpreted.script(schema).ok() && native.script(schema).ok());

@@ -40,7 +40,8 @@ bool load(query::Session* session, const ch::Generator& generator) {
     for (int32_t w = 1; w <= (table.warehouse_column < 0 ? 1 : generator.scale().warehouses); w++) {
       ch::RowCursor cursor(generator, table.table, w);
       for (ch::RowBatch batch = cursor.next(); batch.rows > 0; batch = cursor.next())
-        if (!succeed(session->database().load(table.name, {batch.values, batch.rows * batch.columns}), table.name))
+        if (!succeed(session->database().load(table.name, {batch.values, batch.rows * batch.columns}, nullptr),
+                     table.name))
           return false;
     }
   }

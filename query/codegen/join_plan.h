@@ -3,8 +3,8 @@
 #include <set>
 #include <vector>
 
-#include "plan/access_path.h"
 #include "ir/ir.h"
+#include "plan/access_path.h"
 
 namespace scyper::query {
 

@@ -324,11 +324,10 @@ Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* resul
     else
       return sql_error("0A000", absl::StrCat("EXPLAIN option ", option.name, " is not supported"));
   }
-  auto explained =
-      compiled
-          ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(),
-                              machine ? jit_.get() : nullptr)
-          : compiler_.explain_plan(prepared.text_, *explain.statement, prepared.parameter_count_, catalog(), as_json);
+  auto explained = compiled ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_,
+                                                catalog(), machine ? jit_.get() : nullptr)
+                            : compiler_.explain_plan(prepared.text_, *explain.statement, prepared.parameter_count_,
+                                                     catalog(), as_json);
   SCYPER_ASSIGN_OR_RETURN(std::string text, std::move(explained));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
   size_t from = 0;

@@ -121,7 +121,7 @@ struct Plan {
   PlanPtr root;
   std::vector<BoundPtr> outputs;
   std::vector<std::shared_ptr<SharedPlan>> shared;  // in the order in which they must be computed
-  std::vector<BoundPtr> kept;  // own relations that the plan names
+  std::vector<BoundPtr> kept;                       // own relations that the plan names
 };
 
 PlanPtr make_node(PlanKind kind);

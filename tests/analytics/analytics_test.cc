@@ -83,7 +83,8 @@ bool load(Session* session, const ch::Generator& generator) {
     for (int32_t w = 1; w <= (table.warehouse_column < 0 ? 1 : generator.scale().warehouses); w++) {
       ch::RowCursor cursor(generator, table.table, w);
       for (ch::RowBatch batch = cursor.next(); batch.rows > 0; batch = cursor.next())
-        if (!session->database().load(table.name, {batch.values, batch.rows * batch.columns}).ok()) return false;
+        if (!session->database().load(table.name, {batch.values, batch.rows * batch.columns}, nullptr).ok())
+          return false;
     }
   return true;
 }

@@ -34,7 +34,7 @@ TEST_P(SqlTest, ExplainsWhatRuns) {
   EXPECT_NE(both.find("machine code of"), std::string::npos) << both;
   EXPECT_NE(both.find("ret"), std::string::npos) << both;
   EXPECT_EQ(q("EXPLAIN (COMPILED, MACHINE off) SELECT 1 + 2"), ir);
-  EXPECT_EQ(q("EXPLAIN SELECT 1"), "ERROR 0A000: only EXPLAIN (COMPILED) is supported");
+  EXPECT_EQ(q("EXPLAIN SELECT 1"), "Direct (through indexes, as written)");
   EXPECT_EQ(q("EXPLAIN (COMPILED, BUFFERS) SELECT 1"), "ERROR 0A000: EXPLAIN option buffers is not supported");
 }
 

@@ -252,7 +252,22 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.redo_bytes = r.redo_bytes();
   out.statements_compiled = r.statements_compiled();
   out.stopping = r.stopping();
+  out.commit_mode = r.commit_mode();
+  out.last_lsn = r.last_lsn();
+  out.durable_lsn = r.durable_lsn();
+  out.log_bytes = r.log_bytes();
+  out.archive_bytes = r.archive_bytes();
+  out.log_full = r.log_full();
   return out;
+}
+
+StatusOr<BackupResult> Client::backup(const std::string& directory) {
+  grpc::ClientContext context;  // as long as it takes
+  v1::BackupRequest request;
+  request.set_directory(directory);
+  v1::BackupResponse r;
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->admin->Backup(&context, request, &r)));
+  return BackupResult{r.lsn(), r.rows(), r.raw_bytes(), r.stored_bytes(), r.path(), r.seconds()};
 }
 
 StatusOr<Description> Client::describe() {

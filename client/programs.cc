@@ -88,6 +88,12 @@ std::string status_json(const NodeStatus& s) {
   number("refused", s.refused);
   number("redo_bytes", s.redo_bytes);
   number("statements_compiled", s.statements_compiled);
+  text("commit_mode", s.commit_mode);
+  number("last_lsn", s.last_lsn);
+  number("durable_lsn", s.durable_lsn);
+  number("log_bytes", s.log_bytes);
+  number("archive_bytes", s.archive_bytes);
+  out += std::string(", \"log_full\": ") + (s.log_full ? "true" : "false");
   return out + "}\n";
 }
 
@@ -104,6 +110,10 @@ std::string status_table(const NodeStatus& s, const std::string& target) {
   add("partition-crossing", grouped(s.crossing) + ", " + grouped(s.misclassified) + " misclassified first");
   add("waiting", grouped(s.queue_depth) + ", " + grouped(s.refused) + " refused");
   add("redo", grouped(s.redo_bytes >> 20) + " MB");
+  add("log", s.commit_mode.empty() ? "none: the database ends with the process"
+                                   : s.commit_mode + ", durable to LSN " + grouped(s.durable_lsn) + " of " +
+                                         grouped(s.last_lsn) + (s.log_full ? ", DISK FULL: read-only" : ""));
+  if (s.archive_bytes != 0) add("archive being written", grouped(s.archive_bytes >> 20) + " MB");
   add("streams", std::to_string(s.streams));
   add("compiled statements", grouped(s.statements_compiled));
   return format_cells(rows, {false, false});

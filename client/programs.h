@@ -79,6 +79,39 @@ struct DemoOptions {
 };
 int run_demo(const CommonOptions& common, const DemoOptions& options);
 
+// Durability: on a node, or offline on files.
+struct BackupOptions {
+  std::string directory;  // on the node's machine; empty = its own archives
+};
+int run_backup(const CommonOptions& common, const BackupOptions& options);
+int run_backup_verify(const CommonOptions& common, const std::string& path);
+
+struct RestoreOptions {
+  std::string from;     // a data directory, or a directory of archives
+  std::string log;      // segments, when `from` is a directory of archives
+  std::string to;       // the new data directory
+  uint64_t to_lsn = 0;  // 0 = everything
+  std::string to_time;  // "2026-01-31 12:00:00", UTC
+  std::string memory = "8GB";
+  uint32_t threads = 2;
+};
+int run_restore(const CommonOptions& common, const RestoreOptions& options);
+
+struct LogToolOptions {
+  std::string path;  // a data directory or its log
+  bool shows_batches = false;
+  bool shows_records = false;
+};
+int run_log_inspect(const CommonOptions& common, const LogToolOptions& options);
+int run_log_verify(const CommonOptions& common, const LogToolOptions& options);
+
+struct BenchLogOptions {
+  ChOptions ch;
+  uint64_t transactions = 100'000;
+  std::string directory = "/tmp";  // where the data directories lie meanwhile
+};
+int run_bench_log(const CommonOptions& common, const BenchLogOptions& options);
+
 // Partitions that spread the warehouses evenly over the workers.
 uint32_t partitions_for(int32_t warehouses, uint32_t workers);
 

@@ -28,6 +28,11 @@ struct CommandLine {
   bool is_in_process = false, is_grpc = false;
   std::string crossing = "spec";
   DemoOptions demo;
+  BackupOptions backup;
+  std::string verified_backup;
+  RestoreOptions restore;
+  LogToolOptions log_tool;
+  BenchLogOptions bench_log;
   std::map<std::string, std::string> node_settings;
   std::list<CLI::Option*> node_options;
   std::function<int()> run;
@@ -48,9 +53,11 @@ void add_node_settings(CLI::App* command, CommandLine* line, std::vector<const c
     line->node_options.push_back(command->add_option(flag, line->node_settings[key], setting->help)->group("Node"));
   }
 }
-const std::vector<const char*> kEngineKeys = {"partitions", "workers",        "memory",
-                                              "pages",      "layout",         "execution",
-                                              "redo",       "queue_capacity", "transaction_time_max"};
+const std::vector<const char*> kEngineKeys = {"partitions",     "workers",        "memory",
+                                              "pages",          "layout",         "execution",
+                                              "redo",           "queue_capacity", "transaction_time_max",
+                                              "data_directory", "commit_mode",    "commit_delay",
+                                              "async_delay"};
 
 void add_sql(CLI::App* app, CommandLine* line) {
   CLI::App* command = app->add_subcommand("sql", "SQL: interactive, from files, or from the command line");
@@ -214,6 +221,62 @@ void add_demo(CLI::App* app, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_demo(line->common, line->demo); }; });
 }
 
+void add_bench_log(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->get_subcommand("bench")->add_subcommand(
+      "log", "the redo log: bytes per transaction, time of replay against execution, archives; in this process");
+  add_ch_flags(command, &line->bench_log.ch);
+  command->add_option("--transactions", line->bench_log.transactions, "that are run and replayed")
+      ->check(CLI::Range(100, 100'000'000))
+      ->capture_default_str();
+  command->add_option("--directory", line->bench_log.directory, "where logs and archives lie meanwhile")
+      ->capture_default_str();
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, {"memory", "pages", "layout", "execution", "log_compression", "batch_bytes"});
+  command->callback([line] { line->run = [line] { return run_bench_log(line->common, line->bench_log); }; });
+}
+
+void add_durability(CLI::App* app, CommandLine* line) {
+  CLI::App* backup = app->add_subcommand("backup", "write an archive of a running node's database");
+  backup->add_option("--directory", line->backup.directory,
+                     "on the node's machine; default: the archives of its data directory");
+  add_output(backup, line, {"table", "json"});
+  CLI::App* verify = backup->add_subcommand("verify", "check every byte of archives; offline");
+  verify->add_option("path", line->verified_backup, "an archive, a directory of archives or a data directory")
+      ->required();
+  verify->callback([line] { line->run = [line] { return run_backup_verify(line->common, line->verified_backup); }; });
+  backup->callback([line, verify] {
+    if (!verify->parsed()) line->run = [line] { return run_backup(line->common, line->backup); };
+  });
+
+  RestoreOptions& restore = line->restore;
+  CLI::App* command = app->add_subcommand("restore", "make a data directory of an archive and the log behind it");
+  command->add_option("--from", restore.from, "a data directory, or a directory of archives")->required();
+  command->add_option("--log", restore.log, "directory of log segments, where they are not in --from");
+  command->add_option("--to", restore.to, "the new data directory")->required();
+  command->add_option("--to-lsn", restore.to_lsn, "up to this transaction");
+  command->add_option("--to-time", restore.to_time, "up to this time, UTC: \"2026-01-31 12:00:00\"");
+  command->add_option("--memory", restore.memory, "that the database may take meanwhile")->capture_default_str();
+  command->add_option("--threads", restore.threads, "of loading and replay")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  add_output(command, line, {"table", "json"});
+  command->callback([line] { line->run = [line] { return run_restore(line->common, line->restore); }; });
+
+  CLI::App* log = app->add_subcommand("log", "look at a redo log; offline")->require_subcommand(1);
+  CLI::App* inspect = log->add_subcommand("inspect", "segments, and if asked batches and records");
+  inspect->add_flag("--batches", line->log_tool.shows_batches, "show batches");
+  inspect->add_flag("--records", line->log_tool.shows_records, "show batches and records");
+  inspect->callback([line] { line->run = [line] { return run_log_inspect(line->common, line->log_tool); }; });
+  CLI::App* log_verify = log->add_subcommand("verify", "check everything that recovery would");
+  log_verify->callback([line] { line->run = [line] { return run_log_verify(line->common, line->log_tool); }; });
+  for (CLI::App* tool : {inspect, log_verify}) {
+    tool->add_option("path", line->log_tool.path, "a data directory, or its log")->required();
+    add_output(tool, line, {"table", "json"});
+    tool->fallthrough();
+  }
+  verify->fallthrough();
+}
+
 int scyper_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   CommandLine line;
@@ -235,8 +298,11 @@ int scyper_main(int argc, char** argv) {
   add_status(&app, &line);
   add_bench(&app, &line);
   add_demo(&app, &line);
+  add_bench_log(&app, &line);
+  add_durability(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   app.get_subcommand("bench")->get_subcommand("oltp")->fallthrough();
+  app.get_subcommand("bench")->get_subcommand("log")->fallthrough();
   app.get_subcommand("load")->get_subcommand("ch")->fallthrough();
   try {
     app.parse(argc, argv);

@@ -15,6 +15,7 @@ Durability::Durability(const EngineOptions& options, ExecutorEnvironment* enviro
 
 Durability::~Durability() {
   environment_->log = nullptr;
+  environment_->requests = nullptr;
   log_.reset();
   if (lock_ >= 0) ::close(lock_);
 }
@@ -58,7 +59,10 @@ Status Durability::open() {
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(options.directory));
   SCYPER_RETURN_IF_ERROR(lock_directory());
   SCYPER_ASSIGN_OR_RETURN(identity_, replay::open_data_directory(disk_, options.directory, options_.partitions));
+  requests_ = std::make_unique<replay::RequestWindow>(options.request_window);
+  environment_->requests = requests_.get();
   replay::RecoveryOptions recovery;
+  recovery.requests = requests_.get();
   recovery.threads = options.recovery_threads != 0 ? options.recovery_threads : options_.workers;
   recovery.on_progress = options.on_progress;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
@@ -67,7 +71,7 @@ Status Durability::open() {
   appender.cluster[0] = identity_.cluster.words[0];
   appender.cluster[1] = identity_.cluster.words[1];
   appender.term = recovered_.term;
-  appender.segment_bytes = options.segment_bytes;
+  appender.segment_bytes = (options.segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
   appender.retention_bytes = options.retention_bytes;
   GroupCommit::Start start;
   SCYPER_ASSIGN_OR_RETURN(start.appender, storage::LogAppender::create(disk_, replay::log_directory(options.directory),

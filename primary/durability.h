@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,8 @@ class Durability {
   bool is_on() const { return log_ != nullptr; }
   GroupCommit* log() { return log_.get(); }  // nullptr: none. Any thread
   const replay::Recovered& recovered() const { return recovered_; }
+  // Raw bytes of the archive that is being written. Any thread.
+  uint64_t archive_bytes() const { return archive_bytes_.load(std::memory_order_relaxed); }
 
   // Writes an archive of the state at some LSN from now on, beside the transactions: in a forked child, or, on a
   // disk that a child cannot see, while nothing runs. One at a time; any thread but a worker's.
@@ -58,8 +61,10 @@ class Durability {
   int lock_ = -1;
   replay::NodeIdentity identity_;
   replay::Recovered recovered_;
+  std::unique_ptr<replay::RequestWindow> requests_;
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<GroupCommit> log_;
+  std::atomic<uint64_t> archive_bytes_{0};
   std::mutex archiving_;  // held while an archive is written
 };
 

@@ -96,8 +96,13 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   query::ForkRequest request;
   request.child.name = "scyper-archive";
   request.child.nice = 5;
-  request.body = [this, archives](const query::ForkedDatabase& forked, int socket) {
-    return run_child(forked, socket, archives, manifest_of(0, 0), options_.log.archive_rate);
+  auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
+  request.at_cut = [this, manifest](const query::ForkPoint& point) {
+    manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
+  };
+  const uint64_t rate = options_.log.archive_rate;
+  request.body = [manifest, archives, rate](const query::ForkedDatabase& forked, int socket) {
+    return run_child(forked, socket, archives, *manifest, rate);
   };
   SCYPER_ASSIGN_OR_RETURN(query::Forked forked, runner.fork(std::move(request)));
   Message message;
@@ -107,6 +112,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
     if (!receive(forked.child->socket(), text.data(), text.size())) break;
     switch (message.kind) {
       case Message::Kind::kProgress:
+        archive_bytes_.store(message.result.raw_bytes, std::memory_order_relaxed);
         if (on_progress) on_progress(message.result.raw_bytes);
         break;
       case Message::Kind::kReady: {
@@ -136,8 +142,9 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     replay::ArchiveOptions options;
     options.bytes_per_second_max = options_.log.archive_rate;
     options.before_finish = [this, lsn] { return log_->wait_durable(lsn); };
-    result = replay::write_archive(disk_, archives, *environment_->database->catalog(),
-                                   manifest_of(lsn, environment_->clock.now_us()), options);
+    storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
+    manifest.attachments.emplace_back("requests", requests_->encode(lsn));
+    result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     return result.status();
   }));
   return result;
@@ -151,6 +158,7 @@ StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, 
   const std::string& to = archives.empty() ? own : archives;
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
   auto result = own_disk_ != nullptr ? archive_in_child(runner, to, on_progress) : archive_at_rest(runner, to);
+  archive_bytes_.store(0, std::memory_order_relaxed);
   SCYPER_RETURN_IF_ERROR(result.status());
   if (archives.empty()) SCYPER_RETURN_IF_ERROR(retire_archives());
   return result;

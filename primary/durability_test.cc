@@ -76,6 +76,21 @@ void work(Bank* bank, int threads, int rounds) {
   for (std::thread& thread : all) thread.join();
 }
 
+Status send(PartitionEngine* engine, uint64_t client, uint64_t request, std::string_view sql,
+            Call** answered = nullptr) {
+  static std::vector<std::unique_ptr<Call>> kept;
+  auto statement = engine->prepare(sql);
+  if (!statement.ok()) return statement.status();
+  kept.push_back(std::make_unique<Call>(*statement, std::initializer_list<int64_t>{}));
+  Call* call = kept.back().get();
+  call->client_id = client;
+  call->request_id = request;
+  call->start(engine);
+  call->wait();
+  if (answered != nullptr) *answered = call;
+  return call->status;
+}
+
 class RestartTest : public testing::TestWithParam<RedoMode> {};
 
 TEST_P(RestartTest, SameStateAfterRestart) {
@@ -130,16 +145,18 @@ TEST(DurabilityTest, AcknowledgedSurvivesPowerLoss) {
 
 TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
   SimulatedDisk disk;
-  Bank bank(log_options(&disk));
   // the sync of the deposit hangs until the reader has been asked for
-  std::atomic<bool> hold{true};
+  std::atomic<bool> hold{false};
   disk.set_observer([&] {
     while (hold.load()) std::this_thread::yield();
   });
+  Bank bank(log_options(&disk));
+  ASSERT_TRUE(bank.run("CALL deposit(1, 1, 0)").ok());
   Call deposit(bank.prepare("CALL deposit($1, $2, $3)"), {1, 1, 7});
   Call read(bank.prepare("SELECT balance FROM accounts WHERE branch = $1 AND id = $2"), {1, 1});
   Call elsewhere(bank.prepare("SELECT balance FROM accounts WHERE branch = $1 AND id = $2"),
                  {bank.branch_elsewhere(1), 1});
+  hold = true;
   deposit.start(&bank.engine());
   read.start(&bank.engine());
   elsewhere.start(&bank.engine());
@@ -152,7 +169,6 @@ TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
   elsewhere.wait();
   EXPECT_EQ(read.result.value(0, 0).lo, 1007);
   EXPECT_EQ(bank.engine().durability().log()->durable_lsn(), bank.engine().last_lsn());
-  disk.set_observer(nullptr);
 }
 
 TEST(DurabilityTest, FailedWriteOrSyncStopsTheNode) {
@@ -225,6 +241,36 @@ TEST(DurabilityTest, OtherPartitionsAreRefused) {
   Status status;
   EXPECT_EQ(open_or_null(options, &status), nullptr);
   EXPECT_EQ(sqlstate_of(status), "22023");
+}
+
+TEST(DurabilityTest, RequestsAreNotRepeated) {
+  for (bool with_archive : {false, true}) {
+    SimulatedDisk disk;
+    {
+      Bank bank(log_options(&disk, with_archive ? RedoMode::kPhysical : RedoMode::kLogical));
+      ASSERT_TRUE(send(&bank.engine(), 9, 1, "UPDATE accounts SET balance = balance + 1 WHERE branch = 1").ok());
+      ASSERT_TRUE(send(&bank.engine(), 9, 2, "CALL move(1, 1, 2, 2, 5)").ok());
+      ASSERT_FALSE(send(&bank.engine(), 9, 3, "CALL move_and_fail(1, 1, 2, 5)").ok());
+      ASSERT_TRUE(send(&bank.engine(), 9, 3, "CALL deposit(3, 3, 3)").ok());  // a failed one may come again
+      if (with_archive) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+      ASSERT_TRUE(send(&bank.engine(), 9, 4, "CALL deposit(3, 3, 3)").ok());
+    }
+    auto engine = open_or_null(log_options(&disk));
+    ASSERT_NE(engine, nullptr);
+    const storage::Digest before = digest_of(engine.get());
+    Call* answered = nullptr;
+    ASSERT_TRUE(send(engine.get(), 9, 1, "UPDATE accounts SET balance = balance + 1 WHERE branch = 1", &answered).ok());
+    EXPECT_TRUE(answered->was_repeated);
+    EXPECT_EQ(answered->result.affected_rows, 32u);
+    for (uint64_t request : {2u, 3u, 4u}) {
+      ASSERT_TRUE(send(engine.get(), 9, request, "CALL deposit(5, 5, 5)", &answered).ok());
+      EXPECT_TRUE(answered->was_repeated);
+    }
+    EXPECT_EQ(digest_of(engine.get()), before);
+    ASSERT_TRUE(send(engine.get(), 10, 1, "CALL deposit(5, 5, 5)", &answered).ok());  // another client's
+    EXPECT_FALSE(answered->was_repeated);
+    EXPECT_NE(digest_of(engine.get()), before);
+  }
 }
 
 TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {

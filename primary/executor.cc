@@ -188,15 +188,28 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
   const bool is_alone = transaction.crossing;
   RedoStream* stream =
       environment_->streams[is_alone ? replay::kAloneStream : replay::stream_of_partition(transaction.partition)].get();
+  const replay::RedoClient client{transaction.client_id, context_.affected_rows};
+  std::string_view prefix;
+  if (client.client_id != 0) [[unlikely]] {
+    header.flags |= replay::kRedoHasClient;
+    prefix = {reinterpret_cast<const char*>(&client), sizeof(client)};
+  }
   uint64_t lsn;
   if (log_->records_redo()) {
     header.kind = RedoKind::kPhysical;
-    lsn = stream->append(header, log_->redo());
+    lsn = stream->append(header, log_->redo(), prefix);
   } else {
     lsn = stream->append_logical(header, statement.number(), statement.text(), binding.program->parameter_types(),
-                                 transaction.arguments.data());
+                                 transaction.arguments.data(), prefix);
   }
   remember(stream, is_alone, lsn);
+  if (client.client_id != 0) end_request(transaction, lsn);
+}
+
+// Remembers a request that has committed.
+void Executor::end_request(const Transaction& transaction, uint64_t lsn) noexcept {
+  if (environment_->requests == nullptr) return;
+  environment_->requests->finish({transaction.client_id, transaction.request_id}, {lsn, context_.affected_rows});
 }
 
 void Executor::remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept {
@@ -224,6 +237,10 @@ void append_alone(ExecutorEnvironment* environment, std::string_view row_changes
 }
 
 void Executor::answer(Transaction* transaction) {
+  if (transaction->client_id != 0 && environment_->requests != nullptr) [[unlikely]] {
+    // failed, or wrote nothing: may be sent again
+    environment_->requests->forget({transaction->client_id, transaction->request_id});
+  }
   GroupCommit* log = environment_->log;
   if (log == nullptr) return transaction->done(transaction);
   // In its partition it has read what this worker wrote before, and anywhere what ran alone before. Running alone it

@@ -12,6 +12,7 @@
 #include "primary/engine.h"
 #include "query/database.h"
 #include "redo_stream.h"
+#include "replay/request_window.h"
 
 namespace scyper::primary {
 
@@ -22,6 +23,7 @@ struct ExecutorEnvironment {
   uint32_t workers = 1;
   LsnCounter lsns;
   std::vector<std::unique_ptr<RedoStream>> streams;  // by stream number (replay/record.h)
+  replay::RequestWindow* requests = nullptr;         // null: requests are not remembered
   GroupCommit* log = nullptr;                        // null: none, transactions are answered when they have run
   // Of the last transaction that ran alone: what others have read may come from it.
   std::atomic<uint64_t> last_alone_lsn{0};
@@ -104,6 +106,7 @@ class Executor {
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
+  void end_request(const Transaction& transaction, uint64_t lsn) noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;

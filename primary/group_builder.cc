@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "replay/request_window.h"
 
 namespace scyper::primary {
 
@@ -16,7 +17,7 @@ namespace {
 // Of a statement or logical record: the number of the statement.
 uint64_t statement_of(const replay::RecordView& record) {
   std::string_view body = record.body;
-  if ((record.header.flags & replay::kRedoHasClient) != 0) body.remove_prefix(sizeof(uint64_t));
+  if ((record.header.flags & replay::kRedoHasClient) != 0) body.remove_prefix(sizeof(replay::RedoClient));
   uint64_t number = 0;
   const bool ok = replay::take_varint(&body, &number);
   CHECK(ok);

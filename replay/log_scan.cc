@@ -28,11 +28,12 @@ uint64_t round_up(uint64_t offset) { return (offset + kDiskBlockBytes - 1) / kDi
 
 }  // namespace
 
-LogScan::LogScan(Disk* disk, std::string directory, replication::ClusterId cluster)
-    : disk_(disk), directory_(std::move(directory)), cluster_(cluster) {}
+LogScan::LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, bool syncs)
+    : disk_(disk), directory_(std::move(directory)), syncs_(syncs), cluster_(cluster) {}
 
-StatusOr<std::unique_ptr<LogScan>> LogScan::open(Disk* disk, std::string directory, replication::ClusterId cluster) {
-  std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster));
+StatusOr<std::unique_ptr<LogScan>> LogScan::open(Disk* disk, std::string directory, replication::ClusterId cluster,
+                                                 bool syncs) {
+  std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster, syncs));
   SCYPER_ASSIGN_OR_RETURN(scan->files_, storage::list_segments(disk, scan->directory_));
   return scan;
 }
@@ -156,6 +157,7 @@ Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool
 }
 
 StatusOr<bool> LogScan::next(ScannedSegment* segment) {
+  if (!damage_.ok()) return damage_;
   if (next_file_ == files_.size()) return false;
   const bool is_first = next_file_ == 0;
   const bool is_last = next_file_ + 1 == files_.size();
@@ -164,7 +166,7 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
   segment->path = file.path;
   segment->groups.clear();
   segment->end = 0;
-  {
+  if (syncs_) {
     // what was written but not synced before a crash must not be believed and then be lost
     SCYPER_ASSIGN_OR_RETURN(auto opened, disk_->open(file.path, OpenMode::kWrite));
     SCYPER_RETURN_IF_ERROR(opened->sync());
@@ -182,7 +184,8 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
       continue;
     }
     if (!is_zero(std::string_view(bytes_).substr(segment->end))) {
-      SCYPER_RETURN_IF_ERROR(judge(*segment, status, is_last));
+      damage_ = judge(*segment, status, is_last);
+      if (!damage_.ok() && segment->groups.empty()) return damage_;
     }
     break;
   }

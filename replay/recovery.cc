@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -45,6 +46,7 @@ class Recovery {
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }
+  void remember(const RecordView& record) const;
   Status load_newest_archive();
   bool is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const;
   Status check_start(const LogScan& scan);
@@ -58,6 +60,15 @@ class Recovery {
   Recovered result_;
 };
 
+// Of a record with a client: its request, so that it is not repeated.
+void Recovery::remember(const RecordView& record) const {
+  if (options_.observer) options_.observer(record);
+  RedoClient client;
+  if ((record.header.flags & kRedoHasClient) == 0 || record.body.size() < sizeof(client)) return;
+  std::memcpy(&client, record.body.data(), sizeof(client));
+  options_.requests->finish({client.client_id, record.header.request_id}, {record.header.lsn, client.affected_rows});
+}
+
 // Not beyond the point to which the database is restored.
 bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const {
   if (entry.lsn > options_.range.to_lsn) return false;
@@ -66,7 +77,7 @@ bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::Arch
 
 // The newest one that is whole; an older one needs more of the log, which retention keeps.
 Status Recovery::load_newest_archive() {
-  const std::string archives = archives_directory(directory_);
+  const std::string archives = options_.archives.empty() ? archives_directory(directory_) : options_.archives;
   if (!disk_->exists(archives)) return Status();
   SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, archives));
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
@@ -86,6 +97,10 @@ Status Recovery::load_newest_archive() {
       auto loaded = load_archive(disk_, entry->path, std::max(1u, options_.threads), database_);
       status = loaded.status();
       if (loaded.ok()) {
+        const std::string* requests = loaded->manifest.attachment("requests");
+        if (requests != nullptr && options_.requests != nullptr) {
+          SCYPER_RETURN_IF_ERROR(options_.requests->decode(*requests));
+        }
         result_.archive_lsn = loaded->manifest.lsn;
         result_.archive_bytes = loaded->raw_bytes;
         result_.archive_s = loaded->load_s;
@@ -117,8 +132,14 @@ Status Recovery::replay_log() {
   Replayer::Options options;
   options.threads = std::max(1u, options_.threads);
   SCYPER_ASSIGN_OR_RETURN(auto replayer, Replayer::create(database_, options));
-  replayer->set_observer(options_.observer);
-  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk_, log_directory(directory_), identity_.cluster));
+  if (options_.requests != nullptr) {
+    replayer->set_observer([this](const RecordView& record) { remember(record); });
+  } else {
+    replayer->set_observer(options_.observer);
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto scan,
+                          LogScan::open(disk_, options_.log.empty() ? log_directory(directory_) : options_.log,
+                                        identity_.cluster, options_.syncs));
   Replayer::Range range = options_.range;
   range.from_lsn = result_.archive_lsn;
   result_.lsn = result_.archive_lsn;

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "query/program.h"
+#include "replay/request_window.h"
 #include "storage/change_log.h"
 #include "storage/row_apply.h"
 #include "team.h"
@@ -119,8 +120,8 @@ class Lane {
   Status apply(const RecordView& record, StreamWindow* window) {
     std::string_view body = record.body;
     if ((record.header.flags & kRedoHasClient) != 0) {
-      if (body.size() < sizeof(uint64_t)) return diverged(record.header, "its client is missing");
-      body.remove_prefix(sizeof(uint64_t));
+      if (body.size() < sizeof(RedoClient)) return diverged(record.header, "its client is missing");
+      body.remove_prefix(sizeof(RedoClient));
     }
     switch (record.header.kind) {
       case RedoKind::kPhysical:
@@ -382,8 +383,8 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   if (record.header.kind != RedoKind::kDefinition) return lanes_[0]->apply(record, &windows_[0]);
   std::string_view text = record.body;
   if ((record.header.flags & kRedoHasClient) != 0) {
-    if (text.size() < sizeof(uint64_t)) return diverged(record.header, "its client is missing");
-    text.remove_prefix(sizeof(uint64_t));
+    if (text.size() < sizeof(RedoClient)) return diverged(record.header, "its client is missing");
+    text.remove_prefix(sizeof(RedoClient));
   }
   query::ResultSet result;
   auto prepared = database_->prepare(text);

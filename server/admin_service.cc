@@ -97,6 +97,13 @@ void fill_status(NodeParts* node, v1::StatusResponse* out) {
   out->set_stream_calls_max(node->options.stream_calls_max);
   out->set_message_bytes_max(node->options.message_bytes_max);
   out->set_stopping(node->stopping);
+  const primary::Engine::LogInfo log = node->engine->log_info();
+  if (log.is_on) out->set_commit_mode(log.mode == primary::CommitMode::kLocal ? "local" : "async");
+  out->set_last_lsn(log.last_lsn);
+  out->set_durable_lsn(log.durable_lsn);
+  out->set_log_bytes(log.bytes_written);
+  out->set_log_full(log.is_full);
+  out->set_archive_bytes(log.archive_bytes);
 }
 
 void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
@@ -162,6 +169,24 @@ grpc::ServerUnaryReactor* AdminService::Describe(grpc::CallbackServerContext* co
   auto* reactor = context->DefaultReactor();
   bool accepted = node_->pool.try_run([this, reactor, response] {
     fill_tables(node_, response);
+    reactor->Finish(grpc::Status::OK);
+  });
+  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
+                                               v1::BackupResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  bool accepted = node_->pool.try_run([this, reactor, request, response] {
+    auto made = node_->engine->write_archive(request->directory(), nullptr);
+    if (!made.ok()) return reactor->Finish(grpc_status_of(made.status()));
+    response->set_lsn(made->lsn);
+    response->set_path(made->path);
+    response->set_rows(made->rows);
+    response->set_raw_bytes(made->raw_bytes);
+    response->set_stored_bytes(made->stored_bytes);
+    response->set_seconds(made->seconds);
     reactor->Finish(grpc::Status::OK);
   });
   if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));

@@ -7,14 +7,16 @@ namespace scyper::server {
 
 // scyper.v1.Admin, by gRPC's callbacks and the node's pool.
 class AdminService final
-    : public v1::Admin::WithCallbackMethod_Status<
-          v1::Admin::WithCallbackMethod_Describe<v1::Admin::WithCallbackMethod_Load<v1::Admin::Service>>> {
+    : public v1::Admin::WithCallbackMethod_Status<v1::Admin::WithCallbackMethod_Describe<
+          v1::Admin::WithCallbackMethod_Load<v1::Admin::WithCallbackMethod_Backup<v1::Admin::Service>>>> {
  public:
   explicit AdminService(NodeParts* node) : node_(node) {}
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest* request,
                                    v1::StatusResponse* response) override;
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest* request,
                                      v1::DescribeResponse* response) override;
+  grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
+                                   v1::BackupResponse* response) override;
   grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* Load(grpc::CallbackServerContext* context) override;
 
  private:

@@ -103,6 +103,8 @@ void CallBatch::prepare_slot(CallSlot* slot, uint64_t request_id, uint32_t timeo
   slot->owner = this;
   slot->done = on_done;
   slot->request_id = request_id;
+  slot->client_id = 0;
+  slot->was_repeated = false;
   slot->deadline_ns = timeout_ms == 0 ? 0 : received_ns + int64_t{timeout_ms} * 1'000'000;
   slot->status = Status();
   slot->retried_as_crossing = false;
@@ -193,6 +195,7 @@ DecodeResult CallBatch::decode_typed(StatementCache* cache, UnknownText unknown)
     }
     CallSlot& slot = next_slot();
     prepare_slot(&slot, call.request_id(), call.timeout_ms());
+    slot.client_id = call.client_id();
     slot.statement = std::move(statement);
     if (status.ok()) status = decode_call(call, &slot);
     if (status.ok()) {

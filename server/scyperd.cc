@@ -90,7 +90,12 @@ sigset_t block_signals() {
 int run(const NodeConfig& config) {
   sigset_t signals = block_signals();
   MetricsRegistry metrics;
-  auto engine = primary::Engine::create(config.engine);
+  primary::EngineOptions engine_options = config.engine;
+  engine_options.log.on_progress = [](const std::string& line) {
+    std::printf("scyperd: %s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  auto engine = primary::Engine::create(engine_options);
   if (!engine.ok()) return fail(kExitStart, engine.status());
   auto server = Server::start(config.server, engine->get(), &metrics);
   if (!server.ok()) return fail(kExitStart, server.status());

@@ -166,6 +166,37 @@ std::vector<Setting> engine_settings() {
   };
 }
 
+std::vector<Setting> log_settings() {
+  using primary::CommitMode;
+  constexpr uint64_t kMinSegment = 1 << 20;
+  return {
+      text_setting("data_directory", "log and archives of the database; empty = it ends with the process",
+                   SCYPER_FIELD(engine.log.directory)),
+      choice_setting("commit_mode", "what a commit waits for",
+                     std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync}},
+                     SCYPER_FIELD(engine.log.mode)),
+      quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
+                       SCYPER_FIELD(engine.log.segment_bytes)),
+      quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,
+                       SCYPER_FIELD(engine.log.batch_bytes)),
+      quantity_setting("commit_delay", "commit mode local: time that a batch waits for more commits", parse_duration_us,
+                       format_duration_us, 1, 0, SCYPER_FIELD(engine.log.commit_delay_us)),
+      quantity_setting("async_delay", "commit mode async: what a crash may lose", parse_duration_us, format_duration_us,
+                       1, 100, SCYPER_FIELD(engine.log.async_delay_us)),
+      quantity_setting("log_retention", "log kept beyond what the archives need, for point-in-time restores",
+                       parse_bytes, format_bytes, 1, 0, SCYPER_FIELD(engine.log.retention_bytes)),
+      quantity_setting("archive_after", "log after which an archive is written; 0 = only by scyper backup", parse_bytes,
+                       format_bytes, 1, 0, SCYPER_FIELD(engine.log.archive_log_bytes)),
+      quantity_setting("archive_rate", "bytes per second of an archive being written; 0 = no bound", parse_bytes,
+                       format_bytes, 1, 0, SCYPER_FIELD(engine.log.archive_rate)),
+      number_setting("archives_kept", "archives in the data directory; the log is kept from the oldest on", 1, 1000,
+                     SCYPER_FIELD(engine.log.archives_kept)),
+      number_setting("recovery_threads", "threads of recovery; 0 = as many as workers", 0, 256,
+                     SCYPER_FIELD(engine.log.recovery_threads)),
+      switch_setting("log_compression", "LZ4 in the log", SCYPER_FIELD(engine.log.compresses)),
+  };
+}
+
 #undef SCYPER_FIELD
 
 }  // namespace
@@ -174,6 +205,7 @@ const std::vector<Setting>& settings() {
   static const std::vector<Setting> kAll = [] {
     std::vector<Setting> all = server_settings();
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : log_settings()) all.push_back(std::move(setting));
     return all;
   }();
   return kAll;

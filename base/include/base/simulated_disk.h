@@ -38,7 +38,8 @@ class SimulatedDisk final : public Disk {
   // What a process finds that was killed: nothing is lost.
   std::unique_ptr<SimulatedDisk> after_kill() const;
 
-  // Called before every write, sync and change of names, when what it will do is not yet done (nor in part).
+  // Called before every write, sync and change of names, when what it will do is not yet done (nor in part). Set while
+  // nobody uses the disk.
   void set_observer(std::function<void()> observer);
   enum class Operation : uint8_t { kWrite, kSync, kName };
   // The n-th from now on fails (0 = the next), once or for ever. A write that fails may have written some sectors.

@@ -104,6 +104,15 @@ struct NodeStatus {
   uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, refused = 0;
   uint64_t redo_bytes = 0, statements_compiled = 0;
   bool stopping = false;
+  std::string commit_mode;  // empty: no log
+  uint64_t last_lsn = 0, durable_lsn = 0, log_bytes = 0, archive_bytes = 0;
+  bool log_full = false;
+};
+
+struct BackupResult {
+  uint64_t lsn = 0, rows = 0, raw_bytes = 0, stored_bytes = 0;
+  std::string path;
+  double seconds = 0;
 };
 
 struct TableDescription {
@@ -137,6 +146,8 @@ class Client {
   StatusOr<std::unique_ptr<Stream>> open_stream();
   StatusOr<std::unique_ptr<Loading>> open_load(const std::string& table);
   StatusOr<NodeStatus> status(int timeout_ms = 2000);
+  // Writes an archive on the node's machine; directory: empty = the data directory's own. Returns when it is done.
+  StatusOr<BackupResult> backup(const std::string& directory);
   StatusOr<Description> describe();
 
  private:

@@ -61,6 +61,7 @@ struct Transaction {
   std::shared_ptr<const Statement> statement;
   std::vector<Datum> arguments;  // by parameter_types()
   uint64_t request_id = 0;       // made by the client; 0 = none
+  uint64_t client_id = 0;        // drawn by a client that may send its requests again; 0 = none
   int64_t deadline_ns = 0;       // monotonic; 0 = none
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
@@ -70,6 +71,7 @@ struct Transaction {
   Status status;
   query::ResultSet result;
   bool retried_as_crossing = false;
+  bool was_repeated = false;  // had committed before: result has affected rows only
 
   // --- the engine's own, from here on ---
   Transaction* next = nullptr;
@@ -161,6 +163,7 @@ class Engine {
     uint64_t durable_lsn = 0;
     uint64_t groups = 0;
     uint64_t bytes_written = 0;
+    uint64_t archive_bytes = 0;  // raw bytes of the archive that is being written
     uint64_t recovered_transactions = 0;
     double recovery_seconds = 0;
   };

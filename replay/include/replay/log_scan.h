@@ -40,9 +40,12 @@ struct ScannedSegment {
 class LogScan {
  public:
   // A log that does not belong to this cluster is refused, unless it is zero.
-  static StatusOr<std::unique_ptr<LogScan>> open(Disk* disk, std::string directory, replication::ClusterId cluster);
+  // syncs: each segment before it is believed; not where only somebody looks.
+  static StatusOr<std::unique_ptr<LogScan>> open(Disk* disk, std::string directory, replication::ClusterId cluster,
+                                                 bool syncs = true);
 
-  // The next segment with its groups; false: that was the last. DataLoss with place and advice when there is damage.
+  // The next segment with its groups; false: that was the last. XX001 with place and advice when there is damage, after
+  // the groups before it have been handed out.
   StatusOr<bool> next(ScannedSegment* segment);
 
   // After the last segment: whether something torn lies behind its last group, and why it does not count.
@@ -59,7 +62,7 @@ class LogScan {
   const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
 
  private:
-  LogScan(Disk* disk, std::string directory, replication::ClusterId cluster);
+  LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, bool syncs);
   Status begin(ScannedSegment* segment, bool is_first);
   Status read_group(ScannedSegment* segment, uint64_t offset, ScannedGroup* group);
   Status check_chain(const ScannedBatch& batch);
@@ -68,7 +71,9 @@ class LogScan {
 
   Disk* const disk_;
   const std::string directory_;
+  const bool syncs_;
   replication::ClusterId cluster_;
+  Status damage_;  // behind the groups of the last segment
   std::vector<storage::SegmentFile> files_;
   size_t next_file_ = 0;
   std::string bytes_;  // of the segment at hand

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "query/database.h"
 #include "replay/replayer.h"
+#include "replay/request_window.h"
 #include "replication/batch.h"
 #include "storage/log_segment.h"
 
@@ -30,8 +31,12 @@ struct RecoveryOptions {
   uint32_t threads = 1;
   Replayer::Range range;  // to_lsn, to_time_us: where to stop, for restores; the log is not cut then
   bool cuts = true;       // removes a torn tail
+  bool syncs = true;      // segments before they are believed
   bool uses_archive = true;
+  std::string archives;  // other places than the data directory's own
+  std::string log;
   Replayer::Observer observer;
+  RequestWindow* requests = nullptr;                    // gets the requests of clients
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
 

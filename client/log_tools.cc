@@ -1,0 +1,170 @@
+// `scyper log inspect|verify`: offline, on the files of a data directory.
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "base/disk.h"
+#include "error_format.h"
+#include "programs.h"
+#include "progress.h"
+#include "replay/log_scan.h"
+#include "replay/record.h"
+#include "replay/recovery.h"
+
+namespace scyper::client {
+
+namespace {
+
+const char* kind_name(replay::RedoKind kind) {
+  switch (kind) {
+    case replay::RedoKind::kStatement:
+      return "statement";
+    case replay::RedoKind::kLogical:
+      return "logical";
+    case replay::RedoKind::kLogicalText:
+      return "text";
+    case replay::RedoKind::kPhysical:
+      return "physical";
+    case replay::RedoKind::kDefinition:
+      return "definition";
+  }
+  return "unknown";
+}
+
+std::string log_of(Disk* disk, const std::string& path) {
+  return disk->exists(replay::log_directory(path)) ? replay::log_directory(path) : path;
+}
+
+struct Totals {
+  uint64_t segments = 0, groups = 0, batches = 0, transactions = 0, raw_bytes = 0, stored_bytes = 0;
+};
+
+void print_record(const replay::RecordView& record, bool is_json) {
+  const replay::RedoHeader& header = record.header;
+  if (is_json) {
+    std::printf(
+        "{\"record\": \"%s\", \"lsn\": %llu, \"partition\": %d, \"time_us\": %lld, \"request_id\": %llu, "
+        "\"bytes\": %zu}\n",
+        kind_name(header.kind), static_cast<unsigned long long>(header.lsn),
+        header.partition == replay::kNoPartition ? -1 : header.partition, static_cast<long long>(header.time_us),
+        static_cast<unsigned long long>(header.request_id), record.bytes.size());
+    return;
+  }
+  const bool is_text = header.kind == replay::RedoKind::kDefinition || header.kind == replay::RedoKind::kLogicalText;
+  std::string text = is_text ? std::string(record.body.substr(0, 60)) : "";
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  std::printf(
+      "      LSN %-10llu %-10s %-9s %6zu bytes  %s\n", static_cast<unsigned long long>(header.lsn),
+      kind_name(header.kind),
+      header.partition == replay::kNoPartition ? "alone" : ("part. " + std::to_string(header.partition)).c_str(),
+      record.bytes.size(), text.c_str());
+}
+
+Status show_batch(const replay::ScannedBatch& batch, const LogToolOptions& options, bool is_json) {
+  const replication::BatchHeader& header = batch.header;
+  if (is_json) {
+    std::printf(
+        "{\"batch\": %llu, \"stream\": %u, \"offset\": %llu, \"first_lsn\": %llu, \"last_lsn\": %llu, "
+        "\"count\": %u, \"raw_bytes\": %u, \"body_bytes\": %u}\n",
+        static_cast<unsigned long long>(header.number), header.stream, static_cast<unsigned long long>(batch.offset),
+        static_cast<unsigned long long>(header.first_lsn), static_cast<unsigned long long>(header.last_lsn),
+        header.count, header.raw_bytes, header.body_bytes);
+  } else {
+    std::printf("    offset %-10llu stream %-4u batch %-8llu LSN %llu..%llu  %u transactions, %u of %u bytes\n",
+                static_cast<unsigned long long>(batch.offset), header.stream,
+                static_cast<unsigned long long>(header.number), static_cast<unsigned long long>(header.first_lsn),
+                static_cast<unsigned long long>(header.last_lsn), header.count, header.body_bytes, header.raw_bytes);
+  }
+  if (!options.shows_records) return Status();
+  std::string raw;
+  SCYPER_RETURN_IF_ERROR(replication::unpack_batch(header, batch.body, &raw));
+  std::string_view rest = raw;
+  replay::RecordView record;
+  while (replay::take_record(&rest, &record)) print_record(record, is_json);
+  return rest.empty() ? Status() : sql_error("XX001", "a batch ends within a record");
+}
+
+Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals* totals,
+                std::unique_ptr<replay::LogScan>* scan) {
+  auto disk = make_real_disk();
+  SCYPER_ASSIGN_OR_RETURN(*scan, replay::LogScan::open(disk.get(), log_of(disk.get(), options.path), {}, false));
+  replay::ScannedSegment segment;
+  std::string raw;
+  while (true) {
+    SCYPER_ASSIGN_OR_RETURN(const bool any, (*scan)->next(&segment));
+    if (!any) break;
+    ++totals->segments;
+    const uint64_t lsn = segment.groups.empty() ? segment.header.start_lsn : segment.groups.back().complete_lsn;
+    if (shows && is_json) {
+      std::printf(
+          "{\"segment\": %llu, \"term\": %llu, \"start_lsn\": %llu, \"end_lsn\": %llu, \"groups\": %zu, "
+          "\"used_bytes\": %llu, \"file_bytes\": %llu}\n",
+          static_cast<unsigned long long>(segment.number), static_cast<unsigned long long>(segment.header.term),
+          static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
+          segment.groups.size(), static_cast<unsigned long long>(segment.end),
+          static_cast<unsigned long long>(segment.file_bytes));
+    } else if (shows) {
+      std::printf("segment %llu, term %llu: after LSN %llu up to %llu, %zu groups, %s of %s bytes used\n",
+                  static_cast<unsigned long long>(segment.number), static_cast<unsigned long long>(segment.header.term),
+                  static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
+                  segment.groups.size(), grouped(segment.end).c_str(), grouped(segment.file_bytes).c_str());
+    }
+    for (const replay::ScannedGroup& group : segment.groups) {
+      ++totals->groups;
+      for (const replay::ScannedBatch& batch : group.batches) {
+        ++totals->batches;
+        totals->transactions += batch.header.count;
+        totals->raw_bytes += batch.header.raw_bytes;
+        totals->stored_bytes += batch.header.body_bytes;
+        if (shows && (options.shows_batches || options.shows_records)) {
+          SCYPER_RETURN_IF_ERROR(show_batch(batch, options, is_json));
+        } else {
+          SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &raw));
+        }
+      }
+    }
+  }
+  return Status();
+}
+
+int run_log_tool(const CommonOptions& common, const LogToolOptions& options, bool shows) {
+  Totals totals;
+  std::unique_ptr<replay::LogScan> scan;
+  Status status = scan_log(options, shows, common.is_json, &totals, &scan);
+  if (!status.ok() && scan == nullptr) return show_failure(status, common.is_json);
+  if (common.is_json) {
+    std::printf(
+        "{\"ok\": %s, \"segments\": %llu, \"groups\": %llu, \"batches\": %llu, \"transactions\": %llu, "
+        "\"start_lsn\": %llu, \"complete_lsn\": %llu, \"raw_bytes\": %llu, \"stored_bytes\": %llu, "
+        "\"torn_tail\": %s}\n",
+        status.ok() ? "true" : "false", static_cast<unsigned long long>(totals.segments),
+        static_cast<unsigned long long>(totals.groups), static_cast<unsigned long long>(totals.batches),
+        static_cast<unsigned long long>(totals.transactions), static_cast<unsigned long long>(scan->start_lsn()),
+        static_cast<unsigned long long>(scan->complete_lsn()), static_cast<unsigned long long>(totals.raw_bytes),
+        static_cast<unsigned long long>(totals.stored_bytes), scan->is_torn() ? "true" : "false");
+  } else {
+    std::printf(
+        "%llu segments, %s groups, %s batches, %s transactions after LSN %llu up to LSN %llu, %s bytes of "
+        "records in %s\n",
+        static_cast<unsigned long long>(totals.segments), grouped(totals.groups).c_str(),
+        grouped(totals.batches).c_str(), grouped(totals.transactions).c_str(),
+        static_cast<unsigned long long>(scan->start_lsn()), static_cast<unsigned long long>(scan->complete_lsn()),
+        grouped(totals.raw_bytes).c_str(), grouped(totals.stored_bytes).c_str());
+    if (scan->is_torn()) std::printf("torn tail, which a start cuts: %s\n", scan->torn_reason().c_str());
+  }
+  if (status.ok()) return kExitOk;
+  show_failure(status, common.is_json);
+  return kExitCheck;
+}
+
+}  // namespace
+
+int run_log_inspect(const CommonOptions& common, const LogToolOptions& options) {
+  return run_log_tool(common, options, /*shows=*/true);
+}
+int run_log_verify(const CommonOptions& common, const LogToolOptions& options) {
+  return run_log_tool(common, options, /*shows=*/false);
+}
+
+}  // namespace scyper::client

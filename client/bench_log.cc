@@ -25,7 +25,7 @@ struct LogRun {
   double execute_s = 0;  // the transactions, in process, one worker
   uint64_t entries = 0;  // records in the log: transactions that changed something
   uint64_t raw_bytes = 0, stored_bytes = 0;
-  double archive_s = 0, archive_load_s = 0, index_s = 0, replay_s = 0;
+  double archive_s = 0, archive_load_s = 0, index_s = 0, read_s = 0, replay_s = 0;
   uint64_t archive_raw_bytes = 0, archive_stored_bytes = 0;
 };
 
@@ -99,18 +99,21 @@ StatusOr<LogRun> run_once(const CommonOptions& common, const BenchLogOptions& op
   run.archive_load_s = recovered.archive_s;
   run.index_s = recovered.index_s;
   run.replay_s = recovered.replay_s;
+  run.read_s = recovered.read_s;
   return run;
 }
 
 std::string run_json(const char* name, const LogRun& run, double transactions) {
   const double entries = static_cast<double>(std::max<uint64_t>(1, run.entries));
   return absl::StrFormat(
-      "\"%s\": {\"execute_s\": %.3f, \"replay_s\": %.3f, \"saved_percent\": %.1f, \"replay_rate_ratio\": %.2f, "
+      "\"%s\": {\"execute_s\": %.3f, \"replay_s\": %.3f, \"log_read_s\": %.3f, \"saved_percent\": %.1f, "
+      "\"replay_rate_ratio\": %.2f, "
       "\"entries\": %d, \"bytes_per_entry\": %.0f, \"bytes_per_entry_lz4\": %.0f, \"lz4_saves_percent\": %.1f, "
       "\"execute_tps\": %.0f, \"archive_write_s\": %.3f, \"archive_raw_mb\": %.1f, \"archive_stored_mb\": %.1f, "
       "\"archive_load_s\": %.3f, \"archive_load_mb_per_s\": %.0f, \"index_build_s\": %.3f}",
-      name, run.execute_s, run.replay_s, 100 * (1 - run.replay_s / run.execute_s), run.execute_s / run.replay_s,
-      run.entries, static_cast<double>(run.raw_bytes) / entries, static_cast<double>(run.stored_bytes) / entries,
+      name, run.execute_s, run.replay_s, run.read_s, 100 * (1 - run.replay_s / run.execute_s),
+      run.execute_s / run.replay_s, run.entries, static_cast<double>(run.raw_bytes) / entries,
+      static_cast<double>(run.stored_bytes) / entries,
       100 * (1 - static_cast<double>(run.stored_bytes) / static_cast<double>(std::max<uint64_t>(1, run.raw_bytes))),
       transactions / run.execute_s, run.archive_s, static_cast<double>(run.archive_raw_bytes) / 1e6,
       static_cast<double>(run.archive_stored_bytes) / 1e6, run.archive_load_s,

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/disk.h"
@@ -39,6 +41,9 @@ class Durability {
     query::Forker fork;
     std::function<Status(std::function<Status()>)> run_exclusively;
   };
+  // Writes archives by itself from now on, after so much log (LogOptions). stop_watching(): before the workers end.
+  void watch(Runner runner);
+  void stop_watching();
   // archives: where to, empty = the data directory's own.
   StatusOr<replay::ArchiveResult> write_archive(const Runner& runner, const std::string& archives,
                                                 const std::function<void(uint64_t)>& on_progress);
@@ -65,7 +70,11 @@ class Durability {
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<GroupCommit> log_;
   std::atomic<uint64_t> archive_bytes_{0};
-  std::mutex archiving_;  // held while an archive is written
+  std::mutex archiving_;    // held while an archive is written
+  std::mutex watch_mutex_;  // for the two below
+  std::condition_variable watch_changed_;
+  bool is_watched_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace scyper::primary

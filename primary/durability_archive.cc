@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -162,6 +163,36 @@ StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, 
   SCYPER_RETURN_IF_ERROR(result.status());
   if (archives.empty()) SCYPER_RETURN_IF_ERROR(retire_archives());
   return result;
+}
+
+void Durability::watch(Runner runner) {
+  if (!is_on() || options_.log.archive_log_bytes == 0) return;
+  is_watched_ = true;
+  watcher_ = std::thread([this, runner = std::move(runner)] {
+    uint64_t archived_bytes = 0;
+    std::unique_lock<std::mutex> lock(watch_mutex_);
+    while (is_watched_) {
+      watch_changed_.wait_for(lock, std::chrono::milliseconds(200));
+      const uint64_t written = log_->bytes_written();
+      if (!is_watched_ || written - archived_bytes < options_.log.archive_log_bytes) continue;
+      archived_bytes = written;  // a failure waits for as much log again
+      lock.unlock();
+      auto archive = write_archive(runner, "", nullptr);
+      if (!archive.ok()) {
+        std::fprintf(stderr, "scyper: no archive: %s\n", std::string(archive.status().message()).c_str());
+      }
+      lock.lock();
+    }
+  });
+}
+
+void Durability::stop_watching() {
+  {
+    std::lock_guard<std::mutex> lock(watch_mutex_);
+    is_watched_ = false;
+  }
+  watch_changed_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
 }
 
 // Older archives go, and the log that only they needed.

@@ -345,6 +345,18 @@ TEST(ArchiveTest, LogIsDroppedOnlyWhenCovered) {
   EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1401);
 }
 
+TEST(ArchiveTest, WrittenAfterSoMuchLog) {
+  SimulatedDisk disk;
+  EngineOptions options = log_options(&disk);
+  options.log.archive_log_bytes = 20 << 10;
+  Bank bank(options);
+  for (int i = 0; i < 400 && disk.list("/data/archives")->empty(); ++i) {
+    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_FALSE(disk.list("/data/archives")->empty());
+}
+
 TEST(ArchiveTest, WrittenByAForkedChildBesideTransactions) {
   char directory[] = "/tmp/scyper_archive_test_XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);

@@ -88,11 +88,13 @@ Status PartitionEngine::start() {
   for (auto& worker : workers_) all.push_back(worker.get());
   fork_gate_ = std::make_unique<ForkGate>(&environment_, &rendezvous_, std::move(all), options_.fork_mode);
   watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
+  durability_->watch(archive_runner());
   return Status();
 }
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
+  durability_->stop_watching();      // it forks
   fork_gate_.reset();                // its children end with it
   stop_admission();
   for (auto& worker : workers_) worker->join();
@@ -407,13 +409,17 @@ StatusOr<Engine::ArchiveInfo> Engine::write_archive(const std::string&, const st
   return sql_error("55000", "this engine has no data directory");
 }
 
-StatusOr<PartitionEngine::ArchiveInfo> PartitionEngine::write_archive(
-    const std::string& archives, const std::function<void(uint64_t)>& on_progress) {
-  const int64_t start_ns = environment_.clock.monotonic_ns();
+Durability::Runner PartitionEngine::archive_runner() {
   Durability::Runner runner;
   runner.fork = [this](ForkRequest request) { return fork(std::move(request)); };
   runner.run_exclusively = [this](std::function<Status()> work) { return run_exclusively(std::move(work)); };
-  SCYPER_ASSIGN_OR_RETURN(auto result, durability_->write_archive(runner, archives, on_progress));
+  return runner;
+}
+
+StatusOr<PartitionEngine::ArchiveInfo> PartitionEngine::write_archive(
+    const std::string& archives, const std::function<void(uint64_t)>& on_progress) {
+  const int64_t start_ns = environment_.clock.monotonic_ns();
+  SCYPER_ASSIGN_OR_RETURN(auto result, durability_->write_archive(archive_runner(), archives, on_progress));
   ArchiveInfo info;
   info.lsn = result.lsn;
   info.path = storage::archive_path(archives.empty() ? replay::archives_directory(options_.log.directory) : archives,
@@ -439,7 +445,7 @@ PartitionEngine::LogInfo PartitionEngine::log_info() const {
   info.archive_bytes = durability_->archive_bytes();
   const replay::Recovered& recovered = durability_->recovered();
   info.recovered_transactions = recovered.transactions;
-  info.recovery_seconds = recovered.archive_s + recovered.index_s + recovered.replay_s;
+  info.recovery_seconds = recovered.archive_s + recovered.index_s + recovered.read_s + recovered.replay_s;
   return info;
 }
 

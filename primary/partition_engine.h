@@ -76,6 +76,7 @@ class PartitionEngine final : public Engine {
   Status add_companions(const query::Program& program);
   bool may_write(const PreparedStatement& statement) const;
   Status begin_request(Transaction* transaction) const;
+  Durability::Runner archive_runner();
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,

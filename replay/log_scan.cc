@@ -17,6 +17,7 @@ namespace {
 Failpoint before_cut("recovery.before_cut");
 Failpoint after_cut("recovery.after_cut");
 
+constexpr size_t kHeaderBytesMax = 2 << 20;  // of 65,536 streams
 constexpr uint64_t kSegmentBytesMax = uint64_t{8} << 30;
 constexpr uint32_t kStreamsMax = 1 << 16;
 
@@ -156,10 +157,27 @@ Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool
   return Status();
 }
 
+Status LogScan::skip_to(uint64_t lsn) {
+  while (next_file_ + 1 < files_.size()) {
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(files_[next_file_ + 1].path, OpenMode::kRead));
+    std::string front(kHeaderBytesMax, '\0');
+    SCYPER_ASSIGN_OR_RETURN(const size_t bytes, file->read(0, front.data(), front.size()));
+    auto header = storage::decode_segment_header(std::string_view(front).substr(0, bytes));
+    if (!header.ok() || header->start_lsn > lsn) break;  // next() will say what is wrong with it
+    SCYPER_ASSIGN_OR_RETURN(auto skipped, disk_->open(files_[next_file_].path, OpenMode::kRead));
+    front.resize(kHeaderBytesMax);
+    SCYPER_ASSIGN_OR_RETURN(const size_t read, skipped->read(0, front.data(), front.size()));
+    auto before = storage::decode_segment_header(std::string_view(front).substr(0, read));
+    segments_.push_back({files_[next_file_].number, before.ok() ? before->start_lsn : header->start_lsn});
+    first_file_ = ++next_file_;
+  }
+  return Status();
+}
+
 StatusOr<bool> LogScan::next(ScannedSegment* segment) {
   if (!damage_.ok()) return damage_;
   if (next_file_ == files_.size()) return false;
-  const bool is_first = next_file_ == 0;
+  const bool is_first = next_file_ == first_file_;
   const bool is_last = next_file_ + 1 == files_.size();
   const storage::SegmentFile& file = files_[next_file_++];
   segment->number = file.number;

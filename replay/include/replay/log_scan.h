@@ -44,6 +44,8 @@ class LogScan {
   static StatusOr<std::unique_ptr<LogScan>> open(Disk* disk, std::string directory, replication::ClusterId cluster,
                                                  bool syncs = true);
 
+  // Before the first next(): leaves out the segments that hold nothing behind this LSN. By their headers only.
+  Status skip_to(uint64_t lsn);
   // The next segment with its groups; false: that was the last. XX001 with place and advice when there is damage, after
   // the groups before it have been handed out.
   StatusOr<bool> next(ScannedSegment* segment);
@@ -76,6 +78,7 @@ class LogScan {
   Status damage_;  // behind the groups of the last segment
   std::vector<storage::SegmentFile> files_;
   size_t next_file_ = 0;
+  size_t first_file_ = 0;
   std::string bytes_;  // of the segment at hand
 
   uint64_t start_lsn_ = 0;

@@ -53,7 +53,8 @@ struct Recovered {
   int64_t last_time_us = 0;
   double archive_s = 0;
   double index_s = 0;
-  double replay_s = 0;
+  double read_s = 0;    // of the log: reading and checking
+  double replay_s = 0;  // applying
   bool was_torn = false;
 };
 // The database is empty. On error it must not be used.

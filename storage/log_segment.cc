@@ -176,6 +176,8 @@ StatusOr<std::unique_ptr<File>> LogAppender::make_segment(uint64_t number, uint6
       if (in_segment_fill.fires()) return absl::ResourceExhaustedError("failpoint log.in_segment_fill");
       const uint64_t n = std::min<uint64_t>(zeros.size(), bytes - at);
       SCYPER_RETURN_IF_ERROR(file->write(at, std::string_view(zeros).substr(0, n)));
+      // piece by piece: the groups that are flushed meanwhile wait for one at most
+      SCYPER_RETURN_IF_ERROR(file->sync());
     }
     return file->sync();
   };

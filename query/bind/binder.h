@@ -107,6 +107,8 @@ class Binder {
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
+  static bool is_aggregate(std::string_view name);
+  Status arrange_ordered_set(Aggregate* aggregate, int32_t location);
   BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
   Status type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);

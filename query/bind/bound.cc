@@ -45,6 +45,8 @@ Aggregate clone(const Aggregate& aggregate) {
   copy.args = clone_all(aggregate.args);
   copy.filter = clone_optional(aggregate.filter);
   copy.type = aggregate.type;
+  copy.arity = aggregate.arity;
+  copy.order = aggregate.order;
   return copy;
 }
 

@@ -112,15 +112,55 @@ enum class AggregateKind : uint8_t {
   kBoolAnd,
   kBoolOr,
   kStringAgg,
-  kArrayAgg
+  kArrayAgg,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  // by the runtime (runtime/aggregates.h)
+  kSumInterval,
+  kAvgInterval,
+  kVarPop,
+  kVarSamp,
+  kStddevPop,
+  kStddevSamp,
+  kCovarPop,
+  kCovarSamp,
+  kCorr,
+  kRegrCount,
+  kRegrSxx,
+  kRegrSyy,
+  kRegrSxy,
+  kRegrAvgx,
+  kRegrAvgy,
+  kRegrR2,
+  kRegrSlope,
+  kRegrIntercept,
+  // over all rows in their order
+  kMode,
+  kPercentileCont,
+  kPercentileDisc,
+};
+
+struct OrderItem {
+  uint32_t output = 0;  // position in outputs; of aggregates: in args
+  bool descending = false;
+  bool nulls_first = false;
 };
 
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountStar;
   bool distinct = false;
-  std::vector<BoundPtr> args;
+  std::vector<BoundPtr> args;  // those of the function, then what only its ORDER BY needs
   BoundPtr filter;
   SqlType type;
+  size_t arity = 0;              // of the function itself
+  std::vector<OrderItem> order;  // ORDER BY inside, or WITHIN GROUP
+
+  // Rows are kept, sorted (and made distinct), before the function sees them.
+  bool collects() const {
+    bool by_order = kind == AggregateKind::kStringAgg || kind == AggregateKind::kArrayAgg;
+    return !order.empty() || (distinct && (by_order || arity > 1));
+  }
 };
 
 Aggregate clone(const Aggregate& aggregate);
@@ -129,12 +169,6 @@ struct OutputColumn {
   std::string name;
   BoundPtr expr;
   bool hidden = false;  // only for ORDER BY
-};
-
-struct OrderItem {
-  uint32_t output = 0;  // position in outputs
-  bool descending = false;
-  bool nulls_first = false;
 };
 
 enum class SetOp : uint8_t { kNone, kUnion, kIntersect, kExcept };

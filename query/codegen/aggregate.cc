@@ -81,7 +81,7 @@ Generator::GroupStore Generator::gen_group_store(const BoundQuery& query) {
 std::vector<ir::Reg> Generator::gen_distinct_tables(const std::vector<Aggregate>& aggregates) {
   std::vector<Reg> tables(aggregates.size(), ir::kNoReg);
   for (size_t i = 0; i < aggregates.size(); i++) {
-    if (!aggregates[i].distinct) continue;
+    if (!aggregates[i].distinct || aggregates[i].collects()) continue;
     std::vector<SqlType> key = {make_type(TypeId::kInt8), aggregates[i].args[0]->type};
     check(b_.call(k_rt_table_create, {context(), data_of(key), constant(Type::kI64, 2), constant(Type::kI64, 2)}));
     tables[i] = b_.load(Type::kPtr, context(), kContextValue);
@@ -121,11 +121,12 @@ void Generator::update_aggregate(const Aggregate& aggregate, Reg state, Reg grou
   }
   Values args;
   for (const auto& arg : aggregate.args) args.push_back(gen(*arg));
-  if (!args.empty() && args[0].null != ir::kNoReg && !takes_null(aggregate.kind)) {
+  for (size_t i = 0; i < strict_arguments(aggregate); i++) {
+    if (args[i].null == ir::kNoReg) continue;
     Block present = b_.new_block();
-    b_.branch(args[0].null, next, present);
+    b_.branch(args[i].null, next, present);
     b_.set_block(present);
-    args[0].null = ir::kNoReg;
+    args[i].null = ir::kNoReg;
   }
   if (distinct != ir::kNoReg) {
     Value id;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
 #include "codegen/generator.h"
@@ -25,10 +27,18 @@ SqlType sum_state_type(const Aggregate& aggregate) {
 }
 }  // namespace
 
-bool takes_null(AggregateKind kind) { return kind == AggregateKind::kArrayAgg; }
+size_t strict_arguments(const Aggregate& aggregate) {
+  if (aggregate.args.empty() || aggregate.kind == AggregateKind::kArrayAgg ||
+      aggregate.kind == AggregateKind::kCountStar)
+    return 0;
+  return aggregate.kind >= AggregateKind::kCovarPop && aggregate.kind <= AggregateKind::kRegrIntercept ? 2 : 1;
+}
 
 void Generator::step_aggregate(const Aggregate& aggregate, const Values& args, Reg state) {
-  accumulate(aggregate, args, state);
+  if (aggregate.collects())
+    collect_row(aggregate, args, state);
+  else
+    accumulate(aggregate, args, state);
   Reg count = b_.load(Type::kI64, state, kAggregateCount);
   b_.store(state, kAggregateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
 }
@@ -56,7 +66,119 @@ void Generator::accumulate(const Aggregate& aggregate, const Values& args, Reg s
       b_.store(state, 0, b_.load(Type::kPtr, context(), kContextValue));
       return;
     }
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor:
+      return accumulate_bits(aggregate.kind, args[0], state);
+    default: {
+      Reg types = data_of(std::vector<SqlType>{args[0].type});
+      Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
+      check(b_.call(k_rt_aggregate_step, {context(), state, kind, store_row(args), types}));
+      return;
+    }
   }
+}
+
+void Generator::accumulate_bits(AggregateKind kind, const Value& value, Reg state) {
+  Reg none = b_.compare(Op::kEq, b_.load(Type::kI64, state, kAggregateCount), constant(Type::kI64, 0));
+  Reg bits = b_.type_of(value.a) == Type::kI64 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI64);
+  // zeros are neutral but for AND
+  Reg current = b_.load(Type::kI64, state);
+  if (kind == AggregateKind::kBitAnd) current = b_.select(none, constant(Type::kI64, -1), current);
+  Op op = kind == AggregateKind::kBitAnd ? Op::kAnd : kind == AggregateKind::kBitOr ? Op::kOr : Op::kXor;
+  b_.store(state, 0, b_.binary(op, current, bits));
+}
+
+// --- aggregates that see their rows in order: kept in a RowBuffer, whose address is the state ---
+
+void Generator::collect_row(const Aggregate& aggregate, const Values& args, Reg state) {
+  std::vector<SqlType> types;
+  for (const auto& arg : args) types.push_back(arg.type);
+  Block create = b_.new_block(), append = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, b_.load(Type::kPtr, state), b_.null_pointer()), create, append, 2);
+  b_.set_block(create);
+  check(
+      b_.call(k_rt_rows_create, {context(), data_of(types), constant(Type::kI64, static_cast<int64_t>(args.size()))}));
+  b_.store(state, 0, b_.load(Type::kPtr, context(), kContextValue));
+  b_.jump(append);
+  b_.set_block(append);
+  check(b_.call(k_rt_rows_append, {context(), b_.load(Type::kPtr, state), store_row(args)}));
+  static_cast<void>(aggregate);
+}
+
+// DISTINCT without ORDER BY sorts by the arguments, as PostgreSQL does; with it, by what is left of them as well.
+void Generator::sort_collected(const Aggregate& aggregate, Reg rows) {
+  std::vector<SortKey> keys;
+  for (const auto& order : aggregate.order)
+    keys.push_back({order.output, static_cast<uint8_t>(order.descending), static_cast<uint8_t>(order.nulls_first), 0});
+  for (uint32_t i = 0; aggregate.distinct && i < aggregate.arity; i++)
+    if (std::none_of(keys.begin(), keys.end(), [&](const SortKey& key) { return key.column == i; }))
+      keys.push_back({i, 0, 0, 0});
+  check(b_.call(k_rt_rows_sort,
+                {context(), rows, data_of(keys), constant(Type::kI64, static_cast<int64_t>(keys.size()))}));
+}
+
+Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
+  Value result = new_variable(aggregate.type, true);
+  assign(result, null_value(aggregate.type));
+  Block some = b_.new_block(), done = b_.new_block();
+  Reg rows = b_.load(Type::kPtr, state);
+  Reg temporary = b_.frame_address(b_.reserve_frame(kAggregateStateBytes));
+  for (int64_t at = 0; at < kAggregateStateBytes; at += 8) b_.store(temporary, at, constant(Type::kI64, 0));
+  bool ordered_set = aggregate.kind >= AggregateKind::kMode;
+  Block finish = ordered_set ? done : b_.new_block();
+  b_.branch(b_.compare(Op::kEq, rows, b_.null_pointer()), finish, some);
+  b_.set_block(some);
+  sort_collected(aggregate, rows);
+  if (ordered_set) {
+    Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
+    Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
+    check(b_.call(k_rt_ordered_set, {context(), kind, rows, out}));
+    assign(result, load_datum(out, 0, aggregate.type, true, true));
+    b_.jump(done);
+    b_.set_block(done);
+    return result;
+  }
+  step_collected(aggregate, rows, temporary);
+  b_.jump(finish);
+  b_.set_block(finish);
+  assign(result, finish_plain(aggregate, temporary));
+  b_.jump(done);
+  b_.set_block(done);
+  result.stable = true;
+  return result;
+}
+
+void Generator::step_collected(const Aggregate& aggregate, Reg rows, Reg state) {
+  int64_t width = static_cast<int64_t>(aggregate.args.size());
+  Reg i = b_.new_variable(Type::kI64);
+  b_.assign(i, constant(Type::kI64, 0));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI64, rows, offsetof(RowBuffer, count))), each, done, 1);
+  b_.set_block(each);
+  check_interrupt();
+  if (aggregate.distinct) {
+    Block fresh = b_.new_block();
+    Reg same = b_.call(k_rt_rows_same, {rows, i, constant(Type::kI64, static_cast<int64_t>(aggregate.arity))});
+    b_.branch(same, next, fresh);
+    b_.set_block(fresh);
+  }
+  Reg row =
+      b_.index(b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows)), i, width * static_cast<int64_t>(sizeof(Datum)));
+  Values args;
+  for (size_t a = 0; a < aggregate.arity; a++)
+    args.push_back(load_datum(row, static_cast<int64_t>(a * sizeof(Datum)), aggregate.args[a]->type,
+                              a >= strict_arguments(aggregate), true));
+  accumulate(aggregate, args, state);
+  Reg count = b_.load(Type::kI64, state, kAggregateCount);
+  b_.store(state, kAggregateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
+  b_.jump(next);
+  b_.set_block(next);
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
 }
 
 void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state) {
@@ -94,6 +216,17 @@ void Generator::accumulate_extreme(const Aggregate& aggregate, const Value& valu
 }
 
 Value Generator::finish_aggregate(const Aggregate& aggregate, Reg state) {
+  return aggregate.collects() ? finish_collected(aggregate, state) : finish_plain(aggregate, state);
+}
+
+Value Generator::finish_plain(const Aggregate& aggregate, Reg state) {
+  if (aggregate.kind >= AggregateKind::kSumInterval) {
+    Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
+    Reg types = data_of(std::vector<SqlType>{aggregate.args[0]->type});
+    Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
+    check(b_.call(k_rt_aggregate_finish, {context(), state, kind, types, out}));
+    return load_datum(out, 0, aggregate.type, aggregate.kind != AggregateKind::kRegrCount, true);
+  }
   Reg count = b_.load(Type::kI64, state, kAggregateCount);
   Value result;
   result.type = aggregate.type;

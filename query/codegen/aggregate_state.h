@@ -15,6 +15,7 @@ namespace scyper::query {
 constexpr int64_t kAggregateStateBytes = 2 * sizeof(Datum);  // the running value, then the count of its inputs
 constexpr int64_t kAggregateCount = sizeof(Datum);           // int64: inputs so far
 
-bool takes_null(AggregateKind kind);
+// How many leading arguments a row must have not NULL to count.
+size_t strict_arguments(const Aggregate& aggregate);
 
 }  // namespace scyper::query

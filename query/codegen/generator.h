@@ -193,6 +193,12 @@ class Generator {
   void step_aggregate(const Aggregate& aggregate, const Values& args, Reg state);
   Value finish_aggregate(const Aggregate& aggregate, Reg state);
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
+  void accumulate_bits(AggregateKind kind, const Value& value, Reg state);
+  void collect_row(const Aggregate& aggregate, const Values& args, Reg state);
+  void sort_collected(const Aggregate& aggregate, Reg rows);
+  void step_collected(const Aggregate& aggregate, Reg rows, Reg state);
+  Value finish_collected(const Aggregate& aggregate, Reg state);
+  Value finish_plain(const Aggregate& aggregate, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
 

@@ -430,7 +430,7 @@ void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = s
 
 #define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
   const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};
-// functions of runtime/rows.cc and runtime/arrays.cc
+// functions of runtime/rows.cc, runtime/arrays.cc and runtime/aggregates.cc
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
@@ -443,6 +443,10 @@ int64_t rt_array_get(const ArrayValue*, int64_t) noexcept;
 int32_t rt_array_set(ExecContext*, ArrayValue*, int64_t, const Datum*, const SqlType*) noexcept;
 int32_t rt_array_append(ExecContext*, ArrayValue*, const Datum*, const SqlType*) noexcept;
 int32_t rt_string_agg(ExecContext*, Datum*, const char*, int64_t, const Datum*) noexcept;
+uint8_t rt_rows_same(const RowBuffer*, int64_t, int64_t) noexcept;
+int32_t rt_aggregate_step(ExecContext*, void*, int64_t, const Datum*, const SqlType*) noexcept;
+int32_t rt_aggregate_finish(ExecContext*, const void*, int64_t, const SqlType*, Datum*) noexcept;
+int32_t rt_ordered_set(ExecContext*, int64_t, const RowBuffer*, Datum*) noexcept;
 }
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
 #undef SCYPER_DEFINE_RUNTIME

@@ -131,13 +131,17 @@ struct KeyTable {
   X(rt_load_cell, kI32, 4, false)    /* context, TablePartition*, Tid, column -> value[0] (arrays) */                  \
   X(rt_update_begin, kI32, 4, false) /* context, TablePartition*, Tid, descriptor */                                   \
   X(rt_update_finish, kI32, 4, false)                                                                                  \
-  X(rt_delete, kI32, 3, false)       /* context, TablePartition*, Tid */                                               \
-  X(rt_not_null, kI32, 3, false)     /* context, table number, column: 23502 */                                        \
-  X(rt_emit, kI32, 2, false)         /* context, Datum row[] */                                                        \
-  X(rt_rows_create, kI32, 3, false)  /* context, SqlType types[], width -> value[0] = RowBuffer* */                    \
-  X(rt_rows_append, kI32, 3, false)  /* context, RowBuffer*, Datum row[]; copies what it points to */                  \
-  X(rt_rows_sort, kI32, 4, false)    /* context, RowBuffer*, SortKey keys[], count */                                  \
-  X(rt_table_create, kI32, 4, false) /* context, SqlType types[], width, key width -> value[0] = KeyTable* */          \
+  X(rt_delete, kI32, 3, false)           /* context, TablePartition*, Tid */                                           \
+  X(rt_not_null, kI32, 3, false)         /* context, table number, column: 23502 */                                    \
+  X(rt_emit, kI32, 2, false)             /* context, Datum row[] */                                                    \
+  X(rt_rows_create, kI32, 3, false)      /* context, SqlType types[], width -> value[0] = RowBuffer* */                \
+  X(rt_rows_append, kI32, 3, false)      /* context, RowBuffer*, Datum row[]; copies what it points to */              \
+  X(rt_rows_same, kI8, 3, true)          /* RowBuffer*, row, columns: does the row equal the one before? */            \
+  X(rt_aggregate_step, kI32, 5, false)   /* context, state, AggregateKind, Datum args[], SqlType of the first */       \
+  X(rt_aggregate_finish, kI32, 5, false) /* context, state, AggregateKind, SqlType of the first, Datum* out */         \
+  X(rt_ordered_set, kI32, 4, false)      /* context, AggregateKind, sorted RowBuffer*, Datum* out */                   \
+  X(rt_rows_sort, kI32, 4, false)        /* context, RowBuffer*, SortKey keys[], count */                              \
+  X(rt_table_create, kI32, 4, false)     /* context, SqlType types[], width, key width -> value[0] = KeyTable* */      \
   X(rt_table_find, kI32, 4,                                                                                            \
     false) /* context, KeyTable*, Datum key[], insert? -> value[0] = Entry* or 0, value[1] = new */                    \
   X(rt_table_add, kI32, 3, false)    /* context, KeyTable*, Datum row[]: duplicates chained by next_equal */           \

@@ -63,10 +63,9 @@ PostgresSession::PostgresSession(const std::string& database) : impl_(std::make_
 
 PostgresSession::~PostgresSession() { PQfinish(impl_->connection); }
 
-StatementOutcome PostgresSession::run(const std::string& sql) {
-  impl_->notices.clear();
+namespace {
+StatementOutcome outcome_of(PGresult* result) {
   StatementOutcome outcome;
-  PGresult* result = PQexec(impl_->connection, sql.c_str());
   ExecStatusType status = PQresultStatus(result);
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     outcome.sqlstate = field_of(result, PG_DIAG_SQLSTATE);
@@ -84,8 +83,34 @@ StatementOutcome PostgresSession::run(const std::string& sql) {
     outcome.rows.push_back(std::move(text));
   }
   PQclear(result);
+  return outcome;
+}
+}  // namespace
+
+StatementOutcome PostgresSession::run(const std::string& sql) {
+  impl_->notices.clear();
+  StatementOutcome outcome = outcome_of(PQexec(impl_->connection, sql.c_str()));
   outcome.notices = impl_->notices;
   return outcome;
+}
+
+std::vector<StatementOutcome> PostgresSession::run_all(const std::vector<std::string>& statements) {
+  PGconn* connection = impl_->connection;
+  CHECK(PQenterPipelineMode(connection) == 1);
+  for (const auto& sql : statements) {
+    CHECK(PQsendQueryParams(connection, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1);
+    CHECK(PQpipelineSync(connection) == 1);
+  }
+  std::vector<StatementOutcome> outcomes;
+  for (size_t i = 0; i < statements.size(); i++) {
+    outcomes.push_back(outcome_of(PQgetResult(connection)));
+    CHECK(PQgetResult(connection) == nullptr);
+    PGresult* sync = PQgetResult(connection);
+    CHECK(PQresultStatus(sync) == PGRES_PIPELINE_SYNC);
+    PQclear(sync);
+  }
+  CHECK(PQexitPipelineMode(connection) == 1);
+  return outcomes;
 }
 
 }  // namespace scyper::query

@@ -25,6 +25,8 @@ class PostgresSession {
   explicit PostgresSession(const std::string& database);
   ~PostgresSession();
   StatementOutcome run(const std::string& sql);
+  // All at once, each its own transaction: one round trip.
+  std::vector<StatementOutcome> run_all(const std::vector<std::string>& statements);
 
  private:
   struct Impl;

@@ -1,0 +1,294 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+
+namespace scyper::query {
+
+namespace {
+void columns_of(const BoundExpr& expr, std::vector<uint32_t>* relations) {
+  if (expr.kind == BoundKind::kColumn) relations->push_back(expr.relation);
+  for (const auto& arg : expr.args) columns_of(*arg, relations);
+}
+
+bool same_aggregate(const Aggregate& a, const Aggregate& b) {
+  if (a.kind != b.kind || a.distinct != b.distinct || a.args.size() != b.args.size() || a.arity != b.arity ||
+      a.order.size() != b.order.size())
+    return false;
+  for (size_t i = 0; i < a.order.size(); i++)
+    if (a.order[i].output != b.order[i].output || a.order[i].descending != b.order[i].descending ||
+        a.order[i].nulls_first != b.order[i].nulls_first)
+      return false;
+  for (size_t i = 0; i < a.args.size(); i++)
+    if (!same(*a.args[i], *b.args[i])) return false;
+  if (a.filter == nullptr || b.filter == nullptr) return a.filter == b.filter;
+  return same(*a.filter, *b.filter);
+}
+
+SqlType sum_type(const SqlType& arg) {
+  switch (arg.id) {
+    case TypeId::kInt2:
+    case TypeId::kInt4:
+      return make_type(TypeId::kInt8);
+    case TypeId::kInt8:
+      return make_numeric(kMaxPrecision, 0);
+    case TypeId::kFloat4:
+    case TypeId::kFloat8:
+      return arg;
+    case TypeId::kNumeric:
+      return arg.precision == 0 ? arg : make_numeric(kMaxPrecision, arg.scale);
+    default:
+      return SqlType{};
+  }
+}
+struct Name {
+  std::string_view name;
+  AggregateKind kind;
+  size_t arity;
+};
+constexpr Name kNames[] = {
+    {"count", AggregateKind::kCount, 1},
+    {"sum", AggregateKind::kSum, 1},
+    {"avg", AggregateKind::kAvg, 1},
+    {"min", AggregateKind::kMin, 1},
+    {"max", AggregateKind::kMax, 1},
+    {"bool_and", AggregateKind::kBoolAnd, 1},
+    {"every", AggregateKind::kBoolAnd, 1},
+    {"bool_or", AggregateKind::kBoolOr, 1},
+    {"string_agg", AggregateKind::kStringAgg, 2},
+    {"array_agg", AggregateKind::kArrayAgg, 1},
+    {"bit_and", AggregateKind::kBitAnd, 1},
+    {"bit_or", AggregateKind::kBitOr, 1},
+    {"bit_xor", AggregateKind::kBitXor, 1},
+    {"var_pop", AggregateKind::kVarPop, 1},
+    {"var_samp", AggregateKind::kVarSamp, 1},
+    {"variance", AggregateKind::kVarSamp, 1},
+    {"stddev_pop", AggregateKind::kStddevPop, 1},
+    {"stddev_samp", AggregateKind::kStddevSamp, 1},
+    {"stddev", AggregateKind::kStddevSamp, 1},
+    {"covar_pop", AggregateKind::kCovarPop, 2},
+    {"covar_samp", AggregateKind::kCovarSamp, 2},
+    {"corr", AggregateKind::kCorr, 2},
+    {"regr_count", AggregateKind::kRegrCount, 2},
+    {"regr_sxx", AggregateKind::kRegrSxx, 2},
+    {"regr_syy", AggregateKind::kRegrSyy, 2},
+    {"regr_sxy", AggregateKind::kRegrSxy, 2},
+    {"regr_avgx", AggregateKind::kRegrAvgx, 2},
+    {"regr_avgy", AggregateKind::kRegrAvgy, 2},
+    {"regr_r2", AggregateKind::kRegrR2, 2},
+    {"regr_slope", AggregateKind::kRegrSlope, 2},
+    {"regr_intercept", AggregateKind::kRegrIntercept, 2},
+    {"mode", AggregateKind::kMode, 0},
+    {"percentile_cont", AggregateKind::kPercentileCont, 1},
+    {"percentile_disc", AggregateKind::kPercentileDisc, 1},
+};
+
+const Name* find_name(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kNames), std::end(kNames), [&](const Name& n) { return n.name == name; });
+  return found == std::end(kNames) ? nullptr : found;
+}
+
+bool is_ordered_set(AggregateKind kind) { return kind >= AggregateKind::kMode; }
+bool is_two_dimensional(AggregateKind kind) {
+  return kind >= AggregateKind::kCovarPop && kind <= AggregateKind::kRegrIntercept;
+}
+
+// The type of the result; unknown where there is no such function. May change the kind (sums of intervals).
+SqlType result_of(AggregateKind* kind, const SqlType& arg) {
+  switch (*kind) {
+    case AggregateKind::kCountStar:
+    case AggregateKind::kCount:
+    case AggregateKind::kRegrCount:
+      return make_type(TypeId::kInt8);
+    case AggregateKind::kSum:
+      if (arg.id == TypeId::kInterval) return *kind = AggregateKind::kSumInterval, arg;
+      return sum_type(arg);
+    case AggregateKind::kAvg:
+      if (arg.id == TypeId::kInterval) return *kind = AggregateKind::kAvgInterval, arg;
+      if (is_float(arg.id)) return make_type(TypeId::kFloat8);
+      return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
+      if (arg.id == TypeId::kBool || arg.id == TypeId::kArray) return SqlType{};
+      return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
+    case AggregateKind::kBoolAnd:
+    case AggregateKind::kBoolOr:
+      return arg.id == TypeId::kBool ? arg : SqlType{};
+    case AggregateKind::kStringAgg:
+      return is_string(arg.id) ? make_type(TypeId::kText) : SqlType{};
+    case AggregateKind::kArrayAgg:
+      return arg.id != TypeId::kArray ? make_array(arg) : SqlType{};
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor:
+      return is_integer(arg.id) ? arg : SqlType{};
+    case AggregateKind::kVarPop:
+    case AggregateKind::kVarSamp:
+    case AggregateKind::kStddevPop:
+    case AggregateKind::kStddevSamp:
+      if (is_float(arg.id)) return make_type(TypeId::kFloat8);
+      return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
+    case AggregateKind::kMode:
+    case AggregateKind::kPercentileDisc:
+      return arg;
+    case AggregateKind::kPercentileCont:
+      return arg.id == TypeId::kInterval ? arg : is_number(arg.id) ? make_type(TypeId::kFloat8) : SqlType{};
+    default:
+      return is_number(arg.id) ? make_type(TypeId::kFloat8) : SqlType{};
+  }
+}
+
+// Aggregates belong to the query whose columns they are over.
+bool is_of_outer_query(const Aggregate& aggregate, const Scope& scope) {
+  std::vector<uint32_t> used;
+  for (const auto& arg : aggregate.args) columns_of(*arg, &used);
+  return !used.empty() && std::none_of(used.begin(), used.end(), [&](uint32_t id) {
+    return std::any_of(scope.relations.begin(), scope.relations.end(),
+                       [&](const Relation* relation) { return relation->id == id; });
+  });
+}
+}  // namespace
+
+Status Binder::check_aggregate_place(const ast::FunctionCall& call, const Scope* scope) {
+  if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
+  if (aggregate_query_ == nullptr && scope != nullptr && scope->parent != nullptr) {
+    Aggregate probe;
+    for (const auto& arg : call.args) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+      probe.args.push_back(std::move(bound));
+    }
+    if (is_of_outer_query(probe, *scope))
+      return error("0A000", "aggregates of an outer query are not supported", call.location);
+  }
+  if (aggregate_query_ == nullptr)
+    return error("42803",
+                 absl::StrCat("aggregate functions are not allowed in ",
+                              aggregate_clause_.empty() ? "this context" : std::string(aggregate_clause_)),
+                 call.location);
+  return absl::OkStatus();
+}
+
+// Arguments, FILTER and ORDER BY. An ordered-set aggregate's first argument is what its rows are ordered by, its direct
+// argument comes second.
+Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate) {
+  auto bind_one = [&](const ast::Expr& expr) -> StatusOr<BoundPtr> {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
+    if (bound->type.id != TypeId::kUnknown) return bound;
+    bool number = aggregate->kind >= AggregateKind::kVarPop && aggregate->kind <= AggregateKind::kRegrIntercept;
+    return coerce(std::move(bound), make_type(number ? TypeId::kFloat8 : TypeId::kText), Coercion::kImplicit);
+  };
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, call.within_group ? bind(*arg, scope) : bind_one(*arg));
+    aggregate->args.push_back(std::move(bound));
+  }
+  aggregate->arity = aggregate->args.size();
+  for (const auto& item : call.order_by) {
+    if (item.direction == ast::SortDirection::kUsing)
+      return error("0A000", "ORDER BY USING is not supported", item.location);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_one(*item.expr));
+    OrderItem order;
+    order.descending = item.direction == ast::SortDirection::kDescending;
+    order.nulls_first =
+        item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
+    auto known = std::find_if(aggregate->args.begin(), aggregate->args.end(),
+                              [&](const BoundPtr& arg) { return same(*arg, *bound); });
+    order.output = static_cast<uint32_t>(known - aggregate->args.begin());
+    if (known == aggregate->args.end() || call.within_group) {
+      if (aggregate->distinct)
+        return error("42P10", "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                     item.expr->location);
+      order.output = static_cast<uint32_t>(aggregate->args.size());
+      aggregate->args.push_back(std::move(bound));
+    }
+    aggregate->order.push_back(order);
+  }
+  if (call.filter != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(aggregate->filter, bind_condition(*call.filter, scope, "FILTER"));
+  }
+  return absl::OkStatus();
+}
+
+bool Binder::is_aggregate(std::string_view name) { return find_name(name) != nullptr; }
+
+// The fraction may be computed from constants, parameters and variables only: it is one for all groups.
+Status Binder::arrange_ordered_set(Aggregate* aggregate, int32_t location) {
+  bool has_fraction = aggregate->kind != AggregateKind::kMode;
+  if (aggregate->order.size() != 1)
+    return error("42883", "an ordered-set aggregate is ordered by one expression", location);
+  std::rotate(aggregate->args.begin(), aggregate->args.end() - 1, aggregate->args.end());
+  aggregate->order[0].output = 0;
+  aggregate->arity = aggregate->args.size();
+  BoundPtr& value = aggregate->args[0];
+  if (aggregate->kind == AggregateKind::kPercentileCont && is_number(value->type.id)) {
+    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), make_type(TypeId::kFloat8), Coercion::kImplicit));
+  }
+  if (!has_fraction) return absl::OkStatus();
+  BoundPtr& fraction = aggregate->args[1];
+  std::vector<uint32_t> used;
+  columns_of(*fraction, &used);
+  if (!used.empty() || fraction->type.id == TypeId::kArray)
+    return error("0A000", "a fraction that is an array or depends on columns is not supported", location);
+  SCYPER_ASSIGN_OR_RETURN(fraction, coerce(std::move(fraction), make_type(TypeId::kFloat8), Coercion::kImplicit));
+  return absl::OkStatus();
+}
+
+StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
+  const Name& name = *find_name(call.name.back());
+  SCYPER_RETURN_IF_ERROR(check_aggregate_place(call, scope));
+  Aggregate aggregate;
+  aggregate.kind = name.kind;
+  aggregate.distinct = call.distinct;
+  in_aggregate_ = true;
+  Status status = bind_aggregate_input(call, scope, &aggregate);
+  in_aggregate_ = false;
+  SCYPER_RETURN_IF_ERROR(status);
+  if (scope != nullptr && is_of_outer_query(aggregate, *scope))
+    return error("0A000", "aggregates of an outer query are not supported", call.location);
+  std::string types;
+  for (size_t i = 0; i < (call.within_group ? aggregate.args.size() : aggregate.arity); i++)
+    absl::StrAppend(&types, i > 0 ? ", " : "", type_name(make_type(aggregate.args[i]->type.id)));
+  auto wrong = [&] {
+    return with_hint(
+        error("42883", absl::StrCat("function ", std::string(name.name), "(", types, ") does not exist"),
+              call.location),
+        "No function matches the given name and argument types. You might need to add explicit type casts.");
+  };
+  if (is_ordered_set(name.kind) != call.within_group) return wrong();
+  if (name.kind == AggregateKind::kCount) {
+    if (!call.star && aggregate.arity == 0)
+      return error("42809", "count(*) must be used to call a parameterless aggregate function", call.location);
+    if (call.star != (aggregate.arity == 0)) return wrong();
+    if (call.star) aggregate.kind = AggregateKind::kCountStar;
+  }
+  if (!call.star && aggregate.arity != name.arity) return wrong();
+  if (is_ordered_set(name.kind)) SCYPER_RETURN_IF_ERROR(arrange_ordered_set(&aggregate, call.location));
+  if (name.kind == AggregateKind::kStringAgg || is_two_dimensional(name.kind)) {
+    SqlType wanted = make_type(name.kind == AggregateKind::kStringAgg ? TypeId::kText : TypeId::kFloat8);
+    for (size_t i = 0; i < 2; i++) {
+      bool fits = is_string(wanted.id) ? is_string(aggregate.args[i]->type.id) : is_number(aggregate.args[i]->type.id);
+      if (!fits) return wrong();
+      SCYPER_ASSIGN_OR_RETURN(aggregate.args[i], coerce(std::move(aggregate.args[i]), wanted, Coercion::kImplicit));
+    }
+  }
+  aggregate.type = result_of(&aggregate.kind, call.star ? SqlType{} : aggregate.args[0]->type);
+  if (aggregate.type.id == TypeId::kUnknown) return wrong();
+  return add_aggregate(std::move(aggregate), call.location);
+}
+
+// Equal aggregates of a query are computed once.
+BoundPtr Binder::add_aggregate(Aggregate aggregate, int32_t location) {
+  bool never_null = aggregate.kind == AggregateKind::kCountStar || aggregate.kind == AggregateKind::kCount ||
+                    aggregate.kind == AggregateKind::kRegrCount;
+  BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, location);
+  aggregate_query_->aggregated = true;
+  result->relation = aggregate_query_->id;
+  auto& aggregates = aggregate_query_->aggregates;
+  auto known = std::find_if(aggregates.begin(), aggregates.end(),
+                            [&](const Aggregate& other) { return same_aggregate(other, aggregate); });
+  result->index = static_cast<uint32_t>(known - aggregates.begin());
+  if (known == aggregates.end()) aggregates.push_back(std::move(aggregate));
+  return result;
+}
+
+}  // namespace scyper::query

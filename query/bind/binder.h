@@ -17,6 +17,7 @@
 
 namespace scyper::query {
 
+enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
 
 // A query level that names are looked up in, innermost first.
@@ -116,6 +117,7 @@ class Binder {
   Status match_compared(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
   Status match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location);
   StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
+  StatusOr<BoundPtr> make_extract(DatetimeUnit unit, std::vector<BoundPtr> args, int32_t location);
   Status match_element(std::vector<BoundPtr>* args, int32_t location);
   Status match_array_elements(const Builtin& builtin, std::vector<BoundPtr>* args, int32_t location);
   StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call);

@@ -5,6 +5,7 @@
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "types/datetime.h"
 
 namespace scyper::query {
 
@@ -172,7 +173,32 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   return make_call(function, std::move(args), location);
 }
 
+namespace {
+// A calendar unit that a date or a timestamp always has, as an integer.
+bool is_calendar_unit(const BoundExpr& unit, const BoundExpr& moment, DatetimeUnit* out) {
+  if (unit.kind != BoundKind::kConst || unit.value.null || unit_parse(unit.text, out) != ValueError::kNone)
+    return false;
+  if (moment.type.id == TypeId::kTimestamp && (*out == DatetimeUnit::kHour || *out == DatetimeUnit::kMinute))
+    return true;
+  if (moment.type.id != TypeId::kDate && moment.type.id != TypeId::kTimestamp) return false;
+  return *out == DatetimeUnit::kDay || *out == DatetimeUnit::kWeek || *out == DatetimeUnit::kMonth ||
+         *out == DatetimeUnit::kQuarter || *out == DatetimeUnit::kYear || *out == DatetimeUnit::kDayOfWeek ||
+         *out == DatetimeUnit::kIsoDayOfWeek || *out == DatetimeUnit::kDayOfYear || *out == DatetimeUnit::kIsoYear;
+}
+}  // namespace
+
+// extract() of such a unit is a small integer: the unit is read once, what is done with the result is generated inline.
+StatusOr<BoundPtr> Binder::make_extract(DatetimeUnit unit, std::vector<BoundPtr> args, int32_t location) {
+  args[0] = make_constant(make_type(TypeId::kInt4), int_datum(static_cast<int64_t>(unit)), location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr call, make_call(" extract", std::move(args), location));
+  call->type = make_numeric(kMaxPrecision64, 0);
+  return call;
+}
+
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
+  DatetimeUnit unit;
+  if (name == "extract" && args.size() == 2 && is_calendar_unit(*args[0], *args[1], &unit))
+    return make_extract(unit, std::move(args), location);
   std::vector<const Builtin*> candidates = find_builtins(name);
   const Builtin* best = nullptr;
   int best_cost = INT32_MAX;

@@ -18,6 +18,8 @@ void add_time_functions(BuiltinTable* t) {
   t->runtime("-", {T::kTimestamp, T::kInterval}, T::kTimestamp, k_fn_timestamp_subtract_interval);
   t->runtime("+", {T::kInterval, T::kTimestamp}, T::kTimestamp, k_fn_interval_add_timestamp);
   t->runtime("-", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_timestamp_difference);
+  t->runtime(" extract", {T::kInt4, T::kDate}, T::kNumeric, k_fn_extract_date_unit);
+  t->runtime(" extract", {T::kInt4, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp_unit);
   t->runtime("age", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_age);
   t->runtime("age", {T::kTimestamp}, T::kInterval, k_fn_age_now);
   t->runtime("extract", {T::kText, T::kInterval}, T::kNumeric, k_fn_extract_interval);

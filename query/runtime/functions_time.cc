@@ -130,6 +130,19 @@ SCYPER_FUNCTION(extract_interval) {
   if (error == ValueError::kNone) error = interval_extract(unit, interval_of(args[1]), &value);
   return give_part(c, error, value, false, args[0], TypeId::kInterval, out);
 }
+// extract() of a unit that the binder has read already.
+SCYPER_FUNCTION(extract_date_unit) {
+  Decimal value;
+  ValueError error = date_extract(static_cast<DatetimeUnit>(args[0].lo), int4(args[1]), &value);
+  *out = datum_of(value);
+  return done(c, error);
+}
+SCYPER_FUNCTION(extract_timestamp_unit) {
+  Decimal value;
+  ValueError error = timestamp_extract(static_cast<DatetimeUnit>(args[0].lo), args[1].lo, &value);
+  *out = datum_of(value);
+  return done(c, error);
+}
 SCYPER_FUNCTION(date_part_interval) {
   DatetimeUnit unit;
   Decimal value;

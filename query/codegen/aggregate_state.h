@@ -7,9 +7,9 @@
 
 // What aggregates ask of whoever keeps their states (plain, hash and window aggregation). Every aggregate has a state
 // of kAggregateStateBytes that starts as zeros (init), wherever it lies (frame, hash table), 8-byte aligned, movable by
-// copy. Generator::step_aggregate() takes one input row (after FILTER and DISTINCT, and without NULL in the first
-// argument unless takes_null()), finish_aggregate() gives the result and leaves the state as it is. What does not fit
-// in the state lies in the transaction's memory.
+// copy. Generator::step_aggregate() takes one input row: after FILTER, after DISTINCT unless the aggregate collects(),
+// and without NULL in its first strict_arguments(). finish_aggregate() gives the result. What does not fit in the state
+// lies in the transaction's memory.
 namespace scyper::query {
 
 constexpr int64_t kAggregateStateBytes = 2 * sizeof(Datum);  // the running value, then the count of its inputs

@@ -13,6 +13,12 @@ namespace {
 constexpr int64_t kDatumBytes = sizeof(Datum);
 constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
+Value value_of(const SqlType& type, ir::Reg a) {
+  Value value;
+  value.type = type;
+  value.a = a;
+  return value;
+}
 bool is_logic(BoundKind kind) { return kind == BoundKind::kAnd || kind == BoundKind::kOr || kind == BoundKind::kNot; }
 }  // namespace
 
@@ -32,12 +38,8 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kOr:
     case BoundKind::kNot:
       return gen_logic_value(expr);
-    case BoundKind::kIsNull: {
-      Value value;
-      value.type = expr.type;
-      value.a = is_null(gen(*expr.args[0]));
-      return value;
-    }
+    case BoundKind::kIsNull:
+      return value_of(expr.type, is_null(gen(*expr.args[0])));
     case BoundKind::kIsTruth: {
       Value arg = gen(*expr.args[0]);
       Value value;

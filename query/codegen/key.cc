@@ -198,7 +198,6 @@ void Generator::gen_point_access(const Relation& relation, const AccessPath& pat
   std::vector<const KeyPart*> parts;
   for (const auto& part : path.equal) parts.push_back(&part);
   resources_.point_indexes.emplace_back(relation.table, path.index);
-  RowSource& source = sources_[relation.id];
   Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
   Reg tid = ir::kNoReg;
   std::vector<std::pair<uint32_t, Reg>> known;
@@ -215,6 +214,7 @@ void Generator::gen_point_access(const Relation& relation, const AccessPath& pat
   Block found = b_.new_block();
   b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found, 2);
   b_.set_block(found);
+  RowSource& source = sources_[relation.id];  // not before the key: a subquery in it brings sources of its own
   locate(&source, partition, tid);
   source.known = std::move(known);
   body();

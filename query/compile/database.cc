@@ -134,6 +134,12 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) override {
     return prepare_for(sql, catalog());
   }
+  bool is_query(std::string_view sql) override {
+    auto statements = parse_sql(sql);
+    if (!statements.ok() || statements->size() != 1) return false;
+    const ast::StatementKind kind = (*statements)[0]->kind;
+    return kind == ast::StatementKind::kSelect || kind_of(*(*statements)[0]) == Prepared::Kind::kRows;
+  }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                         std::shared_ptr<const Catalog> catalog) override;
   std::shared_ptr<const Program> first_program_of(const Prepared& prepared) const override;
@@ -209,6 +215,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
 
 StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedStatement& prepared,
                                                                std::shared_ptr<const Catalog> catalog) {
+  const storage::SchemaScope as_of(&catalog->schemas);
   if (const auto* block = ast::node_if<ast::DoStatement>(prepared.statement_.get())) {
     if (!block->language.empty() && block->language != "plpgsql")
       return sql_error("0A000", absl::StrCat("language \"", block->language, "\" is not supported"));
@@ -297,6 +304,8 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
   Definer definer(options_, arena_.get(), catalog(), prepared.text_);
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*prepared.statement_, result));
   if (next == nullptr) return absl::OkStatus();
+  next->schemas.clear();
+  for (const auto& [name, table] : next->tables) next->schemas[table.get()] = &table->schema();
   std::lock_guard<std::mutex> lock(catalog_mutex_);
   catalog_ = std::move(next);
   return absl::OkStatus();

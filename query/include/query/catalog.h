@@ -76,6 +76,7 @@ struct Catalog {
   uint32_t next_index_id = 1;
   uint32_t next_routine_id = 1;
   std::map<std::string, std::shared_ptr<storage::Table>, std::less<>> tables;
+  storage::SchemaScope::Versions schemas;  // of `tables`, as they were with this version
   std::map<TableId, TableRules> rules;
   std::map<std::string, std::shared_ptr<const View>, std::less<>> views;
   std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name

@@ -63,6 +63,8 @@ class Database {
   // The statements of a text, cut at semicolons. 42601 with position.
   virtual StatusOr<std::vector<std::string>> split(std::string_view sql) = 0;
   virtual StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) = 0;
+  // Whether the text is one statement that asks for rows (SELECT, WITH, VALUES, EXPLAIN, SHOW): parsed only.
+  virtual bool is_query(std::string_view sql) = 0;
   // The same for a catalog that may have been replaced since: for queries on a snapshot.
   virtual StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                                 std::shared_ptr<const Catalog> catalog) = 0;

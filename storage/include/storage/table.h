@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,21 @@ struct TableMemory {
   uint64_t index_bytes = 0;
 };
 
+class Table;
+
+// While it lives, its thread sees these versions of tables' schemas instead of the current ones: statements for a
+// snapshot are compiled with the indexes that the snapshot has. Not nested.
+class SchemaScope {
+ public:
+  using Versions = std::unordered_map<const Table*, const TableSchema*>;
+  explicit SchemaScope(const Versions* versions) noexcept { current = versions; }
+  ~SchemaScope() { current = nullptr; }
+  SchemaScope(const SchemaScope&) = delete;
+  SchemaScope& operator=(const SchemaScope&) = delete;
+
+  static inline constinit thread_local const Versions* current = nullptr;
+};
+
 // A table: schema, layout and its partitions (one for shared tables). Data only; who may touch it when is decided
 // above. Threads: schema() any; create_index, drop_index and build_hash_companion run alone on the whole table.
 class Table {
@@ -98,7 +114,13 @@ class Table {
   Table& operator=(const Table&) = delete;
 
   // The current version; earlier ones stay readable as long as the table lives.
-  const TableSchema& schema() const { return *schema_.load(std::memory_order_acquire); }
+  const TableSchema& schema() const {
+    if (SchemaScope::current != nullptr) [[unlikely]] {
+      auto version = SchemaScope::current->find(this);
+      if (version != SchemaScope::current->end()) return *version->second;
+    }
+    return *schema_.load(std::memory_order_acquire);
+  }
   const TableLayout& layout() const { return layout_; }
   uint32_t partition_count() const { return static_cast<uint32_t>(partitions_.size()); }
   TablePartition* partition(uint32_t i) const { return partitions_[i]; }

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/database.h"
+#include "query/result.h"
+#include "query/snapshots.h"
+
+namespace scyper::query {
+
+class QueryGate;
+class SnapshotQuery;
+
+struct QueriesOptions {
+  std::string node = "local";   // in receipts
+  uint32_t running_max = 2;     // queries at once
+  uint32_t waiting_max = 1000;  // over it 53300
+  uint32_t sessions_max = 1000;
+  int64_t session_idle_us_max = 300'000'000;     // then its snapshot is given back; using it later fails with 25P03
+  uint64_t query_bytes_max = uint64_t{1} << 30;  // intermediate results of one query; 53200 beyond
+  SnapshotOptions snapshots;
+};
+
+struct QueryOptions {
+  uint64_t session = 0;    // 0 = none
+  Freshness freshness;     // without a session
+  int64_t timeout_us = 0;  // 57014 beyond; counts from the call
+  uint32_t threads = 1;
+  bool reuses_code = true;  // false: parsed, planned and compiled anew (benchmarks)
+  std::string client;       // whose turn it is among those who wait; sessions count for themselves
+};
+
+// What an answer was computed from, and what it cost.
+struct Receipt {
+  uint64_t lsn = 0;
+  uint64_t snapshot = 0;  // its number (epoch) on the node
+  double age_ms = 0;      // of the snapshot when the query began to run
+  std::string node;
+  double wait_ms = 0;  // for its turn and its snapshot
+  double compile_ms = 0;
+  double run_ms = 0;  // in the child
+  uint64_t memory_bytes = 0;
+};
+
+// One running query. Threads: next() one, cancel() any.
+class QueryStream {
+ public:
+  ~QueryStream();
+  const std::vector<ResultColumn>& columns() const { return columns_; }
+  // The next rows (query/column_batch.h); false at the end.
+  StatusOr<bool> next(std::string* columns);
+  void cancel();
+  // After the end; lsn, snapshot, age and node before it too.
+  const Receipt& receipt() const { return receipt_; }
+  const std::string& command_tag() const { return command_tag_; }
+  uint64_t rows() const { return rows_; }
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  friend class Queries;
+  QueryStream() = default;
+
+  std::shared_ptr<Database> database_;  // outlives what follows
+  std::shared_ptr<void> turn_;          // given back when the stream goes
+  std::shared_ptr<SnapshotQuery> query_;
+  std::string ready_;  // an answer that needed no snapshot
+  bool is_ready_ = false;
+  std::vector<ResultColumn> columns_;
+  std::vector<std::string> notices_;
+  std::string command_tag_;
+  Receipt receipt_;
+  uint64_t rows_ = 0;
+};
+
+// Queries of a node: sessions, statements, admission, and the snapshots they run on.
+// Threads: all calls any; run() waits for its turn, its snapshot and its compilation.
+class Queries {
+ public:
+  Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options);
+  ~Queries();
+
+  // Whether run() takes the statement: reads only. Others belong on the transaction path. Errors of its text are
+  // reported by whoever runs it (false).
+  bool is_query(std::string_view sql);
+  // The statements of a text.
+  StatusOr<std::vector<std::string>> split(std::string_view sql) { return database_->split(sql); }
+  // 0A000 when the statement writes.
+  StatusOr<std::unique_ptr<QueryStream>> run(std::string_view sql, std::span<const Datum> arguments,
+                                             const QueryOptions& options);
+  // All rows, for callers in this process.
+  Status execute(std::string_view sql, std::span<const Datum> arguments, const QueryOptions& options, ResultSet* result,
+                 Receipt* receipt);
+
+  struct Description {
+    std::vector<SqlType> parameters;
+    std::vector<ResultColumn> columns;
+  };
+  StatusOr<Description> describe(std::string_view sql, uint64_t session);
+
+  // Pins a snapshot: all queries of the session run on it.
+  StatusOr<uint64_t> open_session(const Freshness& freshness, Receipt* receipt);
+  Status close_session(uint64_t session);
+
+  struct Counters {
+    Snapshots::Counters snapshots;
+    uint64_t started = 0;
+    uint64_t failed = 0;
+    uint64_t refused = 0;
+    uint32_t running = 0;
+    uint32_t waiting = 0;
+    uint32_t sessions = 0;
+  };
+  Counters counters();
+  const QueriesOptions& options() const { return options_; }
+
+ private:
+  struct Session {
+    Snapshots::Use snapshot;
+    int64_t used_ns = 0;
+  };
+  using PreparedPointer = std::shared_ptr<const Prepared>;
+  struct Statement {
+    PreparedPointer prepared;
+    uint64_t last_use = 0;
+  };
+
+  StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
+  StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
+  StatusOr<std::unique_ptr<QueryStream>> answer_at_once(const Prepared& prepared);
+  Status start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
+               const QueryOptions& options, int64_t deadline_ns, QueryStream* stream);
+  Status make_code(const Program& program, const QueryOptions& options);
+  void keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared);
+  void drop_idle_sessions(int64_t now_ns);
+  void fill(const Snapshot& snapshot, Receipt* receipt) const;
+
+  const std::shared_ptr<Database> database_;
+  const QueriesOptions options_;
+  const RealClock clock_;
+  std::mutex mutex_;  // sessions, statements and counters
+  std::map<uint64_t, Session> sessions_;
+  uint64_t last_session_ = 0;
+  std::map<std::pair<std::string, uint64_t>, Statement> statements_;  // by text and catalog version
+  uint64_t uses_ = 0;
+  Counters counters_;
+  std::shared_ptr<QueryGate> gate_;
+  std::unique_ptr<Snapshots> snapshots_;
+};
+
+}  // namespace scyper::query

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "query/fork.h"
+
+namespace scyper::query {
+
+class Snapshot;
+
+struct SnapshotOptions {
+  int64_t period_us = 0;               // a new one so often while transactions commit; 0 = on demand only
+  int64_t distance_us_min = 0;         // between two forks; fresh queries wait so long
+  int64_t unused_us_max = 2'000'000;   // a snapshot that nobody uses goes after this, the newest one too
+  int64_t age_us_max = 3'600'000'000;  // older ones go, pinned or not
+  uint32_t count_max = 16;
+  uint64_t copied_bytes_max = uint64_t{4} << 30;  // of all together; over it the oldest goes, pinned or not
+  int nice = 10;                                  // of the children, beside the workers' 0
+  uint32_t threads_max = 16;                      // queries at once in one child
+};
+
+// What a query asks of its snapshot.
+struct Freshness {
+  enum class Kind : uint8_t {
+    kFresh,      // everything committed before the request (order-preserving serialisable)
+    kStaleness,  // at most staleness_us behind that
+    kAtLeast,    // everything up to `lsn`
+  };
+  Kind kind = Kind::kFresh;
+  int64_t staleness_us = 0;
+  uint64_t lsn = 0;
+};
+
+// All snapshots of a node.
+// Invariants: (1) a snapshot given out contains what its Freshness says; (2) requests that wait share the next fork;
+//   (3) a snapshot in use is dropped only by its caps (age, copied memory), with a clear error for its queries.
+// Threads: all calls any; owns one that forks and drops.
+class Snapshots {
+ public:
+  struct Environment {
+    Forker fork;
+    std::function<uint64_t()> current_lsn;  // of the last transaction that may have committed
+    std::function<uint64_t()> catalog_version;
+    uint32_t partitions = 1;
+  };
+  struct Counters {
+    uint64_t forks = 0;
+    uint64_t failed_forks = 0;
+    uint64_t lost = 0;  // died or were killed
+    uint64_t dropped = 0;
+    int64_t stall_ns = 0;  // sums over all forks
+    int64_t fork_ns = 0;
+    int64_t stall_ns_max = 0;
+    uint64_t unfinished = 0;  // transactions taken back in children
+    uint32_t live = 0;
+    uint32_t pinned = 0;
+    uint64_t copied_bytes = 0;  // a second old
+    int64_t oldest_age_us = 0;
+  };
+
+  Snapshots(Environment environment, const SnapshotOptions& options);
+  ~Snapshots();  // kills all children
+
+  // A use of a snapshot: it lives at least as long, its caps aside.
+  using Use = std::shared_ptr<Snapshot>;
+  // Waits for a fork where one is needed. 57014 at the deadline (monotonic ns, 0 = none), 53300 at the cap of
+  // snapshots, 55000 when the LSN has not been reached.
+  StatusOr<Use> acquire(const Freshness& freshness, int64_t deadline_ns);
+  Counters counters() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<Snapshot> snapshot;
+    int64_t fork_start_ns = 0;
+    uint64_t catalog_version = 0;
+    int64_t unused_since_ns = 0;  // 0 = in use when last looked
+    uint64_t copied_bytes = 0;
+  };
+
+  void run();
+  void fork_one(std::unique_lock<std::mutex>* lock);
+  void tend(std::unique_lock<std::mutex>* lock);
+  void measure(std::unique_lock<std::mutex>* lock);
+  bool make_room();
+  int64_t next_fork_ns(int64_t now_ns) const;
+  Use find(const Freshness& freshness, int64_t asked_ns);
+  static bool is_used(const Entry& entry);
+
+  const Environment environment_;
+  const SnapshotOptions options_;
+  const RealClock clock_;
+  mutable std::mutex mutex_;                       // all that follows
+  std::condition_variable wake_;                   // the thread
+  std::condition_variable forked_;                 // those who wait
+  std::list<Entry> entries_;                       // oldest first
+  std::vector<std::shared_ptr<Snapshot>> doomed_;  // destroyed without the lock
+  uint32_t waiting_ = 0;
+  int64_t last_fork_ns_ = 0;
+  int64_t measured_ns_ = 0;
+  uint64_t attempts_ = 0;  // forks tried
+  int64_t attempt_start_ns_ = 0;
+  Status last_failure_;
+  Counters counters_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace scyper::query

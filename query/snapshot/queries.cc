@@ -1,0 +1,305 @@
+#include "query/queries.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compile/program_parts.h"
+#include "query/column_batch.h"
+#include "query/program.h"
+#include "snapshot/query_gate.h"
+#include "snapshot/snapshot.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr size_t kStatementsMax = 512;
+// Below this many rows the interpreter is done before a compiler would be: some 10 ns a row against milliseconds.
+constexpr uint64_t kRowsInterpretedMax = 20'000;
+constexpr int64_t kNsPerUs = 1000;
+constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
+
+double ms_of(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+Status unknown_session() {
+  return with_hint(sql_error("25P03", "the session does not exist, or was idle for too long"), "Open a new session.");
+}
+
+// Of the largest table that it reads; as it is now, which is near enough.
+uint64_t rows_of(const Program& program) {
+  uint64_t rows = 0;
+  for (const auto& table : program.parts().resources.tables) rows = std::max(rows, table->live_tuples());
+  for (const Program* callee : program.parts().callees) {
+    for (const auto& table : callee->parts().resources.tables) rows = std::max(rows, table->live_tuples());
+  }
+  return rows;
+}
+
+}  // namespace
+
+// --- QueryStream ---
+
+QueryStream::~QueryStream() = default;
+
+StatusOr<bool> QueryStream::next(std::string* columns) {
+  if (query_ == nullptr) {
+    if (!std::exchange(is_ready_, false)) return false;
+    *columns = std::move(ready_);
+    return true;
+  }
+  SCYPER_ASSIGN_OR_RETURN(bool has_rows, query_->next(columns));
+  if (has_rows) return true;
+  rows_ = query_->costs().rows;
+  receipt_.run_ms = ms_of(query_->costs().run_ns);
+  receipt_.memory_bytes = query_->costs().scratch_bytes;
+  notices_ = query_->notices();
+  command_tag_ = "SELECT " + std::to_string(rows_);
+  turn_.reset();
+  return false;
+}
+
+void QueryStream::cancel() {
+  if (query_ != nullptr) query_->cancel();
+}
+
+// --- Queries ---
+
+Queries::Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options)
+    : database_(std::move(database)),
+      options_(options),
+      gate_(std::make_shared<QueryGate>(std::max<uint32_t>(options.running_max, 1), options.waiting_max)),
+      snapshots_(std::make_unique<Snapshots>(std::move(environment), options.snapshots)) {}
+
+Queries::~Queries() {
+  gate_->stop();
+  std::lock_guard<std::mutex> lock(mutex_);
+  sessions_.clear();
+}
+
+bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); }
+
+StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
+                                                    bool reuses) {
+  if (!reuses) return database_->prepare_for(sql, catalog);
+  std::pair<std::string, uint64_t> key(sql, catalog->version);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto known = statements_.find(key);
+    if (known != statements_.end()) {
+      known->second.last_use = ++uses_;
+      return known->second.prepared;
+    }
+  }
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, database_->prepare_for(sql, catalog));
+  keep(std::move(key), prepared);
+  return prepared;
+}
+
+// Statements keep their catalog's tables: those of old catalogs go first.
+void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared) {
+  std::vector<PreparedPointer> freed;  // without the lock
+  const uint64_t current = database_->catalog()->version;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = statements_.begin(); it != statements_.end();) {
+    if (it->first.second != current && it->first.second != key.second) {
+      freed.push_back(std::move(it->second.prepared));
+      it = statements_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (statements_.size() >= kStatementsMax) {
+    auto oldest = std::min_element(statements_.begin(), statements_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
+    freed.push_back(std::move(oldest->second.prepared));
+    statements_.erase(oldest);
+  }
+  statements_[std::move(key)] = Statement{std::move(prepared), ++uses_};
+}
+
+StatusOr<Snapshots::Use> Queries::snapshot_of(const QueryOptions& options, int64_t deadline_ns) {
+  if (options.session == 0) return snapshots_->acquire(options.freshness, deadline_ns);
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto session = sessions_.find(options.session);
+  if (session == sessions_.end()) return unknown_session();
+  session->second.used_ns = clock_.monotonic_ns();
+  return session->second.snapshot;
+}
+
+void Queries::fill(const Snapshot& snapshot, Receipt* receipt) const {
+  receipt->lsn = snapshot.point().lsn;
+  receipt->snapshot = snapshot.point().number;
+  receipt->age_ms = ms_of(clock_.monotonic_ns() - snapshot.point().monotonic_ns);
+  receipt->node = options_.node;
+}
+
+StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::span<const Datum> arguments,
+                                                    const QueryOptions& options) {
+  const int64_t start_ns = clock_.monotonic_ns();
+  const int64_t deadline_ns = options.timeout_us == 0 ? 0 : start_ns + options.timeout_us * kNsPerUs;
+  drop_idle_sessions(start_ns);
+  const std::string client = options.session == 0 ? options.client : "session " + std::to_string(options.session);
+  auto turn = gate_->enter(client, deadline_ns);
+  if (!turn.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++counters_.refused;
+    return turn.status();
+  }
+  std::unique_ptr<QueryStream> stream(new QueryStream);
+  stream->database_ = database_;
+  stream->turn_ = *std::move(turn);
+  SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, deadline_ns));
+  const int64_t compile_ns = clock_.monotonic_ns();
+  stream->receipt_.wait_ms = ms_of(compile_ns - start_ns);
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, snapshot->point().catalog, options.reuses_code));
+  if (prepared->kind() == Prepared::Kind::kRows) {
+    SCYPER_ASSIGN_OR_RETURN(auto answer, answer_at_once(*prepared));
+    fill(*snapshot, &answer->receipt_);
+    return answer;
+  }
+  Status status = start(*prepared, snapshot, arguments, options, deadline_ns, stream.get());
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++(status.ok() ? counters_.started : counters_.failed);
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  return stream;
+}
+
+Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
+                      const QueryOptions& options, int64_t deadline_ns, QueryStream* stream) {
+  if (prepared.kind() != Prepared::Kind::kProgram) return sql_error("0A000", "only queries run on snapshots");
+  const int64_t compile_ns = clock_.monotonic_ns();
+  auto program = database_->first_program_of(prepared);
+  if (program->footprint().writes) {
+    return sql_error("25006", "cannot run a statement that writes on a snapshot");
+  }
+  if (arguments.size() != program->parameter_types().size()) {
+    return sql_error("08P01", "bind message supplies " + std::to_string(arguments.size()) +
+                                  " parameters, but prepared statement \"\" requires " +
+                                  std::to_string(program->parameter_types().size()));
+  }
+  if (rows_of(*program) > kRowsInterpretedMax) {
+    SCYPER_RETURN_IF_ERROR(make_code(*program, options));
+  }
+  const int64_t run_ns = clock_.monotonic_ns();
+  stream->receipt_.compile_ms = ms_of(run_ns - compile_ns);
+  stream->columns_ = program->columns();
+  Snapshot::RunOptions run;
+  run.time_us = clock_.now_us() - kPostgresEpochUs;
+  run.deadline_ns = deadline_ns;
+  run.memory_bytes = options_.query_bytes_max;
+  run.threads = options.threads;
+  fill(*snapshot, &stream->receipt_);
+  SCYPER_ASSIGN_OR_RETURN(stream->query_, snapshot->run(std::move(program), arguments, run));
+  return Status();
+}
+
+// Quick code before the first run; better code in the background for a statement that may come again.
+Status Queries::make_code(const Program& program, const QueryOptions& options) {
+  Status status = database_->make_native(program);
+  // without room for code it is interpreted
+  if (!status.ok() && sqlstate_of(status) != "53200") return status;
+  if (options.reuses_code) database_->request_better(program);
+  return Status();
+}
+
+// EXPLAIN and SHOW.
+StatusOr<std::unique_ptr<QueryStream>> Queries::answer_at_once(const Prepared& prepared) {
+  std::unique_ptr<QueryStream> stream(new QueryStream);
+  stream->database_ = database_;
+  ResultSet result;
+  SCYPER_RETURN_IF_ERROR(database_->define(prepared, &result));
+  std::vector<SqlType> types;
+  for (const ResultColumn& column : result.columns) types.push_back(column.type);
+  stream->rows_ = result.row_count();
+  if (stream->rows_ > 0) encode_columns(types, result.values().data(), stream->rows_, &stream->ready_);
+  stream->is_ready_ = stream->rows_ > 0;
+  stream->columns_ = std::move(result.columns);
+  stream->command_tag_ = std::move(result.command_tag);
+  stream->notices_ = std::move(result.notices);
+  return stream;
+}
+
+Status Queries::execute(std::string_view sql, std::span<const Datum> arguments, const QueryOptions& options,
+                        ResultSet* result, Receipt* receipt) {
+  result->clear();
+  SCYPER_ASSIGN_OR_RETURN(auto stream, run(sql, arguments, options));
+  result->columns = stream->columns();
+  std::vector<SqlType> types;
+  for (const ResultColumn& column : result->columns) types.push_back(column.type);
+  std::string batch;
+  while (true) {
+    SCYPER_ASSIGN_OR_RETURN(bool has_rows, stream->next(&batch));
+    if (!has_rows) break;
+    SCYPER_RETURN_IF_ERROR(decode_columns(types, batch, result));
+  }
+  result->command_tag = stream->command_tag();
+  result->affected_rows = stream->rows();
+  result->notices = stream->notices();
+  if (receipt != nullptr) *receipt = stream->receipt();
+  return Status();
+}
+
+StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t session) {
+  std::shared_ptr<const Catalog> catalog = database_->catalog();
+  if (session != 0) {
+    QueryOptions options;
+    options.session = session;
+    SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, 0));
+    catalog = snapshot->point().catalog;
+  }
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, catalog, /*reuses=*/true));
+  return Description{prepared->parameter_types(), prepared->columns()};
+}
+
+// --- sessions ---
+
+StatusOr<uint64_t> Queries::open_session(const Freshness& freshness, Receipt* receipt) {
+  drop_idle_sessions(clock_.monotonic_ns());
+  SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshots_->acquire(freshness, 0));
+  if (receipt != nullptr) fill(*snapshot, receipt);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (sessions_.size() >= options_.sessions_max) return sql_error("53300", "too many sessions");
+  sessions_[++last_session_] = Session{std::move(snapshot), clock_.monotonic_ns()};
+  return last_session_;
+}
+
+Status Queries::close_session(uint64_t session) {
+  Snapshots::Use freed;  // without the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = sessions_.find(session);
+  if (found == sessions_.end()) return unknown_session();
+  freed = std::move(found->second.snapshot);
+  sessions_.erase(found);
+  return Status();
+}
+
+void Queries::drop_idle_sessions(int64_t now_ns) {
+  std::vector<Snapshots::Use> freed;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = sessions_.begin(); it != sessions_.end();) {
+    if (now_ns - it->second.used_ns >= options_.session_idle_us_max * kNsPerUs) {
+      freed.push_back(std::move(it->second.snapshot));
+      it = sessions_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+Queries::Counters Queries::counters() {
+  drop_idle_sessions(clock_.monotonic_ns());
+  Counters counters;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    counters = counters_;
+    counters.sessions = static_cast<uint32_t>(sessions_.size());
+  }
+  counters.snapshots = snapshots_->counters();
+  counters.running = gate_->running();
+  counters.waiting = gate_->waiting();
+  return counters;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,248 @@
+#include "query/snapshots.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "snapshot/child_server.h"
+#include "snapshot/snapshot.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr int64_t kTendNs = 100'000'000;
+constexpr int64_t kMeasureNs = 1'000'000'000;
+constexpr int64_t kNsPerUs = 1000;
+
+Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
+Status timeout_error() { return sql_error("57014", "canceling statement due to statement timeout"); }
+Status too_many_error() {
+  return with_hint(sql_error("53300", "too many snapshots are in use"), "Close sessions, or retry later.");
+}
+
+}  // namespace
+
+Snapshots::Snapshots(Environment environment, const SnapshotOptions& options)
+    : environment_(std::move(environment)), options_(options) {
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "snapshots");
+}
+
+Snapshots::~Snapshots() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_all();
+  forked_.notify_all();
+  thread_.join();
+  for (Entry& entry : entries_) entry.snapshot->kill("the node is shutting down");
+}
+
+// The entry holds one reference; queries and sessions hold more.
+bool Snapshots::is_used(const Entry& entry) { return entry.snapshot.use_count() > 1; }
+
+Snapshots::Use Snapshots::find(const Freshness& freshness, int64_t asked_ns) {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    const Snapshot& snapshot = *entry->snapshot;
+    if (!snapshot.is_alive()) continue;
+    if (freshness.kind == Freshness::Kind::kAtLeast) {
+      if (snapshot.point().lsn >= freshness.lsn) return entry->snapshot;
+      continue;
+    }
+    const int64_t slack_ns = freshness.kind == Freshness::Kind::kStaleness ? freshness.staleness_us * kNsPerUs : 0;
+    // forked since then, or nothing has been committed since the fork
+    const bool is_fresh =
+        entry->fork_start_ns >= asked_ns - slack_ns || (snapshot.point().lsn == environment_.current_lsn() &&
+                                                        entry->catalog_version == environment_.catalog_version());
+    if (is_fresh) return entry->snapshot;
+    if (freshness.kind == Freshness::Kind::kFresh) return nullptr;  // older ones are no fresher
+  }
+  return nullptr;
+}
+
+StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t deadline_ns) {
+  const int64_t asked_ns = clock_.monotonic_ns();
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (Use found = find(freshness, asked_ns)) return found;
+  if (freshness.kind == Freshness::Kind::kAtLeast && environment_.current_lsn() < freshness.lsn) {
+    return with_hint(sql_error("55000", "the node has not reached the requested LSN"), "Retry after 10 ms.");
+  }
+  const uint64_t attempts = attempts_;
+  ++waiting_;
+  wake_.notify_one();
+  Use found;
+  Status status;
+  while (true) {
+    if (is_stopping_) {
+      status = stopping_error();
+      break;
+    }
+    if ((found = find(freshness, asked_ns)) != nullptr) break;
+    if (attempts_ > attempts && attempt_start_ns_ >= asked_ns && !last_failure_.ok()) {
+      status = last_failure_;
+      break;
+    }
+    const int64_t now_ns = clock_.monotonic_ns();
+    if (deadline_ns != 0 && now_ns >= deadline_ns) {
+      status = timeout_error();
+      break;
+    }
+    const int64_t wait_ns = deadline_ns == 0 ? kTendNs : std::min(kTendNs, deadline_ns - now_ns);
+    forked_.wait_for(lock, std::chrono::nanoseconds(wait_ns));
+  }
+  --waiting_;
+  if (!status.ok()) return status;
+  return found;
+}
+
+int64_t Snapshots::next_fork_ns(int64_t now_ns) const {
+  const int64_t earliest = last_fork_ns_ == 0 ? now_ns : last_fork_ns_ + options_.distance_us_min * kNsPerUs;
+  if (waiting_ > 0) return earliest;
+  if (options_.period_us == 0) return INT64_MAX;
+  const bool has_news = entries_.empty() || entries_.back().snapshot->point().lsn != environment_.current_lsn();
+  return has_news ? std::max(earliest, last_fork_ns_ + options_.period_us * kNsPerUs) : INT64_MAX;
+}
+
+void Snapshots::run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!is_stopping_) {
+    const int64_t now_ns = clock_.monotonic_ns();
+    const int64_t next_ns = next_fork_ns(now_ns);
+    if (next_ns <= now_ns) {
+      fork_one(&lock);
+    } else {
+      wake_.wait_for(lock, std::chrono::nanoseconds(std::min(kTendNs, next_ns - now_ns)));
+    }
+    tend(&lock);
+  }
+}
+
+void Snapshots::fork_one(std::unique_lock<std::mutex>* lock) {
+  attempt_start_ns_ = clock_.monotonic_ns();
+  if (!make_room()) {
+    last_failure_ = too_many_error();
+    ++attempts_;
+    // those who wait are told; a periodic fork tries again after its period
+    last_fork_ns_ = attempt_start_ns_;
+    forked_.notify_all();
+    return;
+  }
+  Entry entry;
+  entry.fork_start_ns = last_fork_ns_ = attempt_start_ns_;
+  lock->unlock();
+  ForkRequest request;
+  request.child.name = "scyper-snapshot";
+  request.child.nice = options_.nice;
+  const ChildServerOptions child{environment_.partitions, options_.threads_max};
+  request.body = [child](const ForkedDatabase& forked, int socket) { return serve_snapshot(forked, child, socket); };
+  StatusOr<Forked> forked = environment_.fork(std::move(request));
+  if (forked.ok()) {
+    entry.catalog_version = forked->point.catalog->version;
+    entry.snapshot = Snapshot::start(*std::move(forked));
+  }
+  lock->lock();
+  ++attempts_;
+  last_failure_ = forked.status();
+  if (!forked.ok()) {
+    ++counters_.failed_forks;
+  } else {
+    const ForkPoint& point = entry.snapshot->point();
+    ++counters_.forks;
+    counters_.stall_ns += point.stall_ns;
+    counters_.fork_ns += point.fork_ns;
+    counters_.stall_ns_max = std::max(counters_.stall_ns_max, point.stall_ns);
+    counters_.unfinished += point.unfinished;
+    entries_.push_back(std::move(entry));
+  }
+  forked_.notify_all();
+}
+
+// For one more. Unused ones go first, the oldest of them.
+bool Snapshots::make_room() {
+  while (entries_.size() >= options_.count_max) {
+    auto unused = std::find_if(entries_.begin(), entries_.end(),
+                               [](const Entry& entry) { return !is_used(entry) || !entry.snapshot->is_alive(); });
+    if (unused == entries_.end()) return false;
+    ++counters_.dropped;
+    doomed_.push_back(std::move(unused->snapshot));
+    entries_.erase(unused);
+  }
+  return true;
+}
+
+// Drops what is lost, unused or over a cap.
+void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
+  const int64_t now_ns = clock_.monotonic_ns();
+  measure(lock);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const bool is_newest = std::next(entry) == entries_.end();
+    if (is_used(*entry)) {
+      entry->unused_since_ns = 0;
+    } else if (entry->unused_since_ns == 0) {
+      entry->unused_since_ns = now_ns;
+    }
+    const bool is_stale = entry->unused_since_ns != 0 &&
+                          (!is_newest || now_ns - entry->unused_since_ns >= options_.unused_us_max * kNsPerUs);
+    const bool is_lost = !entry->snapshot->is_alive();
+    const bool is_old = now_ns - entry->snapshot->point().monotonic_ns >= options_.age_us_max * kNsPerUs;
+    if (is_old) entry->snapshot->kill("it was older than the limit");
+    if (is_stale || is_lost || is_old) {
+      ++(is_lost || is_old ? counters_.lost : counters_.dropped);
+      doomed_.push_back(std::move(entry->snapshot));
+      entry = entries_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  if (doomed_.empty()) return;
+  std::vector<std::shared_ptr<Snapshot>> doomed;
+  std::swap(doomed, doomed_);
+  lock->unlock();
+  doomed.clear();
+  lock->lock();
+}
+
+// Reads the children's memory without the lock, as the kernel takes its time.
+void Snapshots::measure(std::unique_lock<std::mutex>* lock) {
+  const int64_t now_ns = clock_.monotonic_ns();
+  if (now_ns - measured_ns_ < kMeasureNs || entries_.empty()) return;
+  measured_ns_ = now_ns;
+  std::vector<std::shared_ptr<Snapshot>> snapshots;
+  for (const Entry& entry : entries_) snapshots.push_back(entry.snapshot);
+  lock->unlock();
+  std::vector<uint64_t> copied;
+  for (const auto& snapshot : snapshots) {
+    auto memory = snapshot->memory();
+    copied.push_back(memory.ok() ? memory->copied_bytes : 0);
+  }
+  lock->lock();
+  uint64_t sum = 0;
+  for (Entry& entry : entries_) {  // changed by this thread only
+    for (size_t i = 0; i < snapshots.size(); ++i) {
+      if (snapshots[i] == entry.snapshot) sum += entry.copied_bytes = copied[i];
+    }
+  }
+  for (Entry& entry : entries_) {
+    if (sum <= options_.copied_bytes_max) break;
+    entry.snapshot->kill("the snapshots held more copied memory than allowed");
+    sum -= entry.copied_bytes;
+  }
+  counters_.copied_bytes = sum;
+}
+
+Snapshots::Counters Snapshots::counters() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Counters counters = counters_;
+  counters.live = static_cast<uint32_t>(entries_.size());
+  if (entries_.empty()) counters.copied_bytes = 0;
+  for (const Entry& entry : entries_) counters.pinned += is_used(entry) ? 1 : 0;
+  if (!entries_.empty()) {
+    counters.oldest_age_us = (clock_.monotonic_ns() - entries_.front().snapshot->point().monotonic_ns) / kNsPerUs;
+  }
+  return counters;
+}
+
+}  // namespace scyper::query

@@ -179,7 +179,10 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
 
 void Executor::append_redo(const Transaction& transaction, const PreparedStatement& statement,
                            const Binding& binding) noexcept {
-  if (environment_->options->redo == RedoMode::kNone) return;
+  if (environment_->options->redo == RedoMode::kNone) {
+    environment_->lsns.draw();  // snapshots are told apart by it
+    return;
+  }
   RedoHeader header;
   header.flags = transaction.crossing ? kRedoCrossing : 0;
   header.partition = transaction.crossing ? kNoPartition : static_cast<uint16_t>(transaction.partition);

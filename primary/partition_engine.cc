@@ -87,15 +87,31 @@ Status PartitionEngine::start() {
   std::vector<Worker*> all;
   for (auto& worker : workers_) all.push_back(worker.get());
   fork_gate_ = std::make_unique<ForkGate>(&environment_, &rendezvous_, std::move(all), options_.fork_mode);
+  start_queries();
   watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
   durability_->watch(archive_runner());
   return Status();
 }
 
+void PartitionEngine::start_queries() {
+  query::Snapshots::Environment environment;
+  environment.fork = [this](ForkRequest request) { return fork_gate_->fork(std::move(request)); };
+  environment.current_lsn = [this] { return environment_.lsns.last.load(std::memory_order_acquire); };
+  environment.catalog_version = [this] { return environment_.catalog_version.load(std::memory_order_acquire); };
+  environment.wait_durable = [this](uint64_t lsn) {
+    const GroupCommit* log = environment_.log;
+    if (log == nullptr || log->mode() == CommitMode::kAsync || log->durable_lsn() >= lsn) return Status();
+    return environment_.log->wait_durable(lsn);
+  };
+  environment.partitions = options_.partitions;
+  queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
+}
+
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
-  durability_->stop_watching();      // it forks
-  fork_gate_.reset();                // its children end with it
+  durability_->stop_watching();  // it forks
+  queries_.reset();
+  fork_gate_.reset();  // its children end with it
   stop_admission();
   for (auto& worker : workers_) worker->join();
   watchdog_.reset();  // until the end: it stops endless loops
@@ -398,7 +414,11 @@ Status PartitionEngine::load(std::string_view table, std::span<const Datum> valu
     std::string redo;
     const bool logs = options_.redo != RedoMode::kNone;
     SCYPER_RETURN_IF_ERROR(database_->load(table, values, logs ? &redo : nullptr));
-    if (logs && !redo.empty()) append_alone(&environment_, redo);
+    if (logs && !redo.empty()) {
+      append_alone(&environment_, redo);
+    } else if (!logs) {
+      environment_.lsns.draw();  // snapshots are told apart by it
+    }
     return Status();
   });
 }

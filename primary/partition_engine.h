@@ -34,6 +34,7 @@ class PartitionEngine final : public Engine {
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
   StatusOr<Forked> fork(ForkRequest request) override { return fork_gate_->fork(std::move(request)); }
+  query::Queries* queries() override { return queries_.get(); }
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override;
@@ -81,6 +82,7 @@ class PartitionEngine final : public Engine {
   bool push_exclusive(ExclusiveWork* work);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
                       query::ResultSet* result);
+  void start_queries();
   void tick();
   void sum_counters() const;
   RoutineInfo describe_routine(const query::Routine& routine);
@@ -94,6 +96,7 @@ class PartitionEngine final : public Engine {
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;
+  std::unique_ptr<query::Queries> queries_;
   std::atomic<uint64_t> refused_{0};  // in submit()
   mutable EngineCounters counters_;
   uint32_t ticks_ = 0;  // the watchdog's

@@ -47,7 +47,9 @@ StatusOr<bool> QueryStream::next(std::string* columns) {
     *columns = std::move(ready_);
     return true;
   }
+  // what was read must not be lost when the answer is out (design section 5, rule 1)
   SCYPER_ASSIGN_OR_RETURN(bool has_rows, query_->next(columns));
+  if (auto wait = std::exchange(wait_durable_, nullptr)) SCYPER_RETURN_IF_ERROR(wait(receipt_.lsn));
   if (has_rows) return true;
   rows_ = query_->costs().rows;
   receipt_.run_ms = ms_of(query_->costs().run_ns);
@@ -68,6 +70,7 @@ Queries::Queries(std::shared_ptr<Database> database, Snapshots::Environment envi
     : database_(std::move(database)),
       options_(options),
       gate_(std::make_shared<QueryGate>(std::max<uint32_t>(options.running_max, 1), options.waiting_max)),
+      wait_durable_(environment.wait_durable),
       snapshots_(std::make_unique<Snapshots>(std::move(environment), options.snapshots)) {}
 
 Queries::~Queries() {
@@ -191,6 +194,7 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   run.memory_bytes = options_.query_bytes_max;
   run.threads = options.threads;
   fill(*snapshot, &stream->receipt_);
+  stream->wait_durable_ = wait_durable_;
   SCYPER_ASSIGN_OR_RETURN(stream->query_, snapshot->run(std::move(program), arguments, run));
   return Status();
 }

@@ -14,6 +14,7 @@
 #include "primary/log_options.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
+#include "query/queries.h"
 #include "query/result.h"
 #include "storage/arena.h"
 #include "storage/schema.h"
@@ -41,6 +42,7 @@ struct EngineOptions {
   size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
+  query::QueriesOptions queries;
   LogOptions log;                       // without a directory there is no log
   std::shared_ptr<RedoSink> redo_sink;  // without a log; null: redo is encoded, counted and dropped
 };
@@ -117,6 +119,8 @@ class Engine {
   // snapshots and archives. Waits for the fork; the caller then owns the child. The engine must outlive it: the child
   // ends with the engine's fork gate.
   virtual StatusOr<Forked> fork(ForkRequest request);
+  // Reading statements on snapshots; nullptr where the engine has none.
+  virtual query::Queries* queries() { return nullptr; }
 
   // A caller of execute(), execute_script(), load() and fork() must not be a worker, as in `done`.
 

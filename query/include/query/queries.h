@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,7 +71,8 @@ class QueryStream {
   std::shared_ptr<Database> database_;  // outlives what follows
   std::shared_ptr<void> turn_;          // given back when the stream goes
   std::shared_ptr<SnapshotQuery> query_;
-  std::string ready_;  // an answer that needed no snapshot
+  std::function<Status(uint64_t lsn)> wait_durable_;  // before the first row leaves
+  std::string ready_;                                 // an answer that needed no snapshot
   bool is_ready_ = false;
   std::vector<ResultColumn> columns_;
   std::vector<std::string> notices_;
@@ -151,6 +153,7 @@ class Queries {
   uint64_t uses_ = 0;
   Counters counters_;
   std::shared_ptr<QueryGate> gate_;
+  const std::function<Status(uint64_t lsn)> wait_durable_;
   std::unique_ptr<Snapshots> snapshots_;
 };
 

@@ -49,6 +49,8 @@ class Snapshots {
     Forker fork;
     std::function<uint64_t()> current_lsn;  // of the last transaction that may have committed
     std::function<uint64_t()> catalog_version;
+    // Returns when what the commit mode promises holds for everything up to the LSN; empty = at once.
+    std::function<Status(uint64_t lsn)> wait_durable;
     uint32_t partitions = 1;
   };
   struct Counters {

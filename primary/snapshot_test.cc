@@ -1,0 +1,453 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "query/column_batch.h"
+#include "query/queries.h"
+#include "testing/bank.h"
+
+namespace scyper::primary {
+namespace {
+
+using query::Freshness;
+using query::Queries;
+using query::QueryOptions;
+using query::Receipt;
+using query::ResultSet;
+
+constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
+constexpr char kSum[] = "SELECT sum(balance)::bigint FROM accounts";
+
+uint64_t seed_of_run() {
+  const char* given = std::getenv("SCYPER_TEST_SEED");
+  uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+struct Answer {
+  Status status;
+  std::vector<std::string> rows;  // integers, separated by blanks
+  Receipt receipt;
+  int64_t number() const { return rows.empty() ? -1 : std::strtoll(rows[0].c_str(), nullptr, 10); }
+};
+
+Answer ask(Queries* queries, std::string_view sql, const QueryOptions& options = {},
+           std::span<const Datum> arguments = {}) {
+  Answer answer;
+  ResultSet result;
+  answer.status = queries->execute(sql, arguments, options, &result, &answer.receipt);
+  for (size_t r = 0; answer.status.ok() && r < result.row_count(); ++r) {
+    std::string row;
+    for (size_t c = 0; c < result.columns.size(); ++c) {
+      const Datum& value = result.value(r, c);
+      if (c > 0) row += " ";
+      row += value.null                             ? "null"
+             : is_string(result.columns[c].type.id) ? std::string(value.data(), value.size())
+                                                    : std::to_string(value.lo);
+    }
+    answer.rows.push_back(std::move(row));
+  }
+  return answer;
+}
+
+QueryOptions in_session(uint64_t session) {
+  QueryOptions options;
+  options.session = session;
+  return options;
+}
+
+// The pids of this process's children.
+std::vector<pid_t> children() {
+  std::vector<pid_t> pids;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "children");
+    for (pid_t pid; file >> pid;) pids.push_back(pid);
+  }
+  return pids;
+}
+
+class Load {
+ public:
+  Load(Bank* bank, uint64_t seed) : bank_(bank), random_(seed) {
+    move_ = bank->prepare("CALL move($1, $2, $3, $4, $5)");
+    churn_ = bank->prepare("CALL churn($1)");
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Load() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    while (!is_over_) {
+      std::vector<std::unique_ptr<Call>> calls;
+      std::vector<Transaction*> batch;
+      for (int k = 0; k < 16; ++k) {
+        auto b = static_cast<int64_t>(random_() % Bank::kBranches);
+        auto i = static_cast<int64_t>(random_() % Bank::kAccounts), j = static_cast<int64_t>(random_() % 32);
+        int64_t to = random_() % 10 == 0 ? bank_->branch_elsewhere(static_cast<int32_t>(b)) : b;
+        if (random_() % 3 == 0) {
+          calls.push_back(std::make_unique<Call>(churn_, std::initializer_list<int64_t>{b}));
+        } else {
+          calls.push_back(std::make_unique<Call>(move_, std::initializer_list<int64_t>{b, i, to, j, 1}));
+        }
+        batch.push_back(calls.back().get());
+      }
+      bank_->engine().submit(batch);
+      for (auto& call : calls) call->wait();
+    }
+  }
+
+  Bank* const bank_;
+  std::mt19937_64 random_;
+  std::shared_ptr<const Statement> move_, churn_;
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
+class SnapshotTest : public testing::TestWithParam<ExecutionMode> {
+ protected:
+  static EngineOptions options() {
+    EngineOptions options = Bank::small_options();
+    options.execution = GetParam();
+    return options;
+  }
+};
+
+TEST_P(SnapshotTest, FreshAnswersSeeWhatWasCommitted) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  ASSERT_NE(queries, nullptr);
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(bank.run("UPDATE rates SET rate = " + std::to_string(1000 + i) + " WHERE id = 3").ok());
+    Answer answer = ask(queries, "SELECT rate FROM rates WHERE id = 3");
+    ASSERT_TRUE(answer.status.ok()) << answer.status;
+    ASSERT_EQ(answer.number(), 1000 + i);
+    EXPECT_GT(answer.receipt.lsn, 0u);
+    EXPECT_EQ(answer.receipt.node, "local");
+  }
+  // nothing was committed in between: no fork
+  const uint64_t forks = queries->counters().snapshots.forks;
+  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+  EXPECT_EQ(queries->counters().snapshots.forks, forks);
+}
+
+TEST_P(SnapshotTest, SessionsKeepTheirSnapshot) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  Receipt receipt;
+  auto session = queries->open_session({}, &receipt);
+  ASSERT_TRUE(session.ok()) << session.status();
+  Answer before = ask(queries, "SELECT rate FROM rates WHERE id = 3", in_session(*session));
+  ASSERT_TRUE(before.status.ok()) << before.status;
+  EXPECT_EQ(before.receipt.lsn, receipt.lsn);
+  ASSERT_TRUE(bank.run("UPDATE rates SET rate = 4711 WHERE id = 3").ok());
+  EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 3", in_session(*session)).number(), before.number());
+  EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 3").number(), 4711);
+  QueryOptions stale;
+  stale.freshness.kind = Freshness::Kind::kStaleness;
+  stale.freshness.staleness_us = 60'000'000;
+  EXPECT_TRUE(ask(queries, "SELECT rate FROM rates WHERE id = 3", stale).status.ok());
+  QueryOptions ahead;
+  ahead.freshness.kind = Freshness::Kind::kAtLeast;
+  ahead.freshness.lsn = receipt.lsn + 1;
+  Answer answer = ask(queries, "SELECT rate FROM rates WHERE id = 3", ahead);
+  EXPECT_EQ(answer.number(), 4711);
+  ahead.freshness.lsn = answer.receipt.lsn + 1000;
+  EXPECT_EQ(sqlstate_of(ask(queries, kSum, ahead).status), "55000");
+  EXPECT_TRUE(queries->close_session(*session).ok());
+  EXPECT_EQ(sqlstate_of(ask(queries, kSum, in_session(*session)).status), "25P03");
+}
+
+// A snapshot sees tables, columns and indexes as they were; compiled after they have changed.
+TEST_P(SnapshotTest, OldSnapshotsOutliveDefinitions) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  ASSERT_TRUE(bank.run("CREATE TABLE things (a integer PRIMARY KEY, b integer, c text)").ok());
+  ASSERT_TRUE(bank.run("CREATE INDEX things_c ON things (c)").ok());
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(bank.run("INSERT INTO things VALUES (" + std::to_string(i) + ", " + std::to_string(i % 5) + ", 'old" +
+                         std::to_string(i % 7) + "')")
+                    .ok());
+  }
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok());
+  ASSERT_TRUE(bank.run("DROP INDEX things_c").ok());
+  ASSERT_TRUE(bank.run("CREATE INDEX things_b ON things (b)").ok());
+  Answer by_b = ask(queries, "SELECT count(*) FROM things WHERE b = 3", in_session(*session));
+  ASSERT_TRUE(by_b.status.ok()) << by_b.status;
+  EXPECT_EQ(by_b.number(), 10);
+  EXPECT_EQ(ask(queries, "SELECT count(*) FROM things WHERE c = 'old3'", in_session(*session)).number(), 7);
+  EXPECT_EQ(ask(queries, "SELECT count(*) FROM things WHERE b = 3").number(), 10);
+  ASSERT_TRUE(bank.run("DROP TABLE things").ok());
+  ASSERT_TRUE(bank.run("CREATE TABLE things (x text)").ok());
+  Answer old = ask(queries, "SELECT a, c FROM things WHERE b = 4 AND a < 10 ORDER BY a", in_session(*session));
+  ASSERT_TRUE(old.status.ok()) << old.status;
+  EXPECT_EQ(old.rows, (std::vector<std::string>{"4 old4", "9 old2"}));
+  EXPECT_EQ(ask(queries, "SELECT count(*) FROM things").number(), 0);
+  EXPECT_EQ(sqlstate_of(ask(queries, "SELECT a FROM things").status), "42703");
+}
+
+TEST_P(SnapshotTest, AnswersOfEveryType) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  ResultSet result;
+  const std::string sql =
+      "SELECT true, 1::smallint, -2, 3::bigint, 1.5::float8, 12.50::numeric(8,2), 'text', NULL::integer, "
+      "DATE '2000-01-02', ARRAY[1, NULL, 3], 123456789012345678901234567890::numeric(38,0)";
+  Status status = queries->execute(sql, {}, {}, &result, nullptr);
+  ASSERT_TRUE(status.ok()) << status;
+  ResultSet expected;
+  ASSERT_TRUE(bank.engine().execute(sql, {}, &expected).ok());
+  ASSERT_EQ(result.row_count(), 1u);
+  ASSERT_EQ(result.columns.size(), expected.columns.size());
+  for (size_t c = 0; c < result.columns.size(); ++c) {
+    EXPECT_EQ(result.columns[c].type, expected.columns[c].type);
+    const Datum &a = result.value(0, c), &b = expected.value(0, c);
+    ASSERT_EQ(a.null, b.null) << c;
+    if (a.null) continue;
+    if (is_string(result.columns[c].type.id) || result.columns[c].type.id == TypeId::kUnknown) {
+      EXPECT_EQ(std::string(a.data(), a.size()), std::string(b.data(), b.size()));
+    } else if (result.columns[c].type.id == TypeId::kArray) {
+      const auto &x = *reinterpret_cast<const ArrayValue*>(a.lo), &y = *reinterpret_cast<const ArrayValue*>(b.lo);
+      ASSERT_EQ(x.size, y.size);
+      EXPECT_EQ(x.lower_bound, y.lower_bound);
+      for (int i = 0; i < x.size; ++i) EXPECT_EQ(x.elements[i].null, y.elements[i].null);
+      EXPECT_EQ(x.elements[2].lo, 3);
+    } else {
+      EXPECT_EQ(a.lo, b.lo) << c;
+      if (result.columns[c].type.id != TypeId::kNumeric) continue;
+      EXPECT_EQ(a.scale, b.scale) << c;
+      EXPECT_EQ(a.hi, b.hi) << c;
+    }
+  }
+}
+
+TEST_P(SnapshotTest, ErrorsAreTheStatementsOwn) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  EXPECT_EQ(sqlstate_of(ask(queries, "SELECT 1 / (rate - rate) FROM rates").status), "22012");
+  EXPECT_EQ(sqlstate_of(ask(queries, "SELECT nothing FROM rates").status), "42703");
+  EXPECT_EQ(sqlstate_of(ask(queries, "INSERT INTO rates VALUES (99, 1)").status), "25006");
+  EXPECT_EQ(sqlstate_of(ask(queries, "SELECT $1::integer").status), "08P01");
+  Datum seven = int_datum(7);
+  EXPECT_EQ(ask(queries, "SELECT $1::integer + 1", {}, {&seven, 1}).number(), 8);
+  EXPECT_TRUE(queries->is_query("VALUES (1), (2)"));
+  EXPECT_FALSE(queries->is_query("DELETE FROM rates"));
+  EXPECT_FALSE(queries->is_query("SELECT 1; SELECT 2"));
+  EXPECT_EQ(ask(queries, "VALUES (1), (2)").rows.size(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, SnapshotTest,
+                         testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick, ExecutionMode::kAdaptive));
+
+// More rows than a window holds, read slowly; and a reader that goes away.
+TEST(SnapshotStreamTest, WaitsForSlowReaders) {
+  Bank bank;
+  Queries* queries = bank.engine().queries();
+  const char* sql =
+      "SELECT a.id, b.id, c.id, 'some text to fill the window' FROM accounts a, accounts b, accounts c "
+      "WHERE a.branch = 1 AND b.branch = 2 AND c.branch < 8";
+  auto stream = queries->run(sql, {}, {});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  std::string batch;
+  uint64_t rows = 0;
+  for (int i = 0;; ++i) {
+    auto more = (*stream)->next(&batch);
+    ASSERT_TRUE(more.ok()) << more.status();
+    if (!*more) break;
+    rows += query::row_count_of_columns(batch);
+    if (i < 20) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(rows, 32u * 32 * 32 * 8);
+  EXPECT_EQ((*stream)->rows(), rows);
+  for (int i = 0; i < 5; ++i) {
+    auto left = queries->run(sql, {}, {});
+    ASSERT_TRUE(left.ok());
+    ASSERT_TRUE((*left)->next(&batch).ok());
+  }
+  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+}
+
+constexpr char kEndless[] =
+    "SELECT count(*) FROM accounts a, accounts b, accounts c, accounts d WHERE a.balance + b.balance + c.balance < "
+    "d.id";
+
+TEST(SnapshotStreamTest, CancelAndTimeout) {
+  Bank bank;
+  Queries* queries = bank.engine().queries();
+  auto stream = queries->run(kEndless, {}, {});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    (*stream)->cancel();
+  });
+  std::string batch;
+  EXPECT_EQ(sqlstate_of((*stream)->next(&batch).status()), "57014");
+  canceller.join();
+  QueryOptions quick;
+  quick.timeout_us = 50'000;
+  Answer late = ask(queries, kEndless, quick);
+  EXPECT_EQ(sqlstate_of(late.status), "57014");
+  EXPECT_NE(std::string(late.status.message()).find("timeout"), std::string::npos);
+  // both have ended in the child too: the cap of running queries lets others in, and they are answered
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+}
+
+TEST(SnapshotLossTest, KilledChildrenLoseTheirQueriesOnly) {
+  Bank bank;
+  Queries* queries = bank.engine().queries();
+  for (int i = 0; i < 20; ++i) {
+    auto stream = queries->run(kEndless, {}, {});
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    for (pid_t pid : children()) kill(pid, SIGKILL);
+    std::string batch;
+    Status status = (*stream)->next(&batch).status();
+    EXPECT_EQ(sqlstate_of(status), "57P02") << status;
+    EXPECT_NE(hint_of(status), "");
+    EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+    ASSERT_TRUE(bank.run("UPDATE rates SET rate = 1 WHERE id = 1").ok());
+  }
+  EXPECT_GE(queries->counters().snapshots.lost, 1u);
+}
+
+TEST(SnapshotLossTest, SessionsOfLostSnapshotsSaySo) {
+  Bank bank;
+  Queries* queries = bank.engine().queries();
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(ask(queries, kSum, in_session(*session)).number(), kTotalBalance);
+  for (pid_t pid : children()) kill(pid, SIGKILL);
+  EXPECT_EQ(sqlstate_of(ask(queries, kSum, in_session(*session)).status), "57P02");
+  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+}
+
+TEST(SnapshotCapsTest, Count) {
+  EngineOptions options = Bank::small_options();
+  options.queries.snapshots.count_max = 3;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  std::vector<uint64_t> sessions;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(bank.run("UPDATE rates SET rate = " + std::to_string(i) + " WHERE id = 1").ok());
+    auto session = queries->open_session({}, nullptr);
+    ASSERT_TRUE(session.ok()) << session.status();
+    sessions.push_back(*session);
+  }
+  ASSERT_TRUE(bank.run("UPDATE rates SET rate = 77 WHERE id = 1").ok());
+  EXPECT_EQ(sqlstate_of(ask(queries, kSum).status), "53300");
+  ASSERT_TRUE(queries->close_session(sessions[1]).ok());
+  EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 1").number(), 77);
+  EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 1", in_session(sessions[2])).number(), 2);
+}
+
+TEST(SnapshotCapsTest, Age) {
+  EngineOptions options = Bank::small_options();
+  options.queries.snapshots.age_us_max = 300'000;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok()) << session.status();
+  Status status;
+  for (int i = 0; i < 1000 && status.ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = ask(queries, kSum, in_session(*session)).status;
+  }
+  EXPECT_EQ(sqlstate_of(status), "57P02");
+  EXPECT_NE(std::string(status.message()).find("older"), std::string::npos) << status;
+  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+}
+
+TEST(SnapshotCapsTest, CopiedMemory) {
+  EngineOptions options = Bank::small_options();
+  options.queries.snapshots.copied_bytes_max = 1;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok());
+  Status status;
+  for (int i = 0; i < 300 && status.ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    status = ask(queries, kSum, in_session(*session)).status;
+  }
+  EXPECT_EQ(sqlstate_of(status), "57P02");
+  EXPECT_NE(std::string(status.message()).find("memory"), std::string::npos) << status;
+}
+
+TEST(SnapshotCapsTest, QueryMemory) {
+  EngineOptions options = Bank::small_options();
+  options.queries.query_bytes_max = 8 << 20;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  Answer answer = ask(queries, "SELECT DISTINCT a.id, b.id, c.id, a.branch FROM accounts a, accounts b, accounts c");
+  EXPECT_EQ(sqlstate_of(answer.status), "53200") << answer.status;
+  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+}
+
+// Random order of everything, with the mix running: sums stay, whatever snapshot, whatever age.
+TEST(SnapshotStressTest, ManySnapshotsDroppedInAnyOrder) {
+  const uint64_t seed = seed_of_run();
+  std::mt19937_64 random(seed);
+  EngineOptions options = Bank::small_options();
+  options.partitions = 4;
+  options.workers = 2;
+  options.queries.snapshots.count_max = 12;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  Load first(&bank, seed + 1), second(&bank, seed + 2);
+  std::vector<uint64_t> sessions;
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t what = random() % 8;
+    if (what < 3 && sessions.size() < 8) {
+      auto session = queries->open_session({}, nullptr);
+      ASSERT_TRUE(session.ok()) << session.status();
+      sessions.push_back(*session);
+    } else if (what < 5 && !sessions.empty()) {
+      const size_t at = random() % sessions.size();
+      ASSERT_TRUE(queries->close_session(sessions[at]).ok());
+      sessions.erase(sessions.begin() + static_cast<ptrdiff_t>(at));
+    } else if (what < 7 && !sessions.empty()) {
+      Answer answer = ask(queries, kSum, in_session(sessions[random() % sessions.size()]));
+      ASSERT_TRUE(answer.status.ok()) << answer.status;
+      ASSERT_EQ(answer.number(), kTotalBalance);
+    } else {
+      Answer answer = ask(queries, kSum);
+      ASSERT_TRUE(answer.status.ok()) << answer.status;
+      ASSERT_EQ(answer.number(), kTotalBalance);
+    }
+  }
+  printf("%llu forks, %llu transactions taken back\n",
+         static_cast<unsigned long long>(queries->counters().snapshots.forks),
+         static_cast<unsigned long long>(queries->counters().snapshots.unfinished));
+}
+
+TEST(SnapshotStressTest, SumsStayInAThousandSnapshots) {
+  const uint64_t seed = seed_of_run();
+  EngineOptions options = Bank::small_options();
+  options.partitions = 4;
+  options.workers = 2;
+  options.execution = ExecutionMode::kQuick;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  Load load(&bank, seed);
+  uint64_t last_lsn = 0;
+  while (queries->counters().snapshots.forks < 1000) {
+    Answer answer = ask(queries, kSum);
+    ASSERT_TRUE(answer.status.ok()) << answer.status;
+    ASSERT_EQ(answer.number(), kTotalBalance);
+    ASSERT_GE(answer.receipt.lsn, last_lsn);
+    last_lsn = answer.receipt.lsn;
+  }
+}
+
+}  // namespace
+}  // namespace scyper::primary

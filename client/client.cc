@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "scyper.grpc.pb.h"
+#include "client_parts.h"
 #include "server/packed.h"
 #include "stream_parts.h"
 #include "wire.h"
@@ -98,20 +98,6 @@ Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
 }
 
 }  // namespace
-
-struct Client::Parts {
-  explicit Parts(std::shared_ptr<grpc::Channel> c)
-      : channel(std::move(c)),
-        transactions(v1::Transactions::NewStub(channel)),
-        queries(v1::Queries::NewStub(channel)),
-        admin(v1::Admin::NewStub(channel)) {}
-
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<v1::Transactions::Stub> transactions;
-  std::unique_ptr<v1::Queries::Stub> queries;
-  std::unique_ptr<v1::Admin::Stub> admin;
-  int call_timeout_ms = 60'000;
-};
 
 Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Client::~Client() = default;

@@ -72,6 +72,32 @@ struct BenchOptions {
 };
 int run_bench_oltp(const CommonOptions& common, BenchOptions options);
 
+// `scyper bench olap`: CH-benCHmark's queries.
+struct OlapOptions {
+  BenchOptions::Where where = BenchOptions::Where::kGrpc;
+  ChOptions ch;
+  bool is_loaded = false;
+  uint32_t repeat = 5;
+  uint32_t threads = 1;           // of one query
+  std::vector<int> queries;       // 1 to 22; empty = all
+  uint32_t timeout_ms = 300'000;  // of one query
+  std::string export_path;        // directory: the data as CSV, nothing is run
+  std::string results_path;       // directory: answers as CSV
+};
+int run_bench_olap(const CommonOptions& common, OlapOptions options);
+
+// `scyper bench mixed`: transactions with and without queries beside them.
+struct MixedOptions {
+  ChOptions ch;
+  OltpOptions oltp;
+  uint32_t drivers = 1;
+  uint32_t rounds = 1;  // of: without queries, with queries
+  uint32_t snapshot_period_ms = 1000;
+  uint32_t threads = 1;  // of one query
+  std::vector<int> queries;
+};
+int run_bench_mixed(const CommonOptions& common, MixedOptions options);
+
 struct DemoOptions {
   ChOptions ch;
   double seconds = 10;

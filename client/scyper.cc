@@ -33,8 +33,11 @@ struct CommandLine {
   RestoreOptions restore;
   LogToolOptions log_tool;
   BenchLogOptions bench_log;
+  OlapOptions olap;
+  MixedOptions mixed;
   std::map<std::string, std::string> node_settings;
   std::list<CLI::Option*> node_options;
+  CLI::Option* target_option = nullptr;
   std::function<int()> run;
 };
 
@@ -59,6 +62,10 @@ const std::vector<const char*> kEngineKeys = {"partitions",     "workers",      
                                               "data_directory", "commit_mode",    "commit_delay",
                                               "async_delay"};
 
+const std::vector<const char*> kQueryKeys = {"partitions",   "workers",       "memory",     "pages",
+                                             "layout",       "execution",     "redo",       "query_concurrency",
+                                             "query_memory", "snapshots_max", "query_nice", "fork"};
+
 void add_sql(CLI::App* app, CommandLine* line) {
   CLI::App* command = app->add_subcommand("sql", "SQL: interactive, from files, or from the command line");
   SqlOptions& sql = line->sql;
@@ -71,6 +78,7 @@ void add_sql(CLI::App* app, CommandLine* line) {
   command->add_flag("-t,--tuples-only", sql.shell.format.tuples_only, "rows without header and footer");
   command->add_flag("-v,--verbose", sql.shell.is_verbose, "SQLSTATE in errors");
   command->add_flag("-q,--quiet", sql.shell.is_quiet, "no banner");
+  command->add_flag("--receipts", sql.shell.shows_receipts, "show what queries' answers were computed from");
   command->add_flag("--timing", sql.shell.is_timing, "show how long statements take");
   command->add_flag("--on-error-stop", sql.shell.stops_on_error, "files: stop at the first error");
   command->add_option("--null", sql.shell.format.null_text, "how NULL looks");
@@ -161,6 +169,62 @@ int run_bench(CommandLine* line) {
   return run_bench_oltp(line->common, bench);
 }
 
+void add_bench_olap(CLI::App* group, CommandLine* line) {
+  CLI::App* command = group->add_subcommand(
+      "olap",
+      "CH-benCHmark's 22 queries from one session on one snapshot: each planned and compiled anew, and with its code "
+      "reused. On a node in this process over gRPC, on one without network (--in-process), or on another (--target).");
+  OlapOptions& olap = line->olap;
+  command->add_flag("--in-process", line->is_in_process, "an engine in this process, without network");
+  add_ch_flags(command, &olap.ch);
+  command->add_option("--repeat", olap.repeat, "runs of each query")->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--threads", olap.threads, "of one query")->check(CLI::Range(1, 256))->capture_default_str();
+  command->add_option("--queries", olap.queries, "1 to 22, separated by commas; default: all")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 22));
+  command->add_option("--timeout-ms", olap.timeout_ms, "of one query")->capture_default_str();
+  command->add_flag("--loaded", olap.is_loaded, "the node has the database already");
+  command->add_option("--results", olap.results_path, "directory for the answers as CSV")
+      ->check(CLI::ExistingDirectory);
+  command->add_option("--export", olap.export_path, "directory: write the data as CSV there and end")
+      ->check(CLI::ExistingDirectory);
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, kQueryKeys);
+  command->callback([line] {
+    line->run = [line] {
+      const bool is_elsewhere = line->target_option->count() > 0;
+      line->olap.where = line->is_in_process ? BenchOptions::Where::kInProcess
+                         : is_elsewhere      ? BenchOptions::Where::kTarget
+                                             : BenchOptions::Where::kGrpc;
+      return run_bench_olap(line->common, line->olap);
+    };
+  });
+}
+
+void add_bench_mixed(CLI::App* group, CommandLine* line) {
+  CLI::App* command = group->add_subcommand(
+      "mixed", "transactions alone, then beside a session that runs the 22 queries on a fresh snapshot every second");
+  MixedOptions& mixed = line->mixed;
+  mixed.oltp.seconds = 10;
+  add_ch_flags(command, &mixed.ch);
+  command->add_option("--seconds", mixed.oltp.seconds, "measured time of each part")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--rounds", mixed.rounds, "of both parts")->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--snapshot-period-ms", mixed.snapshot_period_ms, "age at which the session takes a new snapshot")
+      ->capture_default_str();
+  command->add_option("--threads", mixed.threads, "of one query")->check(CLI::Range(1, 256))->capture_default_str();
+  command->add_option("--queries", mixed.queries, "1 to 22, separated by commas; default: all")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 22));
+  command->add_option("--drivers", mixed.drivers, "threads that submit")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, kQueryKeys);
+  command->callback([line] { line->run = [line] { return run_bench_mixed(line->common, line->mixed); }; });
+}
+
 void add_bench(CLI::App* app, CommandLine* line) {
   CLI::App* group = app->add_subcommand("bench", "benchmarks")->require_subcommand(1);
   CLI::App* command = group->add_subcommand(
@@ -205,6 +269,8 @@ void add_bench(CLI::App* app, CommandLine* line) {
   add_output(command, line, {"table", "json"});
   add_node_settings(command, line, kEngineKeys);
   command->callback([line] { line->run = [line] { return run_bench(line); }; });
+  add_bench_olap(group, line);
+  add_bench_mixed(group, line);
 }
 
 void add_demo(CLI::App* app, CommandLine* line) {
@@ -287,7 +353,8 @@ int scyper_main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   ConnectOptions& to = line.common.connect;
-  app.add_option("--target", to.target, "host:port of the node")->envname("SCYPER_TARGET")->capture_default_str();
+  line.target_option =
+      app.add_option("--target", to.target, "host:port of the node")->envname("SCYPER_TARGET")->capture_default_str();
   app.add_option("--ca", to.tls_ca, "PEM file; given: TLS, and the node's certificate must be signed by it")
       ->envname("SCYPER_CA");
   app.add_option("--cert", to.tls_cert, "PEM file with this client's certificate");
@@ -301,8 +368,8 @@ int scyper_main(int argc, char** argv) {
   add_bench_log(&app, &line);
   add_durability(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
-  app.get_subcommand("bench")->get_subcommand("oltp")->fallthrough();
-  app.get_subcommand("bench")->get_subcommand("log")->fallthrough();
+  for (const char* name : {"oltp", "olap", "mixed", "log"})
+    app.get_subcommand("bench")->get_subcommand(name)->fallthrough();
   app.get_subcommand("load")->get_subcommand("ch")->fallthrough();
   try {
     app.parse(argc, argv);

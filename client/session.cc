@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "query/queries.h"
+
 namespace scyper::client {
 
 namespace {
@@ -11,7 +13,25 @@ class RemoteSession final : public Session {
   RemoteSession(std::unique_ptr<Client> client, std::string target)
       : client_(std::move(client)), target_(std::move(target)) {}
 
-  Status execute(std::string_view sql, const ResultHandler& each) override { return client_->execute(sql, each); }
+  ~RemoteSession() override { static_cast<void>(unpin()); }
+
+  Status execute(std::string_view sql, const ResultHandler& each) override {
+    receipt_.reset();
+    return client_->query(sql, wish_, [&](const query::ResultSet& result, const query::Receipt* receipt) {
+      receipt_ = receipt == nullptr ? std::nullopt : std::optional<query::Receipt>(*receipt);
+      each(result);
+    });
+  }
+  StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
+    SCYPER_RETURN_IF_ERROR(unpin());
+    query::Receipt receipt;
+    SCYPER_ASSIGN_OR_RETURN(wish_.session, client_->open_session(freshness, &receipt));
+    return receipt;
+  }
+  Status unpin() override {
+    const uint64_t session = std::exchange(wish_.session, 0);
+    return session == 0 ? Status() : client_->close_session(session);
+  }
   StatusOr<Description> describe() override { return client_->describe(); }
   StatusOr<NodeStatus> status() override { return client_->status(); }
   StatusOr<Loader> open_load(const std::string& table) override {
@@ -28,9 +48,31 @@ class RemoteSession final : public Session {
 class LocalSession final : public Session {
  public:
   explicit LocalSession(primary::Engine* engine) : engine_(engine) {}
+  ~LocalSession() override { static_cast<void>(unpin()); }
 
   Status execute(std::string_view sql, const ResultHandler& each) override {
-    return engine_->execute_script(sql, each);
+    query::Queries* queries = engine_->queries();
+    if (queries == nullptr) return engine_->execute_script(sql, each);
+    SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
+    for (const std::string& text : texts) {
+      receipt_.reset();
+      Status status = queries->is_query(text) ? execute_query(queries, text, each) : sql_error("25006", "");
+      // what writes runs as a transaction
+      if (sqlstate_of(status) == "25006") status = engine_->execute_script(text, each);
+      SCYPER_RETURN_IF_ERROR(status);
+    }
+    return Status();
+  }
+  StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
+    SCYPER_RETURN_IF_ERROR(unpin());
+    if (engine_->queries() == nullptr) return sql_error("0A000", "this engine has no snapshots");
+    query::Receipt receipt;
+    SCYPER_ASSIGN_OR_RETURN(wish_.session, engine_->queries()->open_session(freshness, &receipt));
+    return receipt;
+  }
+  Status unpin() override {
+    const uint64_t session = std::exchange(wish_.session, 0);
+    return session == 0 ? Status() : engine_->queries()->close_session(session);
   }
 
   StatusOr<Description> describe() override {
@@ -68,6 +110,21 @@ class LocalSession final : public Session {
   std::string name() const override { return "in this process"; }
 
  private:
+  Status execute_query(query::Queries* queries, const std::string& sql, const ResultHandler& each) {
+    query::QueryOptions options;
+    options.session = wish_.session;
+    options.freshness = wish_.freshness;
+    options.timeout_us = int64_t{wish_.timeout_ms} * 1000;
+    options.threads = wish_.threads;
+    options.reuses_code = !wish_.is_compiled_anew;
+    query::ResultSet result;
+    query::Receipt receipt;
+    SCYPER_RETURN_IF_ERROR(queries->execute(sql, {}, options, &result, &receipt));
+    receipt_ = receipt;
+    each(result);
+    return Status();
+  }
+
   primary::Engine* const engine_;
 };
 

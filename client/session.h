@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,13 +19,25 @@ class Session {
   using ResultHandler = Client::ResultHandler;
 
   virtual ~Session() = default;
+  // Statements that only read run on snapshots, as the wish says; all others are transactions.
   virtual Status execute(std::string_view sql, const ResultHandler& each) = 0;
+  // Pins a snapshot for this session's queries, until unpin().
+  virtual StatusOr<query::Receipt> pin(const query::Freshness& freshness) = 0;
+  virtual Status unpin() = 0;
+  QueryWish& wish() { return wish_; }
+  // Of the last query; empty when it ran as a transaction.
+  const std::optional<query::Receipt>& receipt() const { return receipt_; }
+
   virtual StatusOr<Description> describe() = 0;
   virtual StatusOr<NodeStatus> status() = 0;
   // Rows into one table; from several threads, each with a loader of its own.
   using Loader = std::function<Status(std::span<const Datum>)>;
   virtual StatusOr<Loader> open_load(const std::string& table) = 0;
   virtual std::string name() const = 0;
+
+ protected:
+  QueryWish wish_;
+  std::optional<query::Receipt> receipt_;
 };
 
 std::unique_ptr<Session> remote_session(std::unique_ptr<Client> client, std::string target);

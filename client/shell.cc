@@ -42,6 +42,7 @@ bool Shell::run_statement(const std::string& sql) {
     print(format_result(result, options_.format), out_);
   });
   if (!status.ok()) show_error(status, sql);
+  if (options_.shows_receipts && session_->receipt().has_value()) show_receipt(*session_->receipt());
   if (options_.is_timing) {
     double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     std::fprintf(out_, "Time: %.3f ms\n", ms);
@@ -113,7 +114,7 @@ bool Shell::run_backslash(std::string_view line) {
     if (words.back().ends_with(';') && words.size() > 1) words.back().pop_back();
   }
   if (words[0] == "\\q" || words[0] == "\\quit") return false;
-  if (run_setting(words) || run_listing(words)) return true;
+  if (run_setting(words) || run_query_setting(words) || run_listing(words)) return true;
   if (words[0] == "\\?" || words[0] == "\\h") {
     show_help();
   } else if (words[0] == "\\i" && words.size() == 2) {

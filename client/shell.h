@@ -16,6 +16,7 @@ struct ShellOptions {
   FormatOptions format;
   bool is_verbose = false;  // SQLSTATE in errors
   bool is_timing = false;
+  bool shows_receipts = false;  // what each query's answer was computed from
   bool stops_on_error = false;  // for files and standard input
   bool is_quiet = false;        // no banner
 };
@@ -49,6 +50,8 @@ class Shell {
   bool run_backslash(std::string_view line);
   bool run_setting(const Words& words);
   bool run_listing(const Words& words);
+  bool run_query_setting(const Words& words);
+  void show_receipt(const query::Receipt& receipt);
   void toggle(const char* what, bool* setting, const Words& words);
   void show_error(const Status& status, std::string_view statement);
   void describe_relations();

@@ -56,6 +56,38 @@ bool Shell::run_listing(const Words& words) {
   return true;
 }
 
+// Commands about the snapshots that queries run on. True: it was one.
+bool Shell::run_query_setting(const Words& words) {
+  if (words[0] == "\\receipts") {
+    toggle("Receipts", &options_.shows_receipts, words);
+  } else if (words[0] == "\\pin") {
+    auto receipt = session_->pin({});
+    if (receipt.ok()) {
+      show_receipt(*receipt);
+    } else {
+      show_error(receipt.status(), "");
+    }
+  } else if (words[0] == "\\unpin") {
+    Status status = session_->unpin();
+    if (!status.ok()) show_error(status, "");
+  } else if (words[0] == "\\staleness" && words.size() == 2) {
+    query::Freshness& freshness = session_->wish().freshness;
+    freshness.staleness_us = std::strtoll(words[1].c_str(), nullptr, 10) * 1000;
+    freshness.kind = freshness.staleness_us > 0 ? query::Freshness::Kind::kStaleness : query::Freshness::Kind::kFresh;
+  } else if (words[0] == "\\timeout" && words.size() == 2) {
+    session_->wish().timeout_ms = static_cast<uint32_t>(std::strtoul(words[1].c_str(), nullptr, 10));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Shell::show_receipt(const query::Receipt& receipt) {
+  std::fprintf(out_, "Receipt: LSN %llu, %.3f ms old, node %s, snapshot %llu\n",
+               static_cast<unsigned long long>(receipt.lsn), receipt.age_ms, receipt.node.c_str(),
+               static_cast<unsigned long long>(receipt.snapshot));
+}
+
 void Shell::describe_relations() {
   auto description = session_->describe();
   if (!description.ok()) return show_error(description.status(), "");
@@ -106,6 +138,10 @@ void Shell::show_help() {
       "  \\d+ [TABLE]     the same with its size\n"
       "  \\df             procedures and functions\n"
       "  \\timing [on|off]  show how long statements take\n"
+      "  \\receipts [on|off]  show what queries' answers were computed from\n"
+      "  \\pin, \\unpin   all queries on one snapshot\n"
+      "  \\staleness MS   queries may be so much behind; 0 = fresh\n"
+      "  \\timeout MS     of queries; 0 = none\n"
       "  \\x [on|off]     one line per value\n"
       "  \\t [on|off]     rows only\n"
       "  \\pset null TEXT how NULL looks\n"

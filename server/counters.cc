@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "query/queries.h"
+
 namespace scyper::server {
 
 namespace {
@@ -27,6 +29,46 @@ ServerCounters::ServerCounters(MetricsRegistry* r)
       calls_open(r->gauge("scyper_server_calls_open", "Calls accepted and not yet answered.")),
       message_duration(r->timer("scyper_server_message_duration_seconds",
                                 "From the arrival of a message of calls to its last result.")) {}
+
+namespace {
+
+void observe_queries(MetricsRegistry* registry, query::Queries* queries,
+                     std::vector<MetricsRegistry::Registration>* all) {
+  using Counters = query::Queries::Counters;
+  auto show = [&](const char* name, const char* help, MetricType type, double (*read)(const Counters&)) {
+    all->push_back(registry->observe(name, help, type, {}, [queries, read] { return read(queries->counters()); }));
+  };
+  constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
+  show("scyper_queries_started_total", "Queries started on snapshots.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.started); });
+  show("scyper_queries_refused_total", "Queries that found too many waiting, or waited too long for their turn.",
+       kCounter, [](const Counters& c) { return static_cast<double>(c.refused); });
+  show("scyper_queries_running", "Queries running now.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.running); });
+  show("scyper_queries_waiting", "Queries waiting for their turn.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.waiting); });
+  show("scyper_query_sessions", "Sessions that pin a snapshot.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.sessions); });
+  show("scyper_snapshots_forked_total", "Snapshots made.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.forks); });
+  show("scyper_snapshots_lost_total", "Snapshots that died or were killed by a cap.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.lost); });
+  show("scyper_snapshots_live", "Snapshots that exist now.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.live); });
+  show("scyper_snapshot_copied_bytes",
+       "Memory that live snapshots share with nobody: pages changed since, and their own.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.copied_bytes); });
+  show("scyper_snapshot_oldest_age_seconds", "Age of the oldest live snapshot.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.oldest_age_us) / 1e6; });
+  show("scyper_snapshot_fork_seconds_total", "Time spent in fork().", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.fork_ns) / 1e9; });
+  show("scyper_snapshot_stall_seconds_total", "Time in which no transaction could run because of a fork.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.stall_ns) / 1e9; });
+  show("scyper_snapshot_stall_seconds_max", "Longest such time.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.snapshots.stall_ns_max) / 1e9; });
+}
+
+}  // namespace
 
 std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* registry, primary::Engine* engine) {
   std::vector<MetricsRegistry::Registration> all;
@@ -54,6 +96,7 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
         [engine] { return static_cast<double>(engine->options().memory_bytes); });
   gauge("scyper_queue_depth", "Transactions waiting in the workers' queues.",
         [engine] { return static_cast<double>(engine->queue_depth()); });
+  if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
   return all;
 }
 

@@ -21,7 +21,7 @@ std::string_view message_of(const Status& status) { return {status.message().dat
 
 uint32_t retry_after_ms_of(const Status& status) {
   std::string sqlstate = sqlstate_of(status);
-  if (sqlstate == "53300") return 10;
+  if (sqlstate == "53300" || sqlstate == "55000" || sqlstate == "57P02") return 10;
   if (sqlstate.starts_with("40")) return 1;
   if (sqlstate == "57P01" || sqlstate == "57P03") return 1000;
   return 0;

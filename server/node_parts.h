@@ -18,7 +18,8 @@ struct NodeParts {
         engine(node_engine),
         statements(node_engine, given.prepared_max),
         counters(metrics),
-        pool(given.statement_threads, given.statement_queue) {}
+        pool(given.statement_threads, given.statement_queue),
+        query_pool(given.query_threads, given.statement_queue) {}
 
   const ServerOptions options;
   primary::Engine* const engine;
@@ -26,7 +27,9 @@ struct NodeParts {
   Statements statements;
   ServerCounters counters;
   std::atomic<bool> stopping{false};
-  ThreadPool pool;  // last: its tasks use the rest
+  Statements::Texts query_texts;
+  ThreadPool pool;        // last: its tasks use the rest
+  ThreadPool query_pool;  // apart, so that waiting queries never hold up transactions' statements
 };
 
 inline int64_t monotonic_ns() {

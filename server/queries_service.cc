@@ -1,10 +1,16 @@
 #include "queries_service.h"
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "errors.h"
+#include "query/column_batch.h"
+#include "query/queries.h"
 #include "server/packed.h"
 #include "typed_values.h"
 
@@ -17,6 +23,42 @@ namespace {
 constexpr size_t kRowsBytesAim = 64 << 10;
 // A client that is alive but takes nothing for so long loses its answer, and the node its waiting thread back.
 constexpr absl::Duration kWritePatience = absl::Seconds(60);
+constexpr uint64_t kStalenessMsMax = uint64_t{365} * 86'400'000;
+constexpr uint32_t kQueryThreadsMax = 256;
+
+query::Freshness freshness_of(const v1::Freshness& from) {
+  query::Freshness freshness;
+  if (from.wish_case() == v1::Freshness::kStalenessMs) {
+    freshness.kind = query::Freshness::Kind::kStaleness;
+    freshness.staleness_us = static_cast<int64_t>(std::min<uint64_t>(from.staleness_ms(), kStalenessMsMax) * 1000);
+  } else if (from.wish_case() == v1::Freshness::kAtLeastLsn) {
+    freshness.kind = query::Freshness::Kind::kAtLeast;
+    freshness.lsn = from.at_least_lsn();
+  }
+  return freshness;
+}
+
+query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string client) {
+  query::QueryOptions options;
+  options.session = from.session();
+  options.freshness = freshness_of(from.freshness());
+  options.timeout_us = int64_t{from.timeout_ms()} * 1000;
+  options.threads = std::clamp<uint32_t>(from.threads(), 1, kQueryThreadsMax);
+  options.reuses_code = !from.fresh_code();
+  options.client = std::move(client);
+  return options;
+}
+
+void encode_receipt(const query::Receipt& receipt, v1::Receipt* out) {
+  out->set_lsn(receipt.lsn);
+  out->set_snapshot(receipt.snapshot);
+  out->set_age_ms(receipt.age_ms);
+  out->set_node(receipt.node);
+  out->set_wait_ms(receipt.wait_ms);
+  out->set_compile_ms(receipt.compile_ms);
+  out->set_run_ms(receipt.run_ms);
+  out->set_memory_bytes(receipt.memory_bytes);
+}
 
 // Runs one Execute on a pool thread, which waits for every message to be taken: back-pressure ends at the engine's
 // result. Threads: run() on a pool thread; On...() on gRPC's.
@@ -35,28 +77,110 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   void OnCancel() override {
     absl::MutexLock lock(&mutex_);
     broken_ = true;
+    if (stream_ != nullptr) stream_->cancel();
   }
   void OnDone() override { delete this; }
 
  private:
   Status execute() {
-    SCYPER_RETURN_IF_ERROR(check_text(request_->sql()));
-    if (request_->arguments_size() == 0 && request_->packed_arguments().empty()) {
-      return node_->engine->execute_script(request_->sql(), [this](const query::ResultSet& result) { send(result); });
+    std::string sql = request_->sql();
+    if (request_->statement_id() != 0) {
+      sql = node_->query_texts.find(request_->statement_id());
+      if (sql.empty()) return unknown_statement(request_->statement_id());
     }
-    SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(request_->sql()));
-    const std::vector<SqlType>& types = statement->parameter_types();
-    std::vector<Datum> arguments(types.size());
+    SCYPER_RETURN_IF_ERROR(check_text(sql));
+    if (request_->arguments_size() == 0 && request_->packed_arguments().empty()) return execute_texts(sql);
+    query::Queries* queries = node_->engine->queries();
+    std::vector<Datum> arguments;
     RowArena arena;
-    std::string_view packed = request_->packed_arguments();
-    if (packed.empty()) {
-      SCYPER_RETURN_IF_ERROR(decode_arguments(types, request_->arguments(), arguments.data(), &arena));
-    } else {
-      SCYPER_RETURN_IF_ERROR(decode_row(types, &packed, arguments.data(), &arena));
+    if (request_->has_query() && queries != nullptr && queries->is_query(sql)) {
+      SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(sql, request_->query().session()));
+      SCYPER_RETURN_IF_ERROR(decode(description.parameters, &arguments, &arena));
+      Status status = run_query(queries, sql, arguments);
+      if (!is_for_transactions(status)) return status;
     }
+    SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
+    SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
-    SCYPER_RETURN_IF_ERROR(node_->engine->execute(request_->sql(), arguments, &result));
+    SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result));
     send(result);
+    return {};
+  }
+
+  // Without parameters: one statement after the other.
+  Status execute_texts(const std::string& sql) {
+    auto each = [this](const query::ResultSet& result) { send(result); };
+    query::Queries* queries = node_->engine->queries();
+    if (!request_->has_query() || queries == nullptr) return node_->engine->execute_script(sql, each);
+    SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
+    for (const std::string& text : texts) {
+      if (is_broken()) return {};
+      if (queries->is_query(text)) {
+        Status status = run_query(queries, text, {});
+        if (status.ok()) continue;
+        if (!is_for_transactions(status)) return status;
+      }
+      SCYPER_RETURN_IF_ERROR(node_->engine->execute_script(text, each));
+    }
+    return {};
+  }
+
+  Status decode(const std::vector<SqlType>& types, std::vector<Datum>* arguments, RowArena* arena) {
+    arguments->resize(types.size());
+    std::string_view packed = request_->packed_arguments();
+    return packed.empty() ? decode_arguments(types, request_->arguments(), arguments->data(), arena)
+                          : decode_row(types, &packed, arguments->data(), arena);
+  }
+
+  // A SELECT that calls a function which writes.
+  static bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
+
+  Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
+    const query::QueryOptions options = query_options_of(request_->query(), context_->peer());
+    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
+    set_stream(stream.get());
+    Status status = send_stream(stream.get());
+    set_stream(nullptr);
+    return status;
+  }
+
+  // From here on a client that goes away ends the query.
+  void set_stream(query::QueryStream* stream) {
+    absl::MutexLock lock(&mutex_);
+    stream_ = stream;
+    if (stream != nullptr && broken_) stream->cancel();
+  }
+
+  Status send_stream(query::QueryStream* stream) {
+    message_.Clear();
+    encode_columns(stream->columns(), message_.mutable_header()->mutable_columns());
+    write();
+    query::ResultSet rows;
+    rows.columns = stream->columns();
+    std::vector<SqlType> types;
+    for (const query::ResultColumn& column : rows.columns) types.push_back(column.type);
+    std::string batch;
+    while (true) {
+      SCYPER_ASSIGN_OR_RETURN(bool has_rows, stream->next(&batch));
+      if (!has_rows) break;
+      if (request_->columnar_rows()) {
+        message_.Clear();
+        message_.mutable_rows()->set_row_count(query::row_count_of_columns(batch));
+        message_.mutable_rows()->set_columns(std::move(batch));
+        write();
+      } else {
+        rows.clear_rows();
+        SCYPER_RETURN_IF_ERROR(query::decode_columns(types, batch, &rows));
+        send_rows(rows);
+      }
+    }
+    message_.Clear();
+    auto* complete = message_.mutable_complete();
+    complete->set_command_tag(stream->command_tag());
+    complete->set_affected_rows(stream->rows());
+    for (const std::string& notice : stream->notices()) complete->add_notices(notice);
+    encode_receipt(stream->receipt(), complete->mutable_receipt());
+    write();
     return {};
   }
 
@@ -126,6 +250,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   absl::Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
+  query::QueryStream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace
@@ -136,10 +261,57 @@ grpc::ServerWriteReactor<v1::ExecuteResponse>* QueriesService::Execute(grpc::Cal
   node_->counters.statements.add(1);
   if (node_->stopping) {
     execution->Finish(grpc_status_of(stopping_error()));
-  } else if (!node_->pool.try_run([execution] { execution->run(); })) {
+  } else if (!(request->has_query() ? node_->query_pool : node_->pool).try_run([execution] { execution->run(); })) {
     execution->Finish(grpc_status_of(pool_full_error()));
   }
   return execution;
+}
+
+grpc::ServerUnaryReactor* QueriesService::answer(grpc::CallbackServerContext* context, std::function<Status()> work) {
+  auto* reactor = context->DefaultReactor();
+  const bool accepted = !node_->stopping && node_->query_pool.try_run([this, reactor, work = std::move(work)] {
+    Status status = node_->engine->queries() == nullptr
+                        ? sql_error("0A000", "this node does not answer queries on snapshots")
+                        : work();
+    reactor->Finish(grpc_status_of(status));
+  });
+  if (!accepted) reactor->Finish(grpc_status_of(node_->stopping ? stopping_error() : pool_full_error()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* QueriesService::OpenSession(grpc::CallbackServerContext* context,
+                                                      const v1::OpenSessionRequest* request,
+                                                      v1::OpenSessionResponse* response) {
+  return answer(context, [this, request, response]() -> Status {
+    query::Receipt receipt;
+    SCYPER_ASSIGN_OR_RETURN(uint64_t session,
+                            node_->engine->queries()->open_session(freshness_of(request->freshness()), &receipt));
+    response->set_session(session);
+    encode_receipt(receipt, response->mutable_receipt());
+    return Status();
+  });
+}
+
+grpc::ServerUnaryReactor* QueriesService::CloseSession(grpc::CallbackServerContext* context,
+                                                       const v1::CloseSessionRequest* request,
+                                                       v1::CloseSessionResponse*) {
+  return answer(context, [this, request] { return node_->engine->queries()->close_session(request->session()); });
+}
+
+grpc::ServerUnaryReactor* QueriesService::Prepare(grpc::CallbackServerContext* context,
+                                                  const v1::PrepareQueryRequest* request,
+                                                  v1::PrepareResponse* response) {
+  return answer(context, [this, request, response]() -> Status {
+    SCYPER_RETURN_IF_ERROR(check_text(request->sql()));
+    if (!node_->engine->queries()->is_query(request->sql())) {
+      return sql_error("0A000", "only statements that ask for rows can be prepared as queries");
+    }
+    SCYPER_ASSIGN_OR_RETURN(auto description, node_->engine->queries()->describe(request->sql(), request->session()));
+    response->set_statement_id(node_->query_texts.add(request->sql()));
+    for (const SqlType& type : description.parameters) encode_type(type, response->add_parameters());
+    encode_columns(description.columns, response->mutable_columns());
+    return Status();
+  });
 }
 
 }  // namespace scyper::server

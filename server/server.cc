@@ -173,6 +173,7 @@ void Server::stop() {
   parts.grpc_server->Shutdown(deadline);
   parts.transactions.stop();
   parts.node.pool.stop();
+  parts.node.query_pool.stop();
   parts.http.reset();
 }
 

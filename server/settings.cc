@@ -114,6 +114,8 @@ std::vector<Setting> server_settings() {
       switch_setting("insecure_listen", "listen beyond loopback without TLS", SCYPER_FIELD(server.insecure_listen)),
       number_setting("grpc_threads", "threads that serve transaction streams", 1, 256,
                      SCYPER_FIELD(server.grpc_threads)),
+      number_setting("query_threads", "threads that wait for queries on snapshots", 1, 1024,
+                     SCYPER_FIELD(server.query_threads)),
       number_setting("statement_threads", "threads that run and compile statements", 1, 1024,
                      SCYPER_FIELD(server.statement_threads)),
       number_setting("statement_queue", "statements that wait for such a thread", 1, 1'000'000,
@@ -128,6 +130,37 @@ std::vector<Setting> server_settings() {
                      SCYPER_FIELD(server.prepared_max)),
       quantity_setting("stop_timeout", "time for accepted work when the node stops", parse_duration_us,
                        format_duration_us, kMs, 0, SCYPER_FIELD(server.stop_timeout_ms)),
+  };
+}
+
+std::vector<Setting> query_settings() {
+  return {
+      text_setting("node_name", "name of the node in receipts", SCYPER_FIELD(engine.queries.node)),
+      number_setting("query_concurrency", "queries that run at once; others wait in a fair order", 1, 1024,
+                     SCYPER_FIELD(engine.queries.running_max)),
+      number_setting("query_queue", "queries that wait", 0, 1'000'000, SCYPER_FIELD(engine.queries.waiting_max)),
+      quantity_setting("query_memory", "intermediate results of a query", parse_bytes, format_bytes, 1, 1 << 20,
+                       SCYPER_FIELD(engine.queries.query_bytes_max)),
+      quantity_setting("session_idle_max", "a query session unused for so long gives its snapshot back",
+                       parse_duration_us, format_duration_us, 1, 1000,
+                       SCYPER_FIELD(engine.queries.session_idle_us_max)),
+      number_setting("snapshots_max", "snapshots at once", 1, 1000, SCYPER_FIELD(engine.queries.snapshots.count_max)),
+      quantity_setting("snapshot_age_max", "older snapshots are dropped, even in use", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(engine.queries.snapshots.age_us_max)),
+      quantity_setting("snapshot_unused_max", "a snapshot unused for so long is dropped", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(engine.queries.snapshots.unused_us_max)),
+      quantity_setting("snapshot_memory", "pages copied for snapshots; beyond it the oldest is dropped", parse_bytes,
+                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.queries.snapshots.copied_bytes_max)),
+      quantity_setting("snapshot_period", "a new snapshot so often; 0 = on demand", parse_duration_us,
+                       format_duration_us, 1, 0, SCYPER_FIELD(engine.queries.snapshots.period_us)),
+      quantity_setting("snapshot_distance", "least time between two snapshots", parse_duration_us, format_duration_us,
+                       1, 0, SCYPER_FIELD(engine.queries.snapshots.distance_us_min)),
+      number_setting("query_nice", "nice level of queries beside the workers' 0", 0, 19,
+                     SCYPER_FIELD(engine.queries.snapshots.nice)),
+      choice_setting("fork", "where transactions stop for a snapshot",
+                     std::array{std::pair{"changes", primary::ForkMode::kActionConsistent},
+                                std::pair{"transactions", primary::ForkMode::kQuiesced}},
+                     SCYPER_FIELD(engine.fork_mode)),
   };
 }
 
@@ -206,6 +239,7 @@ const std::vector<Setting>& settings() {
     std::vector<Setting> all = server_settings();
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
     for (Setting& setting : log_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : query_settings()) all.push_back(std::move(setting));
     return all;
   }();
   return kAll;

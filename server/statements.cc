@@ -11,6 +11,24 @@ uint64_t Statements::id_of(std::string_view sql) {
   return hash == 0 ? 1 : hash;
 }
 
+uint64_t Statements::Texts::add(std::string_view sql) {
+  const uint64_t id = id_of(sql);
+  absl::MutexLock lock(&mutex_);
+  if (!by_id_.emplace(id, sql).second) return id;
+  order_.push_back(id);
+  if (order_.size() > kMax) {
+    by_id_.erase(order_.front());
+    order_.pop_front();
+  }
+  return id;
+}
+
+std::string Statements::Texts::find(uint64_t id) {
+  absl::MutexLock lock(&mutex_);
+  auto found = by_id_.find(id);
+  return found == by_id_.end() ? std::string() : found->second;
+}
+
 StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql) {
   SCYPER_RETURN_IF_ERROR(check_text(sql));
   uint64_t id = id_of(sql);

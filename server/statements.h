@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -25,6 +26,20 @@ class Statements {
   static uint64_t id_of(std::string_view sql);
   // Checks the text's encoding, compiles it unless known. May block for a compilation.
   StatusOr<Pointer> prepare(std::string_view sql);
+  // Texts of prepared queries by id; their programs belong to snapshots. Bounded as above.
+  class Texts {
+   public:
+    uint64_t add(std::string_view sql);
+    // Empty when unknown.
+    std::string find(uint64_t id);
+
+   private:
+    static constexpr size_t kMax = 10'000;
+    absl::Mutex mutex_;
+    std::unordered_map<uint64_t, std::string> by_id_ ABSL_GUARDED_BY(mutex_);
+    std::list<uint64_t> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  };
+
   // Known or nullptr; never blocks for long.
   Pointer find(uint64_t id);
   size_t size();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "query/queries.h"
 #include "query/result.h"
 #include "storage/type.h"
 
@@ -96,6 +97,26 @@ class Loading {
   std::unique_ptr<Parts> parts_;
 };
 
+// How a query is to be run. The default: fresh, on a snapshot of its own choice.
+struct QueryWish {
+  uint64_t session = 0;  // from open_session(); 0 = none, then:
+  query::Freshness freshness;
+  uint32_t timeout_ms = 0;
+  uint32_t threads = 1;
+  bool is_compiled_anew = false;
+};
+
+// A query or statement, as it is answered.
+class QueryHandler {
+ public:
+  virtual ~QueryHandler() = default;
+  virtual void on_columns(const std::vector<query::ResultColumn>& /*columns*/) {}
+  // Some rows, as they come; the next call clears them.
+  virtual void on_rows(const query::ResultSet& rows) = 0;
+  // receipt: nullptr of statements that ran as transactions.
+  virtual void on_complete(const query::ResultSet& /*tag_and_notices*/, const query::Receipt* /*receipt*/) {}
+};
+
 struct NodeStatus {
   std::string version, role, execution, redo, layout;
   uint64_t uptime_seconds = 0;
@@ -143,6 +164,18 @@ class Client {
               uint32_t timeout_ms = 0);
   // Statements separated by semicolons; `each` sees every result, in order.
   Status execute(std::string_view sql, const ResultHandler& each);
+  // The same with reading statements on snapshots; `each` also sees their receipts (nullptr of all others).
+  using ReceiptHandler = std::function<void(const query::ResultSet&, const query::Receipt*)>;
+  Status query(std::string_view sql, const QueryWish& wish, const ReceiptHandler& each);
+  // Rows one batch after the other, as fast as the handler takes them.
+  Status stream_query(std::string_view sql, const QueryWish& wish, QueryHandler* handler);
+  // A prepared query with arguments.
+  StatusOr<std::shared_ptr<const Prepared>> prepare_query(std::string_view sql, uint64_t session = 0);
+  Status query(const Prepared& prepared, std::span<const Datum> arguments, const QueryWish& wish,
+               const ReceiptHandler& each);
+  // Pins a snapshot for all queries of the session.
+  StatusOr<uint64_t> open_session(const query::Freshness& freshness, query::Receipt* receipt);
+  Status close_session(uint64_t session);
   StatusOr<std::unique_ptr<Stream>> open_stream();
   StatusOr<std::unique_ptr<Loading>> open_load(const std::string& table);
   StatusOr<NodeStatus> status(int timeout_ms = 2000);

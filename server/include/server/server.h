@@ -19,6 +19,7 @@ struct ServerOptions {
   bool insecure_listen = false;           // allows listening beyond loopback without TLS
   uint32_t grpc_threads = 1;              // threads that read, submit and answer transaction streams
   uint32_t statement_threads = 16;        // threads that wait for statements, compilations and slow readers
+  uint32_t query_threads = 64;            // threads that wait for queries on snapshots
   uint32_t statement_queue = 256;         // requests that wait for one of those threads
   uint32_t message_bytes_max = 4u << 20;  // of one received message
   uint32_t stream_calls_max = 8192;       // unanswered calls per stream; beyond it the stream is not read

@@ -1,0 +1,199 @@
+// Queries on snapshots.
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "client/client.h"
+#include "client_parts.h"
+#include "query/column_batch.h"
+#include "server/packed.h"
+#include "wire.h"
+
+namespace scyper::client {
+
+namespace {
+
+void encode_freshness(const query::Freshness& from, v1::Freshness* out) {
+  switch (from.kind) {
+    case query::Freshness::Kind::kFresh:
+      out->set_fresh(true);
+      break;
+    case query::Freshness::Kind::kStaleness:
+      out->set_staleness_ms(static_cast<uint64_t>(from.staleness_us) / 1000);
+      break;
+    case query::Freshness::Kind::kAtLeast:
+      out->set_at_least_lsn(from.lsn);
+      break;
+  }
+}
+
+void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
+  request->set_columnar_rows(true);
+  request->set_packed_rows(true);  // of statements that run as transactions
+  v1::QueryOptions& out = *request->mutable_query();
+  out.set_session(wish.session);
+  encode_freshness(wish.freshness, out.mutable_freshness());
+  out.set_timeout_ms(wish.timeout_ms);
+  out.set_threads(wish.threads);
+  out.set_fresh_code(wish.is_compiled_anew);
+}
+
+query::Receipt receipt_of(const v1::Receipt& from) {
+  query::Receipt receipt;
+  receipt.lsn = from.lsn();
+  receipt.snapshot = from.snapshot();
+  receipt.age_ms = from.age_ms();
+  receipt.node = from.node();
+  receipt.wait_ms = from.wait_ms();
+  receipt.compile_ms = from.compile_ms();
+  receipt.run_ms = from.run_ms();
+  receipt.memory_bytes = from.memory_bytes();
+  return receipt;
+}
+
+// Reads the answers of one Execute.
+class AnswerReader {
+ public:
+  AnswerReader(QueryHandler* handler) : handler_(handler) {}
+
+  Status take(const v1::ExecuteResponse& response) {
+    if (response.has_header()) {
+      rows_.clear();
+      rows_.columns = columns_of(response.header().columns());
+      types_.clear();
+      for (const query::ResultColumn& column : rows_.columns) types_.push_back(column.type);
+      handler_->on_columns(rows_.columns);
+    } else if (response.has_rows()) {
+      rows_.clear_rows();
+      const v1::ExecuteResponse::Rows& rows = response.rows();
+      SCYPER_RETURN_IF_ERROR(rows.columns().empty() ? append_rows(rows.packed(), rows.row_count(), &rows_)
+                                                    : query::decode_columns(types_, rows.columns(), &rows_));
+      handler_->on_rows(rows_);
+    } else if (response.has_complete()) {
+      const v1::ExecuteResponse::Complete& complete = response.complete();
+      rows_.clear_rows();
+      rows_.command_tag = complete.command_tag();
+      rows_.affected_rows = complete.affected_rows();
+      rows_.notices.assign(complete.notices().begin(), complete.notices().end());
+      const query::Receipt receipt = receipt_of(complete.receipt());
+      handler_->on_complete(rows_, complete.has_receipt() ? &receipt : nullptr);
+    }
+    return Status();
+  }
+
+ private:
+  QueryHandler* const handler_;
+  query::ResultSet rows_;
+  std::vector<SqlType> types_;
+};
+
+Status run(v1::Queries::Stub* queries, const v1::ExecuteRequest& request, QueryHandler* handler) {
+  grpc::ClientContext context;
+  auto reader = queries->Execute(&context, request);
+  v1::ExecuteResponse response;
+  AnswerReader answers(handler);
+  Status malformed;
+  while (reader->Read(&response)) {
+    if (malformed.ok()) malformed = answers.take(response);
+    if (!malformed.ok()) context.TryCancel();
+  }
+  Status status = status_of(reader->Finish());
+  return malformed.ok() ? status : malformed;
+}
+
+// Keeps all rows of a statement.
+class Collector final : public QueryHandler {
+ public:
+  explicit Collector(const Client::ReceiptHandler& each) : each_(each) {}
+  void on_columns(const std::vector<query::ResultColumn>& columns) override {
+    all_.clear();
+    all_.columns = columns;
+  }
+  void on_rows(const query::ResultSet& rows) override {
+    const size_t width = all_.columns.size();
+    for (size_t i = 0; i < rows.values().size(); ++i) all_.append(all_.columns[i % width].type, rows.values()[i]);
+  }
+  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
+    all_.command_tag = end.command_tag;
+    all_.affected_rows = end.affected_rows;
+    all_.notices = end.notices;
+    each_(all_, receipt);
+  }
+
+ private:
+  const Client::ReceiptHandler& each_;
+  query::ResultSet all_;
+};
+
+auto in_ms(int64_t ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); }
+
+}  // namespace
+
+Status Client::query(std::string_view sql, const QueryWish& wish, const ReceiptHandler& each) {
+  Collector collector(each);
+  return stream_query(sql, wish, &collector);
+}
+
+Status Client::stream_query(std::string_view sql, const QueryWish& wish, QueryHandler* handler) {
+  v1::ExecuteRequest request;
+  request.set_sql(std::string(sql));
+  encode_wish(wish, &request);
+  return run(parts_->queries.get(), request, handler);
+}
+
+StatusOr<std::shared_ptr<const Prepared>> Client::prepare_query(std::string_view sql, uint64_t session) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::PrepareQueryRequest request;
+  v1::PrepareResponse response;
+  request.set_sql(std::string(sql));
+  request.set_session(session);
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->queries->Prepare(&context, request, &response)));
+  auto prepared = std::make_shared<Prepared>();
+  prepared->id = response.statement_id();
+  prepared->sql = sql;
+  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
+  prepared->columns = columns_of(response.columns());
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+Status Client::query(const Prepared& prepared, std::span<const Datum> arguments, const QueryWish& wish,
+                     const ReceiptHandler& each) {
+  if (arguments.size() != prepared.parameters.size()) {
+    return sql_error("08P01", "the query is given " + std::to_string(arguments.size()) + " arguments, but requires " +
+                                  std::to_string(prepared.parameters.size()));
+  }
+  v1::ExecuteRequest request;
+  request.set_statement_id(prepared.id);
+  if (!arguments.empty()) server::append_row(prepared.parameters, arguments.data(), request.mutable_packed_arguments());
+  encode_wish(wish, &request);
+  Collector collector(each);
+  Status status = run(parts_->queries.get(), request, &collector);
+  if (sqlstate_of(status) != "26000") return status;
+  SCYPER_RETURN_IF_ERROR(prepare_query(prepared.sql, wish.session).status());
+  return run(parts_->queries.get(), request, &collector);
+}
+
+StatusOr<uint64_t> Client::open_session(const query::Freshness& freshness, query::Receipt* receipt) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::OpenSessionRequest request;
+  v1::OpenSessionResponse response;
+  encode_freshness(freshness, request.mutable_freshness());
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->queries->OpenSession(&context, request, &response)));
+  if (receipt != nullptr) *receipt = receipt_of(response.receipt());
+  return response.session();
+}
+
+Status Client::close_session(uint64_t session) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::CloseSessionRequest request;
+  v1::CloseSessionResponse response;
+  request.set_session(session);
+  return status_of(parts_->queries->CloseSession(&context, request, &response));
+}
+
+}  // namespace scyper::client

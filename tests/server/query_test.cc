@@ -1,0 +1,235 @@
+// Queries over gRPC on the real engine: sessions, freshness, receipts, back-pressure, cancellation, caps.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/metrics.h"
+#include "client/client.h"
+#include "primary/engine.h"
+#include "query/queries.h"
+#include "server/server.h"
+
+namespace scyper::server {
+namespace {
+
+using client::QueryWish;
+
+constexpr char kEndless[] = "SELECT count(*) FROM big a, big b, big c WHERE a.v + b.v + c.v < 0";
+
+class QueryTest : public testing::Test {
+ protected:
+  void start(primary::EngineOptions options = {}) {
+    options.partitions = 4;
+    options.workers = 2;
+    options.memory_bytes = size_t{256} << 20;
+    options.queries.node = "test-node";
+    auto made = primary::Engine::create(options);
+    ASSERT_TRUE(made.ok()) << made.status();
+    engine_ = *std::move(made);
+    ServerOptions server;
+    server.listen = "127.0.0.1:0";
+    server.http_listen = "";
+    server.stop_timeout_ms = 500;
+    auto started = Server::start(server, engine_.get(), &metrics_);
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = *std::move(started);
+    client_ = connect();
+    run("CREATE TABLE accounts (id integer PRIMARY KEY, balance bigint NOT NULL) PARTITION BY HASH (id);"
+        "CREATE TABLE big (id integer PRIMARY KEY, v integer NOT NULL)");
+    for (int i = 0; i < 20; ++i) run("INSERT INTO accounts VALUES (" + std::to_string(i) + ", 100)");
+    auto load = client_->open_load("big");
+    ASSERT_TRUE(load.ok()) << load.status();
+    std::vector<Datum> rows;
+    for (int i = 0; i < 30'000; ++i) {
+      rows.push_back(int_datum(i));
+      rows.push_back(int_datum(i % 100));
+    }
+    ASSERT_TRUE((*load)->load(rows).ok());
+  }
+
+  std::unique_ptr<client::Client> connect() {
+    client::ConnectOptions to;
+    to.target = "127.0.0.1:" + std::to_string(server_->port());
+    auto client = client::Client::connect(to);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+
+  void run(std::string_view sql) {
+    Status status = client_->execute(sql, [](const query::ResultSet&) {});
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  struct Answer {
+    Status status;
+    int64_t number = -1;
+    size_t rows = 0;
+    bool has_receipt = false;
+    query::Receipt receipt;
+  };
+  Answer ask(std::string_view sql, const QueryWish& wish = {}) {
+    Answer answer;
+    answer.status = client_->query(sql, wish, [&](const query::ResultSet& result, const query::Receipt* receipt) {
+      answer.rows = result.row_count();
+      if (result.row_count() > 0) answer.number = result.value(0, 0).lo;
+      answer.has_receipt = receipt != nullptr;
+      if (receipt != nullptr) answer.receipt = *receipt;
+    });
+    return answer;
+  }
+
+  MetricsRegistry metrics_;
+  std::unique_ptr<primary::Engine> engine_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<client::Client> client_;
+};
+
+TEST_F(QueryTest, AnswersCarryReceipts) {
+  start();
+  Answer answer = ask("SELECT sum(balance)::bigint FROM accounts");
+  ASSERT_TRUE(answer.status.ok()) << answer.status;
+  EXPECT_EQ(answer.number, 2000);
+  ASSERT_TRUE(answer.has_receipt);
+  EXPECT_EQ(answer.receipt.node, "test-node");
+  EXPECT_GT(answer.receipt.lsn, 0u);
+  EXPECT_GT(answer.receipt.snapshot, 0u);
+  EXPECT_GE(answer.receipt.age_ms, 0);
+  // scripts mix both kinds; what writes is a transaction
+  Answer script =
+      ask("UPDATE accounts SET balance = balance + 1 WHERE id = 3; SELECT sum(balance)::bigint FROM accounts");
+  ASSERT_TRUE(script.status.ok()) << script.status;
+  EXPECT_EQ(script.number, 2001);
+  EXPECT_GT(script.receipt.lsn, answer.receipt.lsn);
+  EXPECT_FALSE(ask("UPDATE accounts SET balance = balance - 1 WHERE id = 3").has_receipt);
+  EXPECT_EQ(sqlstate_of(ask("SELECT 1 / 0").status), "22012");
+  EXPECT_EQ(sqlstate_of(ask("SELECT nothing FROM accounts").status), "42703");
+  EXPECT_EQ(ask("EXPLAIN (COMPILED) SELECT 1").rows > 0, true);
+}
+
+TEST_F(QueryTest, SessionsPinTheirSnapshot) {
+  start();
+  query::Receipt receipt;
+  auto session = client_->open_session({}, &receipt);
+  ASSERT_TRUE(session.ok()) << session.status();
+  QueryWish pinned;
+  pinned.session = *session;
+  run("UPDATE accounts SET balance = 0 WHERE id = 1");
+  Answer old = ask("SELECT sum(balance)::bigint FROM accounts", pinned);
+  EXPECT_EQ(old.number, 2000);
+  EXPECT_EQ(old.receipt.lsn, receipt.lsn);
+  EXPECT_EQ(ask("SELECT sum(balance)::bigint FROM accounts").number, 1900);
+  QueryWish at_least;
+  at_least.freshness.kind = query::Freshness::Kind::kAtLeast;
+  at_least.freshness.lsn = receipt.lsn + 1;
+  EXPECT_EQ(ask("SELECT sum(balance)::bigint FROM accounts", at_least).number, 1900);
+  EXPECT_TRUE(client_->close_session(*session).ok());
+  EXPECT_EQ(sqlstate_of(ask("SELECT 1", pinned).status), "25P03");
+  EXPECT_EQ(sqlstate_of(client_->close_session(*session)), "25P03");
+}
+
+TEST_F(QueryTest, PreparedQueriesTakeArguments) {
+  start();
+  auto prepared = client_->prepare_query("SELECT balance + $2::bigint FROM accounts WHERE id = $1::integer");
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  ASSERT_EQ((*prepared)->parameters.size(), 2u);
+  for (int i = 0; i < 30; ++i) {
+    Datum arguments[] = {int_datum(i % 20), int_datum(i)};
+    int64_t got = -1;
+    Status status = client_->query(**prepared, arguments, {}, [&](const query::ResultSet& result, const auto* receipt) {
+      got = result.value(0, 0).lo;
+      EXPECT_NE(receipt, nullptr);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(got, 100 + i);
+  }
+  EXPECT_EQ(sqlstate_of(client_->prepare_query("DELETE FROM accounts").status()), "0A000");
+}
+
+// More than all windows on the way hold; the reader sleeps, the node waits and goes on serving others.
+TEST_F(QueryTest, SlowReadersHoldNobodyUp) {
+  start();
+  class Slow final : public client::QueryHandler {
+   public:
+    void on_rows(const query::ResultSet& rows) override {
+      count += rows.row_count();
+      if (batches++ < 10) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    size_t count = 0;
+    std::atomic<int> batches{0};
+  } slow;
+  std::thread reader([&] {
+    auto own = connect();
+    Status status =
+        own->stream_query("SELECT a.id, b.id, 'some text that takes room' FROM big a, accounts b", {}, &slow);
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  while (slow.batches == 0) std::this_thread::yield();
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+  reader.join();
+  EXPECT_EQ(slow.count, 30'000u * 20);
+}
+
+TEST_F(QueryTest, TimeoutAndCancellation) {
+  start();
+  QueryWish wish;
+  wish.timeout_ms = 50;
+  EXPECT_EQ(sqlstate_of(ask(kEndless, wish).status), "57014");
+  // a client that goes away: its query ends, and so gives back its place
+  for (int i = 0; i < 4; ++i) {
+    class Leaving final : public client::QueryHandler {
+     public:
+      void on_rows(const query::ResultSet&) override {}
+    } leaving;
+    auto own = connect();
+    QueryWish short_wish;
+    short_wish.timeout_ms = 100;
+    EXPECT_EQ(sqlstate_of(own->stream_query(kEndless, short_wish, &leaving)), "57014");
+  }
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+}
+
+TEST_F(QueryTest, CapsAreClearErrors) {
+  primary::EngineOptions options;
+  options.queries.running_max = 1;
+  options.queries.waiting_max = 1;
+  start(options);
+  QueryWish wish;
+  wish.timeout_ms = 1500;
+  std::vector<std::thread> threads;
+  std::atomic<int> refused{0}, timed_out{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      auto own = connect();
+      Status status = own->query(kEndless, wish, [](const query::ResultSet&, const query::Receipt*) {});
+      if (sqlstate_of(status) == "53300") {
+        ++refused;
+        EXPECT_GT(client::retry_after_ms_of(status), 0u);
+      }
+      if (sqlstate_of(status) == "57014") ++timed_out;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GE(refused.load(), 1);
+  EXPECT_EQ(refused + timed_out, 4);
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+}
+
+TEST_F(QueryTest, StopEndsQueries) {
+  start();
+  std::thread asker([&] {
+    auto own = connect();
+    EXPECT_FALSE(own->query(kEndless, {}, [](const query::ResultSet&, const query::Receipt*) {}).ok());
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  server_->stop();
+  asker.join();
+}
+
+}  // namespace
+}  // namespace scyper::server

@@ -15,7 +15,7 @@ static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
 static_assert(sizeof(Routine) == 152);
 static_assert(sizeof(View) == 136);
-static_assert(sizeof(Catalog) == 264);
+static_assert(sizeof(Catalog) == 320);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {

@@ -106,6 +106,12 @@ jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   return tiering;
 }
 
+// Before a catalog is published: what its tables look like with this version.
+void note_schemas(Catalog* catalog) {
+  catalog->schemas.clear();
+  for (const auto& [name, table] : catalog->tables) catalog->schemas[table.get()] = &table->schema();
+}
+
 class DatabaseImpl final : public Database {
  public:
   DatabaseImpl(const DatabaseOptions& options, std::unique_ptr<storage::Arena> arena, std::unique_ptr<jit::Jit> jit)
@@ -151,9 +157,11 @@ class DatabaseImpl final : public Database {
   Status define(const Prepared& prepared, ResultSet* result) override;
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
   void restore(std::shared_ptr<const Catalog> catalog) override {
+    auto next = std::make_shared<Catalog>(*catalog);
+    note_schemas(next.get());
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     CHECK(catalog_->tables.empty() && catalog_->routines.empty());
-    catalog_ = std::move(catalog);
+    catalog_ = std::move(next);
   }
   void refresh_statistics() override {
     for (const auto& [name, table] : catalog()->tables) table->set_statistics(storage::collect_statistics(*table));
@@ -304,8 +312,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
   Definer definer(options_, arena_.get(), catalog(), prepared.text_);
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*prepared.statement_, result));
   if (next == nullptr) return absl::OkStatus();
-  next->schemas.clear();
-  for (const auto& [name, table] : next->tables) next->schemas[table.get()] = &table->schema();
+  note_schemas(next.get());
   std::lock_guard<std::mutex> lock(catalog_mutex_);
   catalog_ = std::move(next);
   return absl::OkStatus();

@@ -128,6 +128,7 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   // A child that is gone is noticed by the receiver, which ends the query; unless it has done so before.
   const bool is_sent = is_shipped && channel_.send(static_cast<uint32_t>(ToChild::kRun), query->id_, body);
   if (!is_sent || !is_alive()) {
+    is_lost_.store(true, std::memory_order_release);  // the receiver may not know yet
     std::unique_lock<std::mutex> lock(mutex_);
     const std::string reason = loss_.empty() ? "its process has ended" : loss_;
     lock.unlock();

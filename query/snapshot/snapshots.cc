@@ -72,6 +72,7 @@ StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t 
   }
   const uint64_t attempts = attempts_;
   ++waiting_;
+  wanted_ns_ = asked_ns;
   wake_.notify_one();
   Use found;
   Status status;
@@ -81,9 +82,14 @@ StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t 
       break;
     }
     if ((found = find(freshness, asked_ns)) != nullptr) break;
-    if (attempts_ > attempts && attempt_start_ns_ >= asked_ns && !last_failure_.ok()) {
+    const bool was_served = attempts_ > attempts && attempt_start_ns_ >= asked_ns;
+    if (was_served && !last_failure_.ok()) {
       status = last_failure_;
       break;
+    }
+    if (was_served && !is_forking_) {  // that snapshot has been lost already
+      wanted_ns_ = clock_.monotonic_ns();
+      wake_.notify_one();
     }
     const int64_t now_ns = clock_.monotonic_ns();
     if (deadline_ns != 0 && now_ns >= deadline_ns) {
@@ -100,7 +106,7 @@ StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t 
 
 int64_t Snapshots::next_fork_ns(int64_t now_ns) const {
   const int64_t earliest = last_fork_ns_ == 0 ? now_ns : last_fork_ns_ + options_.distance_us_min * kNsPerUs;
-  if (waiting_ > 0) return earliest;
+  if (waiting_ > 0 && wanted_ns_ >= attempt_start_ns_) return earliest;
   if (options_.period_us == 0) return INT64_MAX;
   const bool has_news = entries_.empty() || entries_.back().snapshot->point().lsn != environment_.current_lsn();
   return has_news ? std::max(earliest, last_fork_ns_ + options_.period_us * kNsPerUs) : INT64_MAX;
@@ -132,6 +138,7 @@ void Snapshots::fork_one(std::unique_lock<std::mutex>* lock) {
   }
   Entry entry;
   entry.fork_start_ns = last_fork_ns_ = attempt_start_ns_;
+  is_forking_ = true;
   lock->unlock();
   ForkRequest request;
   request.child.name = "scyper-snapshot";
@@ -144,6 +151,7 @@ void Snapshots::fork_one(std::unique_lock<std::mutex>* lock) {
     entry.snapshot = Snapshot::start(*std::move(forked));
   }
   lock->lock();
+  is_forking_ = false;
   ++attempts_;
   last_failure_ = forked.status();
   if (!forked.ok()) {

@@ -105,12 +105,14 @@ class Snapshots {
   std::list<Entry> entries_;                       // oldest first
   std::vector<std::shared_ptr<Snapshot>> doomed_;  // destroyed without the lock
   uint32_t waiting_ = 0;
+  int64_t wanted_ns_ = 0;  // of those who wait: the latest request; a fork that began after it serves all
   int64_t last_fork_ns_ = 0;
   int64_t measured_ns_ = 0;
   uint64_t attempts_ = 0;  // forks tried
   int64_t attempt_start_ns_ = 0;
   Status last_failure_;
   Counters counters_;
+  bool is_forking_ = false;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -109,7 +109,7 @@ void PartitionEngine::start_queries() {
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
-  durability_->stop_watching();  // it forks
+  durability_->stop_watching();      // it forks
   queries_.reset();
   fork_gate_.reset();  // its children end with it
   stop_admission();

@@ -26,6 +26,10 @@ struct Scope {
   struct Visible {
     size_t relation = 0;  // position in relations
     uint32_t column = 0;
+    // FULL JOIN ... USING: the value is COALESCE(column, other_column)
+    bool merged = false;
+    size_t other_relation = 0;
+    uint32_t other_column = 0;
   };
   const Scope* parent = nullptr;
   BoundQuery* query = nullptr;             // marked correlated when an outer column is found through it
@@ -75,6 +79,7 @@ class Binder {
   StatusOr<BoundPtr> bind_literal(const ast::Literal& literal);
   StatusOr<BoundPtr> bind_parameter(const ast::Parameter& parameter);
   StatusOr<BoundPtr> bind_column(const ast::ColumnRef& ref, const Scope* scope);
+  StatusOr<BoundPtr> bind_grouping_call(const ast::GroupingCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_subscript(const ast::Subscript& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_array(const ast::ArrayConstructor& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_logical(const ast::Logical& expr, const Scope* scope);
@@ -137,6 +142,14 @@ class Binder {
   Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                            BoundQuery* query);
   Status check_common_tables(const ast::SelectStatement& select);
+  StatusOr<std::shared_ptr<CommonQuery>> bind_recursive(const ast::CommonTable& table);
+  Status bind_distinct_on(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
+  StatusOr<JoinTree> bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query);
+  Status bind_group_item(const ast::Expr& item, const Scope* scope, BoundQuery* query, uint32_t* position);
+  StatusOr<std::vector<std::vector<uint32_t>>> bind_grouping_set(const ast::Expr& item, const Scope* scope,
+                                                                 BoundQuery* query);
+  Status check_grouping_call(BoundExpr* expr, BoundQuery* query);
+  std::unique_ptr<Relation> common_relation(std::shared_ptr<CommonQuery> common, std::string alias);
   // select list of its own around a query whose outputs need casts
   void wrap(std::unique_ptr<BoundQuery>* query);
   Status merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from, size_t middle,
@@ -216,7 +229,7 @@ class Binder {
   using CommonTables = std::map<std::string, CommonTable>;
   struct CommonTable {
     const ast::CommonTable* table = nullptr;
-    std::shared_ptr<const CommonTables> visible;  // to its own query
+    std::shared_ptr<CommonQuery> query;
   };
   CommonTables common_tables_;
 };

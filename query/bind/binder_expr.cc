@@ -44,6 +44,8 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return bind_parameter(node_as<ast::Parameter>(expr));
     case ExprKind::kColumnRef:
       return bind_column(node_as<ast::ColumnRef>(expr), scope);
+    case ExprKind::kGroupingCall:
+      return bind_grouping_call(node_as<ast::GroupingCall>(expr), scope);
     case ExprKind::kSubscript:
       return bind_subscript(node_as<ast::Subscript>(expr), scope);
     case ExprKind::kArrayConstructor:
@@ -441,6 +443,20 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
     default:
       return error("0A000", "time without date is not supported", expr.location);
   }
+}
+
+// The groups that its arguments are are known once GROUP BY is bound: check_grouping_call().
+StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, const Scope* scope) {
+  if (aggregate_query_ == nullptr) return error("42803", "grouping operations are not allowed here", call.location);
+  BoundPtr result = make_expr(BoundKind::kGrouping, make_type(TypeId::kInt4), false, call.location);
+  result->relation = aggregate_query_->id;
+  result->index = static_cast<uint32_t>(aggregate_query_->grouping_calls.size());
+  aggregate_query_->grouping_calls.emplace_back();
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    result->args.push_back(std::move(bound));
+  }
+  return result;
 }
 
 StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {

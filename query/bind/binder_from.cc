@@ -86,14 +86,8 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
   std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
   auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
   if (common != common_tables_.end()) {
-    // each reference is its own copy of the query (as PostgreSQL's NOT MATERIALIZED)
-    const ast::CommonTable* table = common->second.table;
-    CommonTables saved = common_tables_;
-    common_tables_ = CommonTables(*common->second.visible);
-    auto bound = query_relation(node_as<ast::SelectStatement>(*table->statement), alias, nullptr);
-    common_tables_ = std::move(saved);
-    SCYPER_ASSIGN_OR_RETURN(auto relation, std::move(bound));
-    SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), table->columns));
+    auto relation = common_relation(common->second.query, alias);
+    SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), common->second.table->columns));
     return relation;
   }
   std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : std::string_view();
@@ -247,6 +241,11 @@ Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::s
     SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", column(l), column(r), item.location));
     conjuncts->push_back(std::move(equal));
     Scope::Visible kept = scope->columns[item.join == ast::JoinKind::kRight ? r : l];
+    if (item.join == ast::JoinKind::kFull) {
+      kept.merged = true;
+      kept.other_relation = scope->columns[r].relation;
+      kept.other_column = scope->columns[r].column;
+    }
     scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(r));
     scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(l));
     scope->columns.insert(scope->columns.begin() + static_cast<ptrdiff_t>(from + merged), kept);

@@ -25,6 +25,7 @@ void Scope::add(const Relation* relation, bool is_nullable) {
 namespace {
 
 struct Found {
+  const Scope::Visible* merged = nullptr;  // of a full join's USING
   const Relation* relation = nullptr;
   uint32_t column = 0;
   bool nullable = false;
@@ -44,7 +45,11 @@ Found find_column(const Scope* scope, std::string_view qualifier, std::string_vi
       found.level = level;
     };
     if (qualifier.empty()) {
-      for (const auto& visible : level->columns) match(visible.relation, visible.column);
+      for (const auto& visible : level->columns) {
+        int before = found.matches;
+        match(visible.relation, visible.column);
+        if (found.matches > before && before == 0 && visible.merged) found.merged = &visible;
+      }
     } else {
       for (size_t r = 0; r < level->relations.size(); r++)
         if (level->relations[r]->alias == qualifier)
@@ -53,6 +58,16 @@ Found find_column(const Scope* scope, std::string_view qualifier, std::string_vi
     if (found.matches > 0) return found;
   }
   return found;
+}
+
+// The one column of two that FULL JOIN ... USING leaves.
+BoundPtr merge_values(BoundPtr value, const Scope& scope, const Scope::Visible& visible) {
+  const Relation& other = *scope.relations[visible.other_relation];
+  const RelationColumn& column = other.columns[visible.other_column];
+  BoundPtr result = make_expr(BoundKind::kCoalesce, value->type, true, value->location);
+  result->args.push_back(std::move(value));
+  result->args.push_back(make_column(other.id, visible.other_column, column.type, true, result->location));
+  return result;
 }
 
 }  // namespace
@@ -131,8 +146,9 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   // every query between here and the level that has the column depends on it
   for (const Scope* s = scope; s != found.level; s = s->parent)
     if (s->query != nullptr) s->query->correlated = true;
-  return make_column(found.relation->id, found.column, found.relation->columns[found.column].type, found.nullable,
-                     ref.location);
+  BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
+                               found.nullable, ref.location);
+  return found.merged == nullptr ? std::move(value) : merge_values(std::move(value), *found.level, *found.merged);
 }
 
 // --- SELECT ---
@@ -140,7 +156,6 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (select.with.recursive) return error("0A000", "WITH RECURSIVE is not supported", select.location);
   if (!select.windows.empty()) return error("0A000", "window functions are not supported", select.location);
   if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
   auto saved_tables = common_tables_;
@@ -174,16 +189,41 @@ Status Binder::check_common_tables(const ast::SelectStatement& select) {
                      table.location);
     if (table.statement->kind != ast::StatementKind::kSelect)
       return error("0A000", "data-modifying statements in WITH are not supported", table.location);
-    // bound once here: errors show even where nothing refers to it
     BoundQuery* saved = aggregate_query_;
     aggregate_query_ = nullptr;
-    auto bound = bind_select(node_as<ast::SelectStatement>(*table.statement), nullptr);
+    auto bind = [&]() -> StatusOr<std::shared_ptr<CommonQuery>> {
+      const auto& statement = node_as<ast::SelectStatement>(*table.statement);
+      if (select.with.recursive && statement.set == ast::SetOperation::kUnion) {
+        SCYPER_ASSIGN_OR_RETURN(auto recursive, bind_recursive(table));
+        if (recursive != nullptr) return recursive;
+      }
+      auto common = std::make_shared<CommonQuery>();
+      SCYPER_ASSIGN_OR_RETURN(common->query, bind_select(statement, nullptr));
+      for (const auto& output : common->query->outputs)
+        if (!output.hidden) common->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+      return common;
+    };
+    auto bound = bind();
     aggregate_query_ = saved;
     SCYPER_RETURN_IF_ERROR(bound.status());
-    common_tables_[table.name] = {&table, std::make_shared<const CommonTables>(common_tables_)};
+    (*bound)->always_materialised = table.materialize == ast::CommonTable::Materialize::kAlways;
+    (*bound)->never_materialised = table.materialize == ast::CommonTable::Materialize::kNever;
+    common_tables_[table.name] = {&table, *std::move(bound)};
   }
   return absl::OkStatus();
 }
+
+namespace {
+// A full join, or an outer join with a join on its other side?
+bool needs_tree(const ast::FromItem& item) {
+  if (item.kind != ast::FromKind::kJoin) return false;
+  const auto& join = node_as<ast::FromJoin>(item);
+  bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
+  if (join.join == ast::JoinKind::kFull || right) return true;
+  if (left && join.right->kind == ast::FromKind::kJoin) return true;
+  return needs_tree(*join.left) || needs_tree(*join.right);
+}
+}  // namespace
 
 Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                                  BoundQuery* query) {
@@ -192,7 +232,16 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
   scope.query = query;
   aggregate_query_ = nullptr;
   aggregate_clause_ = "FROM";
-  for (const auto& item : select.from) SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, query, JoinType::kInner));
+  bool has_tree =
+      std::any_of(select.from.begin(), select.from.end(), [](const auto& item) { return needs_tree(*item); });
+  for (const auto& item : select.from) {
+    if (!has_tree) {
+      SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, query, JoinType::kInner));
+      continue;
+    }
+    SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_tree(*item, &scope, query));
+    query->joins.push_back(std::move(tree));
+  }
   if (select.where != nullptr) {
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
@@ -206,9 +255,9 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     flatten_and(std::move(having), &query->having);
     query->aggregated = true;
   }
-  query->distinct = select.distinct;
-  if (!select.distinct_on.empty()) return error("0A000", "DISTINCT ON is not supported", select.location);
+  query->distinct = select.distinct && select.distinct_on.empty();
   SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
+  SCYPER_RETURN_IF_ERROR(bind_distinct_on(select, &scope, query));
   for (const OrderItem& item : query->order) {
     BoundPtr& expr = query->outputs[item.output].expr;
     if (expr->type.id != TypeId::kUnknown) continue;
@@ -236,7 +285,10 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
              make_column(relation->id, c, column.type, column.nullable || scope->nullable[r], target.location), false});
       };
       if (any)
-        for (const auto& visible : scope->columns) expand(visible.relation, visible.column);
+        for (const auto& visible : scope->columns) {
+          expand(visible.relation, visible.column);
+          if (visible.merged) out->back().expr = merge_values(std::move(out->back().expr), *scope, visible);
+        }
       for (size_t r = 0; !any && scope != nullptr && r < scope->relations.size(); r++) {
         if (ref->name.empty() || scope->relations[r]->alias != ref->name.back()) continue;
         any = true;
@@ -309,41 +361,77 @@ bool has_query(const BoundExpr& expr) {
 }
 }  // namespace
 
-Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
-  for (const auto& item : select.group_by) {
-    if (item->kind == ast::ExprKind::kGroupingSet)
-      return error("0A000", "GROUPING SETS, ROLLUP and CUBE are not supported", item->location);
-    bool out_of_range = false;
-    const auto* ref = ast::node_if<ast::ColumnRef>(item.get());
-    // GROUP BY prefers input columns to output names
-    bool input = ref != nullptr && find_column(scope, "", ref->name.back()).matches > 0;
-    int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
-    if (output == kAmbiguous)
-      return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);
-    if (out_of_range)
-      return error("42P10",
-                   absl::StrCat("GROUP BY position ", node_as<ast::Literal>(*item).int_value, " is not in select list"),
-                   item->location);
-    BoundPtr expr;
-    if (output >= 0) {
-      const BoundExpr& source = *query->outputs[static_cast<size_t>(output)].expr;
-      if (const BoundExpr* inside = find_kind(source, BoundKind::kAggregate))
-        return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
-      if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
-      expr = clone(source);
-    } else {
-      if (const auto* literal = ast::node_if<ast::Literal>(item.get());
-          literal != nullptr && literal->type != ast::LiteralType::kNull)
-        return error("42601", "non-integer constant in GROUP BY", literal->location);
-      SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
-      if (has_query(*expr)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
+namespace {
+using GroupingSets = std::vector<std::vector<uint32_t>>;
+// GROUP BY a, b of grouping sets: each of a with each of b.
+GroupingSets cross_sets(const GroupingSets& a, const GroupingSets& b) {
+  GroupingSets result;
+  for (const auto& x : a)
+    for (const auto& y : b) {
+      result.push_back(x);
+      for (uint32_t i : y)
+        if (std::find(result.back().begin(), result.back().end(), i) == result.back().end()) result.back().push_back(i);
     }
-    query->groups.push_back(std::move(expr));
+  return result;
+}
+}  // namespace
+
+Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
+  bool has_sets = std::any_of(select.group_by.begin(), select.group_by.end(),
+                              [](const auto& item) { return item->kind == ast::ExprKind::kGroupingSet; });
+  if (has_sets) query->grouping_sets = {{}};
+  query->aggregated |= !query->grouping_calls.empty();
+  for (const auto& item : select.group_by) {
+    if (has_sets || item->kind == ast::ExprKind::kGroupingSet) {
+      SCYPER_ASSIGN_OR_RETURN(auto sets, bind_grouping_set(*item, scope, query));
+      query->aggregated = true;
+      query->grouping_sets = cross_sets(query->grouping_sets, sets);
+      if (query->grouping_sets.size() > 4096)
+        return error("54001", "too many grouping sets present (maximum 4096)", item->location);
+      continue;
+    }
+    uint32_t ignored = 0;
+    SCYPER_RETURN_IF_ERROR(bind_group_item(*item, scope, query, &ignored));
     query->aggregated = true;
   }
   if (!query->aggregated) return absl::OkStatus();
   for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
   for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  return absl::OkStatus();
+}
+
+// One expression of GROUP BY. position: in query->groups, where an equal one may stand already.
+Status Binder::bind_group_item(const ast::Expr& group, const Scope* scope, BoundQuery* query, uint32_t* position) {
+  const ast::Expr* item = &group;
+  bool out_of_range = false;
+  const auto* ref = ast::node_if<ast::ColumnRef>(item);
+  // GROUP BY prefers input columns to output names
+  bool input = ref != nullptr && find_column(scope, "", ref->name.back()).matches > 0;
+  int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
+  if (output == kAmbiguous)
+    return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);
+  if (out_of_range)
+    return error("42P10",
+                 absl::StrCat("GROUP BY position ", node_as<ast::Literal>(*item).int_value, " is not in select list"),
+                 item->location);
+  BoundPtr expr;
+  if (output >= 0) {
+    const BoundExpr& source = *query->outputs[static_cast<size_t>(output)].expr;
+    if (const BoundExpr* inside = find_kind(source, BoundKind::kAggregate))
+      return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
+    if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
+    expr = clone(source);
+  } else {
+    if (const auto* literal = ast::node_if<ast::Literal>(item);
+        literal != nullptr && literal->type != ast::LiteralType::kNull)
+      return error("42601", "non-integer constant in GROUP BY", literal->location);
+    SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
+    if (has_query(*expr)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
+  }
+  for (uint32_t i = 0; i < query->groups.size(); i++)
+    if (same(*query->groups[i], *expr)) return *position = i, absl::OkStatus();
+  *position = static_cast<uint32_t>(query->groups.size());
+  query->groups.push_back(std::move(expr));
   return absl::OkStatus();
 }
 
@@ -373,14 +461,17 @@ bool is_local(const BoundExpr& column, const BoundQuery& query) {
 Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
   for (size_t i = 0; i < query->groups.size(); i++) {
     if (!same(**expr, *query->groups[i])) continue;
-    BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, (*expr)->nullable, (*expr)->location);
+    bool nullable = (*expr)->nullable || !query->grouping_sets.empty();
+    BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, nullable, (*expr)->location);
     reference->index = static_cast<uint32_t>(i);
     reference->relation = query->id;
     *expr = std::move(reference);
     return absl::OkStatus();
   }
+  if ((*expr)->kind == BoundKind::kGrouping && (*expr)->relation == query->id)
+    return check_grouping_call(expr->get(), query);
   if ((*expr)->kind == BoundKind::kColumn && is_local(**expr, *query)) {
-    if (depends_on_groups(**expr, *query)) {
+    if (query->grouping_sets.empty() && depends_on_groups(**expr, *query)) {
       query->groups.push_back(clone(**expr));
       return check_grouped(expr, query);
     }

@@ -59,6 +59,7 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
   if (relation.query != nullptr) copy->query = clone(*relation.query);
   for (const auto& row : relation.rows) copy->rows.push_back(clone_all(row));
   copy->arguments = clone_all(relation.arguments);
+  copy->common = relation.common;
   copy->columns = relation.columns;
   return copy;
 }
@@ -67,13 +68,17 @@ std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
   auto copy = std::make_unique<BoundQuery>();
   copy->id = query.id;
   for (const auto& entry : query.from) copy->from.push_back({clone(*entry.relation), entry.join, clone_all(entry.on)});
+  copy->joins = query.joins;
   copy->where = clone_all(query.where);
   copy->aggregated = query.aggregated;
   copy->groups = clone_all(query.groups);
+  copy->grouping_sets = query.grouping_sets;
+  copy->grouping_calls = query.grouping_calls;
   for (const auto& aggregate : query.aggregates) copy->aggregates.push_back(clone(aggregate));
   copy->having = clone_all(query.having);
   for (const auto& output : query.outputs) copy->outputs.push_back({output.name, clone(*output.expr), output.hidden});
   copy->distinct = query.distinct;
+  copy->distinct_on = query.distinct_on;
   copy->order = query.order;
   copy->limit = clone_optional(query.limit);
   copy->offset = clone_optional(query.offset);

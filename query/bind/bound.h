@@ -44,6 +44,7 @@ enum class BoundKind : uint8_t {
   kGroup,           // relation: id of the query, index: value of a GROUP BY expression, after aggregation
   kRowCount,        // rows of the last statement (GET DIAGNOSTICS)
   kAggregate,       // relation: id of the query, index: result of an aggregate, after aggregation
+  kGrouping,        // relation: id of the query, index: position in grouping_calls
 };
 
 struct BoundExpr {
@@ -71,7 +72,10 @@ BoundPtr clone(const BoundExpr& expr);
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
-enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest };
+enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon };
+
+// A query of WITH. Its references are relations of kind kCommon.
+struct CommonQuery;
 
 struct RelationColumn {
   std::string name;
@@ -88,13 +92,22 @@ struct Relation {
   std::unique_ptr<BoundQuery> query;        // kQuery
   std::vector<std::vector<BoundPtr>> rows;  // kValues
   std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array
+  std::shared_ptr<CommonQuery> common;      // kCommon
   std::vector<RelationColumn> columns;
   ~Relation();
 };
 
 std::unique_ptr<Relation> clone(const Relation& relation);
 
-enum class JoinType : uint8_t { kInner, kLeft };
+enum class JoinType : uint8_t { kInner, kLeft, kRight, kFull };
+
+// The shape of one item of FROM that is more than inner joins and left joins of single relations. The ON of a join is
+// kept at the first relation of its right side.
+struct JoinTree {
+  JoinType type = JoinType::kInner;
+  std::shared_ptr<const JoinTree> left, right;  // nullptr: a relation
+  uint32_t first = 0;                           // position in BoundQuery::from, of a join: of its first relation
+};
 
 struct FromEntry {
   std::unique_ptr<Relation> relation;
@@ -176,13 +189,17 @@ enum class SetOp : uint8_t { kNone, kUnion, kIntersect, kExcept };
 struct BoundQuery {
   uint32_t id = 0;  // in the program: what `relation` of kGroup and kAggregate names
   std::vector<FromEntry> from;
+  std::vector<JoinTree> joins;  // empty: FROM is what `from` says, entry after entry
   std::vector<BoundPtr> where;  // conjuncts
   bool aggregated = false;
   std::vector<BoundPtr> groups;
+  std::vector<std::vector<uint32_t>> grouping_sets;   // positions in groups; empty = one set, of all
+  std::vector<std::vector<uint32_t>> grouping_calls;  // GROUPING(...): positions in groups
   std::vector<Aggregate> aggregates;
   std::vector<BoundPtr> having;
   std::vector<OutputColumn> outputs;
   bool distinct = false;
+  std::vector<uint32_t> distinct_on;  // positions in outputs
   std::vector<OrderItem> order;
   BoundPtr limit;   // bigint
   BoundPtr offset;  // bigint
@@ -196,6 +213,15 @@ struct BoundQuery {
     for (const auto& output : outputs) n += output.hidden ? 0 : 1;
     return n;
   }
+};
+
+struct CommonQuery {
+  std::unique_ptr<BoundQuery> query;      // of a recursive one: the term that does not refer to it
+  std::unique_ptr<BoundQuery> recursive;  // the term that does
+  bool keeps_duplicates = false;          // recursive: UNION ALL
+  bool always_materialised = false, never_materialised = false;
+  uint32_t references = 0;
+  std::vector<RelationColumn> columns;
 };
 
 struct ColumnAssignment {

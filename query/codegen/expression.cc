@@ -1,6 +1,7 @@
 #include <deque>
 
 #include "base/check.h"
+#include "bind/make.h"
 #include "codegen/generator.h"
 #include "types/datum_text.h"
 
@@ -80,6 +81,8 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kAggregate:
       CHECK(aggregates_.count(expr.relation) != 0);
       return (*aggregates_[expr.relation])[expr.index];
+    case BoundKind::kGrouping:  // one grouping set: every column is in it
+      return constant_value(*make_constant(expr.type, int_datum(0), -1));
     case BoundKind::kRowCount: {
       Value value;
       value.type = expr.type;

@@ -218,6 +218,10 @@ class Generator {
 
   // --- planned queries (plan.cc, plan_join.cc, plan_hash.cc, plan_group.cc, plan_set.cc) ---
   using Body = std::function<void()>;
+  uint32_t next_relation() {
+    if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
+    return next_relation_++;
+  }
   bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
   void gen_planned(const BoundQuery& query, const Consumer& consume);
   void gen_node(const PlanNode& node, const Body& body);
@@ -285,6 +289,8 @@ class Generator {
   Reg gen_bound(const BoundExpr* expr, int64_t otherwise, RuntimeError negative);
   void gen_set(const PlanNode& node, const Body& body);
   void gen_append(const PlanNode& node, const Body& body);
+  void gen_recursive(const PlanNode& node, const Body& body);
+  void gen_unique(const PlanNode& node, const Body& body);
 
   // --- prefetching (prefetch.cc) ---
   struct Lookup {
@@ -392,7 +398,13 @@ class Generator {
   std::map<uint32_t, Loop> labels_;
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
-  uint32_t next_relation_ = 0;                                       // numbers for what plans compute
+  uint32_t next_relation_ = 0;  // numbers for what plans compute
+  struct WorkingTable {
+    Reg store = ir::kNoReg;  // a variable
+    std::vector<TupleField> fields;
+    int64_t bytes = 0;
+  };
+  std::map<uint32_t, WorkingTable> working_tables_;                  // of recursive queries, by SharedPlan::number
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
   Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the last statement
   Value return_value_;

@@ -112,6 +112,26 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
         sources_[relation.id].values = values;
         body();
       });
+    case RelationKind::kCommon: {
+      BoundQuery all;  // SELECT * FROM it
+      FromEntry entry;
+      entry.relation = clone(relation);
+      entry.relation->id = next_relation();
+      for (uint32_t i = 0; i < relation.columns.size(); i++) {
+        auto column = std::make_unique<BoundExpr>();
+        column->kind = BoundKind::kColumn;
+        column->type = relation.columns[i].type;
+        column->nullable = relation.columns[i].nullable;
+        column->relation = entry.relation->id;
+        column->index = i;
+        all.outputs.push_back({relation.columns[i].name, std::move(column), false});
+      }
+      all.from.push_back(std::move(entry));
+      return gen_query(all, [&](const Values& values) {
+        sources_[relation.id].values = values;
+        body();
+      });
+    }
     case RelationKind::kValues:
       for (const auto& row : relation.rows) {
         Values values;

@@ -127,6 +127,9 @@ class Planner {
         else
           materialise(&step, &source);
         break;
+      case RelationKind::kCommon:
+        materialise(&step, &source);
+        break;
       case RelationKind::kValues:
         if (relation.rows.size() == 1)
           step.kind = JoinStep::Kind::kValues;

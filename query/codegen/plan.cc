@@ -16,7 +16,8 @@ constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index's first column
 
 bool has_simple_shape(const BoundQuery& query) {
-  return query.set == SetOp::kNone && (!query.distinct || query.order.empty());
+  return query.set == SetOp::kNone && (!query.distinct || query.order.empty()) && query.joins.empty() &&
+         query.grouping_sets.empty() && query.distinct_on.empty();
 }
 }  // namespace
 
@@ -59,6 +60,8 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   Plan plan = make_plan(query, known_relations(), &next_relation_);
   if (resources_.plan_text == ProgramResources::PlanText::kText) resources_.plan += explain_text(plan, {});
   if (resources_.plan_text == ProgramResources::PlanText::kJson) resources_.plan += explain_json(plan, {});
+  resources_.work_ns += plan.root->cost;
+  for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
   for (const auto& shared : plan.shared)
     if (shared.use_count() > 1) gen_shared(*shared);
@@ -71,7 +74,10 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   });
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
-  sources_ = std::move(saved);
+  // in place: whoever generates around this query may hold a reference to a source
+  for (auto it = sources_.begin(); it != sources_.end();)
+    it = saved.count(it->first) != 0 ? std::next(it) : sources_.erase(it);
+  for (auto& [id, source] : saved) sources_[id] = std::move(source);
 }
 
 void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reject) {
@@ -130,6 +136,19 @@ void Generator::gen_node(const PlanNode& node, const Body& body) {
     }
     case PlanKind::kSubquery:
       return gen_subquery_node(node, body);
+    case PlanKind::kUnique:
+      return gen_unique(node, body);
+    case PlanKind::kRecursive:
+      return gen_recursive(node, body);
+    case PlanKind::kWorking: {
+      const WorkingTable table = working_tables_.at(node.shared->number);
+      StoredColumns columns;
+      for (uint32_t i = 0; i < table.fields.size(); i++) columns.push_back({{node.relation, i}, table.fields[i]});
+      return for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+        publish(columns, tuple);
+        body();
+      });
+    }
     case PlanKind::kInner:
       CHECK(false);
   }

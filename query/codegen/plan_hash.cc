@@ -21,6 +21,7 @@ ir::Reg Generator::hash_word(const Value& key) {
     case TypeId::kText:
     case TypeId::kUnknown:
       return b_.call(k_rt_hash_text, {key.a, key.b});
+    case TypeId::kFloat4:
     case TypeId::kFloat8:
     case TypeId::kArray:
     case TypeId::kInterval:

@@ -196,10 +196,11 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
     if (adaptive) code->expect(Tier::kQuick, options_.quick_after_runs);
     return code;
   }
-  const Tier tier = mode == TieringMode::kBetter ? Tier::kBetter : Tier::kQuick;
+  const bool better = mode == TieringMode::kBetter || (adaptive && start == Start::kBetter && code->wants_better_);
+  const Tier tier = better ? Tier::kBetter : Tier::kQuick;
   SCYPER_ASSIGN_OR_RETURN(auto native, jit_.compile(*shared, tier));
   code->install(std::move(native));
-  if (code->wants_better_) code->expect(Tier::kBetter, options_.better_after_runs);
+  if (code->wants_better_ && !better) code->expect(Tier::kBetter, options_.better_after_runs);
   return code;
 }
 

@@ -107,14 +107,14 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
 // Threads: add() from any. Fork: the child has no background thread and never adds.
 class Tiering {
  public:
-  enum class Start : uint8_t { kInterpreter, kQuick };
+  enum class Start : uint8_t { kInterpreter, kQuick, kBetter };
 
   Tiering(Jit& jit, const TieringOptions& options);
   // Waits for a compilation in progress; what is queued is dropped.
   ~Tiering();
 
   // `function` must pass ir::verify(). In adaptive mode `start` is the first form: kQuick for what will run often or
-  // long.
+  // long, kBetter where that pays in the first run.
   StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
   // Native code now, unless there is some or the mode is to interpret: for what runs long the first time.
   Status make_native(TieredCode& code);

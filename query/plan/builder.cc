@@ -12,10 +12,16 @@ BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
   BoundPtr copy = clone(expr);
   rewrite(&copy, [&](BoundPtr* e) {
     bool is_group = (*e)->kind == BoundKind::kGroup;
-    if (!is_group && (*e)->kind != BoundKind::kAggregate) return false;
+    bool is_grouping = (*e)->kind == BoundKind::kGrouping;
+    if (!is_group && !is_grouping && (*e)->kind != BoundKind::kAggregate) return false;
     auto it = groups_.find((*e)->relation);
     if (it == groups_.end()) return false;  // of a query that runs around this plan
+    if (is_grouping && !it->second.has_sets) {
+      *e = make_constant((*e)->type, int_datum(0), -1);
+      return true;
+    }
     uint32_t position = (*e)->index + (is_group ? 0 : static_cast<uint32_t>(it->second.keys));
+    if (is_grouping) position += static_cast<uint32_t>(it->second.aggregates);
     *e = make_reference({it->second.relation, position}, (*e)->type, (*e)->nullable);
     return true;
   });
@@ -90,6 +96,8 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
       for (const auto& row : relation.rows) node->outputs.push_back(resolve_all(row));
       node->inputs.push_back(make_node(PlanKind::kOneRow));
       break;
+    case RelationKind::kCommon:
+      return build_common(relation);
     case RelationKind::kSeries:
     case RelationKind::kUnnest:
       node = make_node(PlanKind::kFunction);
@@ -125,6 +133,15 @@ void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& rela
 
 PlanPtr PlanBuilder::build_from(const BoundQuery& query) {
   PlanPtr tree;
+  for (const JoinTree& item : query.joins) {
+    PlanPtr input = build_tree(query, item);
+    PlanNode* ignored = nullptr;
+    if (tree != nullptr && intersects(free_relations(*input), produced_by(*tree)))
+      attach(&tree, std::move(input), JoinKind::kInner, {}, &ignored);
+    else
+      add_inner(&tree, std::move(input));
+  }
+  if (!query.joins.empty()) return tree;
   std::vector<const FromEntry*> later;
   auto is_lateral = [&](const PlanNode& node) {
     std::set<uint32_t> free = free_relations(node);
@@ -178,8 +195,34 @@ void PlanBuilder::add_group(const BoundQuery& query, PlanPtr* tree) {
   }
   for_each_own(group.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, false); });
   group->inputs.push_back(std::move(*tree));
-  groups_[query.id] = {group->relation, group->exprs.size()};
-  *tree = std::move(group);
+  if (query.grouping_sets.empty()) deduplicate_first(group.get());
+  groups_[query.id] = {group->relation, group->exprs.size(), group->aggregates.size(), !query.grouping_sets.empty()};
+  *tree = query.grouping_sets.empty() ? std::move(group) : build_grouping_sets(query, std::move(group));
+}
+
+// Aggregates that are all over the distinct values of one expression: these values are groups of a group-by below.
+void PlanBuilder::deduplicate_first(PlanNode* group) {
+  if (group->aggregates.empty()) return;
+  const Aggregate& first = group->aggregates[0];
+  for (const auto& aggregate : group->aggregates)
+    if (!aggregate.distinct || aggregate.args.size() != 1 || aggregate.filter != nullptr ||
+        !same(*aggregate.args[0], *first.args[0]) || is_volatile(*aggregate.args[0]))
+      return;
+  PlanPtr inner = make_node(PlanKind::kGroup);
+  inner->relation = new_relation();
+  auto name = [&](BoundPtr& e) {
+    BoundPtr reference =
+        make_reference({inner->relation, static_cast<uint32_t>(inner->exprs.size())}, e->type, e->nullable);
+    inner->exprs.push_back(std::exchange(e, std::move(reference)));
+  };
+  for (auto& key : group->exprs) name(key);
+  name(group->aggregates[0].args[0]);
+  for (auto& aggregate : group->aggregates) {
+    aggregate.distinct = false;
+    aggregate.args[0] = clone(*group->aggregates[0].args[0]);
+  }
+  inner->inputs.push_back(std::move(group->inputs[0]));
+  group->inputs[0] = std::move(inner);
 }
 
 // --- what comes behind: DISTINCT, ORDER BY, LIMIT ---
@@ -214,7 +257,7 @@ void PlanBuilder::finish(const BoundQuery& query, Built* built) {
     group->inputs.push_back(std::move(built->root));
     built->root = std::move(group);
   }
-  if (query.order.empty() && query.limit == nullptr && query.offset == nullptr) return;
+  if (query.order.empty() && query.limit == nullptr && query.offset == nullptr && query.distinct_on.empty()) return;
   built->one_row = false;
   name_outputs(built);
   PlanPtr sort = make_node(PlanKind::kSort);
@@ -222,6 +265,22 @@ void PlanBuilder::finish(const BoundQuery& query, Built* built) {
     const BoundExpr& output = *built->outputs[item.output];
     if (output.kind == BoundKind::kConst) continue;
     sort->order.push_back({clone(output), item.descending, item.nulls_first});
+  }
+  if (!query.distinct_on.empty()) {
+    PlanPtr unique = make_node(PlanKind::kUnique);
+    for (uint32_t output : query.distinct_on) {
+      const BoundExpr& e = *built->outputs[output];
+      if (e.kind == BoundKind::kConst) continue;
+      unique->exprs.push_back(clone(e));
+      bool sorted = std::any_of(sort->order.begin(), sort->order.end(),
+                                [&](const SortTerm& term) { return same(*term.expr, e); });
+      if (!sorted) sort->order.push_back({clone(e), false, false});
+    }
+    sort->inputs.push_back(std::move(built->root));
+    unique->inputs.push_back(sort->order.empty() ? std::move(sort->inputs[0]) : std::move(sort));
+    built->root = std::move(unique);
+    if (query.limit == nullptr && query.offset == nullptr) return;
+    sort = make_node(PlanKind::kSort);
   }
   if (query.limit != nullptr) sort->limit = resolve(*query.limit);
   if (query.offset != nullptr) sort->offset = resolve(*query.offset);

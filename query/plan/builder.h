@@ -31,9 +31,13 @@ class PlanBuilder {
   Built build_set(const BoundQuery& query);
   PlanPtr build_from(const BoundQuery& query);
   PlanPtr build_relation(const Relation& relation);
+  PlanPtr build_common(const Relation& relation);
+  PlanPtr build_tree(const BoundQuery& query, const JoinTree& tree);
+  PlanPtr build_grouping_sets(const BoundQuery& query, PlanPtr group);
   void add_inner(PlanPtr* tree, PlanPtr input);
   void add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind, std::vector<BoundPtr> on);
   void add_group(const BoundQuery& query, PlanPtr* tree);
+  void deduplicate_first(PlanNode* group);
   void finish(const BoundQuery& query, Built* built);
   void name_outputs(Built* built);
 
@@ -53,9 +57,17 @@ class PlanBuilder {
   uint32_t* next_relation_;
   std::vector<std::shared_ptr<SharedPlan>> shared_;
   std::vector<BoundPtr> kept_;
+  struct CommonPlan {
+    std::shared_ptr<SharedPlan> shared;
+    uint32_t relation = 0;
+    bool is_open = false;  // its recursive term is being built
+  };
+  std::map<const CommonQuery*, CommonPlan> commons_;
   struct GroupNames {
     uint32_t relation;
     size_t keys;
+    size_t aggregates;
+    bool has_sets;
   };
   std::map<uint32_t, GroupNames> groups_;  // by query id
 };

@@ -114,6 +114,12 @@ class Explainer {
         return "Function Scan";
       case PlanKind::kShared:
         return absl::StrCat("Shared Scan ", node.shared->number);
+      case PlanKind::kUnique:
+        return "Unique";
+      case PlanKind::kRecursive:
+        return "Recursive Union";
+      case PlanKind::kWorking:
+        return "Working Table Scan";
       case PlanKind::kSubquery:
         return "Dependent Subquery";
     }

@@ -52,6 +52,15 @@ void PhysicalPlanner::visit(PlanPtr* node) {
       return take(100);
     case PlanKind::kSubquery:
       return take(10);
+    case PlanKind::kUnique:
+      return take(0.5);
+    case PlanKind::kWorking:
+      n.rows = 1000;
+      return;
+    case PlanKind::kRecursive:
+      n.rows = n.inputs[0]->rows + 10 * n.inputs[1]->rows;
+      n.cost = n.inputs[0]->cost + 10 * n.inputs[1]->cost;
+      return;
     case PlanKind::kSetOp:
       for (const auto& input : n.inputs) {
         n.rows = std::max(0.0, n.rows) + input->rows;

@@ -17,9 +17,9 @@ struct CostModel {
   double probe_cached = 3;  // hash table within the second level cache
   double probe_shared = 8;  // within the third
   double probe_memory = 22;
-  double lookup = 60;  // of a whole key in an index, cold
-  double seek = 150;   // of a range in an ordered index
-  double index_next = 15;
+  double lookup = 200;  // of a whole key in an index, cold, by a call
+  double seek = 400;    // of a range in an ordered index
+  double index_next = 40;
   double loop = 1;  // a pair of a nested loop
   double output = 1;
 

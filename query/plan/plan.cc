@@ -35,6 +35,8 @@ void collect_produced(const PlanNode& node, std::set<uint32_t>* relations) {
     case PlanKind::kGet:
     case PlanKind::kGroup:
     case PlanKind::kSetOp:
+    case PlanKind::kRecursive:
+    case PlanKind::kWorking:
       relations->insert(node.relation);
       return;
     case PlanKind::kShared:
@@ -59,6 +61,7 @@ void collect_produced(const PlanNode& node, std::set<uint32_t>* relations) {
     case PlanKind::kFilter:
     case PlanKind::kInner:
     case PlanKind::kSort:
+    case PlanKind::kUnique:
       break;
   }
   for (const auto& input : node.inputs) collect_produced(*input, relations);

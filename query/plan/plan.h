@@ -30,19 +30,22 @@ struct PlanColumn {
 };
 
 enum class PlanKind : uint8_t {
-  kOneRow,    // one row without columns
-  kGet,       // source: a table; conjuncts
-  kFilter,    // conjuncts
-  kMap,       // (relation, i) = exprs[i]
-  kInner,     // inner join of any number of inputs by conjuncts; the optimiser makes kJoin of it
-  kJoin,      // inputs[0] join inputs[1] by conjuncts
-  kGroup,     // keys: exprs (relation, i); aggregates (relation, keys + i). No aggregates: DISTINCT
-  kSort,      // order, then offset and limit (any of them may be missing)
-  kSetOp,     // (relation, i) from outputs[input][i]
-  kValues,    // rows of expressions, for each row of the input
-  kFunction,  // generate_series, unnest: for each row of the input
-  kShared,    // rows of a plan that is computed once
-  kSubquery,  // a query that runs anew for each row of the input (what unnesting leaves)
+  kOneRow,     // one row without columns
+  kGet,        // source: a table; conjuncts
+  kFilter,     // conjuncts
+  kMap,        // (relation, i) = exprs[i]
+  kInner,      // inner join of any number of inputs by conjuncts; the optimiser makes kJoin of it
+  kJoin,       // inputs[0] join inputs[1] by conjuncts
+  kGroup,      // keys: exprs (relation, i); aggregates (relation, keys + i). No aggregates: DISTINCT
+  kSort,       // order, then offset and limit (any of them may be missing)
+  kSetOp,      // (relation, i) from outputs[input][i]
+  kValues,     // rows of expressions, for each row of the input
+  kFunction,   // generate_series, unnest: for each row of the input
+  kShared,     // rows of a plan that is computed once
+  kUnique,     // sorted input: the first row of each run of equal exprs
+  kRecursive,  // (relation, i) from outputs[0][i] of inputs[0], then again and again outputs[1][i] of inputs[1]
+  kWorking,    // in inputs[1] of a kRecursive: the rows of the round before
+  kSubquery,   // a query that runs anew for each row of the input (what unnesting leaves)
 };
 
 enum class JoinKind : uint8_t {
@@ -67,6 +70,7 @@ using PlanPtr = std::unique_ptr<PlanNode>;
 // A plan that several kShared nodes read.
 struct SharedPlan {
   uint32_t number = 0;
+  bool is_domain = false;  // of unnesting: its readers name the plan's own columns
   PlanPtr plan;
   std::vector<PlanColumn> columns;  // kept, by prune()
   double rows = 0;

@@ -43,6 +43,7 @@ class Simplifier {
         return visit_inner(node);
       case PlanKind::kJoin:
         push_on(node->get());
+        if (push_semi(node)) return visit(node);
         break;
       case PlanKind::kMap:
         if (is_renaming(**node)) {
@@ -70,7 +71,8 @@ class Simplifier {
 
   // May a map's expressions be computed above the inner join that it is an input of?
   bool is_inlinable(const PlanNode& node) const {
-    if (!plan_.shared.empty()) return false;  // its readers name columns
+    for (const auto& shared : plan_.shared)
+      if (shared->is_domain) return false;  // its readers name columns
     std::set<uint32_t> below = produced_by(*node.inputs[0]);
     PlanKind kind = node.inputs[0]->kind;
     if (kind != PlanKind::kInner && kind != PlanKind::kGet && kind != PlanKind::kFilter) return false;
@@ -166,6 +168,27 @@ class Simplifier {
       }
     }
     join->conjuncts = std::move(kept);
+  }
+
+  // A semi join that looks at one input of an inner join reduces that input.
+  bool push_semi(PlanPtr* node) {
+    PlanNode* join = node->get();
+    if (join->join != JoinKind::kSemi || join->inputs[0]->kind != PlanKind::kInner) return false;
+    PlanNode* inner = join->inputs[0].get();
+    std::set<uint32_t> all = produced_by(*inner), used;
+    for (const auto& e : join->conjuncts)
+      for (uint32_t relation : relations_of(*e))
+        if (all.count(relation) != 0) used.insert(relation);
+    if (used.empty()) return false;
+    for (auto& input : inner->inputs) {
+      if (!is_subset(used, produced_by(*input))) continue;
+      PlanPtr whole = std::move(join->inputs[0]);
+      join->inputs[0] = std::move(input);
+      input = std::move(*node);
+      *node = std::move(whole);
+      return true;
+    }
+    return false;
   }
 
   void stop(PlanPtr* node, BoundPtr conjunct) {

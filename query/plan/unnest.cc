@@ -17,7 +17,9 @@ bool Unnesting::is_correlated(const BoundExpr& expr) const { return intersects(r
 
 bool Unnesting::can(const PlanNode& node) const {
   if (!is_correlated(node)) return true;
-  if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery) return false;
+  if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
+      node.kind == PlanKind::kRecursive)
+    return false;
   if (node.kind == PlanKind::kSort && (node.limit != nullptr || node.offset != nullptr)) return false;
   bool inside = false;  // a subquery that was left where it stands
   visit_own(node, [&](const BoundExpr& e) { inside |= e.query != nullptr && is_correlated(e); });
@@ -68,6 +70,7 @@ PlanPtr Unnesting::domain(const Columns& columns, Stands* stands) {
   if (outer_plan_ == nullptr) {
     outer_plan_ = std::make_shared<SharedPlan>();
     outer_plan_->number = (*next_relation_)++;
+    outer_plan_->is_domain = true;
     PlanPtr reader = make_node(PlanKind::kShared);
     reader->shared = outer_plan_;
     outer_plan_->plan = std::move(*outer_);

@@ -48,6 +48,7 @@ struct ProgramResources {
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
   // Unique indexes that are looked up by their whole key: they want a hash companion.
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
+  double work_ns = 0;  // what the planned queries are estimated to cost
   // EXPLAIN: the plans of the queries, as they are generated.
   enum class PlanText : uint8_t { kNone, kText, kJson };
   PlanText plan_text = PlanText::kNone;

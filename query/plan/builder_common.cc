@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <utility>
+
+#include "bind/make.h"
+#include "plan/builder.h"
+#include "plan/expressions.h"
+
+// Queries of WITH, trees of outer joins, grouping sets.
+namespace scyper::query {
+
+namespace {
+Aggregate count_rows() {
+  Aggregate count;
+  count.type = make_type(TypeId::kInt8);
+  return count;
+}
+}  // namespace
+
+// A reference to a query of WITH: inlined where it is the only one, else computed once.
+PlanPtr PlanBuilder::build_common(const Relation& relation) {
+  const CommonQuery& common = *relation.common;
+  auto visible = [&](const BoundQuery& query, Built* built) {
+    std::vector<BoundPtr> outputs;
+    for (size_t i = 0; i < built->outputs.size(); i++)
+      if (!query.outputs[i].hidden) outputs.push_back(std::move(built->outputs[i]));
+    return outputs;
+  };
+  bool recursive = common.recursive != nullptr;
+  if (!recursive && !common.always_materialised && (common.references <= 1 || common.never_materialised)) {
+    Built built = build(*common.query);
+    PlanPtr node = make_node(PlanKind::kMap);
+    node->relation = relation.id;
+    node->exprs = visible(*common.query, &built);
+    node->inputs.push_back(std::move(built.root));
+    return node;
+  }
+  auto [it, fresh] = commons_.emplace(&common, CommonPlan{});
+  CommonPlan& plan = it->second;
+  if (!fresh && plan.is_open) {
+    PlanPtr node = make_node(PlanKind::kWorking);
+    node->relation = relation.id;
+    node->shared = plan.shared;
+    return node;
+  }
+  if (fresh) {
+    plan.shared = std::make_shared<SharedPlan>();
+    plan.shared->number = new_relation();
+    plan.relation = new_relation();
+    Built first = build(*common.query);
+    PlanPtr node = make_node(recursive ? PlanKind::kRecursive : PlanKind::kMap);
+    node->relation = plan.relation;
+    node->inputs.push_back(std::move(first.root));
+    if (recursive) {
+      node->set_all = common.keeps_duplicates;
+      node->shared = plan.shared;
+      node->outputs.push_back(visible(*common.query, &first));
+      plan.is_open = true;
+      Built second = build(*common.recursive);
+      plan.is_open = false;
+      node->inputs.push_back(std::move(second.root));
+      node->outputs.push_back(visible(*common.recursive, &second));
+    } else {
+      node->exprs = visible(*common.query, &first);
+    }
+    plan.shared->plan = std::move(node);
+    shared_.push_back(plan.shared);
+  }
+  PlanPtr node = make_node(PlanKind::kShared);
+  node->relation = relation.id;
+  node->shared = plan.shared;
+  for (uint32_t i = 0; i < relation.columns.size(); i++)
+    node->columns.push_back({{plan.relation, i}, relation.columns[i].type, relation.columns[i].nullable});
+  return node;
+}
+
+PlanPtr PlanBuilder::build_tree(const BoundQuery& query, const JoinTree& tree) {
+  if (tree.left == nullptr) return build_relation(*query.from[tree.first].relation);
+  PlanPtr left = build_tree(query, *tree.left), right = build_tree(query, *tree.right);
+  std::vector<BoundPtr> on = resolve_all(query.from[tree.right->first].on);
+  bool lateral = intersects(free_relations(*right), produced_by(*left));
+  PlanNode* ignored = nullptr;
+  if (tree.type == JoinType::kInner) {
+    if (lateral) {
+      attach(&left, std::move(right), JoinKind::kInner, {}, &ignored);
+    } else {
+      add_inner(&left, std::move(right));
+    }
+    for (auto& e : on) add_condition(&left, std::move(e));
+    return left;
+  }
+  if (lateral) {
+    attach(&left, std::move(right), JoinKind::kLeft, std::move(on), &ignored);
+    return left;
+  }
+  if (tree.type == JoinType::kRight) std::swap(left, right);
+  PlanPtr join =
+      make_join(tree.type == JoinType::kFull ? JoinKind::kFull : JoinKind::kLeft, std::move(left), std::move(right));
+  join->conjuncts = std::move(on);
+  return join;
+}
+
+// The input once, a group-by for each set, their union. Columns: keys (NULL where the set has them not), aggregates,
+// the values of GROUPING.
+PlanPtr PlanBuilder::build_grouping_sets(const BoundQuery& query, PlanPtr group) {
+  auto shared = std::make_shared<SharedPlan>();
+  shared->number = new_relation();
+  // what the groups read, under names of its own
+  std::vector<BoundPtr> inputs;
+  PlanPtr map = make_node(PlanKind::kMap);
+  map->relation = new_relation();
+  auto name = [&](BoundPtr& e) {
+    uint32_t position = 0;
+    while (position < map->exprs.size() && !same(*map->exprs[position], *e)) position++;
+    SqlType type = e->type;
+    bool nullable = e->nullable;
+    if (position == map->exprs.size()) map->exprs.push_back(std::move(e));
+    e = make_reference({map->relation, position}, type, nullable);
+  };
+  for_each_own(group.get(), name);
+  PlanPtr all = nullptr;
+  uint32_t relation = group->relation;
+  auto reader = [&](uint32_t as) {
+    PlanPtr node = make_node(PlanKind::kShared);
+    node->relation = as;
+    node->shared = shared;
+    for (uint32_t i = 0; i < map->exprs.size(); i++)
+      node->columns.push_back({{map->relation, i}, map->exprs[i]->type, map->exprs[i]->nullable});
+    return node;
+  };
+  auto rename = [&](BoundPtr& e, uint32_t as) {
+    e = clone(*e);
+    e->relation = as;
+  };
+  for (size_t s = 0; s < query.grouping_sets.size(); s++) {
+    const auto& set = query.grouping_sets[s];
+    PlanPtr one = make_node(PlanKind::kGroup);
+    one->relation = new_relation();
+    uint32_t as = new_relation();
+    for (uint32_t key : set) {
+      one->exprs.push_back(clone(*group->exprs[key]));
+      rename(one->exprs.back(), as);
+    }
+    for (const auto& aggregate : group->aggregates) {
+      one->aggregates.push_back(clone(aggregate));
+      for (auto& arg : one->aggregates.back().args) rename(arg, as);
+      if (one->aggregates.back().filter != nullptr) rename(one->aggregates.back().filter, as);
+    }
+    if (one->aggregates.empty() && set.empty()) one->aggregates.push_back(count_rows());  // one row, even of nothing
+    std::vector<BoundPtr> outputs;
+    for (uint32_t key = 0; key < group->exprs.size(); key++) {
+      const BoundExpr& e = *group->exprs[key];
+      auto at = std::find(set.begin(), set.end(), key);
+      if (at == set.end())
+        outputs.push_back(make_null(e.type, -1));
+      else
+        outputs.push_back(make_reference({one->relation, static_cast<uint32_t>(at - set.begin())}, e.type, true));
+    }
+    for (size_t a = 0; a < group->aggregates.size(); a++)
+      outputs.push_back(
+          make_reference({one->relation, static_cast<uint32_t>(set.size() + a)}, group->aggregates[a].type, true));
+    for (const auto& call : query.grouping_calls) {
+      int64_t bits = 0;
+      for (uint32_t key : call) bits = bits * 2 + (std::find(set.begin(), set.end(), key) == set.end() ? 1 : 0);
+      outputs.push_back(make_constant(make_type(TypeId::kInt4), int_datum(bits), -1));
+    }
+    one->inputs.push_back(reader(as));
+    if (all == nullptr) {
+      all = make_node(PlanKind::kSetOp);
+      all->relation = relation;
+      all->set = SetOp::kUnion;
+      all->set_all = true;
+    }
+    all->inputs.push_back(std::move(one));
+    all->outputs.push_back(std::move(outputs));
+  }
+  map->inputs.push_back(std::move(group->inputs[0]));
+  shared->plan = std::move(map);
+  shared_.push_back(std::move(shared));
+  return all;
+}
+
+}  // namespace scyper::query

@@ -6,10 +6,97 @@
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 
-// GROUPING SETS, DISTINCT ON, WITH RECURSIVE and trees of outer joins.
+// What may stand above GROUP BY; GROUPING SETS, DISTINCT ON, WITH RECURSIVE and trees of outer joins.
 namespace scyper::query {
 
 using ast::node_as;
+
+namespace {
+// GROUP BY lists a whole primary key of the column's table: the column depends on it (SQL:1999, as PostgreSQL).
+bool depends_on_groups(const BoundExpr& column, const BoundQuery& query) {
+  for (const auto& entry : query.from) {
+    if (entry.relation->id != column.relation || entry.relation->table == nullptr) continue;
+    for (const auto& index : entry.relation->table->schema().indexes) {
+      if (!index.primary) continue;
+      return std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t key) {
+        return std::any_of(query.groups.begin(), query.groups.end(), [&](const BoundPtr& group) {
+          return group->kind == BoundKind::kColumn && group->relation == column.relation && group->index == key;
+        });
+      });
+    }
+  }
+  return false;
+}
+bool is_local(const BoundExpr& column, const BoundQuery& query) {
+  return std::any_of(query.from.begin(), query.from.end(),
+                     [&](const FromEntry& entry) { return entry.relation->id == column.relation; });
+}
+}  // namespace
+
+// Replaces what GROUP BY computes by references to it; a column that remains is an error.
+Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
+  for (size_t i = 0; i < query->groups.size(); i++) {
+    if (!same(**expr, *query->groups[i])) continue;
+    bool nullable = (*expr)->nullable || !query->grouping_sets.empty();
+    BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, nullable, (*expr)->location);
+    reference->index = static_cast<uint32_t>(i);
+    reference->relation = query->id;
+    *expr = std::move(reference);
+    return absl::OkStatus();
+  }
+  if ((*expr)->kind == BoundKind::kGrouping && (*expr)->relation == query->id)
+    return check_grouping_call(expr->get(), query);
+  if ((*expr)->kind == BoundKind::kColumn && is_local(**expr, *query)) {
+    if (query->grouping_sets.empty() && depends_on_groups(**expr, *query)) {
+      query->groups.push_back(clone(**expr));
+      return check_grouped(expr, query);
+    }
+    std::string name;
+    for (const auto& entry : query->from)
+      if (entry.relation->id == (*expr)->relation)
+        name = absl::StrCat(entry.relation->alias, ".", entry.relation->columns[(*expr)->index].name);
+    if (grouped_subquery_)
+      return error("42803", absl::StrCat("subquery uses ungrouped column \"", name, "\" from outer query"),
+                   (*expr)->location);
+    return error(
+        "42803",
+        absl::StrCat("column \"", name, "\" must appear in the GROUP BY clause or be used in an aggregate function"),
+        (*expr)->location);
+  }
+  if ((*expr)->query != nullptr && (*expr)->query->correlated) {
+    bool saved = std::exchange(grouped_subquery_, true);
+    Status status = check_grouped_query((*expr)->query.get(), query);
+    grouped_subquery_ = saved;
+    SCYPER_RETURN_IF_ERROR(status);
+  }
+  for (auto& arg : (*expr)->args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+  return absl::OkStatus();
+}
+
+// A correlated subquery above an aggregation sees grouped columns only.
+Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
+  for (auto& conjunct : sub->where) SCYPER_RETURN_IF_ERROR(check_grouped(&conjunct, query));
+  for (auto& output : sub->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+  for (auto& having : sub->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  for (auto& aggregate : sub->aggregates) {
+    for (auto& arg : aggregate.args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+    if (aggregate.filter != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(&aggregate.filter, query));
+  }
+  for (auto& group : sub->groups) SCYPER_RETURN_IF_ERROR(check_grouped(&group, query));
+  for (BoundPtr* e : {&sub->limit, &sub->offset})
+    if (*e != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(e, query));
+  for (auto* side : {&sub->left, &sub->right})
+    if (*side != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped_query(side->get(), query));
+  for (auto& entry : sub->from) {
+    for (auto& row : entry.relation->rows)
+      for (auto& value : row) SCYPER_RETURN_IF_ERROR(check_grouped(&value, query));
+    for (auto& argument : entry.relation->arguments) SCYPER_RETURN_IF_ERROR(check_grouped(&argument, query));
+    for (auto& on : entry.on) SCYPER_RETURN_IF_ERROR(check_grouped(&on, query));
+    if (entry.relation->query != nullptr)
+      SCYPER_RETURN_IF_ERROR(check_grouped_query(entry.relation->query.get(), query));
+  }
+  return absl::OkStatus();
+}
 
 // The sets that an item of GROUP BY stands for.
 StatusOr<std::vector<std::vector<uint32_t>>> Binder::bind_grouping_set(const ast::Expr& item, const Scope* scope,

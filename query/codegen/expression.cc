@@ -1,7 +1,6 @@
 #include <deque>
 
 #include "base/check.h"
-#include "bind/make.h"
 #include "codegen/generator.h"
 #include "types/datum_text.h"
 
@@ -21,6 +20,12 @@ Value value_of(const SqlType& type, ir::Reg a) {
   return value;
 }
 bool is_logic(BoundKind kind) { return kind == BoundKind::kAnd || kind == BoundKind::kOr || kind == BoundKind::kNot; }
+Value integer_value(const SqlType& type, ir::Reg reg) {
+  Value value;
+  value.type = type;
+  value.a = reg;
+  return value;
+}
 }  // namespace
 
 Value Generator::gen(const BoundExpr& expr) {
@@ -82,13 +87,9 @@ Value Generator::gen(const BoundExpr& expr) {
       CHECK(aggregates_.count(expr.relation) != 0);
       return (*aggregates_[expr.relation])[expr.index];
     case BoundKind::kGrouping:  // one grouping set: every column is in it
-      return constant_value(*make_constant(expr.type, int_datum(0), -1));
-    case BoundKind::kRowCount: {
-      Value value;
-      value.type = expr.type;
-      value.a = row_count_;
-      return value;
-    }
+      return integer_value(expr.type, constant(Type::kI32, 0));
+    case BoundKind::kRowCount:
+      return integer_value(expr.type, row_count_);
   }
   return null_value(expr.type);
 }

@@ -48,17 +48,11 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
     for (size_t i = 0; i < columns.size(); i++)
       values.push_back(cast_stored(gen(*node.outputs[side][i]), columns[i].field.type));
     Block fresh = b_.new_block(), skip = b_.new_block();
-    Reg kept = ir::kNoReg;
-    if (node.set_all) {
-      b_.jump(fresh);
-      b_.set_block(fresh);
-      kept = append_tuple(result, working.bytes);
-    } else {
-      Reg is_new = b_.new_variable(Type::kI8);
-      kept = find_group(table, values, is_new);
-      b_.branch(is_new, fresh, skip);
-      b_.set_block(fresh);
-    }
+    Reg is_new = b_.new_variable(Type::kI8);
+    b_.assign(is_new, constant(Type::kI8, 1));
+    Reg kept = node.set_all ? append_tuple(result, working.bytes) : find_group(table, values, is_new);
+    b_.branch(is_new, fresh, skip);
+    b_.set_block(fresh);
     Reg tuple = append_tuple(next_round, working.bytes);
     for (size_t i = 0; i < columns.size(); i++) {
       store_field(kept, columns[i].field, values[i]);

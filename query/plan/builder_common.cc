@@ -99,6 +99,31 @@ PlanPtr PlanBuilder::build_tree(const BoundQuery& query, const JoinTree& tree) {
   return join;
 }
 
+namespace {
+// Keys, aggregates and values of GROUPING of one grouping set, whose group-by defines `relation`.
+std::vector<BoundPtr> set_outputs(const BoundQuery& query, const PlanNode& group, const std::vector<uint32_t>& set,
+                                  uint32_t relation) {
+  std::vector<BoundPtr> outputs;
+  for (uint32_t key = 0; key < group.exprs.size(); key++) {
+    const SqlType& type = group.exprs[key]->type;
+    auto at = std::find(set.begin(), set.end(), key);
+    if (at == set.end())
+      outputs.push_back(make_null(type, -1));
+    else
+      outputs.push_back(make_reference({relation, static_cast<uint32_t>(at - set.begin())}, type, true));
+  }
+  for (size_t a = 0; a < group.aggregates.size(); a++)
+    outputs.push_back(
+        make_reference({relation, static_cast<uint32_t>(set.size() + a)}, group.aggregates[a].type, true));
+  for (const auto& call : query.grouping_calls) {
+    int64_t bits = 0;
+    for (uint32_t key : call) bits = bits * 2 + (std::find(set.begin(), set.end(), key) == set.end() ? 1 : 0);
+    outputs.push_back(make_constant(make_type(TypeId::kInt4), int_datum(bits), -1));
+  }
+  return outputs;
+}
+}  // namespace
+
 // The input once, a group-by for each set, their union. Columns: keys (NULL where the set has them not), aggregates,
 // the values of GROUPING.
 PlanPtr PlanBuilder::build_grouping_sets(const BoundQuery& query, PlanPtr group) {
@@ -146,23 +171,7 @@ PlanPtr PlanBuilder::build_grouping_sets(const BoundQuery& query, PlanPtr group)
       if (one->aggregates.back().filter != nullptr) rename(one->aggregates.back().filter, as);
     }
     if (one->aggregates.empty() && set.empty()) one->aggregates.push_back(count_rows());  // one row, even of nothing
-    std::vector<BoundPtr> outputs;
-    for (uint32_t key = 0; key < group->exprs.size(); key++) {
-      const BoundExpr& e = *group->exprs[key];
-      auto at = std::find(set.begin(), set.end(), key);
-      if (at == set.end())
-        outputs.push_back(make_null(e.type, -1));
-      else
-        outputs.push_back(make_reference({one->relation, static_cast<uint32_t>(at - set.begin())}, e.type, true));
-    }
-    for (size_t a = 0; a < group->aggregates.size(); a++)
-      outputs.push_back(
-          make_reference({one->relation, static_cast<uint32_t>(set.size() + a)}, group->aggregates[a].type, true));
-    for (const auto& call : query.grouping_calls) {
-      int64_t bits = 0;
-      for (uint32_t key : call) bits = bits * 2 + (std::find(set.begin(), set.end(), key) == set.end() ? 1 : 0);
-      outputs.push_back(make_constant(make_type(TypeId::kInt4), int_datum(bits), -1));
-    }
+    std::vector<BoundPtr> outputs = set_outputs(query, *group, set, one->relation);
     one->inputs.push_back(reader(as));
     if (all == nullptr) {
       all = make_node(PlanKind::kSetOp);

@@ -205,7 +205,7 @@ void PlanBuilder::deduplicate_first(PlanNode* group) {
   if (group->aggregates.empty()) return;
   const Aggregate& first = group->aggregates[0];
   for (const auto& aggregate : group->aggregates)
-    if (!aggregate.distinct || aggregate.args.size() != 1 || aggregate.filter != nullptr ||
+    if (!aggregate.distinct || aggregate.collects() || aggregate.args.size() != 1 || aggregate.filter != nullptr ||
         !same(*aggregate.args[0], *first.args[0]) || is_volatile(*aggregate.args[0]))
       return;
   PlanPtr inner = make_node(PlanKind::kGroup);

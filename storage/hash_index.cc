@@ -42,6 +42,10 @@ Tid find_in(const Table* table, const char* key, uint32_t size) noexcept {
   return table->find_key(table->load(key, size));
 }
 template <typename Table>
+IndexResult insert_in(Table* table, const char* key, uint32_t size, Tid tid) noexcept {
+  return table->insert_key(table->load(key, size), tid);
+}
+template <typename Table>
 void prefetch_in(const Table* table, const char* key, uint32_t size) noexcept {
   table->prefetch_key(table->load(key, size));
 }
@@ -60,6 +64,12 @@ Tid HashIndex::find_words(uint64_t first, uint64_t second) const noexcept {
   return static_cast<const PairTable*>(this)->find_key(PairForm::of_words(first, second));
 }
 
+IndexResult HashIndex::insert_words(uint64_t first, uint64_t second, Tid tid) noexcept {
+  DCHECK(kind_ != Kind::kApart);
+  if (kind_ == Kind::kWord) return static_cast<WordTable*>(this)->insert_key(WordForm::of_words(first, second), tid);
+  return static_cast<PairTable*>(this)->insert_key(PairForm::of_words(first, second), tid);
+}
+
 void HashIndex::prefetch_words(uint64_t first, uint64_t second) const noexcept {
   DCHECK(kind_ != Kind::kApart);
   if (kind_ == Kind::kWord) return static_cast<const WordTable*>(this)->prefetch_key(WordForm::of_words(first, second));
@@ -68,9 +78,9 @@ void HashIndex::prefetch_words(uint64_t first, uint64_t second) const noexcept {
 
 IndexResult HashIndex::insert(const char* key, uint32_t size, Tid tid) noexcept {
   CHECK(key_bytes_ == 0 || size == key_bytes_);
-  if (kind_ == Kind::kWord) return static_cast<WordTable*>(this)->insert_key(key, size, tid);
-  if (kind_ == Kind::kPair) return static_cast<PairTable*>(this)->insert_key(key, size, tid);
-  return static_cast<ApartTable*>(this)->insert_key(key, size, tid);
+  if (kind_ == Kind::kWord) return insert_in(static_cast<WordTable*>(this), key, size, tid);
+  if (kind_ == Kind::kPair) return insert_in(static_cast<PairTable*>(this), key, size, tid);
+  return insert_in(static_cast<ApartTable*>(this), key, size, tid);
 }
 
 IndexResult HashIndex::erase(const char* key, uint32_t size) noexcept {

@@ -117,7 +117,8 @@ TEST(HashIndex, EqualHashesChain) {
     const auto* key = reinterpret_cast<const char*>(&number);
     const auto it = model.find(number);
     if (random.below(10) < (step / 8000 % 2 == 0 ? 7u : 2u)) {
-      ASSERT_EQ(table.insert_key(key, 8, number), it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
+      ASSERT_EQ(table.insert_key(table.load(key, 8), number),
+                it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
       model.emplace(number, number);
     } else {
       ASSERT_EQ(table.erase_key(key, 8), it == model.end() ? IndexResult::kNotFound : IndexResult::kOk);

@@ -79,9 +79,8 @@ class HashTable final : public HashIndex {
     __builtin_prefetch(&directory_[hash & mask_]->lines[home(hash)]);
   }
 
-  IndexResult insert_key(const char* bytes, uint32_t size, Tid tid) noexcept {
+  IndexResult insert_key(const Key& key, Tid tid) noexcept {
     CHECK(tid <= Form::kMaxTid);
-    const Key key = Form::load(bytes, size, key_bytes_);
     const uint64_t hash = Form::hash(key);
     if (locate(key, hash).bucket != nullptr) return IndexResult::kDuplicate;
     Bucket* bucket = directory_[hash & mask_];

@@ -40,6 +40,12 @@ IndexResult OrderedIndex::insert(const char* key, uint32_t size, Tid tid) noexce
   return static_cast<RadixTree*>(this)->insert_key(key, size, tid);
 }
 
+IndexResult OrderedIndex::insert_words(uint64_t first, uint64_t second, Tid tid) noexcept {
+  if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->insert_key({{__builtin_bswap64(first)}}, tid);
+  CHECK(kind_ == Kind::kPair);
+  return static_cast<PairTree*>(this)->insert_key({{__builtin_bswap64(first), __builtin_bswap64(second)}}, tid);
+}
+
 IndexResult OrderedIndex::erase(const char* key, uint32_t size) noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
   if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->erase_key(key);

@@ -21,6 +21,15 @@ ChangeResult insert_once(const PartitionIndex& index, const char* key, RowKey in
   return ChangeResult::kOutOfMemory;
 }
 
+ChangeResult duplicate(const TablePartition* partition, uint32_t index, const char* key, uint64_t size,
+                       ChangeLog::Conflict* conflict) noexcept {
+  CHECK(partition->plan->indexes[index].unique);
+  const auto bytes = static_cast<uint32_t>(size);
+  *conflict = {const_cast<TablePartition*>(partition), index, partition->indexes[index].ordered->find(key, bytes),
+               size};
+  return ChangeResult::kDuplicateKey;
+}
+
 }  // namespace
 
 ChangeResult insert_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
@@ -30,10 +39,8 @@ ChangeResult insert_key(TablePartition* partition, uint32_t index, const char* k
     return ChangeResult::kKeyTooLarge;
   }
   const ChangeResult result = insert_once(partition->indexes[index], key, info, tid);
-  if (result == ChangeResult::kDuplicateKey) [[unlikely]] {
-    CHECK(partition->plan->indexes[index].unique);
-    *conflict = {partition, index, partition->indexes[index].ordered->find(key, info.size), info.size};
-  }
+  if (result == ChangeResult::kDuplicateKey) [[unlikely]]
+    return duplicate(partition, index, key, info.size, conflict);
   return result;
 }
 
@@ -52,16 +59,52 @@ void restore_key(TablePartition* partition, uint32_t index, const char* key, Row
   CHECK(result == ChangeResult::kOk);
 }
 
+namespace {
+// The first `count` keys of a tuple go, because the next one could not be inserted.
+void erase_first_keys(TablePartition* partition, uint32_t count, Tid tid) noexcept {
+  char key[kMaxIndexKeyBytes];
+  while (count-- > 0) erase_key(partition, count, key, encode(partition, count, tid, key));
+}
+}  // namespace
+
+ChangeResult insert_index_key(TablePartition* partition, uint32_t index, Tid tid,
+                              ChangeLog::Conflict* conflict) noexcept {
+  char key[kMaxIndexKeyBytes];
+  const ChangeResult result = insert_key(partition, index, key, encode(partition, index, tid, key), tid, conflict);
+  if (result != ChangeResult::kOk) [[unlikely]]
+    erase_first_keys(partition, index, tid);
+  return result;
+}
+
+ChangeResult insert_index_words(TablePartition* partition, uint32_t index, uint64_t first, uint64_t second, Tid tid,
+                                ChangeLog::Conflict* conflict) noexcept {
+  const PartitionIndex& entry = partition->indexes[index];
+  IndexResult inserted = entry.ordered->insert_words(first, second, tid);
+  if (inserted == IndexResult::kOk) [[likely]] {
+    if (entry.hash == nullptr) return ChangeResult::kOk;
+    inserted = entry.hash->insert_words(first, second, tid);
+    if (inserted == IndexResult::kOk) [[likely]]
+      return ChangeResult::kOk;
+    CHECK(inserted == IndexResult::kOutOfMemory);
+  }
+  char key[kMaxIndexKeyBytes];
+  const RowKey info = encode(partition, index, tid, key);
+  ChangeResult result = ChangeResult::kOutOfMemory;
+  if (inserted == IndexResult::kDuplicate) {
+    result = duplicate(partition, index, key, info.size, conflict);
+  } else if (entry.ordered->find(key, info.size) == tid) {  // only the companion had no memory
+    CHECK(entry.ordered->erase(key, info.size) == IndexResult::kOk);
+  }
+  erase_first_keys(partition, index, tid);
+  return result;
+}
+
 ChangeResult insert_keys(TablePartition* partition, Tid tid, ChangeLog::Conflict* conflict) noexcept {
   const auto count = static_cast<uint32_t>(partition->plan->indexes.size());
-  char key[kMaxIndexKeyBytes];
   for (uint32_t i = 0; i < count; ++i) {
-    const RowKey info = encode(partition, i, tid, key);
-    const ChangeResult result = insert_key(partition, i, key, info, tid, conflict);
-    if (result == ChangeResult::kOk) [[likely]]
-      continue;
-    while (i-- > 0) erase_key(partition, i, key, encode(partition, i, tid, key));
-    return result;
+    const ChangeResult result = insert_index_key(partition, i, tid, conflict);
+    if (result != ChangeResult::kOk) [[unlikely]]
+      return result;
   }
   return ChangeResult::kOk;
 }

@@ -17,6 +17,12 @@ void erase_key(TablePartition* partition, uint32_t index, const char* key, RowKe
 void restore_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
                  ChangeLog* log) noexcept;
 
+// One key of a new tuple, in the order of the indexes; when it cannot be inserted, the earlier ones go too. The second
+// form for fixed unique keys of at most HashIndex::kMaxWordKeyBytes in registers.
+ChangeResult insert_index_key(TablePartition* partition, uint32_t index, Tid tid,
+                              ChangeLog::Conflict* conflict) noexcept;
+ChangeResult insert_index_words(TablePartition* partition, uint32_t index, uint64_t first, uint64_t second, Tid tid,
+                                ChangeLog::Conflict* conflict) noexcept;
 // All keys of a tuple. When one cannot be inserted, none is.
 ChangeResult insert_keys(TablePartition* partition, Tid tid, ChangeLog::Conflict* conflict) noexcept;
 void erase_keys(TablePartition* partition, Tid tid) noexcept;

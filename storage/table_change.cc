@@ -37,6 +37,11 @@ void save_keys(TablePartition* partition, Tid tid, uint32_t affected, ChangeLog*
   }
 }
 
+ChangeResult fail_key(ChangeResult result, const ChangeLog::Conflict& conflict, ChangeLog* log) {
+  log->set_conflict(conflict);
+  return log->fail_row(result);
+}
+
 // Entries whose bytes have changed move; entry->moved_indexes says which, so that the entry's undo knows.
 ChangeResult move_keys(TablePartition* partition, Tid tid, uint32_t affected, UndoEntry* entry, ChangeLog* log) {
   char key[kMaxIndexKeyBytes];
@@ -82,18 +87,25 @@ Tid insert_begin(TablePartition* partition, ChangeLog* log) noexcept {
 ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   DCHECK(*live_byte(partition, tid) == 0);
   if (log->records_redo() && !log_insert(log, partition, tid)) return log->fail_row(log->last_result());
-  return insert_logged(partition, tid, log);
-}
-
-ChangeResult insert_logged(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   ChangeLog::Conflict conflict;
   const ChangeResult result = insert_keys(partition, tid, &conflict);
-  if (result != ChangeResult::kOk) [[unlikely]] {
-    log->set_conflict(conflict);
-    return log->fail_row(result);
-  }
+  if (result != ChangeResult::kOk) [[unlikely]]
+    return fail_key(result, conflict, log);
   set_live(partition, tid, true);
   return ChangeResult::kOk;
+}
+
+ChangeResult insert_one_key(TablePartition* partition, uint32_t index, Tid tid, ChangeLog* log) noexcept {
+  ChangeLog::Conflict conflict;
+  const ChangeResult result = insert_index_key(partition, index, tid, &conflict);
+  return result == ChangeResult::kOk ? result : fail_key(result, conflict, log);
+}
+
+ChangeResult insert_one_key(TablePartition* partition, uint32_t index, uint64_t first, uint64_t second, Tid tid,
+                            ChangeLog* log) noexcept {
+  ChangeLog::Conflict conflict;
+  const ChangeResult result = insert_index_words(partition, index, first, second, tid, &conflict);
+  return result == ChangeResult::kOk ? result : fail_key(result, conflict, log);
 }
 
 void insert_abandon([[maybe_unused]] TablePartition* partition, [[maybe_unused]] Tid tid, ChangeLog* log) noexcept {

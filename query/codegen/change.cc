@@ -210,6 +210,17 @@ void Generator::gen_insert_log(const RowSource& source, const RowValues& row, co
   });
 }
 
+// As storage's set_live().
+void Generator::gen_live(const RowSource& source) {
+  auto increment = [&](Reg base, Type type, int64_t at) {
+    b_.store(base, at, b_.binary(Op::kAdd, b_.load(type, base, at), constant(type, 1)));
+  };
+  b_.store(b_.index(source.chunk, source.offset, 1), source.relation->table->layout().live_offset,
+           constant(Type::kI8, 1));
+  increment(source.chunk, Type::kI32, offsetof(storage::ChunkHeader, live));
+  increment(source.partition, Type::kI64, offsetof(storage::TablePartition, live_tuples));
+}
+
 bool Generator::logs_insert_inline(const RowValues& row) {
   return std::none_of(row.varying.begin(), row.varying.end(),
                       [](const RowValues::Column& column) { return column.access.kind == CellKind::kArray; });

@@ -118,7 +118,8 @@ void Generator::gen_insert_finish(const RowSource& source, const Values& values)
   std::string prefix = storage::row_change_prefix(storage::RowChangeKind::kInsert, table.schema().id, {});
   gen_insert_log(source, row, prefix,
                  [&](uint32_t column) { return column < values.size() ? values[column] : load_cell(source, column); });
-  check(b_.call(k_rt_insert_keys, {context(), source.partition, source.tid}));
+  for (size_t i = 0; i < table.schema().indexes.size(); i++) gen_insert_key(source, i, values);
+  gen_live(source);
 }
 
 // Runs the whole query before the first row is consumed: what the consumer changes is not seen by it.

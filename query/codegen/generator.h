@@ -122,6 +122,10 @@ class Generator {
   Value load_column(const RowSource& source, uint32_t column);
   Value load_cell(const RowSource& source, uint32_t column);
   void load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value);
+  // Does the text in a cell stay as it is until the program ends, whatever it does in between?
+  bool keeps_cell(const storage::Table* table, uint32_t column) const;
+  void note_changes(const StepList& steps);
+  void note_changes(const BoundDml& dml);
   void store_cell(const RowSource& source, uint32_t column, const Value& value);
   Reg column_address(const RowSource& source, uint32_t column);
 
@@ -166,6 +170,8 @@ class Generator {
     std::vector<std::pair<uint32_t, Reg>> cells;  // column, its value
   };
   static bool fits_words(const storage::TableSchema& schema, const storage::IndexDef& index);
+  WordKey pack_words(const storage::IndexDef& index, std::vector<std::pair<uint32_t, Reg>> cells);
+  void gen_insert_key(const RowSource& source, size_t number, const Values& values);
   WordKey gen_word_key(const Relation& relation, const storage::IndexDef& index,
                        const std::vector<const KeyPart*>& parts, Block no_match);
   void gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg address, Reg* size,
@@ -344,6 +350,7 @@ class Generator {
                       const storage::RowValues& key, const std::function<Value(uint32_t)>& new_value);
   void gen_update_image(const RowSource& source, const storage::UpdateDescriptor& descriptor, uint32_t number,
                         int64_t entry_bytes);
+  void gen_live(const RowSource& source);
   static bool logs_insert_inline(const storage::RowValues& row);
   void gen_insert_log(const RowSource& source, const storage::RowValues& row, const std::string& prefix,
                       const std::function<Value(uint32_t)>& value_of);
@@ -381,6 +388,10 @@ class Generator {
   ir::Builder b_;
   Status status_;
   std::set<uint32_t> assigned_;  // parameters that the program assigns
+  // What the program overwrites: columns of tables that it updates; anything, where it calls routines or takes back
+  // changes in EXCEPTION blocks (their positions are used anew).
+  std::set<std::pair<const storage::Table*, uint32_t>> overwritten_;
+  bool overwrites_all_ = false;
   std::vector<Value> variables_;
   std::unordered_map<uint32_t, RowSource> sources_;  // by relation
   // values of kGroup and kAggregate, by query: subqueries refer to those of enclosing queries

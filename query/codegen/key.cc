@@ -23,6 +23,8 @@ Type key_integer_type(const SqlType& type) {
       return Type::kI128;
   }
 }
+
+int64_t bytes_of(Type type) { return type == Type::kI8 ? 1 : type == Type::kI16 ? 2 : type == Type::kI32 ? 4 : 8; }
 }  // namespace
 
 std::pair<ir::Reg, ir::Reg> Generator::gen_key(const Relation& relation, const storage::IndexDef& index,
@@ -153,29 +155,16 @@ bool Generator::fits_words(const storage::TableSchema& schema, const storage::In
   return bytes <= storage::HashIndex::kMaxWordKeyBytes;
 }
 
-// The whole key of a unique index in registers, and the values of its columns as their cells hold them.
-Generator::WordKey Generator::gen_word_key(const Relation& relation, const storage::IndexDef& index,
-                                           const std::vector<const KeyPart*>& parts, Block no_match) {
-  const storage::TableSchema& schema = relation.table->schema();
-  WordKey key;
+// The key of these columns, whose values (not flipped, of the key's widths) are in registers.
+Generator::WordKey Generator::pack_words(const storage::IndexDef& index, std::vector<std::pair<uint32_t, Reg>> cells) {
   Reg words[2] = {constant(Type::kI64, 0), constant(Type::kI64, 0)};
   int64_t at = 0;  // bit, from the first byte's highest
   auto add = [&](int word, Reg bits) { words[word] = b_.binary(Op::kOr, words[word], bits); };
-  for (size_t i = 0; i < parts.size(); i++) {
-    const storage::ColumnDef& column = schema.columns[parts[i]->column];
-    Value value = gen(*parts[i]->value);
-    if (value.null != ir::kNoReg) {
-      Block present = b_.new_block();
-      b_.branch(value.null, no_match, present, 2);
-      b_.set_block(present);
-    }
-    Reg bits = key_bits(column, value, no_match);
-    if (b_.is_variable(bits)) bits = b_.binary(Op::kAdd, bits, constant(b_.type_of(bits), 0));  // its value here
-    key.cells.emplace_back(parts[i]->column, bits);
+  for (size_t i = 0; i < cells.size(); i++) {
     bool descending = !index.descending.empty() && index.descending[i];
-    Reg part = flip_key(bits, true, descending);
+    Reg part = flip_key(cells[i].second, true, descending);
+    int64_t end = at + 8 * bytes_of(b_.type_of(part));
     if (b_.type_of(part) != Type::kI64) part = b_.convert(Op::kZExt, part, Type::kI64);
-    int64_t end = at + 8 * static_cast<int64_t>(storage::key_bytes_of(column.type));
     auto shifted = [&](Op op, int64_t by) { return by == 0 ? part : b_.binary(op, part, constant(Type::kI64, by)); };
     if (end <= 64) {
       add(0, shifted(Op::kShl, 64 - end));
@@ -185,10 +174,49 @@ Generator::WordKey Generator::gen_word_key(const Relation& relation, const stora
     }
     at = end;
   }
+  WordKey key;
   key.first = b_.bswap(words[0]);
   key.second = at > 64 ? b_.bswap(words[1]) : words[1];
   key.bytes = constant(Type::kI64, at / 8);
+  key.cells = std::move(cells);
   return key;
+}
+
+// The whole key of a unique index in registers, and the values of its columns.
+Generator::WordKey Generator::gen_word_key(const Relation& relation, const storage::IndexDef& index,
+                                           const std::vector<const KeyPart*>& parts, Block no_match) {
+  std::vector<std::pair<uint32_t, Reg>> cells;
+  for (const KeyPart* part : parts) {
+    Value value = gen(*part->value);
+    if (value.null != ir::kNoReg) {
+      Block present = b_.new_block();
+      b_.branch(value.null, no_match, present, 2);
+      b_.set_block(present);
+    }
+    Reg bits = key_bits(relation.table->schema().columns[part->column], value, no_match);
+    if (b_.is_variable(bits)) bits = b_.binary(Op::kAdd, bits, constant(b_.type_of(bits), 0));  // its value here
+    cells.emplace_back(part->column, bits);
+  }
+  return pack_words(index, std::move(cells));
+}
+
+// A new row's entry in one index: the row's cells are written, values are those of the columns.
+void Generator::gen_insert_key(const RowSource& source, size_t number, const Values& values) {
+  const storage::TableSchema& schema = source.relation->table->schema();
+  const storage::IndexDef& index = schema.indexes[number];
+  Reg by_number = constant(Type::kI64, static_cast<int64_t>(number));
+  if (!index.unique || !fits_words(schema, index)) {
+    check(b_.call(k_rt_insert_key, {context(), source.partition, by_number, source.tid}));
+    return;
+  }
+  std::vector<std::pair<uint32_t, Reg>> cells;
+  for (uint32_t column : index.columns) {
+    Type wanted = key_integer_type(schema.columns[column].type);
+    Reg bits = column < values.size() ? values[column].a : load_cell(source, column).a;
+    cells.emplace_back(column, b_.type_of(bits) == wanted ? bits : b_.convert(Op::kTrunc, bits, wanted));
+  }
+  WordKey key = pack_words(index, std::move(cells));
+  check(b_.call(k_rt_insert_words, {context(), source.partition, by_number, key.first, key.second, source.tid}));
 }
 
 void Generator::gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,

@@ -59,6 +59,10 @@ void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned) {
 Generator::Generator(const BoundProgram& program, ProgramResources* resources)
     : program_(program), resources_(*resources), b_(program.name) {
   collect_assigned(program.steps, &assigned_);
+  note_changes(program.steps);
+  // what a function returns is used while its caller's statement goes on; procedures' results are copied or sent at once
+  if (program.is_routine && program.return_type.id != TypeId::kUnknown) overwrites_all_ = true;
+  if (program.dml != nullptr) note_changes(*program.dml);
 }
 
 StatusOr<ir::Function> Generator::generate() {
@@ -530,7 +534,7 @@ Value Generator::call_routine(uint32_t callee, const Values& args, const std::ve
   b_.set_block(next);
   Values values;
   for (size_t i = 0; i < outputs.size(); i++)
-    values.push_back(load_datum(out, static_cast<int64_t>(i) * kDatumBytes, outputs[i], true, true));
+    values.push_back(load_datum(out, static_cast<int64_t>(i) * kDatumBytes, outputs[i], true, !program_.is_routine));
   if (results != nullptr) *results = values;
   return values.empty() ? Value{} : values[0];
 }
@@ -546,7 +550,8 @@ void Generator::gen_call_step(const Step& step) {
   call_routine(step.variable, args, types, &results);
   for (size_t i = 0; i < results.size(); i++)
     if (step.outputs[i] != kNoVariable) {
-      results[i].fresh = true;  // the callee's variable is gone
+      // the callee's variable is gone; but what its texts point to may be overwritten by what comes next
+      results[i].fresh = !program_.is_routine;
       assign_variable(step.outputs[i], results[i]);
     }
 }

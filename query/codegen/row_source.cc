@@ -23,6 +23,41 @@ void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   source->offset = b_.binary(Op::kAnd, tid, constant(Type::kI64, storage::kChunkTuples - 1));
 }
 
+// Positions of deleted rows are used again only after commit, chunks never move, and what the heap holds of old values
+// is freed at commit: so only updates of the column itself matter.
+bool Generator::keeps_cell(const storage::Table* table, uint32_t column) const {
+  return !overwrites_all_ && overwritten_.count({table, column}) == 0;
+}
+
+void Generator::note_changes(const BoundDml& dml) {
+  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall; };
+  visit(*dml.source, look);
+  for (const auto& output : dml.returning) visit(*output.expr, look);
+  for (const auto& assignment : dml.assignments) {
+    visit(*assignment.value, look);
+    overwritten_.emplace(dml.table.get(), assignment.column);
+  }
+}
+
+void Generator::note_changes(const StepList& steps) {
+  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall; };
+  for (const auto& step : steps) {
+    overwrites_all_ |= step->kind == StepKind::kCall || step->has_handlers;
+    for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
+      if (expr != nullptr) visit(*expr, look);
+    for (const auto& arg : step->args) visit(*arg, look);
+    for (const auto& option : step->options) visit(*option.second, look);
+    if (step->query != nullptr) visit(*step->query, look);
+    if (step->dml != nullptr) note_changes(*step->dml);
+    note_changes(step->body);
+    note_changes(step->declarations);
+    for (const auto& [condition, body] : step->branches) {
+      visit(*condition, look);
+      note_changes(body);
+    }
+  }
+}
+
 ir::Reg Generator::column_address(const RowSource& source, uint32_t column) {
   const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
   return b_.offset(b_.index(source.chunk, source.offset, access.value_stride), access.value_offset);
@@ -90,6 +125,7 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
     case CellKind::kShortString:
     case CellKind::kLongString:
       load_string_cell(access, cell, &value);
+      value.stable = keeps_cell(source.relation->table.get(), column);
       break;
     case CellKind::kArray: {
       Value result = strict({value}, value.type, [&](const Values&) {

@@ -298,8 +298,14 @@ int64_t rt_insert_begin(ExecContext* c, storage::TablePartition* partition) noex
 int32_t rt_insert_finish(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
   return fail_change(c, storage::insert_finish(partition, static_cast<storage::Tid>(tid), c->log));
 }
-int32_t rt_insert_keys(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
-  return fail_change(c, storage::insert_logged(partition, static_cast<storage::Tid>(tid), c->log));
+int32_t rt_insert_key(ExecContext* c, storage::TablePartition* partition, int64_t index, int64_t tid) noexcept {
+  return fail_change(
+      c, storage::insert_one_key(partition, static_cast<uint32_t>(index), static_cast<storage::Tid>(tid), c->log));
+}
+int32_t rt_insert_words(ExecContext* c, storage::TablePartition* partition, int64_t index, int64_t first,
+                        int64_t second, int64_t tid) noexcept {
+  return fail_change(c, storage::insert_one_key(partition, static_cast<uint32_t>(index), static_cast<uint64_t>(first),
+                                                static_cast<uint64_t>(second), static_cast<storage::Tid>(tid), c->log));
 }
 int32_t rt_undo_room(ExecContext* c, int64_t bytes) noexcept {
   return c->log->make_undo_room(static_cast<size_t>(bytes)) ? 0 : fail_change(c, c->log->last_result());

@@ -123,7 +123,8 @@ struct KeyTable {
   X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \
   X(rt_insert_finish, kI32, 3, false)   /* context, TablePartition*, Tid */                                            \
   X(rt_insert_abandon, kVoid, 3, false) /* context, TablePartition*, Tid */                                            \
-  X(rt_insert_keys, kI32, 3, false)     /* context, TablePartition*, Tid: as rt_insert_finish, the redo is written */  \
+  X(rt_insert_key, kI32, 4, false)      /* context, TablePartition*, index, Tid: the row's redo is written */          \
+  X(rt_insert_words, kI32, 6, false)    /* context, TablePartition*, index, key as two words, Tid */                   \
   X(rt_undo_room, kI32, 2, false)       /* context, bytes: ChangeLogHead has not so many */                            \
   X(rt_redo_room, kI32, 2, false)                                                                                      \
   X(rt_put_text, kI64, 3, false)     /* out, data, size -> address behind: a string in redo */                         \

@@ -43,6 +43,7 @@ class HashIndex {
   // little-endian words, zeros behind the key's end.
   static constexpr uint32_t kMaxWordKeyBytes = 16;
   Tid find_words(uint64_t first, uint64_t second) const noexcept;
+  IndexResult insert_words(uint64_t first, uint64_t second, Tid tid) noexcept;
   void prefetch_words(uint64_t first, uint64_t second) const noexcept;
   uint64_t size() const noexcept { return size_; }
 
@@ -72,6 +73,8 @@ class OrderedIndex {
   virtual ~OrderedIndex() = default;
   Tid find(const char* key, uint32_t size) const noexcept;
   IndexResult insert(const char* key, uint32_t size, Tid tid) noexcept;
+  // The same as HashIndex::insert_words.
+  IndexResult insert_words(uint64_t first, uint64_t second, Tid tid) noexcept;
   IndexResult erase(const char* key, uint32_t size) noexcept;
   // Positions on the first entry (forward) or last entry (backward) within [lo, hi]: entries whose key is >= lo (as
   // bytes) and whose key's first hi_size bytes are <= hi. So a prefix scan passes the prefix as both lo and hi; sizes 0

@@ -206,8 +206,12 @@ enum class ChangeResult : int32_t {
 // A free position, not yet live, all cells undefined but __row_id. kNoTid: see ChangeLog::last_result().
 Tid insert_begin(TablePartition* partition, ChangeLog* log) noexcept;
 ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
-// The same for callers that have written the row's redo themselves.
-ChangeResult insert_logged(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
+// What insert_finish() does, in pieces, for generated code that has written the row's redo itself: one call per index
+// in their order, then the tuple is made live (by the caller, from TableLayout::live_offset and the counters).
+ChangeResult insert_one_key(TablePartition* partition, uint32_t index, Tid tid, ChangeLog* log) noexcept;
+// The same for a key in registers (HashIndex::find_words): fixed, unique, without NULLs.
+ChangeResult insert_one_key(TablePartition* partition, uint32_t index, uint64_t first, uint64_t second, Tid tid,
+                            ChangeLog* log) noexcept;
 // Takes back an insert_begin() without finish.
 void insert_abandon(TablePartition* partition, Tid tid, ChangeLog* log) noexcept;
 

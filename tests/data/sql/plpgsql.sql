@@ -271,3 +271,27 @@ DO $$ DECLARE x integer[] := '{1,2,3}'; y integer[]; z text[] := '{a,"b c",NULL}
 DO $$ DECLARE x integer[] := '{}'; BEGIN FOR i IN 1..20 LOOP x[i] := i * i; END LOOP; x[-1] := 0; RAISE NOTICE '%', x; END $$;
 -- Searching in texts of all lengths
 SELECT n, position('needle' IN repeat('n', n) || 'needle' || repeat('e', n % 5)), position('ne' IN repeat('e', n)), strpos(repeat('ab', n), 'ba'), position('é' IN repeat('x', n) || 'é') FROM generate_series(0, 70) g (n);
+-- Texts of variables outlive changes of the cells they came from
+CREATE TABLE texts (k integer PRIMARY KEY, s varchar(20) NOT NULL, l text, c char(5));
+INSERT INTO texts SELECT i, 'short ' || i, repeat('long ', i * 3), 'c' || i FROM generate_series(1, 6) g (i);
+CREATE PROCEDURE keeps(INOUT seen text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE a varchar; b text; d char(5); BEGIN SELECT s, l, c INTO a, b, d FROM texts WHERE k = 2; DELETE FROM texts WHERE k = 2; INSERT INTO texts VALUES (20, 'other', repeat('x', 50), 'zz'); seen := a || b || d; UPDATE texts SET s = 'changed' WHERE k = 3 RETURNING l, c INTO b, d; seen := seen || b || d; SELECT s INTO a FROM texts WHERE k = 4; UPDATE texts SET s = 'overwritten' WHERE k = 4; seen := seen || a; END $$;
+CALL keeps();
+SELECT * FROM texts ORDER BY k;
+CREATE FUNCTION first_of(i integer) RETURNS text LANGUAGE plpgsql AS $$ DECLARE a text; BEGIN SELECT s INTO a FROM texts WHERE k = i; RETURN a; END $$;
+CREATE FUNCTION overwrite(i integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN UPDATE texts SET s = 'new' || i WHERE k = i; RETURN 'done'; END $$;
+SELECT first_of(5), overwrite(5), first_of(5);
+CREATE PROCEDURE reads(INOUT a text DEFAULT NULL, INOUT b text[] DEFAULT NULL) LANGUAGE plpgsql AS $$ BEGIN b := '{}'; SELECT s INTO a FROM texts WHERE k = 6; b[1] := a; END $$;
+CREATE PROCEDURE calls(INOUT seen text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE a text; b text[]; BEGIN CALL reads(a, b); UPDATE texts SET s = 'gone' WHERE k = 6; seen := a || b[1]; END $$;
+CALL calls();
+CREATE PROCEDURE takes_back(INOUT seen text DEFAULT '') LANGUAGE plpgsql AS $$ DECLARE a text; BEGIN BEGIN INSERT INTO texts VALUES (30, 'inside', NULL, NULL); SELECT s INTO a FROM texts WHERE k = 30; RAISE EXCEPTION 'back'; EXCEPTION WHEN OTHERS THEN INSERT INTO texts VALUES (31, 'instead', NULL, NULL); END; seen := a; END $$;
+CALL takes_back();
+-- Keys that are there already, in the first and in the second index
+CREATE TABLE twokeys (a smallint NOT NULL, b bigint NOT NULL, c numeric(5,2) NOT NULL, PRIMARY KEY (a, b), UNIQUE (c));
+INSERT INTO twokeys VALUES (1, 1, 1.5), (1, 2, 2.5);
+INSERT INTO twokeys VALUES (1, 1, 9.5);
+INSERT INTO twokeys VALUES (1, 9, 2.5);
+INSERT INTO twokeys VALUES (1, 9, 9.5), (-1, -9, -9.5), (32767, 9223372036854775807, 999.99), (-32768, -9223372036854775808, -999.99), (0, 0, 0);
+SELECT * FROM twokeys ORDER BY a, b;
+SELECT a FROM twokeys WHERE c = 999.99 OR c = -999.99 ORDER BY 1;
+SELECT c FROM twokeys WHERE a = -32768 AND b = -9223372036854775808;
+SELECT b FROM twokeys WHERE c = -9.5;

@@ -60,7 +60,8 @@ Generator::Generator(const BoundProgram& program, ProgramResources* resources)
     : program_(program), resources_(*resources), b_(program.name) {
   collect_assigned(program.steps, &assigned_);
   note_changes(program.steps);
-  // what a function returns is used while its caller's statement goes on; procedures' results are copied or sent at once
+  // what a function returns is used while its caller's statement goes on; procedures' results are copied or sent at
+  // once
   if (program.is_routine && program.return_type.id != TypeId::kUnknown) overwrites_all_ = true;
   if (program.dml != nullptr) note_changes(*program.dml);
 }

@@ -154,6 +154,11 @@ enum class AggregateKind : uint8_t {
   kPercentileDisc,
 };
 
+// Is it 0, not NULL, where there is no row?
+constexpr bool counts_rows(AggregateKind kind) {
+  return kind == AggregateKind::kCount || kind == AggregateKind::kCountStar || kind == AggregateKind::kRegrCount;
+}
+
 struct OrderItem {
   uint32_t output = 0;  // position in outputs; of aggregates: in args
   bool descending = false;

@@ -156,6 +156,7 @@ class DatabaseImpl final : public Database {
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result) override;
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
+  Status append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo);
   void restore(std::shared_ptr<const Catalog> catalog) override {
     auto next = std::make_shared<Catalog>(*catalog);
     note_schemas(next.get());
@@ -383,7 +384,7 @@ Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, 
   std::vector<std::vector<Datum>> parts(table->partition_count());
   if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1) {
     parts[0].assign(values.begin(), values.end());
-    return storage::append_rows(table.get(), parts, format_datum, redo);
+    return append(table.get(), parts, redo);
   }
   for (size_t row = 0; row < values.size(); row += width) {
     const Datum& key = values[row + schema.partition_column];
@@ -394,7 +395,17 @@ Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, 
     part.insert(part.end(), values.begin() + static_cast<ptrdiff_t>(row),
                 values.begin() + static_cast<ptrdiff_t>(row + width));
   }
-  return storage::append_rows(table.get(), parts, format_datum, redo);
+  return append(table.get(), parts, redo);
+}
+
+// Loads run alone, so that the whole table may be read for statistics, once it has grown by a quarter.
+Status DatabaseImpl::append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo) {
+  SCYPER_RETURN_IF_ERROR(storage::append_rows(table, parts, format_datum, redo));
+  double rows = 0;
+  for (uint32_t i = 0; i < table->partition_count(); i++) rows += static_cast<double>(table->partition(i)->live_tuples);
+  auto known = table->statistics();
+  if (known == nullptr || rows > known->rows * 1.25) table->set_statistics(storage::collect_statistics(*table));
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
   rewrite(&output, [&](BoundPtr* e) {
     if ((*e)->kind != BoundKind::kColumn || (*e)->relation != group->relation) return false;
     const Aggregate& aggregate = group->aggregates[(*e)->index];
-    bool counts = aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kCountStar;
+    bool counts = counts_rows(aggregate.kind);
     (*e)->index += static_cast<uint32_t>(keys);
     (*e)->nullable = true;
     if (counts) *e = make_coalesce_zero(std::move(*e));

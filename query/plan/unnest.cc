@@ -245,7 +245,7 @@ Unnesting::Stands Unnesting::push_group(PlanPtr* node) {
         make_reference({n.relation, static_cast<uint32_t>(i)}, n.exprs[i]->type, n.exprs[i]->nullable));
   for (size_t i = 0; i < n.aggregates.size(); i++) {
     const Aggregate& aggregate = n.aggregates[i];
-    bool counts = aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kCountStar;
+    bool counts = counts_rows(aggregate.kind);
     BoundPtr value = make_reference({n.relation, static_cast<uint32_t>(n.exprs.size() + i)}, aggregate.type, !counts);
     map->exprs.push_back(is_static && counts ? make_coalesce_zero(std::move(value)) : std::move(value));
   }

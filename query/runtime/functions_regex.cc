@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/function_body.h"
 #include "types/digits.h"
-#include "types/regex.h"
+#include "types/regular_expression.h"
 #include "types/text.h"
 
 namespace scyper::query {

@@ -1,4 +1,4 @@
-#include "types/regex.h"
+#include "types/regular_expression.h"
 
 #include <re2/re2.h>
 

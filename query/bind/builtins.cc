@@ -96,11 +96,12 @@ void add_operators(BuiltinTable* t) {
 }
 
 void add_strings(BuiltinTable* t) {
-  t->runtime("like", {T::kText, T::kText}, T::kBool, k_fn_like);
-  t->runtime("like", {T::kChar, T::kText}, T::kBool, k_fn_like);  // with its padding
-  t->runtime("like", {T::kText, T::kText, T::kText}, T::kBool, k_fn_like);
-  t->runtime("ilike", {T::kText, T::kText}, T::kBool, k_fn_ilike);
-  t->runtime("ilike", {T::kText, T::kText, T::kText}, T::kBool, k_fn_ilike);
+  for (T text : {T::kText, T::kChar}) {  // char(n) with its padding
+    t->runtime("like", {text, T::kText}, T::kBool, k_fn_like);
+    t->runtime("like", {text, T::kText, T::kText}, T::kBool, k_fn_like);
+    t->runtime("ilike", {text, T::kText}, T::kBool, k_fn_ilike);
+    t->runtime("ilike", {text, T::kText, T::kText}, T::kBool, k_fn_ilike);
+  }
   for (std::string_view name : {"length", "char_length", "character_length"}) {
     t->runtime(name, {T::kText}, T::kInt4, k_fn_length);
     t->runtime(name, {T::kChar}, T::kInt4, k_fn_char_length);

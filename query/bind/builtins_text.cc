@@ -11,9 +11,11 @@ void add_regex(BuiltinTable* t) {
                                                                         {"!~", k_fn_regex_matches_not},
                                                                         {"~*", k_fn_regex_imatches},
                                                                         {"!~*", k_fn_regex_imatches_not}};
-  for (const auto& [name, function] : operators) t->runtime(name, {T::kText, T::kText}, T::kBool, function);
-  t->runtime("similar to", {T::kText, T::kText}, T::kBool, k_fn_similar_to);
-  t->runtime("similar to", {T::kText, T::kText, T::kText}, T::kBool, k_fn_similar_to);
+  for (T text : {T::kText, T::kChar}) {  // char(n) with its padding
+    for (const auto& [name, function] : operators) t->runtime(name, {text, T::kText}, T::kBool, function);
+    t->runtime("similar to", {text, T::kText}, T::kBool, k_fn_similar_to);
+    t->runtime("similar to", {text, T::kText, T::kText}, T::kBool, k_fn_similar_to);
+  }
   for (std::string_view name : {"similar_to_escape", "similar_escape"}) {
     t->runtime(name, {T::kText}, T::kText, k_fn_similar_escape);
     t->runtime(name, {T::kText, T::kText}, T::kText, k_fn_similar_escape);

@@ -70,3 +70,7 @@ SELECT to_char(485, 'RN'), to_char(485, 'FMRN'), to_char(5.2, 'FMRN'), to_char(4
 SELECT to_char(-1234567.891, '9,999,999.99'), to_char(12345678901234567890, '99999999999999999999'), to_char(1e15::float8, '9999999999999999.99'), to_char(0.0, '90.99'), to_char(99.999, '99.99'), to_char(123.456, '000.0'), to_char(-5, 'S9'), to_char(7, 'FM000');
 SELECT to_number('12,454.8-', '99G999D9S'), to_number('-34,338,492', '99G999G999'), to_number('123.45', '999.99'), to_number('42', '99');
 SELECT to_char(1, '9.9.9');
+-- char(n) is matched with its padding
+CREATE TABLE padded (c char(4));
+INSERT INTO padded VALUES ('ab'), ('abcd'), ('b'), (NULL);
+SELECT c, c LIKE '_b', c ILIKE '_B', c SIMILAR TO '_b', c ~ '^.b$', c !~ '^.b *$', c ~* '^AB', c LIKE '_b__', c ILIKE '_B!_%' ESCAPE '!', c SIMILAR TO '_b__', c::text LIKE '_b' FROM padded ORDER BY c;

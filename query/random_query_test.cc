@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -40,7 +41,7 @@ class Comparison {
  public:
   explicit Comparison(uint64_t seed)
       : maker_(seed),
-        postgres_("scyper_random"),
+        postgres_("scyper_random_" + std::to_string(getpid())),  // sanitized ones may run beside it
         interpreted_(options_for(ExecutionMode::kInterpreted)),
         native_(options_for(ExecutionMode::kQuick)) {
     for (const auto& sql : maker_.tables()) {

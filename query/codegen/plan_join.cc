@@ -174,6 +174,15 @@ void Generator::gen_join_probe(const PlanNode& node, const JoinTable& table, con
   Block emit = outer ? b_.new_block() : ir::kNoBlock;
   Block more = ir::kNoBlock;
   Values keys = gen_join_keys(node, true, end);
+  if (outer) {  // in variables: a way leads from `end`, where a NULL key may have come from, by `emit` back to the
+                // chain
+    for (Value& key : keys) {
+      Value held = new_variable(key.type, key.null != ir::kNoReg);
+      held.stable = key.stable;
+      assign(held, key);
+      key = held;
+    }
+  }
   gen_chain(
       table, keys, entry,
       [&](Block next) {

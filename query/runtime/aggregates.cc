@@ -26,11 +26,13 @@ static_assert(sizeof(FloatState) <= kAggregateStateBytes);
 static_assert(offsetof(FloatState, count) == kAggregateCount);
 
 // Exact sums of numerics; sum_squares has twice the scale.
+// States lie at multiples of 8: a plain __int128 would want 16.
+using int128_by_8 = __int128 __attribute__((aligned(8)));
 struct DecimalState {
-  int128 sum;
+  int128_by_8 sum;
   int64_t scale;
   int64_t count;
-  int128 sum_squares;
+  int128_by_8 sum_squares;
 };
 static_assert(sizeof(DecimalState) == kAggregateStateBytes);
 static_assert(offsetof(DecimalState, count) == kAggregateCount);

@@ -62,3 +62,14 @@ SELECT k FROM a INTERSECT ALL SELECT k FROM b ORDER BY 1;
 SELECT k FROM a EXCEPT ALL SELECT k FROM b ORDER BY 1;
 SELECT x FROM (SELECT x FROM a UNION ALL SELECT x FROM b) s WHERE x > 1 ORDER BY x OFFSET 1 LIMIT 3;
 SELECT x, k FROM a UNION SELECT x, k FROM b UNION ALL SELECT 0, 0 ORDER BY 1, 2;
+-- Outer joins by several keys that may be NULL
+CREATE TABLE twok (a integer, b smallint, c double precision, d text);
+CREATE TABLE twol (a integer PRIMARY KEY, b integer, c numeric(6,2), d varchar(4));
+INSERT INTO twok VALUES (1, 1, 1.5, 'x'), (NULL, 2, 2.5, 'y'), (3, NULL, NULL, 'z'), (4, 4, 4.5, NULL), (5, 5, 5.5, 'v');
+INSERT INTO twol VALUES (1, 1, 1.5, 'x'), (2, 2, 2.5, 'y'), (3, NULL, NULL, 'z'), (4, 4, 4.5, NULL), (6, 5, 5.5, 'v');
+SELECT x.a, x.b, y.a FROM twok x LEFT JOIN twol y ON x.c = y.c AND x.d = y.d ORDER BY 1, 2;
+SELECT x.a, x.b, y.a FROM twok x LEFT JOIN twol y ON x.b = y.b AND x.c = y.c AND x.d = y.d ORDER BY 1, 2;
+SELECT x.a, y.a FROM twok x FULL JOIN twol y ON x.c = y.c AND x.b = y.b ORDER BY 1, 2;
+SELECT x.a, y.a FROM twok x RIGHT JOIN twol y ON x.d = y.d AND x.b = y.b ORDER BY 1, 2;
+SELECT x.a, (SELECT max(y.a) FROM twol y WHERE y.b = x.b AND y.d = x.d) FROM twok x ORDER BY 1;
+SELECT count(DISTINCT x.a) FROM twok x LEFT JOIN (SELECT * FROM twol WHERE a < 1) y ON (x.c, y.d) = (y.c, x.d);

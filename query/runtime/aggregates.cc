@@ -26,13 +26,12 @@ static_assert(sizeof(FloatState) <= kAggregateStateBytes);
 static_assert(offsetof(FloatState, count) == kAggregateCount);
 
 // Exact sums of numerics; sum_squares has twice the scale.
-// States lie at multiples of 8: a plain __int128 would want 16.
-using int128_by_8 = __int128 __attribute__((aligned(8)));
+// States lie at multiples of 8, where __int128 wants 16: copied in and out.
 struct DecimalState {
-  int128_by_8 sum;
+  int128 sum;
   int64_t scale;
   int64_t count;
-  int128_by_8 sum_squares;
+  int128 sum_squares;
 };
 static_assert(sizeof(DecimalState) == kAggregateStateBytes);
 static_assert(offsetof(DecimalState, count) == kAggregateCount);
@@ -98,7 +97,10 @@ ValueError add_pair(double y, double x, FloatState* s) {
   return ValueError::kNone;
 }
 
-ValueError add_decimal(Decimal value, DecimalState* s) {
+ValueError add_decimal(Decimal value, void* place) {
+  DecimalState copy;
+  std::memcpy(&copy, place, sizeof(copy));
+  DecimalState* s = &copy;
   if (value.scale > s->scale) {
     int32_t up = value.scale - static_cast<int32_t>(s->scale);
     if (ValueError error = int128_scale_up(s->sum, up, &s->sum); error != ValueError::kNone) return error;
@@ -111,6 +113,7 @@ ValueError add_decimal(Decimal value, DecimalState* s) {
   if (error == ValueError::kNone) error = int128_multiply(scaled, scaled, &square);
   if (error == ValueError::kNone) error = int128_add(s->sum, scaled, &s->sum);
   if (error == ValueError::kNone) error = int128_add(s->sum_squares, square, &s->sum_squares);
+  std::memcpy(place, &copy, sizeof(copy));
   return error;
 }
 
@@ -130,7 +133,9 @@ ValueError square_root_to(const Decimal& a, int32_t scale, Decimal* out) {
 }
 
 // numeric_stddev_internal() of numeric.c.
-ValueError finish_decimal(AggregateKind kind, const DecimalState& s, Datum* out) {
+ValueError finish_decimal(AggregateKind kind, const void* place, Datum* out) {
+  DecimalState s;
+  std::memcpy(&s, place, sizeof(s));
   *out = null_datum();
   if (s.count < (is_sample(kind) ? 2 : 1)) return ValueError::kNone;
   int32_t scale = static_cast<int32_t>(s.scale);
@@ -250,7 +255,7 @@ int32_t rt_aggregate_step(ExecContext* c, void* state, int64_t kind, const Datum
     return finish_with(c, add_square(float8(args[0]), static_cast<double>(s->count), &s->sum_x, &s->sum_xx));
   }
   Decimal value = type->id == TypeId::kNumeric ? decimal_of(args[0]) : decimal_of_int(args[0].lo);
-  return finish_with(c, add_decimal(value, static_cast<DecimalState*>(state)));
+  return finish_with(c, add_decimal(value, state));
 }
 
 int32_t rt_aggregate_finish(ExecContext* c, const void* state, int64_t kind, const SqlType* type, Datum* out) noexcept {
@@ -267,7 +272,7 @@ int32_t rt_aggregate_finish(ExecContext* c, const void* state, int64_t kind, con
   }
   if (is_pair(which)) return finish_pair(which, *static_cast<const FloatState*>(state), out), 0;
   if (is_float(type->id)) return finish_float(which, *static_cast<const FloatState*>(state), out), 0;
-  return finish_with(c, finish_decimal(which, *static_cast<const DecimalState*>(state), out));
+  return finish_with(c, finish_decimal(which, state, out));
 }
 
 // The rows: the value, then the fraction (the same in all).

@@ -219,7 +219,8 @@ StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonT
       if (!output.hidden) common->columns.push_back({output.name, output.expr->type, true, false});
     for (size_t i = 0; i < table.columns.size() && i < common->columns.size(); i++)
       common->columns[i].name = table.columns[i];
-    common_tables_[table.name] = {&table, common};
+    // the term that names the query is owned by it: no share, or nobody would ever free both
+    common_tables_[table.name] = {&table, {std::shared_ptr<CommonQuery>(), common.get()}};
     SCYPER_ASSIGN_OR_RETURN(common->recursive, bind_select(*select.right, nullptr));
     return absl::OkStatus();
   };

@@ -9,6 +9,11 @@
 namespace scyper::query {
 
 namespace {
+// For the nodes below a shared plan, which it owns: without a share in it, or nobody would ever free both.
+std::shared_ptr<SharedPlan> from_within(const std::shared_ptr<SharedPlan>& plan) {
+  return {std::shared_ptr<SharedPlan>(), plan.get()};
+}
+
 Aggregate count_rows() {
   Aggregate count;
   count.type = make_type(TypeId::kInt8);
@@ -39,7 +44,7 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
   if (!fresh && plan.is_open) {
     PlanPtr node = make_node(PlanKind::kWorking);
     node->relation = relation.id;
-    node->shared = plan.shared;
+    node->shared = from_within(plan.shared);
     return node;
   }
   if (fresh) {
@@ -52,7 +57,7 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
     node->inputs.push_back(std::move(first.root));
     if (recursive) {
       node->set_all = common.keeps_duplicates;
-      node->shared = plan.shared;
+      node->shared = from_within(plan.shared);
       node->outputs.push_back(visible(*common.query, &first));
       plan.is_open = true;
       Built second = build(*common.recursive);

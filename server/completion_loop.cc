@@ -75,9 +75,12 @@ void CompletionLoop::run() {
   }
 }
 
-void CompletionLoop::stop() {
+void CompletionLoop::close() {
   while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   queue_->Shutdown();
+}
+
+void CompletionLoop::join() {
   if (thread_.joinable()) thread_.join();
 }
 

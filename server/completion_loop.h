@@ -35,8 +35,10 @@ class CompletionLoop {
   CompletionLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, std::function<bool()> tick);
   void start();
   void post(Completion* completion);
-  // After the server has been shut down and nothing can be posted any more: drains and joins.
-  void stop();
+  // No operation may be started and nothing be posted any more; events under way still arrive. The loop's thread only,
+  // so that no callback starts an operation on a queue that is shut: gRPC aborts the process then.
+  void close();
+  void join();  // after close() was posted; the owner's thread
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
  private:

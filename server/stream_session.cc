@@ -17,10 +17,15 @@ constexpr size_t kMessageBytesAim = 64 << 10;
 StreamLoop::StreamLoop(TransactionsService* service_in, NodeParts* node_in,
                        std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : service(service_in), node(node_in), loop_(std::move(queue), [this] { return tick(); }) {
-  start_.owner = drain_.owner = this;
+  start_.owner = drain_.owner = close_.owner = this;
   start_.run = [](Completion* completion) { static_cast<Request*>(completion)->owner->accept_next(); };
   drain_.run = [](Completion* completion) {
     for (StreamSession* session : static_cast<Request*>(completion)->owner->sessions_) session->drain();
+  };
+  close_.run = [](Completion* completion) {
+    StreamLoop* owner = static_cast<Request*>(completion)->owner;
+    owner->closing_ = true;
+    owner->close_if_over();
   };
 }
 
@@ -32,26 +37,23 @@ void StreamLoop::drain() { loop_.post(&drain_); }
 
 // gRPC lets go of a cancelled call while its batch is still running; the session then still has a Finish to do.
 void StreamLoop::stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    auto is_empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return session_count_ == 0; };
-    mutex_.Await(absl::Condition(&is_empty));
-  }
-  loop_.stop();
+  loop_.post(&close_);
+  loop_.join();
 }
 
-void StreamLoop::add(StreamSession* session) {
-  sessions_.insert(session);
-  absl::MutexLock lock(&mutex_);
-  session_count_ = sessions_.size();
+void StreamLoop::close_if_over() {
+  if (closing_ && sessions_.empty()) loop_.close();
 }
+
+void StreamLoop::add(StreamSession* session) { sessions_.insert(session); }
 void StreamLoop::remove(StreamSession* session) {
   sessions_.erase(session);
-  absl::MutexLock lock(&mutex_);
-  session_count_ = sessions_.size();
+  close_if_over();
 }
 
-void StreamLoop::accept_next() { (new StreamSession(this))->listen(); }
+void StreamLoop::accept_next() {
+  if (!closing_) (new StreamSession(this))->listen();
+}
 
 bool StreamLoop::tick() {
   if (sessions_.empty()) return false;
@@ -77,9 +79,10 @@ void StreamSession::listen() {
 }
 
 void StreamSession::on_accepted(bool ok) {
-  if (!ok) return;  // the server is shutting down; delete_if_over() follows
+  if (!ok) return;                   // the server is shutting down; delete_if_over() follows
+  ++operations_;                     // done_ comes only for calls that were accepted
+  if (owner_->is_closing()) return;  // too late for any operation; the shutdown has cancelled the call
   owner_->accept_next();
-  ++operations_;  // done_ comes only for calls that were accepted
   open_ = true;
   owner_->add(this);
   node_->counters.streams_opened.add(1);

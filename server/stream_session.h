@@ -5,7 +5,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "call_batch.h"
 #include "transactions_service.h"
 
@@ -28,6 +27,7 @@ class StreamLoop {
   NodeParts* const node;
   void add(StreamSession* session);
   void remove(StreamSession* session);
+  bool is_closing() const { return closing_; }  // the loop's thread only
 
  private:
   struct Request : Completion {
@@ -35,13 +35,15 @@ class StreamLoop {
   };
 
   bool tick();
+  void close_if_over();
 
-  std::unordered_set<StreamSession*> sessions_;  // accepted ones; they delete themselves. The loop's thread only
-  absl::Mutex mutex_;
-  size_t session_count_ ABSL_GUARDED_BY(mutex_) = 0;  // for stop()
+  // Both are the loop's thread's.
+  std::unordered_set<StreamSession*> sessions_;  // accepted ones; they delete themselves
+  bool closing_ = false;
   CompletionLoop loop_;
   Request start_;
   Request drain_;
+  Request close_;
 };
 
 // One transaction stream: read a batch, submit it, write results as calls finish.

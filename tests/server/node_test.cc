@@ -115,6 +115,11 @@ TEST_F(NodeTest, WantsTlsBeyondLoopback) {
   EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
 }
 
+// The loop's first request for a stream, still on its way when the queue was shut, aborted the process.
+TEST_F(NodeTest, StopsRightAfterItsStart) {
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
+}
+
 TEST_F(NodeTest, TwoServersDoNotShareAPort) {
   start();
   ServerOptions second = options;

@@ -1,16 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <map>
 
 #include "testing/corpus.h"
-#include "testing/postgres_session.h"
-#include "testing/session.h"
-#include "types/datum_text.h"
+#include "testing/outcome.h"
 
 // Statements of tests/data/sql on PostgreSQL 15 and on ScyPer in both execution modes: the same rows, column names,
 // notices, SQLSTATEs, messages and positions. What ScyPer refuses by name (0A000) is counted and shown.
@@ -23,43 +20,6 @@ DatabaseOptions options_for(ExecutionMode mode) {
   options.memory_bytes = size_t{1} << 30;
   options.execution = mode;
   return options;
-}
-
-// With `normalised`, literals become parameters where the statement cache would do so, and are counted.
-StatementOutcome run(Session* session, const std::string& sql, int* normalised = nullptr) {
-  StatementOutcome outcome;
-  ResultSet result;
-  bool is_normalised = false;
-  Status status =
-      normalised != nullptr ? session->run_normalised(sql, &result, &is_normalised) : session->run(sql, &result);
-  if (is_normalised) ++*normalised;
-  outcome.notices = session->notices();
-  outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());
-  if (!status.ok()) {
-    outcome.sqlstate = sqlstate_of(status);
-    outcome.message = std::string(status.message());
-    outcome.position = position_of(status);
-    return outcome;
-  }
-  for (const auto& column : result.columns) outcome.names.push_back(column.name);
-  for (size_t row = 0; row < result.row_count(); row++) {
-    std::string text;
-    for (size_t column = 0; column < result.columns.size(); column++) {
-      if (column > 0) text += '|';
-      const Datum& value = result.value(row, column);
-      if (value.null)
-        text += "NULL";
-      else
-        append_datum(&text, result.columns[column].type, value);
-    }
-    outcome.rows.push_back(std::move(text));
-  }
-  return outcome;
-}
-
-bool is_ordered(std::string sql) {
-  for (char& c : sql) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return sql.find("ORDER BY") != std::string::npos;
 }
 
 bool same_outcome(const CorpusStatement& statement, StatementOutcome truth, StatementOutcome ours) {
@@ -93,12 +53,12 @@ TEST_P(Corpus, IsAsOnPostgres) {
   for (const auto& statement : read_corpus(SCYPER_SQL_CORPUS "/" + GetParam() + ".sql")) {
     if (trace) std::cerr << statement.file << ":" << statement.line << ": " << statement.text << std::endl;
     StatementOutcome truth = postgres.run(for_postgres(statement.text));
-    StatementOutcome first = run(&interpreted, statement.text);
-    StatementOutcome second = run(&native, statement.text);
+    StatementOutcome first = run_statement(&interpreted, statement.text);
+    StatementOutcome second = run_statement(&native, statement.text);
     EXPECT_EQ(to_string(first), to_string(second)) << statement.file << ":" << statement.line;
-    EXPECT_EQ(to_string(first), to_string(run(&shared, statement.text, &normalised)))
+    EXPECT_EQ(to_string(first), to_string(run_statement(&shared, statement.text, &normalised)))
         << statement.file << ":" << statement.line << " with literals as parameters";
-    EXPECT_EQ(to_string(second), to_string(run(&shared_native, statement.text, &normalised_native)))
+    EXPECT_EQ(to_string(second), to_string(run_statement(&shared_native, statement.text, &normalised_native)))
         << statement.file << ":" << statement.line << " with literals as parameters";
     if (first.sqlstate == "0A000" && truth.sqlstate != "0A000") {
       refused[first.message]++;

@@ -342,20 +342,20 @@ void Generator::gen_loop(const Step& step) {
 }
 
 void Generator::gen_for_integer(const Step& step) {
-  auto bound = [&](const BoundExpr& expr) {
+  auto bound = [&](const BoundExpr& expr, RuntimeError null) {
     Value value = gen(expr);
     if (value.null != ir::kNoReg) {
       Block present = b_.new_block();
-      b_.branch(value.null, raise_block(RuntimeError::kNullLoopBound), present, 2);
+      b_.branch(value.null, raise_block(null), present, 2);
       b_.set_block(present);
     }
     return b_.convert(Op::kSExt, value.a, Type::kI64);  // wider, so that the last step does not overflow
   };
-  Reg from = bound(*step.expr);
-  Reg to = bound(*step.expr2);
+  Reg from = bound(*step.expr, RuntimeError::kNullLoopFrom);
+  Reg to = bound(*step.expr2, RuntimeError::kNullLoopTo);
   Reg by = constant(Type::kI64, 1);
   if (step.expr3 != nullptr) {
-    by = bound(*step.expr3);
+    by = bound(*step.expr3, RuntimeError::kNullLoopStep);
     Block positive = b_.new_block();
     b_.branch(b_.compare(Op::kLe, by, constant(Type::kI64, 0)), raise_block(RuntimeError::kLoopStep), positive, 2);
     b_.set_block(positive);

@@ -65,8 +65,12 @@ ErrorText error_text(RuntimeError error) {
       return {"2201W", "LIMIT must not be negative"};
     case RuntimeError::kNegativeOffset:
       return {"2201X", "OFFSET must not be negative"};
-    case RuntimeError::kNullLoopBound:
-      return {"22004", "bound of FOR loop cannot be null"};
+    case RuntimeError::kNullLoopFrom:
+      return {"22004", "lower bound of FOR loop cannot be null"};
+    case RuntimeError::kNullLoopTo:
+      return {"22004", "upper bound of FOR loop cannot be null"};
+    case RuntimeError::kNullLoopStep:
+      return {"22004", "BY value of FOR loop cannot be null"};
     case RuntimeError::kLoopStep:
       return {"22023", "BY value of FOR loop must be greater than zero"};
     case RuntimeError::kSeriesStep:

@@ -28,7 +28,9 @@ enum class RuntimeError : int64_t {
   kNoReturn,      // 2F005
   kNegativeLimit,
   kNegativeOffset,
-  kNullLoopBound,
+  kNullLoopFrom,
+  kNullLoopTo,
+  kNullLoopStep,
   kLoopStep,
   kSeriesStep,
   kNullForEach,

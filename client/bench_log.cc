@@ -135,11 +135,12 @@ std::string run_json(const char* name, const LogRun& run, double transactions) {
 }
 
 StatusOr<std::string> bench_log(const CommonOptions& common, const BenchLogOptions& options) {
-  const std::string directory = options.directory + "/scyper-bench-log-" + std::to_string(::getpid());
+  const std::string prefix = options.directory + "/scyper-bench-log-" + std::to_string(::getpid());
   auto run_in = [&](primary::RedoMode mode) {
+    const std::string directory = prefix + (mode == primary::RedoMode::kLogical ? "-logical" : "-physical");
     auto run = run_once(common, options, mode, directory);
     std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
+    if (!options.keeps) std::filesystem::remove_all(directory, ignored);
     return run;
   };
   SCYPER_ASSIGN_OR_RETURN(LogRun none, run_in(primary::RedoMode::kNone));

@@ -135,6 +135,7 @@ struct BenchLogOptions {
   ChOptions ch;
   uint64_t transactions = 100'000;
   std::string directory = "/tmp";  // where the data directories lie meanwhile
+  bool keeps = false;              // leaves them there
 };
 int run_bench_log(const CommonOptions& common, const BenchLogOptions& options);
 

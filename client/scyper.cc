@@ -294,6 +294,7 @@ void add_bench_log(CLI::App* app, CommandLine* line) {
   command->add_option("--transactions", line->bench_log.transactions, "that are run and replayed")
       ->check(CLI::Range(100, 100'000'000))
       ->capture_default_str();
+  command->add_flag("--keep", line->bench_log.keeps, "leave the data directories there");
   command->add_option("--directory", line->bench_log.directory, "where logs and archives lie meanwhile")
       ->capture_default_str();
   add_output(command, line, {"table", "json"});

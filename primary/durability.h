@@ -57,6 +57,7 @@ class Durability {
                                                    const std::function<void(uint64_t)>& on_progress);
   StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives);
   storage::ArchiveManifest manifest_of(uint64_t lsn, int64_t time_us) const;
+  void attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) const;
   Status retire_archives();
 
   const EngineOptions& options_;

@@ -91,6 +91,18 @@ storage::ArchiveManifest Durability::manifest_of(uint64_t lsn, int64_t time_us) 
   return manifest;
 }
 
+// While nothing runs or all are paused: what an archive has beside definitions and rows.
+void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) const {
+  manifest->attachments.emplace_back("requests", requests_->encode(lsn));
+  std::vector<std::string> texts;
+  for (const auto& stream : environment_->streams) {
+    for (const std::string& text : stream->texts()) {
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    }
+  }
+  manifest->attachments.emplace_back("statements", replay::encode_statements(texts));
+}
+
 StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runner, const std::string& archives,
                                                              const std::function<void(uint64_t)>& on_progress) {
   before_fork.fires();
@@ -98,9 +110,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   request.child.name = "scyper-archive";
   request.child.nice = 5;
   auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
-  request.at_cut = [this, manifest](const query::ForkPoint& point) {
-    manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
-  };
+  request.at_cut = [this, manifest](const query::ForkPoint& point) { attach_state(point.lsn, manifest.get()); };
   const uint64_t rate = options_.log.archive_rate;
   request.body = [manifest, archives, rate](const query::ForkedDatabase& forked, int socket) {
     return run_child(forked, socket, archives, *manifest, rate);
@@ -144,7 +154,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     options.bytes_per_second_max = options_.log.archive_rate;
     options.before_finish = [this, lsn] { return log_->wait_durable(lsn); };
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
-    manifest.attachments.emplace_back("requests", requests_->encode(lsn));
+    attach_state(lsn, &manifest);
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     return result.status();
   }));

@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kFlushBytes = 16 << 10;
 // Statements whose text is written once per stream as long as no more than these are in use.
 constexpr size_t kDescribedStatements = 1 << 14;
+// Texts for a restart: what runs all the time is a handful of statements.
+constexpr size_t kTextsKept = 64;
+constexpr size_t kTextBytesMax = 16 << 10;
 constexpr size_t kScalarBytesMax = 24;  // varint of 128 bits, after its scale
 
 char* put_varint(char* out, unsigned __int128 value) {
@@ -125,7 +128,14 @@ void RedoStream::flush() {
   records_ = 0;
 }
 
+void RedoStream::keep_text(std::string_view text) {
+  if (text.size() > kTextBytesMax || std::find(texts_.begin(), texts_.end(), text) != texts_.end()) return;
+  if (texts_.size() < kTextsKept) texts_.resize(texts_.size() + 1);
+  texts_[next_text_++ % kTextsKept] = std::string(text);
+}
+
 void RedoStream::describe(uint64_t statement, std::string_view text) {
+  keep_text(text);
   RedoHeader header;
   header.kind = RedoKind::kStatement;
   char* begin = room_for(sizeof(header) + kScalarBytesMax + text.size());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,12 +39,16 @@ class RedoStream {
   void flush();
   bool has_unflushed() const { return records_ != 0; }
 
+  // Statements with parameters that it has explained lately: what a restart will need compiled. While nothing runs.
+  const std::vector<std::string>& texts() const { return texts_; }
+
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   char* room_for(size_t bytes);
   uint64_t draw() { return buffer_ != nullptr ? buffer_->draw(lsns_) : lsns_->draw(); }
   void finish(char* begin, char* end);
+  void keep_text(std::string_view text);
   void describe(uint64_t statement, std::string_view text);
 
   const uint32_t stream_;
@@ -55,7 +60,9 @@ class RedoStream {
   size_t used_ = 0;
   uint32_t records_ = 0;
   std::vector<uint64_t> described_;  // statement numbers by number modulo size; empty until first needed
-  std::atomic<uint64_t> bytes_{0};   // written by the worker only
+  std::vector<std::string> texts_;   // a few of the last ones explained
+  size_t next_text_ = 0;
+  std::atomic<uint64_t> bytes_{0};  // written by the worker only
 };
 
 }  // namespace scyper::primary

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +14,62 @@
 namespace scyper::replay {
 
 namespace {
+
+void put_number(std::string* out, uint32_t number) {
+  out->append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+bool take_number(std::string_view* bytes, uint32_t* number) {
+  if (bytes->size() < sizeof(*number)) return false;
+  std::memcpy(number, bytes->data(), sizeof(*number));
+  bytes->remove_prefix(sizeof(*number));
+  return true;
+}
+
+// The indexes that statements look up by whole keys, as attachment "companions": built with the others, not when the
+// first statement comes. Pairs of table and index.
+std::string encode_companions(const query::Catalog& catalog) {
+  std::string out;
+  for (const auto& [name, table] : catalog.tables) {
+    for (uint32_t i = 0; i < table->schema().indexes.size(); ++i) {
+      if (table->partition(0)->indexes[i].hash == nullptr) continue;
+      put_number(&out, table->schema().id.value());
+      put_number(&out, i);
+    }
+  }
+  return out;
+}
+
+struct Companion {
+  storage::Table* table;
+  uint32_t index;
+};
+using TablesOfArchive = std::vector<std::pair<const storage::ArchiveTable*, storage::Table*>>;
+
+StatusOr<std::vector<Companion>> find_companions(std::string_view bytes, const TablesOfArchive& tables) {
+  std::vector<Companion> companions;
+  uint32_t id, index;
+  while (take_number(&bytes, &id) && take_number(&bytes, &index)) {
+    for (const auto& [entry, table] : tables) {
+      if (entry->id != id) continue;
+      const auto& indexes = table->schema().indexes;
+      if (index >= indexes.size() || !indexes[index].unique) {
+        return sql_error("XX001", "the archive names an index that does not exist");
+      }
+      companions.push_back({table, index});
+    }
+  }
+  return companions;
+}
+
+// Work in pieces that are independent of each other. The first error.
+Status run_pieces(Team* team, size_t count, const std::function<Status(size_t)>& piece) {
+  std::atomic<size_t> next{0};
+  return team->run([&](uint32_t) -> Status {
+    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) SCYPER_RETURN_IF_ERROR(piece(i));
+    return Status();
+  });
+}
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -31,6 +88,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
     result.rows += table->live_tuples();
   }
   manifest.attachments.emplace_back("catalog", query::encode_catalog(catalog));
+  manifest.attachments.emplace_back("companions", encode_companions(catalog));
   if (options.before_finish) SCYPER_RETURN_IF_ERROR(options.before_finish());
   SCYPER_RETURN_IF_ERROR(writer->finish(std::move(manifest)));
   result.raw_bytes = writer->raw_bytes();
@@ -38,7 +96,86 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   return result;
 }
 
-StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database) {
+std::string encode_statements(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) {
+    put_number(&out, static_cast<uint32_t>(text.size()));
+    out += text;
+  }
+  return out;
+}
+
+std::vector<std::string> decode_statements(std::string_view bytes) {
+  std::vector<std::string> texts;
+  uint32_t size;
+  while (take_number(&bytes, &size) && size <= bytes.size()) {
+    texts.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return texts;
+}
+
+namespace {
+
+StatusOr<TablesOfArchive> match_tables(const std::string& path, const storage::ArchiveManifest& manifest,
+                                       const query::Catalog& catalog) {
+  TablesOfArchive tables;
+  for (const storage::ArchiveTable& entry : manifest.tables) {
+    storage::Table* table = nullptr;
+    for (const auto& [name, candidate] : catalog.tables) {
+      if (candidate->schema().id.value() == entry.id) table = candidate.get();
+    }
+    if (table == nullptr) {
+      return sql_error("XX001",
+                       absl::StrCat(path, ": the archive has rows of table ", entry.id, " without definition"));
+    }
+    tables.emplace_back(&entry, table);
+  }
+  if (tables.size() != catalog.tables.size()) {
+    return sql_error("XX001", absl::StrCat(path, ": the archive lacks tables"));
+  }
+  return tables;
+}
+
+Status build_indexes(Team* team, const TablesOfArchive& tables, std::string_view companions_of_archive) {
+  std::vector<storage::TablePartition*> partitions;
+  for (const auto& [entry, table] : tables) {
+    for (uint32_t i = 0; i < table->partition_count(); ++i) partitions.push_back(table->partition(i));
+  }
+  SCYPER_RETURN_IF_ERROR(
+      run_pieces(team, partitions.size(), [&](size_t i) { return storage::fill_indexes(partitions[i]); }));
+  SCYPER_ASSIGN_OR_RETURN(auto companions, find_companions(companions_of_archive, tables));
+  return run_pieces(team, companions.size(),
+                    [&](size_t i) { return companions[i].table->build_hash_companion(companions[i].index); });
+}
+
+Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const query::Catalog& catalog,
+                   ArchiveLoaded* loaded) {
+  SCYPER_ASSIGN_OR_RETURN(auto tables, match_tables(path, loaded->manifest, catalog));
+  Team team(threads);
+  std::atomic<uint64_t> raw_bytes{0}, rows{0};
+  const double start_s = now_s();
+  SCYPER_RETURN_IF_ERROR(run_pieces(&team, tables.size(), [&](size_t i) -> Status {
+    SCYPER_ASSIGN_OR_RETURN(
+        auto one, storage::load_archive_table(disk, path, loaded->manifest, *tables[i].first, tables[i].second));
+    raw_bytes += one.raw_bytes;
+    rows += one.rows;
+    return Status();
+  }));
+  const double loaded_s = now_s();
+  const std::string* companions = loaded->manifest.attachment("companions");
+  SCYPER_RETURN_IF_ERROR(build_indexes(&team, tables, companions != nullptr ? *companions : std::string_view()));
+  loaded->raw_bytes = raw_bytes;
+  loaded->rows = rows;
+  loaded->load_s = loaded_s - start_s;
+  loaded->index_s = now_s() - loaded_s;
+  return Status();
+}
+
+}  // namespace
+
+StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
+                                     const OnStatements& on_statements) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const uint32_t partitions = database->options().partitions;
@@ -48,53 +185,15 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   }
   const std::string* image = loaded.manifest.attachment("catalog");
   if (image == nullptr) return sql_error("XX001", absl::StrCat(path, ": the archive has no catalog"));
-  const double start_s = now_s();
-  SCYPER_ASSIGN_OR_RETURN(auto catalog, query::decode_catalog(*image, partitions, database->arena()));
-  std::vector<std::pair<const storage::ArchiveTable*, storage::Table*>> tables;
-  for (const storage::ArchiveTable& entry : loaded.manifest.tables) {
-    storage::Table* table = nullptr;
-    for (const auto& [name, candidate] : catalog->tables) {
-      if (candidate->schema().id.value() == entry.id) table = candidate.get();
-    }
-    if (table == nullptr) {
-      return sql_error("XX001",
-                       absl::StrCat(path, ": the archive has rows of table ", entry.id, " without definition"));
-    }
-    tables.emplace_back(&entry, table);
-  }
-  if (tables.size() != catalog->tables.size()) {
-    return sql_error("XX001", absl::StrCat(path, ": the archive lacks tables"));
-  }
-  Team team(threads);
-  std::atomic<size_t> next{0};
-  std::atomic<uint64_t> raw_bytes{0}, rows{0};
-  SCYPER_RETURN_IF_ERROR(team.run([&](uint32_t) -> Status {
-    for (size_t i = next.fetch_add(1); i < tables.size(); i = next.fetch_add(1)) {
-      SCYPER_ASSIGN_OR_RETURN(
-          auto one, storage::load_archive_table(disk, path, loaded.manifest, *tables[i].first, tables[i].second));
-      raw_bytes += one.raw_bytes;
-      rows += one.rows;
-    }
-    return Status();
-  }));
-  const double loaded_s = now_s();
-  std::vector<storage::TablePartition*> partitions_to_fill;
-  for (const auto& [entry, table] : tables) {
-    for (uint32_t i = 0; i < table->partition_count(); ++i) partitions_to_fill.push_back(table->partition(i));
-  }
-  next = 0;
-  SCYPER_RETURN_IF_ERROR(team.run([&](uint32_t) -> Status {
-    for (size_t i = next.fetch_add(1); i < partitions_to_fill.size(); i = next.fetch_add(1)) {
-      SCYPER_RETURN_IF_ERROR(storage::fill_indexes(partitions_to_fill[i]));
-    }
-    return Status();
-  }));
-  database->restore(std::move(catalog));
-  loaded.raw_bytes = raw_bytes;
-  loaded.rows = rows;
-  loaded.load_s = loaded_s - start_s;
-  loaded.index_s = now_s() - loaded_s;
-  return loaded;
+  SCYPER_ASSIGN_OR_RETURN(std::shared_ptr<const query::Catalog> catalog,
+                          query::decode_catalog(*image, partitions, database->arena()));
+  database->restore(catalog);
+  const std::string* statements = loaded.manifest.attachment("statements");
+  if (on_statements && statements != nullptr) on_statements(decode_statements(*statements));
+  const Status status = load_tables(disk, path, threads, *catalog, &loaded);
+  if (status.ok()) return loaded;
+  database->restore(std::make_shared<const query::Catalog>());
+  return status;
 }
 
 StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path) {

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "replay/record.h"
-
 namespace scyper::replay {
 
 namespace {
@@ -12,72 +10,92 @@ constexpr uint64_t kMaxArrayElements = 1u << 27;  // PostgreSQL's MaxArraySize
 
 Status damaged() { return sql_error("XX001", "damaged redo record: arguments"); }
 
-bool take_signed(std::string_view* bytes, int64_t* value) {
-  uint64_t bits;
-  if (!take_varint(bytes, &bits)) return false;
-  *value = static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-  return true;
-}
+// What is left. Arguments are a good part of what replay does beside the transactions themselves, so this walks
+// pointers.
+struct Input {
+  const char* at;
+  const char* end;
 
-bool take_signed128(std::string_view* bytes, __int128* value) {
-  unsigned __int128 bits = 0;
-  for (unsigned shift = 0; shift < 128 && !bytes->empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
-    bits |= static_cast<unsigned __int128>(byte & 0x7fu) << shift;
-    if (byte < 0x80) {
+  size_t left() const { return static_cast<size_t>(end - at); }
+  bool varint(uint64_t* value) {
+    if (at == end) return false;
+    uint64_t byte = static_cast<uint8_t>(*at++);
+    *value = byte & 0x7f;
+    for (unsigned shift = 7; byte >= 0x80; shift += 7) {
+      if (at == end || shift >= 64) return false;
+      byte = static_cast<uint8_t>(*at++);
+      *value |= (byte & 0x7f) << shift;
+    }
+    return true;
+  }
+  bool signed64(int64_t* value) {
+    uint64_t bits;
+    if (!varint(&bits)) return false;
+    *value = static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+    return true;
+  }
+  bool signed128(__int128* value) {
+    unsigned __int128 bits = 0;
+    for (unsigned shift = 0; shift < 128 && at != end; shift += 7) {
+      const auto byte = static_cast<uint8_t>(*at++);
+      bits |= static_cast<unsigned __int128>(byte & 0x7fu) << shift;
+      if (byte >= 0x80) continue;
       *value = static_cast<__int128>((bits >> 1) ^ (~(bits & 1) + 1));
       return true;
     }
+    return false;
   }
-  return false;
-}
+};
 
-bool is_text(TypeId type) { return is_string(type) || type == TypeId::kUnknown; }
-
-bool take_scalar(TypeId type, std::string_view* bytes, Datum* value) {
-  if (is_text(type)) {
-    uint64_t size;
-    if (!take_varint(bytes, &size) || size > bytes->size()) return false;
-    *value = string_datum(bytes->data(), size);
-    bytes->remove_prefix(size);
-    return true;
-  }
-  if (type == TypeId::kFloat8) {
-    if (bytes->size() < 8) return false;
-    double number;
-    std::memcpy(&number, bytes->data(), 8);
-    *value = float_datum(number);
-    bytes->remove_prefix(8);
-    return true;
-  }
-  if (type == TypeId::kNumeric) {
-    int64_t scale;
-    __int128 number;
-    if (!take_signed(bytes, &scale) || scale != static_cast<int32_t>(scale) || !take_signed128(bytes, &number)) {
-      return false;
-    }
-    *value = int128_datum(number, static_cast<int32_t>(scale));
-    return true;
-  }
+bool take_scalar(TypeId type, Input* in, Datum* value) {
   int64_t number;
-  if (!take_signed(bytes, &number)) return false;
+  switch (type) {
+    case TypeId::kFloat8: {
+      if (in->left() < 8) return false;
+      double real;
+      std::memcpy(&real, in->at, 8);
+      *value = float_datum(real);
+      in->at += 8;
+      return true;
+    }
+    case TypeId::kNumeric: {
+      __int128 scaled;
+      if (!in->signed64(&number) || number != static_cast<int32_t>(number) || !in->signed128(&scaled)) return false;
+      *value = int128_datum(scaled, static_cast<int32_t>(number));
+      return true;
+    }
+    default:
+      break;
+  }
+  if (is_string(type) || type == TypeId::kUnknown) {
+    uint64_t size;
+    if (!in->varint(&size) || size > in->left()) return false;
+    *value = string_datum(in->at, size);
+    in->at += size;
+    return true;
+  }
+  if (!in->signed64(&number)) return false;
   *value = int_datum(number);
   return true;
 }
 
-bool take_array(const SqlType& type, std::string_view* bytes, ArrayArgument* array) {
+bool bit_of(const char* bitmap, size_t bit) { return (static_cast<uint8_t>(bitmap[bit / 8]) >> (bit % 8) & 1) != 0; }
+
+bool take_array(const SqlType& type, Input* in, ArrayArgument* array) {
   uint64_t size;
   int64_t lower_bound;
-  if (!take_varint(bytes, &size) || !take_signed(bytes, &lower_bound)) return false;
-  const uint64_t bitmap_bytes = (size + 7) / 8;
-  if (size > kMaxArrayElements || bitmap_bytes > bytes->size()) return false;
-  const std::string_view bitmap = bytes->substr(0, bitmap_bytes);
-  bytes->remove_prefix(bitmap_bytes);
-  array->elements.assign(size, null_datum());
+  if (!in->varint(&size) || !in->signed64(&lower_bound)) return false;
+  // every element has a bit of the bitmap, so that the bytes bound the memory taken here
+  if (size > kMaxArrayElements || (size + 7) / 8 > in->left()) return false;
+  const char* bitmap = in->at;
+  in->at += (size + 7) / 8;
+  array->elements.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    if ((bitmap[i / 8] >> (i % 8) & 1) != 0) continue;
-    if (!take_scalar(type.element, bytes, &array->elements[i])) return false;
+    if (bit_of(bitmap, i)) {
+      array->elements[i] = null_datum();
+    } else if (!take_scalar(type.element, in, &array->elements[i])) {
+      return false;
+    }
   }
   array->value.size = array->value.capacity = static_cast<int32_t>(size);
   array->value.lower_bound = static_cast<int32_t>(lower_bound);
@@ -88,27 +106,29 @@ bool take_array(const SqlType& type, std::string_view* bytes, ArrayArgument* arr
 
 }  // namespace
 
-Status read_arguments(const std::vector<SqlType>& types, std::string_view bytes, std::vector<Datum>* arguments,
-                      std::vector<std::unique_ptr<ArrayArgument>>* arrays) {
-  arguments->assign(types.size(), null_datum());
-  arrays->clear();
-  const size_t bitmap_bytes = (types.size() + 7) / 8;
-  if (bytes.size() < bitmap_bytes) return damaged();
-  const std::string_view bitmap = bytes.substr(0, bitmap_bytes);
-  bytes.remove_prefix(bitmap_bytes);
-  for (size_t i = 0; i < types.size(); ++i) {
-    if ((bitmap[i / 8] >> (i % 8) & 1) != 0) continue;
-    Datum& argument = (*arguments)[i];
-    if (types[i].id == TypeId::kArray) {
-      arrays->push_back(std::make_unique<ArrayArgument>());
-      if (!take_array(types[i], &bytes, arrays->back().get())) return damaged();
-      argument.lo = reinterpret_cast<int64_t>(&arrays->back()->value);
+Status ArgumentReader::read(const std::vector<SqlType>& types, std::string_view bytes) {
+  const size_t count = types.size();
+  if (arguments_.size() < count) arguments_.resize(count);
+  if (bytes.size() < (count + 7) / 8) return damaged();
+  const char* bitmap = bytes.data();
+  Input in{bitmap + (count + 7) / 8, bitmap + bytes.size()};
+  size_t arrays = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Datum& argument = arguments_[i];
+    if (bit_of(bitmap, i)) {
+      argument = null_datum();
+    } else if (types[i].id != TypeId::kArray) {
+      if (!take_scalar(types[i].id, &in, &argument)) return damaged();
+    } else {
+      if (arrays == arrays_.size()) arrays_.push_back(std::make_unique<ArrayArgument>());
+      ArrayArgument* array = arrays_[arrays++].get();
+      if (!take_array(types[i], &in, array)) return damaged();
+      argument = null_datum();
+      argument.lo = reinterpret_cast<int64_t>(&array->value);
       argument.null = 0;
-    } else if (!take_scalar(types[i].id, &bytes, &argument)) {
-      return damaged();
     }
   }
-  return bytes.empty() ? Status() : damaged();
+  return in.at == in.end ? Status() : damaged();
 }
 
 }  // namespace scyper::replay

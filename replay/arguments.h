@@ -9,13 +9,23 @@
 
 namespace scyper::replay {
 
-// Reads the arguments of a logical record (docs/transaction_redo.md). Strings point into the bytes, arrays into
-// *arrays. XX001 when the bytes do not fit the types.
 struct ArrayArgument {
   ArrayValue value;
   std::vector<Datum> elements;
 };
-Status read_arguments(const std::vector<SqlType>& types, std::string_view bytes, std::vector<Datum>* arguments,
-                      std::vector<std::unique_ptr<ArrayArgument>>* arrays);
+
+// Reads the arguments of logical records (docs/transaction_redo.md), one after the other into the same memory.
+// Threads: one.
+class ArgumentReader {
+ public:
+  // XX001 when the bytes do not fit the types.
+  Status read(const std::vector<SqlType>& types, std::string_view bytes);
+  // Of the last record. Strings point into its bytes, arrays into this object.
+  const Datum* arguments() const { return arguments_.data(); }
+
+ private:
+  std::vector<Datum> arguments_;
+  std::vector<std::unique_ptr<ArrayArgument>> arrays_;
+};
 
 }  // namespace scyper::replay

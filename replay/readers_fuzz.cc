@@ -173,9 +173,8 @@ void fuzz_readers(const uint8_t* data, size_t size) {
     case kRecords:
       return read_records(bytes);
     case kArguments: {
-      std::vector<Datum> arguments;
-      std::vector<std::unique_ptr<ArrayArgument>> arrays;
-      static_cast<void>(read_arguments(argument_types(), bytes, &arguments, &arrays));
+      ArgumentReader reader;
+      static_cast<void>(reader.read(argument_types(), bytes));
       return;
     }
     case kRows: {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -26,6 +27,12 @@ constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+double thread_cpu_s() {
+  timespec time;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 // One recovery. Threads: one.
 class Recovery {
  public:
@@ -34,6 +41,7 @@ class Recovery {
       : disk_(disk), directory_(directory), identity_(identity), database_(database), options_(options) {}
 
   StatusOr<Recovered> run() {
+    SCYPER_RETURN_IF_ERROR(make_replayer());
     before_archive.fires();
     if (options_.uses_archive) SCYPER_RETURN_IF_ERROR(load_newest_archive());
     after_archive.fires();
@@ -47,6 +55,7 @@ class Recovery {
     if (options_.on_progress) options_.on_progress(line);
   }
   void remember(const RecordView& record) const;
+  Status make_replayer();
   Status load_newest_archive();
   bool is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const;
   Status check_start(const LogScan& scan);
@@ -57,6 +66,7 @@ class Recovery {
   const NodeIdentity& identity_;
   query::Database* const database_;
   const RecoveryOptions& options_;
+  std::unique_ptr<Replayer> replayer_;
   Recovered result_;
 };
 
@@ -94,8 +104,10 @@ Status Recovery::load_newest_archive() {
     }
     if (status.ok()) {
       say(absl::StrCat("recovery: archive of LSN ", entry->lsn));
-      auto loaded = load_archive(disk_, entry->path, std::max(1u, options_.threads), database_);
+      auto loaded = load_archive(disk_, entry->path, std::max(1u, options_.threads), database_,
+                                 [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); });
       status = loaded.status();
+      if (!loaded.ok()) SCYPER_RETURN_IF_ERROR(make_replayer());  // what was compiled was for those tables
       if (loaded.ok()) {
         const std::string* requests = loaded->manifest.attachment("requests");
         if (requests != nullptr && options_.requests != nullptr) {
@@ -127,16 +139,21 @@ Status Recovery::check_start(const LogScan& scan) {
                    "Put back the missing log segments or a newer archive.");
 }
 
-Status Recovery::replay_log() {
-  const double start_s = now_s();
+Status Recovery::make_replayer() {
   Replayer::Options options;
   options.threads = std::max(1u, options_.threads);
-  SCYPER_ASSIGN_OR_RETURN(auto replayer, Replayer::create(database_, options));
+  replayer_.reset();
+  SCYPER_ASSIGN_OR_RETURN(replayer_, Replayer::create(database_, options));
   if (options_.requests != nullptr) {
-    replayer->set_observer([this](const RecordView& record) { remember(record); });
+    replayer_->set_observer([this](const RecordView& record) { remember(record); });
   } else {
-    replayer->set_observer(options_.observer);
+    replayer_->set_observer(options_.observer);
   }
+  return Status();
+}
+
+Status Recovery::replay_log() {
+  const double start_s = now_s();
   SCYPER_ASSIGN_OR_RETURN(auto scan,
                           LogScan::open(disk_, options_.log.empty() ? log_directory(directory_) : options_.log,
                                         identity_.cluster, options_.syncs));
@@ -159,23 +176,24 @@ Status Recovery::replay_log() {
       result_.log_bytes += group.end - group.offset;
       if (group.complete_lsn > range.from_lsn) groups.push_back(std::move(group));
     }
-    const double apply_s = now_s();
-    if (!groups.empty()) SCYPER_RETURN_IF_ERROR(replayer->apply(groups, range));
+    const double apply_s = now_s(), apply_cpu_s = thread_cpu_s();
+    if (!groups.empty()) SCYPER_RETURN_IF_ERROR(replayer_->apply(groups, range));
     result_.replay_s += now_s() - apply_s;
+    result_.replay_cpu_s += thread_cpu_s() - apply_cpu_s;
     after_segment.fires();
     if (now_s() - said_s >= 1) {
       said_s = now_s();
       say(absl::StrFormat("recovery: segment %d, LSN %d, %d transactions in %.1f s", segment.number,
-                          scan->complete_lsn(), replayer->transactions(), said_s - start_s));
+                          scan->complete_lsn(), replayer_->transactions(), said_s - start_s));
     }
-    if (replayer->last_lsn() >= range.to_lsn) break;
+    if (replayer_->last_lsn() >= range.to_lsn) break;
   }
   result_.was_torn = scan->is_torn();
   if (scan->is_torn()) {
     say("recovery: torn tail, never acknowledged, is cut: " + scan->torn_reason());
     if (options_.cuts) SCYPER_RETURN_IF_ERROR(scan->cut());
   }
-  result_.lsn = std::max(result_.lsn, replayer->last_lsn());
+  result_.lsn = std::max(result_.lsn, replayer_->last_lsn());
   if (!is_first && scan->complete_lsn() < result_.archive_lsn) {
     return with_hint(sql_error("XX001", absl::StrCat("the log ends at LSN ", scan->complete_lsn(),
                                                      ", before the archive of LSN ", result_.archive_lsn)),
@@ -186,9 +204,9 @@ Status Recovery::replay_log() {
     result_.term = std::max<uint64_t>(result_.term, scan->term());
   }
   result_.segments = scan->segments();
-  result_.transactions = replayer->transactions();
-  result_.physical = replayer->physical();
-  result_.last_time_us = replayer->last_time_us();
+  result_.transactions = replayer_->transactions();
+  result_.physical = replayer_->physical();
+  result_.last_time_us = replayer_->last_time_us();
   say(absl::StrFormat("recovery: %d transactions up to LSN %d in %.2f s, reading the log %.2f s", result_.transactions,
                       result_.lsn, result_.replay_s, result_.read_s));
   return Status();

@@ -39,14 +39,19 @@ class Statements {
   struct Entry {
     std::shared_ptr<const Prepared> prepared;
     std::shared_ptr<const Program> program;
-    uint64_t number = 0;
+    const std::vector<SqlType>* types = nullptr;  // of the parameters
   };
   explicit Statements(query::Database* database) : database_(database) {}
 
-  // Makes everything ready that needs to run alone.
-  void prepare(std::string_view text) {
+  // Makes everything ready that needs to run alone, and code as good as `uses` of it are worth.
+  void prepare(std::string_view text, uint64_t uses) {
     auto entry = find(text);
     if (!entry.ok()) return;  // of a procedure that a later definition makes
+    if (uses >= kUsesForNative) {
+      // without it the statement is interpreted at first, nothing else
+      static_cast<void>(database_->make_native(*(*entry)->program));
+      database_->request_better(*(*entry)->program);
+    }
     if ((*entry)->program != nullptr && database_->wants_companions(*(*entry)->program)) {
       // without it lookups are slower, nothing else
       static_cast<void>(database_->add_companions(*(*entry)->program));
@@ -59,10 +64,10 @@ class Statements {
     if (found == entries_.end()) {
       Entry entry;
       SCYPER_ASSIGN_OR_RETURN(entry.prepared, database_->prepare(text));
-      entry.number = ++last_number_;
       if (entry.prepared->kind() != Prepared::Kind::kProgram) {
         return sql_error("XX001", "damaged redo record: no statement that runs");
       }
+      entry.types = &entry.prepared->parameter_types();
       found = entries_.emplace(std::string(text), std::move(entry)).first;
     }
     Entry& entry = found->second;
@@ -79,6 +84,9 @@ class Statements {
     if (entries_.size() > kEntriesMax) entries_.clear();
   }
 
+  // Uses that pay for native code.
+  static constexpr uint64_t kUsesForNative = 200;
+
  private:
   static constexpr size_t kEntriesMax = 4096;  // texts without parameters are many
 
@@ -86,16 +94,21 @@ class Statements {
   std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;  // entries never move
   std::vector<std::shared_ptr<const Program>> retired_;
-  uint64_t last_number_ = 0;
+};
+
+// A statement that a batch has explained; what runs it is found at its first record.
+struct Explained {
+  std::string_view text;
+  const Statements::Entry* entry = nullptr;
 };
 
 // The records of one stream in a window, unpacked.
 struct StreamWindow {
   std::vector<std::string> raws;
   std::vector<uint64_t> first_lsns;
-  size_t raw = 0;                                            // in hand
-  std::string_view rest;                                     // of it
-  std::unordered_map<uint64_t, std::string_view> explained;  // in it
+  size_t raw = 0;                                     // in hand
+  std::string_view rest;                              // of it
+  std::unordered_map<uint64_t, Explained> explained;  // in it
 
   void clear() {
     raws.clear();
@@ -129,14 +142,22 @@ class Lane {
         return note(record.header,
                     applier_.apply(body, record.header.partition == kNoPartition ? storage::RowApplier::kAnyPartition
                                                                                  : record.header.partition));
-      case RedoKind::kLogicalText:
-        return note(record.header, run(record.header, body, {}));
+      case RedoKind::kLogicalText: {
+        auto entry = statements_->find(body);
+        return note(record.header, entry.ok() ? run(record.header, **entry, {}) : entry.status());
+      }
       case RedoKind::kLogical: {
         uint64_t number;
         if (!take_varint(&body, &number)) return diverged(record.header, "its statement is missing");
         const auto found = window->explained.find(number);
         if (found == window->explained.end()) return diverged(record.header, "its statement is not explained");
-        return note(record.header, run(record.header, found->second, body));
+        const Statements::Entry*& entry = found->second.entry;
+        if (entry == nullptr) {
+          auto made = statements_->find(found->second.text);
+          if (!made.ok()) return note(record.header, made.status());
+          entry = *made;
+        }
+        return note(record.header, run(record.header, *entry, body));
       }
       default:
         return diverged(record.header, "its kind is not known");
@@ -162,29 +183,20 @@ class Lane {
     context_.set_log(log_.get());
     context_.scratch = &scratch_;
     context_.partitions = database->options().partitions;
-    context_.result = &result_;
-    context_.notices = &result_.notices;
   }
 
   static Status note(const RedoHeader& header, const Status& status) {
     return status.ok() ? status : diverged(header, std::string(status.message()));
   }
 
-  Status run(const RedoHeader& header, std::string_view text, std::string_view arguments) {
-    // texts stay where they are while a batch is in hand: the address says whether it is the same again
-    auto& cached = cached_[text.data()];
-    if (cached == nullptr || cached->prepared->text() != text) {
-      SCYPER_ASSIGN_OR_RETURN(cached, statements_->find(text));
-    }
-    const std::vector<SqlType>& types = cached->prepared->parameter_types();
-    SCYPER_RETURN_IF_ERROR(read_arguments(types, arguments, &arguments_, &arrays_));
-    result_.clear_rows();
-    result_.notices.clear();
+  // As it ran before, without what only a client sees, and without redo.
+  Status run(const RedoHeader& header, const Statements::Entry& statement, std::string_view arguments) {
+    SCYPER_RETURN_IF_ERROR(arguments_.read(*statement.types, arguments));
     context_.transaction_time_us = header.time_us;
     context_.crossing = header.partition == kNoPartition ? 1 : 0;
     context_.partition = header.partition == kNoPartition ? ~uint32_t{0} : header.partition;
     context_.error.set = false;
-    const Outcome outcome = cached->program->run(&context_, arguments_.data());
+    const Outcome outcome = statement.program->run(&context_, arguments_.arguments());
     if (outcome != Outcome::kOk) {
       log_->rollback_all();
       scratch_.reset();
@@ -197,20 +209,12 @@ class Lane {
     return Status();
   }
 
- public:
-  // Before a new window or after a definition: texts and programs have gone.
-  void forget_texts() { cached_.clear(); }
-
- private:
   Statements* const statements_;
   const std::unique_ptr<storage::ChangeLog> log_;
   query::ScratchArena scratch_;
   storage::RowApplier applier_;
   ExecContext context_;
-  query::ResultSet result_;
-  std::vector<Datum> arguments_;
-  std::vector<std::unique_ptr<ArrayArgument>> arrays_;
-  std::unordered_map<const char*, const Statements::Entry*> cached_;
+  ArgumentReader arguments_;
   uint64_t physical_ = 0;
 };
 
@@ -227,6 +231,9 @@ class ReplayerImpl final : public Replayer {
     return Status();
   }
 
+  void prepare(std::span<const std::string> texts) override {
+    for (const std::string& text : texts) statements_.prepare(text, Statements::kUsesForNative);
+  }
   Status apply(const std::vector<ScannedGroup>& groups, const Range& range) override;
   void set_observer(Observer observer) override { observer_ = std::move(observer); }
   uint64_t transactions() const override { return transactions_; }
@@ -311,7 +318,7 @@ bool ReplayerImpl::next_record(StreamWindow* window, uint64_t before_lsn, Record
         *status = sql_error("XX001", "a batch has a damaged explanation");
         return false;
       }
-      window->explained[number] = text;
+      window->explained[number] = {text, nullptr};
     } else if (record->header.lsn >= before_lsn) {
       return false;
     }
@@ -338,16 +345,24 @@ uint64_t ReplayerImpl::limit_of(const Range& range) {
 }
 
 void ReplayerImpl::explain_all() {
+  std::unordered_map<std::string_view, uint64_t> uses;  // by text
   for (const StreamWindow& window : windows_) {
     for (std::string_view raw : window.raws) {
       RecordView record;
+      std::unordered_map<uint64_t, uint64_t*> explained;
       while (take_record(&raw, &record)) {
-        std::string_view text = record.body;
+        std::string_view body = record.body;
         uint64_t number;
-        if (record.header.kind == RedoKind::kStatement && take_varint(&text, &number)) statements_.prepare(text);
+        if (record.header.kind == RedoKind::kStatement && take_varint(&body, &number)) {
+          explained[number] = &uses[body];
+        } else if (record.header.kind == RedoKind::kLogical && take_varint(&body, &number)) {
+          const auto found = explained.find(number);
+          if (found != explained.end()) ++*found->second;
+        }
       }
     }
   }
+  for (const auto& [text, count] : uses) statements_.prepare(text, count);
 }
 
 Status ReplayerImpl::run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn,
@@ -390,9 +405,9 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   auto prepared = database_->prepare(text);
   Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
   if (!status.ok()) return diverged(record.header, std::string(status.message()));
-  for (auto& lane : lanes_) {
-    lane->forget();
-    lane->forget_texts();
+  for (auto& lane : lanes_) lane->forget();
+  for (StreamWindow& window : windows_) {
+    for (auto& [number, explained] : window.explained) explained.entry = nullptr;
   }
   statements_.forget();
   explain_all();
@@ -402,7 +417,6 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
 Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
   if (windows_.empty()) windows_.resize(1);
   SCYPER_RETURN_IF_ERROR(unpack(groups));
-  for (auto& lane : lanes_) lane->forget_texts();
   statements_.forget();
   explain_all();
   const uint64_t limit = limit_of(range);

@@ -90,7 +90,7 @@ class Database {
   // Samples all tables for the optimiser. Runs alone.
   virtual void refresh_statistics() = 0;
 
-  // From an archive; there must be no definitions yet.
+  // From an archive; there must be no definitions yet. An empty one: forgets them again.
   virtual void restore(std::shared_ptr<const Catalog> catalog) = 0;
 
   virtual uint64_t programs_compiled() const = 0;

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/disk.h"
 #include "base/status.h"
@@ -36,8 +38,15 @@ struct ArchiveLoaded {
   double load_s = 0;
   double index_s = 0;
 };
+// Statements that the log behind an archive is likely to need, as attachment "statements".
+std::string encode_statements(const std::vector<std::string>& texts);
+std::vector<std::string> decode_statements(std::string_view bytes);
+
 // An archive into an empty database, with `threads`. On error the database is as empty as before.
-StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database);
+// on_statements: may be empty; gets the archive's statements when there are definitions but no rows yet.
+using OnStatements = std::function<void(const std::vector<std::string>&)>;
+StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
+                                     const OnStatements& on_statements = {});
 // Reads everything and checks every hash, without a database.
 StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path);
 

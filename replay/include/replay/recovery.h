@@ -53,8 +53,9 @@ struct Recovered {
   int64_t last_time_us = 0;
   double archive_s = 0;
   double index_s = 0;
-  double read_s = 0;    // of the log: reading and checking
-  double replay_s = 0;  // applying
+  double read_s = 0;        // of the log: reading and checking
+  double replay_s = 0;      // applying
+  double replay_cpu_s = 0;  // of it, what the calling thread computed
   bool was_torn = false;
 };
 // The database is empty. On error it must not be used.

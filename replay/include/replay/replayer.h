@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Replayer {
     uint64_t to_lsn = ~uint64_t{0};
     int64_t to_time_us = INT64_MAX;
   };
+  // Compiles statements that are going to come often, say while an archive is loaded: code is ready when it is needed.
+  virtual void prepare(std::span<const std::string> texts) = 0;
   // The groups follow those of the call before.
   virtual Status apply(const std::vector<ScannedGroup>& groups, const Range& range) = 0;
 

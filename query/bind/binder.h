@@ -113,7 +113,18 @@ class Binder {
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
+  StatusOr<Aggregate> make_aggregate(const ast::FunctionCall& call, const Scope* scope);
   static bool is_aggregate(std::string_view name);
+  // binder_window.cc
+  StatusOr<BoundPtr> bind_window_call(const ast::FunctionCall& call, const Scope* scope);
+  Status check_window_place(const ast::FunctionCall& call);
+  Status bind_window_arguments(const ast::FunctionCall& call, const Scope* scope, WindowCall* window);
+  Status bind_over(const ast::WindowDefinition& over, const Scope* scope, WindowCall* window);
+  Status bind_window(const ast::WindowDefinition& definition, size_t count, const Scope* scope, WindowCall* window);
+  Status bind_frame(const ast::WindowDefinition& definition, const Scope* scope, WindowCall* window);
+  StatusOr<BoundPtr> bind_frame_offset(const ast::Expr& expr, const Scope* scope, const WindowCall& window);
+  Status check_named_windows(const Scope* scope);
+  static bool is_window_function(std::string_view name);
   Status arrange_ordered_set(Aggregate* aggregate, int32_t location);
   BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
@@ -174,6 +185,7 @@ class Binder {
   Status bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query);
   Status bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
   Status check_grouped(BoundPtr* expr, BoundQuery* query);
+  Status check_grouped_call(WindowCall* call, BoundQuery* query);
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);
   std::unique_ptr<Relation> table_relation(std::shared_ptr<storage::Table> table, std::string alias);
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref);
@@ -219,6 +231,9 @@ class Binder {
   plpgsql::VariableConflict variable_conflict_ = plpgsql::VariableConflict::kError;
   BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
   bool in_aggregate_ = false;
+  BoundQuery* window_query_ = nullptr;  // whose select list or ORDER BY is being bound: window calls belong to it
+  const std::vector<ast::WindowDefinition>* named_windows_ = nullptr;  // its WINDOW clause
+  bool in_window_ = false, in_window_definition_ = false;
   bool grouped_subquery_ = false;  // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;
   size_t bound_expressions_ = 0;

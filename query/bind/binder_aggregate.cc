@@ -12,20 +12,6 @@ void columns_of(const BoundExpr& expr, std::vector<uint32_t>* relations) {
   for (const auto& arg : expr.args) columns_of(*arg, relations);
 }
 
-bool same_aggregate(const Aggregate& a, const Aggregate& b) {
-  if (a.kind != b.kind || a.distinct != b.distinct || a.args.size() != b.args.size() || a.arity != b.arity ||
-      a.order.size() != b.order.size())
-    return false;
-  for (size_t i = 0; i < a.order.size(); i++)
-    if (a.order[i].output != b.order[i].output || a.order[i].descending != b.order[i].descending ||
-        a.order[i].nulls_first != b.order[i].nulls_first)
-      return false;
-  for (size_t i = 0; i < a.args.size(); i++)
-    if (!same(*a.args[i], *b.args[i])) return false;
-  if (a.filter == nullptr || b.filter == nullptr) return a.filter == b.filter;
-  return same(*a.filter, *b.filter);
-}
-
 SqlType sum_type(const SqlType& arg) {
   switch (arg.id) {
     case TypeId::kInt2:
@@ -234,17 +220,23 @@ Status Binder::arrange_ordered_set(Aggregate* aggregate, int32_t location) {
 }
 
 StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
-  const Name& name = *find_name(call.name.back());
   SCYPER_RETURN_IF_ERROR(check_aggregate_place(call, scope));
+  in_aggregate_ = true;
+  StatusOr<Aggregate> aggregate = make_aggregate(call, scope);
+  in_aggregate_ = false;
+  SCYPER_RETURN_IF_ERROR(aggregate.status());
+  if (scope != nullptr && is_of_outer_query(*aggregate, *scope))
+    return error("0A000", "aggregates of an outer query are not supported", call.location);
+  return add_aggregate(*std::move(aggregate), call.location);
+}
+
+// Of an aggregation or over a window.
+StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const Scope* scope) {
+  const Name& name = *find_name(call.name.back());
   Aggregate aggregate;
   aggregate.kind = name.kind;
   aggregate.distinct = call.distinct;
-  in_aggregate_ = true;
-  Status status = bind_aggregate_input(call, scope, &aggregate);
-  in_aggregate_ = false;
-  SCYPER_RETURN_IF_ERROR(status);
-  if (scope != nullptr && is_of_outer_query(aggregate, *scope))
-    return error("0A000", "aggregates of an outer query are not supported", call.location);
+  SCYPER_RETURN_IF_ERROR(bind_aggregate_input(call, scope, &aggregate));
   std::string types;
   for (size_t i = 0; i < (call.within_group ? aggregate.args.size() : aggregate.arity); i++)
     absl::StrAppend(&types, i > 0 ? ", " : "", type_name(make_type(aggregate.args[i]->type.id)));
@@ -254,6 +246,9 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
               call.location),
         "No function matches the given name and argument types. You might need to add explicit type casts.");
   };
+  if (is_ordered_set(name.kind) && call.over != nullptr)
+    return error("0A000", absl::StrCat("OVER is not supported for ordered-set aggregate ", std::string(name.name)),
+                 call.location);
   if (is_ordered_set(name.kind) != call.within_group) return wrong();
   if (name.kind == AggregateKind::kCount) {
     if (!call.star && aggregate.arity == 0)
@@ -273,7 +268,7 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   }
   aggregate.type = result_of(&aggregate.kind, call.star ? SqlType{} : aggregate.args[0]->type);
   if (aggregate.type.id == TypeId::kUnknown) return wrong();
-  return add_aggregate(std::move(aggregate), call.location);
+  return aggregate;
 }
 
 // Equal aggregates of a query are computed once.

@@ -209,6 +209,7 @@ void keep_columns(const BoundQuery& query, BoundQuery* source) {
     for (const auto& arg : aggregate.args) keep_columns(*arg, source);
     if (aggregate.filter != nullptr) keep_columns(*aggregate.filter, source);
   }
+  for (const auto& call : query.windows) for_each_expr(call, [&](const BoundExpr& e) { keep_columns(e, source); });
   for (const auto& output : query.outputs) keep_columns(*output.expr, source);
   for (const BoundExpr* e : {query.limit.get(), query.offset.get()})
     if (e != nullptr) keep_columns(*e, source);

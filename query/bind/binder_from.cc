@@ -291,7 +291,9 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(first_column));
   for (auto& column : inner.columns) column.relation -= before;
   if (item.on != nullptr) {
+    aggregate_clause_ = "JOIN conditions";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr on, bind_condition(*item.on, &inner, "JOIN/ON"));
+    aggregate_clause_ = "FROM";
     flatten_and(std::move(on), &conjuncts);
   }
   std::vector<BoundPtr>* target = left || right ? &query->from.back().on : &query->where;

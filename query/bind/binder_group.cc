@@ -73,6 +73,14 @@ Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
   return absl::OkStatus();
 }
 
+Status Binder::check_grouped_call(WindowCall* call, BoundQuery* query) {
+  Status status;
+  for_each_expr(call, [&](BoundPtr& e) {
+    if (status.ok()) status = check_grouped(&e, query);
+  });
+  return status;
+}
+
 // A correlated subquery above an aggregation sees grouped columns only.
 Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
   for (auto& conjunct : sub->where) SCYPER_RETURN_IF_ERROR(check_grouped(&conjunct, query));
@@ -83,6 +91,7 @@ Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
     if (aggregate.filter != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(&aggregate.filter, query));
   }
   for (auto& group : sub->groups) SCYPER_RETURN_IF_ERROR(check_grouped(&group, query));
+  for (auto& call : sub->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
   for (BoundPtr* e : {&sub->limit, &sub->offset})
     if (*e != nullptr) SCYPER_RETURN_IF_ERROR(check_grouped(e, query));
   for (auto* side : {&sub->left, &sub->right})
@@ -290,7 +299,9 @@ StatusOr<JoinTree> Binder::bind_join_tree(const ast::FromItem& item, Scope* scop
   inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(columns));
   for (auto& column : inner.columns) column.relation -= relations, column.other_relation -= relations;
   if (join.on != nullptr) {
+    aggregate_clause_ = "JOIN conditions";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_condition(*join.on, &inner, "JOIN/ON"));
+    aggregate_clause_ = "FROM";
     flatten_and(std::move(condition), on);
   }
   for (size_t r = relations; r < scope->relations.size(); r++) {

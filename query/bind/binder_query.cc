@@ -156,15 +156,18 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (!select.windows.empty()) return error("0A000", "window functions are not supported", select.location);
   if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
   auto saved_tables = common_tables_;
   if (Status with = check_common_tables(select); !with.ok()) return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
   query->id = ++query_count_;
   BoundQuery* saved = aggregate_query_;
-  bool saved_in = in_aggregate_;
-  in_aggregate_ = false;
+  bool saved_in = std::exchange(in_aggregate_, false);
+  BoundQuery* saved_window = std::exchange(window_query_, nullptr);
+  const auto* saved_windows = std::exchange(named_windows_, &select.windows);
+  bool saved_in_window = std::exchange(in_window_, false);
+  bool saved_in_definition = std::exchange(in_window_definition_, false);
+  std::string_view saved_clause = aggregate_clause_;
   Status status;
   if (!select.values.empty())
     status = bind_values(select, parent, query.get());
@@ -174,6 +177,11 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
     status = bind_plain_select(select, parent, keep_unknown, query.get());
   aggregate_query_ = saved;
   in_aggregate_ = saved_in;
+  window_query_ = saved_window;
+  named_windows_ = saved_windows;
+  in_window_ = saved_in_window;
+  in_window_definition_ = saved_in_definition;
+  aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
   SCYPER_RETURN_IF_ERROR(status);
   return query;
@@ -247,13 +255,16 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
     flatten_and(std::move(where), &query->where);
   }
-  aggregate_query_ = query;
+  aggregate_query_ = window_query_ = query;
   keep_unknown = keep_unknown && !select.distinct && select.group_by.empty();
   SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs, keep_unknown));
   if (select.having != nullptr) {
+    window_query_ = nullptr;
+    aggregate_clause_ = "HAVING";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr having, bind_condition(*select.having, &scope, "HAVING"));
     flatten_and(std::move(having), &query->having);
     query->aggregated = true;
+    window_query_ = query;
   }
   query->distinct = select.distinct && select.distinct_on.empty();
   SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
@@ -263,7 +274,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     if (expr->type.id != TypeId::kUnknown) continue;
     SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
   }
-  aggregate_query_ = nullptr;
+  SCYPER_RETURN_IF_ERROR(check_named_windows(&scope));
+  aggregate_query_ = window_query_ = nullptr;
   aggregate_clause_ = "GROUP BY";
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
   aggregate_clause_ = "LIMIT";
@@ -397,6 +409,7 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
   if (!query->aggregated) return absl::OkStatus();
   for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
   for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
   return absl::OkStatus();
 }
 
@@ -419,6 +432,8 @@ Status Binder::bind_group_item(const ast::Expr& group, const Scope* scope, Bound
     const BoundExpr& source = *query->outputs[static_cast<size_t>(output)].expr;
     if (const BoundExpr* inside = find_kind(source, BoundKind::kAggregate))
       return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
+    if (const BoundExpr* inside = find_kind(source, BoundKind::kWindow))
+      return error("42P20", "window functions are not allowed in GROUP BY", inside->location);
     if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
     expr = clone(source);
   } else {
@@ -502,92 +517,6 @@ Status Binder::bind_limit(const ast::SelectStatement& select, const Scope* scope
     SCYPER_ASSIGN_OR_RETURN(query->offset, coerce(std::move(offset), bigint, Coercion::kAssignment));
   }
   return absl::OkStatus();
-}
-
-Status Binder::bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
-  auto relation = new_relation(RelationKind::kValues, "*VALUES*");
-  size_t width = select.values[0].size();
-  std::vector<std::vector<BoundPtr>> columns(width);
-  for (const auto& row : select.values) {
-    if (row.size() != width)
-      return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
-    for (size_t c = 0; c < width; c++) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*row[c], parent));
-      columns[c].push_back(std::move(value));
-    }
-  }
-  relation->rows.resize(select.values.size());
-  for (size_t c = 0; c < width; c++) {
-    SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(columns[c], "VALUES"));
-    bool nullable = false;
-    for (size_t r = 0; r < columns[c].size(); r++) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, coerce(std::move(columns[c][r]), type, Coercion::kImplicit));
-      nullable |= value->nullable;
-      relation->rows[r].push_back(std::move(value));
-    }
-    relation->columns.push_back({absl::StrCat("column", c + 1), type, nullable, false});
-    query->outputs.push_back(
-        {relation->columns[c].name, make_column(relation->id, static_cast<uint32_t>(c), type, nullable, -1), false});
-  }
-  Scope scope;
-  scope.parent = parent;
-  scope.query = query;
-  SCYPER_RETURN_IF_ERROR(add_relation(std::move(relation), &scope, query, JoinType::kInner, select.location));
-  SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
-  return bind_limit(select, &scope, query);
-}
-
-void Binder::wrap(std::unique_ptr<BoundQuery>* query) {
-  auto outer = std::make_unique<BoundQuery>();
-  auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
-  outer->correlated = (*query)->correlated;
-  for (const auto& output : (*query)->outputs) {
-    if (output.hidden) continue;
-    uint32_t column = static_cast<uint32_t>(relation->columns.size());
-    const BoundExpr& expr = *output.expr;
-    relation->columns.push_back({output.name, expr.type, expr.nullable, false});
-    outer->outputs.push_back(
-        {output.name, make_column(relation->id, column, expr.type, expr.nullable, expr.location), false});
-  }
-  relation->query = std::move(*query);
-  FromEntry entry;
-  entry.relation = std::move(relation);
-  outer->from.push_back(std::move(entry));
-  *query = std::move(outer);
-}
-
-Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
-  SCYPER_ASSIGN_OR_RETURN(query->left, bind_select(*select.left, parent, select.left->order_by.empty()));
-  SCYPER_ASSIGN_OR_RETURN(query->right, bind_select(*select.right, parent, select.right->order_by.empty()));
-  query->correlated = query->left->correlated || query->right->correlated;
-  query->set = select.set == ast::SetOperation::kUnion       ? SetOp::kUnion
-               : select.set == ast::SetOperation::kIntersect ? SetOp::kIntersect
-                                                             : SetOp::kExcept;
-  query->set_all = select.set_all;
-  std::string_view name = query->set == SetOp::kUnion       ? "UNION"
-                          : query->set == SetOp::kIntersect ? "INTERSECT"
-                                                            : "EXCEPT";
-  if (query->left->visible_outputs() != query->right->visible_outputs())
-    return error("42601", absl::StrCat("each ", std::string(name), " query must have the same number of columns"),
-                 query->right->outputs.empty() ? -1 : query->right->outputs[0].expr->location);
-  for (auto* side : {&query->left, &query->right})
-    if ((*side)->set != SetOp::kNone || (*side)->distinct || !(*side)->order.empty()) wrap(side);
-  for (size_t i = 0; i < query->left->visible_outputs(); i++) {
-    std::vector<BoundPtr> both;
-    both.push_back(std::move(query->left->outputs[i].expr));
-    both.push_back(std::move(query->right->outputs[i].expr));
-    SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, name));
-    SCYPER_ASSIGN_OR_RETURN(query->left->outputs[i].expr, coerce(std::move(both[0]), type, Coercion::kImplicit));
-    SCYPER_ASSIGN_OR_RETURN(query->right->outputs[i].expr, coerce(std::move(both[1]), type, Coercion::kImplicit));
-    bool nullable = query->left->outputs[i].expr->nullable || query->right->outputs[i].expr->nullable;
-    BoundPtr column = make_expr(BoundKind::kSubqueryOutput, type, nullable, -1);
-    column->index = static_cast<uint32_t>(i);
-    query->outputs.push_back({query->left->outputs[i].name, std::move(column), false});
-  }
-  Scope scope;
-  scope.parent = parent;
-  SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
-  return bind_limit(select, &scope, query);
 }
 
 }  // namespace scyper::query

@@ -50,6 +50,32 @@ Aggregate clone(const Aggregate& aggregate) {
   return copy;
 }
 
+WindowCall clone(const WindowCall& call) {
+  WindowCall copy;
+  copy.kind = call.kind;
+  copy.function = clone(call.function);
+  copy.partition = clone_all(call.partition);
+  for (const auto& item : call.order) copy.order.push_back({clone(*item.expr), item.descending, item.nulls_first});
+  copy.frame = call.frame;
+  copy.start_offset = clone_optional(call.start_offset);
+  copy.end_offset = clone_optional(call.end_offset);
+  return copy;
+}
+
+void for_each_expr(WindowCall* call, const std::function<void(BoundPtr&)>& f) {
+  for (auto& e : call->function.args) f(e);
+  if (call->function.filter != nullptr) f(call->function.filter);
+  for (auto& e : call->partition) f(e);
+  for (auto& item : call->order) f(item.expr);
+  if (call->start_offset != nullptr) f(call->start_offset);
+  if (call->end_offset != nullptr) f(call->end_offset);
+}
+
+void for_each_expr(const WindowCall& call, const std::function<void(const BoundExpr&)>& f) {
+  // const in effect: the callback gets expressions it may not change
+  for_each_expr(const_cast<WindowCall*>(&call), [&](BoundPtr& e) { f(*e); });
+}
+
 std::unique_ptr<Relation> clone(const Relation& relation) {
   auto copy = std::make_unique<Relation>();
   copy->id = relation.id;
@@ -76,6 +102,7 @@ std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
   copy->grouping_calls = query.grouping_calls;
   for (const auto& aggregate : query.aggregates) copy->aggregates.push_back(clone(aggregate));
   copy->having = clone_all(query.having);
+  for (const auto& call : query.windows) copy->windows.push_back(clone(call));
   for (const auto& output : query.outputs) copy->outputs.push_back({output.name, clone(*output.expr), output.hidden});
   copy->distinct = query.distinct;
   copy->distinct_on = query.distinct_on;
@@ -109,6 +136,39 @@ bool same(const BoundExpr& a, const BoundExpr& b) {
   for (size_t i = 0; i < a.args.size(); i++)
     if (!same(*a.args[i], *b.args[i])) return false;
   return true;
+}
+
+bool same_aggregate(const Aggregate& a, const Aggregate& b) {
+  if (a.kind != b.kind || a.distinct != b.distinct || a.args.size() != b.args.size() || a.arity != b.arity ||
+      a.order.size() != b.order.size())
+    return false;
+  for (size_t i = 0; i < a.order.size(); i++)
+    if (a.order[i].output != b.order[i].output || a.order[i].descending != b.order[i].descending ||
+        a.order[i].nulls_first != b.order[i].nulls_first)
+      return false;
+  for (size_t i = 0; i < a.args.size(); i++)
+    if (!same(*a.args[i], *b.args[i])) return false;
+  if (a.filter == nullptr || b.filter == nullptr) return a.filter == b.filter;
+  return same(*a.filter, *b.filter);
+}
+
+namespace {
+bool same_optional(const BoundPtr& a, const BoundPtr& b) {
+  return a == nullptr || b == nullptr ? a == b : same(*a, *b);
+}
+}  // namespace
+
+bool same(const WindowCall& a, const WindowCall& b) {
+  if (a.kind != b.kind || !same_aggregate(a.function, b.function) || a.frame != b.frame ||
+      a.partition.size() != b.partition.size() || a.order.size() != b.order.size())
+    return false;
+  for (size_t i = 0; i < a.partition.size(); i++)
+    if (!same(*a.partition[i], *b.partition[i])) return false;
+  for (size_t i = 0; i < a.order.size(); i++)
+    if (!same(*a.order[i].expr, *b.order[i].expr) || a.order[i].descending != b.order[i].descending ||
+        a.order[i].nulls_first != b.order[i].nulls_first)
+      return false;
+  return same_optional(a.start_offset, b.start_offset) && same_optional(a.end_offset, b.end_offset);
 }
 
 }  // namespace scyper::query

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/strong.h"
 #include "bind/builtins.h"
+#include "bind/window.h"
 #include "storage/table.h"
 #include "storage/type.h"
 
@@ -45,6 +47,7 @@ enum class BoundKind : uint8_t {
   kRowCount,        // rows of the last statement (GET DIAGNOSTICS)
   kAggregate,       // relation: id of the query, index: result of an aggregate, after aggregation
   kGrouping,        // relation: id of the query, index: position in grouping_calls
+  kWindow,          // relation: id of the query, index: position in windows
 };
 
 struct BoundExpr {
@@ -183,6 +186,28 @@ struct Aggregate {
 
 Aggregate clone(const Aggregate& aggregate);
 
+struct WindowOrder {
+  BoundPtr expr;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// A function OVER a window.
+struct WindowCall {
+  WindowKind kind = WindowKind::kAggregate;
+  Aggregate function;  // kAggregate: the aggregate; else its args and type are the call's
+  std::vector<BoundPtr> partition;
+  std::vector<WindowOrder> order;
+  FrameShape frame;
+  BoundPtr start_offset, end_offset;  // ROWS, GROUPS: bigint; RANGE: of the type that order[0] is moved by
+};
+
+WindowCall clone(const WindowCall& call);
+bool same(const WindowCall& a, const WindowCall& b);
+void for_each_expr(WindowCall* call, const std::function<void(BoundPtr&)>& f);
+void for_each_expr(const WindowCall& call, const std::function<void(const BoundExpr&)>& f);
+bool same_aggregate(const Aggregate& a, const Aggregate& b);
+
 struct OutputColumn {
   std::string name;
   BoundPtr expr;
@@ -202,6 +227,7 @@ struct BoundQuery {
   std::vector<std::vector<uint32_t>> grouping_calls;  // GROUPING(...): positions in groups
   std::vector<Aggregate> aggregates;
   std::vector<BoundPtr> having;
+  std::vector<WindowCall> windows;
   std::vector<OutputColumn> outputs;
   bool distinct = false;
   std::vector<uint32_t> distinct_on;  // positions in outputs

@@ -83,6 +83,8 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kGroup:
       CHECK(groups_.count(expr.relation) != 0);
       return (*groups_[expr.relation])[expr.index];
+    case BoundKind::kWindow:
+      CHECK(false);  // columns of the plan
     case BoundKind::kAggregate:
       CHECK(aggregates_.count(expr.relation) != 0);
       return (*aggregates_[expr.relation])[expr.index];

@@ -19,6 +19,7 @@
 #include "query/catalog.h"
 #include "runtime/runtime.h"
 #include "runtime/tuples.h"
+#include "runtime/window.h"
 
 namespace scyper::query {
 
@@ -291,6 +292,22 @@ class Generator {
   void step_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
   Value finish_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
   void gen_sort(const PlanNode& node, const Body& body);
+  // --- window calls (plan_window.cc) ---
+  struct WindowTuple {
+    TupleLayout layout{0};
+    StoredColumns columns;
+    std::vector<std::pair<const BoundExpr*, TupleField>> inputs, filters;
+    std::vector<std::vector<TupleField>> arguments;  // by call
+    std::vector<TupleField> results;
+  };
+  TupleField window_input(const BoundExpr& expr, WindowTuple* tuple);
+  WindowTuple lay_out_windows(const PlanNode& node, std::vector<TupleSortKey>* keys, std::vector<WindowSpec>* specs);
+  void gen_window(const PlanNode& node, const Body& body);
+  void gen_window_aggregate(const Aggregate& aggregate, const WindowSpec& spec, Reg spec_data, Reg run,
+                            const std::vector<TupleField>& arguments, const TupleField& result_field);
+  void gen_window_step(const Aggregate& aggregate, const WindowSpec& spec, Reg run, Reg at,
+                       const std::vector<TupleField>& arguments, Reg state);
+  void for_each_position(Reg from, Reg to, const std::function<void(Reg)>& body);
   void gen_limit(const PlanNode& node, const Body& body);
   Reg gen_bound(const BoundExpr* expr, int64_t otherwise, RuntimeError negative);
   void gen_set(const PlanNode& node, const Body& body);

@@ -17,7 +17,7 @@ constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index
 
 bool has_simple_shape(const BoundQuery& query) {
   return query.set == SetOp::kNone && (!query.distinct || query.order.empty()) && query.joins.empty() &&
-         query.grouping_sets.empty() && query.distinct_on.empty();
+         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty();
 }
 }  // namespace
 
@@ -138,6 +138,8 @@ void Generator::gen_node(const PlanNode& node, const Body& body) {
       return gen_subquery_node(node, body);
     case PlanKind::kUnique:
       return gen_unique(node, body);
+    case PlanKind::kWindow:
+      return gen_window(node, body);
     case PlanKind::kRecursive:
       return gen_recursive(node, body);
     case PlanKind::kWorking: {

@@ -25,6 +25,7 @@ void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>&
     if (aggregate.filter != nullptr) visit(*aggregate.filter, f);
   }
   for (const auto& e : query.having) visit(*e, f);
+  for (const auto& call : query.windows) for_each_expr(call, [&](const BoundExpr& e) { visit(e, f); });
   for (const auto& output : query.outputs) visit(*output.expr, f);
   if (query.limit != nullptr) visit(*query.limit, f);
   if (query.offset != nullptr) visit(*query.offset, f);

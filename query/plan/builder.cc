@@ -11,6 +11,12 @@ namespace scyper::query {
 BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
   BoundPtr copy = clone(expr);
   rewrite(&copy, [&](BoundPtr* e) {
+    if ((*e)->kind == BoundKind::kWindow) {
+      auto named = windows_.find((*e)->relation);
+      if (named == windows_.end()) return false;
+      *e = make_reference(named->second[(*e)->index], (*e)->type, (*e)->nullable);
+      return true;
+    }
     bool is_group = (*e)->kind == BoundKind::kGroup;
     bool is_grouping = (*e)->kind == BoundKind::kGrouping;
     if (!is_group && !is_grouping && (*e)->kind != BoundKind::kAggregate) return false;
@@ -54,6 +60,7 @@ PlanBuilder::Built PlanBuilder::build_plain(const BoundQuery& query) {
     built.one_row = query.groups.empty() && query.having.empty();
   }
   for (const auto& conjunct : query.having) add_condition(&built.root, resolve(*conjunct));
+  add_windows(query, &built.root);
   for (const auto& output : query.outputs) {
     BoundPtr expr = resolve(*output.expr);
     place_subqueries(&expr, &built.root, false);
@@ -121,7 +128,8 @@ void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& rela
   node->relation = relation.id;
   node->owned = clone(relation);
   rewrite(node->owned->query.get(), [&](BoundPtr* e) {
-    if ((*e)->kind != BoundKind::kGroup && (*e)->kind != BoundKind::kAggregate) return false;
+    if ((*e)->kind != BoundKind::kGroup && (*e)->kind != BoundKind::kAggregate && (*e)->kind != BoundKind::kWindow)
+      return false;
     *e = resolve(**e);
     return true;
   });

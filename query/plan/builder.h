@@ -37,6 +37,7 @@ class PlanBuilder {
   void add_inner(PlanPtr* tree, PlanPtr input);
   void add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind, std::vector<BoundPtr> on);
   void add_group(const BoundQuery& query, PlanPtr* tree);
+  void add_windows(const BoundQuery& query, PlanPtr* tree);
   void deduplicate_first(PlanNode* group);
   void finish(const BoundQuery& query, Built* built);
   void name_outputs(Built* built);
@@ -69,7 +70,8 @@ class PlanBuilder {
     size_t aggregates;
     bool has_sets;
   };
-  std::map<uint32_t, GroupNames> groups_;  // by query id
+  std::map<uint32_t, GroupNames> groups_;              // by query id
+  std::map<uint32_t, std::vector<ColumnId>> windows_;  // by query id: columns of its window calls
 };
 
 }  // namespace scyper::query

@@ -116,6 +116,8 @@ class Explainer {
         return absl::StrCat("Shared Scan ", node.shared->number);
       case PlanKind::kUnique:
         return "Unique";
+      case PlanKind::kWindow:
+        return "WindowAgg";
       case PlanKind::kRecursive:
         return "Recursive Union";
       case PlanKind::kWorking:

@@ -28,6 +28,7 @@ void rewrite(BoundQuery* query, const Rewriter& f) {
     rewrite(&aggregate.filter, f);
   }
   for (auto& e : query->having) rewrite(&e, f);
+  for (auto& call : query->windows) for_each_expr(&call, [&](BoundPtr& e) { rewrite(&e, f); });
   for (auto& output : query->outputs) rewrite(&output.expr, f);
   rewrite(&query->limit, f);
   rewrite(&query->offset, f);

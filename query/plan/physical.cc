@@ -69,6 +69,11 @@ void PhysicalPlanner::visit(PlanPtr* node) {
       return;
     case PlanKind::kMap:
       return take(1);
+    case PlanKind::kWindow:
+      take(1);
+      n.cost +=
+          n.rows * (n.is_sorted ? 1 : std::log2(n.rows + 2) * 4) + n.rows * 10 * static_cast<double>(n.windows.size());
+      return;
     case PlanKind::kSort: {
       take(1);
       n.cost += n.rows * std::log2(n.rows + 2) * 4;

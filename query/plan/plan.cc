@@ -49,6 +49,7 @@ void collect_produced(const PlanNode& node, std::set<uint32_t>* relations) {
     case PlanKind::kValues:
     case PlanKind::kFunction:
     case PlanKind::kSubquery:
+    case PlanKind::kWindow:
       relations->insert(node.relation);
       break;
     case PlanKind::kJoin:
@@ -83,6 +84,7 @@ void for_each_own(PlanNode* node, const std::function<void(BoundPtr&)>& f) {
     for (auto& arg : aggregate.args) f(arg);
     if (aggregate.filter != nullptr) f(aggregate.filter);
   }
+  for (auto& call : node->windows) for_each_expr(&call, f);
   for (auto& term : node->order) f(term.expr);
   if (node->limit != nullptr) f(node->limit);
   if (node->offset != nullptr) f(node->offset);

@@ -45,6 +45,7 @@ enum class PlanKind : uint8_t {
   kUnique,     // sorted input: the first row of each run of equal exprs
   kRecursive,  // (relation, i) from outputs[0][i] of inputs[0], then again and again outputs[1][i] of inputs[1]
   kWorking,    // in inputs[1] of a kRecursive: the rows of the round before
+  kWindow,     // window calls (relation, i) over one partition (exprs) and order
   kSubquery,   // a query that runs anew for each row of the input (what unnesting leaves)
 };
 
@@ -103,6 +104,8 @@ struct PlanNode {
   std::vector<Aggregate> aggregates;
   std::vector<bool> hashed;  // kGroup, by key: identifies the group; the other keys depend on those
   std::vector<SortTerm> order;
+  std::vector<WindowCall> windows;  // kWindow; their partition and order are the node's
+  bool is_sorted = false;           // kWindow: its input comes as it needs it
   BoundPtr limit, offset;
   JoinKind join = JoinKind::kInner;
   SetOp set = SetOp::kNone;

@@ -217,6 +217,8 @@ class Simplifier {
       case PlanKind::kSort:
         if ((*node)->limit != nullptr || (*node)->offset != nullptr) break;
         return push(&(*node)->inputs[0], std::move(e));
+      case PlanKind::kWindow:
+        return push_window(node, std::move(e));
       case PlanKind::kValues:
       case PlanKind::kFunction:
       case PlanKind::kSubquery: {
@@ -296,6 +298,23 @@ class Simplifier {
     if (!any || !keys_only) return stop(node, std::move(e));
     replace(&e, group->relation, group->exprs);
     push(&group->inputs[0], std::move(e));
+  }
+
+  // What is equal in a whole partition decides about it below as well.
+  void push_window(PlanPtr* node, BoundPtr e) {
+    PlanNode* window = node->get();
+    for (auto& key : window->exprs) rename(&key);
+    bool keys_only = true, any = false;
+    std::set<uint32_t> mine = produced_by(*window);
+    scyper::query::visit(*e, [&](const BoundExpr& x) {
+      if (x.kind != BoundKind::kColumn || mine.count(x.relation) == 0) return;
+      any = true;
+      keys_only &= std::any_of(window->exprs.begin(), window->exprs.end(), [&](const BoundPtr& key) {
+        return key->kind == BoundKind::kColumn && key->relation == x.relation && key->index == x.index;
+      });
+    });
+    if (!any || !keys_only) return stop(node, std::move(e));
+    push(&window->inputs[0], std::move(e));
   }
 
   void push_set(PlanPtr* node, BoundPtr e) {

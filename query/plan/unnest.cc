@@ -15,10 +15,20 @@ Unnesting::Unnesting(PlanPtr* outer, uint32_t* next_relation, std::vector<std::s
 bool Unnesting::is_correlated(const PlanNode& node) const { return intersects(free_relations(node), relations_); }
 bool Unnesting::is_correlated(const BoundExpr& expr) const { return intersects(relations_of(expr), relations_); }
 
+namespace {
+// A frame whose size is not the same for all rows?
+bool has_loose_offset(const PlanNode& node) {
+  return std::any_of(node.windows.begin(), node.windows.end(), [](const WindowCall& call) {
+    return (call.start_offset != nullptr && call.start_offset->kind != BoundKind::kConst) ||
+           (call.end_offset != nullptr && call.end_offset->kind != BoundKind::kConst);
+  });
+}
+}  // namespace
+
 bool Unnesting::can(const PlanNode& node) const {
   if (!is_correlated(node)) return true;
   if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
-      node.kind == PlanKind::kRecursive)
+      node.kind == PlanKind::kRecursive || has_loose_offset(node))
     return false;
   if (node.kind == PlanKind::kSort && (node.limit != nullptr || node.offset != nullptr)) return false;
   bool inside = false;  // a subquery that was left where it stands
@@ -158,6 +168,8 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
     case PlanKind::kValues:
     case PlanKind::kFunction:
       return push_input(node);
+    case PlanKind::kWindow:
+      return push_window(node);
     default:
       CHECK(false);
   }
@@ -173,6 +185,15 @@ Unnesting::Stands Unnesting::push_input(PlanPtr* node) {
   for (const auto& [id, stand] : stands) own.erase(id);
   if (!own.empty()) stands.merge(cross(&n.inputs[0], own));
   for_each_own(&n, [&](BoundPtr& e) { substitute(&e, stands); });
+  return stands;
+}
+
+// Rows of different outer values never share a partition.
+Unnesting::Stands Unnesting::push_window(PlanPtr* node) {
+  PlanNode& n = **node;
+  Stands stands = push_input(node);
+  for (const auto& [id, stand] : stands) n.exprs.push_back(clone(*stand.expr));
+  n.is_sorted = false;
   return stands;
 }
 

@@ -48,6 +48,7 @@ class Unnesting {
   Stands push_join(PlanPtr* node);
   Stands push_set(PlanPtr* node);
   Stands push_input(PlanPtr* node);
+  Stands push_window(PlanPtr* node);
   bool stand_by_equalities(const Columns& columns, std::vector<BoundPtr>* conjuncts, Stands* stands) const;
 
   PlanPtr* outer_;

@@ -6,9 +6,54 @@
 #include <string_view>
 
 #include "runtime/memory.h"
+#include "runtime/tuple_fields.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
+
+Datum load_tuple_field(const SqlType& type, const char* at) noexcept {
+  Datum value;
+  value.null = 0;
+  switch (type.id) {
+    case TypeId::kBool:
+      value.lo = *reinterpret_cast<const uint8_t*>(at);
+      break;
+    case TypeId::kInt2: {
+      int16_t v = 0;
+      std::memcpy(&v, at, sizeof v);
+      value.lo = v;
+      break;
+    }
+    case TypeId::kInt4:
+    case TypeId::kDate: {
+      int32_t v = 0;
+      std::memcpy(&v, at, sizeof v);
+      value.lo = v;
+      break;
+    }
+    case TypeId::kNumeric:
+      std::memcpy(&value.lo, at, sizeof value.lo);
+      if (type.precision != 0 && type.precision <= kMaxPrecision64)
+        value.hi = value.lo >> 63;
+      else
+        std::memcpy(&value.hi, at + 8, sizeof value.hi);
+      value.scale = type.scale;
+      if (type.precision == 0) std::memcpy(&value.scale, at + 16, sizeof value.scale);
+      return value;
+    case TypeId::kInterval:
+    case TypeId::kChar:
+    case TypeId::kVarchar:
+    case TypeId::kText:
+    case TypeId::kUnknown:
+      std::memcpy(&value.lo, at, sizeof value.lo);
+      std::memcpy(&value.hi, at + 8, sizeof value.hi);
+      return value;
+    default:
+      std::memcpy(&value.lo, at, sizeof value.lo);
+  }
+  value.hi = value.lo < 0 ? -1 : 0;
+  return value;
+}
 
 namespace {
 
@@ -80,50 +125,6 @@ void link_all(TupleStore* store) {
 
 // --- sorting ---
 
-Datum load_field(const SqlType& type, const char* at) {
-  Datum value;
-  value.null = 0;
-  switch (type.id) {
-    case TypeId::kBool:
-      value.lo = *reinterpret_cast<const uint8_t*>(at);
-      break;
-    case TypeId::kInt2: {
-      int16_t v = 0;
-      std::memcpy(&v, at, sizeof v);
-      value.lo = v;
-      break;
-    }
-    case TypeId::kInt4:
-    case TypeId::kDate: {
-      int32_t v = 0;
-      std::memcpy(&v, at, sizeof v);
-      value.lo = v;
-      break;
-    }
-    case TypeId::kNumeric:
-      std::memcpy(&value.lo, at, sizeof value.lo);
-      if (type.precision != 0 && type.precision <= kMaxPrecision64)
-        value.hi = value.lo >> 63;
-      else
-        std::memcpy(&value.hi, at + 8, sizeof value.hi);
-      value.scale = type.scale;
-      if (type.precision == 0) std::memcpy(&value.scale, at + 16, sizeof value.scale);
-      return value;
-    case TypeId::kInterval:
-    case TypeId::kChar:
-    case TypeId::kVarchar:
-    case TypeId::kText:
-    case TypeId::kUnknown:
-      std::memcpy(&value.lo, at, sizeof value.lo);
-      std::memcpy(&value.hi, at + 8, sizeof value.hi);
-      return value;
-    default:
-      std::memcpy(&value.lo, at, sizeof value.lo);
-  }
-  value.hi = value.lo < 0 ? -1 : 0;
-  return value;
-}
-
 // Order as unsigned integers agrees with the order of the values where these differ in it.
 uint64_t prefix_of(const TupleSortKey& key, const char* tuple) {
   bool null = key.null_offset >= 0 && tuple[key.null_offset] != 0;
@@ -155,7 +156,7 @@ uint64_t prefix_of(const TupleSortKey& key, const char* tuple) {
     case TypeId::kNumeric:
       if (key.type.precision == 0) return 0x8000000000000000ull;  // scales differ
       if (key.type.precision > kMaxPrecision64) {
-        Datum value = load_field(key.type, at);
+        Datum value = load_tuple_field(key.type, at);
         __int128 v = value.int128() >> 24;  // sums stay within
         prefix = static_cast<uint64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)) ^ (uint64_t{1} << 63);
         break;
@@ -167,7 +168,7 @@ uint64_t prefix_of(const TupleSortKey& key, const char* tuple) {
     case TypeId::kInt8:
     case TypeId::kDate:
     case TypeId::kTimestamp:
-      prefix = static_cast<uint64_t>(load_field(key.type, at).lo) ^ (uint64_t{1} << 63);
+      prefix = static_cast<uint64_t>(load_tuple_field(key.type, at).lo) ^ (uint64_t{1} << 63);
       break;
     default:
       return 0x8000000000000000ull;
@@ -192,8 +193,8 @@ bool comes_before(const TupleSortKey* keys, int64_t count, const SortItem& a, co
       if (null_a == null_b) continue;
       return null_a == (key.nulls_first != 0);
     }
-    int order = compare_datums(key.type, load_field(key.type, a.tuple + key.offset),
-                               load_field(key.type, b.tuple + key.offset));
+    int order = compare_datums(key.type, load_tuple_field(key.type, a.tuple + key.offset),
+                               load_tuple_field(key.type, b.tuple + key.offset));
     if (order != 0) return (order < 0) != (key.descending != 0);
   }
   return a.number < b.number;

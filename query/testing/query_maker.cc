@@ -6,19 +6,6 @@ namespace scyper::query {
 
 namespace {
 
-void append(Term* term, const std::string& text) { term->text.back() += text; }
-void append(Term* term, Term child) {
-  term->children.push_back(std::move(child));
-  term->text.emplace_back();
-}
-template <typename... Parts>
-Term make(char type, Parts... parts) {
-  Term term;
-  term.type = type;
-  (append(&term, std::move(parts)), ...);
-  return term;
-}
-
 const char* simplest(char type) {
   switch (type) {
     case 'i':
@@ -157,7 +144,8 @@ Term QueryMaker::query() {
   sources_.clear();
   int kind = pick(100);
   if (kind < 28) return grouped_query();
-  return kind < 38 ? set_query() : plain_query();
+  if (kind < 40) return window_query();
+  return kind < 50 ? set_query() : plain_query();
 }
 
 Term QueryMaker::plain_query() {

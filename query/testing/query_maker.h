@@ -19,6 +19,19 @@ struct Term {
   std::string sql() const;
 };
 
+inline void append(Term* term, const std::string& text) { term->text.back() += text; }
+inline void append(Term* term, Term child) {
+  term->children.push_back(std::move(child));
+  term->text.emplace_back();
+}
+template <typename... Parts>
+Term make(char type, Parts... parts) {
+  Term term;
+  term.type = type;
+  (append(&term, std::move(parts)), ...);
+  return term;
+}
+
 // All terms that are one step simpler: a part replaced by one of its own parts of the same type, by a constant, or left
 // out. Simplest first.
 std::vector<Term> simpler_terms(const Term& term);
@@ -51,6 +64,9 @@ class QueryMaker {
   Term plain_query();
   Term grouped_query();
   Term set_query();
+  Term window_query();
+  std::string window_call(char key, bool by_position);
+  std::string frame(char key, bool one_key, bool by_position);
   Term column(char type);
   Term constant(char type);
   Term value(char type, int depth);

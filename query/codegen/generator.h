@@ -15,8 +15,10 @@
 #include "codegen/tuple.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
+#include "plan/explain.h"
 #include "plan/plan.h"
 #include "query/catalog.h"
+#include "runtime/analysis.h"
 #include "runtime/runtime.h"
 #include "runtime/tuples.h"
 #include "runtime/window.h"
@@ -29,6 +31,8 @@ void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
+constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
+
 class Generator {
  public:
   // partitions: of the node. The program is read, its descriptors (what the runtime needs by number) are filled.
@@ -232,6 +236,13 @@ class Generator {
   bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
   void gen_planned(const BoundQuery& query, const Consumer& consume);
   void gen_node(const PlanNode& node, const Body& body);
+  void gen_operator(const PlanNode& node, const Body& body);
+  // EXPLAIN [ANALYZE] (analysis.cc)
+  bool is_analysed() const { return resources_.explains && resources_.explain_options.analyze; }
+  void begin_analysis();
+  void end_analysis();
+  void note_plan(const Plan& plan);
+  void raise_counter(uint32_t counter, Reg by);
   void gen_get(const PlanNode& node, const Body& body);
   void gen_map(const PlanNode& node, const Body& body);
   void gen_values_node(const PlanNode& node, const Body& body);
@@ -436,6 +447,9 @@ class Generator {
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
   Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the last statement
   Value return_value_;
+  Reg analysis_ = ir::kNoReg;  // counters
+  PlanCounters counters_;      // of the plan at hand
+  uint32_t next_counter_ = kFirstNodeCounter;
 };
 
 }  // namespace scyper::query

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "codegen/generator.h"
-#include "plan/explain.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
 
@@ -58,8 +57,6 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
   Plan plan = make_plan(query, known_relations(), &next_relation_);
-  if (resources_.plan_text == ProgramResources::PlanText::kText) resources_.plan += explain_text(plan, {});
-  if (resources_.plan_text == ProgramResources::PlanText::kJson) resources_.plan += explain_json(plan, {});
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
@@ -74,6 +71,7 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   });
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
+  note_plan(plan);
   // in place: whoever generates around this query may hold a reference to a source
   for (auto it = sources_.begin(); it != sources_.end();)
     it = saved.count(it->first) != 0 ? std::next(it) : sources_.erase(it);
@@ -88,7 +86,7 @@ void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reje
   }
 }
 
-void Generator::gen_node(const PlanNode& node, const Body& body) {
+void Generator::gen_operator(const PlanNode& node, const Body& body) {
   switch (node.kind) {
     case PlanKind::kOneRow:
       return body();

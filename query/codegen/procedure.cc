@@ -97,14 +97,17 @@ StatusOr<ir::Function> Generator::generate() {
     assign(return_value_, null_value(program_.return_type));
   }
   if (program_.found_variable != kNoVariable) set_found(constant(Type::kI8, 0));
+  begin_analysis();
   auto emit = [&](const Values& values) {
-    gen_emit(values);
+    if (!is_analysed()) gen_emit(values);
     b_.assign(row_count_, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 1)));
   };
   if (program_.query != nullptr) {
     gen_query(*program_.query, emit);
   } else if (program_.dml != nullptr) {
-    gen_dml(*program_.dml, [&](const Values& values) { gen_emit(values); });
+    gen_dml(*program_.dml, [&](const Values& values) {
+      if (!is_analysed()) gen_emit(values);
+    });
   } else {
     gen_steps(program_.steps);
     bool function = program_.is_routine && return_value_.a != ir::kNoReg && program_.result_variables.empty();
@@ -112,6 +115,7 @@ StatusOr<ir::Function> Generator::generate() {
   }
   if (!b_.terminated()) b_.jump(return_block_);
   b_.set_block(return_block_);
+  end_analysis();
   gen_return();
   SCYPER_RETURN_IF_ERROR(status_);
   return b_.finish();

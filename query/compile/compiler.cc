@@ -1,8 +1,10 @@
 #include "compile/compiler.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "bind/binder.h"
 #include "codegen/generator.h"
@@ -125,7 +127,9 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
                                                                      const ast::Statement& statement,
                                                                      size_t parameter_count,
                                                                      const std::vector<SqlType>& parameter_types,
-                                                                     std::shared_ptr<const Catalog> catalog) {
+                                                                     std::shared_ptr<const Catalog> catalog,
+                                                                     const ExplainOptions* analysed) {
+  auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
   auto parts = std::make_unique<ProgramParts>();
@@ -134,6 +138,14 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
   parts->catalog = catalog;
   auto routines = routines_of(*catalog);
   parts->routines = routines;
+  if (analysed != nullptr) {
+    parts->command = "EXPLAIN";
+    parts->resources.explains = true;
+    parts->resources.explain_options = *analysed;
+    std::chrono::duration<double, std::milli> planning = std::chrono::steady_clock::now() - start;
+    parts->resources.planning_time = absl::StrFormat("%.3f", planning.count());
+    bound->columns = {{"QUERY PLAN", make_type(TypeId::kText), false, false}};
+  }
   auto program = std::make_shared<Program>(std::move(parts));
   SCYPER_RETURN_IF_ERROR(generate(*bound, program.get(), routines));
   return program;
@@ -200,15 +212,25 @@ Status append_code(const BoundProgram& bound, jit::Jit* jit, std::string* out) {
 
 StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::Statement& statement,
                                              size_t parameter_count, std::shared_ptr<const Catalog> catalog,
-                                             bool as_json) {
+                                             const ExplainOptions& options) {
+  auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
   ProgramResources resources;
-  resources.plan_text = as_json ? ProgramResources::PlanText::kJson : ProgramResources::PlanText::kText;
+  resources.explains = true;
+  resources.explain_options = options;
   Generator generator(*bound, &resources);
   SCYPER_RETURN_IF_ERROR(generator.generate().status());
-  if (resources.plan.empty()) return as_json ? "[]" : "Direct (through indexes, as written)";
-  return resources.plan;
+  std::chrono::duration<double, std::milli> planning = std::chrono::steady_clock::now() - start;
+  std::string summary = options.summary ? absl::StrFormat("%.3f", planning.count()) : "";
+  if (options.json) {
+    std::string plan = resources.plan.empty() ? "    \"Plan\": {\"Node Type\": \"Direct\"}" : resources.plan;
+    if (!summary.empty()) absl::StrAppend(&plan, ",\n    \"Planning Time\": ", summary);
+    return absl::StrCat("[\n  {\n", plan, "\n  }\n]");
+  }
+  std::string plan = resources.plan.empty() ? absl::StrCat(kDirectPlan, "\n") : resources.plan;
+  if (!summary.empty()) absl::StrAppend(&plan, "Planning Time: ", summary, " ms\n");
+  return plan;
 }
 
 StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,

@@ -10,6 +10,7 @@
 #include "bind/bound.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
+#include "plan/explain_options.h"
 #include "query/catalog.h"
 #include "query/database.h"
 #include "query/program.h"
@@ -33,7 +34,8 @@ class Compiler {
   StatusOr<std::shared_ptr<const Program>> compile_statement(std::string_view text, const ast::Statement& statement,
                                                              size_t parameter_count,
                                                              const std::vector<SqlType>& parameter_types,
-                                                             std::shared_ptr<const Catalog> catalog);
+                                                             std::shared_ptr<const Catalog> catalog,
+                                                             const ExplainOptions* analysed = nullptr);
   // An anonymous block (DO).
   StatusOr<std::shared_ptr<const Program>> compile_block(std::string_view body, std::shared_ptr<const Catalog> catalog);
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
@@ -41,7 +43,7 @@ class Compiler {
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
   // The plans of a statement's queries.
   StatusOr<std::string> explain_plan(std::string_view text, const ast::Statement& statement, size_t parameter_count,
-                                     std::shared_ptr<const Catalog> catalog, bool as_json);
+                                     std::shared_ptr<const Catalog> catalog, const ExplainOptions& options);
   // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                 std::shared_ptr<const Catalog> catalog, jit::Jit* jit);

@@ -37,6 +37,14 @@ class PreparedStatement final : public Prepared {
   mutable std::shared_ptr<const Program> program_;
 };
 
+// EXPLAIN ANALYZE runs its statement.
+bool is_analysis(const ast::Statement& statement) {
+  const auto* explain = ast::node_if<ast::ExplainStatement>(&statement);
+  if (explain == nullptr) return false;
+  StatusOr<ExplainOptions> options = ExplainOptions::read(explain->options);
+  return options.ok() && options->analyze && !options->compiled;
+}
+
 Prepared::Kind kind_of(const ast::Statement& statement) {
   switch (statement.kind) {
     case ast::StatementKind::kSelect:
@@ -47,6 +55,7 @@ Prepared::Kind kind_of(const ast::Statement& statement) {
     case ast::StatementKind::kDo:
       return Prepared::Kind::kProgram;
     case ast::StatementKind::kExplain:
+      return is_analysis(statement) ? Prepared::Kind::kProgram : Prepared::Kind::kRows;
     case ast::StatementKind::kShow:
       return Prepared::Kind::kRows;
     case ast::StatementKind::kSet:
@@ -143,8 +152,9 @@ class DatabaseImpl final : public Database {
   bool is_query(std::string_view sql) override {
     auto statements = parse_sql(sql);
     if (!statements.ok() || statements->size() != 1) return false;
-    const ast::StatementKind kind = (*statements)[0]->kind;
-    return kind == ast::StatementKind::kSelect || kind_of(*(*statements)[0]) == Prepared::Kind::kRows;
+    const ast::Statement* statement = (*statements)[0].get();
+    if (is_analysis(*statement)) statement = ast::node_as<ast::ExplainStatement>(*statement).statement.get();
+    return statement->kind == ast::StatementKind::kSelect || kind_of(*statement) == Prepared::Kind::kRows;
   }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                         std::shared_ptr<const Catalog> catalog) override;
@@ -230,6 +240,13 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
     if (!block->language.empty() && block->language != "plpgsql")
       return sql_error("0A000", absl::StrCat("language \"", block->language, "\" is not supported"));
     return compiler_.compile_block(block->body, std::move(catalog));
+  }
+  if (const auto* explain = ast::node_if<ast::ExplainStatement>(prepared.statement_.get())) {
+    SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain->options));
+    if (explain->statement->kind == ast::StatementKind::kCall || explain->statement->kind == ast::StatementKind::kDo)
+      return sql_error("0A000", "EXPLAIN ANALYZE of CALL and DO is not supported");
+    return compiler_.compile_statement(prepared.text_, *explain->statement, prepared.parameter_count_,
+                                       prepared.parameter_types_, std::move(catalog), &options);
   }
   return compiler_.compile_statement(prepared.text_, *prepared.statement_, prepared.parameter_count_,
                                      prepared.parameter_types_, std::move(catalog));
@@ -328,28 +345,16 @@ void append_line(ResultSet* result, std::string_view line) {
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
-  bool compiled = false, machine = false, as_json = false;
-  for (const auto& option : explain.options) {
-    bool on = !option.has_value || (option.value != "off" && option.value != "false" && option.value != "0");
-    if (option.name == "compiled")
-      compiled = on;
-    else if (option.name == "machine")
-      machine = on;
-    else if (option.name == "format" && (option.value == "json" || option.value == "text"))
-      as_json = option.value == "json";
-    else if (option.name == "costs" || option.name == "verbose")
-      continue;
-    else
-      return sql_error("0A000", absl::StrCat("EXPLAIN option ", option.name, " is not supported"));
-  }
-  auto explained = compiled ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_,
-                                                catalog(), machine ? jit_.get() : nullptr)
-                            : compiler_.explain_plan(prepared.text_, *explain.statement, prepared.parameter_count_,
-                                                     catalog(), as_json);
+  SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain.options));
+  auto explained = options.compiled ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_,
+                                                        catalog(), options.machine ? jit_.get() : nullptr)
+                                    : compiler_.explain_plan(prepared.text_, *explain.statement,
+                                                             prepared.parameter_count_, catalog(), options);
   SCYPER_ASSIGN_OR_RETURN(std::string text, std::move(explained));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
   size_t from = 0;
-  while (from < text.size()) {
+  if (options.json) append_line(result, text);
+  while (from < text.size() && !options.json) {
     size_t end = std::min(text.find('\n', from), text.size());
     append_line(result, std::string_view(text).substr(from, end - from));
     from = end + 1;

@@ -70,7 +70,8 @@ const char* name_of(JoinKind kind) {
 
 class Explainer {
  public:
-  Explainer(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) : counts_(counts) {
+  Explainer(const Plan& plan, const ExplainOptions& options, const PlanCounters* counters)
+      : options_(options), counters_(counters) {
     for (const auto& shared : plan.shared) collect(*shared->plan);
     collect(*plan.root);
   }
@@ -141,11 +142,20 @@ class Explainer {
     if (!node.doubtful.empty()) lines.emplace_back("Mark Cond", show_all(node.doubtful, relations_, " AND "));
     if (node.kind == PlanKind::kGroup && !node.exprs.empty())
       lines.emplace_back("Group Key", show_all(node.exprs, relations_, ", "));
-    if (node.kind == PlanKind::kMap) lines.emplace_back("Output", show_all(node.exprs, relations_, ", "));
+    if (node.kind == PlanKind::kMap) lines.emplace_back("Expressions", show_all(node.exprs, relations_, ", "));
     if (!node.aggregates.empty())
       lines.emplace_back("Aggregates", absl::StrJoin(node.aggregates, ", ", [&](std::string* out, const Aggregate& a) {
                            absl::StrAppend(out, name_of(a.kind), "(", a.distinct ? "DISTINCT " : "",
                                            a.args.empty() ? "*" : show_all(a.args, relations_, ", "), ")");
+                         }));
+    if (!node.windows.empty())
+      lines.emplace_back("Functions", absl::StrCat(node.windows.size(), node.is_sorted ? ", input sorted" : ""));
+    if (node.kind == PlanKind::kWindow && !node.exprs.empty())
+      lines.emplace_back("Partition Key", show_all(node.exprs, relations_, ", "));
+    if (options_.verbose && !node.needed.empty())
+      lines.emplace_back("Output", absl::StrJoin(node.needed, ", ", [&](std::string* out, const PlanColumn& column) {
+                           BoundPtr reference = make_reference(column.id, column.type, column.nullable);
+                           absl::StrAppend(out, show_expression(*reference, relations_));
                          }));
     if (!node.order.empty())
       lines.emplace_back("Sort Key", absl::StrJoin(node.order, ", ", [&](std::string* out, const SortTerm& term) {
@@ -155,15 +165,63 @@ class Explainer {
     return lines;
   }
 
+  const NodeCounters* counters_of(const PlanNode& node) const {
+    if (counters_ == nullptr) return nullptr;
+    auto found = counters_->find(&node);
+    return found == counters_->end() ? nullptr : &found->second;
+  }
+
   void text(const PlanNode& node, int depth, std::string* out) const {
-    absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2, ' '), depth > 0 ? "-> " : "", title(node),
-                    "  (cost=", std::llround(node.cost / 1000), " rows=", std::llround(std::max(0.0, node.rows)), ")");
-    auto counts = counts_.find(&node);
-    if (counts != counts_.end()) absl::StrAppend(out, " (actual rows=", counts->second.rows, ")");
+    absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2, ' '), depth > 0 ? "-> " : "", title(node));
+    if (options_.costs)
+      absl::StrAppend(out, "  (cost=", std::llround(node.cost / 1000), " rows=", std::llround(std::max(0.0, node.rows)),
+                      ")");
+    if (const NodeCounters* mine = counters_of(node))
+      absl::StrAppend(out, " (actual rows=", counter_text(CounterForm::kCount, mine->rows), ")");
     absl::StrAppend(out, "\n");
     for (const auto& [label, line] : details(node))
       absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2 + 6, ' '), label, ": ", line, "\n");
     for (const auto& input : node.inputs) text(*input, depth + 1, out);
+  }
+
+  std::string route(const PlanPipeline& pipeline) const {
+    std::string path = absl::StrJoin(pipeline.operators, " -> ", [&](std::string* out, const PlanNode* node) {
+      absl::StrAppend(out, title(*node));
+    });
+    return pipeline.into == nullptr ? path : absl::StrCat(path, " => ", title(*pipeline.into));
+  }
+
+  // Time and memory of one alone: without those that ran within it.
+  std::string own(CounterForm form, const PlanPipeline& pipeline, uint32_t NodeCounters::* which) const {
+    std::vector<uint32_t> less;
+    for (const PlanNode* inside : pipeline.inside)
+      if (const NodeCounters* its = counters_of(*inside)) less.push_back(its->*which);
+    return counter_text(form, counters_of(*pipeline.top)->*which, less);
+  }
+
+  void pipelines_text(const PlanNode& root, int* number, std::string* out) const {
+    for (const auto& pipeline : pipelines_of(root)) {
+      if (counters_of(*pipeline.top) == nullptr) continue;
+      absl::StrAppend(out, "Pipeline ", ++*number, ": ", route(pipeline), "  (");
+      if (options_.timing)
+        absl::StrAppend(out, "time=", own(CounterForm::kMilliseconds, pipeline, &NodeCounters::ns), " ms ");
+      absl::StrAppend(out, "rows=", counter_text(CounterForm::kCount, counters_of(*pipeline.top)->rows),
+                      " memory=", own(CounterForm::kKilobytes, pipeline, &NodeCounters::bytes), " kB)\n");
+    }
+  }
+
+  void pipelines_json(const PlanNode& root, std::vector<std::string>* out) const {
+    for (const auto& pipeline : pipelines_of(root)) {
+      if (counters_of(*pipeline.top) == nullptr) continue;
+      std::string text = absl::StrCat("      {\n        \"Operators\": ", quote(route(pipeline)));
+      if (options_.timing)
+        absl::StrAppend(&text,
+                        ",\n        \"Actual Time\": ", own(CounterForm::kMilliseconds, pipeline, &NodeCounters::ns));
+      absl::StrAppend(
+          &text, ",\n        \"Actual Rows\": ", counter_text(CounterForm::kCount, counters_of(*pipeline.top)->rows),
+          ",\n        \"Memory Usage\": ", own(CounterForm::kKilobytes, pipeline, &NodeCounters::bytes), "\n      }");
+      out->push_back(std::move(text));
+    }
   }
 
   static std::string quote(const std::string& text) {
@@ -180,11 +238,12 @@ class Explainer {
 
   void json(const PlanNode& node, int depth, std::string* out) const {
     std::string pad(static_cast<size_t>(depth) * 2, ' ');
-    absl::StrAppend(out, pad, "{\n", pad, "  \"Node Type\": ", quote(title(node)), ",\n", pad,
-                    "  \"Total Cost\": ", std::llround(node.cost / 1000), ",\n", pad,
-                    "  \"Plan Rows\": ", std::llround(std::max(0.0, node.rows)));
-    auto counts = counts_.find(&node);
-    if (counts != counts_.end()) absl::StrAppend(out, ",\n", pad, "  \"Actual Rows\": ", counts->second.rows);
+    absl::StrAppend(out, pad, "{\n", pad, "  \"Node Type\": ", quote(title(node)));
+    if (options_.costs)
+      absl::StrAppend(out, ",\n", pad, "  \"Total Cost\": ", std::llround(node.cost / 1000), ",\n", pad,
+                      "  \"Plan Rows\": ", std::llround(std::max(0.0, node.rows)));
+    if (const NodeCounters* mine = counters_of(node))
+      absl::StrAppend(out, ",\n", pad, "  \"Actual Rows\": ", counter_text(CounterForm::kCount, mine->rows));
     for (const auto& [label, line] : details(node))
       absl::StrAppend(out, ",\n", pad, "  ", quote(label), ": ", quote(line));
     if (!node.inputs.empty()) {
@@ -204,7 +263,8 @@ class Explainer {
     for (const auto& input : node.inputs) collect(*input);
   }
 
-  const std::map<const PlanNode*, NodeCounts>& counts_;
+  const ExplainOptions& options_;
+  const PlanCounters* const counters_;
   Relations relations_;
 };
 
@@ -249,28 +309,48 @@ std::string show_expression(const BoundExpr& e, const Relations& relations) {
   }
 }
 
-std::string explain_text(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) {
-  Explainer explainer(plan, counts);
+std::string counter_text(CounterForm form, uint32_t counter, const std::vector<uint32_t>& less) {
+  std::string text = absl::StrCat(std::string(1, kCounterBegin), std::string(1, static_cast<char>(form)), counter);
+  for (uint32_t other : less) absl::StrAppend(&text, ",", other);
+  return text + kCounterEnd;
+}
+
+namespace {
+bool is_shown(const std::shared_ptr<SharedPlan>& shared) { return shared.use_count() > 1; }
+}  // namespace
+
+std::string explain_text(const Plan& plan, const ExplainOptions& options, const PlanCounters* counters) {
+  Explainer explainer(plan, options, counters);
   std::string out;
   explainer.text(*plan.root, 0, &out);
   for (const auto& shared : plan.shared) {
-    if (shared.use_count() == 1) continue;
+    if (!is_shown(shared)) continue;
     absl::StrAppend(&out, "Shared ", shared->number, "\n");
     explainer.text(*shared->plan, 1, &out);
   }
+  if (counters == nullptr) return out;
+  int number = 0;
+  for (const auto& shared : plan.shared)
+    if (is_shown(shared)) explainer.pipelines_text(*shared->plan, &number, &out);
+  explainer.pipelines_text(*plan.root, &number, &out);
   return out;
 }
 
-std::string explain_json(const Plan& plan, const std::map<const PlanNode*, NodeCounts>& counts) {
-  Explainer explainer(plan, counts);
-  std::string out = "[\n  {\n    \"Plan\":\n";
+std::string explain_json(const Plan& plan, const ExplainOptions& options, const PlanCounters* counters) {
+  Explainer explainer(plan, options, counters);
+  std::string out = "    \"Plan\":\n";
   explainer.json(*plan.root, 2, &out);
   for (const auto& shared : plan.shared) {
-    if (shared.use_count() == 1) continue;
+    if (!is_shown(shared)) continue;
     absl::StrAppend(&out, ",\n    \"Shared ", shared->number, "\":\n");
     explainer.json(*shared->plan, 2, &out);
   }
-  return out + "\n  }\n]";
+  if (counters == nullptr) return out;
+  std::vector<std::string> pipelines;
+  for (const auto& shared : plan.shared)
+    if (is_shown(shared)) explainer.pipelines_json(*shared->plan, &pipelines);
+  explainer.pipelines_json(*plan.root, &pipelines);
+  return absl::StrCat(out, ",\n    \"Pipelines\": [\n", absl::StrJoin(pipelines, ",\n"), "\n    ]");
 }
 
 }  // namespace scyper::query

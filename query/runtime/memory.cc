@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/copy.h"
+#include "query/program.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -192,6 +193,15 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
     return c->fail("42846", "cannot cast type " + type_name(from) + " to " + type_name(to));
   }
   return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
+}
+
+int32_t emit_row(ExecContext* c, const Datum* row) noexcept {
+  if (c->result == nullptr) return 0;
+  const auto& columns = c->program->columns();
+  for (size_t i = 0; i < columns.size(); i++) c->result->append(columns[i].type, row[i]);
+  if (c->result->bytes() <= c->result_bytes_max) return 0;
+  if (c->sink != nullptr) return c->sink->take_rows(c);
+  return c->fail("54000", "result exceeds the limit of bytes that a transaction may return", false);
 }
 
 }  // namespace scyper::query

@@ -20,6 +20,9 @@ bool copy_datum(ExecContext* context, const SqlType& type, Datum* datum) noexcep
 int32_t cast_datum(ExecContext* context, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
                    Datum* out) noexcept;
 
+// A row of the result.
+int32_t emit_row(ExecContext* context, const Datum* row) noexcept;
+
 // PostgreSQL's text output, for constraint errors.
 std::string format_datum(const SqlType& type, const Datum& value);
 

@@ -423,14 +423,7 @@ int32_t rt_raise(ExecContext* c, int64_t level, const char* format, int64_t size
   return outcome;
 }
 
-int32_t rt_emit(ExecContext* c, const Datum* row) noexcept {
-  if (c->result == nullptr) return 0;
-  const auto& columns = c->program->columns();
-  for (size_t i = 0; i < columns.size(); i++) c->result->append(columns[i].type, row[i]);
-  if (c->result->bytes() <= c->result_bytes_max) return 0;
-  if (c->sink != nullptr) return c->sink->take_rows(c);
-  return c->fail("54000", "result exceeds the limit of bytes that a transaction may return", false);
-}
+int32_t rt_emit(ExecContext* c, const Datum* row) noexcept { return emit_row(c, row); }
 
 void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = static_cast<uint64_t>(rows); }
 

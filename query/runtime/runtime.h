@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/ir.h"
+#include "plan/explain_options.h"
 #include "query/exec_context.h"
 #include "query/program.h"
 #include "storage/change_log.h"
@@ -52,8 +53,9 @@ struct ProgramResources {
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
   double work_ns = 0;  // what the planned queries are estimated to cost
   // EXPLAIN: the plans of the queries, as they are generated.
-  enum class PlanText : uint8_t { kNone, kText, kJson };
-  PlanText plan_text = PlanText::kNone;
+  bool explains = false;
+  ExplainOptions explain_options;
+  std::string planning_time;  // ms
   std::string plan;
 };
 

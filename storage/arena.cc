@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
+#include "page_ahead.h"
 #include "poison.h"
 
 namespace scyper::storage {
@@ -30,6 +32,10 @@ class MappedArena final : public Arena {
   MappedArena(char* base, size_t reserve_bytes, size_t budget_bytes, PageMode mode)
       : base_(base), reserve_bytes_(reserve_bytes), budget_bytes_(budget_bytes), mode_(mode) {}
   ~MappedArena() override {
+    {
+      absl::MutexLock lock(&mutex_);
+      ahead_.reset();
+    }
     unpoison(base_, reserve_bytes_);
     munmap(base_, reserve_bytes_);
   }
@@ -47,6 +53,7 @@ class MappedArena final : public Arena {
       if (!take_extent(bytes, align, &offset)) return nullptr;
       used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
       collect_dirty(offset, bytes, &dirty);
+      if (ahead_ != nullptr) ahead_->reached(high_water_);
     }
     unpoison(base_ + offset, bytes);
     for (const Extent& run : dirty) std::memset(base_ + run.offset, 0, run.bytes);  // ours already: not under the lock
@@ -63,6 +70,12 @@ class MappedArena final : public Arena {
     put_extent(offset, bytes);
     used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     poison(block, bytes);
+  }
+
+  void fault_ahead() override {
+    absl::MutexLock lock(&mutex_);
+    ahead_ = std::make_unique<PageAhead>(base_, std::min(reserve_bytes_, budget_bytes_));
+    ahead_->reached(high_water_);
   }
 
   size_t used_bytes() const noexcept override { return used_bytes_.load(std::memory_order_relaxed); }
@@ -147,6 +160,7 @@ class MappedArena final : public Arena {
   size_t high_water_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<size_t, size_t> by_offset_ ABSL_GUARDED_BY(mutex_);           // offset -> bytes
   std::set<std::pair<size_t, size_t>> by_size_ ABSL_GUARDED_BY(mutex_);  // (bytes, offset)
+  std::unique_ptr<PageAhead> ahead_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> dirty_ ABSL_GUARDED_BY(mutex_);                      // per granule, up to the highest ever used
 };
 

@@ -420,6 +420,7 @@ StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& opti
   // address space is cheap, so the budget alone bounds memory
   size_t reserve = std::max<size_t>(options.memory_bytes * 2, size_t{1} << 30);
   SCYPER_ASSIGN_OR_RETURN(auto arena, storage::Arena::create(reserve, options.memory_bytes, options.page_mode));
+  arena->fault_ahead();
   SCYPER_ASSIGN_OR_RETURN(auto jit, jit::Jit::create({}));
   return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(jit));
 }

@@ -330,7 +330,8 @@ class Generator {
   struct Lookup {
     const Relation* relation;
     AccessPath path;
-    std::set<uint32_t> columns;
+    std::set<uint32_t> columns;             // needed in any case
+    std::vector<const BoundExpr*> choices;  // CASEs whose conditions are known ahead: they choose further columns
     int64_t frame = -1;  // Tids of the rounds that were looked up ahead; -1 = not remembered
   };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
@@ -346,6 +347,7 @@ class Generator {
   Reg gen_remembered(const Relation& relation, const std::function<Reg()>& find);
   void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember);
   void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
+  void prefetch_choice(const RowSource& source, const BoundExpr& choice);
 
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -36,6 +37,27 @@ bool is_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
   }
 }
 
+bool compares(BuiltinOp op) { return op >= BuiltinOp::kEqual && op <= BuiltinOp::kGreaterEqual; }
+
+// Can a condition be computed ahead without an error? Comparisons of integers that are known themselves.
+bool is_condition_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
+  if (expr.kind != BoundKind::kBuiltin || expr.args.size() != 2 || !compares(expr.builtin->op)) return false;
+  return std::all_of(expr.args.begin(), expr.args.end(),
+                     [&](const BoundPtr& arg) { return is_integer(arg->type.id) && is_known_ahead(*arg, assigned); });
+}
+
+// The columns that `expr` needs in any case, and the CASEs that choose among others by what is known ahead.
+void collect_needed(const BoundExpr& expr, uint32_t relation, const std::set<uint32_t>& assigned,
+                    std::set<uint32_t>* columns, std::vector<const BoundExpr*>* choices) {
+  if (expr.query != nullptr) return collect_columns(expr, relation, columns);
+  if (expr.kind == BoundKind::kColumn && expr.relation == relation) columns->insert(expr.index);
+  bool is_choice = expr.kind == BoundKind::kCase;
+  for (size_t i = 0; is_choice && i + 1 < expr.args.size(); i += 2)
+    is_choice = is_condition_known_ahead(*expr.args[i], assigned);
+  if (is_choice) return choices->push_back(&expr);
+  for (const auto& arg : expr.args) collect_needed(*arg, relation, assigned, columns, choices);
+}
+
 bool depends_on(const BoundExpr& expr, uint32_t variable) {
   bool found = false;
   visit(expr, [&](const BoundExpr& e) { found |= e.kind == BoundKind::kVariable && e.index == variable; });
@@ -57,7 +79,7 @@ void Generator::find_lookups(const StepList& steps, uint32_t variable, const std
       continue;
     const Relation& relation = *plan.steps[0].entry->relation;
     bool partitioned = relation.table->schema().scheme != storage::PartitionScheme::kShared;
-    Lookup lookup{&relation, plan.steps[0].path, {}};
+    Lookup lookup{&relation, plan.steps[0].path, {}, {}};
     bool varies = false;
     bool known = !partitioned || lookup.path.route != nullptr;
     for (const auto& part : lookup.path.equal) {
@@ -67,9 +89,12 @@ void Generator::find_lookups(const StepList& steps, uint32_t variable, const std
     if (!known || !varies || (partitioned && !is_known_ahead(*lookup.path.route, assigned))) continue;
     collect_columns(*query, relation.id, &lookup.columns);
     if (step->dml != nullptr) {
-      for (const auto& output : step->dml->returning) collect_columns(*output.expr, relation.id, &lookup.columns);
+      auto need = [&](const BoundExpr& expr) {
+        collect_needed(expr, relation.id, assigned, &lookup.columns, &lookup.choices);
+      };
+      for (const auto& output : step->dml->returning) need(*output.expr);
       for (const auto& assignment : step->dml->assignments) {
-        collect_columns(*assignment.value, relation.id, &lookup.columns);
+        need(*assignment.value);
         lookup.columns.insert(assignment.column);
       }
       // for the redo record, where the key's values are not at hand
@@ -221,21 +246,51 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember) 
     source.relation = &relation;
     locate(&source, partition, tid);
     prefetch_cells(source, lookup.columns);
+    for (const BoundExpr* choice : lookup.choices) prefetch_choice(source, *choice);
   }
   b_.jump(skip);
   b_.set_block(skip);
 }
 
-// One hint per cache line: cells of a row layout share lines.
+void Generator::prefetch_choice(const RowSource& source, const BoundExpr& choice) {
+  Block done = b_.new_block();
+  auto fetch = [&](const BoundExpr& result) {
+    std::set<uint32_t> columns;
+    collect_columns(result, source.relation->id, &columns);
+    prefetch_cells(source, columns);
+    b_.jump(done);
+  };
+  for (size_t i = 0; i + 1 < choice.args.size(); i += 2) {
+    Block then = b_.new_block(), next = b_.new_block();
+    gen_condition(*choice.args[i], then, next);
+    b_.set_block(then);
+    fetch(*choice.args[i + 1]);
+    b_.set_block(next);
+  }
+  fetch(*choice.args.back());
+  b_.set_block(done);
+}
+
+// Covers the cells' bytes with hints a cache line apart, whatever a tuple's place in its first line; cells of a row
+// layout that lie close share them.
 void Generator::prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns) {
   constexpr int64_t kLineBytes = 64;
-  std::set<std::pair<uint32_t, int64_t>> lines;  // stride, line of the first tuple's cell
-  const storage::TableLayout& layout = source.relation->table->layout();
+  constexpr int64_t kAligned = 8;                         // bytes that cannot lie in two lines
+  std::map<std::pair<uint32_t, int64_t>, int64_t> cells;  // stride, first byte -> end
   for (uint32_t column : columns) {
-    const storage::ColumnAccess& access = layout.columns[column];
-    for (int64_t at = access.value_offset; at < access.value_offset + int64_t{access.cell_bytes}; at += kLineBytes)
-      if (lines.emplace(access.value_stride, at / kLineBytes).second)
-        b_.prefetch(b_.index(source.chunk, source.offset, access.value_stride), at);
+    const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
+    int64_t& end = cells[{access.value_stride, access.value_offset}];
+    end = std::max<int64_t>(end, access.value_offset + int64_t{access.cell_bytes});
+  }
+  for (auto cell = cells.begin(); cell != cells.end();) {
+    auto [stride, begin] = cell->first;
+    int64_t end = cell->second;
+    for (cell++; cell != cells.end() && cell->first.first == stride && cell->first.second < end + kLineBytes; cell++)
+      end = std::max(end, cell->second);
+    Reg tuple = b_.index(source.chunk, source.offset, stride);
+    int64_t at = begin;
+    for (; at < end; at += kLineBytes) b_.prefetch(tuple, at);
+    if (end - (at - kLineBytes) > kAligned) b_.prefetch(tuple, end - 1);
   }
 }
 

@@ -161,7 +161,7 @@ class MappedArena final : public Arena {
   std::map<size_t, size_t> by_offset_ ABSL_GUARDED_BY(mutex_);           // offset -> bytes
   std::set<std::pair<size_t, size_t>> by_size_ ABSL_GUARDED_BY(mutex_);  // (bytes, offset)
   std::unique_ptr<PageAhead> ahead_ ABSL_GUARDED_BY(mutex_);
-  std::vector<bool> dirty_ ABSL_GUARDED_BY(mutex_);                      // per granule, up to the highest ever used
+  std::vector<bool> dirty_ ABSL_GUARDED_BY(mutex_);  // per granule, up to the highest ever used
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace scyper::storage {
 // memory on first touch, clearing fresh pages took 11 to 15 % of a worker's time in TPC-C (0.8 to 1 us a transaction).
 // As much as is in use is kept ahead, 2 to 64 MB, within `limit_bytes` from `base`.
 // A kernel without MADV_POPULATE_WRITE (before 5.14), or memory that runs out, ends the thread: pages then fault on
-// touch. Threads: reached() any. Fork: the child has no such thread and need not; fork() waits for at most one step of 2
-// MB.
+// touch. Threads: reached() any. Fork: the child has no such thread and need not; fork() waits for at most one step of
+// 2 MB.
 class PageAhead {
  public:
   PageAhead(char* base, size_t limit_bytes);

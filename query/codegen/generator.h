@@ -129,6 +129,7 @@ class Generator {
   void load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value);
   // Does the text in a cell stay as it is until the program ends, whatever it does in between?
   bool keeps_cell(const storage::Table* table, uint32_t column) const;
+  bool may_write(uint32_t callee) const;
   void note_changes(const StepList& steps);
   void note_changes(const BoundDml& dml);
   void store_cell(const RowSource& source, uint32_t column, const Value& value);
@@ -160,6 +161,7 @@ class Generator {
   void gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body);
   void gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
+  Reg gen_seek(const Relation& relation, const AccessPath& path, Reg partition, Block none);
   void gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
   void gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body);
@@ -326,13 +328,15 @@ class Generator {
   void gen_recursive(const PlanNode& node, const Body& body);
   void gen_unique(const PlanNode& node, const Body& body);
 
-  // --- prefetching (prefetch.cc) ---
+  // --- lookups ahead (prefetch.cc; lookup_batch.cc for joins) ---
+  static constexpr int64_t kRoundsAhead = 32;  // rows of some cache lines each: half of a first-level cache
+  static constexpr int64_t kNotLookedUp = -2;  // no Tid: of another partition, or NULL in the key
   struct Lookup {
     const Relation* relation;
     AccessPath path;
     std::set<uint32_t> columns;             // needed in any case
     std::vector<const BoundExpr*> choices;  // CASEs whose conditions are known ahead: they choose further columns
-    int64_t frame = -1;  // Tids of the rounds that were looked up ahead; -1 = not remembered
+    int64_t frame = -1;                     // Tids of the rounds that were looked up ahead; -1 = not remembered
   };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
                     std::vector<Lookup>* lookups);
@@ -348,6 +352,10 @@ class Generator {
   void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember);
   void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
   void prefetch_choice(const RowSource& source, const BoundExpr& choice);
+  // Does step `number` read a range of an index, and the next one look up a row for each of its entries?
+  bool looks_up_next(const JoinPlan& plan, size_t number) const;
+  void gen_lookup_batches(JoinPlan* plan, size_t number, const std::function<void()>& body);
+  void gen_rounds(Reg count, const std::function<void(Reg)>& body);
 
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);

@@ -36,6 +36,7 @@ void Generator::gen_join_step(JoinPlan* plan, size_t number, const std::function
   if (number == plan->steps.size()) return body();
   JoinStep& step = plan->steps[number];
   if (step.entry->join == JoinType::kLeft) return gen_left_join(plan, number, body);
+  if (looks_up_next(*plan, number)) return gen_lookup_batches(plan, number, body);
   gen_step_rows(&step, [&] {
     Block next = b_.new_block();
     gen_filters(step.filters, next);

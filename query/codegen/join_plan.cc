@@ -46,6 +46,7 @@ class Planner {
   }
 
   JoinPlan plan() {
+    plan_.query = &query_;
     take_filters(&plan_.constant_filters);
     std::vector<const FromEntry*> rest;
     for (const auto& entry : query_.from)

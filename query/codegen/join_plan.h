@@ -35,6 +35,7 @@ struct JoinStep {
 };
 
 struct JoinPlan {
+  const BoundQuery* query = nullptr;
   std::vector<JoinStep> steps;
   std::vector<const BoundExpr*> constant_filters;  // conjuncts without a relation of this FROM
   bool ordered = false;                            // rows come in the query's ORDER BY

@@ -15,9 +15,6 @@ using ir::Type;
 
 namespace {
 
-constexpr int64_t kNotLookedUp = -2;  // no Tid: of another partition, or NULL in the key
-constexpr int64_t kRoundsAhead = 32;  // rows of some cache lines each: half of a first-level cache
-
 // Can the expression be computed before the loop for any value of its variable, without an error or a call?
 bool is_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
   switch (expr.kind) {

@@ -29,8 +29,12 @@ bool Generator::keeps_cell(const storage::Table* table, uint32_t column) const {
   return !overwrites_all_ && overwritten_.count({table, column}) == 0;
 }
 
+bool Generator::may_write(uint32_t callee) const {
+  return callee >= resources_.callee_writes.size() || resources_.callee_writes[callee];
+}
+
 void Generator::note_changes(const BoundDml& dml) {
-  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall; };
+  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
   visit(*dml.source, look);
   for (const auto& output : dml.returning) visit(*output.expr, look);
   for (const auto& assignment : dml.assignments) {
@@ -40,9 +44,9 @@ void Generator::note_changes(const BoundDml& dml) {
 }
 
 void Generator::note_changes(const StepList& steps) {
-  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall; };
+  auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
   for (const auto& step : steps) {
-    overwrites_all_ |= step->kind == StepKind::kCall || step->has_handlers;
+    overwrites_all_ |= (step->kind == StepKind::kCall && may_write(step->variable)) || step->has_handlers;
     for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
       if (expr != nullptr) visit(*expr, look);
     for (const auto& arg : step->args) visit(*arg, look);

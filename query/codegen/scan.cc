@@ -156,10 +156,9 @@ void Generator::gen_table_scan(const Relation& relation, const AccessPath& path,
   });
 }
 
-void Generator::gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
-                                 const std::function<void()>& body) {
+// An OrderedCursor* on the range's first entry; jumps to `none` where a bound is NULL.
+ir::Reg Generator::gen_seek(const Relation& relation, const AccessPath& path, Reg partition, Block none) {
   const storage::IndexDef& index = relation.table->schema().indexes[path.index];
-  Block done = b_.new_block();
   std::vector<const KeyPart*> low;
   for (const auto& part : path.equal) low.push_back(&part);
   std::vector<const KeyPart*> high = low;
@@ -173,14 +172,22 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
     if (path.bounds.back().op == BuiltinOp::kLess) flags |= 4;
   }
   // both bounds are written apart: they share their first parts only
-  auto [low_key, low_size] = gen_key(relation, index, low, done);
+  auto [low_key, low_size] = gen_key(relation, index, low, none);
   Reg high_key = low_key;
   Reg high_size = low_size;
-  if (path.has_from || path.has_to) std::tie(high_key, high_size) = gen_key(relation, index, high, done);
+  if (path.has_from || path.has_to) std::tie(high_key, high_size) = gen_key(relation, index, high, none);
   Reg cursor = b_.frame_address(b_.reserve_frame(sizeof(storage::OrderedCursor)));
   Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
   b_.call(k_rt_index_seek,
           {partition, number, cursor, low_key, low_size, high_key, high_size, constant(Type::kI64, flags)});
+  return cursor;
+}
+
+void Generator::gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
+                                 const std::function<void()>& body) {
+  Block done = b_.new_block();
+  Reg cursor = gen_seek(relation, path, partition, done);
+  Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
   Block head = b_.new_block();
   Block found = b_.new_block();
   b_.jump(head);

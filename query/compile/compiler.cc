@@ -104,6 +104,13 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   for (const auto& callee : bound.callees) {
     SCYPER_ASSIGN_OR_RETURN(const Program* target, routine_program(*callee, parts.catalog, routines));
     parts.callees.push_back(target);
+    const bool is_unfinished = routines->is_in_progress(callee->id);
+    parts.resources.callee_writes.push_back(is_unfinished || target->footprint().writes);
+    // Routines that call each other: what the one that is not finished touches is not known. It may be anything.
+    if (is_unfinished && target != program) {
+      Footprint& footprint = parts.resources.footprint;
+      footprint.writes = footprint.writes_shared = footprint.reads_partitioned = footprint.all_partitions = true;
+    }
   }
   Generator generator(bound, &parts.resources);
   SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());

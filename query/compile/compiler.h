@@ -24,6 +24,11 @@ class RoutinePrograms {
   std::recursive_mutex mutex;
   std::unordered_map<RoutineId, std::unique_ptr<Program>> programs;
   std::unordered_map<RoutineId, Program*> in_progress;
+
+  bool is_in_progress(RoutineId id) {
+    std::lock_guard<std::recursive_mutex> lock(mutex);
+    return in_progress.count(id) != 0;
+  }
 };
 
 // Bound program to runnable program.

@@ -274,6 +274,18 @@ int64_t rt_index_next(storage::TablePartition* partition, int64_t index, storage
   return static_cast<int64_t>(partition->indexes[index].ordered->next(cursor));
 }
 
+int64_t rt_index_next_many(storage::TablePartition* partition, int64_t index, storage::OrderedCursor* cursor,
+                           int64_t* tids, int64_t most) noexcept {
+  const storage::OrderedIndex& ordered = *partition->indexes[index].ordered;
+  int64_t count = 0;
+  while (count < most) {
+    storage::Tid tid = ordered.next(cursor);
+    if (tid == storage::kNoTid) break;
+    tids[count++] = static_cast<int64_t>(tid);
+  }
+  return count;
+}
+
 int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_padded, int64_t descending) noexcept {
   size_t bytes = storage::key_string_bytes(data, static_cast<size_t>(size), blank_padded != 0);
   if (bytes >= storage::kMaxKeyBytes) return -1;  // no row has such a key

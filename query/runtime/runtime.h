@@ -45,7 +45,8 @@ struct ProgramResources {
     uint32_t callee;
     std::vector<std::optional<Route>> arguments;  // where an argument is one of the caller's own
   };
-  Footprint footprint;  // without what callees touch
+  Footprint footprint;              // without what callees touch
+  std::vector<bool> callee_writes;  // what is known of them beforehand; a missing one may write
   std::vector<CallSite> calls;
   std::vector<std::shared_ptr<storage::Table>> tables;
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
@@ -122,6 +123,7 @@ struct KeyTable {
   X(rt_index_seek, kVoid, 8, false) /* TablePartition*, index, cursor, lo, lo size, hi, hi size, flags: 1 backward, 2  \
                                        lo exclusive, 4 hi exclusive */                                                 \
   X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \
+  X(rt_index_next_many, kI64, 5, false) /* TablePartition*, index, cursor, Tids, how many at most -> how many */       \
   X(rt_key_text, kI64, 5, false)    /* out, data, size, char(n)?, descending? -> bytes written; at most kKeyTextMax */ \
   X(rt_key_decimal, kI64, 5, false) /* out, lo, hi, scale, descending? -> bytes written */                             \
   X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \

@@ -29,8 +29,8 @@ class Arena {
   virtual void* allocate(size_t bytes) noexcept = 0;
   // bytes: as asked for in allocate().
   virtual void free(void* block, size_t bytes) noexcept = 0;
-  // From now on a thread keeps the next fresh pages faulted in: as much again as is in use, at most 64 MB. Called at most
-  // once, by the owner. Stays within the budget; used_bytes() does not count what is only faulted in.
+  // From now on a thread keeps the next fresh pages faulted in: as much again as is in use, at most 64 MB. Called at
+  // most once, by the owner. Stays within the budget; used_bytes() does not count what is only faulted in.
   virtual void fault_ahead() = 0;
   virtual size_t used_bytes() const noexcept = 0;
   virtual size_t budget_bytes() const noexcept = 0;

@@ -1,0 +1,24 @@
+-- A range of an index whose entries each look up a row: read in batches of 8 to 32.
+CREATE TABLE line (o integer, n integer, item integer, PRIMARY KEY (o, n));
+CREATE TABLE item (id integer PRIMARY KEY, price integer, name text);
+CREATE TABLE plain_line (o integer, n integer, item integer, note text);
+CREATE INDEX plain_line_o ON plain_line (o, n);
+INSERT INTO item SELECT i, i * 3, 'item number ' || i FROM generate_series(1, 60) i;
+INSERT INTO line SELECT 1, i, i FROM generate_series(1, 100) i;
+INSERT INTO line SELECT 2, i, CASE WHEN i % 3 = 0 THEN NULL ELSE i END FROM generate_series(1, 10) i;
+INSERT INTO line SELECT 3, i, 7 FROM generate_series(1, 8) i;
+INSERT INTO line SELECT 4, i, i FROM generate_series(1, 41) i;
+INSERT INTO plain_line SELECT o, n, item, 'note ' || n FROM line;
+SELECT count(*), sum(price) FROM line JOIN item ON id = item WHERE o = 1;
+SELECT count(*), sum(price), min(name) FROM line JOIN item ON id = item WHERE o = 2;
+SELECT n, price FROM line JOIN item ON id = item WHERE o = 3 ORDER BY n;
+SELECT n, name FROM line LEFT JOIN item ON id = item WHERE o = 2 ORDER BY n;
+SELECT count(DISTINCT id) FROM line JOIN item ON id = item WHERE o >= 1 AND o < 4 AND price < 90;
+SELECT count(*) FROM line JOIN item ON id = item WHERE o = 5;
+SELECT n, name FROM line JOIN item ON id = item WHERE o = 4 ORDER BY o DESC, n DESC LIMIT 3;
+SELECT sum(price) FROM plain_line JOIN item ON id = item WHERE o = 1 AND n > 20;
+SELECT sum(price) FROM plain_line p JOIN item ON id = p.item WHERE o = 4 AND note LIKE '%1';
+UPDATE plain_line p SET note = name FROM item i WHERE i.id = p.item AND p.o = 4;
+SELECT min(note), max(note), count(*) FROM plain_line WHERE o = 4;
+DELETE FROM plain_line p USING item i WHERE i.id = p.item AND p.o = 1 AND i.price > 60;
+SELECT count(*) FROM plain_line;

@@ -49,6 +49,18 @@ void set_command_tag(const Binding& binding, uint64_t affected_rows, query::Resu
 
 }  // namespace
 
+namespace {
+
+std::string client_prefix(uint64_t client_id, const replay::RequestWindow::Outcome& outcome) {
+  const replay::RedoClient client{client_id, outcome.affected_rows, static_cast<uint32_t>(outcome.rows.size()),
+                                  outcome.has_rows ? 0u : 1u};
+  std::string prefix(reinterpret_cast<const char*>(&client), sizeof(client));
+  prefix += outcome.rows;
+  return prefix;
+}
+
+}  // namespace
+
 StatusOr<std::unique_ptr<Executor>> Executor::create(uint32_t number, ExecutorEnvironment* environment) {
   storage::ChangeLog::Options options;
   options.redo_limit_bytes = environment->options->redo_bytes_max;
@@ -79,6 +91,9 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
     binding = bind(statement, transaction);
     if (binding == nullptr) return Verdict::kAnswered;
     if (transaction->crossing && !was_crossing) return Verdict::kMoved;
+  }
+  if (transaction->client_id != 0 && environment_->requests != nullptr) [[unlikely]] {
+    if (answer_request(transaction, statement, *binding)) return Verdict::kAnswered;
   }
   enter(transaction, statement, *binding);
   Outcome outcome = run(*transaction, *binding);
@@ -191,11 +206,12 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
   const bool is_alone = transaction.crossing;
   RedoStream* stream =
       environment_->streams[is_alone ? replay::kAloneStream : replay::stream_of_partition(transaction.partition)].get();
-  const replay::RedoClient client{transaction.client_id, context_.affected_rows};
-  std::string_view prefix;
-  if (client.client_id != 0) [[unlikely]] {
+  std::string prefix;
+  replay::RequestWindow::Outcome outcome;
+  if (transaction.client_id != 0) [[unlikely]] {
     header.flags |= replay::kRedoHasClient;
-    prefix = {reinterpret_cast<const char*>(&client), sizeof(client)};
+    outcome = outcome_of(transaction);
+    prefix = client_prefix(transaction.client_id, outcome);
   }
   uint64_t lsn;
   if (log_->records_redo()) {
@@ -206,13 +222,56 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
                                  transaction.arguments.data(), prefix);
   }
   remember(stream, is_alone, lsn);
-  if (client.client_id != 0) end_request(transaction, lsn);
+  if (transaction.client_id == 0 || environment_->requests == nullptr) [[likely]]
+    return;
+  outcome.lsn = lsn;
+  environment_->requests->finish({transaction.client_id, transaction.request_id}, std::move(outcome));
 }
 
-// Remembers a request that has committed.
-void Executor::end_request(const Transaction& transaction, uint64_t lsn) noexcept {
-  if (environment_->requests == nullptr) return;
-  environment_->requests->finish({transaction.client_id, transaction.request_id}, {lsn, context_.affected_rows});
+// What a request that is sent again gets to see of its first answer.
+replay::RequestWindow::Outcome Executor::outcome_of(const Transaction& transaction) const {
+  replay::RequestWindow::Outcome outcome;
+  outcome.affected_rows = context_.affected_rows;
+  outcome.has_rows = transaction.result.bytes() <= replay::RequestWindow::kRowBytesMax;
+  if (outcome.has_rows) outcome.rows = replay::encode_rows(transaction.result);
+  if (outcome.rows.size() > replay::RequestWindow::kRowBytesMax) {
+    outcome.has_rows = false;
+    outcome.rows.clear();
+  }
+  return outcome;
+}
+
+// A transaction that has committed before is answered as it was then; one that may have, but is not remembered, is
+// refused. True: it is answered. Here and not where it was admitted: a first try that is still running, or whose commit
+// is not durable yet, stands before this one in the same queue, or runs alone.
+bool Executor::answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) {
+  transaction->was_repeated = false;
+  replay::RequestWindow::Outcome known;
+  switch (environment_->requests->find({transaction->client_id, transaction->request_id}, &known)) {
+    case replay::RequestWindow::Answer::kNew:
+      return false;
+    case replay::RequestWindow::Answer::kForgotten:
+      refuse(transaction,
+             with_hint(sql_error("55000", absl::StrCat("request ", transaction->request_id, " of client ",
+                                                       transaction->client_id, " is older than what is remembered")),
+                       "Whether it has committed is not known any more. Draw a new client id for new requests."));
+      return true;
+    case replay::RequestWindow::Answer::kCommitted:
+      break;
+  }
+  enter(transaction, statement, binding);
+  transaction->was_repeated = true;
+  transaction->status = replay::decode_rows(known.rows, &transaction->result);
+  if (!transaction->status.ok()) {  // another statement than the first time
+    transaction->status = sql_error("22023", "the request was another one when it was sent first");
+    transaction->result.clear_rows();
+    return true;
+  }
+  set_command_tag(binding, known.affected_rows, &transaction->result);
+  if (!known.has_rows && !transaction->result.columns.empty()) {
+    transaction->result.notices.emplace_back("NOTICE:  the rows of the first answer are not kept any more");
+  }
+  return true;
 }
 
 void Executor::remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept {
@@ -240,10 +299,6 @@ void append_alone(ExecutorEnvironment* environment, std::string_view row_changes
 }
 
 void Executor::answer(Transaction* transaction) {
-  if (transaction->client_id != 0 && environment_->requests != nullptr) [[unlikely]] {
-    // failed, or wrote nothing: may be sent again
-    environment_->requests->forget({transaction->client_id, transaction->request_id});
-  }
   GroupCommit* log = environment_->log;
   if (log == nullptr) return transaction->done(transaction);
   // In its partition it has read what this worker wrote before, and anywhere what ran alone before. Running alone it

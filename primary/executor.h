@@ -106,7 +106,8 @@ class Executor {
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
-  void end_request(const Transaction& transaction, uint64_t lsn) noexcept;
+  replay::RequestWindow::Outcome outcome_of(const Transaction& transaction) const;
+  bool answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding);
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;

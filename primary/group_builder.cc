@@ -17,9 +17,11 @@ namespace {
 // Of a statement or logical record: the number of the statement.
 uint64_t statement_of(const replay::RecordView& record) {
   std::string_view body = record.body;
-  if ((record.header.flags & replay::kRedoHasClient) != 0) body.remove_prefix(sizeof(replay::RedoClient));
+  replay::RedoClient client;
+  std::string_view rows;
+  bool ok = (record.header.flags & replay::kRedoHasClient) == 0 || replay::take_client(&body, &client, &rows);
   uint64_t number = 0;
-  const bool ok = replay::take_varint(&body, &number);
+  ok = ok && replay::take_varint(&body, &number);
   CHECK(ok);
   return number;
 }

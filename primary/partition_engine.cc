@@ -153,21 +153,6 @@ Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_
   return Status();
 }
 
-// OK: nobody has sent it before, or it has committed before (was_repeated) and the answer is filled in.
-Status PartitionEngine::begin_request(Transaction* transaction) const {
-  const replay::RequestWindow::Key key{transaction->client_id, transaction->request_id};
-  replay::RequestWindow::Outcome known;
-  if (environment_.requests->begin(key, &known)) return Status();
-  if (known.lsn == 0 || (environment_.log != nullptr && known.lsn > environment_.log->durable_lsn())) {
-    return with_hint(sql_error("55P03", "the same request is still running"), "Retry after 10 ms.");
-  }
-  transaction->was_repeated = true;
-  transaction->result.clear_rows();
-  transaction->result.affected_rows = known.affected_rows;
-  transaction->result.command_tag.clear();
-  return Status();
-}
-
 bool PartitionEngine::may_write(const PreparedStatement& statement) const {
   if (statement.is_program()) return !statement.classification().is_read_only();
   return statement.prepared().kind() == query::Prepared::Kind::kDefinition;
@@ -184,15 +169,6 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
   for (Transaction* transaction : transactions) {
     uint32_t lane;
     Status status = admit(transaction, time_us, &lane);
-    if (status.ok() && transaction->client_id != 0 && environment_.requests != nullptr) [[unlikely]] {
-      transaction->was_repeated = false;
-      status = begin_request(transaction);
-      if (status.ok() && transaction->was_repeated) {
-        transaction->status = Status();
-        transaction->done(transaction);
-        continue;
-      }
-    }
     if (status.ok()) [[likely]] {
       chains[lane].add(transaction);
     } else {
@@ -226,10 +202,6 @@ void PartitionEngine::refuse(Chain* chain, const Status& status) {
   *chain = Chain();
   while (transaction != nullptr) {
     Transaction* next = transaction->next;
-    if (transaction->client_id != 0 && environment_.requests != nullptr && sqlstate_of(status) != "55P03")
-        [[unlikely]] {
-      environment_.requests->forget({transaction->client_id, transaction->request_id});
-    }
     transaction->status = status;
     transaction->result.clear_rows();
     transaction->result.command_tag.clear();

@@ -76,7 +76,6 @@ class PartitionEngine final : public Engine {
   bool make_ready(const PreparedStatement& statement);
   Status add_companions(const query::Program& program);
   bool may_write(const PreparedStatement& statement) const;
-  Status begin_request(Transaction* transaction) const;
   Durability::Runner archive_runner();
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);

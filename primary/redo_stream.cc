@@ -58,6 +58,7 @@ char* put_scalar(char* out, TypeId type, const Datum& value) {
     return out + sizeof(value.lo);
   }
   if (type == TypeId::kNumeric) return put_signed128(put_signed(out, value.scale), value.int128());
+  if (type == TypeId::kInterval) return put_signed(put_signed(out, value.lo), value.hi);
   return put_signed(out, value.lo);
 }
 

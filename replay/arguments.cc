@@ -64,6 +64,13 @@ bool take_scalar(TypeId type, Input* in, Datum* value) {
       *value = int128_datum(scaled, static_cast<int32_t>(number));
       return true;
     }
+    case TypeId::kInterval: {
+      int64_t days;
+      if (!in->signed64(&number) || !in->signed64(&days)) return false;
+      *value = int_datum(number);
+      value->hi = days;
+      return true;
+    }
     default:
       break;
   }

@@ -224,7 +224,7 @@ std::vector<std::string> fuzz_seeds() {
   routine->parameters.resize(1);
   catalog.routines.emplace("p", routine);
   RequestWindow window(4);
-  window.finish({1, 2}, {3, 4});
+  window.finish({1, 2}, {3, 4, true, "rows"});
   return {
       seed(kBatch, batch_of(record)),
       seed(kUnpack, batch_of(std::string(900, 'x')).substr(128)),

@@ -73,10 +73,12 @@ class Recovery {
 // Of a record with a client: its request, so that it is not repeated.
 void Recovery::remember(const RecordView& record) const {
   if (options_.observer) options_.observer(record);
+  if ((record.header.flags & kRedoHasClient) == 0) return;
   RedoClient client;
-  if ((record.header.flags & kRedoHasClient) == 0 || record.body.size() < sizeof(client)) return;
-  std::memcpy(&client, record.body.data(), sizeof(client));
-  options_.requests->finish({client.client_id, record.header.request_id}, {record.header.lsn, client.affected_rows});
+  std::string_view body = record.body, rows;
+  if (!take_client(&body, &client, &rows)) return;  // the replayer refuses it
+  options_.requests->finish({client.client_id, record.header.request_id},
+                            {record.header.lsn, client.affected_rows, client.lacks_rows == 0, std::string(rows)});
 }
 
 // Not beyond the point to which the database is restored.

@@ -29,8 +29,17 @@ namespace {
 Failpoint before_record("recovery.before_record");
 Failpoint before_alone("recovery.before_alone");
 
+constexpr uint64_t kWindowBytes = 4 << 20;
+
 Status diverged(const RedoHeader& header, const std::string& what) {
   return sql_error("XX001", absl::StrCat("replay of the transaction with LSN ", header.lsn, " failed: ", what));
+}
+
+bool skip_client(const RedoHeader& header, std::string_view* body) {
+  if ((header.flags & kRedoHasClient) == 0) return true;
+  RedoClient client;
+  std::string_view rows;
+  return take_client(body, &client, &rows);
 }
 
 // Statements by text, with the program for the catalog as it is. Threads: find() any; prepare() while the team rests.
@@ -104,7 +113,8 @@ struct Explained {
 
 // The records of one stream in a window, unpacked.
 struct StreamWindow {
-  std::vector<std::string> raws;
+  std::vector<std::string> buffers;  // kept from window to window
+  std::vector<std::string_view> raws;
   std::vector<uint64_t> first_lsns;
   size_t raw = 0;                                     // in hand
   std::string_view rest;                              // of it
@@ -132,10 +142,7 @@ class Lane {
 
   Status apply(const RecordView& record, StreamWindow* window) {
     std::string_view body = record.body;
-    if ((record.header.flags & kRedoHasClient) != 0) {
-      if (body.size() < sizeof(RedoClient)) return diverged(record.header, "its client is missing");
-      body.remove_prefix(sizeof(RedoClient));
-    }
+    if (!skip_client(record.header, &body)) return diverged(record.header, "its client is missing");
     switch (record.header.kind) {
       case RedoKind::kPhysical:
         ++physical_;
@@ -246,7 +253,8 @@ class ReplayerImpl final : public Replayer {
   int64_t last_time_us() const override { return last_time_us_; }
 
  private:
-  Status unpack(const std::vector<ScannedGroup>& groups);
+  Status unpack(std::span<const ScannedGroup> groups);
+  Status apply_window(std::span<const ScannedGroup> groups, const Range& range, bool* is_over);
   uint64_t limit_of(const Range& range);
   void explain_all();
   Status run_partitions(uint64_t before_lsn, uint64_t from_lsn);
@@ -266,7 +274,7 @@ class ReplayerImpl final : public Replayer {
   int64_t last_time_us_ = 0;
 };
 
-Status ReplayerImpl::unpack(const std::vector<ScannedGroup>& groups) {
+Status ReplayerImpl::unpack(std::span<const ScannedGroup> groups) {
   for (StreamWindow& window : windows_) window.clear();
   std::vector<std::vector<const ScannedBatch*>> batches(windows_.size());
   for (const ScannedGroup& group : groups) {
@@ -286,11 +294,13 @@ Status ReplayerImpl::unpack(const std::vector<ScannedGroup>& groups) {
   return team_.run([&](uint32_t member) -> Status {
     for (size_t s = 0; s < windows_.size(); ++s) {
       if (s % team_.size() != member) continue;
-      windows_[s].raws.resize(batches[s].size());
+      StreamWindow& window = windows_[s];
+      if (window.buffers.size() < batches[s].size()) window.buffers.resize(batches[s].size());
       for (size_t i = 0; i < batches[s].size(); ++i) {
         const ScannedBatch& batch = *batches[s][i];
-        SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &windows_[s].raws[i]));
-        windows_[s].first_lsns.push_back(batch.header.first_lsn);
+        SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &window.buffers[i]));
+        window.raws.push_back(window.buffers[i]);
+        window.first_lsns.push_back(batch.header.first_lsn);
       }
     }
     return Status();
@@ -355,7 +365,8 @@ void ReplayerImpl::explain_all() {
         uint64_t number;
         if (record.header.kind == RedoKind::kStatement && take_varint(&body, &number)) {
           explained[number] = &uses[body];
-        } else if (record.header.kind == RedoKind::kLogical && take_varint(&body, &number)) {
+        } else if (record.header.kind == RedoKind::kLogical && skip_client(record.header, &body) &&
+                   take_varint(&body, &number)) {
           const auto found = explained.find(number);
           if (found != explained.end()) ++*found->second;
         }
@@ -397,10 +408,7 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   transactions_.fetch_add(1, std::memory_order_relaxed);
   if (record.header.kind != RedoKind::kDefinition) return lanes_[0]->apply(record, &windows_[0]);
   std::string_view text = record.body;
-  if ((record.header.flags & kRedoHasClient) != 0) {
-    if (text.size() < sizeof(RedoClient)) return diverged(record.header, "its client is missing");
-    text.remove_prefix(sizeof(RedoClient));
-  }
+  if (!skip_client(record.header, &text)) return diverged(record.header, "its client is missing");
   query::ResultSet result;
   auto prepared = database_->prepare(text);
   Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
@@ -414,8 +422,7 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   return Status();
 }
 
-Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
-  if (windows_.empty()) windows_.resize(1);
+Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Range& range, bool* is_over) {
   SCYPER_RETURN_IF_ERROR(unpack(groups));
   statements_.forget();
   explain_all();
@@ -434,6 +441,23 @@ Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range&
   SCYPER_RETURN_IF_ERROR(status);
   SCYPER_RETURN_IF_ERROR(run_partitions(limit, range.from_lsn));
   last_lsn_ = std::max({last_lsn_, range.from_lsn, std::min(complete, limit == ~uint64_t{0} ? limit : limit - 1)});
+  *is_over = limit <= complete;
+  return Status();
+}
+
+// In windows of a few megabytes, which stay in the cache between unpacking and applying, and whose memory is used
+// again.
+Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
+  if (windows_.empty()) windows_.resize(1);
+  bool is_over = false;
+  for (size_t i = 0; i < groups.size() && !is_over;) {
+    const size_t first = i;
+    uint64_t bytes = 0;
+    for (; i < groups.size() && bytes < kWindowBytes; ++i) {
+      for (const ScannedBatch& batch : groups[i].batches) bytes += batch.header.raw_bytes;
+    }
+    SCYPER_RETURN_IF_ERROR(apply_window(std::span(groups).subspan(first, i - first), range, &is_over));
+  }
   return Status();
 }
 

@@ -27,6 +27,7 @@ struct RowApplier::Input {
   const char* at;
   const char* end;
   bool ok = true;
+  const char* damage = nullptr;  // what is wrong, when nullptr or kNoTid was returned for it
   std::vector<std::unique_ptr<std::vector<Datum>>> elements;  // of arrays
 
   size_t left() const { return static_cast<size_t>(end - at); }
@@ -105,10 +106,54 @@ ArrayValue RowApplier::Input::array(const SqlType& type) {
   return array;
 }
 
+// How values of fixed width get into their cells: those whose cells hold the same bytes, without NULL, by width, so
+// that each takes a load and a store; then the rest.
+struct RowApplier::Moves {
+  struct Move {
+    uint64_t cell;  // of the chunk's first tuple
+    uint32_t stride;
+    uint32_t at;
+  };
+  std::vector<Move> of2, of4, of8, of16;
+  std::vector<RowValues::Column> rest;
+
+  explicit Moves(const RowValues& values) {
+    for (const RowValues::Column& column : values.fixed) {
+      const ColumnAccess& access = column.access;
+      std::vector<Move>* moves = column.bytes == 2    ? &of2
+                                 : column.bytes == 4  ? &of4
+                                 : column.bytes == 8  ? &of8
+                                 : column.bytes == 16 ? &of16
+                                                      : nullptr;
+      const bool is_plain =
+          access.null_offset == 0 && access.kind != CellKind::kBool && access.kind != CellKind::kDecimal;
+      if (is_plain && moves != nullptr) {
+        moves->push_back({access.value_offset, static_cast<uint32_t>(access.value_stride), column.at});
+      } else {
+        rest.push_back(column);
+      }
+    }
+  }
+
+  template <typename T>
+  static void run(const std::vector<Move>& moves, const char* base, char* chunk, uint32_t offset) {
+    for (const Move& move : moves) {
+      save_cell(chunk + move.cell + uint64_t{offset} * move.stride, load_cell<T>(base + move.at));
+    }
+  }
+  void run(const char* base, char* chunk, uint32_t offset) const {
+    run<uint64_t>(of8, base, chunk, offset);
+    run<uint32_t>(of4, base, chunk, offset);
+    run<uint16_t>(of2, base, chunk, offset);
+    run<unsigned __int128>(of16, base, chunk, offset);
+  }
+};
+
 // Updates of one set of columns.
 struct RowApplier::UpdatePlan {
   std::string prefix;  // kind, table, columns: as the record begins
   RowValues values;
+  std::unique_ptr<Moves> moves;
   uint32_t affected = 0;  // bit i: index i has one of the columns
 };
 
@@ -116,6 +161,8 @@ struct RowApplier::UpdatePlan {
 struct RowApplier::Target {
   Table* table = nullptr;
   const RowPlan* plan = nullptr;
+  std::unique_ptr<Moves> moves;  // of whole rows
+  bool is_shared = false;
   uint32_t key_index = 0;  // the primary key's
   bool has_key = false;
   bool has_simple_key = false;            // fixed width, no NULLs, all ascending
@@ -129,7 +176,10 @@ struct RowApplier::Target {
 
 RowApplier::RowApplier(TableLookup lookup) : lookup_(std::move(lookup)) {}
 RowApplier::~RowApplier() = default;
-void RowApplier::forget() { targets_.clear(); }
+void RowApplier::forget() {
+  targets_.clear();
+  last_target_ = nullptr;
+}
 
 StatusOr<RowApplier::Target*> RowApplier::target_of(uint32_t number) {
   std::unique_ptr<Target>& target = targets_[number];
@@ -142,6 +192,8 @@ StatusOr<RowApplier::Target*> RowApplier::target_of(uint32_t number) {
   target = std::make_unique<Target>();
   target->table = table;
   target->plan = &table->plan();
+  target->moves = std::make_unique<Moves>(target->plan->row);
+  target->is_shared = table->schema().scheme == PartitionScheme::kShared;
   const TableSchema& schema = table->schema();
   target->affected.resize(schema.columns.size());
   for (uint32_t i = 0; i < schema.indexes.size(); ++i) {
@@ -188,12 +240,14 @@ uint64_t row_id_of(const TablePartition* partition, Tid tid) {
 }  // namespace
 
 // Fills the cells of a tuple that refer to nothing in the heap.
-ChangeResult RowApplier::write_values(TablePartition* partition, Tid tid, const RowValues& values, Input* in) {
+ChangeResult RowApplier::write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,
+                                      Input* in) {
   char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
   const char* base = in->bytes(values.fixed_bytes);
   if (base == nullptr) return ChangeResult::kOk;
-  for (const RowValues::Column& column : values.fixed) {
+  moves.run(base, chunk, offset);
+  for (const RowValues::Column& column : moves.rest) {
     char* cell = cell_of(column.access, chunk, offset);
     put_fixed(cell, base + column.at, column.bytes);
     if (column.access.kind == CellKind::kBool) *cell = static_cast<char>(*cell & 1);
@@ -222,17 +276,20 @@ ChangeResult RowApplier::write_values(TablePartition* partition, Tid tid, const 
   return result;
 }
 
-StatusOr<TablePartition*> RowApplier::partition_of(Target* target, Input* in, uint32_t allowed) {
+// nullptr: it may not be changed here.
+TablePartition* RowApplier::partition_of(Target* target, Input* in, uint32_t allowed) {
   const char* raw = in->bytes(sizeof(uint16_t));
   const uint32_t partition = raw != nullptr ? load_cell<uint16_t>(raw) : 0;
-  const bool is_shared = target->table->schema().scheme == PartitionScheme::kShared;
-  if (!in->ok || partition >= target->table->partition_count()) return damaged("partition");
-  if (allowed != kAnyPartition && (is_shared || partition != allowed)) return damaged("partition");
-  return target->table->partition(partition);
+  const bool is_allowed = allowed == kAnyPartition || (!target->is_shared && partition == allowed);
+  if (in->ok && is_allowed && partition < target->table->partition_count()) [[likely]] {
+    return target->table->partition(partition);
+  }
+  in->damage = "partition";
+  return nullptr;
 }
 
-// The tuple that the key at hand names.
-StatusOr<Tid> RowApplier::find(Target* target, TablePartition* partition, Input* in) {
+// The tuple that the key at hand names, or kNoTid.
+Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
   const RowValues& form = target->plan->key;
   char key[kMaxIndexKeyBytes];
   size_t size;
@@ -246,12 +303,16 @@ StatusOr<Tid> RowApplier::find(Target* target, TablePartition* partition, Input*
       }
     }
     const auto found = raw != nullptr ? row_ids.find(load_cell<uint64_t>(raw)) : row_ids.end();
-    if (found == row_ids.end()) return damaged("a row that does not exist");
-    return found->second;
+    if (found != row_ids.end()) return found->second;
+    in->damage = "a row that does not exist";
+    return kNoTid;
   }
   if (target->has_simple_key) {
     const char* base = in->bytes(form.fixed_bytes);
-    if (base == nullptr) return damaged("key");
+    if (base == nullptr) {
+      in->damage = "key";
+      return kNoTid;
+    }
     char* out = key;
     for (const RowValues::Column& column : form.fixed) out = put_simple_part(out, base + column.at, column.bytes);
     size = static_cast<size_t>(out - key);
@@ -264,10 +325,13 @@ StatusOr<Tid> RowApplier::find(Target* target, TablePartition* partition, Input*
       }
     }
     size = in->ok ? target->key_format->encode(values, key) : kKeyTooLarge;
-    if (size == kKeyTooLarge) return damaged("key");
+    if (size == kKeyTooLarge) {
+      in->damage = "key";
+      return kNoTid;
+    }
   }
   const Tid tid = find_unique(partition, target->key_index, key, static_cast<uint32_t>(size));
-  if (tid == kNoTid) return damaged("a row that does not exist");
+  if (tid == kNoTid) in->damage = "a row that does not exist";
   return tid;
 }
 
@@ -275,7 +339,7 @@ Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) 
   const RowPlan& plan = *target->plan;
   const Tid tid = take_position(partition);
   if (tid == kNoTid) return out_of_memory();
-  if (write_values(partition, tid, plan.row, in) != ChangeResult::kOk) return out_of_memory();
+  if (write_values(partition, tid, plan.row, *target->moves, in) != ChangeResult::kOk) return out_of_memory();
   if (!in->ok) return damaged("values");
   if (plan.row_id_column >= 0) {
     const uint64_t id = row_id_of(partition, tid);
@@ -290,8 +354,8 @@ Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) 
   return Status();
 }
 
-// The plan for the columns that the record at `begin` names; reads up to the partition.
-StatusOr<RowApplier::UpdatePlan*> RowApplier::update_plan(Target* target, const char* begin, Input* in) {
+// The plan for the columns that the record at `begin` names, or nullptr; reads up to the partition.
+RowApplier::UpdatePlan* RowApplier::update_plan(Target* target, const char* begin, Input* in) {
   const std::string_view bytes(begin, static_cast<size_t>(in->end - begin));
   for (size_t i = 0; i < target->updates.size(); ++i) {
     UpdatePlan* plan = target->updates[i].get();
@@ -308,12 +372,17 @@ StatusOr<RowApplier::UpdatePlan*> RowApplier::update_plan(Target* target, const 
   for (uint64_t i = 0; i < count && in->ok; ++i) {
     const uint64_t step = in->varint();
     column += step;
-    if (step > width || column >= width || (i > 0 && step == 0)) return damaged("changed column");
+    if (step > width || column >= width || (i > 0 && step == 0)) in->ok = false;
+    if (!in->ok) break;
     columns.push_back(static_cast<uint32_t>(column));
     plan->affected |= target->affected[column];
   }
-  if (!in->ok || columns.empty()) return damaged("changed columns");
+  if (!in->ok || columns.empty()) {
+    in->damage = "changed columns";
+    return nullptr;
+  }
   plan->values = make_row_values(target->table->schema(), target->table->layout(), columns);
+  plan->moves = std::make_unique<Moves>(plan->values);
   plan->prefix.assign(begin, in->at);
   if (target->updates.size() == kUpdatePlansMax) target->updates.pop_back();
   target->updates.push_back(std::move(plan));
@@ -322,9 +391,12 @@ StatusOr<RowApplier::UpdatePlan*> RowApplier::update_plan(Target* target, const 
 
 Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t allowed) {
   const RowPlan& plan = *target->plan;
-  SCYPER_ASSIGN_OR_RETURN(UpdatePlan * change, update_plan(target, begin, in));
-  SCYPER_ASSIGN_OR_RETURN(TablePartition * partition, partition_of(target, in, allowed));
-  SCYPER_ASSIGN_OR_RETURN(const Tid tid, find(target, partition, in));
+  UpdatePlan* change = update_plan(target, begin, in);
+  if (change == nullptr) return damaged(in->damage);
+  TablePartition* partition = partition_of(target, in, allowed);
+  if (partition == nullptr) return damaged(in->damage);
+  const Tid tid = find(target, partition, in);
+  if (tid == kNoTid) return damaged(in->damage);
   char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
   char key[kMaxIndexKeyBytes];
@@ -336,7 +408,7 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
     const StringRef payload = payload_of(column.access.kind, cell_of(column.access, chunk, offset));
     if (payload.size != 0) partition->heap->free(const_cast<char*>(payload.data), payload.size);
   }
-  if (write_values(partition, tid, change->values, in) != ChangeResult::kOk) return out_of_memory();
+  if (write_values(partition, tid, change->values, *change->moves, in) != ChangeResult::kOk) return out_of_memory();
   if (!in->ok) return damaged("values");
   for (uint32_t left = change->affected; left != 0; left &= left - 1) {
     const auto index = static_cast<uint32_t>(__builtin_ctz(left));
@@ -350,7 +422,8 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
 }
 
 Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) {
-  SCYPER_ASSIGN_OR_RETURN(const Tid tid, find(target, partition, in));
+  const Tid tid = find(target, partition, in);
+  if (tid == kNoTid) return damaged(in->damage);
   if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
   erase_keys(partition, tid);
   set_live(partition, tid, false);
@@ -360,31 +433,34 @@ Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) 
 }
 
 Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
-  Input in{changes.data(), changes.data() + changes.size(), true, {}};
+  Input in{changes.data(), changes.data() + changes.size(), true, nullptr, {}};
   while (in.left() > 0) {
     const char* begin = in.at;
-    const auto kind = static_cast<uint8_t>(*in.at++);
+    const auto kind = static_cast<RowChangeKind>(*in.at++);
     const uint64_t table = in.varint();
     if (!in.ok || table > UINT32_MAX) return damaged("table");
-    SCYPER_ASSIGN_OR_RETURN(Target * target, target_of(static_cast<uint32_t>(table)));
+    if (table != last_number_ || last_target_ == nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(last_target_, target_of(static_cast<uint32_t>(table)));
+      last_number_ = static_cast<uint32_t>(table);
+    }
+    Target* target = last_target_;
     ++rows_;
-    in.elements.clear();
-    if (kind == static_cast<uint8_t>(RowChangeKind::kUpdate)) {
+    if (!in.elements.empty()) in.elements.clear();
+    if (kind == RowChangeKind::kUpdate) {
       SCYPER_RETURN_IF_ERROR(update(target, begin, &in, allowed));
       continue;
     }
-    if (kind != static_cast<uint8_t>(RowChangeKind::kInsert) && kind != static_cast<uint8_t>(RowChangeKind::kDelete)) {
-      return damaged("kind of row change");
-    }
-    SCYPER_ASSIGN_OR_RETURN(TablePartition * partition, partition_of(target, &in, allowed));
-    SCYPER_RETURN_IF_ERROR(kind == static_cast<uint8_t>(RowChangeKind::kInsert) ? insert(target, partition, &in)
-                                                                                : remove(target, partition, &in));
+    if (kind != RowChangeKind::kInsert && kind != RowChangeKind::kDelete) return damaged("kind of row change");
+    TablePartition* partition = partition_of(target, &in, allowed);
+    if (partition == nullptr) return damaged(in.damage);
+    SCYPER_RETURN_IF_ERROR(kind == RowChangeKind::kInsert ? insert(target, partition, &in)
+                                                          : remove(target, partition, &in));
   }
   return Status();
 }
 
 StatusOr<std::unique_ptr<OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type) {
-  RowApplier::Input in{bytes.data(), bytes.data() + bytes.size(), true, {}};
+  RowApplier::Input in{bytes.data(), bytes.data() + bytes.size(), true, nullptr, {}};
   auto owned = std::make_unique<OwnedArray>();
   owned->value = in.array(type);
   if (!in.ok || in.left() > 0) return damaged("array");

@@ -73,7 +73,7 @@ struct Transaction {
   Status status;
   query::ResultSet result;
   bool retried_as_crossing = false;
-  bool was_repeated = false;  // had committed before: result has affected rows only
+  bool was_repeated = false;  // had committed before: the answer of that time
 
   // --- the engine's own, from here on ---
   Transaction* next = nullptr;

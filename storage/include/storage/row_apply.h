@@ -37,18 +37,22 @@ class RowApplier {
   friend StatusOr<std::unique_ptr<struct OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type);
   struct Target;
   struct UpdatePlan;
+  struct Moves;
   struct Input;
   StatusOr<Target*> target_of(uint32_t table);
   Status insert(Target* target, TablePartition* partition, Input* in);
-  StatusOr<UpdatePlan*> update_plan(Target* target, const char* begin, Input* in);
+  UpdatePlan* update_plan(Target* target, const char* begin, Input* in);
   Status update(Target* target, const char* begin, Input* in, uint32_t allowed);
   Status remove(Target* target, TablePartition* partition, Input* in);
-  StatusOr<TablePartition*> partition_of(Target* target, Input* in, uint32_t allowed);
-  static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, Input* in);
-  StatusOr<Tid> find(Target* target, TablePartition* partition, Input* in);
+  TablePartition* partition_of(Target* target, Input* in, uint32_t allowed);
+  static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,
+                                   Input* in);
+  Tid find(Target* target, TablePartition* partition, Input* in);
 
   const TableLookup lookup_;
   std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
+  uint32_t last_number_ = 0;
+  Target* last_target_ = nullptr;  // of that number
   uint64_t rows_ = 0;
 };
 

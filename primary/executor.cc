@@ -106,6 +106,10 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
     outcome = run(*transaction, *binding);
   }
   Verdict verdict = Verdict::kAnswered;
+  if (outcome == Outcome::kOk && !log_->log_sequences()) [[unlikely]] {
+    context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
+    outcome = Outcome::kError;
+  }
   if (outcome == Outcome::kOk) [[likely]] {
     commit(transaction, statement, *binding);
   } else if (outcome == Outcome::kMisclassified && !transaction->crossing) {

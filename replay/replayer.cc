@@ -179,13 +179,15 @@ class Lane {
       : statements_(statements),
         log_(std::move(log)),
         scratch_(options.scratch_bytes_max),
-        applier_([database](TableId id) -> storage::Table* {
-          auto catalog = database->catalog();
-          for (const auto& [name, table] : catalog->tables) {
-            if (table->schema().id == id) return table.get();
-          }
-          return nullptr;
-        }) {
+        applier_(
+            [database](TableId id) -> storage::Table* {
+              auto catalog = database->catalog();
+              for (const auto& [name, table] : catalog->tables) {
+                if (table->schema().id == id) return table.get();
+              }
+              return nullptr;
+            },
+            [database](SequenceId id) { return database->catalog()->find_sequence(id); }) {
     log_->record_redo(false);
     context_.set_log(log_.get());
     context_.scratch = &scratch_;

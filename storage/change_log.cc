@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "row_change_format.h"
 #include "tuple_undo.h"
 
 namespace scyper::storage {
@@ -27,7 +28,7 @@ StatusOr<std::unique_ptr<ChangeLog>> ChangeLog::create(Arena* arena, const Optio
 }
 
 ChangeLog::~ChangeLog() {
-  CHECK(empty());
+  CHECK(head_.top == nullptr);
   for (Block* block = first_block_; block != nullptr;) {
     Block* next = block->next;
     arena_->free(block, block->bytes);
@@ -149,6 +150,35 @@ void ChangeLog::rollback_to(const Mark& mark) noexcept {
   if (mark.block != nullptr) use_block(static_cast<Block*>(mark.block), mark.cursor);
 }
 
+void ChangeLog::note_sequence(SequenceId id, const SequenceState& state, bool is_drawn) {
+  size_t i = 0;
+  while (i < sequences_.size() && sequences_[i].id != id) ++i;
+  if (i == sequences_.size()) sequences_.push_back({id, state, false});
+  sequences_[i].state = state;
+  sequences_[i].is_drawn |= is_drawn;
+  if (is_drawn) last_drawn_ = i;
+}
+
+const SequenceState* ChangeLog::drawn_from(SequenceId id) const noexcept {
+  for (const SequenceNote& note : sequences_)
+    if (note.id == id && note.is_drawn) return &note.state;
+  return nullptr;
+}
+
+const SequenceState* ChangeLog::last_drawn() const noexcept {
+  return last_drawn_ < sequences_.size() ? &sequences_[last_drawn_].state : nullptr;
+}
+
+bool ChangeLog::log_sequences() noexcept {
+  if (!head_.record_redo) return true;
+  for (const SequenceNote& note : sequences_) {
+    char* out = redo_reserve(kSequenceChangeBytesMax);
+    if (out == nullptr) return false;
+    redo_advance(put_sequence_change(out, note.id, note.state));
+  }
+  return true;
+}
+
 void ChangeLog::rollback_all() noexcept {
   rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0, 0});
   CHECK(deferred_ == nullptr);
@@ -162,6 +192,8 @@ void ChangeLog::commit() noexcept {
 }
 
 void ChangeLog::reset() noexcept {
+  sequences_.clear();
+  last_drawn_ = SIZE_MAX;
   head_.top = nullptr;
   head_.undo_bytes = 0;
   head_.redo_cursor = redo_begin_;

@@ -174,7 +174,8 @@ struct RowApplier::Target {
   std::vector<bool> has_row_ids;
 };
 
-RowApplier::RowApplier(TableLookup lookup) : lookup_(std::move(lookup)) {}
+RowApplier::RowApplier(TableLookup lookup, SequenceLookup sequences)
+    : lookup_(std::move(lookup)), sequences_(std::move(sequences)) {}
 RowApplier::~RowApplier() = default;
 void RowApplier::forget() {
   targets_.clear();
@@ -432,11 +433,30 @@ Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) 
   return Status();
 }
 
+// Sequences belong to no partition: streams may bring their states in any order.
+Status RowApplier::apply_sequence(Input* in) {
+  const uint64_t id = in->varint();
+  SequenceState state;
+  state.changes = in->varint();
+  state.value = in->signed64();
+  const char* called = in->bytes(1);
+  Sequence* sequence =
+      in->ok && id <= UINT32_MAX && sequences_ ? sequences_(SequenceId(static_cast<uint32_t>(id))) : nullptr;
+  if (sequence == nullptr) return damaged("sequence");
+  state.is_called = *called != 0;
+  sequence->restore(state);
+  return Status();
+}
+
 Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
   Input in{changes.data(), changes.data() + changes.size(), true, nullptr, {}};
   while (in.left() > 0) {
     const char* begin = in.at;
     const auto kind = static_cast<RowChangeKind>(*in.at++);
+    if (kind == RowChangeKind::kSequence) {
+      SCYPER_RETURN_IF_ERROR(apply_sequence(&in));
+      continue;
+    }
     const uint64_t table = in.varint();
     if (!in.ok || table > UINT32_MAX) return damaged("table");
     if (table != last_number_ || last_target_ == nullptr) {

@@ -8,7 +8,9 @@
 #include "base/strong.h"
 #include "row_plan.h"
 #include "storage/cell.h"
+#include "storage/row_change.h"
 #include "storage/row_values.h"
+#include "storage/sequence.h"
 
 // Writing docs/redo_format.md.
 namespace scyper::storage {
@@ -42,6 +44,17 @@ inline char* put_bytes(char* out, StringRef text) {
   out = put_varint(out, text.size);
   copy_bytes(out, text.data, text.size);
   return out + text.size;
+}
+
+// A record of kind kSequence. The bound includes kVarintSlackBytes.
+constexpr uint32_t kSequenceChangeBytesMax = 2 + 3 * kVarintBytesMax + kVarintSlackBytes;
+inline char* put_sequence_change(char* out, SequenceId id, const SequenceState& state) {
+  *out++ = static_cast<char>(RowChangeKind::kSequence);
+  out = put_varint(out, id.value());
+  out = put_varint(out, state.changes);
+  out = put_signed(out, state.value);
+  *out++ = state.is_called ? 1 : 0;
+  return out;
 }
 
 // Most bytes of a cell of varying width, apart from what lies in the heap, and what its payload adds.

@@ -145,8 +145,17 @@ StatusOr<bool> RowChangeReader::next(RowChange* change) {
   change->values.clear();
   if (in.ok && in.left() == 0) return false;
   const char* kind = in.bytes(1);
-  if (kind == nullptr || *kind < 1 || *kind > 3) return damaged("kind of row change");
+  if (kind == nullptr || *kind < 1 || *kind > 4) return damaged("kind of row change");
   change->kind = static_cast<RowChangeKind>(*kind);
+  if (change->kind == RowChangeKind::kSequence) {
+    change->sequence = SequenceId(in.varint32());
+    change->state.changes = in.varint();
+    change->state.value = in.signed64();
+    const char* called = in.bytes(1);
+    if (!in.ok) return damaged("sequence");
+    change->state.is_called = *called != 0;
+    return true;
+  }
   change->table = TableId(in.varint32());
   const TableSchema* schema = in.ok ? lookup_(change->table) : nullptr;
   if (schema == nullptr) return damaged("unknown table");

@@ -95,6 +95,19 @@ ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) n
   return ChangeResult::kOk;
 }
 
+Tid find_conflict(const TablePartition* partition, Tid tid, uint32_t indexes) noexcept {
+  char key[kMaxIndexKeyBytes];
+  for (; indexes != 0; indexes &= indexes - 1) {
+    const auto index = static_cast<uint32_t>(__builtin_ctz(indexes));
+    const RowKey info =
+        encode_row_key(partition->plan->indexes[index], chunk_of(partition, tid), offset_of(tid), tid, key);
+    if (info.with_tid || info.too_large) continue;
+    const Tid found = find_unique(partition, index, key, info.size);
+    if (found != kNoTid) return found;
+  }
+  return kNoTid;
+}
+
 ChangeResult insert_one_key(TablePartition* partition, uint32_t index, Tid tid, ChangeLog* log) noexcept {
   ChangeLog::Conflict conflict;
   const ChangeResult result = insert_index_key(partition, index, tid, &conflict);

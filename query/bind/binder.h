@@ -70,6 +70,9 @@ class Binder {
   const std::set<std::string>& used_relations() const { return used_relations_; }
   // A constant expression (DEFAULT), coerced to `type`.
   StatusOr<BoundPtr> bind_constant(const ast::Expr& expr, const SqlType& type);
+  // CHECK and GENERATED expressions over one row of the table, as a definition gives them.
+  StatusOr<BoundPtr> bind_check(const ast::Expr& expr, std::shared_ptr<storage::Table> table);
+  StatusOr<BoundPtr> bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table, uint32_t column);
 
  private:
   friend class PlBinder;
@@ -110,6 +113,7 @@ class Binder {
   StatusOr<BoundPtr> bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause);
   // binder_call.cc: operators, functions, aggregates
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
+  Status check_sequence(const std::vector<BoundPtr>& args) const;
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
@@ -211,6 +215,27 @@ class Binder {
                                                     const std::vector<uint32_t>& columns,
                                                     const storage::TableSchema& schema);
   Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
+  Status bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml);
+  Status check_overriding(const ast::InsertStatement& insert, const storage::TableSchema& schema, uint32_t column,
+                          const ast::Expr* value);
+  // binder_conflict.cc
+  Status bind_conflict(const ast::InsertStatement& insert, const Relation* target, BoundDml* dml);
+  Status infer_indexes(const ast::OnConflict& conflict, const storage::TableSchema& schema,
+                       std::vector<uint32_t>* indexes);
+  // binder_constraint.cc
+  class InnerText;
+  const TableRules* rules_of(const storage::TableSchema& schema) const;
+  StatusOr<BoundPtr> bind_rule(std::string_view text, const Relation* row, std::string_view clause);
+  Status bind_constraints(BoundDml* dml);
+  Status bind_generated_columns(const TableRules& rules, BoundDml* dml);
+  Status bind_checks(const TableRules& rules, BoundDml* dml);
+  Status bind_reference(const ForeignKey& key, BoundDml* dml);
+  Status bind_reactions(BoundDml* dml);
+  Status bind_reaction(const ForeignKey& key, const std::shared_ptr<storage::Table>& child, BoundDml* dml);
+  Status bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
+                             BoundDml* dml, RowReaction* reaction);
+  StatusOr<std::unique_ptr<BoundDml>> bind_action(std::string text, BoundDml* dml);
+  const Relation* row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
   static bool can_pass(const BoundExpr& arg, const SqlType& parameter);
   StatusOr<std::shared_ptr<const Routine>> find_procedure(const ast::FunctionCall& call);
@@ -240,6 +265,8 @@ class Binder {
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   std::set<std::string> used_relations_;
   int view_depth_ = 0;
+  const Scope* action_scope_ = nullptr;    // of a foreign key's action: the rows that it follows
+  std::vector<const BoundDml*> reacting_;  // statements whose actions are being bound, outermost first
   struct CommonTable;
   using CommonTables = std::map<std::string, CommonTable>;
   struct CommonTable {

@@ -239,6 +239,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   if (best->result_type != nullptr) call->type = best->result_type(types);
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
   if (best->is_volatile) program_->volatile_result = true;
+  if (best->writes) program_->writes = true;
   call->args = std::move(args);
   return call;
 }
@@ -341,6 +342,21 @@ StatusOr<BoundPtr> Binder::finish_user_call(std::shared_ptr<const Routine> routi
   return call;
 }
 
+// A literal name of a sequence is looked up at once, where PostgreSQL reads it as regclass.
+Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
+  if (args.empty() || args[0]->kind != BoundKind::kConst || args[0]->value.null || program_->is_routine)
+    return absl::OkStatus();
+  const std::string& text = args[0]->text;
+  if (text.find('"') != std::string::npos) return absl::OkStatus();
+  std::string name = text.substr(text.rfind('.') + 1);
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  if (catalog_.sequences.count(name) != 0 || catalog_.find_table(name) != nullptr || catalog_.views.count(name) != 0 ||
+      catalog_.index_tables.count(name) != 0)
+    return absl::OkStatus();
+  return error("42P01", absl::StrCat("relation \"", text, "\" does not exist"), args[0]->location);
+}
+
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   if (call.over != nullptr) return bind_window_call(call, scope);
   const std::string& name = call.name.back();
@@ -368,6 +384,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
     args.push_back(std::move(bound));
   }
+  if (name == "nextval" || name == "setval" || name == "currval") SCYPER_RETURN_IF_ERROR(check_sequence(args));
   return make_call(name, std::move(args), call.location);
 }
 

@@ -34,11 +34,11 @@ StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::Colum
 }
 
 StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32_t column) {
-  auto rules = catalog_.rules.find(schema.id);
-  if (rules == catalog_.rules.end() || rules->second.defaults[column].empty())
+  const TableRules* rules = rules_of(schema);
+  if (rules == nullptr || rules->columns[column].default_text.empty())
     return make_null(schema.columns[column].type, -1);
-  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(rules->second.defaults[column]));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*expr, nullptr));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound,
+                          bind_rule(rules->columns[column].default_text, nullptr, "DEFAULT expressions"));
   return coerce_to_column(std::move(bound), schema.columns[column]);
 }
 
@@ -49,10 +49,6 @@ Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, con
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
   if (!insert.with.tables.empty()) return error("0A000", "WITH before INSERT is not supported", insert.location);
-  if (insert.overriding != ast::Overriding::kNone)
-    return error("0A000", "OVERRIDING is not supported", insert.location);
-  if (insert.on_conflict.action != ast::ConflictAction::kNone)
-    return error("0A000", "ON CONFLICT is not supported", insert.on_conflict.location);
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table));
@@ -76,8 +72,26 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(columns), visible, dml.get()));
   Scope scope;
   scope.add(target.get(), false);
+  SCYPER_RETURN_IF_ERROR(bind_conflict(insert, target.get(), dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &scope, dml.get()));
   return dml;
+}
+
+// May the statement give `value` (null: a row of a query) to an identity or generated column?
+Status Binder::check_overriding(const ast::InsertStatement& insert, const storage::TableSchema& schema, uint32_t column,
+                                const ast::Expr* value) {
+  const TableRules* rules = rules_of(schema);
+  if (rules == nullptr || (value != nullptr && value->kind == ast::ExprKind::kDefaultMarker)) return absl::OkStatus();
+  const TableRules::Column& rule = rules->columns[column];
+  const std::string& name = schema.columns[column].name;
+  if (!rule.generated_text.empty())
+    return with_detail(error("428C9", absl::StrCat("cannot insert a non-DEFAULT value into column \"", name, "\""), -1),
+                       absl::StrCat("Column \"", name, "\" is a generated column."));
+  if (rule.identity != Identity::kAlways || insert.overriding != ast::Overriding::kNone) return absl::OkStatus();
+  return with_hint(
+      with_detail(error("428C9", absl::StrCat("cannot insert a non-DEFAULT value into column \"", name, "\""), -1),
+                  absl::StrCat("Column \"", name, "\" is an identity column defined as GENERATED ALWAYS.")),
+      "Use OVERRIDING SYSTEM VALUE to override.");
 }
 
 StatusOr<std::vector<BoundPtr>> Binder::bind_insert_row(const std::vector<ast::ExprPtr>& row,
@@ -168,6 +182,11 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
         is_values ? insert.source->values[0][columns.size()]->location : query->outputs[columns.size()].expr->location);
   if (width < columns.size() && insert.source != nullptr)
     return error("42601", "INSERT has more target columns than expressions", insert.columns[width].location);
+  for (size_t i = 0; i < columns.size(); i++) {
+    const std::vector<std::vector<ast::ExprPtr>> none(1);
+    for (const auto& row : is_values ? insert.source->values : none)
+      SCYPER_RETURN_IF_ERROR(check_overriding(insert, schema, columns[i], i < row.size() ? row[i].get() : nullptr));
+  }
   std::vector<BoundPtr> given;
   if (is_values) {
     SCYPER_ASSIGN_OR_RETURN(given, bind_insert_values(*insert.source, columns, schema, query.get()));
@@ -177,7 +196,9 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   for (uint32_t c = 0; c < visible; c++) {
     auto it = std::find(columns.begin(), columns.end(), c);
     BoundPtr value;
-    if (it != columns.end()) {
+    bool is_drawn = insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
+                    rules_of(schema)->columns[c].identity != Identity::kNone;
+    if (it != columns.end() && !is_drawn) {
       value = std::move(given[static_cast<size_t>(it - columns.begin())]);
     } else {
       SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, c));
@@ -241,6 +262,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
+  scope.parent = action_scope_;
   scope.query = dml->source.get();
   auto target = table_relation(dml->table, update.table.alias.name.empty() ? schema.name : update.table.alias.name);
   dml->relation = target->id;
@@ -249,21 +271,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   for (const auto& item : update.from)
     SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
   aggregate_clause_ = "UPDATE";
-  for (const auto& item : update.set) {
-    if (item.multi && item.source->kind != ast::ExprKind::kRowConstructor)
-      return error("0A000", "SET (columns) = (SELECT ...) is not supported", update.location);
-    for (size_t i = 0; i < item.targets.size(); i++) {
-      const ast::Assignment& assignment = item.targets[i];
-      const ast::Expr* source = item.multi ? nullptr : assignment.value.get();
-      if (item.multi) {
-        const auto& row = node_as<ast::RowConstructor>(*item.source);
-        if (row.fields.size() != item.targets.size())
-          return error("42601", "number of columns does not match number of values", item.source->location);
-        source = row.fields[i].get();
-      }
-      SCYPER_RETURN_IF_ERROR(bind_assignment(assignment, *source, &scope, dml.get()));
-    }
-  }
+  SCYPER_RETURN_IF_ERROR(bind_set(update.set, &scope, dml.get()));
   aggregate_clause_ = "WHERE";
   if (update.where != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*update.where, &scope, "WHERE"));
@@ -272,6 +280,23 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
   keep_used_columns(dml.get());
   return dml;
+}
+
+Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
+  for (const auto& item : items) {
+    if (!item.multi) {
+      SCYPER_RETURN_IF_ERROR(bind_assignment(item.targets[0], *item.targets[0].value, scope, dml));
+      continue;
+    }
+    if (item.source->kind != ast::ExprKind::kRowConstructor)
+      return error("0A000", "SET (columns) = (SELECT ...) is not supported", item.source->location);
+    const auto& row = node_as<ast::RowConstructor>(*item.source);
+    if (row.fields.size() != item.targets.size())
+      return error("42601", "number of columns does not match number of values", item.source->location);
+    for (size_t i = 0; i < item.targets.size(); i++)
+      SCYPER_RETURN_IF_ERROR(bind_assignment(item.targets[i], *row.fields[i], scope, dml));
+  }
+  return absl::OkStatus();
 }
 
 Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope,
@@ -292,6 +317,17 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
                  assignment.location);
   ColumnAssignment bound;
   bound.column = static_cast<uint32_t>(c);
+  if (const TableRules* rules = rules_of(schema); rules != nullptr) {
+    const TableRules::Column& rule = rules->columns[bound.column];
+    bool is_generated = !rule.generated_text.empty();
+    if (source.kind != ast::ExprKind::kDefaultMarker && (is_generated || rule.identity == Identity::kAlways))
+      return with_detail(
+          error("428C9", absl::StrCat("column \"", assignment.column, "\" can only be updated to DEFAULT"), -1),
+          absl::StrCat(
+              "Column \"", assignment.column,
+              is_generated ? "\" is a generated column." : "\" is an identity column defined as GENERATED ALWAYS."));
+    if (is_generated) return absl::OkStatus();  // bind_constraints()
+  }
   if (source.kind == ast::ExprKind::kDefaultMarker) {
     SCYPER_ASSIGN_OR_RETURN(bound.value, default_of(schema, bound.column));
   } else {
@@ -310,6 +346,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
+  scope.parent = action_scope_;
   scope.query = dml->source.get();
   auto target =
       table_relation(dml->table, statement.table.alias.name.empty() ? schema.name : statement.table.alias.name);
@@ -351,6 +388,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
   std::vector<BoundPtr> flat;
   for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
   conjuncts = std::move(flat);
+  SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
   return dml;
 }
 

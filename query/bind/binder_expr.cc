@@ -400,6 +400,11 @@ StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) 
 }
 
 StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
+  // a relation by name, as functions of sequences take it
+  if (expr.type.name.back() == "regclass" && expr.arg->kind == ExprKind::kLiteral && expr.type.array_bounds.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr name, bind(*expr.arg, scope));
+    return coerce(std::move(name), make_type(TypeId::kText), Coercion::kExplicit);
+  }
   SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
   const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
   if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it

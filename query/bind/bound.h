@@ -258,9 +258,35 @@ struct CommonQuery {
 struct ColumnAssignment {
   uint32_t column = 0;
   BoundPtr value;
+  BoundPtr generated;  // GENERATED ALWAYS AS: over BoundDml::new_row, instead of value
 };
 
 enum class DmlKind : uint8_t { kInsert, kUpdate, kDelete };
+
+// What must not be false for a row that was changed.
+struct RowCheck {
+  BoundPtr condition;
+  std::string sqlstate, message;
+  // DETAIL: text, the values of these columns, text
+  std::string detail_before, detail_after;
+  std::vector<uint32_t> detail_columns;
+};
+
+struct BoundDml;
+
+// What a change of a referenced row does to those that refer to it.
+struct RowReaction {
+  BoundPtr condition;  // over old and new row; nullptr: always
+  RowCheck check;      // NO ACTION, RESTRICT
+  std::unique_ptr<BoundDml> action;
+};
+
+// INSERT ... ON CONFLICT
+struct BoundConflict {
+  std::vector<uint32_t> indexes;       // positions of the unique indexes that decide
+  std::unique_ptr<Relation> excluded;  // DO UPDATE: the row that was to be inserted
+  std::unique_ptr<BoundDml> update;    // null: DO NOTHING. Its source has WHERE only
+};
 
 struct BoundDml {
   DmlKind kind = DmlKind::kInsert;
@@ -270,7 +296,17 @@ struct BoundDml {
                                        // over target (its first relation) and FROM; its outputs are unused
   std::vector<ColumnAssignment> assignments;  // UPDATE
   std::vector<OutputColumn> returning;
-  bool on_conflict_nothing = false;
+  std::unique_ptr<BoundConflict> conflict;
+  // The row as it was and as it will be, for what follows; null where nothing asks for it.
+  std::unique_ptr<Relation> old_row, new_row;
+  std::vector<ColumnAssignment> generated;  // INSERT: columns computed of the others
+  std::vector<RowCheck> checks;             // over new_row, before the row changes
+  // Foreign keys: when the statement has changed all its rows.
+  std::vector<RowCheck> references;                // over new_row
+  std::vector<RowReaction> reactions;              // over old_row and new_row
+  std::vector<uint32_t> old_columns, new_columns;  // that they read
+  bool checks_at_once = false;                     // no reactions, and no row that it refers to can change meanwhile
+  const BoundDml* events_of = nullptr;             // reacts as part of this statement, which it is an action of
 };
 
 struct Variable {

@@ -40,5 +40,6 @@ void add_text_functions(BuiltinTable* t);
 void add_math_functions(BuiltinTable* t);
 void add_time_functions(BuiltinTable* t);
 void add_array_functions(BuiltinTable* t);
+void add_sequence_functions(BuiltinTable* t);
 
 }  // namespace scyper::query

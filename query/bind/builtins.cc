@@ -206,6 +206,7 @@ const BuiltinTable& builtin_table() {
     add_math_functions(t);
     add_time_functions(t);
     add_array_functions(t);
+    add_sequence_functions(t);
     return t;
   }();
   return *table;

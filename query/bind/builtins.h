@@ -40,6 +40,7 @@ struct Builtin {
   bool strict = true;                // NULL in, NULL out, without a call
   bool variadic = false;             // the last parameter repeats
   bool is_volatile = false;
+  bool writes = false;           // never on a snapshot
   bool may_return_null = false;  // also for arguments that are not NULL
   // kRuntime: int32 f(ExecContext*, const Datum* args, int64 count, Datum* result, const SqlType* types); types is null
   // unless takes_types

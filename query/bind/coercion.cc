@@ -151,13 +151,25 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   return make_cast(std::move(expr), target, context == Coercion::kExplicit);
 }
 
+namespace {
+// Where the text of an expression begins, as PostgreSQL points to it.
+int32_t leftmost(const BoundExpr& expr) {
+  int32_t location = expr.location;
+  for (const auto& arg : expr.args) {
+    const int32_t other = leftmost(*arg);
+    if (other >= 0 && (location < 0 || other < location)) location = other;
+  }
+  return location;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::coerce_boolean(BoundPtr expr, std::string_view clause) {
   if (expr->type.id == TypeId::kBool) return expr;
   if (expr->type.id == TypeId::kUnknown) return coerce(std::move(expr), make_type(TypeId::kBool), Coercion::kImplicit);
   return error(
       "42804",
       absl::StrCat("argument of ", std::string(clause), " must be type boolean, not type ", type_name(expr->type)),
-      expr->location);
+      leftmost(*expr));
 }
 
 namespace {

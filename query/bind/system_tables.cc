@@ -1,6 +1,7 @@
 #include "bind/system_tables.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "bind/system_types.h"
 
@@ -44,8 +45,15 @@ std::vector<SystemRelation> system_relations(const Catalog& catalog) {
 std::string default_of_column(const Catalog& catalog, const SystemRelation& relation, size_t column) {
   if (relation.schema == nullptr) return "";
   auto rules = catalog.rules.find(relation.schema->id);
-  if (rules == catalog.rules.end() || column >= rules->second.defaults.size()) return "";
-  return rules->second.defaults[column];
+  if (rules == catalog.rules.end() || column >= rules->second.columns.size()) return "";
+  std::string text = rules->second.columns[column].default_text;
+  constexpr std::string_view kDraw = "\" nextval\"(";
+  if (text.compare(0, kDraw.size(), kDraw) == 0) {
+    const auto id = SequenceId(static_cast<uint32_t>(std::strtoul(text.c_str() + kDraw.size(), nullptr, 10)));
+    if (storage::Sequence* sequence = catalog.find_sequence(id))
+      text = "nextval('" + sequence->definition().name + "'::regclass)";
+  }
+  return text;
 }
 
 std::vector<SystemColumn> columns_of(std::string_view list) {

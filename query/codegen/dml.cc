@@ -43,13 +43,12 @@ bool reads_table(const BoundQuery& query, const storage::Table* table) {
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
-  switch (dml.kind) {
-    case DmlKind::kInsert:
-      return gen_insert(dml, returning);
-    case DmlKind::kUpdate:
-    case DmlKind::kDelete:
-      return gen_change(dml, returning);
-  }
+  begin_events(dml);
+  if (dml.kind == DmlKind::kInsert)
+    gen_insert(dml, returning);
+  else
+    gen_change(dml, returning);
+  end_events(dml);
 }
 
 void Generator::check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table,
@@ -77,8 +76,16 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     target->columns.push_back({column.name, column.type, !column.not_null, false});
   const Relation& relation = *target;
   insert_targets_.push_back(std::move(target));
-  auto insert_row = [&](const Values& values) {
+  const ConflictState conflict = begin_conflict(dml);
+  auto insert_row = [&](const Values& given) {
+    Values values = given;
+    auto value_of = [&](uint32_t column) { return values[column]; };
+    for (const auto& generated : dml.generated) {
+      set_new_row(dml, {generated.generated.get()}, value_of);
+      values[generated.column] = gen(*generated.generated);
+    }
     for (uint32_t c = 0; c < values.size(); c++) check_not_null(schema, dml.table, c, values[c]);
+    gen_checks(dml, dml.checks, value_of);
     Reg number = constant(Type::kI32, 0);
     if (schema.scheme != storage::PartitionScheme::kShared) number = gen_route(values[schema.partition_column]);
     Reg partition = partition_pointer(relation, number);
@@ -88,19 +95,29 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     source.relation = &relation;
     locate(&source, partition, tid);
     for (uint32_t c = 0; c < values.size(); c++) store_cell(source, c, values[c]);
+    Block next = ir::kNoBlock;
+    if (dml.conflict != nullptr) next = gen_conflict(dml, conflict, partition, tid, values, returning);
     gen_insert_finish(source, values);
     count_row();
+    if (dml.checks_at_once)
+      gen_checks(dml, dml.references, value_of);
+    else
+      note_event(dml, nullptr, value_of);
     if (!dml.returning.empty()) {
       Values outputs;
       for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
       returning(outputs);
     }
+    if (next == ir::kNoBlock) return;
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
   };
   if (!reads_table(*dml.source, dml.table.get())) {
     gen_query(*dml.source, insert_row);
   } else {
     gen_buffered(*dml.source, insert_row);
   }
+  if (dml.conflict != nullptr && dml.conflict->update != nullptr) end_events(*dml.conflict->update);
   if (schema.scheme != storage::PartitionScheme::kShared)
     note_route(dml.source->outputs[schema.partition_column].expr.get());
   sources_.erase(relation.id);
@@ -246,13 +263,32 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   auto output_values = [&] {
     for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
   };
+  auto old_value = [&](uint32_t column) { return load_column(source, column); };
   if (dml.kind == DmlKind::kDelete) {
     output_values();
+    note_event(dml, old_value, nullptr);
     check(b_.call(k_rt_delete, {context(), source.partition, source.tid}));
   } else {
     const storage::TableSchema& schema = dml.table->schema();
-    for (size_t i = 0; i < values.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, values[i]);
-    gen_update_row(dml, source, descriptor, values);
+    Values next = values;
+    auto new_value = [&](uint32_t column) {
+      for (size_t i = 0; i < next.size(); i++)
+        if (dml.assignments[i].column == column) return next[i];
+      return load_column(source, column);
+    };
+    for (size_t i = 0; i < next.size(); i++) {
+      const BoundExpr* generated = dml.assignments[i].generated.get();
+      if (generated == nullptr) continue;
+      set_new_row(dml, {generated}, new_value);
+      next[i] = stabilise(gen(*generated));
+    }
+    for (size_t i = 0; i < next.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, next[i]);
+    gen_checks(dml, dml.checks, new_value);
+    if (dml.checks_at_once)
+      gen_checks(dml, dml.references, new_value);
+    else
+      note_event(dml, old_value, new_value);
+    gen_update_row(dml, source, descriptor, next);
     if (moves_keys(dml)) source.known.clear();
     output_values();
   }

@@ -372,6 +372,30 @@ class Generator {
   void check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table, uint32_t column,
                       const Value& value);
   void count_row();
+
+  // --- rules of tables (constraint.cc) ---
+  using ColumnValue = std::function<Value(uint32_t)>;
+  // Rows that a statement has changed, as far as foreign keys ask for them.
+  struct RowEvents {
+    const BoundDml* dml;
+    Reg rows;  // RowBuffer*: old columns, new columns
+    size_t width;
+  };
+  struct ConflictState {
+    uint32_t descriptor = 0;
+    Reg seen = ir::kNoReg;  // KeyTable*: rows that this statement has inserted or updated
+  };
+  void set_new_row(const BoundDml& dml, const std::vector<const BoundExpr*>& readers, const ColumnValue& value_of);
+  void gen_check(const RowCheck& check, const ColumnValue& value_of);
+  void gen_checks(const BoundDml& dml, const std::vector<RowCheck>& checks, const ColumnValue& value_of);
+  void begin_events(const BoundDml& dml);
+  void note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value);
+  void end_events(const BoundDml& dml);
+  void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value);
+  ConflictState begin_conflict(const BoundDml& dml);
+  Block gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid, const Values& values,
+                     const Consumer& returning);
+  Reg is_first_change(const ConflictState& state, Reg partition, Reg tid);
   uint32_t table_number(const std::shared_ptr<storage::Table>& table);
 
   // --- undo and redo (change.cc) ---
@@ -447,7 +471,8 @@ class Generator {
   std::map<uint32_t, Loop> labels_;
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
-  uint32_t next_relation_ = 0;  // numbers for what plans compute
+  std::vector<RowEvents> events_;  // of the statements around
+  uint32_t next_relation_ = 0;     // numbers for what plans compute
   struct WorkingTable {
     Reg store = ir::kNoReg;  // a variable
     std::vector<TupleField> fields;

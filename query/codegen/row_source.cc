@@ -35,10 +35,14 @@ bool Generator::may_write(uint32_t callee) const {
 
 void Generator::note_changes(const BoundDml& dml) {
   auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
-  visit(*dml.source, look);
+  if (dml.source != nullptr) visit(*dml.source, look);
+  for (const RowCheck& check : dml.checks) visit(*check.condition, look);
+  for (const RowReaction& reaction : dml.reactions)
+    if (reaction.action != nullptr) note_changes(*reaction.action);
+  if (dml.conflict != nullptr && dml.conflict->update != nullptr) note_changes(*dml.conflict->update);
   for (const auto& output : dml.returning) visit(*output.expr, look);
   for (const auto& assignment : dml.assignments) {
-    visit(*assignment.value, look);
+    visit(assignment.generated != nullptr ? *assignment.generated : *assignment.value, look);
     overwritten_.emplace(dml.table.get(), assignment.column);
   }
 }

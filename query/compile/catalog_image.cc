@@ -7,7 +7,7 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -15,7 +15,7 @@ static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
 static_assert(sizeof(Routine) == 152);
 static_assert(sizeof(View) == 136);
-static_assert(sizeof(Catalog) == 320);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 424);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {
@@ -93,6 +93,12 @@ void walk_id(IO& io, T& id) {
 }
 
 template <typename IO>
+void walk_positions(IO& io, std::vector<uint32_t>& positions) {
+  positions.resize(io.count(positions.size()));
+  for (uint32_t& position : positions) io.number(position);
+}
+
+template <typename IO>
 void walk(IO& io, SqlType& type) {
   io.number(type.id);
   io.number(type.element);
@@ -115,6 +121,7 @@ void walk(IO& io, storage::IndexDef& index) {
   }
   walk_bool(io, index.unique);
   walk_bool(io, index.primary);
+  walk_bool(io, index.constraint);
 }
 
 template <typename IO>
@@ -138,13 +145,44 @@ void walk(IO& io, storage::TableSchema& schema) {
 
 template <typename IO>
 void walk(IO& io, TableRules& rules) {
-  rules.defaults.resize(io.count(rules.defaults.size()));
-  for (std::string& text : rules.defaults) io.text(text);
+  rules.columns.resize(io.count(rules.columns.size()));
+  for (TableRules::Column& column : rules.columns) {
+    io.text(column.default_text);
+    io.text(column.generated_text);
+    io.number(column.identity);
+  }
   rules.checks.resize(io.count(rules.checks.size()));
   for (TableRules::Check& check : rules.checks) {
     io.text(check.name);
     io.text(check.expression);
   }
+  rules.foreign_keys.resize(io.count(rules.foreign_keys.size()));
+  for (ForeignKey& key : rules.foreign_keys) {
+    io.text(key.name);
+    walk_positions(io, key.columns);
+    walk_id(io, key.table);
+    walk_positions(io, key.referenced);
+    io.number(key.on_update);
+    io.number(key.on_delete);
+  }
+}
+
+template <typename IO>
+void walk(IO& io, storage::SequenceDefinition& sequence, storage::SequenceState& state) {
+  walk_id(io, sequence.id);
+  io.text(sequence.name);
+  io.number(sequence.type);
+  io.number(sequence.start);
+  io.number(sequence.increment);
+  io.number(sequence.minimum);
+  io.number(sequence.maximum);
+  walk_bool(io, sequence.cycles);
+  walk_id(io, sequence.owner);
+  io.number(sequence.owner_column);
+  walk_bool(io, sequence.is_identity);
+  io.number(state.changes);
+  io.number(state.value);
+  walk_bool(io, state.is_called);
 }
 
 template <typename IO>
@@ -204,6 +242,40 @@ bool is_sound(const storage::TableSchema& schema) {
   return schema.has_row_id ? last.not_null && last.type.id == TypeId::kInt8 : has_primary;
 }
 
+void decode_sequences(Reader* in, Catalog* catalog) {
+  in->number(catalog->next_sequence_id);
+  const uint32_t sequences = in->count(0);
+  for (uint32_t i = 0; i < sequences && in->ok(); ++i) {
+    storage::SequenceDefinition definition;
+    storage::SequenceState state;
+    walk(*in, definition, state);
+    const std::string name = definition.name;
+    auto sequence = std::make_shared<storage::Sequence>(std::move(definition));
+    sequence->restore(state);
+    catalog->sequences[name] = std::move(sequence);
+  }
+}
+
+// Rules name columns that exist.
+bool is_sound(const Catalog& catalog) {
+  for (const auto& [name, table] : catalog.tables) {
+    auto found = catalog.rules.find(table->schema().id);
+    if (found == catalog.rules.end()) continue;
+    const TableRules& rules = found->second;
+    const size_t width = table->schema().columns.size();
+    if (rules.columns.size() != width) return false;
+    for (const ForeignKey& key : rules.foreign_keys) {
+      auto parent = catalog.find_table(key.table);
+      if (parent == nullptr || key.columns.empty() || key.columns.size() != key.referenced.size()) return false;
+      for (uint32_t column : key.columns)
+        if (column >= width) return false;
+      for (uint32_t column : key.referenced)
+        if (column >= parent->schema().columns.size()) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string encode_catalog(const Catalog& catalog) {
@@ -233,6 +305,19 @@ std::string encode_catalog(const Catalog& catalog) {
     View written = *view;
     walk(out, written);
   }
+  out.number(copy.next_sequence_id);
+  out.count(copy.sequences.size());
+  for (const auto& [name, sequence] : copy.sequences) {
+    storage::SequenceDefinition definition = sequence->definition();
+    storage::SequenceState state = sequence->state();
+    walk(out, definition, state);
+  }
+  out.count(copy.comments.size());
+  for (const auto& entry : copy.comments) {
+    std::string key = entry.first, text = entry.second;
+    out.text(key);
+    out.text(text);
+  }
   return out.take();
 }
 
@@ -241,7 +326,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   uint32_t version = 0;
   in.number(version);
   if (in.ok() && version != kVersion) {
-    return sql_error("0A000", "the catalog has version " + std::to_string(version) + ", known is 1");
+    return sql_error("0A000", "the catalog has version " + std::to_string(version) + ", known is 2");
   }
   auto catalog = std::make_shared<Catalog>();
   in.number(catalog->version);
@@ -276,7 +361,15 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
     const std::string name = view->name;
     catalog->views[name] = std::move(view);
   }
-  if (!in.ok() || !in.is_at_end()) return damaged();
+  decode_sequences(&in, catalog.get());
+  const uint32_t comments = in.count(0);
+  for (uint32_t i = 0; i < comments && in.ok(); ++i) {
+    std::string key, text;
+    in.text(key);
+    in.text(text);
+    catalog->comments[key] = text;
+  }
+  if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }
 

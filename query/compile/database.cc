@@ -73,8 +73,6 @@ const char* name_of(ast::StatementKind kind) {
       return "CREATE TABLE AS";
     case ast::StatementKind::kCreateSchema:
       return "CREATE SCHEMA";
-    case ast::StatementKind::kCreateSequence:
-      return "CREATE SEQUENCE";
     case ast::StatementKind::kAlterTable:
       return "ALTER TABLE";
     case ast::StatementKind::kRename:

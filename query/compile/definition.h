@@ -10,6 +10,10 @@
 
 namespace scyper::query {
 
+// Position of a visible column, -1 = none.
+int find_column(const storage::TableSchema& schema, std::string_view name);
+Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index);
+
 // Executes DDL: changes tables and makes the next catalog version. Runs alone. On error nothing has changed.
 class Definer {
  public:
@@ -25,7 +29,43 @@ class Definer {
   Status define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema, TableRules* rules);
   Status define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema);
   Status define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema);
-  Status define_constraints(const ast::CreateTableStatement& create, storage::TableSchema* schema);
+  Status define_column(const ast::ColumnDefinition& column, storage::TableSchema* schema, TableRules* rules);
+  Status define_column_rule(const ast::ColumnDefinition& column, const ast::Constraint& constraint, uint32_t number,
+                            storage::TableSchema* schema, TableRules* rules);
+  Status define_default(const ast::Expr& expr, const SqlType& type, TableRules::Column* rule);
+  std::string sequence_default(const ast::Expr& expr);
+  Status check_column_type(const ast::ColumnDefinition& column, const SqlType& type) const;
+  // definition_constraint.cc
+  Status define_keys(const ast::CreateTableStatement& create, storage::TableSchema* schema);
+  Status define_constraints(const ast::CreateTableStatement& create, const std::string& table);
+  Status define_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                           const std::string& table);
+  Status define_check(const ast::Constraint& constraint, const std::string& table);
+  Status define_foreign_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                            const std::string& table);
+  Status resolve_key_columns(const std::vector<std::string>& names, const storage::TableSchema& schema,
+                             std::vector<uint32_t>* columns) const;
+  Status resolve_referenced(const ast::Constraint& constraint, const storage::TableSchema& parent,
+                            ForeignKey* key) const;
+  Status check_placement(const storage::TableSchema& schema, const storage::TableSchema& parent, const ForeignKey& key,
+                         int32_t location) const;
+  Status define_generated(const ast::Constraint& constraint, const std::string& column, const std::string& name);
+  bool constraint_taken(const storage::TableSchema& schema, std::string_view name);
+  StatusOr<std::string> constraint_name(const ast::Constraint& constraint, const storage::TableSchema& schema,
+                                        std::string_view base);
+  // definition_sequence.cc
+  Status create_sequence(const ast::CreateSequenceStatement& create, ResultSet* result);
+  Status alter_sequence(const ast::CreateSequenceStatement& alter, ResultSet* result);
+  Status define_sequence_options(const std::vector<ast::Option>& options, bool is_new,
+                                 storage::SequenceDefinition* sequence, storage::SequenceState* state);
+  Status define_sequence_bounds(const std::vector<ast::Option>& options, bool is_new,
+                                storage::SequenceDefinition* sequence);
+  Status define_owner(const ast::Option& option, storage::SequenceDefinition* sequence);
+  Status define_serial(const storage::TableSchema& schema, uint32_t column, const std::vector<ast::Option>& options,
+                       Identity identity, TableRules* rules);
+  Status drop_sequence(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  void drop_sequences_of(TableId table, int column);
+  void restart_sequences_of(TableId table);
   Status add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                  storage::TableSchema* schema);
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
@@ -37,12 +77,17 @@ class Definer {
   Status check_replaced(const View& old, const View& view) const;
   Status drop(const ast::DropStatement& drop, ResultSet* result);
   Status drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_references(TableId id, const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_dependents(const std::string& kind, const std::string& name, const ast::DropStatement& drop,
                          ResultSet* result);
   std::vector<std::string> dependents_of(const std::string& name) const;
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
-  Status truncate(const ast::TruncateStatement& truncate);
+  Status drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view kind,
+                            bool cascade, ResultSet* result);
+  Status truncate(const ast::TruncateStatement& truncate, ResultSet* result);
+  Status check_schema(const ast::Name& name) const;
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name) const;
   std::string free_index_name(std::string base) const;

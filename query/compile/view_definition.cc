@@ -101,6 +101,32 @@ Status Definer::drop_dependents(const std::string& kind, const std::string& name
   return absl::OkStatus();
 }
 
+// Foreign keys of tables that stay.
+Status Definer::drop_references(TableId id, const std::string& name, const ast::DropStatement& drop,
+                                ResultSet* result) {
+  for (const auto& [other, table] : next().tables) {
+    auto is_named = [&, &other = other](const auto& object) { return object.name.back() == other; };
+    if (other == name || std::any_of(drop.objects.begin(), drop.objects.end(), is_named)) continue;
+    auto& keys = next().rules[table->schema().id].foreign_keys;
+    for (size_t i = 0; i < keys.size();) {
+      if (keys[i].table != id) {
+        i++;
+        continue;
+      }
+      if (!drop.cascade)
+        return with_hint(
+            with_detail(
+                error("2BP01", absl::StrCat("cannot drop table ", name, " because other objects depend on it"), -1),
+                absl::StrCat("constraint ", keys[i].name, " on table ", other, " depends on table ", name)),
+            "Use DROP ... CASCADE to drop the dependent objects too.");
+      result->notices.push_back(
+          absl::StrCat("NOTICE:  drop cascades to constraint ", keys[i].name, " on table ", other));
+      keys.erase(keys.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  return absl::OkStatus();
+}
+
 Status Definer::drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   auto it = next().tables.find(name);
   if (it == next().tables.end()) {
@@ -112,8 +138,11 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
     return absl::OkStatus();
   }
   SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
+  const TableId id = it->second->schema().id;
+  SCYPER_RETURN_IF_ERROR(drop_references(id, name, drop, result));
   for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
-  next().rules.erase(it->second->schema().id);
+  drop_sequences_of(id, -1);
+  next().rules.erase(id);
   next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
   return absl::OkStatus();
 }

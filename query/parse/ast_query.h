@@ -156,6 +156,7 @@ struct OnConflict {
   ConflictAction action = ConflictAction::kNone;  // kNone = no ON CONFLICT
   std::vector<IndexElement> target;               // ON CONFLICT (a, b)
   ExprPtr target_where;
+  Location infer_location = -1;  // of the target
   std::string constraint;  // ON CONFLICT ON CONSTRAINT name
   std::vector<SetItem> set;
   ExprPtr where;

@@ -114,7 +114,10 @@ struct CreateSchemaStatement : StatementNode<StatementKind::kCreateSchema> {
   std::vector<StatementPtr> elements;
 };
 
+// Also ALTER SEQUENCE with options.
 struct CreateSequenceStatement : StatementNode<StatementKind::kCreateSequence> {
+  bool alter = false;
+  bool if_exists = false;  // ALTER
   TableRef sequence;
   Persistence persistence = Persistence::kPermanent;
   bool if_not_exists = false;

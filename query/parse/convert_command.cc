@@ -53,6 +53,8 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return create_view(to<ViewStmt>(node));
     case T_CreateSchemaStmt:
       return create_schema(to<CreateSchemaStmt>(node));
+    case T_AlterSeqStmt:
+      return alter_sequence(to<AlterSeqStmt>(node));
     case T_CreateSeqStmt:
       return create_sequence(to<CreateSeqStmt>(node));
     case T_CreateFunctionStmt:

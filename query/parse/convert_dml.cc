@@ -72,6 +72,7 @@ ast::OnConflict Converter::on_conflict(const OnConflictClause* node) {
   out.action = node->action == ONCONFLICT_UPDATE ? ast::ConflictAction::kUpdate : ast::ConflictAction::kNothing;
   if (node->infer != nullptr) {
     out.target = index_elements(node->infer->indexElems);
+    out.infer_location = at(node->infer->location);
     out.target_where = expr(node->infer->whereClause);
     out.constraint = text_of(node->infer->conname);
   }

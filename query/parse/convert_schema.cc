@@ -282,4 +282,13 @@ std::unique_ptr<ast::CreateSequenceStatement> Converter::create_sequence(const C
   return out;
 }
 
+std::unique_ptr<ast::CreateSequenceStatement> Converter::alter_sequence(const AlterSeqStmt& node) {
+  auto out = std::make_unique<ast::CreateSequenceStatement>();
+  out->alter = true;
+  out->sequence = table_ref(node.sequence);
+  out->if_exists = node.missing_ok;
+  out->options = options(node.options);
+  return out;
+}
+
 }  // namespace scyper::query

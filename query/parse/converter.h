@@ -124,6 +124,7 @@ class Converter {
   std::unique_ptr<ast::CreateViewStatement> create_view(const ViewStmt& node);
   std::unique_ptr<ast::CreateSchemaStatement> create_schema(const CreateSchemaStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
+  std::unique_ptr<ast::CreateSequenceStatement> alter_sequence(const AlterSeqStmt& node);
   ast::ColumnDefinition column_definition(const ColumnDef& node);
   ast::Constraint constraint(const ::Constraint& node);
   std::vector<ast::Constraint> column_constraints(const List* list);

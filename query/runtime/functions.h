@@ -48,6 +48,7 @@ namespace scyper::query {
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
   X(array_overlaps) X(trim_array)
+#define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(setval) X(currval) X(lastval)
 // clang-format on
 
 #define SCYPER_DECLARE_FUNCTION(name) extern const ir::External k_fn_##name;
@@ -58,6 +59,7 @@ SCYPER_TIME_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_FORMAT_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_REGEX_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_ARRAY_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 #undef SCYPER_DECLARE_FUNCTION
 
 }  // namespace scyper::query

@@ -81,6 +81,8 @@ ErrorText error_text(RuntimeError error) {
       return {"22004", "null value cannot be assigned to a variable declared NOT NULL"};
     case RuntimeError::kNullSubscript:
       return {"22004", "array subscript in assignment must not be null"};
+    case RuntimeError::kConflictTwice:
+      return {"21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"};
   }
   return {"XX000", "unknown runtime error"};
 }
@@ -362,6 +364,27 @@ int32_t rt_update_finish(ExecContext* c, storage::TablePartition* partition, int
 }
 int32_t rt_delete(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {
   return fail_change(c, storage::delete_tuple(partition, static_cast<storage::Tid>(tid), c->log));
+}
+int64_t rt_find_conflict(storage::TablePartition* partition, int64_t tid, int64_t indexes) noexcept {
+  return static_cast<int64_t>(
+      storage::find_conflict(partition, static_cast<storage::Tid>(tid), static_cast<uint32_t>(indexes)));
+}
+// texts: SQLSTATE, message, what stands before and behind the values in the detail, each ended by a zero byte.
+int32_t rt_violation(ExecContext* c, const char* texts, int64_t, const Datum* row, const SqlType* types,
+                     int64_t count) noexcept {
+  const std::string_view sqlstate(texts), message(texts + sqlstate.size() + 1);
+  const std::string_view before(message.data() + message.size() + 1), after(before.data() + before.size() + 1);
+  const int32_t outcome = c->fail(sqlstate, message);
+  std::string detail(before);
+  for (int64_t i = 0; i < count; i++) {
+    if (i > 0) detail += ", ";
+    if (row[i].null)
+      detail += "null";
+    else
+      append_datum(&detail, types[i], row[i]);
+  }
+  c->error.detail = detail + std::string(after);
+  return outcome;
 }
 int32_t rt_not_null(ExecContext* c, int64_t table, int64_t column) noexcept {
   const storage::TableSchema& schema = c->program->table(static_cast<size_t>(table)).schema();

@@ -37,6 +37,7 @@ enum class RuntimeError : int64_t {
   kNullForEach,
   kNullAssignment,
   kNullSubscript,
+  kConflictTwice,
 };
 
 // What a compiled program needs by number, because it is no plain constant.
@@ -116,6 +117,8 @@ struct KeyTable {
   X(rt_decimal_rescale, kI32, 6, false)       /* context, lo, hi, scale, precision, to scale -> value[0..1]; 22003 */  \
   X(rt_cast, kI32, 6, false)                  /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */  \
   X(rt_float, kI32, 4, false)                 /* context, BuiltinOp, bits, bits -> value[0] */                         \
+  X(rt_find_conflict, kI64, 3, true)          /* TablePartition*, tid, indexes: the row in its way, -1 */              \
+  X(rt_violation, kI32, 6, false)             /* context, texts, size, Datum* row, SqlType* types, count */            \
   X(rt_index_find, kI64, 4, true)             /* TablePartition*, index, key, size -> Tid */                           \
   X(rt_index_prefetch, kVoid, 4, false)       /* TablePartition*, index, key, size */                                  \
   X(rt_index_find_words, kI64, 5, true)       /* TablePartition*, index, size, key as two words -> Tid */              \

@@ -66,6 +66,7 @@ Status Session::execute(const Program& program, std::span<const Datum> arguments
   Outcome outcome = program.run(context_.get(), arguments.data());
   CHECK(outcome != Outcome::kMisclassified);
   if (outcome == Outcome::kOk) {
+    CHECK(log_->log_sequences());
     redo_bytes_ += log_->redo_bytes();
     log_->commit();
     result->affected_rows = context_->affected_rows;

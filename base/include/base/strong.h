@@ -23,6 +23,7 @@ class Strong {
 using TableId = Strong<struct TableIdTag, uint32_t>;
 using IndexId = Strong<struct IndexIdTag, uint32_t>;
 using RoutineId = Strong<struct RoutineIdTag, uint32_t>;
+using SequenceId = Strong<struct SequenceIdTag, uint32_t>;
 using PartitionId = Strong<struct PartitionIdTag, uint32_t>;
 using Lsn = Strong<struct LsnTag>;
 using Term = Strong<struct TermTag>;

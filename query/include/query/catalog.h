@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/strong.h"
+#include "storage/sequence.h"
 #include "storage/table.h"
 
 namespace scyper::query {
@@ -58,14 +59,34 @@ struct View {
   std::vector<std::string> relations;  // tables and views that it reads
 };
 
+enum class ReferentialAction : uint8_t { kNoAction, kRestrict, kCascade, kSetNull, kSetDefault };
+
+// FOREIGN KEY of one table: `columns` are NULL or a key of the referenced table.
+struct ForeignKey {
+  std::string name;
+  std::vector<uint32_t> columns;
+  TableId table;  // referenced
+  std::vector<uint32_t> referenced;
+  ReferentialAction on_update = ReferentialAction::kNoAction;
+  ReferentialAction on_delete = ReferentialAction::kNoAction;
+};
+
+enum class Identity : uint8_t { kNone, kByDefault, kAlways };
+
 // Rules of a table that storage does not know of, as SQL text.
 struct TableRules {
   struct Check {
     std::string name;
     std::string expression;
   };
-  std::vector<std::string> defaults;  // per column, empty = NULL
+  struct Column {
+    std::string default_text;    // empty = NULL
+    std::string generated_text;  // GENERATED ALWAYS AS (...) STORED
+    Identity identity = Identity::kNone;
+  };
+  std::vector<Column> columns;
   std::vector<Check> checks;
+  std::vector<ForeignKey> foreign_keys;
 };
 
 // What exists, as one immutable version: DDL makes the next version, running transactions keep theirs.
@@ -81,7 +102,21 @@ struct Catalog {
   std::map<std::string, std::shared_ptr<const View>, std::less<>> views;
   std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
+  std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
+  uint32_t next_sequence_id = 1;
+  // COMMENT ON: kind and name ("table t", "column t.a") -> text
+  std::map<std::string, std::string, std::less<>> comments;
 
+  std::shared_ptr<storage::Table> find_table(TableId id) const {
+    for (const auto& [name, table] : tables)
+      if (table->schema().id == id) return table;
+    return nullptr;
+  }
+  storage::Sequence* find_sequence(SequenceId id) const {
+    for (const auto& [name, sequence] : sequences)
+      if (sequence->definition().id == id) return sequence.get();
+    return nullptr;
+  }
   std::shared_ptr<storage::Table> find_table(std::string_view name) const {
     auto it = tables.find(name);
     return it == tables.end() ? nullptr : it->second;

@@ -5,9 +5,11 @@
 #include <memory>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/status.h"
 #include "storage/arena.h"
+#include "storage/sequence.h"
 #include "storage/table.h"
 
 namespace scyper::storage {
@@ -102,12 +104,21 @@ class ChangeLog {
   void record_redo(bool record) noexcept;
   bool records_redo() const noexcept { return head_.record_redo; }
 
-  bool empty() const noexcept { return head_.top == nullptr; }
+  bool empty() const noexcept { return head_.top == nullptr && sequences_.empty(); }
   size_t undo_bytes() const noexcept { return head_.undo_bytes; }
   size_t redo_bytes() const noexcept { return static_cast<size_t>(head_.redo_cursor - redo_begin_); }
   std::string_view redo() const noexcept { return {redo_begin_, redo_bytes()}; }
   const Options& options() const noexcept { return options_; }
   ChangeLogHead* head() noexcept { return &head_; }
+
+  // A sequence that the transaction has drawn from, with the state that it left. Stays through rollback_to(): numbers
+  // are not taken back.
+  void note_sequence(SequenceId id, const SequenceState& state, bool is_drawn);
+  // What this transaction has drawn: null = nothing.
+  const SequenceState* drawn_from(SequenceId id) const noexcept;
+  const SequenceState* last_drawn() const noexcept;
+  // Before redo() is taken: adds what was noted. false and last_result() at a limit.
+  bool log_sequences() noexcept;
 
   // Why the last operation that took this log failed.
   ChangeResult last_result() const noexcept { return last_result_; }
@@ -193,7 +204,15 @@ class ChangeLog {
   void use_block(Block* block, char* cursor) noexcept;
   static char* first_byte(Block* block) { return reinterpret_cast<char*>(block + 1); }
 
+  struct SequenceNote {
+    SequenceId id;
+    SequenceState state;
+    bool is_drawn;
+  };
+
   ChangeLogHead head_;
+  std::vector<SequenceNote> sequences_;
+  size_t last_drawn_ = SIZE_MAX;  // position in it
   UndoEntry* deferred_ = nullptr;
   uint64_t erased_keys_ = 0;
   size_t reserve_wanted_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "storage/sequence.h"
 #include "storage/table.h"
 
 namespace scyper::storage {
@@ -22,7 +23,8 @@ class RowApplier {
  public:
   // nullptr for an unknown table. Asked once per table until forget().
   using TableLookup = std::function<Table*(TableId)>;
-  explicit RowApplier(TableLookup lookup);
+  using SequenceLookup = std::function<Sequence*(SequenceId)>;
+  explicit RowApplier(TableLookup lookup, SequenceLookup sequences = nullptr);
   ~RowApplier();
 
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
@@ -45,11 +47,13 @@ class RowApplier {
   Status update(Target* target, const char* begin, Input* in, uint32_t allowed);
   Status remove(Target* target, TablePartition* partition, Input* in);
   TablePartition* partition_of(Target* target, Input* in, uint32_t allowed);
+  Status apply_sequence(Input* in);
   static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,
                                    Input* in);
   Tid find(Target* target, TablePartition* partition, Input* in);
 
   const TableLookup lookup_;
+  const SequenceLookup sequences_;
   std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
   uint32_t last_number_ = 0;
   Target* last_target_ = nullptr;  // of that number

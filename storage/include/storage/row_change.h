@@ -8,11 +8,12 @@
 
 #include "base/status.h"
 #include "storage/schema.h"
+#include "storage/sequence.h"
 #include "storage/type.h"
 
 namespace scyper::storage {
 
-enum class RowChangeKind : uint8_t { kInsert = 1, kUpdate = 2, kDelete = 3 };
+enum class RowChangeKind : uint8_t { kInsert = 1, kUpdate = 2, kDelete = 3, kSequence = 4 };
 
 // One row change of a physical redo record.
 struct RowChange {
@@ -23,6 +24,8 @@ struct RowChange {
                            // order, or the row id
   std::vector<uint32_t> columns;  // insert: all, with __row_id; update: the changed ones
   std::vector<Datum> values;      // of `columns`
+  SequenceId sequence;            // kSequence: a sequence and its state, nothing else
+  SequenceState state;
 };
 
 // Reads the row changes that a ChangeLog wrote (docs/redo_format.md). The bytes may come from a damaged disk or

@@ -55,6 +55,7 @@ struct IndexDef {
   std::vector<bool> descending;   // empty = all ascending
   bool unique = false;
   bool primary = false;
+  bool constraint = false;  // of a PRIMARY KEY or UNIQUE constraint with its name
 };
 
 // What a table is, apart from where its data lies. Immutable once published in a catalog version.

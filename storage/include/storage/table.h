@@ -251,6 +251,10 @@ inline Tid find_unique_words(const TablePartition* partition, uint32_t index, ui
   return found.ordered->find(reinterpret_cast<const char*>(key), size);
 }
 
+// Between insert_begin() and insert_finish(): a live tuple that has a key of the new one in one of the unique indexes
+// (bit i: index i), kNoTid when there is none.
+Tid find_conflict(const TablePartition* partition, Tid tid, uint32_t indexes) noexcept;
+
 inline char* chunk_of(const TablePartition* partition, Tid tid) { return partition->chunks[tid >> kChunkShift]; }
 inline uint32_t offset_of(Tid tid) { return static_cast<uint32_t>(tid & (kChunkTuples - 1)); }
 bool is_live(const TablePartition* partition, Tid tid) noexcept;

@@ -1,0 +1,363 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "plan/expressions.h"
+
+// What a table's rules add to the statements that change it: generated columns, CHECK, and foreign keys on both sides.
+namespace scyper::query {
+
+namespace {
+
+// Names of the rows that actions of foreign keys refer to: no identifier of a user begins with a blank by accident.
+constexpr std::string_view kOldRow = " old";
+constexpr std::string_view kNewRow = " new";
+constexpr size_t kActionDepthMax = 16;
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+std::string names_of(const storage::TableSchema& schema, const std::vector<uint32_t>& columns) {
+  std::string text;
+  for (uint32_t column : columns) absl::StrAppend(&text, text.empty() ? "" : ", ", schema.columns[column].name);
+  return text;
+}
+
+bool assigns_any(const BoundDml& dml, const std::vector<uint32_t>& columns) {
+  return std::any_of(dml.assignments.begin(), dml.assignments.end(), [&](const ColumnAssignment& assignment) {
+    return std::find(columns.begin(), columns.end(), assignment.column) != columns.end();
+  });
+}
+
+void add_columns(const std::vector<uint32_t>& columns, std::vector<uint32_t>* to) {
+  for (uint32_t column : columns)
+    if (std::find(to->begin(), to->end(), column) == to->end()) to->push_back(column);
+}
+
+// a.x = b.y AND ..., or with another operator and junction
+std::string pairs(std::string_view left, const storage::TableSchema& left_schema,
+                  const std::vector<uint32_t>& left_columns, std::string_view right,
+                  const storage::TableSchema& right_schema, const std::vector<uint32_t>& right_columns,
+                  std::string_view op = " = ", std::string_view junction = " AND ") {
+  std::string text;
+  for (size_t i = 0; i < left_columns.size(); i++)
+    absl::StrAppend(&text, i == 0 ? "" : std::string(junction), quoted(left), ".",
+                    quoted(left_schema.columns[left_columns[i]].name), std::string(op), quoted(right), ".",
+                    quoted(right_schema.columns[right_columns[i]].name));
+  return text;
+}
+
+// Something of the row is NULL.
+std::string any_null(std::string_view row, const storage::TableSchema& schema, const std::vector<uint32_t>& columns) {
+  std::string text;
+  for (uint32_t column : columns)
+    if (!schema.columns[column].not_null)
+      absl::StrAppend(&text, quoted(row), ".", quoted(schema.columns[column].name), " IS NULL OR ");
+  return text;
+}
+
+}  // namespace
+
+// While it lives, the binder reads a text of the catalog: no variables, parameters or common tables of the statement.
+class Binder::InnerText {
+ public:
+  InnerText(Binder* binder, std::string_view text)
+      : binder_(binder),
+        common_tables_(std::exchange(binder->common_tables_, {})),
+        source_(std::exchange(binder->source_, text)),
+        variables_(std::exchange(binder->variables_, nullptr)),
+        allow_parameters_(std::exchange(binder->allow_parameters_, false)),
+        aggregate_query_(std::exchange(binder->aggregate_query_, nullptr)),
+        aggregate_clause_(binder->aggregate_clause_) {}
+  ~InnerText() {
+    binder_->common_tables_ = std::move(common_tables_);
+    binder_->source_ = source_;
+    binder_->variables_ = variables_;
+    binder_->allow_parameters_ = allow_parameters_;
+    binder_->aggregate_query_ = aggregate_query_;
+    binder_->aggregate_clause_ = aggregate_clause_;
+  }
+  InnerText(const InnerText&) = delete;
+  InnerText& operator=(const InnerText&) = delete;
+
+ private:
+  Binder* const binder_;
+  CommonTables common_tables_;
+  std::string_view source_;
+  const VariableScope* variables_;
+  bool allow_parameters_;
+  BoundQuery* aggregate_query_;
+  std::string_view aggregate_clause_;
+};
+
+const TableRules* Binder::rules_of(const storage::TableSchema& schema) const {
+  auto rules = catalog_.rules.find(schema.id);
+  return rules == catalog_.rules.end() ? nullptr : &rules->second;
+}
+
+StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row, std::string_view clause) {
+  InnerText inner(this, text);
+  aggregate_clause_ = clause;
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+  Scope scope;
+  if (row != nullptr) scope.add(row, false);
+  return bind(*expr, row != nullptr ? &scope : nullptr);
+}
+
+StatusOr<BoundPtr> Binder::bind_check(const ast::Expr& expr, std::shared_ptr<storage::Table> table) {
+  const std::string name = table->schema().name;
+  auto relation = table_relation(std::move(table), name);
+  Scope scope;
+  scope.add(relation.get(), false);
+  aggregate_clause_ = "check constraints";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
+  const BoundExpr* query = nullptr;
+  visit(*bound, [&](const BoundExpr& e) { query = query == nullptr && e.query != nullptr ? &e : query; });
+  if (query != nullptr) return error("0A000", "cannot use subquery in check constraint", query->location);
+  return coerce_boolean(std::move(bound), "CHECK");
+}
+
+StatusOr<BoundPtr> Binder::bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table,
+                                          uint32_t column) {
+  const storage::ColumnDef definition = table->schema().columns[column];
+  const std::string name = table->schema().name;
+  auto relation = table_relation(std::move(table), name);
+  Scope scope;
+  scope.add(relation.get(), false);
+  aggregate_clause_ = "column generation expressions";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
+  bool has_query = false, is_changing = program_->volatile_result;
+  visit(*bound, [&](const BoundExpr& e) {
+    has_query |= e.query != nullptr;
+    is_changing |= e.kind == BoundKind::kBuiltin && e.builtin->op == BuiltinOp::kNow;
+    is_changing |= e.kind == BoundKind::kUserCall && e.routine->is_volatile;
+  });
+  if (has_query) return error("0A000", "cannot use subquery in column generation expression", expr.location);
+  if (is_changing) return error("42P17", "generation expression is not immutable", -1);
+  return coerce_to_column(std::move(bound), definition);
+}
+
+const Relation* Binder::row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias) {
+  if (*row == nullptr) *row = table_relation(dml.table, std::move(alias));
+  return row->get();
+}
+
+Status Binder::bind_constraints(BoundDml* dml) {
+  const TableRules* rules = rules_of(dml->table->schema());
+  if (rules != nullptr && dml->kind != DmlKind::kDelete) {
+    SCYPER_RETURN_IF_ERROR(bind_generated_columns(*rules, dml));
+    SCYPER_RETURN_IF_ERROR(bind_checks(*rules, dml));
+    for (const ForeignKey& key : rules->foreign_keys)
+      if (dml->kind == DmlKind::kInsert || assigns_any(*dml, key.columns))
+        SCYPER_RETURN_IF_ERROR(bind_reference(key, dml));
+  }
+  if (dml->kind != DmlKind::kInsert) SCYPER_RETURN_IF_ERROR(bind_reactions(dml));
+  bool refers_to_itself =
+      rules != nullptr && std::any_of(rules->foreign_keys.begin(), rules->foreign_keys.end(),
+                                      [&](const ForeignKey& key) { return key.table == dml->table->schema().id; });
+  dml->checks_at_once = dml->reactions.empty() && !refers_to_itself && reacting_.empty();
+  return absl::OkStatus();
+}
+
+Status Binder::bind_generated_columns(const TableRules& rules, BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  for (uint32_t c = 0; c < rules.columns.size(); c++) {
+    const std::string& text = rules.columns[c].generated_text;
+    if (text.empty()) continue;
+    const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind_rule(text, row, "column generation expressions"));
+    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[c]));
+    ColumnAssignment assignment;
+    assignment.column = c;
+    assignment.generated = std::move(value);
+    if (dml->kind == DmlKind::kUpdate) {
+      assignment.value = make_null(schema.columns[c].type, -1);
+      dml->assignments.push_back(std::move(assignment));
+    } else {
+      dml->generated.push_back(std::move(assignment));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_checks(const TableRules& rules, BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  std::vector<uint32_t> all;
+  for (uint32_t c = 0; c + (schema.has_row_id ? 1 : 0) < schema.columns.size(); c++) all.push_back(c);
+  for (const TableRules::Check& check : rules.checks) {
+    const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_rule(check.expression, row, "check constraints"));
+    SCYPER_ASSIGN_OR_RETURN(condition, coerce_boolean(std::move(condition), "CHECK"));
+    RowCheck bound;
+    if (dml->kind == DmlKind::kUpdate) {
+      std::set<uint32_t> read;
+      collect_columns(*condition, row->id, &read);
+      if (!assigns_any(*dml, {read.begin(), read.end()})) continue;  // held before, holds now
+    }
+    bound.condition = std::move(condition);
+    bound.sqlstate = "23514";
+    bound.message =
+        absl::StrCat("new row for relation \"", schema.name, "\" violates check constraint \"", check.name, "\"");
+    bound.detail_before = "Failing row contains (";
+    bound.detail_after = ").";
+    bound.detail_columns = all;
+    dml->checks.push_back(std::move(bound));
+  }
+  return absl::OkStatus();
+}
+
+// The referencing side: a key of the other table, unless something is NULL (MATCH SIMPLE).
+Status Binder::bind_reference(const ForeignKey& key, BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  auto parent = catalog_.find_table(key.table);
+  if (parent == nullptr) return error("XX000", "the table of a foreign key is missing", -1);
+  const storage::TableSchema& other = parent->schema();
+  const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
+  const std::string text = absl::StrCat(any_null(kNewRow, schema, key.columns), "EXISTS (SELECT 1 FROM ",
+                                        quoted(other.name), " AS \" parent\" WHERE ",
+                                        pairs(" parent", other, key.referenced, kNewRow, schema, key.columns), ")");
+  auto named = clone(*row);
+  named->alias = kNewRow;
+  RowCheck check;
+  SCYPER_ASSIGN_OR_RETURN(check.condition, bind_rule(text, named.get(), ""));
+  check.sqlstate = "23503";
+  check.message = absl::StrCat("insert or update on table \"", schema.name, "\" violates foreign key constraint \"",
+                               key.name, "\"");
+  check.detail_before = absl::StrCat("Key (", names_of(schema, key.columns), ")=(");
+  check.detail_after = absl::StrCat(") is not present in table \"", other.name, "\".");
+  check.detail_columns = key.columns;
+  add_columns(key.columns, &dml->new_columns);
+  dml->references.push_back(std::move(check));
+  return absl::OkStatus();
+}
+
+// The referenced side: what happens to rows that refer to those which are deleted or get another key.
+Status Binder::bind_reactions(BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  for (const BoundDml* other : reacting_) {
+    if (other->kind != DmlKind::kDelete || dml->kind != DmlKind::kDelete || other->table != dml->table) continue;
+    // a cycle of foreign keys: the statement around goes on with these rows too
+    dml->events_of = other;
+    dml->old_columns = other->old_columns;
+    row_relation(&dml->old_row, *dml, std::string(kOldRow));
+    return absl::OkStatus();
+  }
+  std::vector<std::pair<const ForeignKey*, std::shared_ptr<storage::Table>>> keys;
+  std::map<TableId, std::shared_ptr<storage::Table>> children;  // the older table first, as PostgreSQL
+  for (const auto& [name, child] : catalog_.tables) children[child->schema().id] = child;
+  for (const auto& [id, child] : children) {
+    const TableRules* rules = rules_of(child->schema());
+    if (rules == nullptr) continue;
+    for (const ForeignKey& key : rules->foreign_keys) {
+      if (key.table != schema.id || (dml->kind == DmlKind::kUpdate && !assigns_any(*dml, key.referenced))) continue;
+      add_columns(key.referenced, &dml->old_columns);
+      if (dml->kind == DmlKind::kUpdate) add_columns(key.referenced, &dml->new_columns);
+      keys.emplace_back(&key, child);
+    }
+  }
+  if (keys.empty()) return absl::OkStatus();
+  if (reacting_.size() >= kActionDepthMax)
+    return error("0A000", "foreign keys whose actions follow each other in this way are not supported", -1);
+  row_relation(&dml->old_row, *dml, std::string(kOldRow));
+  if (dml->kind == DmlKind::kUpdate) row_relation(&dml->new_row, *dml, schema.name);
+  reacting_.push_back(dml);
+  Status status;
+  for (const auto& [key, child] : keys) {
+    status = bind_reaction(*key, child, dml);
+    if (!status.ok()) break;
+  }
+  reacting_.pop_back();
+  return status;
+}
+
+Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storage::Table>& child, BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  const storage::TableSchema& other = child->schema();
+  const bool is_update = dml->kind == DmlKind::kUpdate;
+  const ReferentialAction action = is_update ? key.on_update : key.on_delete;
+  RowReaction reaction;
+  Scope scope;
+  std::unique_ptr<Relation> new_row;
+  scope.add(dml->old_row.get(), false);
+  if (is_update) {
+    new_row = clone(*dml->new_row);
+    new_row->alias = kNewRow;
+    scope.add(new_row.get(), false);
+    const std::string text =
+        pairs(kOldRow, schema, key.referenced, kNewRow, schema, key.referenced, " IS DISTINCT FROM ", " OR ");
+    InnerText inner(this, text);
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+    SCYPER_ASSIGN_OR_RETURN(reaction.condition, bind(*expr, &scope));
+  }
+  const Scope* saved = std::exchange(action_scope_, &scope);
+  Status status;
+  if (action == ReferentialAction::kNoAction || action == ReferentialAction::kRestrict) {
+    status = bind_reaction_check(key, other, action == ReferentialAction::kNoAction, dml, &reaction);
+  } else {
+    const std::string where =
+        absl::StrCat(" WHERE ", pairs(" child", other, key.columns, kOldRow, schema, key.referenced));
+    std::string text;
+    if (action == ReferentialAction::kCascade && !is_update) {
+      text = absl::StrCat("DELETE FROM ", quoted(other.name), " AS \" child\"", where);
+    } else {
+      text = absl::StrCat("UPDATE ", quoted(other.name), " AS \" child\" SET ");
+      for (size_t i = 0; i < key.columns.size(); i++) {
+        absl::StrAppend(&text, i == 0 ? "" : ", ", quoted(other.columns[key.columns[i]].name), " = ");
+        if (action == ReferentialAction::kCascade)
+          absl::StrAppend(&text, quoted(kNewRow), ".", quoted(schema.columns[key.referenced[i]].name));
+        else
+          text += action == ReferentialAction::kSetNull ? "NULL" : "DEFAULT";
+      }
+      text += where;
+    }
+    auto bound = bind_action(std::move(text), dml);
+    status = bound.status();
+    if (bound.ok()) reaction.action = *std::move(bound);
+  }
+  action_scope_ = saved;
+  SCYPER_RETURN_IF_ERROR(status);
+  dml->reactions.push_back(std::move(reaction));
+  return absl::OkStatus();
+}
+
+// keeps_replaced (NO ACTION): rows that refer to a key which the statement gave to another row are fine.
+Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
+                                   BoundDml* dml, RowReaction* reaction) {
+  const storage::TableSchema& schema = dml->table->schema();
+  std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted(child.name), " AS \" child\" WHERE ",
+                                  pairs(" child", child, key.columns, kOldRow, schema, key.referenced), ")");
+  if (keeps_replaced)
+    absl::StrAppend(&text, " OR EXISTS (SELECT 1 FROM ", quoted(schema.name), " AS \" other\" WHERE ",
+                    pairs(" other", schema, key.referenced, kOldRow, schema, key.referenced), ")");
+  InnerText inner(this, text);
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+  SCYPER_ASSIGN_OR_RETURN(reaction->check.condition, bind(*expr, action_scope_));
+  reaction->check.sqlstate = "23503";
+  reaction->check.message =
+      absl::StrCat("update or delete on table \"", schema.name, "\" violates foreign key constraint \"", key.name,
+                   "\" on table \"", child.name, "\"");
+  reaction->check.detail_before = absl::StrCat("Key (", names_of(schema, key.referenced), ")=(");
+  reaction->check.detail_after = absl::StrCat(") is still referenced from table \"", child.name, "\".");
+  reaction->check.detail_columns = key.referenced;
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<BoundDml>> Binder::bind_action(std::string text, BoundDml*) {
+  InnerText inner(this, text);
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  return bind_dml(*statements[0]);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,209 @@
+#include <set>
+
+#include "base/check.h"
+#include "codegen/generator.h"
+
+// What a table's rules add to changes: CHECK before a row changes, foreign keys when the statement has changed all its
+// rows, ON CONFLICT.
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kContextValue = offsetof(ExecContext, value);
+
+void read_columns(const std::vector<const BoundExpr*>& readers, uint32_t relation, std::set<uint32_t>* columns) {
+  for (const BoundExpr* reader : readers) collect_columns(*reader, relation, columns);
+}
+}  // namespace
+
+// The row as it will be, as far as `readers` look at it.
+void Generator::set_new_row(const BoundDml& dml, const std::vector<const BoundExpr*>& readers,
+                            const ColumnValue& value_of) {
+  std::set<uint32_t> read;
+  read_columns(readers, dml.new_row->id, &read);
+  Values values(dml.new_row->columns.size());
+  for (uint32_t column : read) values[column] = value_of(column);
+  RowSource& row = sources_[dml.new_row->id];
+  row = RowSource();
+  row.relation = dml.new_row.get();
+  row.values = std::move(values);
+}
+
+void Generator::gen_check(const RowCheck& check, const ColumnValue& value_of) {
+  Block bad = b_.new_block();
+  Block good = b_.new_block();
+  gen_logic(*check.condition, good, bad, good);
+  b_.set_block(bad);
+  Values shown;
+  std::vector<SqlType> types;
+  for (uint32_t column : check.detail_columns) {
+    shown.push_back(value_of(column));
+    types.push_back(shown.back().type);
+  }
+  std::string texts;
+  for (const std::string* text : {&check.sqlstate, &check.message, &check.detail_before, &check.detail_after}) {
+    texts += *text;
+    texts += '\0';
+  }
+  Reg row = store_row(shown);
+  this->check(
+      b_.call(k_rt_violation, {context(), b_.data(texts), constant(Type::kI64, static_cast<int64_t>(texts.size())), row,
+                               data_of(types), constant(Type::kI64, static_cast<int64_t>(types.size()))}));
+  b_.jump(good);
+  b_.set_block(good);
+}
+
+void Generator::gen_checks(const BoundDml& dml, const std::vector<RowCheck>& checks, const ColumnValue& value_of) {
+  if (checks.empty()) return;
+  std::vector<const BoundExpr*> readers;
+  for (const RowCheck& check : checks) readers.push_back(check.condition.get());
+  set_new_row(dml, readers, value_of);
+  for (const RowCheck& check : checks) gen_check(check, value_of);
+  sources_.erase(dml.new_row->id);
+}
+
+// --- foreign keys ---
+
+void Generator::begin_events(const BoundDml& dml) {
+  if (dml.checks_at_once || (dml.references.empty() && dml.reactions.empty())) return;
+  const auto& columns = dml.table->schema().columns;
+  std::vector<SqlType> types;
+  for (uint32_t column : dml.old_columns) types.push_back(columns[column].type);
+  for (uint32_t column : dml.new_columns) types.push_back(columns[column].type);
+  Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
+  check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
+  events_.push_back({&dml, b_.load(Type::kPtr, context(), kContextValue), types.size()});
+}
+
+// Of the row that is about to change; new_value is null for a delete, old_value for an insert.
+void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value) {
+  const BoundDml* owner = dml.events_of != nullptr ? dml.events_of : &dml;
+  for (auto events = events_.rbegin(); events != events_.rend(); ++events) {
+    if (events->dml != owner) continue;
+    Values row;
+    for (uint32_t column : owner->old_columns) row.push_back(old_value(column));
+    for (uint32_t column : owner->new_columns) row.push_back(new_value(column));
+    check(b_.call(k_rt_rows_append, {context(), events->rows, store_row(row)}));
+    return;
+  }
+}
+
+// All rows have changed. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too.
+void Generator::end_events(const BoundDml& dml) {
+  if (events_.empty() || events_.back().dml != &dml) return;
+  const RowEvents events = events_.back();
+  Reg count = b_.new_variable(Type::kI64);
+  b_.assign(count, row_count_);
+  auto slots_of = [&](const std::vector<uint32_t>& columns, size_t first) {
+    std::vector<int> slots(dml.table->schema().columns.size(), -1);
+    for (size_t i = 0; i < columns.size(); i++) slots[columns[i]] = static_cast<int>(first + i);
+    return slots;
+  };
+  gen_buffer_rows(events.rows, events.width, [&](Reg row) {
+    auto publish_row = [&](const Relation* relation, const std::vector<uint32_t>& columns, size_t first) {
+      if (relation == nullptr) return;
+      RowSource& source = sources_[relation->id];
+      source = RowSource();
+      source.relation = relation;
+      source.row = row;
+      source.slots = slots_of(columns, first);
+    };
+    publish_row(dml.old_row.get(), dml.old_columns, 0);
+    publish_row(dml.new_row.get(), dml.new_columns, dml.old_columns.size());
+    auto value_in = [&](const std::unique_ptr<Relation>& relation) {
+      return [this, id = relation == nullptr ? 0 : relation->id](uint32_t column) {
+        return load_column(sources_.at(id), column);
+      };
+    };
+    for (const RowCheck& check : dml.references) gen_check(check, value_in(dml.new_row));
+    for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row));
+  });
+  if (dml.old_row != nullptr) sources_.erase(dml.old_row->id);
+  if (dml.new_row != nullptr) sources_.erase(dml.new_row->id);
+  b_.assign(row_count_, count);
+  events_.pop_back();
+}
+
+void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old_value) {
+  Block next = b_.new_block();
+  if (reaction.condition != nullptr) {
+    Block changed = b_.new_block();
+    gen_condition(*reaction.condition, changed, next);
+    b_.set_block(changed);
+  }
+  if (reaction.action != nullptr)
+    gen_dml(*reaction.action, [](const Values&) {});
+  else
+    gen_check(reaction.check, old_value);
+  b_.jump(next);
+  b_.set_block(next);
+}
+
+// --- ON CONFLICT ---
+
+Generator::ConflictState Generator::begin_conflict(const BoundDml& dml) {
+  ConflictState state;
+  if (dml.conflict == nullptr || dml.conflict->update == nullptr) return state;
+  std::vector<uint32_t> columns;
+  for (const auto& assignment : dml.conflict->update->assignments) columns.push_back(assignment.column);
+  resources_.updates.push_back(
+      std::make_unique<storage::UpdateDescriptor>(storage::make_update_descriptor(*dml.table, columns)));
+  state.descriptor = static_cast<uint32_t>(resources_.updates.size() - 1);
+  begin_events(*dml.conflict->update);
+  if (dml.source->from.empty()) return state;  // one row
+  const std::vector<SqlType> types(2, make_type(TypeId::kInt8));
+  Reg two = constant(Type::kI64, 2);
+  check(b_.call(k_rt_table_create, {context(), data_of(types), two, two}));
+  state.seen = b_.load(Type::kPtr, context(), kContextValue);
+  return state;
+}
+
+// I8: this statement has not changed that row before; from now on it has.
+ir::Reg Generator::is_first_change(const ConflictState& state, Reg partition, Reg tid) {
+  Values row(2);
+  row[0].type = row[1].type = make_type(TypeId::kInt8);
+  row[0].a = b_.convert(Op::kBitcast, partition, Type::kI64);
+  row[1].a = tid;
+  check(b_.call(k_rt_table_find, {context(), state.seen, store_row(row), constant(Type::kI64, 1)}));
+  return b_.compare(Op::kNe, b_.load(Type::kI64, context(), kContextValue + 8), constant(Type::kI64, 0));
+}
+
+// The new row lies in its cells, in no index. Goes on where nothing is in its way; gives the block behind it.
+Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid,
+                                         const Values& values, const Consumer& returning) {
+  Block next = b_.new_block(), fresh = b_.new_block(), taken = b_.new_block();
+  uint32_t indexes = 0;
+  for (uint32_t index : dml.conflict->indexes) indexes |= 1u << index;
+  Reg found = b_.call(k_rt_find_conflict, {partition, tid, constant(Type::kI64, indexes)});
+  b_.branch(b_.compare(Op::kEq, found, constant(Type::kI64, -1)), fresh, taken);
+  b_.set_block(taken);
+  b_.call(k_rt_insert_abandon, {context(), partition, tid});
+  if (const BoundDml* update = dml.conflict->update.get()) {
+    RowSource& target = sources_[dml.relation];
+    const RowSource inserted = target;
+    if (state.seen != ir::kNoReg) {
+      Block first = b_.new_block();
+      b_.branch(is_first_change(state, partition, found), first, raise_block(RuntimeError::kConflictTwice), 1);
+      b_.set_block(first);
+    }
+    locate(&target, partition, found);
+    RowSource& excluded = sources_[dml.conflict->excluded->id];
+    excluded.relation = dml.conflict->excluded.get();
+    excluded.values = values;
+    excluded.values.resize(excluded.relation->columns.size());
+    gen_conjuncts(update->source->where, next);
+    Values assigned;
+    for (const auto& assignment : update->assignments) assigned.push_back(stabilise(gen(*assignment.value)));
+    gen_change_row(*update, state.descriptor, assigned, returning);
+    sources_.erase(dml.conflict->excluded->id);
+    sources_[dml.relation] = inserted;
+  }
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(fresh);
+  if (state.seen != ir::kNoReg) is_first_change(state, partition, tid);
+  return next;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,305 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "plan/access_path.h"
+
+// CREATE TABLE, ALTER TABLE: keys, CHECK, FOREIGN KEY.
+namespace scyper::query {
+
+int find_column(const storage::TableSchema& schema, std::string_view name) {
+  for (size_t i = 0; i + (schema.has_row_id ? 1 : 0) < schema.columns.size(); i++)
+    if (schema.columns[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+// A unique index of a partitioned table is unique per partition: it must contain the partition column.
+Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index) {
+  if (!index.unique || schema.scheme == storage::PartitionScheme::kShared) return absl::OkStatus();
+  if (std::find(index.columns.begin(), index.columns.end(), schema.partition_column) != index.columns.end())
+    return absl::OkStatus();
+  return with_detail(sql_error("0A000", "unique constraint on partitioned table must include all partitioning columns"),
+                     absl::StrCat(index.primary ? "PRIMARY KEY" : "UNIQUE", " constraint on table \"", schema.name,
+                                  "\" lacks column \"", schema.columns[schema.partition_column].name,
+                                  "\" which is part of the partition key."));
+}
+
+Status Definer::define_keys(const ast::CreateTableStatement& create, storage::TableSchema* schema) {
+  auto is_key = [](const ast::Constraint& constraint) {
+    return constraint.kind == ast::ConstraintKind::kPrimaryKey || constraint.kind == ast::ConstraintKind::kUnique;
+  };
+  for (const auto& column : create.columns)
+    for (const auto& constraint : column.constraints)
+      if (is_key(constraint)) SCYPER_RETURN_IF_ERROR(add_key(constraint, {column.name}, schema));
+  for (const auto& constraint : create.constraints)
+    if (is_key(constraint)) SCYPER_RETURN_IF_ERROR(add_key(constraint, constraint.columns, schema));
+  return absl::OkStatus();
+}
+
+// What needs the table: it is in the next catalog.
+Status Definer::define_constraints(const ast::CreateTableStatement& create, const std::string& table) {
+  for (const auto& column : create.columns)
+    for (const auto& constraint : column.constraints)
+      SCYPER_RETURN_IF_ERROR(define_constraint(constraint, {column.name}, table));
+  for (const auto& constraint : create.constraints)
+    SCYPER_RETURN_IF_ERROR(define_constraint(constraint, constraint.columns, table));
+  return absl::OkStatus();
+}
+
+Status Definer::define_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                                  const std::string& table) {
+  switch (constraint.kind) {
+    case ast::ConstraintKind::kGenerated:
+      return define_generated(constraint, columns[0], table);
+    case ast::ConstraintKind::kCheck:
+      return define_check(constraint, table);
+    case ast::ConstraintKind::kForeignKey:
+      return define_foreign_key(constraint, columns, table);
+    case ast::ConstraintKind::kExclusion:
+      return error("0A000", "this table constraint is not supported", constraint.location);
+    default:
+      return absl::OkStatus();
+  }
+}
+
+// Generated columns depend on columns that are not generated.
+Status Definer::define_generated(const ast::Constraint& constraint, const std::string& column,
+                                 const std::string& name) {
+  auto table = next().find_table(name);
+  const storage::TableSchema& schema = table->schema();
+  const TableRules& rules = next().rules[schema.id];
+  const auto c = static_cast<uint32_t>(find_column(schema, column));
+  if (!rules.columns[c].default_text.empty())
+    return error(
+        "42601",
+        absl::StrCat(rules.columns[c].identity == Identity::kNone ? "both default" : "both identity",
+                     " and generation expression specified for column \"", column, "\" of table \"", name, "\""),
+        constraint.location);
+  Binder binder(next(), text_);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder.bind_generated(*constraint.expr, table, c));
+  Status status;
+  visit(*bound, [&](const BoundExpr& e) {
+    if (e.kind != BoundKind::kColumn || rules.columns[e.index].generated_text.empty()) return;
+    status = with_detail(error("42P17",
+                               absl::StrCat("cannot use generated column \"", schema.columns[e.index].name,
+                                            "\" in column generation expression"),
+                               e.location),
+                         "A generated column cannot reference another generated column.");
+  });
+  return status;
+}
+
+bool Definer::constraint_taken(const storage::TableSchema& schema, std::string_view name) {
+  for (const auto& index : schema.indexes)
+    if (index.constraint && index.name == name) return true;
+  const TableRules& rules = next().rules[schema.id];
+  auto is_named = [&](const auto& rule) { return rule.name == name; };
+  return std::any_of(rules.checks.begin(), rules.checks.end(), is_named) ||
+         std::any_of(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
+}
+
+// The name that is given, or one like PostgreSQL's.
+StatusOr<std::string> Definer::constraint_name(const ast::Constraint& constraint, const storage::TableSchema& schema,
+                                               std::string_view base) {
+  if (!constraint.name.empty()) {
+    if (constraint_taken(schema, constraint.name) && old_->find_table(schema.name) == nullptr &&
+        constraint.kind == ast::ConstraintKind::kCheck)
+      return error("42710", absl::StrCat("check constraint \"", constraint.name, "\" already exists"), -1);
+    if (constraint_taken(schema, constraint.name))
+      return error(
+          "42710",
+          absl::StrCat("constraint \"", constraint.name, "\" for relation \"", schema.name, "\" already exists"), -1);
+    return constraint.name;
+  }
+  std::string name(base);
+  for (int i = 1; constraint_taken(schema, name); i++) name = absl::StrCat(std::string(base), i);
+  return name;
+}
+
+Status Definer::define_check(const ast::Constraint& constraint, const std::string& table_name) {
+  auto table = next().find_table(table_name);
+  const storage::TableSchema& schema = table->schema();
+  Binder binder(next(), text_);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder.bind_check(*constraint.expr, table));
+  std::set<uint32_t> columns;
+  visit(*bound, [&](const BoundExpr& e) {
+    if (e.kind == BoundKind::kColumn) columns.insert(e.index);
+  });
+  std::string base = schema.name;
+  if (columns.size() == 1) absl::StrAppend(&base, "_", schema.columns[*columns.begin()].name);
+  TableRules::Check check;
+  SCYPER_ASSIGN_OR_RETURN(check.name, constraint_name(constraint, schema, base + "_check"));
+  check.expression = to_sql(*constraint.expr);
+  auto& checks = next().rules[schema.id].checks;
+  auto behind = std::find_if(checks.begin(), checks.end(), [&](const auto& other) { return check.name < other.name; });
+  checks.insert(behind, std::move(check));  // PostgreSQL checks them by name
+  return absl::OkStatus();
+}
+
+namespace {
+ReferentialAction action_of(ast::ReferentialAction action) {
+  switch (action) {
+    case ast::ReferentialAction::kRestrict:
+      return ReferentialAction::kRestrict;
+    case ast::ReferentialAction::kCascade:
+      return ReferentialAction::kCascade;
+    case ast::ReferentialAction::kSetNull:
+      return ReferentialAction::kSetNull;
+    case ast::ReferentialAction::kSetDefault:
+      return ReferentialAction::kSetDefault;
+    default:
+      return ReferentialAction::kNoAction;
+  }
+}
+
+bool can_compare(const SqlType& a, const SqlType& b) {
+  auto is_moment = [](TypeId id) { return id == TypeId::kDate || id == TypeId::kTimestamp; };
+  return a.id == b.id || (is_number(a.id) && is_number(b.id)) || (is_string(a.id) && is_string(b.id)) ||
+         (is_moment(a.id) && is_moment(b.id));
+}
+
+std::vector<uint32_t> sorted(std::vector<uint32_t> columns) {
+  std::sort(columns.begin(), columns.end());
+  return columns;
+}
+}  // namespace
+
+Status Definer::resolve_key_columns(const std::vector<std::string>& names, const storage::TableSchema& schema,
+                                    std::vector<uint32_t>* columns) const {
+  for (const std::string& name : names) {
+    int c = find_column(schema, name);
+    if (c < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" referenced in foreign key constraint does not exist"),
+                   -1);
+    columns->push_back(static_cast<uint32_t>(c));
+  }
+  return absl::OkStatus();
+}
+
+// The referenced columns are a key of their table; without names its primary key.
+Status Definer::resolve_referenced(const ast::Constraint& constraint, const storage::TableSchema& parent,
+                                   ForeignKey* key) const {
+  if (constraint.foreign_columns.empty()) {
+    for (const auto& index : parent.indexes)
+      if (index.primary) key->referenced = index.columns;
+    if (key->referenced.empty())
+      return error("42704", absl::StrCat("there is no primary key for referenced table \"", parent.name, "\""), -1);
+  } else {
+    SCYPER_RETURN_IF_ERROR(resolve_key_columns(constraint.foreign_columns, parent, &key->referenced));
+  }
+  if (key->columns.size() != key->referenced.size())
+    return error("42830", "number of referencing and referenced columns for foreign key disagree", -1);
+  for (const auto& index : parent.indexes)
+    if (index.unique && sorted(index.columns) == sorted(key->referenced)) return absl::OkStatus();
+  return error(
+      "42830",
+      absl::StrCat("there is no unique constraint matching given keys for referenced table \"", parent.name, "\""), -1);
+}
+
+// A row and the row it refers to must be in reach of one transaction that stays in its partition.
+Status Definer::check_placement(const storage::TableSchema& schema, const storage::TableSchema& parent,
+                                const ForeignKey& key, int32_t location) const {
+  if (parent.scheme == storage::PartitionScheme::kShared) return absl::OkStatus();
+  for (size_t i = 0; i < key.columns.size(); i++)
+    if (schema.scheme == parent.scheme && key.columns[i] == schema.partition_column &&
+        key.referenced[i] == parent.partition_column)
+      return absl::OkStatus();
+  return error("0A000",
+               absl::StrCat("a foreign key to partitioned table \"", parent.name,
+                            "\" whose columns do not pair the partition columns is not supported"),
+               location);
+}
+
+Status Definer::define_foreign_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                                   const std::string& table_name) {
+  if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
+  if (constraint.match == ast::MatchKind::kPartial)
+    return error("0A000", "MATCH PARTIAL not yet implemented", constraint.location);
+  if (constraint.match == ast::MatchKind::kFull && columns.size() > 1)
+    return error("0A000", "MATCH FULL is not supported", constraint.location);
+  auto table = next().find_table(table_name);
+  const storage::TableSchema& schema = table->schema();
+  SCYPER_RETURN_IF_ERROR(check_schema(constraint.foreign_table));
+  auto parent = next().find_table(constraint.foreign_table.back());
+  if (parent == nullptr) {
+    if (next().views.count(constraint.foreign_table.back()) != 0)
+      return error("42809",
+                   absl::StrCat("referenced relation \"", constraint.foreign_table.back(), "\" is not a table"), -1);
+    return error("42P01", absl::StrCat("relation \"", constraint.foreign_table.back(), "\" does not exist"), -1);
+  }
+  ForeignKey key;
+  key.table = parent->schema().id;
+  key.on_update = action_of(constraint.on_update);
+  key.on_delete = action_of(constraint.on_delete);
+  SCYPER_RETURN_IF_ERROR(resolve_key_columns(columns, schema, &key.columns));
+  SCYPER_RETURN_IF_ERROR(resolve_referenced(constraint, parent->schema(), &key));
+  std::string base = schema.name;
+  for (const std::string& name : columns) absl::StrAppend(&base, "_", name);
+  SCYPER_ASSIGN_OR_RETURN(key.name, constraint_name(constraint, schema, base + "_fkey"));
+  for (size_t i = 0; i < key.columns.size(); i++) {
+    const auto& mine = schema.columns[key.columns[i]];
+    const auto& other = parent->schema().columns[key.referenced[i]];
+    if (!can_compare(mine.type, other.type))
+      return with_detail(
+          error("42804", absl::StrCat("foreign key constraint \"", key.name, "\" cannot be implemented"), -1),
+          absl::StrCat("Key columns \"", mine.name, "\" and \"", other.name, "\" are of incompatible types: ",
+                       type_name(make_type(mine.type.id)), " and ", type_name(make_type(other.type.id)), "."));
+  }
+  SCYPER_RETURN_IF_ERROR(check_placement(schema, parent->schema(), key, constraint.location));
+  next().rules[schema.id].foreign_keys.push_back(std::move(key));
+  return absl::OkStatus();
+}
+
+Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                        storage::TableSchema* schema) {
+  bool primary = constraint.kind == ast::ConstraintKind::kPrimaryKey;
+  if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
+  if (constraint.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", constraint.location);
+  if (!constraint.include.empty()) return error("0A000", "INCLUDE is not supported", constraint.location);
+  storage::IndexDef index;
+  index.id = IndexId(next().next_index_id++);
+  index.unique = true;
+  index.primary = primary;
+  index.constraint = true;
+  std::string base = schema->name;
+  for (const std::string& name : columns) {
+    int c = find_column(*schema, name);
+    if (c < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" named in key does not exist"), constraint.location);
+    uint32_t column = static_cast<uint32_t>(c);
+    if (std::find(index.columns.begin(), index.columns.end(), column) != index.columns.end())
+      return error(
+          "42701",
+          absl::StrCat("column \"", name, "\" appears twice in ", primary ? "primary key" : "unique", " constraint"),
+          constraint.location);
+    index.columns.push_back(column);
+    if (primary)
+      schema->columns[column].not_null = true;
+    else
+      absl::StrAppend(&base, "_", name);
+  }
+  if (primary)
+    for (const auto& other : schema->indexes)
+      if (other.primary)
+        return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
+                     constraint.location);
+  index.name =
+      constraint.name.empty() ? free_index_name(absl::StrCat(base, primary ? "_pkey" : "_key")) : constraint.name;
+  if (name_taken(index.name))
+    return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), constraint.location);
+  SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
+  if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
+    return error("54011", "a table can have at most 16 indexes", constraint.location);
+  next().index_tables[index.name] = schema->name;
+  if (primary)
+    schema->indexes.insert(schema->indexes.begin(), std::move(index));
+  else
+    schema->indexes.push_back(std::move(index));
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compile/definition.h"
+#include "parse/text.h"
+
+// DROP, TRUNCATE
+namespace scyper::query {
+
+Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
+  result->command_tag = absl::StrCat("DROP ", drop.object_name);
+  for (const auto& object : drop.objects) {
+    const std::string& name = object.name.back();
+    switch (drop.object) {
+      case ast::ObjectKind::kTable:
+        SCYPER_RETURN_IF_ERROR(drop_table(name, drop, result));
+        break;
+      case ast::ObjectKind::kView:
+        SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
+        break;
+      case ast::ObjectKind::kIndex:
+        SCYPER_RETURN_IF_ERROR(drop_index(name, drop, result));
+        break;
+      case ast::ObjectKind::kSequence:
+        SCYPER_RETURN_IF_ERROR(drop_sequence(name, drop, result));
+        break;
+      case ast::ObjectKind::kProcedure:
+      case ast::ObjectKind::kFunction:
+      case ast::ObjectKind::kRoutine:
+        SCYPER_RETURN_IF_ERROR(drop_routine(drop, object, result));
+        break;
+      default:
+        return error("0A000", absl::StrCat("DROP ", drop.object_name, " is not supported"), -1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  auto it = next().index_tables.find(name);
+  if (it == next().index_tables.end()) {
+    if (!drop.if_exists) return error("42704", absl::StrCat("index \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  index \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  auto table = next().tables.find(it->second)->second;
+  const auto& indexes = table->schema().indexes;
+  auto index = std::find_if(indexes.begin(), indexes.end(), [&](const auto& i) { return i.name == name; });
+  if (index->constraint || index->primary)
+    return with_hint(error("2BP01",
+                           absl::StrCat("cannot drop index ", name, " because constraint ", name, " on table ",
+                                        it->second, " requires it"),
+                           -1),
+                     absl::StrCat("You can drop constraint ", name, " on table ", it->second, " instead."));
+  SCYPER_RETURN_IF_ERROR(drop_references_to(it->second, *index, "index", drop.cascade, result));
+  table->drop_index(static_cast<uint32_t>(index - indexes.begin()));
+  next().index_tables.erase(name);
+  return absl::OkStatus();
+}
+
+// Foreign keys that need the unique index go with it, or keep it.
+Status Definer::drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view kind,
+                                   bool cascade, ResultSet* result) {
+  const TableId id = next().find_table(table)->schema().id;
+  std::vector<uint32_t> columns = index.columns;
+  std::sort(columns.begin(), columns.end());
+  for (const auto& [name, other] : next().tables) {
+    auto& keys = next().rules[other->schema().id].foreign_keys;
+    for (size_t i = 0; i < keys.size();) {
+      std::vector<uint32_t> referenced = keys[i].referenced;
+      std::sort(referenced.begin(), referenced.end());
+      if (keys[i].table != id || referenced != columns) {
+        i++;
+        continue;
+      }
+      const std::string what = absl::StrCat(std::string(kind), " ", index.name);
+      if (!cascade)
+        return with_hint(
+            with_detail(
+                error("2BP01",
+                      absl::StrCat("cannot drop ", what, kind == "constraint" ? " on table " + table : "",
+                                   " because other objects depend on it"),
+                      -1),
+                absl::StrCat("constraint ", keys[i].name, " on table ", name, " depends on index ", index.name)),
+            "Use DROP ... CASCADE to drop the dependent objects too.");
+      result->notices.push_back(
+          absl::StrCat("NOTICE:  drop cascades to constraint ", keys[i].name, " on table ", name));
+      keys.erase(keys.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A truncated table is a new empty one under the same definition.
+Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* result) {
+  std::vector<std::string> names;
+  for (const auto& ref : truncate.tables) {
+    SCYPER_RETURN_IF_ERROR(find_table(ref.name).status());
+    if (std::find(names.begin(), names.end(), ref.name.back()) == names.end()) names.push_back(ref.name.back());
+  }
+  for (size_t i = 0; i < names.size(); i++) {
+    const TableId id = old_->find_table(names[i])->schema().id;
+    for (const auto& [other, table] : old_->tables) {
+      auto rules = old_->rules.find(table->schema().id);
+      if (rules == old_->rules.end() || std::find(names.begin(), names.end(), other) != names.end()) continue;
+      const auto& keys = rules->second.foreign_keys;
+      if (std::none_of(keys.begin(), keys.end(), [&](const ForeignKey& key) { return key.table == id; })) continue;
+      if (!truncate.cascade)
+        return with_hint(
+            with_detail(error("0A000", "cannot truncate a table referenced in a foreign key constraint", -1),
+                        absl::StrCat("Table \"", other, "\" references \"", names[i], "\".")),
+            absl::StrCat("Truncate table \"", other, "\" at the same time, or use TRUNCATE ... CASCADE."));
+      result->notices.push_back(absl::StrCat("NOTICE:  truncate cascades to table \"", other, "\""));
+      names.push_back(other);
+    }
+  }
+  for (const std::string& name : names) {
+    storage::TableSchema schema = old_->find_table(name)->schema();
+    const TableId id = schema.id;
+    SCYPER_ASSIGN_OR_RETURN(auto empty, storage::Table::create(std::move(schema), options_.partitions, arena_));
+    next().tables[name] = std::move(empty);
+    if (truncate.restart_identity) restart_sequences_of(id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,211 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+
+// CREATE TABLE: columns, their defaults, how the table is cut.
+namespace scyper::query {
+Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE TABLE";
+  const std::string& name = create.table.name.back();
+  if (create.table.name.size() > 1 && create.table.name[create.table.name.size() - 2] != "public")
+    return error("3F000",
+                 absl::StrCat("schema \"", create.table.name[create.table.name.size() - 2], "\" does not exist"),
+                 create.table.location);
+  if (name_taken(name)) {
+    if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  if (create.persistence == ast::Persistence::kTemporary)
+    return error("0A000", "temporary tables are not supported", create.table.location);
+  storage::TableSchema schema;
+  TableRules rules;
+  schema.id = TableId(old_->next_table_id);
+  schema.version = 1;
+  schema.name = name;
+  schema.layout = options_.layout;
+  next().next_table_id++;
+  SCYPER_RETURN_IF_ERROR(define_columns(create, &schema, &rules));
+  SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema));
+  SCYPER_RETURN_IF_ERROR(define_partitioning(create, &schema));
+  SCYPER_RETURN_IF_ERROR(define_keys(create, &schema));
+  bool primary =
+      std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const auto& index) { return index.primary; });
+  if (!primary) {
+    schema.has_row_id = true;
+    schema.columns.push_back({"__row_id", make_type(TypeId::kInt8), true});
+    rules.columns.emplace_back();
+  }
+  TableId id = schema.id;
+  SCYPER_ASSIGN_OR_RETURN(auto table, storage::Table::create(std::move(schema), options_.partitions, arena_));
+  next().tables[name] = std::move(table);
+  next().rules[id] = std::move(rules);
+  return define_constraints(create, name);
+}
+
+Status Definer::define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema,
+                               TableRules* rules) {
+  if (create.columns.size() > 1600) return error("54011", "tables can have at most 1600 columns", -1);
+  for (const auto& column : create.columns) {
+    for (const auto& other : schema->columns)
+      if (other.name == column.name)
+        return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), -1);
+    SCYPER_RETURN_IF_ERROR(define_column(column, schema, rules));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+// serial and its kin: integers with a sequence of their own.
+TypeId serial_type(const ast::TypeName& type) {
+  if (type.name.size() != 1 || !type.array_bounds.empty()) return TypeId::kUnknown;
+  const std::string& name = type.name[0];
+  if (name == "smallserial" || name == "serial2") return TypeId::kInt2;
+  if (name == "serial" || name == "serial4") return TypeId::kInt4;
+  if (name == "bigserial" || name == "serial8") return TypeId::kInt8;
+  return TypeId::kUnknown;
+}
+}  // namespace
+
+Status Definer::check_column_type(const ast::ColumnDefinition& column, const SqlType& type) const {
+  if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
+    return error("42P16", absl::StrCat("column \"", column.name, "\" has pseudo-type ", type_name(type)),
+                 column.location);
+  if (type.id == TypeId::kInterval || type.element == TypeId::kInterval)
+    return error("0A000", "columns of type interval are not supported", column.location);
+  return absl::OkStatus();
+}
+
+// Appends a column: its type and what concerns it alone. Keys, CHECK and FOREIGN KEY come when all columns are there.
+Status Definer::define_column(const ast::ColumnDefinition& column, storage::TableSchema* schema, TableRules* rules) {
+  const TypeId serial = serial_type(column.type);
+  SqlType type = make_type(serial);
+  if (serial == TypeId::kUnknown) {
+    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_));
+    if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+  }
+  SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
+  schema->columns.push_back({column.name, type, serial != TypeId::kUnknown});
+  rules->columns.emplace_back();
+  const auto number = static_cast<uint32_t>(schema->columns.size() - 1);
+  if (serial != TypeId::kUnknown) SCYPER_RETURN_IF_ERROR(define_serial(*schema, number, {}, Identity::kNone, rules));
+  for (const auto& constraint : column.constraints)
+    SCYPER_RETURN_IF_ERROR(define_column_rule(column, constraint, number, schema, rules));
+  return absl::OkStatus();
+}
+
+Status Definer::define_column_rule(const ast::ColumnDefinition& column, const ast::Constraint& constraint,
+                                   uint32_t number, storage::TableSchema* schema, TableRules* rules) {
+  storage::ColumnDef& def = schema->columns[number];
+  TableRules::Column& rule = rules->columns[number];
+  auto twice = [&](std::string_view what) {
+    return error("42601",
+                 absl::StrCat("multiple ", std::string(what), " specified for column \"", column.name, "\" of table \"",
+                              schema->name, "\""),
+                 constraint.location);
+  };
+  switch (constraint.kind) {
+    case ast::ConstraintKind::kNotNull:
+    case ast::ConstraintKind::kNull:
+      if (std::any_of(column.constraints.begin(), column.constraints.end(), [&](const auto& other) {
+            return &other < &constraint && other.kind != constraint.kind &&
+                   (other.kind == ast::ConstraintKind::kNotNull || other.kind == ast::ConstraintKind::kNull);
+          }))
+        return error("42601",
+                     absl::StrCat("conflicting NULL/NOT NULL declarations for column \"", column.name, "\" of table \"",
+                                  schema->name, "\""),
+                     constraint.location);
+      def.not_null = constraint.kind == ast::ConstraintKind::kNotNull;
+      return absl::OkStatus();
+    case ast::ConstraintKind::kDefault:
+      if (!rule.default_text.empty()) return twice("default values");
+      return define_default(*constraint.expr, def.type, &rule);
+    case ast::ConstraintKind::kIdentity:
+      if (rule.identity != Identity::kNone) return twice("identity specifications");
+      if (!rule.default_text.empty())
+        return error("42601",
+                     absl::StrCat("both default and identity specified for column \"", column.name, "\" of table \"",
+                                  schema->name, "\""),
+                     constraint.location);
+      if (!is_integer(def.type.id))
+        return error("22023", "identity column type must be smallint, integer, or bigint", -1);
+      def.not_null = true;
+      return define_serial(*schema, number, constraint.options,
+                           constraint.identity_always ? Identity::kAlways : Identity::kByDefault, rules);
+    case ast::ConstraintKind::kGenerated:
+      if (!rule.generated_text.empty()) return twice("generation clauses");
+      rule.generated_text = to_sql(*constraint.expr);  // checked when the table is there
+      return absl::OkStatus();
+    case ast::ConstraintKind::kExclusion:
+      return error("0A000", "this column constraint is not supported", constraint.location);
+    default:
+      return absl::OkStatus();  // define_keys(), define_constraints()
+  }
+}
+
+// nextval('s') by the sequence's id, which its name does not outlive; empty for anything else.
+std::string Definer::sequence_default(const ast::Expr& expr) {
+  const auto* call = ast::node_if<ast::FunctionCall>(&expr);
+  if (call == nullptr || call->name.back() != "nextval" || call->args.size() != 1) return "";
+  const ast::Expr* name = call->args[0].get();
+  if (const auto* cast = ast::node_if<ast::Cast>(name)) name = cast->arg.get();
+  const auto* literal = ast::node_if<ast::Literal>(name);
+  if (literal == nullptr) return "";
+  const std::string& text = literal->text;
+  auto found = next().sequences.find(text.substr(text.rfind('.') + 1));
+  if (found == next().sequences.end()) return "";
+  return absl::StrCat("\" nextval\"(", found->second->definition().id.value(), ")");
+}
+
+Status Definer::define_default(const ast::Expr& expr, const SqlType& type, TableRules::Column* rule) {
+  Binder binder(next(), text_);
+  SCYPER_RETURN_IF_ERROR(binder.bind_constant(expr, type).status());
+  rule->default_text = sequence_default(expr);
+  if (rule->default_text.empty()) rule->default_text = to_sql(expr);
+  return absl::OkStatus();
+}
+
+Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema) {
+  for (const auto& option : options) {
+    if (option.name != "layout")
+      return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), option.location);
+    if (option.value == "row")
+      schema->layout = storage::Layout::kRow;
+    else if (option.value == "column")
+      schema->layout = storage::Layout::kColumn;
+    else
+      return error("22023", absl::StrCat("invalid value for parameter \"layout\": \"", option.value, "\""),
+                   option.location);
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema) {
+  const ast::PartitionBy& partition = create.partition_by;
+  if (partition.strategy == ast::PartitionStrategy::kNone) return absl::OkStatus();
+  if (partition.strategy != ast::PartitionStrategy::kHash)
+    return error("0A000", "only PARTITION BY HASH is supported", partition.location);
+  if (partition.keys.size() != 1 || partition.keys[0].column.empty())
+    return error("0A000", "only one partitioning column is supported", partition.location);
+  for (size_t i = 0; i < schema->columns.size(); i++) {
+    if (schema->columns[i].name != partition.keys[0].column) continue;
+    TypeId id = schema->columns[i].type.id;
+    if (!is_integer(id) && id != TypeId::kDate && id != TypeId::kTimestamp)
+      return error("0A000",
+                   absl::StrCat("partitioning by type ", type_name(schema->columns[i].type), " is not supported"),
+                   partition.location);
+    schema->scheme = storage::PartitionScheme::kHash;
+    schema->partition_column = static_cast<uint32_t>(i);
+    schema->columns[i].not_null = true;  // a row without it has no place
+    return absl::OkStatus();
+  }
+  return error("42703", absl::StrCat("column \"", partition.keys[0].column, "\" named in partition key does not exist"),
+               partition.location);
+}
+
+}  // namespace scyper::query

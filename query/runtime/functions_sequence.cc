@@ -1,0 +1,103 @@
+#include "absl/strings/str_cat.h"
+#include "compile/program_parts.h"
+#include "runtime/function_body.h"
+
+// nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
+namespace scyper::query {
+
+namespace {
+
+// "public.s", "\"S\"": the last part of a name as SQL writes it.
+std::string relation_name(std::string_view text) {
+  std::string name;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '"') {
+      if (quoted && i + 1 < text.size() && text[i + 1] == '"')
+        name += text[i++];
+      else
+        quoted = !quoted;
+    } else if (text[i] == '.' && !quoted) {
+      name.clear();
+    } else {
+      name += quoted ? text[i] : static_cast<char>(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+    }
+  }
+  return name;
+}
+
+storage::Sequence* find_sequence(ExecContext* c, std::string_view text) {
+  const Catalog& catalog = *c->program->parts().catalog;
+  const std::string name = relation_name(text);
+  auto found = catalog.sequences.find(name);
+  if (found != catalog.sequences.end()) return found->second.get();
+  if (catalog.find_table(name) != nullptr || catalog.views.count(name) != 0)
+    c->fail("42809", absl::StrCat("\"", name, "\" is not a sequence"));
+  else
+    c->fail("42P01", absl::StrCat("relation \"", std::string(text), "\" does not exist"));
+  return nullptr;
+}
+
+int32_t draw(ExecContext* c, storage::Sequence* sequence, Datum* out) {
+  const storage::SequenceDefinition& definition = sequence->definition();
+  storage::SequenceState after;
+  if (!sequence->draw(&after)) {
+    const bool ascends = definition.increment > 0;
+    return c->fail("2200H",
+                   absl::StrCat("nextval: reached ", ascends ? "maximum" : "minimum", " value of sequence \"",
+                                definition.name, "\" (", ascends ? definition.maximum : definition.minimum, ")"));
+  }
+  c->log->note_sequence(definition.id, after, /*drawn=*/true);
+  *out = int_datum(after.value);
+  return 0;
+}
+
+extern "C" {
+
+SCYPER_FUNCTION(nextval) {
+  storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
+  return sequence == nullptr ? static_cast<int32_t>(Outcome::kError) : draw(c, sequence, out);
+}
+SCYPER_FUNCTION(nextval_of_id) {
+  storage::Sequence* sequence =
+      c->program->parts().catalog->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
+  if (sequence == nullptr) return c->fail("XX000", "the sequence of a column is missing");
+  return draw(c, sequence, out);
+}
+SCYPER_FUNCTION(setval) {
+  storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
+  if (sequence == nullptr) return static_cast<int32_t>(Outcome::kError);
+  const storage::SequenceDefinition& definition = sequence->definition();
+  const int64_t value = args[1].lo;
+  if (value < definition.minimum || value > definition.maximum)
+    return c->fail("22003", absl::StrCat("setval: value ", value, " is out of bounds for sequence \"", definition.name,
+                                         "\" (", definition.minimum, "..", definition.maximum, ")"));
+  const bool is_called = count < 3 || args[2].lo != 0;
+  c->log->note_sequence(definition.id, sequence->set(value, is_called), /*drawn=*/is_called);
+  *out = int_datum(value);
+  return 0;
+}
+SCYPER_FUNCTION(currval) {
+  storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
+  if (sequence == nullptr) return static_cast<int32_t>(Outcome::kError);
+  const storage::SequenceState* drawn = c->log->drawn_from(sequence->definition().id);
+  if (drawn == nullptr)
+    return c->fail("55000", absl::StrCat("currval of sequence \"", sequence->definition().name,
+                                         "\" is not yet defined in this session"));
+  *out = int_datum(drawn->value);
+  return 0;
+}
+SCYPER_FUNCTION(lastval) {
+  const storage::SequenceState* drawn = c->log->last_drawn();
+  if (drawn == nullptr) return c->fail("55000", "lastval is not yet defined in this session");
+  *out = int_datum(drawn->value);
+  return 0;
+}
+
+}  // extern "C"
+
+}  // namespace
+
+SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+
+}  // namespace scyper::query

@@ -131,10 +131,11 @@ CellKind cell_kind_of(const SqlType& type) {
       return CellKind::kLongString;
     case TypeId::kArray:
       return CellKind::kArray;
+    case TypeId::kInterval:
+      return CellKind::kInt128;  // microseconds, days and months as in a Datum
     case TypeId::kUnknown:
     case TypeId::kRecord:
     case TypeId::kVoid:
-    case TypeId::kInterval:
       break;
   }
   CHECK(!"a column of this type");

@@ -29,7 +29,7 @@ StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t part
   CHECK(partitions > 0);
   for (const ColumnDef& column : schema.columns) {
     bool storable = column.type.id != TypeId::kUnknown && column.type.id <= TypeId::kArray;
-    if (storable || column.type.id == TypeId::kFloat4) continue;
+    if (storable || column.type.id == TypeId::kFloat4 || column.type.id == TypeId::kInterval) continue;
     return sql_error("42P16", "column " + quoted(column.name) + " has pseudo-type " + type_name(column.type));
   }
   if (chunk_bytes_of(schema) > kMaxChunkBytes) {

@@ -226,7 +226,8 @@ bool is_sound(const storage::TableSchema& schema) {
   if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column >= width) return false;
   for (const storage::ColumnDef& column : schema.columns) {
     const TypeId id = column.type.id;
-    if (id == TypeId::kUnknown || (id > TypeId::kArray && id != TypeId::kFloat4)) return false;
+    if (id == TypeId::kUnknown || (id > TypeId::kArray && id != TypeId::kFloat4 && id != TypeId::kInterval))
+      return false;
   }
   bool has_primary = false;
   for (const storage::IndexDef& index : schema.indexes) {

@@ -73,12 +73,6 @@ const char* name_of(ast::StatementKind kind) {
       return "CREATE TABLE AS";
     case ast::StatementKind::kCreateSchema:
       return "CREATE SCHEMA";
-    case ast::StatementKind::kAlterTable:
-      return "ALTER TABLE";
-    case ast::StatementKind::kRename:
-      return "ALTER ... RENAME";
-    case ast::StatementKind::kComment:
-      return "COMMENT";
     case ast::StatementKind::kCopy:
       return "COPY";
     case ast::StatementKind::kTransaction:
@@ -181,6 +175,7 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
                                                    std::shared_ptr<const Catalog> catalog);
   Status explain(const PreparedStatement& prepared, ResultSet* result);
+  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog);
   Status show(const ast::ShowStatement& show, ResultSet* result);
 
   const DatabaseOptions options_;
@@ -313,6 +308,28 @@ Status DatabaseImpl::add_companions(const Program& program) {
   return absl::OkStatus();
 }
 
+// A query of a definition, while nothing else runs.
+StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog) {
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, std::move(catalog)));
+  auto program = first_program_of(*prepared);
+  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(arena_.get(), {}));
+  ScratchArena scratch(size_t{4} << 30);
+  ResultSet result;
+  result.columns = program->columns();
+  ExecContext context;
+  context.set_log(log.get());
+  context.scratch = &scratch;
+  context.partitions = options_.partitions;
+  context.partition = ~uint32_t{0};
+  context.crossing = 1;
+  context.result = &result;
+  context.result_bytes_max = SIZE_MAX;
+  const Outcome outcome = program->run(&context, nullptr);
+  log->rollback_all();
+  if (outcome == Outcome::kOk) return result;
+  return sql_error(context.error.sqlstate, context.error.message);
+}
+
 Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
@@ -327,6 +344,9 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
       break;
   }
   Definer definer(options_, arena_.get(), catalog(), prepared.text_);
+  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog) {
+    return run_query(sql, std::move(catalog));
+  });
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*prepared.statement_, result));
   if (next == nullptr) return absl::OkStatus();
   note_schemas(next.get());

@@ -43,6 +43,15 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
     case ast::StatementKind::kCreateView:
       status = create_view(node_as<ast::CreateViewStatement>(statement), result);
       break;
+    case ast::StatementKind::kAlterTable:
+      status = alter_table(node_as<ast::AlterTableStatement>(statement), result);
+      break;
+    case ast::StatementKind::kRename:
+      status = rename(node_as<ast::RenameStatement>(statement), result);
+      break;
+    case ast::StatementKind::kComment:
+      status = comment(node_as<ast::CommentStatement>(statement), result);
+      break;
     case ast::StatementKind::kCreateSequence:
       status = create_sequence(node_as<ast::CreateSequenceStatement>(statement), result);
       break;

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "compile/definition_alter.h"
 #include "parse/ast.h"
 #include "query/catalog.h"
 #include "query/database.h"
+#include "query/exec_context.h"
 #include "query/result.h"
 
 namespace scyper::query {
@@ -20,6 +26,10 @@ class Definer {
   Definer(const DatabaseOptions& options, storage::Arena* arena, std::shared_ptr<const Catalog> catalog,
           std::string_view text)
       : options_(options), arena_(arena), old_(std::move(catalog)), text_(text) {}
+
+  // Runs a query on a catalog, alone: for definitions that read their tables.
+  using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog)>;
+  void set_runner(Runner runner) { runner_ = std::move(runner); }
 
   // The next catalog; null = nothing to change (IF NOT EXISTS).
   StatusOr<std::shared_ptr<Catalog>> execute(const ast::Statement& statement, ResultSet* result);
@@ -53,6 +63,42 @@ class Definer {
   bool constraint_taken(const storage::TableSchema& schema, std::string_view name);
   StatusOr<std::string> constraint_name(const ast::Constraint& constraint, const storage::TableSchema& schema,
                                         std::string_view base);
+  // definition_alter.cc
+  Status alter_table(const ast::AlterTableStatement& alter, ResultSet* result);
+  Status alter_one(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  Status apply_change(TableChange change);
+  StatusOr<uint32_t> column_to_alter(const std::string& column, const std::string& name);
+  Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,
+                        TableChange* change);
+  Status add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  static bool reads_column(const std::shared_ptr<storage::Table>& table, const std::string& text, uint32_t column);
+  Status drop_rules_of(uint32_t column, const ast::AlterTableCommand& command, TableChange* change, ResultSet* result);
+  Status drop_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  Status set_type(const ast::AlterTableCommand& command, const std::string& name);
+  Status set_default(const ast::AlterTableCommand& command, const std::string& name);
+  Status set_not_null(const ast::AlterTableCommand& command, const std::string& name);
+  Status add_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                        const std::string& name);
+  Status check_references(const ForeignKey& key, const std::string& name);
+  Status drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  Status check_views(const std::string& name);
+  // definition_query.cc
+  StatusOr<ResultSet> query(const std::string& sql);
+  StatusOr<bool> has_no_rows(const std::string& sql);
+  Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values);
+  // definition_rename.cc
+  Status rename(const ast::RenameStatement& rename, ResultSet* result);
+  Status check_new_name(const std::string& name) const;
+  Status check_unviewed(const std::string& name);
+  Status rename_table(const std::string& from, const std::string& to);
+  Status rename_column(const std::string& name, const std::string& from, const std::string& to);
+  StatusOr<uint32_t> rename_position(const std::string& name, const std::string& column);
+  Status rename_constraint(const std::string& name, const std::string& from, const std::string& to);
+  Status rename_index(const std::string& from, const std::string& to);
+  Status rename_sequence(const std::string& from, const std::string& to);
+  Status rename_view(const std::string& from, const std::string& to);
+  void move_owned_sequences(TableId table, uint32_t dropped);
+  Status comment(const ast::CommentStatement& comment, ResultSet* result);
   // definition_sequence.cc
   Status create_sequence(const ast::CreateSequenceStatement& create, ResultSet* result);
   Status alter_sequence(const ast::CreateSequenceStatement& alter, ResultSet* result);
@@ -84,7 +130,7 @@ class Definer {
   std::vector<std::string> dependents_of(const std::string& name) const;
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
   Status drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
-  Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view kind,
+  Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view what,
                             bool cascade, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate, ResultSet* result);
   Status check_schema(const ast::Name& name) const;
@@ -99,6 +145,9 @@ class Definer {
   const std::shared_ptr<const Catalog> old_;
   const std::string_view text_;
   std::shared_ptr<Catalog> next_;
+  Runner runner_;
+  std::deque<ResultSet> results_;  // what values of new columns point to
+  std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };
 
 }  // namespace scyper::query

@@ -9,6 +9,9 @@ namespace scyper::query {
 
 Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   result->command_tag = absl::StrCat("DROP ", drop.object_name);
+  for (const auto& object : drop.objects)  // all of them are there, before what depends on them counts
+    if (drop.object == ast::ObjectKind::kTable && !drop.if_exists && !name_taken(object.name.back()))
+      return error("42P01", absl::StrCat("table \"", object.name.back(), "\" does not exist"), -1);
   for (const auto& object : drop.objects) {
     const std::string& name = object.name.back();
     switch (drop.object) {
@@ -52,14 +55,14 @@ Status Definer::drop_index(const std::string& name, const ast::DropStatement& dr
                                         it->second, " requires it"),
                            -1),
                      absl::StrCat("You can drop constraint ", name, " on table ", it->second, " instead."));
-  SCYPER_RETURN_IF_ERROR(drop_references_to(it->second, *index, "index", drop.cascade, result));
+  SCYPER_RETURN_IF_ERROR(drop_references_to(it->second, *index, "index " + name, drop.cascade, result));
   table->drop_index(static_cast<uint32_t>(index - indexes.begin()));
   next().index_tables.erase(name);
   return absl::OkStatus();
 }
 
 // Foreign keys that need the unique index go with it, or keep it.
-Status Definer::drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view kind,
+Status Definer::drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view what,
                                    bool cascade, ResultSet* result) {
   const TableId id = next().find_table(table)->schema().id;
   std::vector<uint32_t> columns = index.columns;
@@ -73,13 +76,10 @@ Status Definer::drop_references_to(const std::string& table, const storage::Inde
         i++;
         continue;
       }
-      const std::string what = absl::StrCat(std::string(kind), " ", index.name);
       if (!cascade)
         return with_hint(
             with_detail(
-                error("2BP01",
-                      absl::StrCat("cannot drop ", what, kind == "constraint" ? " on table " + table : "",
-                                   " because other objects depend on it"),
+                error("2BP01", absl::StrCat("cannot drop ", std::string(what), " because other objects depend on it"),
                       -1),
                 absl::StrCat("constraint ", keys[i].name, " on table ", name, " depends on index ", index.name)),
             "Use DROP ... CASCADE to drop the dependent objects too.");

@@ -76,8 +76,9 @@ Status Definer::check_column_type(const ast::ColumnDefinition& column, const Sql
   if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
     return error("42P16", absl::StrCat("column \"", column.name, "\" has pseudo-type ", type_name(type)),
                  column.location);
-  if (type.id == TypeId::kInterval || type.element == TypeId::kInterval)
-    return error("0A000", "columns of type interval are not supported", column.location);
+  if (type.element == TypeId::kInterval || (type.id == TypeId::kInterval && type.length >= 0))
+    return error("0A000", "columns of intervals with fields or of arrays of intervals are not supported",
+                 column.location);
   return absl::OkStatus();
 }
 

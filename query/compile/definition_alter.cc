@@ -1,0 +1,470 @@
+#include "compile/definition_alter.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+#include "parse/scanner.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+#include "plan/access_path.h"
+#include "runtime/memory.h"
+
+// ALTER TABLE. Every command makes the table anew in the next catalog where its layout changes, so that whatever fails
+// leaves nothing behind, and snapshots keep the old one.
+namespace scyper::query {
+
+TableChange begin_change(std::shared_ptr<storage::Table> table, const TableRules& rules) {
+  TableChange change;
+  change.schema = table->schema();
+  change.rules = rules;
+  if (change.schema.has_row_id) {
+    change.schema.columns.pop_back();
+    change.rules.columns.pop_back();
+    change.schema.has_row_id = false;
+  }
+  for (size_t c = 0; c < change.schema.columns.size(); c++) {
+    change.columns.emplace_back();
+    change.columns.back().from = static_cast<int>(c);
+  }
+  change.old = std::move(table);
+  return change;
+}
+
+namespace {
+void close_gap(uint32_t column, std::vector<uint32_t>* positions) {
+  for (uint32_t& position : *positions)
+    if (position > column) position--;
+}
+}  // namespace
+
+void remove_column(TableChange* change, uint32_t column) {
+  change->schema.columns.erase(change->schema.columns.begin() + column);
+  change->rules.columns.erase(change->rules.columns.begin() + column);
+  change->columns.erase(change->columns.begin() + column);
+  for (auto& index : change->schema.indexes) close_gap(column, &index.columns);
+  for (auto& key : change->rules.foreign_keys) {
+    close_gap(column, &key.columns);
+    if (key.table == change->schema.id) close_gap(column, &key.referenced);
+  }
+  if (change->schema.partition_column > column) change->schema.partition_column--;
+}
+
+// Puts the changed table in the place of the old one.
+Status Definer::apply_change(TableChange change) {
+  storage::TableSchema schema = std::move(change.schema);
+  schema.version++;
+  const bool has_key =
+      std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const auto& i) { return i.primary; });
+  if (!has_key) {
+    schema.has_row_id = true;
+    schema.columns.push_back({"__row_id", make_type(TypeId::kInt8), true});
+    change.rules.columns.emplace_back();
+  }
+  const std::string name = schema.name;
+  const TableId id = schema.id;
+  SCYPER_ASSIGN_OR_RETURN(auto table, storage::rebuild_table(*change.old, std::move(schema), options_.partitions,
+                                                             arena_, change.columns, change.by_identity, format_datum));
+  next().tables[name] = std::move(table);
+  next().rules[id] = std::move(change.rules);
+  return absl::OkStatus();
+}
+
+Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* result) {
+  result->command_tag = "ALTER TABLE";
+  if (alter.object != ast::ObjectKind::kTable)
+    return error("0A000", absl::StrCat("ALTER of this object: ", alter.commands[0].action_name, " is not supported"),
+                 -1);
+  const std::string& name = alter.table.name.back();
+  SCYPER_RETURN_IF_ERROR(check_schema(alter.table.name));
+  if (alter.if_exists && old_->find_table(name) == nullptr && old_->views.count(name) == 0) {
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(find_table(alter.table.name).status());
+  for (const auto& command : alter.commands) SCYPER_RETURN_IF_ERROR(alter_one(command, name, result));
+  return check_views(name);
+}
+
+Status Definer::alter_one(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  switch (command.action) {
+    case ast::AlterTableAction::kAddColumn:
+      return add_column(command, name, result);
+    case ast::AlterTableAction::kDropColumn:
+      return drop_column(command, name, result);
+    case ast::AlterTableAction::kSetType:
+      return set_type(command, name);
+    case ast::AlterTableAction::kSetDefault:
+      return set_default(command, name);
+    case ast::AlterTableAction::kSetNotNull:
+    case ast::AlterTableAction::kDropNotNull:
+      return set_not_null(command, name);
+    case ast::AlterTableAction::kAddConstraint:
+      return add_constraint(*command.constraint, command.constraint->columns, name);
+    case ast::AlterTableAction::kDropConstraint:
+      return drop_constraint(command, name, result);
+    default:
+      return error("0A000", absl::StrCat("ALTER TABLE ... ", command.action_name, " is not supported"),
+                   command.location);
+  }
+}
+
+StatusOr<uint32_t> Definer::column_to_alter(const std::string& column, const std::string& name) {
+  int c = find_column(next().find_table(name)->schema(), column);
+  if (c < 0)
+    return error("42703", absl::StrCat("column \"", column, "\" of relation \"", name, "\" does not exist"), -1);
+  return static_cast<uint32_t>(c);
+}
+
+// --- columns ---
+
+// Values of a new column for `rows` rows: its default, drawn once per row where it changes.
+Status Definer::default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text,
+                               uint64_t rows, TableChange* change) {
+  std::vector<Datum>& values = change->columns[column].values;
+  values.assign(1, null_datum());
+  if (text.empty() || rows == 0) return absl::OkStatus();
+  for (std::string_view moment : {"now(", "CURRENT_", "LOCALTIME", "_timestamp("})
+    if (text.find(moment) != std::string::npos)
+      return error("0A000", "ADD COLUMN with a default that depends on the time is not supported for tables with rows",
+                   -1);
+  const bool draws = text.find("nextval\"(") != std::string::npos || text.find("nextval(") != std::string::npos;
+  change->by_identity = draws;
+  return evaluate(
+      draws ? absl::StrCat("SELECT ", text, " FROM generate_series(1, ", rows, ")") : absl::StrCat("SELECT ", text),
+      schema.columns[column], &values);
+}
+
+Status Definer::add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  const ast::ColumnDefinition& column = *command.column;
+  auto table = next().find_table(name);
+  if (find_column(table->schema(), column.name) >= 0) {
+    if (!command.if_exists)
+      return error("42701", absl::StrCat("column \"", column.name, "\" of relation \"", name, "\" already exists"), -1);
+    result->notices.push_back(
+        absl::StrCat("NOTICE:  column \"", column.name, "\" of relation \"", name, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  if (change.schema.columns.size() >= 1600) return error("54011", "tables can have at most 1600 columns", -1);
+  SCYPER_RETURN_IF_ERROR(define_column(column, &change.schema, &change.rules));
+  const auto number = static_cast<uint32_t>(change.schema.columns.size() - 1);
+  change.columns.emplace_back();
+  const TableRules::Column rule = change.rules.columns[number];
+  const uint64_t rows = table->live_tuples();
+  if (!rule.generated_text.empty() && rows > 0) {
+    SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT ", rule.generated_text, " FROM ", quote_identifier(name)),
+                                    change.schema.columns[number], &change.columns[number].values));
+    if (change.columns[number].values.size() != rows) return error("XX000", "the table changed while it was read", -1);
+  } else {
+    SCYPER_RETURN_IF_ERROR(default_values(change.schema, number, rule.default_text, rows, &change));
+  }
+  SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  for (const auto& constraint : column.constraints) {
+    if (constraint.kind == ast::ConstraintKind::kGenerated)
+      SCYPER_RETURN_IF_ERROR(define_generated(constraint, column.name, name));
+    else
+      SCYPER_RETURN_IF_ERROR(add_constraint(constraint, {column.name}, name));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+bool contains(const std::vector<uint32_t>& columns, uint32_t column) {
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+}  // namespace
+
+// Does the text of a rule read the column? By its words: nothing else in a rule has names of columns.
+bool Definer::reads_column(const std::shared_ptr<storage::Table>& table, const std::string& text, uint32_t column) {
+  const std::string& name = table->schema().columns[column].name;
+  auto tokens = scan(text);
+  return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
+    return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == name;
+  });
+}
+
+// Keys and rules that the column is part of go with it.
+Status Definer::drop_rules_of(uint32_t column, const ast::AlterTableCommand& command, TableChange* change,
+                              ResultSet* result) {
+  const std::string& name = change->schema.name;
+  const std::string what = absl::StrCat("column ", change->schema.columns[column].name, " of table ", name);
+  for (size_t i = 0; i < change->schema.indexes.size();) {
+    const storage::IndexDef index = change->schema.indexes[i];
+    if (!contains(index.columns, column)) {
+      i++;
+      continue;
+    }
+    SCYPER_RETURN_IF_ERROR(drop_references_to(name, index, what, command.cascade, result));
+    next().index_tables.erase(index.name);
+    change->schema.indexes.erase(change->schema.indexes.begin() + static_cast<ptrdiff_t>(i));
+  }
+  auto& keys = change->rules.foreign_keys;
+  keys.erase(std::remove_if(keys.begin(), keys.end(), [&](const auto& key) { return contains(key.columns, column); }),
+             keys.end());
+  auto& checks = change->rules.checks;
+  checks.erase(std::remove_if(checks.begin(), checks.end(),
+                              [&](const auto& check) { return reads_column(change->old, check.expression, column); }),
+               checks.end());
+  for (size_t c = 0; c < change->rules.columns.size(); c++) {
+    const std::string& text = change->rules.columns[c].generated_text;
+    if (c == column || text.empty() || !reads_column(change->old, text, column)) continue;
+    return with_hint(
+        with_detail(error("2BP01",
+                          absl::StrCat("cannot drop column ", change->schema.columns[column].name, " of table ", name,
+                                       " because other objects depend on it"),
+                          -1),
+                    absl::StrCat("column ", change->schema.columns[c].name, " of table ", name, " depends on column ",
+                                 change->schema.columns[column].name, " of table ", name)),
+        "Use DROP ... CASCADE to drop the dependent objects too.");
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::drop_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  auto table = next().find_table(name);
+  if (command.if_exists && find_column(table->schema(), command.name) < 0) {
+    result->notices.push_back(
+        absl::StrCat("NOTICE:  column \"", command.name, "\" of relation \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  const TableId id = table->schema().id;
+  TableChange change = begin_change(table, next().rules[id]);
+  if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
+    return error("42P16",
+                 absl::StrCat("cannot drop column \"", command.name,
+                              "\" because it is part of the partition key of "
+                              "relation \"",
+                              name, "\""),
+                 -1);
+  if (change.schema.columns.size() == 1) return error("0A000", "tables without columns are not supported", -1);
+  SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
+  drop_sequences_of(id, static_cast<int>(column));
+  remove_column(&change, column);
+  for (auto& [other_name, other] : next().tables)
+    for (auto& key : next().rules[other->schema().id].foreign_keys)
+      if (key.table == id && other->schema().id != id)
+        for (uint32_t& position : key.referenced) position -= position > column ? 1 : 0;
+  move_owned_sequences(id, column);
+  return apply_change(std::move(change));
+}
+
+Status Definer::set_type(const ast::AlterTableCommand& command, const std::string& name) {
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  auto table = next().find_table(name);
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_));
+  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+  SCYPER_RETURN_IF_ERROR(check_column_type(*command.column, type));
+  if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
+    return error("42P16",
+                 absl::StrCat("cannot alter column \"", command.name,
+                              "\" because it is part of the partition key of "
+                              "relation \"",
+                              name, "\""),
+                 -1);
+  for (const auto& rule : change.rules.columns)
+    if (!rule.generated_text.empty() && reads_column(table, rule.generated_text, column))
+      return with_detail(error("0A000", "cannot alter type of a column used by a generated column", -1),
+                         absl::StrCat("Column \"", command.name, "\" is used by a generated column."));
+  change.schema.columns[column].type = type;
+  const std::string text = command.expr != nullptr ? to_sql(*command.expr) : quote_identifier(command.name);
+  std::vector<Datum>& values = change.columns[column].values;
+  change.columns[column].from = -1;
+  Status converted =
+      evaluate(absl::StrCat("SELECT ", text, " FROM ", quote_identifier(name)), change.schema.columns[column], &values);
+  if (sqlstate_of(converted) == "42804" && command.expr == nullptr)
+    return with_hint(
+        error("42804",
+              absl::StrCat("column \"", command.name, "\" cannot be cast automatically to type ", type_name(type)), -1),
+        absl::StrCat("You might need to specify \"USING ", quote_identifier(command.name), "::", type_name(type),
+                     "\"."));
+  SCYPER_RETURN_IF_ERROR(converted);
+  TableRules::Column& rule = change.rules.columns[column];
+  if (!rule.default_text.empty() && rule.default_text[0] != '"') {
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(rule.default_text));
+    Binder binder(next(), rule.default_text);
+    if (!binder.bind_constant(*expr, type).ok())
+      return error("42804",
+                   absl::StrCat("default for column \"", command.name, "\" cannot be cast automatically to type ",
+                                type_name(type)),
+                   -1);
+  }
+  if (values.size() != table->live_tuples()) return error("XX000", "the table changed while it was read", -1);
+  if (values.empty()) values.push_back(null_datum());
+  SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  // rules that do not fit the new type any more
+  auto changed = next().find_table(name);
+  for (const auto& check : next().rules[changed->schema().id].checks) {
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(check.expression));
+    Binder binder(next(), check.expression);
+    auto bound = binder.bind_check(*expr, changed);
+    if (!bound.ok()) return sql_error(sqlstate_of(bound.status()), std::string(bound.status().message()));
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::set_default(const ast::AlterTableCommand& command, const std::string& name) {
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  const storage::TableSchema& schema = next().find_table(name)->schema();
+  TableRules::Column& rule = next().rules[schema.id].columns[column];
+  if (rule.identity != Identity::kNone)
+    return with_hint(
+        error("42601", absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is an identity column"),
+              -1),
+        command.expr == nullptr ? "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead." : "");
+  if (!rule.generated_text.empty())
+    return error("42601",
+                 absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is a generated column"), -1);
+  rule.default_text.clear();
+  return command.expr == nullptr ? absl::OkStatus() : define_default(*command.expr, schema.columns[column].type, &rule);
+}
+
+Status Definer::set_not_null(const ast::AlterTableCommand& command, const std::string& name) {
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  auto table = next().find_table(name);
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  const bool not_null = command.action == ast::AlterTableAction::kSetNotNull;
+  if (change.schema.columns[column].not_null == not_null) return absl::OkStatus();
+  if (!not_null) {
+    for (const auto& index : change.schema.indexes)
+      if (index.primary && contains(index.columns, column))
+        return error("42P16", absl::StrCat("column \"", command.name, "\" is in a primary key"), -1);
+    if (change.rules.columns[column].identity != Identity::kNone)
+      return error("42601",
+                   absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is an identity column"), -1);
+    if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
+      return error("0A000", "the partition column is NOT NULL here", -1);
+  }
+  change.schema.columns[column].not_null = not_null;
+  return apply_change(std::move(change));
+}
+
+// --- constraints ---
+
+Status Definer::add_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
+                               const std::string& name) {
+  auto table = next().find_table(name);
+  const TableId id = table->schema().id;
+  switch (constraint.kind) {
+    case ast::ConstraintKind::kPrimaryKey:
+    case ast::ConstraintKind::kUnique: {
+      if (!constraint.using_index.empty()) return error("0A000", "USING INDEX is not supported", constraint.location);
+      TableChange change = begin_change(table, next().rules[id]);
+      for (const auto& index : change.schema.indexes)
+        if (index.primary && constraint.kind == ast::ConstraintKind::kPrimaryKey)
+          return error("42P16", absl::StrCat("multiple primary keys for table \"", name, "\" are not allowed"), -1);
+      if (!constraint.name.empty() && constraint_taken(table->schema(), constraint.name))
+        return error("42P07", absl::StrCat("relation \"", constraint.name, "\" already exists"), -1);
+      SCYPER_RETURN_IF_ERROR(add_key(constraint, columns, &change.schema));
+      return apply_change(std::move(change));
+    }
+    case ast::ConstraintKind::kCheck: {
+      SCYPER_RETURN_IF_ERROR(define_check(constraint, name));
+      const std::string text = to_sql(*constraint.expr);
+      SCYPER_ASSIGN_OR_RETURN(const bool holds, has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(name),
+                                                                         " WHERE NOT (", text, ") LIMIT 1")));
+      if (holds || constraint.not_valid) return absl::OkStatus();
+      std::string shown = constraint.name;
+      for (const auto& check : next().rules[id].checks)
+        if (shown.empty() && check.expression == text) shown = check.name;
+      return error("23514",
+                   absl::StrCat("check constraint \"", shown, "\" of relation \"", name, "\" is violated by some row"),
+                   -1);
+    }
+    case ast::ConstraintKind::kForeignKey:
+      SCYPER_RETURN_IF_ERROR(define_foreign_key(constraint, columns, name));
+      return constraint.not_valid ? absl::OkStatus() : check_references(next().rules[id].foreign_keys.back(), name);
+    case ast::ConstraintKind::kExclusion:
+      return error("0A000", "EXCLUDE is not supported", constraint.location);
+    default:
+      return absl::OkStatus();
+  }
+}
+
+// The rows that are there have what they refer to.
+Status Definer::check_references(const ForeignKey& key, const std::string& name) {
+  const storage::TableSchema& schema = next().find_table(name)->schema();
+  const storage::TableSchema& parent = next().find_table(key.table)->schema();
+  std::string columns, names, present, matches;
+  for (size_t i = 0; i < key.columns.size(); i++) {
+    const std::string mine = "c." + quote_identifier(schema.columns[key.columns[i]].name);
+    absl::StrAppend(&columns, i == 0 ? "" : ", ", mine, "::text");
+    absl::StrAppend(&names, i == 0 ? "" : ", ", schema.columns[key.columns[i]].name);
+    absl::StrAppend(&present, i == 0 ? "" : " AND ", mine, " IS NOT NULL");
+    absl::StrAppend(&matches, i == 0 ? "" : " AND ", "p.", quote_identifier(parent.columns[key.referenced[i]].name),
+                    " = ", mine);
+  }
+  SCYPER_ASSIGN_OR_RETURN(
+      ResultSet rows, query(absl::StrCat("SELECT ", columns, " FROM ", quote_identifier(name), " c WHERE ", present,
+                                         " AND NOT EXISTS (SELECT 1 FROM ", quote_identifier(parent.name), " p WHERE ",
+                                         matches, ") LIMIT 1")));
+  if (rows.row_count() == 0) return absl::OkStatus();
+  std::string values;
+  for (size_t i = 0; i < key.columns.size(); i++) {
+    const Datum& value = rows.value(0, i);
+    absl::StrAppend(&values, i == 0 ? "" : ", ", std::string(value.data(), value.size()));
+  }
+  return with_detail(
+      error("23503",
+            absl::StrCat("insert or update on table \"", name, "\" violates foreign key constraint \"", key.name, "\""),
+            -1),
+      absl::StrCat("Key (", names, ")=(", values, ") is not present in table \"", parent.name, "\"."));
+}
+
+Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  auto table = next().find_table(name);
+  const TableId id = table->schema().id;
+  TableRules& rules = next().rules[id];
+  auto is_named = [&](const auto& rule) { return rule.name == command.name; };
+  if (auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named); check != rules.checks.end())
+    return rules.checks.erase(check), absl::OkStatus();
+  auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
+  if (key != rules.foreign_keys.end()) return rules.foreign_keys.erase(key), absl::OkStatus();
+  TableChange change = begin_change(table, rules);
+  auto& indexes = change.schema.indexes;
+  auto index = std::find_if(indexes.begin(), indexes.end(), [&](const auto& i) { return i.constraint && is_named(i); });
+  if (index == indexes.end()) {
+    if (!command.if_exists)
+      return error("42704", absl::StrCat("constraint \"", command.name, "\" of relation \"", name, "\" does not exist"),
+                   -1);
+    result->notices.push_back(
+        absl::StrCat("NOTICE:  constraint \"", command.name, "\" of relation \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(drop_references_to(name, *index, absl::StrCat("constraint ", command.name, " on table ", name),
+                                            command.cascade, result));
+  change.rules.foreign_keys = next().rules[id].foreign_keys;
+  next().index_tables.erase(index->name);
+  indexes.erase(index);
+  return apply_change(std::move(change));
+}
+
+// --- what reads the table ---
+
+// Views keep their columns; what would change them is refused.
+Status Definer::check_views(const std::string& name) {
+  if (next_ == nullptr) return absl::OkStatus();
+  for (const std::string& dependent : dependents_of(name)) {
+    const View& view = *next().views[dependent];
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
+    Binder binder(next(), view.query);
+    auto bound = binder.bind_statement(*statements[0], {});
+    bool same = bound.ok() && (*bound)->columns.size() == view.column_names.size();
+    for (size_t i = 0; same && i < view.column_types.size(); i++)
+      same = (*bound)->query->outputs[i].expr->type.id == view.column_types[i].id;
+    if (same) continue;
+    return with_hint(
+        with_detail(
+            error("2BP01", absl::StrCat("cannot alter table ", name, " because other objects depend on it"), -1),
+            absl::StrCat("view ", dependent, " depends on table ", name)),
+        "Drop the view first.");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query/catalog.h"
+#include "storage/table_rebuild.h"
+
+namespace scyper::query {
+
+// What one command of ALTER TABLE makes of a table: its next definition, and where the values of its columns come from.
+struct TableChange {
+  std::shared_ptr<storage::Table> old;
+  storage::TableSchema schema;  // without __row_id, as columns and rules are
+  TableRules rules;
+  std::vector<storage::RebuiltColumn> columns;
+  bool by_identity = false;
+};
+
+TableChange begin_change(std::shared_ptr<storage::Table> table, const TableRules& rules);
+// Drops a column from all positions; what indexes and foreign keys it was part of must be gone.
+void remove_column(TableChange* change, uint32_t column);
+
+}  // namespace scyper::query

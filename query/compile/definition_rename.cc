@@ -1,0 +1,251 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compile/definition.h"
+#include "compile/definition_alter.h"
+#include "parse/printer.h"
+#include "parse/scanner.h"
+#include "parse/text.h"
+
+// ALTER ... RENAME, COMMENT ON
+namespace scyper::query {
+
+namespace {
+
+bool is_name(const Token& token) {
+  return token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier;
+}
+
+// The text of a rule with a column or the table under another name. Words that stand before a bracket are functions,
+// those behind pg_catalog are types.
+std::string renamed(const std::string& text, const std::string& from, const std::string& to, bool is_table) {
+  auto tokens = scan(text);
+  if (!tokens.ok()) return text;
+  std::string out;
+  size_t done = 0;
+  for (size_t i = 0; i + 1 < tokens->size(); i++) {
+    const Token& token = (*tokens)[i];
+    const std::string_view next = (*tokens)[i + 1].text;
+    const bool is_type = i >= 2 && (*tokens)[i - 1].text == "." && (*tokens)[i - 2].text == "pg_catalog";
+    if (!is_name(token) || value_of(token) != from || next == "(" || is_type || (next == ".") != is_table) continue;
+    out += text.substr(done, static_cast<size_t>(token.begin) - done) + quote_identifier(to);
+    done = static_cast<size_t>(token.end);
+  }
+  return out + text.substr(done);
+}
+
+void rename_in_rules(const std::string& from, const std::string& to, bool is_table, TableRules* rules) {
+  for (auto& check : rules->checks) check.expression = renamed(check.expression, from, to, is_table);
+  for (auto& column : rules->columns)
+    if (!column.generated_text.empty()) column.generated_text = renamed(column.generated_text, from, to, is_table);
+}
+
+}  // namespace
+
+Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
+  result->command_tag =
+      absl::StrCat("ALTER ", rename.object == ast::ObjectKind::kColumn || rename.object == ast::ObjectKind::kConstraint
+                                 ? "TABLE"
+                                 : rename.object_name);
+  const std::string& name = rename.target.name.back();
+  auto missing = [&](bool exists) -> bool {
+    if (exists || !rename.if_exists) return false;
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" does not exist, skipping"));
+    return true;
+  };
+  switch (rename.object) {
+    case ast::ObjectKind::kTable:
+      if (old_->sequences.count(name) != 0) return rename_sequence(name, rename.new_name);
+      if (old_->views.count(name) != 0) return rename_view(name, rename.new_name);
+      if (old_->index_tables.count(name) != 0) return rename_index(name, rename.new_name);
+      if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
+      return rename_table(name, rename.new_name);
+    case ast::ObjectKind::kColumn:
+      if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
+      return rename_column(name, rename.old_name, rename.new_name);
+    case ast::ObjectKind::kConstraint:
+      if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
+      return rename_constraint(name, rename.old_name, rename.new_name);
+    case ast::ObjectKind::kIndex:
+      if (missing(old_->index_tables.count(name) != 0)) return absl::OkStatus();
+      return rename_index(name, rename.new_name);
+    case ast::ObjectKind::kSequence:
+      if (missing(old_->sequences.count(name) != 0)) return absl::OkStatus();
+      return rename_sequence(name, rename.new_name);
+    case ast::ObjectKind::kView:
+      if (missing(old_->views.count(name) != 0)) return absl::OkStatus();
+      return rename_view(name, rename.new_name);
+    default:
+      return error("0A000", absl::StrCat("ALTER ", rename.object_name, " ... RENAME is not supported"), -1);
+  }
+}
+
+Status Definer::check_new_name(const std::string& name) const {
+  if (!name_taken(name)) return absl::OkStatus();
+  return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
+}
+
+// Views are texts: their tables keep their names.
+Status Definer::check_unviewed(const std::string& name) {
+  next();
+  const std::vector<std::string> views = dependents_of(name);
+  if (views.empty()) return absl::OkStatus();
+  return error("0A000", absl::StrCat("renaming what view \"", views[0], "\" reads is not supported"), -1);
+}
+
+Status Definer::rename_table(const std::string& from, const std::string& to) {
+  SCYPER_RETURN_IF_ERROR(find_table({from}).status());
+  SCYPER_RETURN_IF_ERROR(check_new_name(to));
+  SCYPER_RETURN_IF_ERROR(check_unviewed(from));
+  auto table = next().find_table(from);
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  change.schema.name = to;
+  rename_in_rules(from, to, true, &change.rules);
+  for (const auto& index : change.schema.indexes) next().index_tables[index.name] = to;
+  next().tables.erase(from);
+  return apply_change(std::move(change));
+}
+
+Status Definer::rename_column(const std::string& name, const std::string& from, const std::string& to) {
+  SCYPER_RETURN_IF_ERROR(find_table({name}).status());
+  auto table = next().find_table(name);
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, rename_position(name, from));
+  if (find_column(table->schema(), to) >= 0)
+    return error("42701", absl::StrCat("column \"", to, "\" of relation \"", name, "\" already exists"), -1);
+  SCYPER_RETURN_IF_ERROR(check_unviewed(name));
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  change.schema.columns[column].name = to;
+  rename_in_rules(from, to, false, &change.rules);
+  return apply_change(std::move(change));
+}
+
+StatusOr<uint32_t> Definer::rename_position(const std::string& name, const std::string& column) {
+  int c = find_column(next().find_table(name)->schema(), column);
+  if (c < 0) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), -1);
+  return static_cast<uint32_t>(c);
+}
+
+Status Definer::rename_constraint(const std::string& name, const std::string& from, const std::string& to) {
+  SCYPER_RETURN_IF_ERROR(find_table({name}).status());
+  const storage::TableSchema& schema = next().find_table(name)->schema();
+  if (!constraint_taken(schema, from))
+    return error("42704", absl::StrCat("constraint \"", from, "\" for table \"", name, "\" does not exist"), -1);
+  if (constraint_taken(schema, to))
+    return error("42710", absl::StrCat("constraint \"", to, "\" for relation \"", name, "\" already exists"), -1);
+  TableRules& rules = next().rules[schema.id];
+  for (auto& check : rules.checks)
+    if (check.name == from) check.name = to;
+  std::sort(rules.checks.begin(), rules.checks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (auto& key : rules.foreign_keys)
+    if (key.name == from) key.name = to;
+  return next().index_tables.count(from) != 0 ? rename_index(from, to) : absl::OkStatus();
+}
+
+Status Definer::rename_index(const std::string& from, const std::string& to) {
+  auto found = next().index_tables.find(from);
+  if (found == next().index_tables.end())
+    return error("42P01", absl::StrCat("relation \"", from, "\" does not exist"), -1);
+  SCYPER_RETURN_IF_ERROR(check_new_name(to));
+  const std::string name = found->second;
+  auto table = next().find_table(name);
+  TableChange change = begin_change(table, next().rules[table->schema().id]);
+  for (auto& index : change.schema.indexes)
+    if (index.name == from) index.name = to;
+  next().index_tables.erase(from);
+  next().index_tables[to] = name;
+  return apply_change(std::move(change));
+}
+
+Status Definer::rename_sequence(const std::string& from, const std::string& to) {
+  auto found = old_->sequences.find(from);
+  if (found == old_->sequences.end()) return error("42P01", absl::StrCat("relation \"", from, "\" does not exist"), -1);
+  SCYPER_RETURN_IF_ERROR(check_new_name(to));
+  storage::SequenceDefinition definition = found->second->definition();
+  storage::SequenceState state = found->second->state();
+  definition.name = to;
+  state.changes++;
+  auto renamed_sequence = std::make_shared<storage::Sequence>(std::move(definition));
+  renamed_sequence->restore(state);
+  next().sequences.erase(from);
+  next().sequences[to] = std::move(renamed_sequence);
+  return absl::OkStatus();
+}
+
+Status Definer::rename_view(const std::string& from, const std::string& to) {
+  auto found = old_->views.find(from);
+  if (found == old_->views.end()) return error("42P01", absl::StrCat("relation \"", from, "\" does not exist"), -1);
+  SCYPER_RETURN_IF_ERROR(check_new_name(to));
+  SCYPER_RETURN_IF_ERROR(check_unviewed(from));
+  auto view = std::make_shared<View>(*found->second);
+  view->name = to;
+  next().views.erase(from);
+  next().views[to] = std::move(view);
+  return absl::OkStatus();
+}
+
+// After a column has gone: sequences know theirs by position.
+void Definer::move_owned_sequences(TableId table, uint32_t dropped) {
+  for (auto& [name, sequence] : next().sequences) {
+    storage::SequenceDefinition definition = sequence->definition();
+    if (definition.owner != table || definition.owner_column < dropped) continue;
+    storage::SequenceState state = sequence->state();
+    definition.owner_column--;
+    state.changes++;
+    auto moved = std::make_shared<storage::Sequence>(std::move(definition));
+    moved->restore(state);
+    sequence = std::move(moved);
+  }
+}
+
+Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result) {
+  result->command_tag = "COMMENT";
+  const ast::Name& name = comment.target.name;
+  std::string key;
+  auto unknown = [&](std::string_view what) {
+    return error("42P01", absl::StrCat("relation \"", std::string(what), "\" does not exist"), -1);
+  };
+  switch (comment.object) {
+    case ast::ObjectKind::kTable:
+      SCYPER_RETURN_IF_ERROR(find_table(name).status());
+      key = "table " + name.back();
+      break;
+    case ast::ObjectKind::kView:
+      if (old_->views.count(name.back()) == 0) return unknown(name.back());
+      key = "view " + name.back();
+      break;
+    case ast::ObjectKind::kSequence:
+      if (old_->sequences.count(name.back()) == 0) return unknown(name.back());
+      key = "sequence " + name.back();
+      break;
+    case ast::ObjectKind::kIndex:
+      if (old_->index_tables.count(name.back()) == 0) return unknown(name.back());
+      key = "index " + name.back();
+      break;
+    case ast::ObjectKind::kColumn: {
+      if (name.size() < 2) return error("42601", "column name must be qualified", -1);
+      const std::string& table = name[name.size() - 2];
+      SCYPER_RETURN_IF_ERROR(find_table({table}).status());
+      if (find_column(old_->find_table(table)->schema(), name.back()) < 0)
+        return error("42703", absl::StrCat("column \"", name.back(), "\" of relation \"", table, "\" does not exist"),
+                     -1);
+      key = "column " + table + "." + name.back();
+      break;
+    }
+    case ast::ObjectKind::kProcedure:
+    case ast::ObjectKind::kFunction:
+    case ast::ObjectKind::kRoutine:
+      if (old_->routines.count(name.back()) == 0)
+        return error("42883", absl::StrCat("function ", name.back(), " does not exist"), -1);
+      key = "routine " + name.back();
+      break;
+    default:
+      return error("0A000", absl::StrCat("COMMENT ON ", comment.object_name, " is not supported"), -1);
+  }
+  if (comment.has_text && !comment.text.empty())
+    next().comments[key] = comment.text;
+  else
+    next().comments.erase(key);
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

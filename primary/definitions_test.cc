@@ -113,7 +113,7 @@ TEST_P(DefinitionsTest, ChangedTablesStay) {
   EXPECT_EQ(state(engine_.get(), "UPDATE renamed SET w = 6"), "23514");
   all({"UPDATE t SET c = 0", "DELETE FROM t WHERE a < 25", "ALTER TABLE renamed DROP COLUMN text"});
   restart();
-  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE c = 0"), 16);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE c = 0"), 17);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, DefinitionsTest,

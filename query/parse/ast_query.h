@@ -157,7 +157,7 @@ struct OnConflict {
   std::vector<IndexElement> target;               // ON CONFLICT (a, b)
   ExprPtr target_where;
   Location infer_location = -1;  // of the target
-  std::string constraint;  // ON CONFLICT ON CONSTRAINT name
+  std::string constraint;        // ON CONFLICT ON CONSTRAINT name
   std::vector<SetItem> set;
   ExprPtr where;
   Location location = -1;

@@ -127,3 +127,13 @@ SELECT * FROM p WHERE h = 17;
 UPDATE p SET v = 200 WHERE h = 3;
 ALTER TABLE p DROP COLUMN v;
 SELECT sum(w) FROM p;
+-- columns of intervals
+CREATE TABLE iv (id integer PRIMARY KEY, d interval NOT NULL, e interval DEFAULT '1 day');
+INSERT INTO iv VALUES (1, '2 hours'), (2, '1 mon 3 days 04:05:06.7', NULL), (3, interval '-1 year', '1 month');
+SELECT * FROM iv ORDER BY d;
+SELECT id FROM iv WHERE e > '12 hours' ORDER BY id;
+UPDATE iv SET d = d + '1 hour' WHERE id = 1 RETURNING d, e;
+SELECT sum(d), max(e) FROM iv;
+ALTER TABLE iv ADD f interval DEFAULT '5 minutes';
+SELECT timestamp '2024-01-31' + d + f AS t FROM iv ORDER BY id;
+CREATE INDEX ON iv (d);

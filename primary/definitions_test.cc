@@ -116,6 +116,24 @@ TEST_P(DefinitionsTest, ChangedTablesStay) {
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE c = 0"), 17);
 }
 
+TEST_P(DefinitionsTest, LoadsAreChecked) {
+  open();
+  all({"CREATE TABLE p (id integer PRIMARY KEY)", "INSERT INTO p VALUES (1), (2)",
+       "CREATE TABLE c (id integer, p integer REFERENCES p, v integer CHECK (v > 0), w integer GENERATED ALWAYS AS (v + "
+       "1) STORED)"});
+  auto load = [&](std::initializer_list<int64_t> values) {
+    std::vector<Datum> row;
+    for (int64_t value : values) row.push_back(int_datum(value));
+    return std::string(sqlstate_of(engine_->load("c", row)));
+  };
+  EXPECT_EQ(load({1, 1, 1, 0, 2, 3, 1, 0}), "23503");
+  EXPECT_EQ(load({1, 1, 1, 0, 2, 2, 0, 0}), "23514");
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM c"), 0);
+  EXPECT_EQ(load({1, 1, 5, 0, 2, 2, 6, 0}), "00000");
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(w) FROM c"), 13);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, DefinitionsTest,
                          testing::Combine(testing::Values(RedoMode::kLogical, RedoMode::kPhysical), testing::Bool()));
 

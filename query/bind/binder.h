@@ -156,7 +156,7 @@ class Binder {
                                                     bool keep_unknown = false);
   Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                            BoundQuery* query);
-  Status check_common_tables(const ast::SelectStatement& select);
+  Status check_common_tables(const ast::WithClause& with);
   StatusOr<std::shared_ptr<CommonQuery>> bind_recursive(const ast::CommonTable& table);
   Status bind_distinct_on(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
   StatusOr<JoinTree> bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query);
@@ -236,6 +236,9 @@ class Binder {
                              BoundDml* dml, RowReaction* reaction);
   StatusOr<std::unique_ptr<BoundDml>> bind_action(std::string text, BoundDml* dml);
   const Relation* row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias);
+  Status bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml);
+  StatusOr<uint32_t> check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml);
+  Status add_assignment(const ast::Assignment& assignment, BoundPtr value, BoundDml* dml);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
   static bool can_pass(const BoundExpr& arg, const SqlType& parameter);
   StatusOr<std::shared_ptr<const Routine>> find_procedure(const ast::FunctionCall& call);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
@@ -48,7 +49,6 @@ Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, con
 }
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
-  if (!insert.with.tables.empty()) return error("0A000", "WITH before INSERT is not supported", insert.location);
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table));
@@ -255,7 +255,6 @@ void keep_used_columns(BoundDml* dml) {
 }  // namespace
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
-  if (!update.with.tables.empty()) return error("0A000", "WITH before UPDATE is not supported", update.location);
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kUpdate;
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table));
@@ -288,8 +287,13 @@ Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* sco
       SCYPER_RETURN_IF_ERROR(bind_assignment(item.targets[0], *item.targets[0].value, scope, dml));
       continue;
     }
+    if (item.source->kind == ast::ExprKind::kScalarSubquery) {
+      SCYPER_RETURN_IF_ERROR(bind_set_query(item, scope, dml));
+      continue;
+    }
     if (item.source->kind != ast::ExprKind::kRowConstructor)
-      return error("0A000", "SET (columns) = (SELECT ...) is not supported", item.source->location);
+      return error("0A000", "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+                   item.source->location);
     const auto& row = node_as<ast::RowConstructor>(*item.source);
     if (row.fields.size() != item.targets.size())
       return error("42601", "number of columns does not match number of values", item.source->location);
@@ -299,8 +303,40 @@ Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* sco
   return absl::OkStatus();
 }
 
+// (a, b) = (SELECT x, y ...): one subquery for each column, of the same rows.
+Status Binder::bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml) {
+  const ast::SelectStatement& select = *node_as<ast::ScalarSubquery>(*item.source).subquery;
+  for (size_t i = 0; i < item.targets.size(); i++) {
+    BoundQuery* saved = std::exchange(aggregate_query_, nullptr);
+    auto bound = bind_select(select, scope);
+    aggregate_query_ = saved;
+    SCYPER_RETURN_IF_ERROR(bound.status());
+    std::unique_ptr<BoundQuery> query = *std::move(bound);
+    if (query->visible_outputs() != item.targets.size())
+      return error("42601", "number of columns does not match number of values", item.source->location);
+    if (query->set != SetOp::kNone || query->distinct || !query->order.empty())
+      return error("0A000", "set operations, DISTINCT and ORDER BY in SET (columns) = (SELECT ...) are not supported",
+                   item.source->location);
+    OutputColumn output = std::move(query->outputs[i]);
+    query->outputs.clear();
+    query->outputs.push_back(std::move(output));
+    BoundPtr value = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, item.source->location);
+    value->query = std::move(query);
+    SCYPER_RETURN_IF_ERROR(add_assignment(item.targets[i], std::move(value), dml));
+  }
+  return absl::OkStatus();
+}
+
 Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope,
                                BoundDml* dml) {
+  if (source.kind == ast::ExprKind::kDefaultMarker) return add_assignment(assignment, nullptr, dml);
+  SCYPER_RETURN_IF_ERROR(check_assignment(assignment, false, dml).status());
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(source, scope));
+  return add_assignment(assignment, std::move(value), dml);
+}
+
+// The column that may be assigned.
+StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   int c = find_target_column(schema, assignment.column);
   if (c < 0)
@@ -315,23 +351,31 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
   if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == static_cast<uint32_t>(c))
     return error("0A000", absl::StrCat("update of the partition column \"", assignment.column, "\" is not supported"),
                  assignment.location);
-  ColumnAssignment bound;
-  bound.column = static_cast<uint32_t>(c);
+  const auto column = static_cast<uint32_t>(c);
   if (const TableRules* rules = rules_of(schema); rules != nullptr) {
-    const TableRules::Column& rule = rules->columns[bound.column];
+    const TableRules::Column& rule = rules->columns[column];
     bool is_generated = !rule.generated_text.empty();
-    if (source.kind != ast::ExprKind::kDefaultMarker && (is_generated || rule.identity == Identity::kAlways))
+    if (!is_default && (is_generated || rule.identity == Identity::kAlways))
       return with_detail(
           error("428C9", absl::StrCat("column \"", assignment.column, "\" can only be updated to DEFAULT"), -1),
           absl::StrCat(
               "Column \"", assignment.column,
               is_generated ? "\" is a generated column." : "\" is an identity column defined as GENERATED ALWAYS."));
-    if (is_generated) return absl::OkStatus();  // bind_constraints()
   }
-  if (source.kind == ast::ExprKind::kDefaultMarker) {
+  return column;
+}
+
+// value: null = DEFAULT.
+Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value, BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  ColumnAssignment bound;
+  SCYPER_ASSIGN_OR_RETURN(bound.column, check_assignment(assignment, value == nullptr, dml));
+  const TableRules* rules = rules_of(schema);
+  if (rules != nullptr && !rules->columns[bound.column].generated_text.empty())
+    return absl::OkStatus();  // bind_constraints()
+  if (value == nullptr) {
     SCYPER_ASSIGN_OR_RETURN(bound.value, default_of(schema, bound.column));
   } else {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(source, scope));
     SCYPER_ASSIGN_OR_RETURN(bound.value, coerce_to_column(std::move(value), schema.columns[bound.column]));
   }
   dml->assignments.push_back(std::move(bound));
@@ -339,7 +383,6 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
 }
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStatement& statement) {
-  if (!statement.with.tables.empty()) return error("0A000", "WITH before DELETE is not supported", statement.location);
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kDelete;
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table));
@@ -368,6 +411,16 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& statement) {
   StatusOr<std::unique_ptr<BoundDml>> dml = absl::InternalError("not a DML statement");
+  const ast::WithClause* with =
+      statement.kind == ast::StatementKind::kInsert   ? &node_as<ast::InsertStatement>(statement).with
+      : statement.kind == ast::StatementKind::kUpdate ? &node_as<ast::UpdateStatement>(statement).with
+      : statement.kind == ast::StatementKind::kDelete ? &node_as<ast::DeleteStatement>(statement).with
+                                                      : nullptr;
+  CommonTables saved = common_tables_;
+  if (with != nullptr) {
+    Status status = check_common_tables(*with);
+    if (!status.ok()) return common_tables_ = std::move(saved), status;
+  }
   switch (statement.kind) {
     case ast::StatementKind::kInsert:
       dml = bind_insert(node_as<ast::InsertStatement>(statement));
@@ -381,6 +434,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
     default:
       return error("0A000", "this statement is not supported", statement.location);
   }
+  common_tables_ = std::move(saved);
   SCYPER_RETURN_IF_ERROR(dml.status());
   program_->writes = true;
   if ((*dml)->table->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;

@@ -158,7 +158,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
   if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
   auto saved_tables = common_tables_;
-  if (Status with = check_common_tables(select); !with.ok()) return common_tables_ = std::move(saved_tables), with;
+  if (Status with = check_common_tables(select.with); !with.ok()) return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
   query->id = ++query_count_;
   BoundQuery* saved = aggregate_query_;
@@ -188,11 +188,11 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
 }
 
 // Names of WITH: each sees those before it only.
-Status Binder::check_common_tables(const ast::SelectStatement& select) {
-  for (size_t i = 0; i < select.with.tables.size(); i++) {
-    const ast::CommonTable& table = select.with.tables[i];
+Status Binder::check_common_tables(const ast::WithClause& with) {
+  for (size_t i = 0; i < with.tables.size(); i++) {
+    const ast::CommonTable& table = with.tables[i];
     for (size_t j = 0; j < i; j++)
-      if (select.with.tables[j].name == table.name)
+      if (with.tables[j].name == table.name)
         return error("42712", absl::StrCat("WITH query name \"", table.name, "\" specified more than once"),
                      table.location);
     if (table.statement->kind != ast::StatementKind::kSelect)
@@ -201,7 +201,7 @@ Status Binder::check_common_tables(const ast::SelectStatement& select) {
     aggregate_query_ = nullptr;
     auto bind = [&]() -> StatusOr<std::shared_ptr<CommonQuery>> {
       const auto& statement = node_as<ast::SelectStatement>(*table.statement);
-      if (select.with.recursive && statement.set == ast::SetOperation::kUnion) {
+      if (with.recursive && statement.set == ast::SetOperation::kUnion) {
         SCYPER_ASSIGN_OR_RETURN(auto recursive, bind_recursive(table));
         if (recursive != nullptr) return recursive;
       }

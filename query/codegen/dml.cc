@@ -28,6 +28,10 @@ bool reads_table(const BoundQuery& query, const storage::Table* table) {
   for (const auto& entry : query.from) {
     if (entry.relation->table.get() == table) return true;
     if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
+    if (const CommonQuery* common = entry.relation->common.get())
+      if (reads_table(*common->query, table) ||
+          (common->recursive != nullptr && reads_table(*common->recursive, table)))
+        return true;
     for (const auto& on : entry.on)
       if (reads_table(*on, table)) return true;
   }

@@ -117,7 +117,9 @@ bool Generator::keeps_rows(const StepList& steps, const storage::Table* table) c
     if (step->query != nullptr) visit(*step->query, look);
     if (step->dml != nullptr) {
       const BoundDml& dml = *step->dml;
+      if (dml.conflict != nullptr || !dml.reactions.empty()) return false;
       visit(*dml.source, look);
+      for (const RowCheck& check : dml.checks) look_at(check.condition.get());
       for (const auto& output : dml.returning) look_at(output.expr.get());
       for (const auto& assignment : dml.assignments) look_at(assignment.value.get());
       if (dml.table.get() == table && (dml.kind != DmlKind::kUpdate || moves_keys(dml))) return false;

@@ -11,6 +11,7 @@
 #include "compile/program_parts.h"
 #include "jit/jit.h"
 #include "jit/tiering.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "runtime/memory.h"
@@ -158,6 +159,8 @@ class DatabaseImpl final : public Database {
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result) override;
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
+  Status load_checked(const storage::TableSchema& schema, const TableRules& rules, std::span<const Datum> values,
+                      std::string* redo);
   Status append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo);
   void restore(std::shared_ptr<const Catalog> catalog) override {
     auto next = std::make_shared<Catalog>(*catalog);
@@ -399,12 +402,68 @@ Status DatabaseImpl::show(const ast::ShowStatement& show, ResultSet* result) {
   return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", show.name, "\""));
 }
 
+namespace {
+bool has_rules(const TableRules& rules) {
+  return !rules.checks.empty() || !rules.foreign_keys.empty() ||
+         std::any_of(rules.columns.begin(), rules.columns.end(),
+                     [](const auto& column) { return !column.generated_text.empty(); });
+}
+}  // namespace
+
+// Row after row through an INSERT, which knows the table's rules; generated columns are computed.
+Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const TableRules& rules,
+                                  std::span<const Datum> values, std::string* redo) {
+  const size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  std::string columns, parameters;
+  std::vector<size_t> given;
+  for (size_t c = 0; c < width; c++) {
+    if (!rules.columns[c].generated_text.empty()) continue;
+    given.push_back(c);
+    absl::StrAppend(&columns, given.size() == 1 ? "" : ", ", quote_identifier(schema.columns[c].name));
+    absl::StrAppend(&parameters, given.size() == 1 ? "$" : ", $", given.size());
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto prepared,
+                          prepare(absl::StrCat("INSERT INTO ", quote_identifier(schema.name), " (", columns,
+                                               ") OVERRIDING SYSTEM VALUE VALUES (", parameters, ")")));
+  SCYPER_ASSIGN_OR_RETURN(auto program, program_of(*prepared));
+  storage::ChangeLog::Options limits;
+  limits.undo_limit_bytes = limits.redo_limit_bytes = SIZE_MAX / 4;
+  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(arena_.get(), limits));
+  log->record_redo(redo != nullptr);
+  ScratchArena scratch(size_t{1} << 30);
+  ResultSet result;
+  ExecContext context;
+  context.set_log(log.get());
+  context.scratch = &scratch;
+  context.partitions = options_.partitions;
+  context.partition = ~uint32_t{0};
+  context.crossing = 1;
+  context.result = &result;
+  std::vector<Datum> row(given.size());
+  for (size_t at = 0; at < values.size(); at += width) {
+    for (size_t i = 0; i < given.size(); i++) row[i] = values[at + given[i]];
+    const Outcome outcome = program->run(&context, row.data());
+    scratch.reset();
+    if (outcome == Outcome::kOk) continue;
+    log->rollback_all();
+    Status status = sql_error(context.error.sqlstate, context.error.message);
+    return context.error.detail.empty() ? status : with_detail(status, context.error.detail);
+  }
+  if (redo != nullptr) redo->append(log->redo());
+  log->commit();
+  return absl::OkStatus();
+}
+
 Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, std::string* redo) {
   auto table = catalog()->find_table(name);
   if (table == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(name), "\" does not exist"));
   const storage::TableSchema& schema = table->schema();
   size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
   if (width == 0 || values.size() % width != 0) return sql_error("22P04", "a row has the wrong number of values");
+  const auto current = catalog();
+  auto rules = current->rules.find(schema.id);
+  if (rules != current->rules.end() && has_rules(rules->second))
+    return load_checked(schema, rules->second, values, redo);
   std::vector<std::vector<Datum>> parts(table->partition_count());
   if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1) {
     parts[0].assign(values.begin(), values.end());

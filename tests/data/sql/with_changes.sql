@@ -1,0 +1,26 @@
+CREATE TABLE t (a integer PRIMARY KEY, b integer, c text);
+CREATE TABLE u (k integer, v integer, w text);
+INSERT INTO u VALUES (1, 10, 'x'), (2, 20, 'y'), (2, 25, 'yy'), (3, 30, 'z');
+WITH s AS (SELECT k, sum(v) AS v FROM u GROUP BY k) INSERT INTO t SELECT k, v, 'n' || k FROM s RETURNING *;
+WITH s AS (SELECT 5 AS x), r AS (SELECT x + 1 AS y FROM s) INSERT INTO t (a, b) SELECT x, y FROM s, r RETURNING a, b;
+WITH s AS (SELECT k, max(v) AS m FROM u GROUP BY k) UPDATE t SET b = s.m FROM s WHERE t.a = s.k RETURNING t.a, t.b;
+WITH low AS (SELECT min(a) AS a FROM t) UPDATE t SET c = 'low' WHERE a = (SELECT a FROM low) RETURNING *;
+WITH gone AS (SELECT a FROM t WHERE b > 28) DELETE FROM t USING gone WHERE t.a = gone.a RETURNING t.a;
+WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 105) INSERT INTO t SELECT i, i * 2, NULL FROM n;
+WITH all_rows AS (SELECT * FROM t) INSERT INTO t SELECT a + 1000, b, c FROM all_rows RETURNING a;
+WITH s AS (SELECT 1), s AS (SELECT 2) INSERT INTO t VALUES (1);
+WITH s AS (SELECT 7 AS q) INSERT INTO t VALUES (7, (SELECT q FROM s), 's') RETURNING b;
+INSERT INTO t WITH z AS (SELECT 8 AS q) SELECT q, q, 'inner' FROM z RETURNING *;
+WITH s AS (SELECT 1 AS x) DELETE FROM t WHERE a IN (SELECT x FROM s) RETURNING a;
+SELECT count(*), sum(a), sum(b) FROM t;
+-- several columns from one query
+UPDATE t SET (b, c) = (SELECT v, w FROM u WHERE k = 1) WHERE a = 7 RETURNING *;
+UPDATE t SET (b, c) = (SELECT max(v), min(w) FROM u WHERE u.k = t.a) WHERE a < 10 RETURNING a, b, c;
+UPDATE t SET (b, c) = (SELECT v, w FROM u WHERE k = 99) WHERE a = 7 RETURNING *;
+UPDATE t SET (b, c) = (SELECT v, w FROM u WHERE k = 2) WHERE a = 7;
+UPDATE t SET (b, c) = (SELECT v FROM u WHERE k = 1) WHERE a = 7;
+UPDATE t SET (b, c) = (1, 'row'), a = a + 0 WHERE a = 7 RETURNING *;
+UPDATE t SET (b, c) = ROW(2, DEFAULT) WHERE a = 7 RETURNING *;
+UPDATE t SET (b, b) = (SELECT 1, 2);
+UPDATE t SET (b, nosuch) = (SELECT 1, 2);
+INSERT INTO t VALUES (7, 70, 'seven') ON CONFLICT (a) DO UPDATE SET (b, c) = (SELECT excluded.b + v, excluded.c || w FROM u WHERE k = 1) RETURNING *;

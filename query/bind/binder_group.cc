@@ -222,7 +222,7 @@ StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonT
   common->keeps_duplicates = select.set_all;
   auto saved = common_tables_;
   auto bind = [&]() -> Status {
-    SCYPER_RETURN_IF_ERROR(check_common_tables(select));
+    SCYPER_RETURN_IF_ERROR(check_common_tables(select.with));
     SCYPER_ASSIGN_OR_RETURN(common->query, bind_select(*select.left, nullptr));
     for (const auto& output : common->query->outputs)
       if (!output.hidden) common->columns.push_back({output.name, output.expr->type, true, false});

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/check.h"
 #include "codegen/generator.h"
@@ -28,10 +29,15 @@ bool reads_table(const BoundQuery& query, const storage::Table* table) {
   for (const auto& entry : query.from) {
     if (entry.relation->table.get() == table) return true;
     if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
-    if (const CommonQuery* common = entry.relation->common.get())
-      if (reads_table(*common->query, table) ||
-          (common->recursive != nullptr && reads_table(*common->recursive, table)))
-        return true;
+    // a recursive query names itself: what is asked for already is not asked again
+    const CommonQuery* common = entry.relation->common.get();
+    thread_local std::set<const CommonQuery*> asked;
+    if (common != nullptr && asked.insert(common).second) {
+      const bool reads = (common->query != nullptr && reads_table(*common->query, table)) ||
+                         (common->recursive != nullptr && reads_table(*common->recursive, table));
+      asked.erase(common);
+      if (reads) return true;
+    }
     for (const auto& on : entry.on)
       if (reads_table(*on, table)) return true;
   }

@@ -119,7 +119,8 @@ TEST_P(DefinitionsTest, ChangedTablesStay) {
 TEST_P(DefinitionsTest, LoadsAreChecked) {
   open();
   all({"CREATE TABLE p (id integer PRIMARY KEY)", "INSERT INTO p VALUES (1), (2)",
-       "CREATE TABLE c (id integer, p integer REFERENCES p, v integer CHECK (v > 0), w integer GENERATED ALWAYS AS (v + "
+       "CREATE TABLE c (id integer, p integer REFERENCES p, v integer CHECK (v > 0), w integer GENERATED ALWAYS AS (v "
+       "+ "
        "1) STORED)"});
   auto load = [&](std::initializer_list<int64_t> values) {
     std::vector<Datum> row;

@@ -126,6 +126,7 @@ class Binder {
   Status check_named_windows(const Scope* scope);
   static bool is_window_function(std::string_view name);
   Status arrange_ordered_set(Aggregate* aggregate, int32_t location);
+  Status arrange_hypothetical(Aggregate* aggregate, size_t direct, int32_t location);
   BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
   Status type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
@@ -172,7 +173,16 @@ class Binder {
   StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref);
   StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
-  Status bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
+  // binder_function.cc: functions that return rows
+  static bool is_set_function(std::string_view name);
+  StatusOr<SqlType> match_series(std::vector<BoundPtr>* args, int32_t location);
+  StatusOr<std::vector<BoundPtr>> bind_subscripts(std::vector<BoundPtr> args, int32_t location);
+  StatusOr<std::vector<BoundPtr>> bind_set_arrays(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_set_call(const ast::FunctionCall& call, const Scope* scope);
+  Status add_set_relation(BoundQuery* query);
+  StatusOr<std::unique_ptr<Relation>> scalar_relation(const ast::Expr& call, const Scope* scope);
+  StatusOr<std::unique_ptr<Relation>> series_relation(const ast::FunctionCall& call, const Scope* scope);
+  Status bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
                                                      const Scope* parent);
   Status expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn>* out);
@@ -234,7 +244,8 @@ class Binder {
   BoundQuery* window_query_ = nullptr;  // whose select list or ORDER BY is being bound: window calls belong to it
   const std::vector<ast::WindowDefinition>* named_windows_ = nullptr;  // its WINDOW clause
   bool in_window_ = false, in_window_definition_ = false;
-  bool grouped_subquery_ = false;  // check_grouped() is inside a subquery
+  std::unique_ptr<Relation> set_relation_;  // what the functions in its select list return
+  bool grouped_subquery_ = false;           // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;
   size_t bound_expressions_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed

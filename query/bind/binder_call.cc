@@ -344,7 +344,8 @@ StatusOr<BoundPtr> Binder::finish_user_call(std::shared_ptr<const Routine> routi
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   if (call.over != nullptr) return bind_window_call(call, scope);
   const std::string& name = call.name.back();
-  if (is_aggregate(name)) return bind_aggregate(call, scope);
+  if (is_aggregate(name) && (call.within_group || !is_window_function(name))) return bind_aggregate(call, scope);
+  if (is_set_function(name)) return bind_set_call(call, scope);
   if (is_window_function(name))
     return error("42809", absl::StrCat("window function ", name, " requires an OVER clause"), call.location);
   const char* clause = call.star                ? "(*)"

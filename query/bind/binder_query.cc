@@ -156,16 +156,19 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
+  if (select.with_ties && !select.distinct_on.empty())
+    return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);
   auto saved_tables = common_tables_;
   if (Status with = check_common_tables(select); !with.ok()) return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
   query->id = ++query_count_;
+  query->with_ties = select.with_ties;
   BoundQuery* saved = aggregate_query_;
   bool saved_in = std::exchange(in_aggregate_, false);
   BoundQuery* saved_window = std::exchange(window_query_, nullptr);
   const auto* saved_windows = std::exchange(named_windows_, &select.windows);
   bool saved_in_window = std::exchange(in_window_, false);
+  auto saved_set = std::exchange(set_relation_, nullptr);
   bool saved_in_definition = std::exchange(in_window_definition_, false);
   std::string_view saved_clause = aggregate_clause_;
   Status status;
@@ -180,6 +183,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   window_query_ = saved_window;
   named_windows_ = saved_windows;
   in_window_ = saved_in_window;
+  set_relation_ = std::move(saved_set);
   in_window_definition_ = saved_in_definition;
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
@@ -275,6 +279,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
   }
   SCYPER_RETURN_IF_ERROR(check_named_windows(&scope));
+  query->aggregated |= !select.group_by.empty();
+  SCYPER_RETURN_IF_ERROR(add_set_relation(query));
   aggregate_query_ = window_query_ = nullptr;
   aggregate_clause_ = "GROUP BY";
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));

@@ -109,6 +109,7 @@ std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
   copy->order = query.order;
   copy->limit = clone_optional(query.limit);
   copy->offset = clone_optional(query.offset);
+  copy->with_ties = query.with_ties;
   copy->set = query.set;
   copy->set_all = query.set_all;
   if (query.left != nullptr) copy->left = clone(*query.left);

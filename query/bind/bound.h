@@ -155,7 +155,13 @@ enum class AggregateKind : uint8_t {
   kMode,
   kPercentileCont,
   kPercentileDisc,
+  // where a row that is given would stand among the others
+  kHypotheticalRank,
+  kHypotheticalDenseRank,
+  kHypotheticalPercentRank,
+  kHypotheticalCumeDist,
 };
+constexpr bool is_hypothetical(AggregateKind kind) { return kind >= AggregateKind::kHypotheticalRank; }
 
 // Is it 0, not NULL, where there is no row?
 constexpr bool counts_rows(AggregateKind kind) {
@@ -232,8 +238,9 @@ struct BoundQuery {
   bool distinct = false;
   std::vector<uint32_t> distinct_on;  // positions in outputs
   std::vector<OrderItem> order;
-  BoundPtr limit;   // bigint
-  BoundPtr offset;  // bigint
+  BoundPtr limit;          // bigint
+  BoundPtr offset;         // bigint
+  bool with_ties = false;  // LIMIT takes the peers of its last row too
   SetOp set = SetOp::kNone;
   bool set_all = false;
   std::unique_ptr<BoundQuery> left, right;

@@ -28,7 +28,7 @@ SqlType sum_state_type(const Aggregate& aggregate) {
 }  // namespace
 
 size_t strict_arguments(const Aggregate& aggregate) {
-  if (aggregate.args.empty() || aggregate.kind == AggregateKind::kArrayAgg ||
+  if (aggregate.args.empty() || aggregate.kind == AggregateKind::kArrayAgg || is_hypothetical(aggregate.kind) ||
       aggregate.kind == AggregateKind::kCountStar)
     return 0;
   return aggregate.kind >= AggregateKind::kCovarPop && aggregate.kind <= AggregateKind::kRegrIntercept ? 2 : 1;
@@ -126,6 +126,14 @@ Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
   Reg temporary = b_.frame_address(b_.reserve_frame(kAggregateStateBytes));
   for (int64_t at = 0; at < kAggregateStateBytes; at += 8) b_.store(temporary, at, constant(Type::kI64, 0));
   bool ordered_set = aggregate.kind >= AggregateKind::kMode;
+  if (is_hypothetical(aggregate.kind)) {  // alone it is the first, and all that there is
+    Value alone = null_value(aggregate.type);
+    alone.null = ir::kNoReg;
+    if (aggregate.type.id == TypeId::kInt8) alone.a = constant(Type::kI64, 1);
+    if (aggregate.type.id == TypeId::kFloat8)
+      alone.a = b_.constant_f64(aggregate.kind == AggregateKind::kHypotheticalCumeDist ? 1 : 0);
+    assign(result, alone);
+  }
   Block finish = ordered_set ? done : b_.new_block();
   b_.branch(b_.compare(Op::kEq, rows, b_.null_pointer()), finish, some);
   b_.set_block(some);
@@ -133,7 +141,11 @@ Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
   if (ordered_set) {
     Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
     Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
-    check(b_.call(k_rt_ordered_set, {context(), kind, rows, out}));
+    std::vector<SortKey> keys;
+    for (const auto& order : aggregate.order)
+      keys.push_back(
+          {order.output, static_cast<uint8_t>(order.descending), static_cast<uint8_t>(order.nulls_first), 0});
+    check(b_.call(k_rt_ordered_set, {context(), kind, rows, data_of(keys), out}));
     assign(result, load_datum(out, 0, aggregate.type, true, true));
     b_.jump(done);
     b_.set_block(done);

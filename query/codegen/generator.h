@@ -155,6 +155,8 @@ class Generator {
   void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
+  Value gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i);
+  Value integer_of(Reg bigint);
   void gen_filters(const std::vector<const BoundExpr*>& filters, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
   void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);

@@ -16,7 +16,7 @@ constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index
 
 bool has_simple_shape(const BoundQuery& query) {
   return query.set == SetOp::kNone && (!query.distinct || query.order.empty()) && query.joins.empty() &&
-         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty();
+         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty() && !query.with_ties;
 }
 }  // namespace
 
@@ -54,6 +54,18 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
   return simple;
 }
 
+namespace {
+bool reads(const PlanNode& node, const SharedPlan& shared) {
+  if (node.kind == PlanKind::kShared) return node.shared.get() == &shared;
+  return node.kind != PlanKind::kRecursive &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const PlanPtr& in) { return reads(*in, shared); });
+}
+// A recursive query that is read once, and not in each round of another: its rows need not be kept.
+bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
+  return shared.plan->kind == PlanKind::kRecursive && uses == 2 && reads(root, shared);
+}
+}  // namespace
+
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
   Plan plan = make_plan(query, known_relations(), &next_relation_);
@@ -61,7 +73,7 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
   for (const auto& shared : plan.shared)
-    if (shared.use_count() > 1) gen_shared(*shared);
+    if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root)) gen_shared(*shared);
   Block done = b_.new_block();
   gen_node(*plan.root, [&] {
     Values values;
@@ -85,6 +97,21 @@ void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reje
     b_.set_block(accept);
   }
 }
+
+namespace {
+// The columns that a reader of a shared plan sees, under its names.
+template <class Columns>
+Columns own_names(const PlanNode& reader, const Columns& columns) {
+  Columns mine;
+  for (size_t i = 0; i < reader.columns.size(); i++)
+    for (const auto& column : columns)
+      if (column.id == reader.columns[i].id) {
+        mine.push_back(column);
+        if (reader.relation != kNoRelation) mine.back().id = {reader.relation, static_cast<uint32_t>(i)};
+      }
+  return mine;
+}
+}  // namespace
 
 void Generator::gen_operator(const PlanNode& node, const Body& body) {
   switch (node.kind) {
@@ -115,18 +142,20 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kFunction:
       return gen_function(node, body);
     case PlanKind::kShared: {
+      if (shared_stores_.count(node.shared->number) == 0)  // streams
+        return gen_node(*node.shared->plan, [&] {
+          RowSource source;
+          for (const auto& column : node.columns)
+            source.values.push_back(load_column(sources_[column.id.relation], column.id.index));
+          if (source.values.empty()) source.values.resize(1);
+          if (node.relation != kNoRelation) sources_[node.relation] = std::move(source);
+          body();
+        });
       const auto& [store, columns] = shared_stores_.at(node.shared->number);
-      StoredColumns mine;
-      int64_t bytes = 0;
-      for (size_t i = 0; i < node.columns.size(); i++)
-        for (const auto& column : columns) {
-          if (column.id != node.columns[i].id) continue;
-          ColumnId name = node.relation == kNoRelation ? column.id : ColumnId{node.relation, static_cast<uint32_t>(i)};
-          mine.push_back({name, column.field});
-        }
+      StoredColumns mine = own_names(node, columns);
       TupleLayout layout(0);
       for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
-      bytes = std::max<int64_t>(8, layout.bytes());
+      int64_t bytes = std::max<int64_t>(8, layout.bytes());
       return for_each_tuple(store, bytes, [&](Reg tuple) {
         publish(mine, tuple);
         body();

@@ -119,6 +119,12 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
 
 void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind,
                               std::vector<BoundPtr> on) {
+  if (kind == JoinKind::kInner && on.empty() && input->kind == PlanKind::kFunction &&
+      input->inputs[0]->kind == PlanKind::kOneRow) {  // called for each row
+    input->inputs[0] = std::move(*tree);
+    *tree = std::move(input);
+    return;
+  }
   PlanNode* join = nullptr;
   if (Unnesting(tree, next_relation_, &shared_).can(*input)) {
     attach(tree, std::move(input), kind, std::move(on), &join);
@@ -289,6 +295,11 @@ void PlanBuilder::finish(const BoundQuery& query, Built* built) {
     built->root = std::move(unique);
     if (query.limit == nullptr && query.offset == nullptr) return;
     sort = make_node(PlanKind::kSort);
+  }
+  if (query.with_ties && query.limit != nullptr && !sort->order.empty()) {
+    sort->inputs.push_back(std::move(built->root));
+    built->root = std::move(sort);
+    return add_ties(query, built);
   }
   if (query.limit != nullptr) sort->limit = resolve(*query.limit);
   if (query.offset != nullptr) sort->offset = resolve(*query.offset);

@@ -47,7 +47,7 @@ namespace scyper::query {
 #define SCYPER_ARRAY_FUNCTIONS(X) \
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
-  X(array_overlaps) X(trim_array)
+  X(array_overlaps) X(trim_array) X(series)
 // clang-format on
 
 #define SCYPER_DECLARE_FUNCTION(name) extern const ir::External k_fn_##name;

@@ -147,7 +147,7 @@ struct KeyTable {
   X(rt_rows_same, kI8, 3, true)          /* RowBuffer*, row, columns: does the row equal the one before? */            \
   X(rt_aggregate_step, kI32, 5, false)   /* context, state, AggregateKind, Datum args[], SqlType of the first */       \
   X(rt_aggregate_finish, kI32, 5, false) /* context, state, AggregateKind, SqlType of the first, Datum* out */         \
-  X(rt_ordered_set, kI32, 4, false)      /* context, AggregateKind, sorted RowBuffer*, Datum* out */                   \
+  X(rt_ordered_set, kI32, 5, false)      /* context, AggregateKind, sorted RowBuffer*, SortKey[], Datum* out */        \
   X(rt_rows_sort, kI32, 4, false)        /* context, RowBuffer*, SortKey keys[], count */                              \
   X(rt_table_create, kI32, 4, false)     /* context, SqlType types[], width, key width -> value[0] = KeyTable* */      \
   X(rt_table_find, kI32, 4,                                                                                            \

@@ -206,7 +206,9 @@ std::vector<Setting> log_settings() {
       text_setting("data_directory", "log and archives of the database; empty = it ends with the process",
                    SCYPER_FIELD(engine.log.directory)),
       choice_setting("commit_mode", "what a commit waits for",
-                     std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync}},
+                     std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync},
+                                std::pair{"quorum", CommitMode::kQuorum},
+                                std::pair{"quorum_durable", CommitMode::kQuorumDurable}},
                      SCYPER_FIELD(engine.log.mode)),
       quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
                        SCYPER_FIELD(engine.log.segment_bytes)),
@@ -230,6 +232,36 @@ std::vector<Setting> log_settings() {
   };
 }
 
+std::vector<Setting> replication_settings() {
+  return {
+      choice_setting("role", "of the node",
+                     std::array{std::pair{"primary", Role::kPrimary}, std::pair{"secondary", Role::kSecondary}},
+                     SCYPER_FIELD(role)),
+      switch_setting("replication", "primary: takes secondaries; needs data_directory",
+                     SCYPER_FIELD(engine.replication.is_on)),
+      number_setting("voters", "primary: nodes that the quorum commit modes count, itself included", 1, 99,
+                     SCYPER_FIELD(engine.replication.voters)),
+      quantity_setting("replication_memory", "primary: newest part of the log kept in memory for repairs", parse_bytes,
+                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.retained_bytes)),
+      quantity_setting("marker_distance", "primary: least time between two global snapshots", parse_duration_us,
+                       format_duration_us, 1, 0, SCYPER_FIELD(engine.replication.marker_distance_us)),
+      text_setting("primary", "secondary: host:port of the primary's gRPC", SCYPER_FIELD(secondary.link.target)),
+      text_setting("advertise", "secondary: host:port at which other nodes reach its gRPC; empty = as listen",
+                   SCYPER_FIELD(secondary.link.address)),
+      switch_setting("voter", "secondary: counts in the quorum commit modes", SCYPER_FIELD(secondary.link.is_voter)),
+      text_setting("archive_directory", "secondary: shared archives to start from, before the primary is asked",
+                   SCYPER_FIELD(secondary.archive_directory)),
+      number_setting("replay_threads", "secondary: threads that apply the log", 1, 256,
+                     SCYPER_FIELD(secondary.replay_threads)),
+      quantity_setting("inbox_memory", "secondary: log received and not yet applied", parse_bytes, format_bytes, 1,
+                       1 << 20, SCYPER_FIELD(secondary.inbox_bytes)),
+      quantity_setting("lag_max", "secondary: further behind the primary it takes no queries", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(secondary.lag_us_max)),
+      quantity_setting("join_timeout", "secondary: time for a primary to be there", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(secondary.join_us_max)),
+  };
+}
+
 #undef SCYPER_FIELD
 
 }  // namespace
@@ -239,6 +271,7 @@ const std::vector<Setting>& settings() {
     std::vector<Setting> all = server_settings();
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
     for (Setting& setting : log_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : replication_settings()) all.push_back(std::move(setting));
     for (Setting& setting : query_settings()) all.push_back(std::move(setting));
     return all;
   }();

@@ -103,7 +103,8 @@ void add_replication(const NodeStatus& s, Add add) {
   add("term", grouped(s.term));
   if (s.role != "primary") {
     add("primary", s.primary);
-    add("LSN received, applied", grouped(s.received_lsn) + ", " + grouped(s.applied_lsn) + " of " + grouped(s.last_lsn));
+    add("LSN received, applied",
+        grouped(s.received_lsn) + ", " + grouped(s.applied_lsn) + " of " + grouped(s.last_lsn));
     add("lag", std::to_string(s.lag_ms) + " ms, " + grouped(s.last_lsn - s.applied_lsn) + " transactions, " +
                    grouped(s.inbox_bytes) + " bytes");
     add("global snapshot", grouped(s.snapshots_global));

@@ -103,8 +103,7 @@ Status Durability::open() {
 }
 
 Status Durability::start_publication(GroupCommit::Start* start) {
-  const bool is_quorum =
-      options_.log.mode == CommitMode::kQuorum || options_.log.mode == CommitMode::kQuorumDurable;
+  const bool is_quorum = options_.log.mode == CommitMode::kQuorum || options_.log.mode == CommitMode::kQuorumDurable;
   if (!options_.replication.is_on) {
     return is_quorum ? sql_error("22023", "commit modes quorum and quorum_durable need secondaries: set replication")
                      : Status();

@@ -31,7 +31,7 @@ class Durability {
   ~Durability();  // writes what is left; after the workers have ended
 
   bool is_on() const { return log_ != nullptr; }
-  GroupCommit* log() { return log_.get(); }  // nullptr: none. Any thread
+  GroupCommit* log() { return log_.get(); }                  // nullptr: none. Any thread
   Publication* publication() { return publication_.get(); }  // nullptr: no secondaries
   const replay::Recovered& recovered() const { return recovered_; }
   // Raw bytes of the archive that is being written. Any thread.

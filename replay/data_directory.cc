@@ -46,7 +46,8 @@ StatusOr<uint64_t> raise_term(Disk* disk, const std::string& directory, uint64_t
   if (disk->exists(path)) {
     SCYPER_ASSIGN_OR_RETURN(const std::string text, disk->read_file(path, 64));
     unsigned long long begun = 0;
-    if (std::sscanf(text.c_str(), "term = %llu\n", &begun) != 1) return sql_error("XX001", absl::StrCat(path, " is damaged"));
+    if (std::sscanf(text.c_str(), "term = %llu\n", &begun) != 1)
+      return sql_error("XX001", absl::StrCat(path, " is damaged"));
     term = std::max<uint64_t>(term, begun);
   }
   ++term;

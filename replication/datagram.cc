@@ -91,7 +91,8 @@ DatagramReader::Received DatagramReader::read(std::string_view datagram, uint64_
   } else if (header.term < term) {
     ++counters_.old_term;
   } else if (header.kind == DatagramKind::kWatermark) {
-    received.watermark = Watermark{header.term, header.term_lsn, header.complete_lsn, header.commit_lsn, header.time_us};
+    received.watermark =
+        Watermark{header.term, header.term_lsn, header.complete_lsn, header.commit_lsn, header.time_us};
   } else {
     // what follows the parcel may not be known yet, what came before it is
     received.watermark = Watermark{header.term, header.term_lsn, header.base_lsn, header.commit_lsn, header.time_us};

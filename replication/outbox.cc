@@ -57,8 +57,7 @@ void Outbox::beat(int64_t monotonic_ns, int64_t time_us) {
   Watermark now;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const bool has_news =
-        watermark_.commit_lsn != told_.commit_lsn || watermark_.complete_lsn != told_.complete_lsn;
+    const bool has_news = watermark_.commit_lsn != told_.commit_lsn || watermark_.complete_lsn != told_.complete_lsn;
     if (!has_news && monotonic_ns - told_ns_ < kBeatNs) return;
     watermark_.time_us = time_us;
     now = told_ = watermark_;
@@ -77,9 +76,8 @@ Outbox::Piece Outbox::read(uint64_t after_lsn, const Watermark& seen, size_t byt
                            std::chrono::milliseconds wait) {
   Piece piece;
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, wait, [&] {
-    return is_stopped_ || watermark_.complete_lsn > after_lsn || !(watermark_ == seen);
-  });
+  changed_.wait_for(lock, wait,
+                    [&] { return is_stopped_ || watermark_.complete_lsn > after_lsn || !(watermark_ == seen); });
   piece.watermark = watermark_;
   if (after_lsn >= watermark_.complete_lsn) return piece;
   if (parcels_.empty() || parcels_.front().base_lsn > after_lsn) {

@@ -48,8 +48,7 @@ class Publisher final : public v1::Replication::Service {
     return to_grpc(follow(context, *request, writer));
   }
 
-  grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader,
-                      v1::AttendReply*) override {
+  grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader, v1::AttendReply*) override {
     v1::PositionReport report;
     uint64_t number = 0;
     while (reader->Read(&report)) {

@@ -57,8 +57,8 @@ Status Follower::begin() {
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
   if (!options_.data_directory.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_,
-                                                     options_.segment_bytes));
+    SCYPER_ASSIGN_OR_RETURN(
+        keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_, options_.segment_bytes));
     threads_.emplace_back([this] { log(); });
     pthread_setname_np(threads_.back().native_handle(), "log");
   }
@@ -132,7 +132,8 @@ Status Follower::readiness() const {
   } else if (!is_behind(&why)) {
     return Status();
   }
-  return with_hint(sql_error("57P03", "the node takes no queries: " + why), "Ask another node, or retry after 1000 ms.");
+  return with_hint(sql_error("57P03", "the node takes no queries: " + why),
+                   "Ask another node, or retry after 1000 ms.");
 }
 
 replication::Position Follower::position() const {

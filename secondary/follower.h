@@ -21,8 +21,8 @@
 
 namespace scyper::secondary {
 
-// The node's parts and threads: see Node. Locks: mutex_ for the inbox and all that is said about progress; no call waits
-// while it holds it.
+// The node's parts and threads: see Node. Locks: mutex_ for the inbox and all that is said about progress; no call
+// waits while it holds it.
 class Follower final : public Node {
  public:
   Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,

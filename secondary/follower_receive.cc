@@ -59,19 +59,19 @@ void Follower::receive() {
       after_lsn = inbox_.received_lsn();
     }
     bool is_first = true;
-    Status status = link_->follow(identity_.cluster, after_lsn, 0, [&](std::vector<Parcel> parcels, const Watermark& w) {
-      if (std::exchange(is_first, false)) {
-        std::lock_guard<std::mutex> lock(mutex_);
-        is_connected_ = true;
-      }
-      if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
-      std::unique_lock<std::mutex> lock(mutex_);
-      // slower than the primary: gRPC's flow control holds the rest back
-      changed_.wait(lock, [this] {
-        return is_stopping_ || !failure_.ok() || inbox_.bytes() < options_.inbox_bytes / 2;
-      });
-      return true;
-    });
+    Status status =
+        link_->follow(identity_.cluster, after_lsn, 0, [&](std::vector<Parcel> parcels, const Watermark& w) {
+          if (std::exchange(is_first, false)) {
+            std::lock_guard<std::mutex> lock(mutex_);
+            is_connected_ = true;
+          }
+          if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
+          std::unique_lock<std::mutex> lock(mutex_);
+          // slower than the primary: gRPC's flow control holds the rest back
+          changed_.wait(lock,
+                        [this] { return is_stopping_ || !failure_.ok() || inbox_.bytes() < options_.inbox_bytes / 2; });
+          return true;
+        });
     {
       std::lock_guard<std::mutex> lock(mutex_);
       is_connected_ = false;
@@ -94,7 +94,8 @@ void Follower::report() {
         std::this_thread::sleep_for(kReportPause);
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
-          return is_stopping_ || inbox_.received_lsn() != last.received_lsn || inbox_.applied_lsn() != last.applied_lsn ||
+          return is_stopping_ || inbox_.received_lsn() != last.received_lsn ||
+                 inbox_.applied_lsn() != last.applied_lsn ||
                  (keeper_ != nullptr && inbox_.logged_lsn() != last.durable_lsn);
         });
       }

@@ -36,9 +36,9 @@ void Follower::log() {
     lock.unlock();
     Status status = keeper_->append(group, clock_.now_us());
     if (!status.ok()) {
-      return fail(sql_error("58030", absl::StrCat("the log of this node cannot be written: ",
-                                                  std::string(status.message()))),
-                  /*restarts_empty=*/false);
+      return fail(
+          sql_error("58030", absl::StrCat("the log of this node cannot be written: ", std::string(status.message()))),
+          /*restarts_empty=*/false);
     }
     lock.lock();
     inbox_.logged();
@@ -106,9 +106,8 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
     std::string why;
     if (lsn <= recovered_.lsn || term != inbox_.term() || is_behind(&why)) return Status();
   }
-  SCYPER_RETURN_IF_ERROR(queries_->take_global_snapshot([this, term, snapshot](query::ForkRequest request) {
-    return fork_here(std::move(request), term, snapshot);
-  }));
+  SCYPER_RETURN_IF_ERROR(queries_->take_global_snapshot(
+      [this, term, snapshot](query::ForkRequest request) { return fork_here(std::move(request), term, snapshot); }));
   std::lock_guard<std::mutex> lock(mutex_);
   snapshot_ = snapshot;
   snapshot_term_ = term;
@@ -133,9 +132,8 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   StatusOr<std::unique_ptr<storage::ChildProcess>> child = absl::UnknownError("not forked");
   database_->while_no_code_is_linked([&] {
     const int64_t fork_ns = clock_.monotonic_ns();
-    child = storage::ChildProcess::fork(request.child, [&](int socket) {
-      return request.body(query::ForkedDatabase{database_.get(), point}, socket);
-    });
+    child = storage::ChildProcess::fork(
+        request.child, [&](int socket) { return request.body(query::ForkedDatabase{database_.get(), point}, socket); });
     point.fork_ns = clock_.monotonic_ns() - fork_ns;
   });
   point.stall_ns = clock_.monotonic_ns() - start_ns;

@@ -16,8 +16,8 @@ StatusOr<std::unique_ptr<LogKeeper>> LogKeeper::open(Disk* disk, const std::stri
   options.cluster[1] = identity.cluster.words[1];
   options.term = recovered.term;
   options.segment_bytes = (segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
-  SCYPER_ASSIGN_OR_RETURN(auto appender, storage::LogAppender::create(disk, replay::log_directory(directory), options,
-                                                                      recovered.segments));
+  SCYPER_ASSIGN_OR_RETURN(
+      auto appender, storage::LogAppender::create(disk, replay::log_directory(directory), options, recovered.segments));
   return std::unique_ptr<LogKeeper>(new LogKeeper(std::move(appender)));
 }
 

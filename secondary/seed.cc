@@ -67,10 +67,9 @@ class Seeding {
       }
       if (absl::IsCancelled(joined.status()) || absl::IsDataLoss(joined.status())) return joined.status();
       if (now_s() - start_s > static_cast<double>(options_.join_us_max) / 1e6) {
-        return with_hint(
-            sql_error("08001", absl::StrCat("no primary at ", options_.link.target, ": ",
-                                            std::string(joined.status().message()))),
-            "Start a scyperd with replication there, or set primary to its address.");
+        return with_hint(sql_error("08001", absl::StrCat("no primary at ", options_.link.target, ": ",
+                                                         std::string(joined.status().message()))),
+                         "Start a scyperd with replication there, or set primary to its address.");
       }
       if (!std::exchange(has_said, true)) say("join: waiting for a primary at " + options_.link.target);
       std::this_thread::sleep_for(kRetry);
@@ -87,8 +86,8 @@ class Seeding {
     recovery.threads = options_.replay_threads;
     recovery.requests = seed_.requests.get();
     recovery.on_progress = options_.on_progress;
-    SCYPER_ASSIGN_OR_RETURN(
-        seed_.recovered, replay::recover(disk_, directory, seed_.identity, seed_.database.get(), recovery));
+    SCYPER_ASSIGN_OR_RETURN(seed_.recovered,
+                            replay::recover(disk_, directory, seed_.identity, seed_.database.get(), recovery));
     return Status();
   }
 

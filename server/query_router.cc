@@ -54,9 +54,9 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
   }
   auto ticket = secondary_->node().link()->ticket(0);
   if (!ticket.ok()) {
-    return with_hint(sql_error("57P03", "the primary cannot be asked for a snapshot: " +
-                                            std::string(ticket.status().message())),
-                     "Retry, or allow staleness.");
+    return with_hint(
+        sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),
+        "Retry, or allow staleness.");
   }
   if (ticket->node == secondary_->options().queries.node) {
     use(*ticket, options);
@@ -78,9 +78,9 @@ std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) 
     arguments.SetMaxReceiveMessageSize(-1);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (!options_.tls_cert.empty()) {
-      credentials = grpc::SslCredentials(
-          {text_of(options_.tls_client_ca.empty() ? options_.tls_cert : options_.tls_client_ca),
-           text_of(options_.tls_key), text_of(options_.tls_cert)});
+      credentials =
+          grpc::SslCredentials({text_of(options_.tls_client_ca.empty() ? options_.tls_cert : options_.tls_client_ca),
+                                text_of(options_.tls_key), text_of(options_.tls_cert)});
     }
     channel = grpc::CreateCustomChannel(address, credentials, arguments);
   }

@@ -38,8 +38,7 @@ Status SecondaryEngine::execute(std::string_view sql, std::span<const Datum> par
   return queries()->execute(sql, parameters, {}, result == nullptr ? &rows : result, nullptr);
 }
 
-Status SecondaryEngine::execute_script(std::string_view sql,
-                                       const std::function<void(const query::ResultSet&)>& each) {
+Status SecondaryEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
   SCYPER_ASSIGN_OR_RETURN(auto texts, queries()->split(sql));
   for (const std::string& text : texts) {
     query::ResultSet result;
@@ -57,8 +56,7 @@ StatusOr<std::vector<query::ResultColumn>> SecondaryEngine::describe(std::string
 
 std::vector<primary::Engine::TableInfo> SecondaryEngine::tables() {
   std::vector<TableInfo> all;
-  static_cast<void>(
-      node_->run_at_border([&] { all = primary::describe_tables(*node_->database()->catalog()); }));
+  static_cast<void>(node_->run_at_border([&] { all = primary::describe_tables(*node_->database()->catalog()); }));
   return all;
 }
 

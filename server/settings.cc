@@ -205,11 +205,11 @@ std::vector<Setting> log_settings() {
   return {
       text_setting("data_directory", "log and archives of the database; empty = it ends with the process",
                    SCYPER_FIELD(engine.log.directory)),
-      choice_setting("commit_mode", "what a commit waits for",
-                     std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync},
-                                std::pair{"quorum", CommitMode::kQuorum},
-                                std::pair{"quorum_durable", CommitMode::kQuorumDurable}},
-                     SCYPER_FIELD(engine.log.mode)),
+      choice_setting(
+          "commit_mode", "what a commit waits for",
+          std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync},
+                     std::pair{"quorum", CommitMode::kQuorum}, std::pair{"quorum_durable", CommitMode::kQuorumDurable}},
+          SCYPER_FIELD(engine.log.mode)),
       quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
                        SCYPER_FIELD(engine.log.segment_bytes)),
       quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,

@@ -240,8 +240,8 @@ void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
     }
     const bool may_be_asked_for = is_newest || entry->snapshot->point().snapshot != 0;
     const int64_t patience_ns = is_newest ? options_.unused_us_max * kNsPerUs : kTicketNs;
-    const bool is_stale = entry->unused_since_ns != 0 &&
-                          (!may_be_asked_for || now_ns - entry->unused_since_ns >= patience_ns);
+    const bool is_stale =
+        entry->unused_since_ns != 0 && (!may_be_asked_for || now_ns - entry->unused_since_ns >= patience_ns);
     const bool is_lost = !entry->snapshot->is_alive();
     const bool is_old = now_ns - entry->snapshot->point().monotonic_ns >= options_.age_us_max * kNsPerUs;
     if (is_old) entry->snapshot->kill("it was older than the limit");

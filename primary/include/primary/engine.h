@@ -44,7 +44,7 @@ struct EngineOptions {
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
   query::QueriesOptions queries;
-  LogOptions log;                       // without a directory there is no log
+  LogOptions log;  // without a directory there is no log
   ReplicationOptions replication;
   std::shared_ptr<RedoSink> redo_sink;  // without a log; null: redo is encoded, counted and dropped
 };

@@ -15,8 +15,8 @@ namespace scyper::primary {
 // What has to happen before a commit is acknowledged (design section 5, rule 3). The quorum modes wait for this node's
 // disk, too: until there are elections, a primary that restarts knows no more than that.
 enum class CommitMode : uint8_t {
-  kAsync,  // nothing: a crash loses the commits of the last async_delay_us
-  kLocal,  // it is on this node's disk
+  kAsync,          // nothing: a crash loses the commits of the last async_delay_us
+  kLocal,          // it is on this node's disk
   kQuorum,         // and in the memory of enough voters
   kQuorumDurable,  // and on the disks of enough voters
 };

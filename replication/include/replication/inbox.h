@@ -37,7 +37,7 @@ class Inbox {
     kNew,
     kKnown,
     kOldTerm,
-    kDamaged,   // not a group, or none that follows what is here
+    kDamaged,  // not a group, or none that follows what is here
     kFull,
     kDiverged,  // the new primary's history differs from what has been applied or logged here: start anew
   };
@@ -98,7 +98,7 @@ class Inbox {
   size_t logged_ = 0;           // of in_order_
   bool is_logging_ = false;     // the one behind them
   size_t applied_ = 0;
-  size_t applying_ = 0;  // behind them
+  size_t applying_ = 0;               // behind them
   std::map<uint64_t, Parcel> ahead_;  // by base_lsn
   size_t bytes_ = 0;
   bool has_diverged_ = false;

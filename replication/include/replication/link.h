@@ -15,8 +15,8 @@
 namespace scyper::replication {
 
 struct LinkOptions {
-  std::string target;  // host:port of the primary's gRPC
-  std::string node;    // this node's name
+  std::string target;   // host:port of the primary's gRPC
+  std::string node;     // this node's name
   std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
   bool is_voter = false;
   std::string tls_ca;  // PEM text; empty = no TLS
@@ -42,8 +42,9 @@ class Link {
   // cluster: null = any.
   virtual StatusOr<JoinInfo> join(const ClusterId* cluster) = 0;
   // The newest archive to a directory below `archives`; its path. NotFound: the primary has none.
-  virtual StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
-                                              const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
+  virtual StatusOr<std::string> fetch_archive(
+      const ClusterId& cluster, Disk* disk, const std::string& archives,
+      const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
   // Groups behind after_lsn, up to one LSN or (0) for ever; each() says whether to go on. OutOfRange: the log of the
   // primary begins later.
   using Each = std::function<bool(std::vector<Parcel> parcels, const Watermark& watermark)>;

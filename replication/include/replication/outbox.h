@@ -56,8 +56,8 @@ class Outbox {
     std::vector<Parcel> parcels;
     Watermark watermark;
   };
-  // Parcels behind after_lsn, up to some bytes. Waits until there are some, the watermark is another than `seen`, or the
-  // time is over.
+  // Parcels behind after_lsn, up to some bytes. Waits until there are some, the watermark is another than `seen`, or
+  // the time is over.
   Piece read(uint64_t after_lsn, const Watermark& seen, size_t bytes_max, std::chrono::milliseconds wait);
   void stop();  // nobody waits any more
   bool is_stopped() const;
@@ -68,8 +68,8 @@ class Outbox {
   const ClusterId cluster_;
   const size_t bytes_max_;
   std::unique_ptr<Transmitter> transmitter_;
-  Watermark told_;         // the log writer's: by the transmitter
-  int64_t told_ns_ = 0;    // likewise
+  Watermark told_;            // the log writer's: by the transmitter
+  int64_t told_ns_ = 0;       // likewise
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable changed_;
   std::deque<Parcel> parcels_;

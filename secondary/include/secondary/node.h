@@ -26,15 +26,15 @@ struct NodeOptions {
   size_t inbox_bytes = size_t{256} << 20;  // of log received and not yet applied or logged
   uint64_t lag_us_max = 5'000'000;         // behind the primary by more it takes no queries
   uint32_t request_window = 1'000'000;
-  uint64_t join_us_max = 60'000'000;  // for a primary to be there
-  std::string interface;              // its IPv4 address, for multicast; empty: unicast only
-  Disk* disk = nullptr;               // null: the machine's
+  uint64_t join_us_max = 60'000'000;                    // for a primary to be there
+  std::string interface;                                // its IPv4 address, for multicast; empty: unicast only
+  Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
 
 struct NodeInfo {
   uint64_t term = 0;
-  uint64_t known_lsn = 0;     // of the primary, as far as it is known here
+  uint64_t known_lsn = 0;  // of the primary, as far as it is known here
   uint64_t commit_lsn = 0;
   uint64_t received_lsn = 0;
   uint64_t durable_lsn = 0;
@@ -44,7 +44,7 @@ struct NodeInfo {
   uint64_t transactions = 0;
   uint32_t snapshot = 0;  // newest global one
   uint64_t snapshots = 0;
-  uint64_t repairs = 0;          // calls that fetched what was missing
+  uint64_t repairs = 0;  // calls that fetched what was missing
   uint64_t repaired_groups = 0;
   uint64_t damaged = 0;
   uint64_t malformed_datagrams = 0;

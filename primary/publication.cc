@@ -28,12 +28,45 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.disk = start.disk;
   publisher_.clock = &environment->clock;
   publisher_.partitions = start.partitions;
-  publisher_.transport = [] { return replication::TransportInfo(); };
+  publisher_.transport = [this] { return transport_; };
+  start_multicast();
   publisher_.newest_archive = [this] { return newest_archive(); };
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };
   publisher_.ticket = [this](const std::string& node, uint64_t staleness_ms) { return ticket(node, staleness_ms); };
+}
+
+// A network without multicast works, by unicast: no error here ends the start.
+void Publication::start_multicast() {
+  if (!options_.uses_multicast) {
+    transport_.note = "transport is set to unicast";
+    return;
+  }
+  if (options_.multicast_interface.empty()) {
+    transport_.note = "multicast_interface is not set";
+    return;
+  }
+  replication::MulticastOptions multicast;
+  multicast.sends = true;
+  multicast.interface = options_.multicast_interface;
+  multicast.group = options_.multicast_group;
+  multicast.port = options_.multicast_port;
+  multicast.bytes_per_second = options_.multicast_rate;
+  multicast.mtu = options_.multicast_mtu;
+  multicast.identity = absl::StrCat(replication::to_string(start_.cluster), ":", start_.term);
+  auto started = replication::MulticastProcess::start(multicast);
+  if (!started.ok()) {
+    transport_.note = std::string(started.status().message());
+    return;
+  }
+  multicast_ = *std::move(started);
+  outbox_.set_transmitter(std::make_unique<replication::MulticastTransmitter>(
+      start_.cluster, static_cast<uint64_t>(publisher_.clock->now_us()), multicast_, options_.multicast_mtu));
+  transport_.kind = "pgm";
+  transport_.multicast_group = options_.multicast_group;
+  transport_.multicast_port = options_.multicast_port;
+  transport_.datagram_bytes = replication::datagram_bytes_of(options_.multicast_mtu);
 }
 
 void Publication::wake_log() {

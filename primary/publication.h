@@ -9,6 +9,7 @@
 #include "primary/log_options.h"
 #include "replication/batch.h"
 #include "replication/members.h"
+#include "replication/multicast.h"
 #include "replication/outbox.h"
 #include "replication/publisher.h"
 
@@ -44,6 +45,7 @@ class Publication {
   StatusOr<replication::Ticket> ticket(const std::string& node, uint64_t staleness_ms);
 
  private:
+  void start_multicast();
   void wake_log();
   StatusOr<std::string> newest_archive() const;
   Status read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const;
@@ -55,6 +57,8 @@ class Publication {
   replication::Members members_;
   Markers markers_;
   replication::PublisherOptions publisher_;
+  replication::TransportInfo transport_;                      // constant after construction, as is the next
+  std::shared_ptr<replication::MulticastProcess> multicast_;  // null: unicast
 };
 
 }  // namespace scyper::primary

@@ -1,6 +1,7 @@
 #include "replication/inbox.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -20,7 +21,8 @@ Inbox::Inbox(const ClusterId& cluster, const Start& start, const Options& option
 
 Inbox::Verdict Inbox::offer(Parcel parcel) {
   if (has_diverged_) return Verdict::kDiverged;
-  if (parcel.complete_lsn <= received_lsn_ && parcel.term <= term_) return Verdict::kKnown;
+  const bool is_described = parcel.complete_lsn != 0;  // what was fetched says it in its batches only
+  if (is_described && parcel.complete_lsn <= received_lsn_ && parcel.term <= term_) return Verdict::kKnown;
   auto opened = open_parcel(cluster_, &parcel);
   if (!opened.ok()) {
     ++damaged_;
@@ -32,6 +34,7 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   if (parcel.complete_lsn <= received_lsn_ || ahead_.contains(parcel.base_lsn)) return Verdict::kKnown;
   known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
   const bool is_next = parcel.base_lsn <= received_lsn_;
+  if (is_next) make_room(parcel.bytes->size());
   // what is next always fits, so that a full inbox cannot stand still
   if (bytes_ + parcel.bytes->size() > options_.bytes_max && !(is_next && in_order_.empty())) return Verdict::kFull;
   if (!is_next) {
@@ -42,6 +45,15 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   if (!append(std::move(parcel))) return has_diverged_ ? Verdict::kDiverged : Verdict::kDamaged;
   advance();
   return Verdict::kNew;
+}
+
+// For what is next: what lies furthest ahead is missing again later.
+void Inbox::make_room(size_t bytes) {
+  while (!ahead_.empty() && bytes_ + bytes > options_.bytes_max) {
+    auto last = std::prev(ahead_.end());
+    bytes_ -= last->second.bytes->size();
+    ahead_.erase(last);
+  }
 }
 
 // The new primary's own groups begin behind term_lsn: what came from the old one beyond was never confirmed. False: it

@@ -65,6 +65,7 @@ Status Follower::begin() {
   replay_thread_ = std::thread([this] { replay(); });
   pthread_setname_np(replay_thread_.native_handle(), "replay");
   start_queries();
+  start_multicast();
   threads_.emplace_back([this] { receive(); });
   pthread_setname_np(threads_.back().native_handle(), "receive");
   threads_.emplace_back([this] { report(); });
@@ -147,7 +148,8 @@ replication::Position Follower::position() const {
   std::string why;
   position.serves = failure_.ok() && !is_behind(&why);
   position.repaired = repaired_groups_;
-  position.transport = primary_.transport.kind;
+  position.transport = hears_multicast() ? "pgm" : "unicast";
+  position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
   return position;
 }
 
@@ -168,7 +170,11 @@ NodeInfo Follower::info() const {
   info.repairs = repairs_;
   info.repaired_groups = repaired_groups_;
   info.damaged = inbox_.damaged();
-  info.transport = primary_.transport.kind;
+  info.transport = hears_multicast() ? "pgm" : "unicast";
+  info.transport_note = transport_note_;
+  if (multicast_ != nullptr && !hears_multicast()) info.transport_note = "nothing is heard by multicast";
+  info.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
+  info.malformed_datagrams = malformed_;
   info.is_connected = is_connected_;
   std::string why;
   info.serves = failure_.ok() && !is_behind(&why);

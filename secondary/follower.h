@@ -16,6 +16,7 @@
 #include "replay/replayer.h"
 #include "replication/datagram.h"
 #include "replication/inbox.h"
+#include "replication/multicast.h"
 #include "secondary/node.h"
 #include "seed.h"
 
@@ -57,7 +58,12 @@ class Follower final : public Node {
   }
 
   // follower_receive.cc: what comes in
+  void start_multicast();
+  void listen();
   void receive();
+  void follow_primary();
+  void repair_until_silent();
+  bool hears_multicast() const;
   void report();
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
@@ -85,6 +91,8 @@ class Follower final : public Node {
   std::unique_ptr<LogKeeper> keeper_;           // the logging thread's; null: no log
   uint64_t forks_ = 0;                          // the replaying thread's
   std::unique_ptr<query::Queries> queries_;
+  std::unique_ptr<replication::MulticastProcess> multicast_;  // null: unicast only
+  std::string transport_note_;                                // why; constant after begin()
 
   std::atomic<bool> is_stopping_{false};
   mutable std::mutex mutex_;  // all that follows
@@ -94,8 +102,10 @@ class Follower final : public Node {
   Status failure_;
   bool restarts_empty_ = false;
   bool is_connected_ = false;
-  int64_t current_ns_ = 0;  // when everything known had been applied, last
-  int64_t heard_ns_ = 0;    // when the primary was heard of, last
+  int64_t current_ns_ = 0;    // when everything known had been applied, last
+  int64_t heard_ns_ = 0;      // when the primary was heard of, last
+  int64_t multicast_ns_ = 0;  // by multicast
+  uint64_t malformed_ = 0;
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
   uint64_t snapshots_ = 0;

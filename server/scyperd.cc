@@ -108,6 +108,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config)
   options.segment_bytes = config.engine.log.segment_bytes;
   options.request_window = config.engine.log.request_window;
   options.queries = config.engine.queries;
+  options.interface = config.engine.replication.multicast_interface;
   options.link.node = config.engine.queries.node;
   if (options.link.address.empty()) options.link.address = config.server.listen;
   options.database.memory_bytes = config.engine.memory_bytes;

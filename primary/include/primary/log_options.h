@@ -27,6 +27,12 @@ struct ReplicationOptions {
   uint32_t voters = 3;                       // that the quorum modes count, this node included
   size_t retained_bytes = size_t{64} << 20;  // of the log in memory, for repairs
   int64_t marker_distance_us = 5'000;        // between two global snapshots, at least
+  bool uses_multicast = true;                // where an interface is given and works; else unicast
+  std::string multicast_interface;           // its IPv4 address
+  std::string multicast_group = "239.192.7.1";
+  uint16_t multicast_port = 7402;
+  uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
+  uint32_t multicast_mtu = 1500;
 };
 
 struct LogOptions {

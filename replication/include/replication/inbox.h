@@ -80,6 +80,7 @@ class Inbox {
  private:
   bool begin_term(uint64_t term, uint64_t term_lsn);
   void advance();
+  void make_room(size_t bytes);
   bool append(Parcel parcel);
   void drop_done();
 

@@ -57,8 +57,8 @@ class Playground {
     if (std::filesystem::exists(directory_ + "/pids")) {
       return with_hint(sql_error("55006", "a playground runs in " + directory_), "End it: scyper playground --stop");
     }
-    add("p1", options_.port, {"--replication", "--data-directory", directory_ + "/p1", "--commit-mode",
-                              options_.commit_mode});
+    add("p1", options_.port,
+        {"--replication", "--data-directory", directory_ + "/p1", "--commit-mode", options_.commit_mode});
     for (uint32_t i = 1; i <= options_.secondaries; ++i) {
       const std::string name = absl::StrCat("s", i);
       add(name, static_cast<uint16_t>(options_.port + i),
@@ -98,8 +98,15 @@ class Playground {
 
  private:
   void add(const std::string& name, uint16_t port, std::vector<std::string> flags) {
-    std::vector<std::string> arguments = {program_beside_this("scyperd"), "--listen", absl::StrCat("127.0.0.1:", port),
-                                          "--http-listen", "", "--node-name", name, "--memory", options_.memory};
+    std::vector<std::string> arguments = {program_beside_this("scyperd"),
+                                          "--listen",
+                                          absl::StrCat("127.0.0.1:", port),
+                                          "--http-listen",
+                                          "",
+                                          "--node-name",
+                                          name,
+                                          "--memory",
+                                          options_.memory};
     for (std::string& flag : flags) arguments.push_back(std::move(flag));
     pids_.push_back(launch(arguments, absl::StrCat(directory_, "/", name, ".log")));
   }
@@ -113,7 +120,8 @@ class Playground {
     while (std::chrono::steady_clock::now() < until) {
       for (pid_t pid : pids_) {
         if (::waitpid(pid, nullptr, WNOHANG) == pid) {
-          return with_hint(sql_error("58030", "a node of the playground has ended"), "See the messages in " + directory_);
+          return with_hint(sql_error("58030", "a node of the playground has ended"),
+                           "See the messages in " + directory_);
         }
       }
       ConnectOptions to;
@@ -145,7 +153,8 @@ Status load(const CommonOptions& common, const PlaygroundOptions& options, const
   }
   CommonOptions to = common;
   to.connect.target = target;
-  return run_load_ch(to, ch, /*is_checked=*/false) == kExitOk ? Status() : sql_error("58030", "the data was not loaded");
+  return run_load_ch(to, ch, /*is_checked=*/false) == kExitOk ? Status()
+                                                              : sql_error("58030", "the data was not loaded");
 }
 
 }  // namespace

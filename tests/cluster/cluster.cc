@@ -25,8 +25,8 @@
 namespace scyper::tests {
 
 namespace {
-constexpr const char* kTables[] = {"warehouse", "district", "customer", "history",  "neworder", "orders",
-                                   "orderline", "item",     "stock",    "supplier", "nation",   "region"};
+constexpr const char* kTables[] = {"warehouse",  "district", "customer", "history",  "new_order", "orders",
+                                   "order_line", "item",     "stock",    "supplier", "nation",    "region"};
 }  // namespace
 
 Output run_command(const std::string& command) {
@@ -191,7 +191,10 @@ void ClusterProcesses::check(const std::vector<std::string>& nodes, int warehous
       first = std::move(contents);
       continue;
     }
-    for (const auto& [table, rows] : contents) EXPECT_TRUE(rows == first[table]) << name << " differs in " << table;
+    for (const auto& [table, rows] : contents)
+      EXPECT_TRUE(rows == first[table]) << name << " differs in " << table << ": " << rows.size()
+                                        << " bytes instead of " << first[table].size() << "\n"
+                                        << rows.substr(0, 200);
   }
 }
 

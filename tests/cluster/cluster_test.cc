@@ -64,7 +64,7 @@ TEST_F(ClusterTest, GlobalSnapshotsAreTheSameEverywhere) {
   auto first = nodes_.session("s1"), second = nodes_.session("s2");
   ASSERT_TRUE(first != nullptr && second != nullptr);
   nodes_.wait_until_level("p", {});
-  const std::string query = "SELECT count(*), sum(ol_amount), max(ol_o_id) FROM orderline";
+  const std::string query = "SELECT count(*), sum(ol_amount), max(ol_o_id) FROM order_line";
   auto answer = [&](client::Session* session) {
     std::string text;
     Status status = session->execute(query, [&](const query::ResultSet& result) {

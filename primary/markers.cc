@@ -10,20 +10,23 @@ namespace scyper::primary {
 namespace {
 constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 constexpr int64_t kNsPerUs = 1000;
+// Nodes keep a snapshot that nobody uses for a second at least: an older one may be gone although nothing has changed.
+constexpr int64_t kReuseNs = 500'000'000;
 }  // namespace
 
 Marker Markers::draw(int64_t min_distance_us) {
   const uint64_t seen_lsn = lsns_->last.load(std::memory_order_acquire);
   std::unique_lock<std::mutex> lock(mutex_);
-  while (newest_.snapshot == 0 || newest_.lsn < seen_lsn) {
-    const int64_t wait_ns = drawn_ns_ + min_distance_us * kNsPerUs - clock_->monotonic_ns();
+  while (true) {
+    const int64_t age_ns = clock_->monotonic_ns() - drawn_ns_;
+    if (newest_.snapshot != 0 && newest_.lsn >= seen_lsn && age_ns < kReuseNs) return newest_;
+    const int64_t wait_ns = min_distance_us * kNsPerUs - age_ns;
     if (newest_.snapshot == 0 || wait_ns <= 0) {
       draw_now();
     } else {
       drawn_.wait_for(lock, std::chrono::nanoseconds(wait_ns));
     }
   }
-  return newest_;
 }
 
 Marker Markers::newest() const {

@@ -153,8 +153,9 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       bool has_begun = false;
       Status status = pass_on(route, sql, &has_begun);
       node_->router.note(route, -1);
-      // a node that has gone meanwhile: here, then
-      if (has_begun || !absl::IsUnavailable(status) || node_->engine->publisher() == nullptr) return status;
+      // a node, or its snapshot, has gone meanwhile: here, then
+      const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
+      if (has_begun || !has_gone || node_->engine->publisher() == nullptr) return status;
     }
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
     set_stream(stream.get());

@@ -238,8 +238,10 @@ void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
     } else if (entry->unused_since_ns == 0) {
       entry->unused_since_ns = now_ns;
     }
-    const bool may_be_asked_for = is_newest || entry->snapshot->point().snapshot != 0;
-    const int64_t patience_ns = is_newest ? options_.unused_us_max * kNsPerUs : kTicketNs;
+    const bool is_global = entry->snapshot->point().snapshot != 0;
+    const bool may_be_asked_for = is_newest || is_global;
+    const int64_t patience_ns =
+        std::max(is_newest ? options_.unused_us_max * kNsPerUs : 0, is_global ? kTicketNs : int64_t{0});
     const bool is_stale =
         entry->unused_since_ns != 0 && (!may_be_asked_for || now_ns - entry->unused_since_ns >= patience_ns);
     const bool is_lost = !entry->snapshot->is_alive();

@@ -92,7 +92,8 @@ class Playground {
     if (!options_.load.empty()) {
       std::printf("  scyper bench oltp --loaded --warehouses %s%s\n", options_.load.substr(3).c_str(), to.c_str());
     }
-    std::printf("  scyper playground --stop\n");
+    const std::string where = options_.directory.empty() ? "" : " --directory " + directory_;
+    std::printf("  scyper playground --stop%s\n", where.c_str());
     std::fflush(stdout);
   }
 

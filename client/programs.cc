@@ -93,6 +93,24 @@ std::string status_json(const NodeStatus& s) {
   number("durable_lsn", s.durable_lsn);
   number("log_bytes", s.log_bytes);
   number("archive_bytes", s.archive_bytes);
+  text("node", s.node);
+  text("transport", s.transport);
+  text("not_serving", s.not_serving);
+  number("term", s.term);
+  number("commit_lsn", s.commit_lsn);
+  number("received_lsn", s.received_lsn);
+  number("applied_lsn", s.applied_lsn);
+  number("repaired_groups", s.repaired_groups);
+  out += ", \"lag_ms\": " + std::to_string(s.lag_ms) + ", \"secondaries\": [";
+  for (size_t i = 0; i < s.secondaries.size(); ++i) {
+    const SecondaryStatus& n = s.secondaries[i];
+    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
+           ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
+           ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
+           ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
+           ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+  }
+  out += "]";
   out += std::string(", \"log_full\": ") + (s.log_full ? "true" : "false");
   return out + "}\n";
 }

@@ -26,6 +26,7 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->routine = expr.routine;
   for (const auto& arg : expr.args) copy->args.push_back(clone(*arg));
   if (expr.query != nullptr) copy->query = clone(*expr.query);
+  copy->names = expr.names;
   return copy;
 }
 

@@ -40,6 +40,9 @@ Value Generator::gen(const BoundExpr& expr) {
       return gen_builtin(expr);
     case BoundKind::kUserCall:
       return gen_user_call(expr);
+    case BoundKind::kRow:
+      unsupported("a whole row in this place");
+      return null_value(make_type(TypeId::kText));
     case BoundKind::kAnd:
     case BoundKind::kOr:
     case BoundKind::kNot:

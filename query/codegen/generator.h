@@ -157,6 +157,7 @@ class Generator {
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
   Value gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i);
   Value integer_of(Reg bigint);
+  void gen_routine_rows(const Relation& relation, const std::function<void()>& body);
   void gen_filters(const std::vector<const BoundExpr*>& filters, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
   void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
@@ -412,6 +413,30 @@ class Generator {
   void assign_variable(uint32_t variable, const Value& value);
   void set_found(Reg found);
   Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
+  // of functions that give rows (routine.cc)
+  // dynamic SQL and cursors (dynamic.cc)
+  Reg gen_statement_text(const Step& step, bool wants_rows);
+  void gen_execute(const Step& step);
+  void gen_for_rows(const Step& step);
+  void gen_open(const Step& step);
+  void gen_fetch(const Step& step);
+  void gen_close(const Step& step);
+  void assign_from_rows(const IntoTargets& into, Reg rows, Reg row);
+  Reg gen_row_set(const BoundQuery& query);
+  Reg names_of(const std::vector<std::string>& names);
+  // triggers (trigger.cc)
+  Values row_values(const BoundDml& dml);
+  void gen_statement_triggers(const std::vector<TriggerCall>& calls);
+  Values gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row, Block skip);
+  void open_after_rows(const BoundDml& dml);
+  void note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row);
+  void gen_after_rows(const BoundDml& dml);
+  void gen_trigger_call(const BoundDml& dml, const TriggerCall& call, const Values* old_row, const Values* new_row,
+                        Values* results, const std::function<void()>& then);
+  void open_row_set();
+  void append_to_row_set(const Values& values);
+  void gen_return_next(const Step& step);
+  void gen_return_query(const Step& step);
   void gen_emit(const Values& values);
   void gen_return();
 
@@ -462,6 +487,8 @@ class Generator {
   Reg analysis_ = ir::kNoReg;  // counters
   PlanCounters counters_;      // of the plan at hand
   uint32_t next_counter_ = kFirstNodeCounter;
+  std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
+  Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
 };
 
 }  // namespace scyper::query

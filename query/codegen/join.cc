@@ -93,6 +93,8 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
       return gen_series(relation, body);
     case JoinStep::Kind::kUnnest:
       return gen_unnest(relation, body);
+    case JoinStep::Kind::kFunction:
+      return gen_routine_rows(relation, body);
     case JoinStep::Kind::kBuffer:
       source.values.clear();
       return gen_materialised(relation, step->store, step->slots, body);
@@ -145,6 +147,8 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
       return gen_series(relation, body);
     case RelationKind::kUnnest:
       return gen_unnest(relation, body);
+    case RelationKind::kFunction:
+      return gen_routine_rows(relation, body);
   }
 }
 

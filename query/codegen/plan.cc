@@ -29,7 +29,7 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
     bool good = step.kind == JoinStep::Kind::kTable
                     ? step.path.score >= kGoodAccess
                     : step.kind == JoinStep::Kind::kSeries || step.kind == JoinStep::Kind::kUnnest ||
-                          step.kind == JoinStep::Kind::kValues;
+                          step.kind == JoinStep::Kind::kFunction || step.kind == JoinStep::Kind::kValues;
     if (!good) return false;
   }
   std::set<uint32_t> inner = known;
@@ -242,7 +242,9 @@ void Generator::gen_function(const PlanNode& node, const Body& body) {
     call.columns = node.source->columns;
     for (const auto& e : node.exprs) call.arguments.push_back(clone(*e));
     sources_[node.relation] = RowSource{};
-    if (call.kind == RelationKind::kSeries)
+    if (call.kind == RelationKind::kFunction)
+      gen_routine_rows(call, body);
+    else if (call.kind == RelationKind::kSeries)
       gen_series(call, body);
     else
       gen_unnest(call, body);

@@ -110,13 +110,16 @@ bool Generator::keeps_rows(const StepList& steps, const storage::Table* table) c
     if (expr != nullptr) visit(*expr, look);
   };
   for (const auto& step : steps) {
-    if (step->kind == StepKind::kCall) return false;
+    if (step->kind == StepKind::kCall || step->kind == StepKind::kExecute || step->kind == StepKind::kForRows ||
+        step->kind == StepKind::kOpen || step->kind == StepKind::kReturnQuery || step->kind == StepKind::kTransaction)
+      return false;
     for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()}) look_at(expr);
     for (const auto& arg : step->args) look_at(arg.get());
     for (const auto& option : step->options) look_at(option.second.get());
     if (step->query != nullptr) visit(*step->query, look);
     if (step->dml != nullptr) {
       const BoundDml& dml = *step->dml;
+      if (dml.triggers != nullptr) return false;
       visit(*dml.source, look);
       for (const auto& output : dml.returning) look_at(output.expr.get());
       for (const auto& assignment : dml.assignments) look_at(assignment.value.get());

@@ -24,6 +24,9 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
   context->updates = parts_->updates.data();
   context->depth = 0;
+  context->portals = nullptr;
+  context->unnamed_portals = 0;
+  if (!context->pins.empty()) context->pins.clear();
   context->affected_rows = 0;
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }

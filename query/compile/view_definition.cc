@@ -114,6 +114,7 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
   SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
   for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
   next().rules.erase(it->second->schema().id);
+  drop_triggers_of(name);
   next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
   return absl::OkStatus();
 }

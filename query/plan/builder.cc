@@ -107,6 +107,7 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
       return build_common(relation);
     case RelationKind::kSeries:
     case RelationKind::kUnnest:
+    case RelationKind::kFunction:
       node = make_node(PlanKind::kFunction);
       node->exprs = resolve_all(relation.arguments);
       node->inputs.push_back(make_node(PlanKind::kOneRow));

@@ -12,8 +12,9 @@ namespace scyper::query {
 int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, bool catchable) noexcept {
   error.sqlstate = sqlstate;
   error.message = message;
-  error.detail.clear();
-  error.hint.clear();
+  for (std::string* text : {&error.detail, &error.hint, &error.column, &error.constraint, &error.datatype, &error.table,
+                            &error.schema, &error.context})
+    text->clear();
   error.catchable = catchable;
   error.set = true;
   return static_cast<int32_t>(Outcome::kError);
@@ -59,7 +60,7 @@ char* ScratchArena::extend(const char* data, size_t size, size_t more) noexcept 
     return const_cast<char*>(data);
   }
   // room to grow: repeated appends double
-  char* result = allocate(size + more);
+  char* result = allocate(size + more == 0 ? 1 : size + more);  // nothing of an empty arena would look like no memory
   if (result != nullptr) last_end_ = result + size + more;
   return result;
 }

@@ -18,7 +18,7 @@ namespace scyper::query {
 
 #define SCYPER_TEXT_FUNCTIONS(X) \
   X(bit_length) X(initcap) X(overlay) X(translate) X(to_hex4) X(to_hex8) X(md5) X(quote_ident) X(quote_literal) \
-  X(quote_nullable) X(format) X(num_nulls) X(num_nonnulls) X(type_of)
+  X(quote_nullable) X(format) X(record_text) X(num_nulls) X(num_nonnulls) X(type_of)
 
 #define SCYPER_MATH_FUNCTIONS(X) \
   X(exp) X(ln) X(log10) X(cbrt) X(power) X(sign_float8) X(degrees) X(radians) X(pi) X(sin) X(cos) X(tan) X(cot) \

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/copy.h"
 #include "bind/builtins.h"
+#include "compile/program_parts.h"
 #include "query/program.h"
 #include "runtime/memory.h"
 #include "storage/key.h"
@@ -41,6 +42,29 @@ struct ErrorText {
   const char* sqlstate;
   const char* message;
 };
+// `what "name"` in a message.
+std::string quoted_after(const std::string& message, std::string_view what) {
+  size_t at = message.find(absl::StrCat(std::string(what), " \""));
+  if (at == std::string::npos) return "";
+  at += what.size() + 2;
+  return message.substr(at, message.find('"', at) - at);
+}
+
+// What GET STACKED DIAGNOSTICS says of a constraint that was violated, from the message that names it.
+void name_violated(const ExecContext* c, ErrorState* error) {
+  if (error->sqlstate.compare(0, 2, "23") != 0 || !error->constraint.empty() || !error->column.empty()) return;
+  error->constraint = quoted_after(error->message, "constraint");
+  error->column = error->constraint.empty() ? quoted_after(error->message, "column") : "";
+  error->table = quoted_after(error->message, "relation");
+  if (error->table.empty()) error->table = quoted_after(error->message, "table");
+  const auto& catalog = c->program->parts().catalog;
+  if (error->table.empty() && catalog != nullptr) {
+    auto found = catalog->index_tables.find(error->constraint);
+    if (found != catalog->index_tables.end()) error->table = found->second;
+  }
+  if (!error->table.empty()) error->schema = "public";
+}
+
 ErrorText error_text(RuntimeError error) {
   switch (error) {
     case RuntimeError::kInt2Range:
@@ -79,6 +103,8 @@ ErrorText error_text(RuntimeError error) {
       return {"22004", "FOREACH expression must not be null"};
     case RuntimeError::kNullAssignment:
       return {"22004", "null value cannot be assigned to a variable declared NOT NULL"};
+    case RuntimeError::kNullStatement:
+      return {"22004", "query string argument of EXECUTE is null"};
     case RuntimeError::kNullSubscript:
       return {"22004", "array subscript in assignment must not be null"};
   }
@@ -111,7 +137,7 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
 }
 
 int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
-  char* copy = c->scratch->allocate(static_cast<size_t>(size));
+  char* copy = c->scratch->allocate(size == 0 ? 1 : static_cast<size_t>(size));
   if (copy == nullptr) return fail_memory(c);
   copy_bytes(copy, data, static_cast<size_t>(size));
   c->value[0] = reinterpret_cast<int64_t>(copy);
@@ -395,8 +421,10 @@ int32_t rt_catchable(ExecContext* c, const char* states, int64_t count) noexcept
 int32_t rt_error_fields(ExecContext* c, Datum* out) noexcept {
   ErrorState error = std::move(c->error);
   c->error = ErrorState{};
-  const std::string* fields[] = {&error.sqlstate, &error.message, &error.detail, &error.hint};
-  for (int i = 0; i < 4; i++) {
+  name_violated(c, &error);
+  const std::string* fields[] = {&error.sqlstate,   &error.message,  &error.detail, &error.hint,   &error.column,
+                                 &error.constraint, &error.datatype, &error.table,  &error.schema, &error.context};
+  for (size_t i = 0; i < std::size(fields); i++) {
     out[i] = string_datum(fields[i]->data(), fields[i]->size());
     if (!copy_datum(c, make_type(TypeId::kText), &out[i])) return fail_memory(c);
   }
@@ -432,6 +460,9 @@ int32_t rt_raise(ExecContext* c, int64_t level, const char* format, int64_t size
   int32_t outcome = c->fail(state, text);
   c->error.detail = option(2);
   c->error.hint = option(3);
+  std::string* names[] = {&c->error.column, &c->error.constraint, &c->error.datatype, &c->error.table,
+                          &c->error.schema};
+  for (int i = 0; i < 5; i++) *names[i] = option(4 + i);
   return outcome;
 }
 
@@ -448,6 +479,14 @@ void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = s
 // functions of runtime/rows.cc, runtime/arrays.cc and runtime/aggregates.cc
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
+int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
+int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
+int32_t rt_rows_fields(ExecContext*, const RowSet*, int64_t, const char*, int64_t, Datum*) noexcept;
+int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;
+int32_t rt_portal_open(ExecContext*, RowSet*, Datum*, int64_t) noexcept;
+int32_t rt_portal_fetch(ExecContext*, const Datum*, int64_t, const Datum*, int64_t) noexcept;
+int32_t rt_portal_close(ExecContext*, const Datum*) noexcept;
+int32_t rt_end_transaction(ExecContext*, int64_t, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
 int32_t rt_rows_sort(ExecContext*, RowBuffer*, const SortKey*, int64_t) noexcept;
 int32_t rt_table_create(ExecContext*, const SqlType*, int64_t, int64_t) noexcept;

@@ -37,6 +37,7 @@ enum class RuntimeError : int64_t {
   kNullForEach,
   kNullAssignment,
   kNullSubscript,
+  kNullStatement,  // EXECUTE
 };
 
 // What a compiled program needs by number, because it is no plain constant.
@@ -95,6 +96,21 @@ struct KeyTable {
   int64_t key_width = 0;
   int64_t width = 0;
   const SqlType* types = nullptr;  // of the whole row
+};
+
+// Rows whose columns are known when they run: of dynamic SQL and cursors. In the transaction's memory.
+struct RowSet {
+  RowBuffer* buffer = nullptr;
+  const Datum* names = nullptr;  // texts, one per column
+};
+
+// An open cursor. position: 0 before the first row, count + 1 behind the last.
+struct Portal {
+  Portal* next = nullptr;
+  Datum name;
+  RowSet rows;
+  int64_t position = 0;
+  bool scroll = true;
 };
 
 #define SCYPER_RUNTIME_FUNCTIONS(X)                                                                                    \
@@ -162,10 +178,20 @@ struct KeyTable {
   X(rt_mark, kVoid, 2, false)        /* context, storage::ChangeLog::Mark* */                                          \
   X(rt_rollback_to, kVoid, 2, false)                                                                                   \
   X(rt_catchable, kI8, 3, false)     /* context, states (six bytes each), count: does the handler take the error? */   \
-  X(rt_error_fields, kI32, 2, false) /* context, Datum out[4]: sqlstate, message, detail, hint; clears the error */    \
-  X(rt_raise, kI32, 7,                                                                                                 \
-    false) /* context, level, format, size, Datum args[], count, Datum options[4]: errcode, message, detail, hint */   \
-  X(rt_count_rows, kVoid, 2, false) /* context, rows: for the command tag */
+  X(rt_error_fields, kI32, 2, false) /* context, Datum out[]: kErrorFields of bind/bound.h; clears the error */        \
+  X(rt_raise, kI32, 7, false) /* context, level, format, size, Datum args[], count, Datum options[]: kRaiseOptions */  \
+  X(rt_execute, kI32, 7, false)      /* context, text, size, Datum args[], SqlType types[], count, wants rows? ->      \
+                                        value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */        \
+  X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
+  X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row or -1, names (each ended by 0), count, Datum out[]: as   \
+                                        text; -1 = NULLs */                                                            \
+  X(rt_row_set, kI32, 3, false)      /* context, RowBuffer*, names (each ended by 0) -> value[0] = RowSet* */          \
+  X(rt_portal_open, kI32, 4, false)  /* context, RowSet*, Datum* name (given or made), scroll? */                      \
+  X(rt_portal_fetch, kI32, 5, false) /* context, Datum* name, FetchDirection, Datum* count, move? -> value[0] =        \
+                                        RowSet*, value[1] = row or -1, value[2] = rows moved over */                   \
+  X(rt_portal_close, kI32, 2, false) /* context, Datum* name */                                                        \
+  X(rt_end_transaction, kI32, 3, false) /* context, commit?, inside EXCEPTION blocks? */                               \
+  X(rt_count_rows, kVoid, 2, false)     /* context, rows: for the command tag */
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DECLARE_RUNTIME)

@@ -23,6 +23,13 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
   context_->partitions = options.partitions;
   context_->partition = ~0u;
   context_->crossing = 1;
+  context_->end_transaction = [](void*, ExecContext* c, bool commit) -> int32_t {
+    if (commit)
+      c->log->commit();
+    else
+      c->log->rollback_all();
+    return 0;
+  };
 }
 
 Session::~Session() = default;

@@ -14,6 +14,7 @@
 namespace scyper::query {
 
 class Program;
+struct Portal;
 
 // What generated code returns. Everything but kOk leaves the reason in the context.
 enum class Outcome : int32_t {
@@ -33,6 +34,7 @@ struct ErrorState {
   std::string message;
   std::string detail;
   std::string hint;
+  std::string column, constraint, datatype, table, schema, context;  // RAISE ... USING, GET STACKED DIAGNOSTICS
   bool catchable = true;  // by EXCEPTION WHEN: not for time, memory, cancel, misclassification
   bool set = false;
 };
@@ -107,6 +109,14 @@ struct ExecContext {
   uint64_t affected_rows = 0;
   uint32_t depth = 0;  // of nested routine calls
   size_t result_bytes_max = size_t{256} << 20;
+
+  Portal* portals = nullptr;     // open cursors, in the transaction's memory
+  uint32_t unnamed_portals = 0;  // names given: <unnamed portal n>
+  // Programs made for dynamic SQL: undo entries refer to them. Dropped when the next statement starts.
+  std::vector<std::shared_ptr<const void>> pins;
+  // COMMIT and ROLLBACK inside a procedure: ends the transaction and begins the next one. nullptr: not possible here.
+  int32_t (*end_transaction)(void* owner, ExecContext* context, bool commit) = nullptr;
+  void* end_transaction_owner = nullptr;
 
   RowSink* sink = nullptr;  // set: rows leave whenever result_bytes_max is reached
   void (*safepoint)(void* owner) = nullptr;

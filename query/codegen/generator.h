@@ -340,6 +340,7 @@ class Generator {
     std::set<uint32_t> columns;             // needed in any case
     std::vector<const BoundExpr*> choices;  // CASEs whose conditions are known ahead: they choose further columns
     int64_t frame = -1;                     // Tids of the rounds that were looked up ahead; -1 = not remembered
+    int64_t chunks = -1;  // the chunks they lie in, where cells are fetched a few rounds ahead; -1 = all at once
   };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
                     std::vector<Lookup>* lookups);
@@ -348,11 +349,15 @@ class Generator {
     const Relation* relation;
     Reg round;      // I64 variable
     int64_t frame;  // kRoundsAhead Tids; kNotLookedUp = find it
+    Lookup lookup;
+    Reg rounds;  // I64 variable: how many were looked up
   };
   size_t gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
   bool keeps_rows(const StepList& steps, const storage::Table* table) const;
   Reg gen_remembered(const Relation& relation, const std::function<Reg()>& find);
-  void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember);
+  void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg round, Reg remember);
+  void gen_fetch_ahead(const Remembered& remembered);
+  void prefetch_row(const Lookup& lookup, const RowSource& source);
   void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
   void prefetch_choice(const RowSource& source, const BoundExpr& choice);
   // Does step `number` read a range of an index, and the next one look up a row for each of its entries?

@@ -414,6 +414,7 @@ void Generator::gen_for_integer(const Step& step) {
   counter.type = make_type(TypeId::kInt4);
   counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
   assign(variables_[step.variable], counter);
+  for (size_t n = remembered; n > 0; n--) gen_fetch_ahead(remembered_[remembered_.size() - n]);
   gen_steps(step.body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);

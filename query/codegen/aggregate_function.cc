@@ -200,14 +200,44 @@ void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state
     return;
   }
   if (is_dynamic_numeric(sum)) {
-    Value running = load_datum(state, 0, sum, false, true);
-    store_datum(state, 0, decimal_call(BuiltinOp::kAdd, running, value, sum));
+    accumulate_decimal(value, sum, state);
     return;
   }
   Reg wide = b_.type_of(value.a) == Type::kI128 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI128);
   Reg total = b_.binary_checked(Op::kAddChecked, b_.load(Type::kI128, state), wide,
                                 raise_block(RuntimeError::kNumericOverflow));
   b_.store(state, 0, total);
+}
+
+// A numeric whose scale comes with it. Without a call where both fit 64 bits and have one scale, or where zero of a
+// smaller one comes.
+void Generator::accumulate_decimal(const Value& value, const SqlType& sum, Reg state) {
+  constexpr auto kScale = static_cast<int64_t>(offsetof(Datum, scale));
+  Block same = b_.new_block(), small = b_.new_block(), other = b_.new_block(), slow = b_.new_block(),
+        add = b_.new_block(), done = b_.new_block();
+  Reg old = b_.load(Type::kI64, state), old_high = b_.load(Type::kI64, state, 8);
+  Reg low = b_.convert(Op::kTrunc, value.a, Type::kI64);
+  Reg scale = b_.load(Type::kI32, state, kScale);
+  b_.branch(b_.compare(Op::kEq, scale, value.b), same, other, 1);
+  b_.set_block(same);
+  Reg fits = b_.compare(Op::kEq, b_.convert(Op::kSExt, low, Type::kI128), value.a);
+  Reg old_fits = b_.compare(Op::kEq, b_.binary(Op::kAShr, old, constant(Type::kI64, 63)), old_high);
+  b_.branch(b_.binary(Op::kAnd, fits, old_fits), small, slow, 1);
+  b_.set_block(small);
+  Reg total = b_.binary_checked(Op::kAddChecked, old, low, slow);
+  b_.jump(add);
+  b_.set_block(add);
+  b_.store(state, 0, total);
+  b_.store(state, 8, b_.binary(Op::kAShr, total, constant(Type::kI64, 63)));
+  b_.jump(done);
+  b_.set_block(other);
+  Reg zero = b_.compare(Op::kEq, value.a, b_.constant_i128(0));
+  b_.branch(b_.binary(Op::kAnd, zero, b_.compare(Op::kLt, value.b, scale)), done, slow);
+  b_.set_block(slow);
+  Value running = load_datum(state, 0, sum, false, true);
+  store_datum(state, 0, decimal_call(BuiltinOp::kAdd, running, value, sum));
+  b_.jump(done);
+  b_.set_block(done);
 }
 
 // MIN, MAX, BOOL_AND, BOOL_OR: keep the input when it is the first or beats what is there.

@@ -94,6 +94,12 @@ class Generator {
   Value gen_column(const BoundExpr& expr);
   Value gen_builtin(const BoundExpr& expr);
   Value gen_runtime_call(const BoundExpr& expr, const Values& args);
+  // texts (text.cc): nothing where the general code is to be used
+  void gen_bytes_equal(Reg at, int64_t offset, std::string_view bytes, Block differs);
+  Reg gen_test(const std::function<void(Block)>& test);
+  std::optional<Value> gen_text_equality(const BoundExpr& expr);
+  std::optional<Value> gen_like(const BoundExpr& expr);
+  std::optional<Value> gen_text_function(const BoundExpr& expr);
   Value gen_case(const BoundExpr& expr);
   Value gen_coalesce(const BoundExpr& expr);
   Value gen_min_max(const BoundExpr& expr);
@@ -215,6 +221,7 @@ class Generator {
   void step_collected(const Aggregate& aggregate, Reg rows, Reg state);
   Value finish_collected(const Aggregate& aggregate, Reg state);
   Value finish_plain(const Aggregate& aggregate, Reg state);
+  void accumulate_decimal(const Value& value, const SqlType& sum, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
 
@@ -258,6 +265,9 @@ class Generator {
   static StoredColumns lay_out(const std::vector<PlanColumn>& columns, const std::set<uint32_t>& relations,
                                bool nullable, TupleLayout* layout);
   Reg null_tuple(const StoredColumns& columns, int64_t bytes);
+  static bool is_worth_staging(const PlanNode& input, double table_rows, int64_t tuple_bytes);
+  void gen_staged(const PlanNode& input, Reg store, const std::function<Reg(Block)>& hash_row,
+                  const std::function<void(Reg)>& consume);
   Reg hash_of(const Values& keys, const std::vector<bool>& apart);
   Reg hash_word(const Value& key);
   Reg find_slot(Reg store, Reg hash);
@@ -266,13 +276,16 @@ class Generator {
   void gen_join(const PlanNode& node, const Body& body);
   void gen_lookup_join(const PlanNode& node, const Body& body);
   JoinTable gen_join_build(const PlanNode& node, const PlanNode& input, bool keeps_null);
-  void gen_join_probe(const PlanNode& node, const JoinTable& table, const Body& body);
+  // hash: of the row at hand, where it is known
+  void gen_join_probe(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
+  void gen_probes(const PlanNode& node, const PlanNode& input, const JoinTable& table,
+                  const std::function<void(Reg hash)>& probe);
   void gen_swapped_join(const PlanNode& node, const Body& body);
   void gen_full_join(const PlanNode& node, const Body& body);
   Values gen_join_keys(const PlanNode& node, bool left, Block null);
-  void gen_chain(const JoinTable& table, const Values& keys, Reg entry, const std::function<void(Block)>& match,
-                 Block end);
-  void gen_mark(const PlanNode& node, const JoinTable& table, const Body& body);
+  void gen_chain(const JoinTable& table, const Values& keys, Reg hash, Reg entry,
+                 const std::function<void(Block)>& match, Block end);
+  void gen_mark(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
   void gen_group(const PlanNode& node, const Body& body);
   // Groups in a hash table: keys, then the states of the aggregates.
   struct GroupTable {
@@ -283,8 +296,10 @@ class Generator {
     int64_t bytes = 0;
   };
   void gen_distinct(const PlanNode& node, const Body& body);
+  void gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
+                   const std::function<void(Reg)>& body);
   void gen_plain_aggregation(const PlanNode& node, const Body& body);
-  Reg find_group(const GroupTable& table, const Values& keys, Reg is_new);
+  Reg find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new);
   // Where an aggregate keeps its state: in registers without GROUP BY, in the group's tuple else. Small states for the
   // common aggregates; the others have the 48 bytes of codegen/aggregate_state.h.
   struct AggregateSlot {
@@ -494,6 +509,7 @@ class Generator {
   uint32_t next_counter_ = kFirstNodeCounter;
   std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
   Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
+  bool staged_ = false;  // control comes back into a pipeline (stage.cc): ir::demote()
 };
 
 }  // namespace scyper::query

@@ -32,12 +32,16 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
                                      constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
   table.store = b_.load(Type::kPtr, context(), kContextValue);
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
-  gen_node(*node.inputs[0], [&] {
+  auto gen_keys = [&] {
     Values keys;
     for (size_t i = 0; i < node.exprs.size(); i++)
       if (node.hashed[i]) keys.push_back(cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
+    return keys;
+  };
+  gen_grouped(node, table, gen_keys, [&](Reg hash) {
+    Values keys = gen_keys();
     Reg is_new = b_.new_variable(Type::kI8);
-    Reg group = find_group(table, keys, is_new);
+    Reg group = find_group(table, keys, hash, is_new);
     Block fresh = b_.new_block(), step = b_.new_block();
     b_.branch(is_new, fresh, step, 2);
     b_.set_block(fresh);
@@ -67,9 +71,18 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
   });
 }
 
+// Runs body(hash) for each input row; no hash where the groups are few.
+void Generator::gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
+                            const std::function<void(Reg)>& body) {
+  const PlanNode& input = *node.inputs[0];
+  bool computes = std::any_of(node.exprs.begin(), node.exprs.end(), [](const BoundPtr& e) { return has_subquery(*e); });
+  if (computes || !is_worth_staging(input, node.rows, table.bytes)) return gen_node(input, [&] { body(ir::kNoReg); });
+  gen_staged(input, table.store, [&](Block) { return hash_of(gen_keys(), table.apart); }, body);
+}
+
 // The group of these keys, with their fields and states not yet filled where it is new (is_new: a variable).
-ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg is_new) {
-  Reg hash = hash_of(keys, table.apart);
+ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new) {
+  if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
   Reg group = b_.new_variable(Type::kPtr);
   Block head = b_.new_block(), each = b_.new_block(), equal = b_.new_block(), next = b_.new_block(),
         create = b_.new_block(), grow = b_.new_block(), insert = b_.new_block(), done = b_.new_block();
@@ -126,11 +139,15 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
                                      constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
   table.store = b_.load(Type::kPtr, context(), kContextValue);
-  gen_node(*node.inputs[0], [&] {
+  auto gen_keys = [&] {
     Values keys;
     for (const auto& e : node.exprs) keys.push_back(cast_stored(gen(*e), e->type));
+    return keys;
+  };
+  gen_grouped(node, table, gen_keys, [&](Reg hash) {
+    Values keys = gen_keys();
     Reg is_new = b_.new_variable(Type::kI8);
-    Reg group = find_group(table, keys, is_new);
+    Reg group = find_group(table, keys, hash, is_new);
     Block fresh = b_.new_block(), next = b_.new_block();
     b_.branch(is_new, fresh, next);
     b_.set_block(fresh);

@@ -48,7 +48,7 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
     Block fresh = b_.new_block(), skip = b_.new_block();
     Reg is_new = b_.new_variable(Type::kI8);
     b_.assign(is_new, constant(Type::kI8, 1));
-    Reg known = node.set_all ? ir::kNoReg : find_group(table, values, is_new);
+    Reg known = node.set_all ? ir::kNoReg : find_group(table, values, ir::kNoReg, is_new);
     b_.branch(is_new, fresh, skip);
     b_.set_block(fresh);
     Reg tuple = append_tuple(next_round, working.bytes);

@@ -124,7 +124,9 @@ StatusOr<ir::Function> Generator::generate() {
   end_analysis();
   gen_return();
   SCYPER_RETURN_IF_ERROR(status_);
-  return b_.finish();
+  ir::Function result = b_.finish();
+  if (staged_) ir::demote(&result);
+  return result;
 }
 
 // A row of the result. Clients know no intervals and reals: intervals leave as text, a real as the double that looks

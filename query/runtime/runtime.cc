@@ -164,6 +164,13 @@ int32_t rt_compare_char(const char* a, int64_t a_size, const char* b, int64_t b_
 int32_t rt_equal_char(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
   return char_compare(view(a, a_size), view(b, b_size)) == 0 ? 1 : 0;
 }
+int8_t rt_text_contains(const char* data, int64_t size, const char* part, int64_t part_size) noexcept {
+  return memmem(data, static_cast<size_t>(size), part, static_cast<size_t>(part_size)) != nullptr ? 1 : 0;
+}
+int64_t rt_text_prefix(const char* data, int64_t size, int64_t characters) noexcept {
+  return static_cast<int64_t>(prefix_size(view(data, size), static_cast<size_t>(characters)));
+}
+int32_t rt_text_ascii(const char* data, int64_t size) noexcept { return first_code_point(view(data, size)); }
 int64_t rt_char_text_size(const char* data, int64_t size) noexcept {
   return static_cast<int64_t>(trim_blanks(view(data, size)).size());
 }

@@ -124,6 +124,9 @@ struct Portal {
   X(rt_compare_char, kI32, 4, true) /* char(n): trailing blanks do not count */                                        \
   X(rt_equal_char, kI8, 4, true)                                                                                       \
   X(rt_char_text_size, kI64, 2, true)         /* data, size: size without trailing blanks */                           \
+  X(rt_text_contains, kI8, 4, true)           /* data, size, part, size */                                             \
+  X(rt_text_prefix, kI64, 3, true)            /* data, size, characters: bytes of the first ones */                    \
+  X(rt_text_ascii, kI32, 2, true)             /* ascii() */                                                            \
   X(rt_concat, kI32, 5, false)                /* context, data, size, data, size -> value[0..1] */                     \
   X(rt_compare_array, kI32, 4, true)          /* array, array, SqlType of elements as data, unused */                  \
   X(rt_compare_interval, kI32, 4, true)       /* lo, hi, lo, hi */                                                     \

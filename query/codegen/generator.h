@@ -28,6 +28,9 @@ namespace scyper::query {
 // Variables that the steps assign, nested ones included.
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 
+// Has the aggregate a state that two of its kind can be added up in?
+bool has_small_state(const Aggregate& aggregate);
+
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
@@ -234,10 +237,17 @@ class Generator {
   void store_field(Reg tuple, const TupleField& field, const Value& value);
   Value load_field(Reg tuple, const TupleField& field);
   Reg append_tuple(Reg store, int64_t bytes);
-  void for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body);
+  // dispensed: chunks are shared among the threads of a team; a store that is so has been gathered
+  void for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body, bool dispensed = false);
   void publish(const StoredColumns& columns, Reg tuple);
   void store_columns(const StoredColumns& columns, Reg tuple);
   Value cast_stored(const Value& value, const SqlType& type);
+
+  // --- plans that several threads run together (share.cc) ---
+  bool can_share(const BoundQuery& query, const Plan& plan) const;
+  void gen_by_one(const std::function<void()>& body);
+  void gen_root(const Plan& plan, const BoundQuery& query, const Consumer& consume);
+  Reg gen_gather(Reg store, bool for_all);
 
   // --- planned queries (plan.cc, plan_join.cc, plan_hash.cc, plan_group.cc, plan_set.cc) ---
   using Body = std::function<void()>;
@@ -315,6 +325,10 @@ class Generator {
     int counter = -1;
   };
   using AggregateSlots = std::vector<AggregateSlot>;
+  Reg gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine);
+  void combine_states(const PlanNode& node, const AggregateSlots& slots, Reg mine, Reg other,
+                      const std::vector<int64_t>& offsets);
+  void gen_sum_up(const PlanNode& node, const AggregateSlots& slots);
   AggregateSlots lay_out_aggregates(const PlanNode& node, TupleLayout* layout);
   Reg load_state(const AggregateSlot& slot, Reg tuple);
   void store_state(const AggregateSlot& slot, Reg tuple, Reg value);
@@ -509,6 +523,10 @@ class Generator {
   uint32_t next_counter_ = kFirstNodeCounter;
   std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
   Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
+  bool shared_run_ = false;  // the plan at hand is one that several threads may run together
+  bool dispensed_ = false;   // the next full scan drives a pipeline: it takes morsels
+  bool sealed_ = false;      // the next store to be read is sealed, and others read it too
+  int64_t scan_count_ = 0;
   bool staged_ = false;  // control comes back into a pipeline (stage.cc): ir::demote()
 };
 

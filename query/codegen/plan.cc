@@ -72,15 +72,13 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
+  shared_run_ = can_share(query, plan);
+  resources_.can_share |= shared_run_;
   for (const auto& shared : plan.shared)
     if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root)) gen_shared(*shared);
   Block done = b_.new_block();
-  gen_node(*plan.root, [&] {
-    Values values;
-    for (size_t i = 0; i < plan.outputs.size(); i++)
-      if (!query.outputs[i].hidden) values.push_back(gen(*plan.outputs[i]));
-    consume(values);
-  });
+  gen_root(plan, query, consume);
+  shared_run_ = false;
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
   note_plan(plan);
@@ -116,7 +114,7 @@ Columns own_names(const PlanNode& reader, const Columns& columns) {
 void Generator::gen_operator(const PlanNode& node, const Body& body) {
   switch (node.kind) {
     case PlanKind::kOneRow:
-      return body();
+      return gen_by_one(body);
     case PlanKind::kGet:
       return gen_get(node, body);
     case PlanKind::kFilter:
@@ -134,7 +132,7 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kGroup:
       return gen_group(node, body);
     case PlanKind::kSort:
-      return node.order.empty() ? gen_limit(node, body) : gen_sort(node, body);
+      return node.order.empty() && !shared_run_ ? gen_limit(node, body) : gen_sort(node, body);
     case PlanKind::kSetOp:
       return node.set == SetOp::kUnion && node.set_all ? gen_append(node, body) : gen_set(node, body);
     case PlanKind::kValues:
@@ -156,10 +154,13 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
       TupleLayout layout(0);
       for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
       int64_t bytes = std::max<int64_t>(8, layout.bytes());
-      return for_each_tuple(store, bytes, [&](Reg tuple) {
-        publish(mine, tuple);
-        body();
-      });
+      return for_each_tuple(
+          store, bytes,
+          [&](Reg tuple) {
+            publish(mine, tuple);
+            body();
+          },
+          true);
     }
     case PlanKind::kSubquery:
       return gen_subquery_node(node, body);
@@ -186,13 +187,18 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
 void Generator::gen_get(const PlanNode& node, const Body& body) {
   sources_[node.relation] = RowSource{};
   sources_[node.relation].relation = node.source;
-  gen_table_scan(*node.source, node.path, [&] {
-    Block next = b_.new_block();
-    gen_conjuncts(node.conjuncts, next);
-    body();
-    if (!b_.terminated()) b_.jump(next);
-    b_.set_block(next);
-  });
+  auto scan = [&] {
+    gen_table_scan(*node.source, node.path, [&] {
+      Block next = b_.new_block();
+      gen_conjuncts(node.conjuncts, next);
+      body();
+      if (!b_.terminated()) b_.jump(next);
+      b_.set_block(next);
+    });
+  };
+  if (node.path.kind != AccessKind::kFullScan) return gen_by_one(scan);
+  dispensed_ = shared_run_;
+  scan();
 }
 
 void Generator::gen_map(const PlanNode& node, const Body& body) {
@@ -302,6 +308,7 @@ void Generator::gen_shared(const SharedPlan& shared) {
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
   Reg store = b_.load(Type::kPtr, context(), kContextValue);
   gen_node(*shared.plan, [&] { store_columns(columns, append_tuple(store, bytes)); });
+  store = gen_gather(store, true);
   shared_stores_[shared.number] = {store, columns};
 }
 
@@ -398,6 +405,7 @@ void Generator::gen_sort(const PlanNode& node, const Body& body) {
     for (size_t i = 0; i < keys.size(); i++)
       if (fields[i].offset >= 0) store_field(tuple, fields[i], cast_stored(terms[i], fields[i].type));
   });
+  store = gen_gather(store, false);
   check(b_.call(k_rt_tuples_sort, {context(), store, data_of(keys),
                                    constant(Type::kI64, static_cast<int64_t>(keys.size())), offset, limit}));
   Reg tuples = b_.load(Type::kPtr, context(), kContextValue);

@@ -55,7 +55,10 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
     b_.set_block(step);
     step_states(node, slots, group, distinct);
   });
-  for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+  std::vector<int64_t> offsets;
+  for (const auto& slot : slots) offsets.push_back(slot.offset);
+  Reg groups = gen_merge(table, node, [&](Reg mine, Reg other) { combine_states(node, slots, mine, other, offsets); });
+  for_each_tuple(groups, table.bytes, [&](Reg tuple) {
     RowSource source;
     source.tuple = tuple;
     source.values.resize(node.exprs.size() + node.aggregates.size());
@@ -144,6 +147,13 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
     for (const auto& e : node.exprs) keys.push_back(cast_stored(gen(*e), e->type));
     return keys;
   };
+  auto emit = [&](const Values& keys) {
+    RowSource source;
+    source.values = keys;
+    if (source.values.empty()) source.values.resize(1);
+    sources_[node.relation] = std::move(source);
+    body();
+  };
   gen_grouped(node, table, gen_keys, [&](Reg hash) {
     Values keys = gen_keys();
     Reg is_new = b_.new_variable(Type::kI8);
@@ -152,13 +162,15 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
     b_.branch(is_new, fresh, next);
     b_.set_block(fresh);
     for (size_t i = 0; i < keys.size(); i++) store_field(group, table.fields[i], keys[i]);
-    RowSource source;
-    source.values = keys;
-    if (source.values.empty()) source.values.resize(1);
-    sources_[node.relation] = std::move(source);
-    body();
+    if (!shared_run_) emit(keys);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
+  });
+  if (!shared_run_) return;
+  for_each_tuple(gen_merge(table, node, [](Reg, Reg) {}), table.bytes, [&](Reg tuple) {
+    Values keys;
+    for (const auto& field : table.fields) keys.push_back(load_field(tuple, field));
+    emit(keys);
   });
 }
 
@@ -173,6 +185,27 @@ bool sums_small(const SqlType& type) {
          (type.id == TypeId::kNumeric && type.precision != 0 && type.precision <= kSumDigits64);
 }
 }  // namespace
+
+namespace {
+bool is_plain(const Aggregate& a) { return !a.distinct && a.args.size() <= 1; }
+bool is_plain_sum(const Aggregate& a) {
+  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kSum && a.kind != AggregateKind::kAvg)) return false;
+  const SqlType& type = a.args[0]->type;
+  return is_integer(type.id) || type.id == TypeId::kFloat8 ||
+         (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
+}
+bool is_plain_extreme(const Aggregate& a) {
+  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kMin && a.kind != AggregateKind::kMax)) return false;
+  const SqlType& type = a.args[0]->type;
+  return is_integer(type.id) || type.id == TypeId::kFloat8 || type.id == TypeId::kDate ||
+         type.id == TypeId::kTimestamp || (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
+}
+}  // namespace
+
+bool has_small_state(const Aggregate& a) {
+  bool counts = is_plain(a) && (a.kind == AggregateKind::kCount || a.kind == AggregateKind::kCountStar);
+  return counts || is_plain_sum(a) || is_plain_extreme(a);
+}
 
 std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNode& node, TupleLayout* layout) {
   std::vector<AggregateSlot> slots(node.aggregates.size());
@@ -193,7 +226,6 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     }
     return -1;
   };
-  auto is_plain = [](const Aggregate& a) { return !a.distinct && a.args.size() <= 1; };
   for (size_t i = 0; i < slots.size(); i++) {
     const Aggregate& a = node.aggregates[i];
     if (!is_plain(a) || (a.kind != AggregateKind::kCount && a.kind != AggregateKind::kCountStar)) continue;
@@ -208,13 +240,9 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     const Aggregate& a = node.aggregates[i];
     AggregateSlot& slot = slots[i];
     if (slot.kind == AggregateSlot::Kind::kCount) continue;
-    bool sum = a.kind == AggregateKind::kSum || a.kind == AggregateKind::kAvg;
-    bool extreme = a.kind == AggregateKind::kMin || a.kind == AggregateKind::kMax;
+    bool sum = is_plain_sum(a);
     SqlType type = a.args.empty() ? SqlType{} : a.args[0]->type;
-    bool number =
-        is_integer(type.id) || type.id == TypeId::kFloat8 || (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
-    bool ordered = number || type.id == TypeId::kDate || type.id == TypeId::kTimestamp;
-    if (is_plain(a) && ((sum && number) || (extreme && ordered))) {
+    if (sum || is_plain_extreme(a)) {
       slot.kind = sum ? AggregateSlot::Kind::kSum : AggregateSlot::Kind::kExtreme;
       slot.type = register_type(type);
       if (sum && type.id != TypeId::kFloat8) slot.type = sums_small(type) ? Type::kI64 : Type::kI128;
@@ -396,12 +424,15 @@ void Generator::gen_plain_aggregation(const PlanNode& node, const Body& body) {
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
   clear_states(slots, ir::kNoReg);
   gen_node(*node.inputs[0], [&] { step_states(node, slots, ir::kNoReg, distinct); });
-  RowSource source;
-  source.values.resize(node.aggregates.size());
-  for (size_t i = 0; i < node.aggregates.size(); i++)
-    source.values[i] = finish_state(node.aggregates[i], slots, i, ir::kNoReg);
-  sources_[node.relation] = std::move(source);
-  body();
+  gen_sum_up(node, slots);
+  gen_by_one([&] {
+    RowSource source;
+    source.values.resize(node.aggregates.size());
+    for (size_t i = 0; i < node.aggregates.size(); i++)
+      source.values[i] = finish_state(node.aggregates[i], slots, i, ir::kNoReg);
+    sources_[node.relation] = std::move(source);
+    body();
+  });
 }
 
 }  // namespace scyper::query

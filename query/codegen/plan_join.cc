@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
+#include "runtime/team.h"
 
 namespace scyper::query {
 
@@ -143,6 +144,7 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
     b_.set_block(next);
   });
   check(b_.call(k_rt_join_build, {context(), table.store}));
+  table.store = b_.load(Type::kPtr, context(), kContextValue);
   return table;
 }
 
@@ -311,8 +313,9 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
         end);
     b_.set_block(end);
   });
+  if (shared_run_) check(b_.call(k_rt_meet, {context()}));
   bool wanted = node.join == JoinKind::kSemi;
-  for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+  auto each = [&](Reg tuple) {
     Block accept = b_.new_block(), next = b_.new_block();
     Reg flag = b_.load(Type::kI8, tuple, table.flag);
     b_.branch(flag, wanted ? accept : next, wanted ? next : accept);
@@ -321,7 +324,8 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
     body();
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
-  });
+  };
+  for_each_tuple(table.store, table.bytes, each, true);
 }
 
 // Both sides' rows go through a buffer: pairs and rows of the left first, then rows of the right without partner.

@@ -116,6 +116,7 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
       footprint.writes = footprint.writes_shared = footprint.reads_partitioned = footprint.all_partitions = true;
     }
   }
+  parts.resources.shared_from_ns = shared_from_ns_;
   Generator generator(bound, &parts.resources);
   SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
   parts.footprint = parts.resources.footprint;

@@ -37,7 +37,7 @@ class RoutinePrograms {
 // Bound program to runnable program.
 class Compiler {
  public:
-  explicit Compiler(jit::Tiering* tiering) : tiering_(tiering) {}
+  Compiler(jit::Tiering* tiering, double shared_from_ns) : tiering_(tiering), shared_from_ns_(shared_from_ns) {}
 
   StatusOr<std::shared_ptr<const Program>> compile_statement(std::string_view text, const ast::Statement& statement,
                                                              size_t parameter_count,
@@ -64,6 +64,7 @@ class Compiler {
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
   jit::Tiering* const tiering_;
+  const double shared_from_ns_;
   std::mutex mutex_;
   uint64_t routines_version_ = 0;
   std::shared_ptr<RoutinePrograms> routines_;

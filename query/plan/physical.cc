@@ -64,7 +64,7 @@ void PhysicalPlanner::visit(PlanPtr* node) {
     case PlanKind::kSetOp:
       for (const auto& input : n.inputs) {
         n.rows = std::max(0.0, n.rows) + input->rows;
-        n.cost += input->cost + input->rows * costs_.build;
+        n.cost += input->cost + costs_.build(input->rows);
       }
       return;
     case PlanKind::kMap:
@@ -150,7 +150,7 @@ PhysicalPlanner::JoinChoice PhysicalPlanner::choose_inner(const PlanNode& a, dou
     double probe_rows = swapped ? b_rows : a_rows, build_rows = swapped ? a_rows : b_rows;
     double both = a_cost + b_cost + output;
     if (has_equality) {
-      consider(both + build_rows * costs_.build + probe_rows * costs_.probe(build_rows), JoinMethod::kHash, swapped);
+      consider(both + costs_.build(build_rows) + probe_rows * costs_.probe(build_rows), JoinMethod::kHash, swapped);
     } else {
       consider(both + build_rows * 3 + probe_rows * build_rows * costs_.loop, JoinMethod::kLoop, swapped);
     }
@@ -361,8 +361,8 @@ void PhysicalPlanner::visit_join(PlanNode* node) {
     node->cost = both + left.rows * right.rows * costs_.loop;
     return;
   }
-  node->cost = both + right.rows * costs_.build + left.rows * costs_.probe(right.rows);
-  double swapped = both + left.rows * costs_.build + right.rows * costs_.probe(left.rows);
+  node->cost = both + costs_.build(right.rows) + left.rows * costs_.probe(right.rows);
+  double swapped = both + costs_.build(left.rows) + right.rows * costs_.probe(left.rows);
   bool can_swap = node->join == JoinKind::kSemi || node->join == JoinKind::kAnti;
   if (can_swap && swapped < node->cost) {
     node->cost = swapped;

@@ -53,7 +53,9 @@ struct ProgramResources {
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
   // Unique indexes that are looked up by their whole key: they want a hash companion.
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
-  double work_ns = 0;  // what the planned queries are estimated to cost
+  bool can_share = false;       // several threads may run the program together (runtime/team.h)
+  double shared_from_ns = 2e6;  // of estimated work: shorter queries are one thread's
+  double work_ns = 0;           // what the planned queries are estimated to cost
   // EXPLAIN: the plans of the queries, as they are generated.
   bool explains = false;
   ExplainOptions explain_options;

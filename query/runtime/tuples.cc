@@ -1,6 +1,7 @@
 #include "runtime/tuples.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -123,6 +124,17 @@ void link_all(TupleStore* store) {
   }
 }
 
+// As link(), while others do the same.
+void link_atomic(TupleStore* store, TupleEntry* entry) {
+  std::atomic_ref<uint64_t> slot(store->slots[entry->hash >> store->shift]);
+  uint64_t old = slot.load(std::memory_order_relaxed);
+  uint64_t tag = uint64_t{1} << (kTagShift + (entry->hash & 15));
+  do {
+    entry->next = reinterpret_cast<TupleEntry*>(old & kPointerMask);
+  } while (!slot.compare_exchange_weak(old, reinterpret_cast<uint64_t>(entry) | (old & ~kPointerMask) | tag,
+                                       std::memory_order_release, std::memory_order_relaxed));
+}
+
 // --- sorting ---
 
 // Order as unsigned integers agrees with the order of the values where these differ in it.
@@ -242,6 +254,8 @@ void rt_tuples_clear(TupleStore* store) noexcept {
 }
 
 int32_t rt_join_build(ExecContext* c, TupleStore* store) noexcept {
+  if (c->team != nullptr) return build_together(c, store);
+  c->value[0] = reinterpret_cast<int64_t>(store);
   rt_tuples_seal(store);
   if (!make_slots(c, store, static_cast<uint64_t>(store->count) * 2)) return fail_memory(c);
   link_all(store);
@@ -302,6 +316,26 @@ int64_t rt_hash_datum(const SqlType* type, const Datum* value) noexcept {
 }  // extern "C"
 
 }  // namespace
+
+void rt_seal(TupleStore* store) noexcept { rt_tuples_seal(store); }
+
+int32_t make_join_slots(ExecContext* c, TupleStore* store) noexcept {
+  return make_slots(c, store, static_cast<uint64_t>(store->count) * 2) ? 0 : fail_memory(c);
+}
+
+// Chunks of one member, in the list of all: up to `last`.
+void link_shared(TupleStore* store, TupleStore::Chunk* first, TupleStore::Chunk* last) noexcept {
+  constexpr int64_t kAhead = 8;
+  for (auto* chunk = first;; chunk = chunk->next) {
+    for (char* tuple = reinterpret_cast<char*>(chunk + 1); tuple < chunk->end; tuple += store->tuple_bytes) {
+      char* ahead = tuple + kAhead * store->tuple_bytes;
+      if (ahead < chunk->end)
+        __builtin_prefetch(&store->slots[reinterpret_cast<TupleEntry*>(ahead)->hash >> store->shift], 1);
+      link_atomic(store, reinterpret_cast<TupleEntry*>(tuple));
+    }
+    if (chunk == last) return;
+  }
+}
 
 #define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
   const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};

@@ -69,7 +69,7 @@ class Execution final : public RowSink {
     if (log == nullptr) {
       context_.fail("53200", "out of memory");
     } else if (decode_arguments()) {
-      outcome = program_->run(&context_, arguments_.values().data());
+      outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads, header_.memory_bytes);
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
       if (outcome == Outcome::kMisclassified) context_.fail("XX000", "a query on a snapshot was misclassified");
       log->rollback_all();  // of blocks with EXCEPTION; nothing is written

@@ -70,7 +70,7 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
 Status Session::execute(const Program& program, std::span<const Datum> arguments, ResultSet* result) {
   context_->result = result;
   context_->notices = &notices_;
-  Outcome outcome = program.run(context_.get(), arguments.data());
+  Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
   CHECK(outcome != Outcome::kMisclassified);
   if (outcome == Outcome::kOk) {
     redo_bytes_ += log_->redo_bytes();

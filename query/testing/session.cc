@@ -1,6 +1,7 @@
 #include "testing/session.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -10,6 +11,10 @@
 namespace scyper::query {
 
 Session::Session(DatabaseOptions options, size_t scratch_bytes) {
+  if (const char* threads = std::getenv("SCYPER_TEST_THREADS"); threads != nullptr) {
+    threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
+    options.shared_from_ns = 0;  // every query that can
+  }
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);

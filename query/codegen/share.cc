@@ -68,7 +68,9 @@ bool comes_from_one(const PlanNode& node) {
 }  // namespace
 
 bool Generator::can_share(const BoundQuery& query, const Plan& plan) const {
-  if (&query != program_.query.get() || program_.writes || resources_.work_ns < resources_.shared_from_ns) return false;
+  if (is_analysed() || &query != program_.query.get() || program_.writes ||
+      resources_.work_ns < resources_.shared_from_ns)
+    return false;
   for (const auto& shared : plan.shared)
     if (!is_shareable(*shared->plan)) return false;
   return is_shareable(*plan.root) &&

@@ -1,4 +1,4 @@
-// The analytical queries of CH-benCHmark in this process, on one thread: text to last row, planned and compiled anew
+// The analytical queries of CH-benCHmark in this process: text to last row, planned and compiled anew
 // each time (--reuse: once). No snapshot, no client.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,6 +27,7 @@ struct Flags {
   bool show = false;
   bool reuse = false;
   uint32_t partitions = 1;
+  uint32_t threads = 1;
 };
 
 bool succeed(const Status& status, std::string_view what) {
@@ -110,6 +111,7 @@ std::vector<std::pair<std::string, std::string>> chosen_queries(const Flags& fla
 
 int run(const Flags& flags) {
   query::Session session(options_of(flags), size_t{4} << 30);
+  session.set_threads(flags.threads);
   ch::GeneratorOptions options;
   options.scale = flags.tiny ? ch::Scale::tiny(flags.warehouses) : ch::Scale{};
   options.scale.warehouses = flags.warehouses;
@@ -144,7 +146,7 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   scyper::Flags flags;
-  CLI::App app("CH-benCHmark's queries in this process, one thread");
+  CLI::App app("CH-benCHmark's queries in this process");
   app.add_option("--warehouses", flags.warehouses);
   app.add_flag("--tiny", flags.tiny, "the scaled-down database of the tests");
   app.add_option("--repeat", flags.repeat);
@@ -153,6 +155,7 @@ int main(int argc, char** argv) {
   app.add_option("--layout", flags.layout)->check(CLI::IsMember({"row", "column"}));
   app.add_option("--only", flags.only, "one query, as q05");
   app.add_option("--partitions", flags.partitions);
+  app.add_option("--threads", flags.threads, "of one query");
   app.add_flag("--explain", flags.explain);
   app.add_flag("--show", flags.show, "print the answers");
   app.add_flag("--reuse", flags.reuse, "plan and compile once");

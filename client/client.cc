@@ -219,6 +219,27 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   NodeStatus out;
   out.version = r.version();
   out.role = r.role();
+  out.node = r.node();
+  out.transport = r.transport();
+  out.transport_note = r.transport_note();
+  out.primary = r.primary();
+  out.not_serving = r.not_serving();
+  out.term = r.term();
+  out.commit_lsn = r.commit_lsn();
+  out.received_lsn = r.received_lsn();
+  out.applied_lsn = r.applied_lsn();
+  out.lag_ms = r.lag_ms();
+  out.inbox_bytes = r.inbox_bytes();
+  out.repairs = r.repairs();
+  out.repaired_groups = r.repaired_groups();
+  out.resets = r.resets();
+  out.malformed_datagrams = r.malformed_datagrams();
+  out.snapshots_global = r.snapshots_global();
+  for (const v1::Secondary& s : r.secondaries()) {
+    out.secondaries.push_back({s.node(), s.address(), s.transport(), s.voter(), s.serves(), s.received_lsn(),
+                               s.durable_lsn(), s.applied_lsn(), s.snapshot(), s.queries(), s.repaired(), s.resets(),
+                               s.silent_ms()});
+  }
   out.execution = r.execution();
   out.redo = r.redo();
   out.layout = r.layout();

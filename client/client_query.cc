@@ -26,6 +26,8 @@ void encode_freshness(const query::Freshness& from, v1::Freshness* out) {
     case query::Freshness::Kind::kAtLeast:
       out->set_at_least_lsn(from.lsn);
       break;
+    case query::Freshness::Kind::kGlobal:  // goes as a ticket
+      break;
   }
 }
 
@@ -35,6 +37,11 @@ void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
   v1::QueryOptions& out = *request->mutable_query();
   out.set_session(wish.session);
   encode_freshness(wish.freshness, out.mutable_freshness());
+  if (wish.freshness.kind == query::Freshness::Kind::kGlobal) {
+    out.mutable_ticket()->set_term(wish.freshness.term);
+    out.mutable_ticket()->set_snapshot(wish.freshness.snapshot);
+    out.mutable_ticket()->set_exact(wish.freshness.is_exact);
+  }
   out.set_timeout_ms(wish.timeout_ms);
   out.set_threads(wish.threads);
   out.set_fresh_code(wish.is_compiled_anew);
@@ -44,6 +51,7 @@ query::Receipt receipt_of(const v1::Receipt& from) {
   query::Receipt receipt;
   receipt.lsn = from.lsn();
   receipt.snapshot = from.snapshot();
+  receipt.term = from.term();
   receipt.age_ms = from.age_ms();
   receipt.node = from.node();
   receipt.wait_ms = from.wait_ms();

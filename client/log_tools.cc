@@ -26,6 +26,8 @@ const char* kind_name(replay::RedoKind kind) {
       return "text";
     case replay::RedoKind::kPhysical:
       return "physical";
+    case replay::RedoKind::kMarker:
+      return "marker";
     case replay::RedoKind::kDefinition:
       return "definition";
   }

@@ -93,8 +93,52 @@ std::string status_json(const NodeStatus& s) {
   number("durable_lsn", s.durable_lsn);
   number("log_bytes", s.log_bytes);
   number("archive_bytes", s.archive_bytes);
+  text("node", s.node);
+  text("transport", s.transport);
+  text("not_serving", s.not_serving);
+  number("term", s.term);
+  number("commit_lsn", s.commit_lsn);
+  number("received_lsn", s.received_lsn);
+  number("applied_lsn", s.applied_lsn);
+  number("repaired_groups", s.repaired_groups);
+  out += ", \"lag_ms\": " + std::to_string(s.lag_ms) + ", \"secondaries\": [";
+  for (size_t i = 0; i < s.secondaries.size(); ++i) {
+    const SecondaryStatus& n = s.secondaries[i];
+    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
+           ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
+           ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
+           ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
+           ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+  }
+  out += "]";
   out += std::string(", \"log_full\": ") + (s.log_full ? "true" : "false");
   return out + "}\n";
+}
+
+template <typename Add>
+void add_replication(const NodeStatus& s, Add add) {
+  add("transport", s.transport + (s.transport_note.empty() ? "" : " (" + s.transport_note + ")"));
+  add("term", grouped(s.term));
+  if (s.role != "primary") {
+    add("primary", s.primary);
+    add("LSN received, applied",
+        grouped(s.received_lsn) + ", " + grouped(s.applied_lsn) + " of " + grouped(s.last_lsn));
+    add("lag", std::to_string(s.lag_ms) + " ms, " + grouped(s.last_lsn - s.applied_lsn) + " transactions, " +
+                   grouped(s.inbox_bytes) + " bytes");
+    add("global snapshot", grouped(s.snapshots_global));
+    add("repairs", grouped(s.repairs) + ", " + grouped(s.repaired_groups) + " groups, " + grouped(s.resets) +
+                       " resets, " + grouped(s.malformed_datagrams) + " malformed datagrams");
+    add("queries", s.not_serving.empty() ? "served" : s.not_serving);
+    return;
+  }
+  add("confirmed", "to LSN " + grouped(s.commit_lsn));
+  for (const SecondaryStatus& n : s.secondaries) {
+    std::string text = n.address + ", LSN received " + grouped(n.received_lsn);
+    if (n.voter) text += ", durable " + grouped(n.durable_lsn);
+    text += ", applied " + grouped(n.applied_lsn) + ", snapshot " + grouped(n.snapshot) + ", " + n.transport;
+    if (n.repaired > 0) text += ", repaired " + grouped(n.repaired);
+    add(("secondary " + n.node).c_str(), text + (n.serves ? ", serves" : ", does not serve"));
+  }
 }
 
 std::string status_table(const NodeStatus& s, const std::string& target) {
@@ -113,6 +157,7 @@ std::string status_table(const NodeStatus& s, const std::string& target) {
   add("log", s.commit_mode.empty() ? "none: the database ends with the process"
                                    : s.commit_mode + ", durable to LSN " + grouped(s.durable_lsn) + " of " +
                                          grouped(s.last_lsn) + (s.log_full ? ", DISK FULL: read-only" : ""));
+  if (!s.transport.empty()) add_replication(s, add);
   if (s.archive_bytes != 0) add("archive being written", grouped(s.archive_bytes >> 20) + " MB");
   add("streams", std::to_string(s.streams));
   add("compiled statements", grouped(s.statements_compiled));

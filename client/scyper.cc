@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "playground.h"
 #include "programs.h"
 
 namespace scyper::client {
@@ -28,6 +29,7 @@ struct CommandLine {
   bool is_in_process = false, is_grpc = false;
   std::string crossing = "spec";
   DemoOptions demo;
+  PlaygroundOptions playground;
   BackupOptions backup;
   std::string verified_backup;
   RestoreOptions restore;
@@ -302,6 +304,24 @@ void add_bench_log(CLI::App* app, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_bench_log(line->common, line->bench_log); }; });
 }
 
+void add_playground(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand(
+      "playground", "a primary and secondaries on this machine, as processes of their own, until Ctrl-C");
+  PlaygroundOptions& playground = line->playground;
+  command->add_option("--secondaries", playground.secondaries, "how many")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  command->add_option("--load", playground.load, "sample data: ch:W is CH-benCHmark with W warehouses");
+  command->add_option("--directory", playground.directory, "of data and messages; default: one that goes at the end");
+  command->add_option("--port", playground.port, "of the primary; the secondaries' follow")->capture_default_str();
+  command->add_option("--memory", playground.memory, "of each node")->capture_default_str();
+  command->add_option("--commit-mode", playground.commit_mode, "of the primary")->capture_default_str();
+  command->add_flag("--detach", playground.is_detached, "end at once, the nodes go on");
+  command->add_flag("--stop", playground.stops, "end the nodes of a detached playground");
+  command->add_flag("--dsn", playground.shows_address, "print the primary's address");
+  command->callback([line] { line->run = [line] { return run_playground(line->common, line->playground); }; });
+}
+
 void add_durability(CLI::App* app, CommandLine* line) {
   CLI::App* backup = app->add_subcommand("backup", "write an archive of a running node's database");
   backup->add_option("--directory", line->backup.directory,
@@ -368,6 +388,7 @@ int scyper_main(int argc, char** argv) {
   add_demo(&app, &line);
   add_bench_log(&app, &line);
   add_durability(&app, &line);
+  add_playground(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   for (const char* name : {"oltp", "olap", "mixed", "log"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();

@@ -1,3 +1,5 @@
+#include "primary/description.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -66,18 +68,27 @@ Engine::TableInfo describe_table(const storage::Table& table) {
 
 }  // namespace
 
-StatusOr<std::vector<ResultColumn>> PartitionEngine::describe(std::string_view table) {
-  auto found = database_->catalog()->find_table(table);
+StatusOr<std::vector<ResultColumn>> describe_columns(const query::Catalog& catalog, std::string_view table) {
+  auto found = catalog.find_table(table);
   if (found == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(table), "\" does not exist"));
   return columns_of(found->schema());
+}
+
+std::vector<Engine::TableInfo> describe_tables(const query::Catalog& catalog) {
+  std::vector<Engine::TableInfo> all;
+  for (const auto& [name, table] : catalog.tables) all.push_back(describe_table(*table));
+  return all;
+}
+
+StatusOr<std::vector<ResultColumn>> PartitionEngine::describe(std::string_view table) {
+  return describe_columns(*database_->catalog(), table);
 }
 
 std::vector<Engine::TableInfo> PartitionEngine::tables() {
   std::vector<TableInfo> all;
   // rows and bytes change under running transactions
   Status status = run_exclusively([this, &all] {
-    auto catalog = database_->catalog();
-    for (const auto& [name, table] : catalog->tables) all.push_back(describe_table(*table));
+    all = describe_tables(*database_->catalog());
     return Status();
   });
   return status.ok() ? std::move(all) : std::vector<TableInfo>();

@@ -16,6 +16,8 @@ Durability::Durability(const EngineOptions& options, ExecutorEnvironment* enviro
 Durability::~Durability() {
   environment_->log = nullptr;
   environment_->requests = nullptr;
+  if (publication_ != nullptr) publication_->outbox().stop();
+  if (publication_ != nullptr) publication_->set_log(nullptr);
   log_.reset();
   if (lock_ >= 0) ::close(lock_);
 }
@@ -24,6 +26,7 @@ StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& opt
                                                         ExecutorEnvironment* environment) {
   std::unique_ptr<Durability> durability(new Durability(options, environment));
   if (options.log.directory.empty()) {
+    if (options.replication.is_on) return sql_error("22023", "a primary with secondaries needs a data directory");
     durability->make_streams();
     return durability;
   }
@@ -67,6 +70,9 @@ Status Durability::open() {
   recovery.on_progress = options.on_progress;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
+  if (options_.replication.is_on) {
+    SCYPER_ASSIGN_OR_RETURN(recovered_.term, replay::raise_term(disk_, options.directory, recovered_.term));
+  }
   storage::LogAppender::Options appender;
   appender.cluster[0] = identity_.cluster.words[0];
   appender.cluster[1] = identity_.cluster.words[1];
@@ -87,10 +93,34 @@ Status Durability::open() {
     start.streams.push_back(buffers_.back().get());
   }
   make_streams();
+  SCYPER_RETURN_IF_ERROR(start_publication(&start));
   log_ = std::make_unique<GroupCommit>(options, std::move(start), &environment_->lsns, options_.workers,
                                        &environment_->clock);
   environment_->log = log_.get();
+  if (publication_ != nullptr) publication_->set_log(log_.get());
   log_->start();
+  return Status();
+}
+
+Status Durability::start_publication(GroupCommit::Start* start) {
+  const bool is_quorum = options_.log.mode == CommitMode::kQuorum || options_.log.mode == CommitMode::kQuorumDurable;
+  if (!options_.replication.is_on) {
+    return is_quorum ? sql_error("22023", "commit modes quorum and quorum_durable need secondaries: set replication")
+                     : Status();
+  }
+  Publication::Start publication;
+  publication.cluster = identity_.cluster;
+  publication.term = recovered_.term;
+  publication.lsn = recovered_.lsn;
+  publication.disk = disk_;
+  publication.directory = options_.log.directory;
+  publication.partitions = identity_.partitions;
+  publication_ = std::make_unique<Publication>(options_.replication, publication, environment_);
+  start->outbox = &publication_->outbox();
+  start->members = &publication_->members();
+  start->markers = &publication_->markers();
+  // this node is one of the voters
+  if (is_quorum) start->copies = options_.replication.voters / 2;
   return Status();
 }
 

@@ -14,6 +14,7 @@
 #include "executor.h"
 #include "group_commit.h"
 #include "primary/engine.h"
+#include "publication.h"
 #include "query/fork.h"
 #include "replay/archive.h"
 #include "replay/recovery.h"
@@ -30,7 +31,8 @@ class Durability {
   ~Durability();  // writes what is left; after the workers have ended
 
   bool is_on() const { return log_ != nullptr; }
-  GroupCommit* log() { return log_.get(); }  // nullptr: none. Any thread
+  GroupCommit* log() { return log_.get(); }                  // nullptr: none. Any thread
+  Publication* publication() { return publication_.get(); }  // nullptr: no secondaries
   const replay::Recovered& recovered() const { return recovered_; }
   // Raw bytes of the archive that is being written. Any thread.
   uint64_t archive_bytes() const { return archive_bytes_.load(std::memory_order_relaxed); }
@@ -52,6 +54,7 @@ class Durability {
   Durability(const EngineOptions& options, ExecutorEnvironment* environment);
   Status open();
   Status lock_directory();
+  Status start_publication(GroupCommit::Start* start);
   void make_streams();
   StatusOr<replay::ArchiveResult> archive_in_child(const Runner& runner, const std::string& archives,
                                                    const std::function<void(uint64_t)>& on_progress);
@@ -69,6 +72,7 @@ class Durability {
   replay::Recovered recovered_;
   std::unique_ptr<replay::RequestWindow> requests_;
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
+  std::unique_ptr<Publication> publication_;
   std::unique_ptr<GroupCommit> log_;
   std::atomic<uint64_t> archive_bytes_{0};
   std::mutex archiving_;    // held while an archive is written

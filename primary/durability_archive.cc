@@ -128,7 +128,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
         break;
       case Message::Kind::kReady: {
         // what it holds must not be ahead of the log
-        SCYPER_RETURN_IF_ERROR(log_->wait_durable(forked.point.lsn));
+        SCYPER_RETURN_IF_ERROR(log_->wait_confirmed(forked.point.lsn));
         before_go_ahead.fires();
         const char go_ahead = 1;
         static_cast<void>(::send(forked.child->socket(), &go_ahead, 1, MSG_NOSIGNAL));
@@ -152,7 +152,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     const uint64_t lsn = environment_->lsns.last.load();
     replay::ArchiveOptions options;
     options.bytes_per_second_max = options_.log.archive_rate;
-    options.before_finish = [this, lsn] { return log_->wait_durable(lsn); };
+    options.before_finish = [this, lsn] { return log_->wait_confirmed(lsn); };
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
     attach_state(lsn, &manifest);
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);

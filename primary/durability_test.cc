@@ -236,7 +236,7 @@ TEST(DurabilityTest, AsyncIsWrittenWithinItsDelay) {
   SimulatedDisk disk;
   Bank bank(log_options(&disk, RedoMode::kLogical, CommitMode::kAsync));
   ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-  ASSERT_TRUE(bank.engine().durability().log()->wait_durable(bank.engine().last_lsn()).ok());
+  ASSERT_TRUE(bank.engine().durability().log()->wait_confirmed(bank.engine().last_lsn()).ok());
   auto image = disk.after_power_loss(1);
   auto engine = open_or_null(log_options(image.get()));
   ASSERT_NE(engine, nullptr);

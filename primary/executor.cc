@@ -76,6 +76,26 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
   context_.set_log(log_.get());
   context_.scratch = &scratch_;
   context_.partitions = environment->options->partitions;
+  context_.end_transaction = &Executor::end_transaction;
+  context_.end_transaction_owner = this;
+}
+
+// COMMIT and ROLLBACK inside a procedure. What was committed stays, whatever the rest of the procedure does: a record
+// of row changes of its own. Such procedures run alone.
+int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept {
+  auto* self = static_cast<Executor*>(owner);
+  if (!commit) {
+    self->log_->rollback_all();
+  } else if (!self->log_->empty()) {
+    if (self->environment_->options->redo == RedoMode::kNone)
+      self->environment_->lsns.draw();
+    else
+      append_alone(self->environment_, self->log_->redo());
+    self->log_->commit();
+    self->has_committed_part_ = true;
+  }
+  context->transaction_time_us = self->environment_->clock.now_us() - kPostgresEpochUs;
+  return 0;
 }
 
 Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
@@ -99,7 +119,7 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   Outcome outcome = run(*transaction, *binding);
   while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
-    if (!is_for_another || outcome == Outcome::kOk) break;
+    if (!is_for_another || outcome == Outcome::kOk || has_committed_part_) break;
     log_->rollback_all();
     scratch_.reset();
     enter(transaction, statement, *binding);
@@ -152,6 +172,7 @@ const Binding* Executor::bind(const PreparedStatement& statement, Transaction* t
 // Readies context and result for a run from the start.
 void Executor::enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
   query::ResultSet& result = transaction->result;
+  has_committed_part_ = false;
   result.clear_rows();
   if (!result.notices.empty()) result.notices.clear();
   const auto& columns = binding.program->columns();

@@ -108,6 +108,7 @@ class Executor {
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
   replay::RequestWindow::Outcome outcome_of(const Transaction& transaction) const;
   bool answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding);
+  static int32_t end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;
@@ -122,6 +123,7 @@ class Executor {
   query::ScratchArena scratch_;
   std::vector<RedoStream*> unflushed_;  // to a sink
   uint64_t last_lsn_ = 0;               // of what it has written
+  bool has_committed_part_ = false;     // by COMMIT inside the procedure that runs
   bool has_news_ = false;               // for the log writer
   ExecutorCounters counters_;
 

@@ -84,11 +84,14 @@ void GroupBuilder::reserve_out(size_t bytes) {
   CHECK(out_ != nullptr);
 }
 
-bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us) {
+bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot) {
   piece_count_ = 0;
   transactions_ = 0;
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     streams_[i].buffer->take(complete_lsn, [&](const replay::RecordView& record) { take(record, i); });
+  }
+  if (options_.markers != nullptr) {
+    options_.markers->take(complete_lsn, [&](const replay::RecordView& record) { take(record, replay::kAloneStream); });
   }
   if (piece_count_ == 0) return false;
   CHECK(piece_count_ <= 0xffff);
@@ -110,6 +113,7 @@ bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t tim
     header.first_lsn = piece.first_lsn;
     header.last_lsn = piece.last_lsn;
     header.count = piece.count;
+    header.snapshot = snapshot;
     header.complete_lsn = complete_lsn;
     header.commit_lsn = commit_lsn;
     header.previous_hash = position.hash;
@@ -118,6 +122,7 @@ bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t tim
     position = {header.number, header.header_hash};
     transactions_ += piece.count;
   }
+  batch_bytes_ = out_bytes_;
   const size_t padded = round_up(out_bytes_);
   std::memset(out_.get() + out_bytes_, 0, padded - out_bytes_);
   out_bytes_ = padded;

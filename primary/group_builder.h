@@ -23,14 +23,17 @@ class GroupBuilder {
     uint64_t term = 1;
     uint32_t batch_bytes = 256 << 10;  // of records; a stream with more gets several batches in a group
     bool compresses = true;
+    LogBuffer* markers = nullptr;  // of global snapshots: they go into stream 0
   };
   // positions: of the streams' last batches.
   GroupBuilder(const Options& options, std::vector<LogBuffer*> streams, std::vector<storage::StreamPosition> positions);
 
   // False: there are no records up to complete_lsn.
-  bool build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us);
+  // snapshot: number of the global snapshot whose marker is the group's last record; 0 = none.
+  bool build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot = 0);
   // Of the last build(): size and address are multiples of kDiskBlockBytes.
   std::string_view group() const { return {out_.get(), out_bytes_}; }
+  std::string_view batches() const { return {out_.get(), batch_bytes_}; }  // without padding
   uint64_t transactions() const { return transactions_; }
   const std::vector<storage::StreamPosition>& positions_before() const { return before_; }
   const std::vector<storage::StreamPosition>& positions() const { return positions_; }
@@ -69,6 +72,7 @@ class GroupBuilder {
   std::unique_ptr<char[], Free> out_;
   size_t out_capacity_ = 0;
   size_t out_bytes_ = 0;
+  size_t batch_bytes_ = 0;
 };
 
 }  // namespace scyper::primary

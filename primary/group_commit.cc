@@ -49,9 +49,15 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       streams_(start.streams),
       lsns_(lsns),
       clock_(clock),
-      builder_({start.cluster, start.term, options.batch_bytes, options.compresses}, start.streams,
-               std::move(start.positions)),
-      durable_lsn_(start.durable_lsn) {
+      outbox_(start.outbox),
+      members_(start.members),
+      markers_(start.markers),
+      copies_(start.copies),
+      builder_({start.cluster, start.term, options.batch_bytes, options.compresses,
+                start.markers == nullptr ? nullptr : start.markers->buffer()},
+               start.streams, std::move(start.positions)),
+      durable_lsn_(start.durable_lsn),
+      confirmed_lsn_(start.durable_lsn) {
   for (uint32_t i = 0; i < workers; ++i) waiting_.push_back(std::make_unique<Acknowledgements>());
 }
 
@@ -82,7 +88,7 @@ void GroupCommit::acknowledge(uint32_t worker, Transaction* transaction, uint64_
 #ifdef SCYPER_PLANT_EARLY_ACKNOWLEDGEMENT
   return transaction->done(transaction);
 #endif
-  if (mode_ == CommitMode::kAsync || lsn <= durable_lsn_.load(std::memory_order_acquire)) {
+  if (mode_ == CommitMode::kAsync || lsn <= confirmed_lsn_.load(std::memory_order_acquire)) {
     return transaction->done(transaction);
   }
   while (!waiting_[worker]->push(transaction, lsn)) {
@@ -106,15 +112,15 @@ Status GroupCommit::refusal() const {
                    "Make space; writing goes on by itself.");
 }
 
-Status GroupCommit::wait_durable(uint64_t lsn) {
-  durable_waiters_.fetch_add(1);
+Status GroupCommit::wait_confirmed(uint64_t lsn) {
+  confirmed_waiters_.fetch_add(1);
   idle();
   std::unique_lock<std::mutex> lock(wake_mutex_);
-  while (durable_lsn() < lsn && !is_failed() && !is_stopping_.load()) {
-    durable_changed_.wait_for(lock, std::chrono::milliseconds(5));
+  while (confirmed_lsn() < lsn && !is_failed() && !is_stopping_.load()) {
+    confirmed_changed_.wait_for(lock, std::chrono::milliseconds(5));
   }
-  durable_waiters_.fetch_sub(1);
-  return durable_lsn() >= lsn ? Status() : failed_error();
+  confirmed_waiters_.fetch_sub(1);
+  return confirmed_lsn() >= lsn ? Status() : failed_error();
 }
 
 void GroupCommit::drop_before(uint64_t lsn) {
@@ -131,6 +137,10 @@ uint64_t GroupCommit::complete_point() const {
     const uint64_t drawing = stream->drawing();
     if (drawing != LogBuffer::kNothing) complete = std::min(complete, drawing - 1);
   }
+  if (markers_ != nullptr) {
+    const uint64_t drawing = markers_->buffer()->drawing();
+    if (drawing != LogBuffer::kNothing) complete = std::min(complete, drawing - 1);
+  }
   return complete;
 }
 
@@ -138,17 +148,25 @@ bool GroupCommit::run_once() {
   if (is_failed()) return false;
   if (!has_group_) {
     const uint64_t durable = durable_lsn();
-    const uint64_t complete = std::min(complete_point(), durable + kGroupLsnsMax);
-    if (complete <= durable) return false;
+    uint64_t complete = std::min(complete_point(), durable + kGroupLsnsMax);
+    if (complete <= durable) {
+      const bool any = advance_commit_point();
+      if (outbox_ != nullptr) outbox_->beat(clock_->monotonic_ns(), clock_->now_us());
+      return any;
+    }
     if (before_build.fires()) return false;
-    const bool built = builder_.build(complete, durable, clock_->now_us());
+    Marker marker;
+    if (markers_ != nullptr && markers_->next(durable, complete, &marker)) complete = marker.lsn;
+    const bool built = builder_.build(complete, confirmed_lsn(), clock_->now_us(), marker.snapshot);
     CHECK(built);  // each LSN is in exactly one record
     after_build.fires();
     has_group_ = true;
     group_complete_ = complete;
+    // beside the disk: who receives it applies it when it is confirmed
+    if (outbox_ != nullptr) outbox_->send(builder_.batches(), complete, marker.snapshot, clock_->now_us());
   }
   if (!write_group(group_complete_)) return false;
-  answer_durable();
+  advance_commit_point();
   drop_segments();
   return true;
 }
@@ -176,14 +194,25 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
     wants_segment_ = true;
     wake_.notify_all();
   }
-  if (durable_waiters_.load() > 0) durable_changed_.notify_all();
+  return true;
+}
+
+// True: it has risen.
+bool GroupCommit::advance_commit_point() {
+  uint64_t lsn = durable_lsn();
+  if (copies_ > 0) lsn = std::min(lsn, members_->confirmed_lsn(copies_, mode_ == CommitMode::kQuorumDurable));
+  if (lsn <= confirmed_lsn()) return false;
+  confirmed_lsn_.store(lsn, std::memory_order_release);
+  if (outbox_ != nullptr) outbox_->confirm(lsn);
+  if (confirmed_waiters_.load() > 0) confirmed_changed_.notify_all();
+  answer_confirmed();
   return true;
 }
 
 // In LSN order over all workers. Few workers: the smallest is found by looking at each.
-void GroupCommit::answer_durable() {
+void GroupCommit::answer_confirmed() {
   before_acknowledge.fires();
-  const uint64_t durable = durable_lsn();
+  const uint64_t confirmed = confirmed_lsn();
   while (true) {
     Acknowledgements* first = nullptr;
     uint64_t first_lsn = ~uint64_t{0};
@@ -194,7 +223,7 @@ void GroupCommit::answer_durable() {
         first_lsn = lsn;
       }
     }
-    if (first == nullptr || first_lsn > durable) break;
+    if (first == nullptr || first_lsn > confirmed) break;
     Transaction* transaction = first->pop();
     transaction->done(transaction);
     in_acknowledge.fires();

@@ -13,8 +13,11 @@
 #include "base/clock.h"
 #include "group_builder.h"
 #include "log_buffer.h"
+#include "markers.h"
 #include "mutex.h"
 #include "primary/log_options.h"
+#include "replication/members.h"
+#include "replication/outbox.h"
 #include "sleeper.h"
 #include "storage/log_segment.h"
 
@@ -37,6 +40,11 @@ class GroupCommit {
     std::vector<LogBuffer*> streams;
     std::vector<storage::StreamPosition> positions;
     uint64_t durable_lsn = 0;
+    // Of a primary with secondaries, else null.
+    replication::Outbox* outbox = nullptr;
+    replication::Members* members = nullptr;
+    Markers* markers = nullptr;
+    uint32_t copies = 0;  // that secondaries must have before a commit counts (modes quorum, quorum_durable)
   };
   GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock);
   ~GroupCommit();  // writes what is left, stops the threads
@@ -44,22 +52,30 @@ class GroupCommit {
   void start();
 
   // --- workers ---
-  // Answers when the log is durable up to `lsn`; at once when it is, or in mode async.
+  // Answers when everything up to `lsn` is confirmed; at once when it is, or in mode async.
   void acknowledge(uint32_t worker, Transaction* transaction, uint64_t lsn);
   // There is something new. Cheap; a nudge may be lost while the worker goes on, idle() makes up for it.
   void nudge() {
     if (nudges_) sleeper_.wake();
   }
   void idle();
+  // Something has happened that the writer waits for: a marker, a secondary's position. Any thread.
+  void wake() {
+    signals_.fetch_add(1, std::memory_order_seq_cst);
+    sleeper_.wake();
+  }
 
   // --- any thread ---
   uint64_t durable_lsn() const { return durable_lsn_.load(std::memory_order_acquire); }
+  // The commit point: on this node's disk, and where the commit mode's copies are. In mode async, too: a crash would
+  // lose the rest.
+  uint64_t confirmed_lsn() const { return confirmed_lsn_.load(std::memory_order_acquire); }
   bool is_failed() const { return is_failed_.load(std::memory_order_relaxed); }
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   // Why a transaction that writes may not begin: 53100, 58030. OK: it may.
   Status refusal() const;
-  // Waits until the log is durable up to there. 58030 when it never will be.
-  Status wait_durable(uint64_t lsn);
+  // Waits until everything up to there is confirmed. 58030 when it never will be.
+  Status wait_confirmed(uint64_t lsn);
   // Segments whose records all lie up to there are dropped by and by.
   void drop_before(uint64_t lsn);
   uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
@@ -72,7 +88,8 @@ class GroupCommit {
  private:
   uint64_t complete_point() const;
   bool write_group(uint64_t complete_lsn);
-  void answer_durable();
+  bool advance_commit_point();
+  void answer_confirmed();
   void answer_failed();
   void fail(const Status& status);
   void run();
@@ -89,6 +106,10 @@ class GroupCommit {
   const std::vector<LogBuffer*> streams_;
   LsnCounter* const lsns_;
   const Clock* const clock_;
+  replication::Outbox* const outbox_;
+  replication::Members* const members_;
+  Markers* const markers_;
+  const uint32_t copies_;
 
   // the writer's
   GroupBuilder builder_;
@@ -99,6 +120,7 @@ class GroupCommit {
   Sleeper sleeper_;
   std::atomic<uint64_t> signals_{0};
   std::atomic<uint64_t> durable_lsn_;
+  std::atomic<uint64_t> confirmed_lsn_;
   std::atomic<bool> is_failed_{false};
   std::atomic<bool> is_full_{false};
   std::atomic<bool> is_stopping_{false};
@@ -108,8 +130,8 @@ class GroupCommit {
 
   std::mutex wake_mutex_;  // for the two below
   std::condition_variable wake_;
-  std::condition_variable durable_changed_;
-  std::atomic<uint32_t> durable_waiters_{0};
+  std::condition_variable confirmed_changed_;
+  std::atomic<uint32_t> confirmed_waiters_{0};
   bool wants_segment_ = true;
 
   std::thread writer_;

@@ -100,8 +100,8 @@ void PartitionEngine::start_queries() {
   environment.catalog_version = [this] { return environment_.catalog_version.load(std::memory_order_acquire); };
   environment.wait_durable = [this](uint64_t lsn) {
     const GroupCommit* log = environment_.log;
-    if (log == nullptr || log->mode() == CommitMode::kAsync || log->durable_lsn() >= lsn) return Status();
-    return environment_.log->wait_durable(lsn);
+    if (log == nullptr || log->mode() == CommitMode::kAsync || log->confirmed_lsn() >= lsn) return Status();
+    return environment_.log->wait_confirmed(lsn);
   };
   environment.partitions = options_.partitions;
   queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
@@ -426,12 +426,13 @@ StatusOr<PartitionEngine::ArchiveInfo> PartitionEngine::write_archive(
 PartitionEngine::LogInfo PartitionEngine::log_info() const {
   LogInfo info;
   const GroupCommit* log = environment_.log;
-  info.last_lsn = info.durable_lsn = last_lsn();
+  info.last_lsn = info.durable_lsn = info.confirmed_lsn = last_lsn();
   if (log == nullptr) return info;
   info.is_on = true;
   info.mode = log->mode();
   info.is_full = log->is_full();
   info.durable_lsn = log->durable_lsn();
+  info.confirmed_lsn = log->confirmed_lsn();
   info.groups = log->groups();
   info.bytes_written = log->bytes_written();
   info.archive_bytes = durability_->archive_bytes();

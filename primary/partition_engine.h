@@ -41,6 +41,10 @@ class PartitionEngine final : public Engine {
   StatusOr<ArchiveInfo> write_archive(const std::string& archives,
                                       const std::function<void(uint64_t)>& on_progress) override;
   LogInfo log_info() const override;
+  const replication::PublisherOptions* publisher() override {
+    Publication* publication = durability_->publication();
+    return publication == nullptr ? nullptr : &publication->publisher();
+  }
   const EngineCounters& counters() const override;
   const EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -40,12 +41,31 @@ StatusOr<NodeIdentity> read_identity(Disk* disk, const std::string& directory) {
 
 }  // namespace
 
+StatusOr<uint64_t> raise_term(Disk* disk, const std::string& directory, uint64_t term) {
+  const std::string path = directory + "/term";
+  if (disk->exists(path)) {
+    SCYPER_ASSIGN_OR_RETURN(const std::string text, disk->read_file(path, 64));
+    unsigned long long begun = 0;
+    if (std::sscanf(text.c_str(), "term = %llu\n", &begun) != 1)
+      return sql_error("XX001", absl::StrCat(path, " is damaged"));
+    term = std::max<uint64_t>(term, begun);
+  }
+  ++term;
+  SCYPER_RETURN_IF_ERROR(disk->replace_file(path, absl::StrCat("term = ", term, "\n")));
+  return term;
+}
+
 std::string log_directory(const std::string& directory) { return directory + "/log"; }
 std::string archives_directory(const std::string& directory) { return directory + "/archives"; }
 
-StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions) {
+StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions,
+                                           const replication::ClusterId* cluster) {
   if (disk->exists(identity_path(directory))) {
     SCYPER_ASSIGN_OR_RETURN(NodeIdentity identity, read_identity(disk, directory));
+    if (cluster != nullptr && !(*cluster == identity.cluster)) {
+      return with_hint(sql_error("22023", absl::StrCat(directory, " holds a database of another cluster")),
+                       "Give the node an empty data directory.");
+    }
     if (partitions == 0 || partitions == identity.partitions) return identity;
     return with_hint(sql_error("22023", absl::StrCat("the database in ", directory, " has ", identity.partitions,
                                                      " partitions, the configuration says ", partitions)),
@@ -55,6 +75,7 @@ StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& direct
   NodeIdentity identity;
   std::random_device random;
   for (uint64_t& word : identity.cluster.words) word = uint64_t{random()} << 32 | random();
+  if (cluster != nullptr) identity.cluster = *cluster;
   identity.partitions = partitions;
   SCYPER_RETURN_IF_ERROR(disk->make_directory(directory));
   SCYPER_RETURN_IF_ERROR(disk->make_directory(log_directory(directory)));

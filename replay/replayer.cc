@@ -435,7 +435,7 @@ Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Ra
   RecordView record;
   Status status;
   while (next_record(&alone, limit, &record, &status)) {
-    if (record.header.lsn <= range.from_lsn) continue;
+    if (record.header.lsn <= range.from_lsn || record.header.kind == RedoKind::kMarker) continue;
     SCYPER_RETURN_IF_ERROR(run_partitions(record.header.lsn, range.from_lsn));
     SCYPER_RETURN_IF_ERROR(apply_alone(record));
     last_time_us_ = std::max(last_time_us_, record.header.time_us);

@@ -76,7 +76,6 @@ void fill_status(NodeParts* node, v1::StatusResponse* out) {
   const primary::EngineCounters& counters = node->engine->counters();
   auto uptime = std::chrono::steady_clock::now() - node->started;
   out->set_version(kVersion);
-  out->set_role("primary");
   out->set_uptime_seconds(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(uptime).count()));
   out->set_partitions(options.partitions);
   out->set_workers(options.workers);
@@ -98,12 +97,15 @@ void fill_status(NodeParts* node, v1::StatusResponse* out) {
   out->set_message_bytes_max(node->options.message_bytes_max);
   out->set_stopping(node->stopping);
   const primary::Engine::LogInfo log = node->engine->log_info();
-  if (log.is_on) out->set_commit_mode(log.mode == primary::CommitMode::kLocal ? "local" : "async");
+  if (log.is_on) out->set_commit_mode(commit_mode_name(log.mode));
   out->set_last_lsn(log.last_lsn);
   out->set_durable_lsn(log.durable_lsn);
   out->set_log_bytes(log.bytes_written);
   out->set_log_full(log.is_full);
   out->set_archive_bytes(log.archive_bytes);
+  out->set_commit_lsn(log.confirmed_lsn);
+  out->set_node(options.queries.node);
+  fill_replication_status(node, out);
 }
 
 void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
@@ -149,6 +151,20 @@ const char* redo_name(primary::RedoMode mode) {
       return "logical";
     case primary::RedoMode::kPhysical:
       return "physical";
+  }
+  return "unknown";
+}
+
+const char* commit_mode_name(primary::CommitMode mode) {
+  switch (mode) {
+    case primary::CommitMode::kAsync:
+      return "async";
+    case primary::CommitMode::kLocal:
+      return "local";
+    case primary::CommitMode::kQuorum:
+      return "quorum";
+    case primary::CommitMode::kQuorumDurable:
+      return "quorum_durable";
   }
   return "unknown";
 }

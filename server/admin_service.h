@@ -27,5 +27,9 @@ class AdminService final
 const char* execution_name(primary::ExecutionMode mode);
 const char* redo_name(primary::RedoMode mode);
 const char* layout_name(storage::Layout layout);
+// What replication adds to a status.
+void fill_replication_status(NodeParts* node, v1::StatusResponse* out);
+
+const char* commit_mode_name(primary::CommitMode mode);
 
 }  // namespace scyper::server

@@ -58,4 +58,23 @@ grpc::Status grpc_status_of(const Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), error.message(), details.SerializeAsString());
 }
 
+Status status_of_grpc(const grpc::Status& status) {
+  if (status.ok()) return Status();
+  google::rpc::Status details;
+  v1::Error error;
+  if (details.ParseFromString(status.error_details())) {
+    for (const auto& any : details.details()) {
+      if (!any.Is<v1::Error>() || !any.UnpackTo(&error)) continue;
+      const std::string sqlstate = error.sqlstate().size() == 5 ? error.sqlstate() : "XX000";
+      Status made = sql_error(sqlstate, error.message(), error.position());
+      if (!error.detail().empty()) made = with_detail(std::move(made), error.detail());
+      return error.hint().empty() ? made : with_hint(std::move(made), error.hint());
+    }
+  }
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    return absl::UnavailableError("connection to another node failed: " + status.error_message());
+  }
+  return sql_error("57014", "another node did not finish the query: " + status.error_message());
+}
+
 }  // namespace scyper::server

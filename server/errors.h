@@ -20,5 +20,7 @@ uint32_t retry_after_ms_of(const Status& status);
 // What a client sees of a failed call: as a message of its own, and as an RPC's status with google.rpc details.
 void encode_error(const Status& status, v1::Error* error);
 grpc::Status grpc_status_of(const Status& status);
+// The other way round, for requests that another node has answered.
+Status status_of_grpc(const grpc::Status& status);
 
 }  // namespace scyper::server

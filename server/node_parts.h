@@ -5,6 +5,7 @@
 
 #include "counters.h"
 #include "primary/engine.h"
+#include "query_router.h"
 #include "server/server.h"
 #include "statements.h"
 #include "thread_pool.h"
@@ -18,6 +19,7 @@ struct NodeParts {
         engine(node_engine),
         statements(node_engine, given.prepared_max),
         counters(metrics),
+        router(given, node_engine),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
 
@@ -26,6 +28,7 @@ struct NodeParts {
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Statements statements;
   ServerCounters counters;
+  QueryRouter router;
   std::atomic<bool> stopping{false};
   Statements::Texts query_texts;
   ThreadPool pool;        // last: its tasks use the rest

@@ -1,5 +1,7 @@
 #include "queries_service.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -42,6 +44,12 @@ query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string c
   query::QueryOptions options;
   options.session = from.session();
   options.freshness = freshness_of(from.freshness());
+  if (from.has_ticket()) {
+    options.freshness.kind = query::Freshness::Kind::kGlobal;
+    options.freshness.term = from.ticket().term();
+    options.freshness.snapshot = from.ticket().snapshot();
+    options.freshness.is_exact = from.ticket().exact();
+  }
   options.timeout_us = int64_t{from.timeout_ms()} * 1000;
   options.threads = std::clamp<uint32_t>(from.threads(), 1, kQueryThreadsMax);
   options.reuses_code = !from.fresh_code();
@@ -52,6 +60,7 @@ query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string c
 void encode_receipt(const query::Receipt& receipt, v1::Receipt* out) {
   out->set_lsn(receipt.lsn);
   out->set_snapshot(receipt.snapshot);
+  out->set_term(receipt.term);
   out->set_age_ms(receipt.age_ms);
   out->set_node(receipt.node);
   out->set_wait_ms(receipt.wait_ms);
@@ -136,12 +145,46 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   static bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
 
   Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
-    const query::QueryOptions options = query_options_of(request_->query(), context_->peer());
+    query::QueryOptions options = query_options_of(request_->query(), context_->peer());
+    const bool is_here = request_->query().here() || request_->query().has_ticket();
+    SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
+    if (!route.address.empty()) {
+      node_->router.note(route, 1);
+      bool has_begun = false;
+      Status status = pass_on(route, sql, &has_begun);
+      node_->router.note(route, -1);
+      // a node, or its snapshot, has gone meanwhile: here, then
+      const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
+      if (has_begun || !has_gone || node_->engine->publisher() == nullptr) return status;
+    }
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
     set_stream(stream.get());
     Status status = send_stream(stream.get());
     set_stream(nullptr);
     return status;
+  }
+
+  // Another node answers; its messages go on as they are.
+  Status pass_on(const QueryRouter::Route& route, const std::string& sql, bool* has_begun) {
+    auto stub = v1::Queries::NewStub(node_->router.channel(route.address));
+    grpc::ClientContext context;
+    v1::ExecuteRequest request = *request_;
+    request.set_sql(sql);
+    request.clear_statement_id();
+    // the primary's own snapshots are not global: it takes the query as one that came to it
+    request.mutable_query()->set_here(true);
+    if (!route.node.empty()) {
+      auto* ticket = request.mutable_query()->mutable_ticket();
+      ticket->set_term(route.ticket.term);
+      ticket->set_snapshot(route.ticket.snapshot);
+    }
+    auto reader = stub->Execute(&context, request);
+    while (reader->Read(&message_)) {
+      *has_begun = true;
+      write();
+      if (is_broken()) context.TryCancel();
+    }
+    return status_of_grpc(reader->Finish());
   }
 
   // From here on a client that goes away ends the query.

@@ -14,6 +14,7 @@
 
 #include "base/metrics.h"
 #include "primary/engine.h"
+#include "secondary_engine.h"
 #include "server/config.h"
 #include "server/server.h"
 
@@ -25,6 +26,9 @@ namespace {
 // Stable: scripts and unit files rely on them.
 constexpr int kExitConfiguration = 2;
 constexpr int kExitStart = 3;
+constexpr unsigned kPauseBeforeAnewUs = 500'000;
+
+char** command_line = nullptr;  // main's, for start_anew()
 
 int fail(int code, const Status& status) {
   std::fprintf(stderr, "scyperd: %s\n", std::string(status.message()).c_str());
@@ -87,15 +91,68 @@ sigset_t block_signals() {
   return signals;
 }
 
+void say(const std::string& line) {
+  std::printf("scyperd: %s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config) {
+  if (config.role == Role::kPrimary) {
+    primary::EngineOptions options = config.engine;
+    options.log.on_progress = say;
+    return primary::Engine::create(options);
+  }
+  secondary::NodeOptions options = config.secondary;
+  options.on_progress = say;
+  options.data_directory = config.engine.log.directory;
+  options.segment_bytes = config.engine.log.segment_bytes;
+  options.request_window = config.engine.log.request_window;
+  options.queries = config.engine.queries;
+  options.interface = config.engine.replication.multicast_interface;
+  options.link.node = config.engine.queries.node;
+  if (options.link.address.empty()) options.link.address = config.server.listen;
+  options.database.memory_bytes = config.engine.memory_bytes;
+  options.database.page_mode = config.engine.page_mode;
+  options.database.layout = config.engine.layout;
+  options.database.execution = config.engine.execution;
+  SCYPER_ASSIGN_OR_RETURN(auto node, secondary::Node::start(options));
+  return std::unique_ptr<primary::Engine>(
+      std::make_unique<SecondaryEngine>(std::move(node), config.engine, options.link.target));
+}
+
+// A signal's number; 0: a secondary cannot go on and has to start anew.
+int wait_for_end(const sigset_t& signals, primary::Engine* engine) {
+  auto* secondary = dynamic_cast<SecondaryEngine*>(engine);
+  while (true) {
+    const timespec period{0, 200'000'000};
+    const int signal_number = sigtimedwait(&signals, nullptr, &period);
+    if (signal_number > 0) return signal_number;
+    bool is_empty = false;
+    if (secondary != nullptr && !secondary->node().failure(&is_empty).ok()) return 0;
+  }
+}
+
+// The process begins again from its command line, as if it had just been started: nothing of the wrong state is left.
+int start_anew(const NodeConfig& config, SecondaryEngine* engine, Server* server) {
+  server->stop();
+  bool is_empty = false;
+  static_cast<void>(engine->node().failure(&is_empty));
+  if (is_empty && !config.engine.log.directory.empty()) {
+    auto disk = make_real_disk();
+    if (Status status = secondary::remove_history(disk.get(), config.engine.log.directory); !status.ok()) {
+      return fail(kExitStart, status);
+    }
+  }
+  say("starting anew");
+  ::usleep(kPauseBeforeAnewUs);
+  ::execv("/proc/self/exe", command_line);
+  return kExitStart;
+}
+
 int run(const NodeConfig& config) {
   sigset_t signals = block_signals();
   MetricsRegistry metrics;
-  primary::EngineOptions engine_options = config.engine;
-  engine_options.log.on_progress = [](const std::string& line) {
-    std::printf("scyperd: %s\n", line.c_str());
-    std::fflush(stdout);
-  };
-  auto engine = primary::Engine::create(engine_options);
+  auto engine = make_engine(config);
   if (!engine.ok()) return fail(kExitStart, engine.status());
   auto server = Server::start(config.server, engine->get(), &metrics);
   if (!server.ok()) return fail(kExitStart, server.status());
@@ -105,8 +162,8 @@ int run(const NodeConfig& config) {
   std::printf("\n");
   std::fflush(stdout);
 
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
+  const int signal_number = wait_for_end(signals, engine->get());
+  if (signal_number == 0) return start_anew(config, static_cast<SecondaryEngine*>(engine->get()), server->get());
   std::printf("scyperd: %s, stopping\n", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
   std::fflush(stdout);
   // A second signal ends the process at once.
@@ -120,6 +177,7 @@ int run(const NodeConfig& config) {
 }
 
 int scyperd_main(int argc, char** argv) {
+  command_line = argv;
   CommandLine line;
   int code = 0;
   if (!parse_command_line(argc, argv, &line, &code)) return code;

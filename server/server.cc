@@ -18,6 +18,7 @@
 #include "http.h"
 #include "node_parts.h"
 #include "queries_service.h"
+#include "replication/publisher.h"
 #include "transactions_service.h"
 
 namespace scyper::server {
@@ -33,6 +34,7 @@ struct Server::Parts {
   TransactionsService transactions;
   QueriesService queries;
   AdminService admin;
+  std::shared_ptr<grpc::Service> publisher;  // of a primary with secondaries
   std::unique_ptr<grpc::Server> grpc_server;
   std::unique_ptr<HttpEndpoint> http;
   int port = 0;
@@ -128,6 +130,10 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
   builder.RegisterService(&parts->transactions);
   builder.RegisterService(&parts->queries);
   builder.RegisterService(&parts->admin);
+  if (const replication::PublisherOptions* publisher = engine->publisher()) {
+    parts->publisher = replication::make_publisher(*publisher);
+    builder.RegisterService(parts->publisher.get());
+  }
   for (uint32_t i = 0; i < std::max(options.grpc_threads, 1u); ++i) {
     parts->transactions.add_queue(builder.AddCompletionQueue());
   }
@@ -161,6 +167,7 @@ void Server::stop() {
   Parts& parts = *parts_;
   if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
   parts.node.stopping = true;
+  if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
   if (auto* health = parts.grpc_server->GetHealthCheckService()) health->SetServingStatus(false);
   parts.transactions.drain();
   // While accepted calls are being answered gRPC stays open, so that new ones are refused with a reason.

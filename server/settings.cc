@@ -205,9 +205,11 @@ std::vector<Setting> log_settings() {
   return {
       text_setting("data_directory", "log and archives of the database; empty = it ends with the process",
                    SCYPER_FIELD(engine.log.directory)),
-      choice_setting("commit_mode", "what a commit waits for",
-                     std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync}},
-                     SCYPER_FIELD(engine.log.mode)),
+      choice_setting(
+          "commit_mode", "what a commit waits for",
+          std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync},
+                     std::pair{"quorum", CommitMode::kQuorum}, std::pair{"quorum_durable", CommitMode::kQuorumDurable}},
+          SCYPER_FIELD(engine.log.mode)),
       quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
                        SCYPER_FIELD(engine.log.segment_bytes)),
       quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,
@@ -230,6 +232,49 @@ std::vector<Setting> log_settings() {
   };
 }
 
+std::vector<Setting> replication_settings() {
+  return {
+      choice_setting("role", "of the node",
+                     std::array{std::pair{"primary", Role::kPrimary}, std::pair{"secondary", Role::kSecondary}},
+                     SCYPER_FIELD(role)),
+      switch_setting("replication", "primary: takes secondaries; needs data_directory",
+                     SCYPER_FIELD(engine.replication.is_on)),
+      number_setting("voters", "primary: nodes that the quorum commit modes count, itself included", 1, 99,
+                     SCYPER_FIELD(engine.replication.voters)),
+      quantity_setting("replication_memory", "primary: newest part of the log kept in memory for repairs", parse_bytes,
+                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.retained_bytes)),
+      choice_setting("transport", "primary: how the log is sent; auto is multicast where it works",
+                     std::array{std::pair{"auto", true}, std::pair{"unicast", false}},
+                     SCYPER_FIELD(engine.replication.uses_multicast)),
+      text_setting("multicast_interface", "IPv4 address of the interface for multicast; empty = unicast only",
+                   SCYPER_FIELD(engine.replication.multicast_interface)),
+      text_setting("multicast_group", "primary: group that the log is sent to",
+                   SCYPER_FIELD(engine.replication.multicast_group)),
+      number_setting("multicast_port", "primary: UDP port of the group", 1, 65535,
+                     SCYPER_FIELD(engine.replication.multicast_port)),
+      quantity_setting("multicast_rate", "primary: bytes per second by multicast, repairs included", parse_bytes,
+                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.multicast_rate)),
+      number_setting("multicast_mtu", "primary: largest packet that the network carries whole", 576, 65000,
+                     SCYPER_FIELD(engine.replication.multicast_mtu)),
+      quantity_setting("marker_distance", "primary: least time between two global snapshots", parse_duration_us,
+                       format_duration_us, 1, 0, SCYPER_FIELD(engine.replication.marker_distance_us)),
+      text_setting("primary", "secondary: host:port of the primary's gRPC", SCYPER_FIELD(secondary.link.target)),
+      text_setting("advertise", "secondary: host:port at which other nodes reach its gRPC; empty = as listen",
+                   SCYPER_FIELD(secondary.link.address)),
+      switch_setting("voter", "secondary: counts in the quorum commit modes", SCYPER_FIELD(secondary.link.is_voter)),
+      text_setting("archive_directory", "secondary: shared archives to start from, before the primary is asked",
+                   SCYPER_FIELD(secondary.archive_directory)),
+      number_setting("replay_threads", "secondary: threads that apply the log", 1, 256,
+                     SCYPER_FIELD(secondary.replay_threads)),
+      quantity_setting("inbox_memory", "secondary: log received and not yet applied", parse_bytes, format_bytes, 1,
+                       1 << 20, SCYPER_FIELD(secondary.inbox_bytes)),
+      quantity_setting("lag_max", "secondary: further behind the primary it takes no queries", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(secondary.lag_us_max)),
+      quantity_setting("join_timeout", "secondary: time for a primary to be there", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(secondary.join_us_max)),
+  };
+}
+
 #undef SCYPER_FIELD
 
 }  // namespace
@@ -239,6 +284,7 @@ const std::vector<Setting>& settings() {
     std::vector<Setting> all = server_settings();
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
     for (Setting& setting : log_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : replication_settings()) all.push_back(std::move(setting));
     for (Setting& setting : query_settings()) all.push_back(std::move(setting));
     return all;
   }();

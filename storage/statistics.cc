@@ -35,13 +35,15 @@ class Sampler {
   explicit Sampler(const Table& table) : table_(table) {
     for (uint32_t i = 0; i < table.partition_count(); i++) limit_ += table.partition(i)->tuple_limit;
     uint64_t step = std::max<uint64_t>(1, limit_ / kSampleTuples);
-    uint64_t at = step / 2;
+    uint64_t random = 0x9E3779B97F4A7C15ull;
     for (uint32_t i = 0; i < table.partition_count(); i++) {
       const TablePartition* partition = table.partition(i);
-      for (; at < partition->tuple_limit; at += step) {
-        if (is_live(partition, at)) tuples_.emplace_back(partition, at);
+      for (uint64_t from = 0; from < partition->tuple_limit; from += step) {
+        // anywhere in its step: equal steps never meet what repeats with another period
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        uint64_t at = from + (random >> 33) % step;
+        if (at < partition->tuple_limit && is_live(partition, at)) tuples_.emplace_back(partition, at);
       }
-      at -= std::min<uint64_t>(at, partition->tuple_limit);
     }
   }
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -71,7 +72,7 @@ def same_answer(a, b):
 
 def read_csv(path):
     with open(path, newline="") as file:
-        return list(csv.reader(file))
+        return [row or [""] for row in csv.reader(file)]  # an empty line: a row of one NULL
 
 
 def run_scyper(args, data, work):
@@ -111,6 +112,20 @@ def run_duckdb(args, data, work):
     return json.loads(done.stdout)
 
 
+def load_duckdb(database, table, path):
+    """char(n) is varchar there: values lose the blanks that they are padded with, which SQL does not compare."""
+    definition = re.search(rf"CREATE TABLE {table} \((.*?)\n\);", (SQL / "schema.sql").read_text(), re.S).group(1)
+    columns = re.findall(r"^ +(\w+) +([a-z]\w*)", definition, re.M)
+    values = ", ".join(f"rtrim({name})" if kind == "char" else name for name, kind in columns)
+    names = ", ".join(f"'{name}': '{'VARCHAR' if kind == 'char' else found}'"
+                      for (name, kind), found in zip(columns, duckdb_types(database, table)))
+    database.execute(f"INSERT INTO {table} SELECT {values} FROM read_csv('{path}', header=false, columns={{{names}}})")
+
+
+def duckdb_types(database, table):
+    return [row[1] for row in database.execute(f"DESCRIBE {table}").fetchall()]
+
+
 def in_duckdb():
     """Runs inside the virtual environment: a request on standard input, figures on standard output."""
     import threading
@@ -119,7 +134,7 @@ def in_duckdb():
     database = duckdb.connect(":memory:", config={"threads": request["threads"]})
     database.execute((SQL / "schema.sql").read_text())
     for table in request["tables"]:
-        database.execute(f"COPY {table} FROM '{request['data']}/{table}.csv' (FORMAT csv, HEADER false)")
+        load_duckdb(database, table, f"{request['data']}/{table}.csv")
     out = {}
     for name, sql in request["queries"]:
         times, rows = [], []
@@ -168,7 +183,7 @@ def postgres_query(psql, args, name, sql, work):
     if done.returncode != 0 or not times:
         return {"error": (done.stderr.strip() or "no answer").splitlines()[0]}
     lines = [line for line in answer.read_text().splitlines(keepends=True) if not line.startswith("Time: ")]
-    rows = list(csv.reader(lines))
+    rows = [row or [""] for row in csv.reader(lines)]
     return {"first": times[0], "ms": statistics.median(times), "rows": rows[: len(rows) // len(times)]}
 
 

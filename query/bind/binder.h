@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -48,10 +49,19 @@ struct VariableScope {
   std::map<std::string, uint32_t, std::less<>> variables;  // name -> program variable
   struct Record {
     bool assigned = false;
+    bool fixed = false;              // declared with a row type: keeps its shape
     std::vector<std::string> names;  // of fields, once a statement has given it a shape
     std::vector<uint32_t> variables;
+    std::shared_ptr<LooseRecord> loose;  // shape unknown: fields come into being where they are named
   };
   std::map<std::string, Record*, std::less<>> records;
+  // A declared cursor. The variable of that name holds its portal's name.
+  struct Cursor {
+    const plpgsql::CursorDeclaration* declaration = nullptr;
+    const VariableScope* scope = nullptr;  // what its query sees, but for
+    std::vector<uint32_t> parameters;      // its own
+  };
+  std::map<std::string, Cursor, std::less<>> cursors;
 };
 
 // Turns syntax trees into one BoundProgram. One binder per program; not reusable.
@@ -68,6 +78,8 @@ class Binder {
   StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
   // Tables and views that the statement reads or writes, not those behind its views.
   const std::set<std::string>& used_relations() const { return used_relations_; }
+  // How well an argument fits a parameter: 0 exactly, -1 not.
+  static int pass_cost(const BoundExpr& arg, const SqlType& parameter);
   // A constant expression (DEFAULT), coerced to `type`.
   StatusOr<BoundPtr> bind_constant(const ast::Expr& expr, const SqlType& type);
   // CHECK and GENERATED expressions over one row of the table, as a definition gives them.
@@ -130,6 +142,7 @@ class Binder {
   Status check_named_windows(const Scope* scope);
   static bool is_window_function(std::string_view name);
   Status arrange_ordered_set(Aggregate* aggregate, int32_t location);
+  Status arrange_hypothetical(Aggregate* aggregate, size_t direct, int32_t location);
   BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
   Status type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
@@ -141,9 +154,54 @@ class Binder {
   Status match_element(std::vector<BoundPtr>* args, int32_t location);
   Status match_array_elements(const Builtin& builtin, std::vector<BoundPtr>* args, int32_t location);
   StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call);
-  StatusOr<BoundPtr> make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
-  StatusOr<BoundPtr> finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
-                                      int32_t location);
+  Status no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const;
+  // binder_routine.cc: calls of routines
+  struct GivenArguments {
+    std::vector<BoundPtr> args;
+    std::vector<std::string> names;  // empty, or parallel to args
+    bool variadic = false;           // the last one is VARIADIC
+  };
+  struct RoutineMatch {
+    std::shared_ptr<const Routine> routine;
+    std::vector<int> slots;  // by parameter: which argument, or that there is none
+    int cost = 0;
+  };
+  StatusOr<GivenArguments> bind_given(const ast::FunctionCall& call, const Scope* scope);
+  static bool match_routine(const Routine& routine, const GivenArguments& given, RoutineMatch* match);
+  StatusOr<RoutineMatch> choose_routine(std::string_view name, bool procedure, const GivenArguments& given,
+                                        int32_t location);
+  StatusOr<std::vector<BoundPtr>> arrange_arguments(RoutineMatch* match, GivenArguments given);
+  Status specialise(std::shared_ptr<const Routine>* routine, const std::vector<BoundPtr>& args, int32_t location);
+  Status pass_arguments(const Routine& routine, std::vector<BoundPtr> args, std::vector<BoundPtr>* out);
+  StatusOr<BoundPtr> make_routine_call(RoutineMatch match, GivenArguments given, int32_t location);
+  StatusOr<BoundPtr> make_user_call(std::string_view name, GivenArguments given, int32_t location);
+  StatusOr<std::vector<RelationColumn>> result_columns(const Routine& routine);
+  static bool is_composite(const Routine& routine);
+  std::unique_ptr<BoundQuery> query_over(std::unique_ptr<Relation> relation);
+  const ast::FunctionCall* routine_in_from(const ast::FromFunction& item) const;
+  Status bind_routine_from(const ast::FromFunction& item, const ast::FunctionCall& call, Scope* scope,
+                           BoundQuery* query, JoinType join);
+  StatusOr<std::unique_ptr<Relation>> routine_relation(const ast::FunctionCall& call, GivenArguments given,
+                                                       std::string alias,
+                                                       const std::vector<ast::ColumnDeclaration>& declared,
+                                                       int32_t location);
+  Status lift_select_functions(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundQuery* query);
+  StatusOr<BoundPtr> select_column(const Relation& relation);
+  StatusOr<bool> expand_call(const ast::Expr& expr, const Scope* scope, std::vector<OutputColumn>* out);
+  // binder_composite.cc: rows as values
+  static BoundPtr make_row(std::vector<OutputColumn> fields, int32_t location);
+  static BoundPtr make_query_row(std::unique_ptr<BoundQuery> query, int32_t location);
+  std::optional<std::vector<OutputColumn>> fields_of(std::string_view name, const Scope* scope, int32_t location);
+  StatusOr<BoundPtr> bind_row(const ast::RowConstructor& row, const Scope* scope);
+  StatusOr<std::vector<BoundPtr>> bind_list(const std::vector<ast::ExprPtr>& list, const Scope* scope);
+  BoundPtr row_subquery(const BoundQuery& query, const std::function<BoundPtr(std::vector<BoundPtr>)>& make);
+  BoundPtr row_field(const BoundExpr& row, size_t i);
+  StatusOr<BoundPtr> row_text(BoundPtr row);
+  StatusOr<BoundPtr> bind_field(const ast::FieldSelect& select, const Scope* scope);
+  BoundPtr row_is_null(const BoundExpr& row, bool negated, int32_t location);
+  StatusOr<BoundPtr> compare_bound_rows(std::string_view op, const BoundExpr& a, const BoundExpr& b, int32_t location);
+  StatusOr<std::vector<RelationColumn>> relation_columns(const std::string& relation, int32_t location);
+  StatusOr<BoundPtr> cast_row(BoundPtr row, const std::vector<RelationColumn>& columns, const std::string& relation);
   // coercion.cc
   StatusOr<BoundPtr> coerce(BoundPtr expr, const SqlType& target, Coercion context);
   StatusOr<BoundPtr> coerce_assign(BoundPtr expr, const SqlType& type);
@@ -176,7 +234,16 @@ class Binder {
   StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref);
   StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
-  Status bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
+  // binder_function.cc: functions that return rows
+  static bool is_set_function(std::string_view name);
+  StatusOr<SqlType> match_series(std::vector<BoundPtr>* args, int32_t location);
+  StatusOr<std::vector<BoundPtr>> bind_subscripts(std::vector<BoundPtr> args, int32_t location);
+  StatusOr<std::vector<BoundPtr>> bind_set_arrays(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_set_call(const ast::FunctionCall& call, const Scope* scope);
+  Status add_set_relation(BoundQuery* query);
+  StatusOr<std::unique_ptr<Relation>> scalar_relation(const ast::Expr& call, const Scope* scope);
+  StatusOr<std::unique_ptr<Relation>> series_relation(const ast::FunctionCall& call, const Scope* scope);
+  Status bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
                                                      const Scope* parent);
   Status expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn>* out);
@@ -200,6 +267,11 @@ class Binder {
   StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
   StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
   StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
+  // binder_trigger.cc
+  Status bind_triggers(BoundDml* dml);
+  StatusOr<TriggerCall> bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event, const BoundDml& dml,
+                                     const Relation& old_row, const Relation& new_row);
+  void assign_all_columns(BoundDml* dml);
   Status bind_call_statement(const ast::CallStatement& call);
   StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::ColumnDef& column);
   StatusOr<BoundPtr> default_of(const storage::TableSchema& schema, uint32_t column);
@@ -240,8 +312,6 @@ class Binder {
   StatusOr<uint32_t> check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml);
   Status add_assignment(const ast::Assignment& assignment, BoundPtr value, BoundDml* dml);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
-  static bool can_pass(const BoundExpr& arg, const SqlType& parameter);
-  StatusOr<std::shared_ptr<const Routine>> find_procedure(const ast::FunctionCall& call);
   StatusOr<std::unique_ptr<Step>> bind_call_step(const ast::FunctionCall& call);
   uint32_t output_variable(const ast::Expr* given) const;
   Status bind_returning(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundDml* dml);
@@ -262,7 +332,8 @@ class Binder {
   BoundQuery* window_query_ = nullptr;  // whose select list or ORDER BY is being bound: window calls belong to it
   const std::vector<ast::WindowDefinition>* named_windows_ = nullptr;  // its WINDOW clause
   bool in_window_ = false, in_window_definition_ = false;
-  bool grouped_subquery_ = false;  // check_grouped() is inside a subquery
+  std::unique_ptr<Relation> set_relation_;  // what the functions in its select list return
+  bool grouped_subquery_ = false;           // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;
   size_t bound_expressions_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
@@ -277,6 +348,9 @@ class Binder {
     std::shared_ptr<CommonQuery> query;
   };
   CommonTables common_tables_;
+  // calls of set-returning routines in the select list: their relations
+  std::map<const ast::FunctionCall*, const Relation*> select_functions_;
+  bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };
 
 }  // namespace scyper::query

@@ -68,6 +68,10 @@ constexpr Name kNames[] = {
     {"mode", AggregateKind::kMode, 0},
     {"percentile_cont", AggregateKind::kPercentileCont, 1},
     {"percentile_disc", AggregateKind::kPercentileDisc, 1},
+    {"rank", AggregateKind::kHypotheticalRank, 0},
+    {"dense_rank", AggregateKind::kHypotheticalDenseRank, 0},
+    {"percent_rank", AggregateKind::kHypotheticalPercentRank, 0},
+    {"cume_dist", AggregateKind::kHypotheticalCumeDist, 0},
 };
 
 const Name* find_name(std::string_view name) {
@@ -96,7 +100,7 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
       return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
     case AggregateKind::kMin:
     case AggregateKind::kMax:
-      if (arg.id == TypeId::kBool || arg.id == TypeId::kArray) return SqlType{};
+      if (arg.id == TypeId::kBool) return SqlType{};
       return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
     case AggregateKind::kBoolAnd:
     case AggregateKind::kBoolOr:
@@ -115,9 +119,15 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
     case AggregateKind::kStddevSamp:
       if (is_float(arg.id)) return make_type(TypeId::kFloat8);
       return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
+    case AggregateKind::kHypotheticalRank:
+    case AggregateKind::kHypotheticalDenseRank:
+      return make_type(TypeId::kInt8);
+    case AggregateKind::kHypotheticalPercentRank:
+    case AggregateKind::kHypotheticalCumeDist:
+      return make_type(TypeId::kFloat8);
     case AggregateKind::kMode:
     case AggregateKind::kPercentileDisc:
-      return arg;
+      return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
     case AggregateKind::kPercentileCont:
       return arg.id == TypeId::kInterval ? arg : is_number(arg.id) ? make_type(TypeId::kFloat8) : SqlType{};
     default:
@@ -197,6 +207,23 @@ Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* 
 
 bool Binder::is_aggregate(std::string_view name) { return find_name(name) != nullptr; }
 
+// rank(a, b) WITHIN GROUP (ORDER BY x, y): x, y, then what they are compared with, in common types.
+Status Binder::arrange_hypothetical(Aggregate* aggregate, size_t direct, int32_t /*location*/) {
+  size_t keys = aggregate->order.size();
+  std::rotate(aggregate->args.begin(), aggregate->args.begin() + static_cast<ptrdiff_t>(direct), aggregate->args.end());
+  aggregate->arity = aggregate->args.size();
+  for (size_t i = 0; i < keys; i++) {
+    aggregate->order[i].output = static_cast<uint32_t>(i);
+    std::vector<BoundPtr> both;
+    both.push_back(std::move(aggregate->args[i]));
+    both.push_back(std::move(aggregate->args[keys + i]));
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, "WITHIN GROUP"));
+    SCYPER_ASSIGN_OR_RETURN(aggregate->args[i], coerce(std::move(both[0]), type, Coercion::kImplicit));
+    SCYPER_ASSIGN_OR_RETURN(aggregate->args[keys + i], coerce(std::move(both[1]), type, Coercion::kImplicit));
+  }
+  return absl::OkStatus();
+}
+
 // The fraction may be computed from constants, parameters and variables only: it is one for all groups.
 Status Binder::arrange_ordered_set(Aggregate* aggregate, int32_t location) {
   bool has_fraction = aggregate->kind != AggregateKind::kMode;
@@ -213,9 +240,10 @@ Status Binder::arrange_ordered_set(Aggregate* aggregate, int32_t location) {
   BoundPtr& fraction = aggregate->args[1];
   std::vector<uint32_t> used;
   columns_of(*fraction, &used);
-  if (!used.empty() || fraction->type.id == TypeId::kArray)
-    return error("0A000", "a fraction that is an array or depends on columns is not supported", location);
-  SCYPER_ASSIGN_OR_RETURN(fraction, coerce(std::move(fraction), make_type(TypeId::kFloat8), Coercion::kImplicit));
+  if (!used.empty()) return error("0A000", "a fraction that depends on columns is not supported", location);
+  SqlType wanted = make_type(TypeId::kFloat8);
+  if (fraction->type.id == TypeId::kArray) wanted = make_array(wanted);
+  SCYPER_ASSIGN_OR_RETURN(fraction, coerce(std::move(fraction), wanted, Coercion::kImplicit));
   return absl::OkStatus();
 }
 
@@ -256,6 +284,12 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
     if (call.star != (aggregate.arity == 0)) return wrong();
     if (call.star) aggregate.kind = AggregateKind::kCountStar;
   }
+  if (is_hypothetical(name.kind)) {
+    if (aggregate.arity != aggregate.order.size()) return wrong();
+    SCYPER_RETURN_IF_ERROR(arrange_hypothetical(&aggregate, aggregate.arity, call.location));
+    aggregate.type = result_of(&aggregate.kind, SqlType{});
+    return aggregate;
+  }
   if (!call.star && aggregate.arity != name.arity) return wrong();
   if (is_ordered_set(name.kind)) SCYPER_RETURN_IF_ERROR(arrange_ordered_set(&aggregate, call.location));
   if (name.kind == AggregateKind::kStringAgg || is_two_dimensional(name.kind)) {
@@ -268,13 +302,15 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
   }
   aggregate.type = result_of(&aggregate.kind, call.star ? SqlType{} : aggregate.args[0]->type);
   if (aggregate.type.id == TypeId::kUnknown) return wrong();
+  bool several = is_ordered_set(name.kind) && aggregate.args.size() > 1 && aggregate.args[1]->type.id == TypeId::kArray;
+  if (several) aggregate.type = make_array(aggregate.type);
   return aggregate;
 }
 
 // Equal aggregates of a query are computed once.
 BoundPtr Binder::add_aggregate(Aggregate aggregate, int32_t location) {
   bool never_null = aggregate.kind == AggregateKind::kCountStar || aggregate.kind == AggregateKind::kCount ||
-                    aggregate.kind == AggregateKind::kRegrCount;
+                    aggregate.kind == AggregateKind::kRegrCount || is_hypothetical(aggregate.kind);
   BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, location);
   aggregate_query_->aggregated = true;
   result->relation = aggregate_query_->id;

@@ -26,14 +26,6 @@ int number_order(TypeId id) {
                                   : 6;
 }
 
-std::string operand_list(const std::vector<BoundPtr>& args) {
-  std::string text;
-  for (const auto& arg : args)
-    absl::StrAppend(&text, text.empty() ? "" : ", ",
-                    arg->type.id == TypeId::kUnknown ? "unknown" : type_name(make_type(arg->type.id)));
-  return text;
-}
-
 // How well `arg` fits `parameter`: 0 exact, -1 not; else by an implicit cast, a little cheaper to the type that
 // PostgreSQL prefers in its category: more exact arguments always win.
 int fit(TypeId arg, TypeId parameter) {
@@ -69,6 +61,15 @@ int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
 Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location) {
   bool left_known = (*left)->type.id != TypeId::kUnknown;
   bool right_known = (*right)->type.id != TypeId::kUnknown;
+  auto is_loose = [&](const BoundExpr& e) {
+    return e.kind == BoundKind::kVariable && program_->variables[e.index].name == kLooseField;
+  };
+  if (!left_known && !right_known && is_arithmetic(op) && (is_loose(**left) || is_loose(**right))) {
+    for (BoundPtr* side : {left, right}) {
+      SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), make_numeric(0, 0), Coercion::kImplicit));
+    }
+    return absl::OkStatus();
+  }
   if (!left_known && !right_known && is_arithmetic(op))
     return with_hint(
         error("42725", absl::StrCat("operator is not unique: unknown ", std::string(op), " unknown"), location),
@@ -151,6 +152,10 @@ Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t locat
 // Numbers meet in the wider type, strings in text (two char(n) compare as char), unknown literals follow the other
 // side.
 StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
+  if (left->kind == BoundKind::kRow && right->kind == BoundKind::kRow)
+    return compare_bound_rows(op, *left, *right, location);
+  if (left->kind == BoundKind::kRow || right->kind == BoundKind::kRow)
+    return error("0A000", "comparing a row with something else is not supported", location);
   SCYPER_RETURN_IF_ERROR(type_unknown_operands(op, &left, &right, location));
   TypeId a = left->type.id;
   TypeId b = right->type.id;
@@ -195,6 +200,17 @@ StatusOr<BoundPtr> Binder::make_extract(DatetimeUnit unit, std::vector<BoundPtr>
   return call;
 }
 
+Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const {
+  auto shown = [](const BoundPtr& e) {
+    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(make_type(e->type.id));
+  };
+  return with_hint(error("42883",
+                         absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
+                                      shown(args[1])),
+                         location),
+                   "No operator matches the given name and argument types. You might need to add explicit type casts.");
+}
+
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
   DatetimeUnit unit;
   if (name == "extract" && args.size() == 2 && is_calendar_unit(*args[0], *args[1], &unit))
@@ -208,7 +224,9 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   }
   if (best == nullptr) {
     bool is_operator = !name.empty() && !isalpha(static_cast<unsigned char>(name[0])) && name[0] != '_';
-    if (!is_operator) return make_user_call(name, std::move(args), location);
+    if (!is_operator && (name == "like" || name == "ilike") && args.size() == 2)
+      return no_like_operator(name, args, location);
+    if (!is_operator) return make_user_call(name, GivenArguments{std::move(args), {}, false}, location);
     std::string left = args.size() == 2 ? type_name(make_type(args[0]->type.id)) + " " : "";
     return with_hint(
         error("42883",
@@ -263,83 +281,10 @@ Status Binder::match_element(std::vector<BoundPtr>* args, int32_t location) {
                location);
 }
 
-StatusOr<BoundPtr> Binder::make_user_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
-  std::shared_ptr<const Routine> best;
-  bool exists = false;
-  bool procedure = false;
-  auto range = catalog_.routines.equal_range(name);
-  for (auto it = range.first; it != range.second; ++it) {
-    const Routine& routine = *it->second;
-    if (routine.procedure) {
-      procedure = true;
-      continue;
-    }
-    exists = true;
-    size_t inputs = routine.input_count();
-    size_t required = 0;
-    for (const auto& p : routine.parameters) required += p.mode != ParameterMode::kOut && !p.has_default ? 1 : 0;
-    if (args.size() > inputs || args.size() < required) continue;
-    bool fits = true;
-    size_t i = 0;
-    for (const auto& p : routine.parameters) {
-      if (p.mode == ParameterMode::kOut || i >= args.size()) continue;
-      fits &= can_pass(*args[i], p.type);
-      i++;
-    }
-    if (fits) best = it->second;
-  }
-  if (best == nullptr && procedure && !exists)
-    return with_hint(
-        error("42809", absl::StrCat(std::string(name), "(", operand_list(args), ") is a procedure"), location),
-        "To call a procedure, use CALL.");
-  if (best == nullptr && (name == "like" || name == "ilike") && args.size() == 2) {
-    auto shown = [](const BoundPtr& e) {
-      return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(make_type(e->type.id));
-    };
-    return with_hint(
-        error("42883",
-              absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
-                           shown(args[1])),
-              location),
-        "No operator matches the given name and argument types. You might need to add explicit type casts.");
-  }
-  if (best == nullptr)
-    return with_hint(
-        error("42883", absl::StrCat("function ", std::string(name), "(", operand_list(args), ") does not exist"),
-              location),
-        exists || !find_builtins(name).empty()
-            ? "No function matches the given name and argument types. You might need to add explicit type casts."
-            : "");
-  return finish_user_call(std::move(best), std::move(args), location);
-}
-
-bool Binder::can_pass(const BoundExpr& arg, const SqlType& parameter) {
-  return arg.type.id == TypeId::kArray && parameter.id == TypeId::kArray ? arg.type.element == parameter.element
-                                                                         : fit(arg.type.id, parameter.id) >= 0;
-}
-
-StatusOr<BoundPtr> Binder::finish_user_call(std::shared_ptr<const Routine> routine, std::vector<BoundPtr> args,
-                                            int32_t location) {
-  BoundPtr call = make_expr(BoundKind::kUserCall, routine->return_type, true, location);
-  size_t i = 0;
-  for (const auto& p : routine->parameters) {
-    if (p.mode == ParameterMode::kOut) continue;
-    BoundPtr arg;
-    if (i < args.size()) {
-      arg = std::move(args[i]);
-    } else {
-      SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(p.default_text));
-      SCYPER_ASSIGN_OR_RETURN(arg, bind(*expr, nullptr));
-    }
-    // lengths and precisions of parameters are not enforced, as in PostgreSQL
-    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), p.type, Coercion::kExplicit));
-    call->args.push_back(std::move(arg));
-    i++;
-  }
-  program_->callees.push_back(routine);
-  call->index = static_cast<uint32_t>(program_->callees.size() - 1);
-  call->routine = std::move(routine);
-  return call;
+int Binder::pass_cost(const BoundExpr& arg, const SqlType& parameter) {
+  if (arg.type.id == TypeId::kArray && parameter.id == TypeId::kArray) return fit(arg.type.element, parameter.element);
+  if (arg.type.id == TypeId::kUnknown && is_string(parameter.id)) return 0;  // an unknown literal prefers text
+  return fit(arg.type.id, parameter.id);
 }
 
 // A literal name of a sequence is looked up at once, where PostgreSQL reads it as regclass.
@@ -360,7 +305,8 @@ Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   if (call.over != nullptr) return bind_window_call(call, scope);
   const std::string& name = call.name.back();
-  if (is_aggregate(name)) return bind_aggregate(call, scope);
+  if (is_aggregate(name) && (call.within_group || !is_window_function(name))) return bind_aggregate(call, scope);
+  if (is_set_function(name)) return bind_set_call(call, scope);
   if (is_window_function(name))
     return error("42809", absl::StrCat("window function ", name, " requires an OVER clause"), call.location);
   const char* clause = call.star                ? "(*)"
@@ -376,16 +322,21 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
                  call.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr environment, bind_environment_call(call));
   if (environment != nullptr) return environment;
-  for (const auto& arg_name : call.arg_names)
-    if (!arg_name.empty()) return error("0A000", "named arguments are not supported", call.location);
+  if (auto found = select_functions_.find(&call); found != select_functions_.end())
+    return select_column(*found->second);
+  SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(call, scope));
+  bool named = std::any_of(call.arg_names.begin(), call.arg_names.end(), [](const auto& n) { return !n.empty(); });
+  bool own = find_builtins(name).empty() && catalog_.routines.count(name) != 0;
+  if (own || (named && catalog_.routines.count(name) != 0))
+    return make_user_call(name, std::move(given), call.location);
+  if (named) return error("0A000", "named arguments of built-in functions are not supported", call.location);
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
-  std::vector<BoundPtr> args;
-  for (const auto& arg : call.args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-    args.push_back(std::move(bound));
+  for (auto& arg : given.args) {
+    if (arg->kind != BoundKind::kRow) continue;
+    SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
   }
-  if (name == "nextval" || name == "setval" || name == "currval") SCYPER_RETURN_IF_ERROR(check_sequence(args));
-  return make_call(name, std::move(args), call.location);
+  if (name == "nextval" || name == "setval" || name == "currval") SCYPER_RETURN_IF_ERROR(check_sequence(given.args));
+  return make_call(name, std::move(given.args), call.location);
 }
 
 }  // namespace scyper::query

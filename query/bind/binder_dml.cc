@@ -97,6 +97,24 @@ Status Binder::check_overriding(const ast::InsertStatement& insert, const storag
 StatusOr<std::vector<BoundPtr>> Binder::bind_insert_row(const std::vector<ast::ExprPtr>& row,
                                                         const std::vector<uint32_t>& columns,
                                                         const storage::TableSchema& schema) {
+  bool has_star = std::any_of(row.begin(), row.end(), [](const auto& e) {
+    const auto* ref = ast::node_if<ast::ColumnRef>(e.get());
+    return ref != nullptr && ref->star;
+  });
+  if (has_star) {  // VALUES (r.*)
+    SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> values, bind_list(row, nullptr));
+    if (values.size() > columns.size())
+      return error("42601", "INSERT has more expressions than target columns", row[0]->location);
+    for (size_t i = 0; i < columns.size(); i++) {
+      if (i == values.size()) {
+        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, default_of(schema, columns[i]));
+        values.push_back(std::move(value));
+      } else {
+        SCYPER_ASSIGN_OR_RETURN(values[i], coerce_to_column(std::move(values[i]), schema.columns[columns[i]]));
+      }
+    }
+    return values;
+  }
   if (row.size() != columns.size())
     return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
   std::vector<BoundPtr> values;
@@ -169,7 +187,14 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   bool is_values = insert.source != nullptr && !insert.source->values.empty() && insert.source->order_by.empty() &&
                    insert.source->limit == nullptr && insert.source->offset == nullptr;
   std::unique_ptr<BoundQuery> query = std::make_unique<BoundQuery>();
-  size_t width = insert.source == nullptr ? 0 : is_values ? insert.source->values[0].size() : 0;
+  size_t width = 0;
+  if (is_values)
+    for (const auto& item : insert.source->values[0]) {  // r.* is several
+      const auto* ref = ast::node_if<ast::ColumnRef>(item.get());
+      auto fields =
+          ref != nullptr && ref->star && !ref->name.empty() ? fields_of(ref->name.back(), nullptr, -1) : std::nullopt;
+      width += fields.has_value() ? fields->size() : 1;
+    }
   if (insert.source != nullptr && !is_values) {
     SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr, true));
     width = query->visible_outputs();
@@ -177,9 +202,10 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   if (columns.empty() && insert.source != nullptr)
     for (uint32_t c = 0; c < std::min(width, visible); c++) columns.push_back(c);
   if (width > columns.size())
-    return error(
-        "42601", "INSERT has more expressions than target columns",
-        is_values ? insert.source->values[0][columns.size()]->location : query->outputs[columns.size()].expr->location);
+    return error("42601", "INSERT has more expressions than target columns",
+                 is_values
+                     ? insert.source->values[0][std::min(columns.size(), insert.source->values[0].size() - 1)]->location
+                     : query->outputs[columns.size()].expr->location);
   if (width < columns.size() && insert.source != nullptr)
     return error("42601", "INSERT has more target columns than expressions", insert.columns[width].location);
   for (size_t i = 0; i < columns.size(); i++) {
@@ -438,6 +464,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
   SCYPER_RETURN_IF_ERROR(dml.status());
   program_->writes = true;
   if ((*dml)->table->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;
+  SCYPER_RETURN_IF_ERROR(bind_triggers(dml->get()));
   auto& conjuncts = (*dml)->source->where;
   std::vector<BoundPtr> flat;
   for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
@@ -452,100 +479,6 @@ void Binder::flatten_and(BoundPtr expr, std::vector<BoundPtr>* out) {
     return;
   }
   for (auto& arg : expr->args) flatten_and(std::move(arg), out);
-}
-
-// The procedure that CALL means: by name and count of arguments, INOUT ones may be left to their defaults.
-StatusOr<std::shared_ptr<const Routine>> Binder::find_procedure(const ast::FunctionCall& call) {
-  std::vector<BoundPtr> args;  // for their types
-  for (const auto& arg : call.args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, nullptr));
-    args.push_back(std::move(bound));
-  }
-  std::string types;
-  for (const auto& arg : args)
-    absl::StrAppend(&types, types.empty() ? "" : ", ",
-                    arg->type.id == TypeId::kUnknown ? "unknown"
-                    : arg->type.id == TypeId::kArray ? type_name(arg->type)
-                                                     : type_name(make_type(arg->type.id)));
-  auto range = catalog_.routines.equal_range(call.name.back());
-  bool function = false;
-  for (auto it = range.first; it != range.second; ++it) {
-    const Routine& routine = *it->second;
-    if (!routine.procedure) {
-      function = true;
-      continue;
-    }
-    size_t required = 0;
-    for (const auto& p : routine.parameters) required += p.has_default ? 0 : 1;
-    if (call.args.size() < required || call.args.size() > routine.parameters.size()) continue;
-    bool fits = true;
-    for (size_t i = 0; i < args.size(); i++)
-      fits &= routine.parameters[i].mode == ParameterMode::kOut || can_pass(*args[i], routine.parameters[i].type);
-    if (fits) return it->second;
-  }
-  if (function)
-    return with_hint(error("42809", absl::StrCat(call.name.back(), "(", types, ") is not a procedure"), call.location),
-                     "To call a function, use SELECT.");
-  return with_hint(
-      error("42883", absl::StrCat("procedure ", call.name.back(), "(", types, ") does not exist"), call.location),
-      "No procedure matches the given name and argument types. You might need to add explicit type casts.");
-}
-
-StatusOr<std::unique_ptr<Step>> Binder::bind_call_step(const ast::FunctionCall& call) {
-  SCYPER_ASSIGN_OR_RETURN(auto routine, find_procedure(call));
-  auto step = std::make_unique<Step>();
-  step->kind = StepKind::kCall;
-  step->location = call.location;
-  for (size_t i = 0; i < routine->parameters.size(); i++) {
-    const RoutineParameter& p = routine->parameters[i];
-    BoundPtr arg;
-    const ast::Expr* given = i < call.args.size() ? call.args[i].get() : nullptr;
-    if (p.mode != ParameterMode::kIn && given != nullptr && program_->is_routine &&
-        output_variable(given) == kNoVariable)
-      return error("42601",
-                   absl::StrCat("procedure parameter \"", p.name,
-                                "\" is an output parameter but corresponding argument is not writable"),
-                   call.location);
-    if (p.mode == ParameterMode::kOut) {
-      step->outputs.push_back(output_variable(given));
-      continue;
-    }
-    if (given != nullptr) {
-      SCYPER_ASSIGN_OR_RETURN(arg, bind(*given, nullptr));
-    } else {
-      SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(p.default_text));
-      SCYPER_ASSIGN_OR_RETURN(arg, bind(*expr, nullptr));
-    }
-    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), p.type, Coercion::kExplicit));
-    step->args.push_back(std::move(arg));
-    if (p.mode == ParameterMode::kInOut) step->outputs.push_back(output_variable(given));
-  }
-  step->routine = routine;
-  program_->callees.push_back(routine);
-  step->variable = static_cast<uint32_t>(program_->callees.size() - 1);
-  return step;
-}
-
-// In a PL/pgSQL CALL, an argument that is a variable receives the parameter's value.
-uint32_t Binder::output_variable(const ast::Expr* given) const {
-  const auto* ref = ast::node_if<ast::ColumnRef>(given);
-  uint32_t variable = kNoVariable;
-  if (ref != nullptr && !ref->star) find_variable(ref->name, &variable);
-  return variable;
-}
-
-Status Binder::bind_call_statement(const ast::CallStatement& call) {
-  SCYPER_ASSIGN_OR_RETURN(auto step, bind_call_step(*call.call));
-  size_t output = 0;
-  for (const auto& p : step->routine->parameters) {
-    if (p.mode == ParameterMode::kIn) continue;
-    uint32_t variable = new_variable(p.name, p.type);
-    step->outputs[output++] = variable;
-    program_->result_variables.push_back(variable);
-    program_->columns.push_back({p.name, p.type, true, false});
-  }
-  program_->steps.push_back(std::move(step));
-  return absl::OkStatus();
 }
 
 StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statement& statement,

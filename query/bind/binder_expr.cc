@@ -42,6 +42,10 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return bind_literal(node_as<ast::Literal>(expr));
     case ExprKind::kParameter:
       return bind_parameter(node_as<ast::Parameter>(expr));
+    case ExprKind::kRowConstructor:
+      return bind_row(node_as<ast::RowConstructor>(expr), scope);
+    case ExprKind::kFieldSelect:
+      return bind_field(node_as<ast::FieldSelect>(expr), scope);
     case ExprKind::kColumnRef:
       return bind_column(node_as<ast::ColumnRef>(expr), scope);
     case ExprKind::kGroupingCall:
@@ -65,11 +69,7 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
       return result;
     }
     case ExprKind::kNullTest:
-      if (node_as<ast::NullTest>(expr).arg->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
-      return bind_special(expr, scope);
     case ExprKind::kIsDistinct:
-      if (node_as<ast::IsDistinct>(expr).left->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
-      return bind_special(expr, scope);
     case ExprKind::kBooleanTest:
     case ExprKind::kCoalesce:
     case ExprKind::kNullIf:
@@ -290,8 +290,10 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
   SqlType boolean = make_type(TypeId::kBool);
   switch (expr.kind) {
     case ExprKind::kNullTest: {
+      if (node_as<ast::NullTest>(expr).arg->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
       const auto& test = node_as<ast::NullTest>(expr);
       SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*test.arg, scope));
+      if (arg->kind == BoundKind::kRow) return row_is_null(*arg, test.negated, expr.location);
       if (arg->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kText), Coercion::kImplicit));
       }
@@ -309,6 +311,7 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
       return negate_if(test.negated, std::move(result), expr.location);
     }
     case ExprKind::kIsDistinct:
+      if (node_as<ast::IsDistinct>(expr).left->kind == ExprKind::kRowConstructor) return bind_row_test(expr, scope);
       return bind_distinct(node_as<ast::IsDistinct>(expr), scope);
     case ExprKind::kNullIf:
       return bind_null_if(node_as<ast::NullIf>(expr), scope);
@@ -320,6 +323,10 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
 StatusOr<BoundPtr> Binder::bind_distinct(const ast::IsDistinct& test, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*test.left, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*test.right, scope));
+  if (left->kind == BoundKind::kRow && right->kind == BoundKind::kRow) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr differ, compare_bound_rows("", *left, *right, test.location));
+    return negate_if(test.negated, std::move(differ), test.location);
+  }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), test.location));
   BoundPtr result = make_expr(BoundKind::kDistinct, make_type(TypeId::kBool), false, test.location);
   result->builtin = equal->builtin;
@@ -397,33 +404,6 @@ StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) 
   BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), result->nullable, expr.location);
   negated->args.push_back(std::move(result));
   return negated;
-}
-
-StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
-  // a relation by name, as functions of sequences take it
-  if (expr.type.name.back() == "regclass" && expr.arg->kind == ExprKind::kLiteral && expr.type.array_bounds.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr name, bind(*expr.arg, scope));
-    return coerce(std::move(name), make_type(TypeId::kText), Coercion::kExplicit);
-  }
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
-  const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
-  if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
-    return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
-  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
-  int32_t fields = type.id == TypeId::kInterval ? type.length : -1;
-  bool literal = arg->kind == BoundKind::kConst && arg->type.id == TypeId::kUnknown;
-  if (fields >= 0 && !literal) type.length = -1;
-  StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
-  if (result.ok() && fields >= 0 && !literal) {
-    std::vector<BoundPtr> args;
-    args.push_back(*std::move(result));
-    args.push_back(make_constant(make_type(TypeId::kInt4), int_datum(fields), expr.location));
-    return make_call(" fields", std::move(args), expr.location);
-  }
-  if (!result.ok() && sqlstate_of(result.status()) == "42846")
-    return error("42846", std::string(result.status().message()), expr.location);
-  return result;
 }
 
 StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {

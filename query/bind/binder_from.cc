@@ -161,49 +161,13 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       return add_relation(std::move(relation), scope, query, join, item.location);
     }
     case ast::FromKind::kFunction:
-      return bind_series(node_as<ast::FromFunction>(item), scope, query, join);
+      if (const auto* call = routine_in_from(node_as<ast::FromFunction>(item)); call != nullptr)
+        return bind_routine_from(node_as<ast::FromFunction>(item), *call, scope, query, join);
+      return bind_from_function(node_as<ast::FromFunction>(item), scope, query, join);
     case ast::FromKind::kJoin:
       return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
   }
   return error("XX000", "unknown FROM item", item.location);
-}
-
-Status Binder::bind_series(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
-  const auto* call = item.functions.size() == 1 ? ast::node_if<ast::FunctionCall>(item.functions[0].get()) : nullptr;
-  bool series = call != nullptr && call->name.back() == "generate_series";
-  bool unnest = call != nullptr && call->name.back() == "unnest" && call->args.size() == 1;
-  if ((!series && !unnest) || item.ordinality || item.rows_from)
-    return error("0A000", "this function is not supported in FROM", item.location);
-  auto relation = new_relation(series ? RelationKind::kSeries : RelationKind::kUnnest,
-                               item.alias.name.empty() ? call->name.back() : item.alias.name);
-  for (const auto& arg : call->args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-    relation->arguments.push_back(std::move(bound));
-  }
-  SqlType type;
-  if (series) {
-    if (call->args.size() < 2 || call->args.size() > 3)
-      return error("42883", "function generate_series does not exist with these arguments", item.location);
-    bool known = false;
-    for (const auto& arg : relation->arguments) known |= arg->type.id != TypeId::kUnknown;
-    if (!known) return error("42725", "function generate_series(unknown, unknown) is not unique", call->location);
-    SCYPER_ASSIGN_OR_RETURN(type, common_type(relation->arguments, "generate_series"));
-    if (!is_integer(type.id))
-      return error("0A000",
-                   absl::StrCat("generate_series of type ", type_name(make_type(type.id)), " is not supported"),
-                   call->location);
-    if (type.id != TypeId::kInt8) type = make_type(TypeId::kInt4);
-    for (auto& arg : relation->arguments) {
-      SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kInt8), Coercion::kImplicit));
-    }
-  } else {
-    if (relation->arguments[0]->type.id != TypeId::kArray)
-      return error("42883", "function unnest does not exist with this argument", item.location);
-    type = element_of(relation->arguments[0]->type);
-  }
-  std::string column = item.alias.columns.empty() ? relation->alias : item.alias.columns[0];
-  relation->columns.push_back({column, type, unnest, false});
-  return add_relation(std::move(relation), scope, query, join, item.location);
 }
 
 // USING: each name's two columns become one, that of the side which has no NULLs added, and come first in *. The

@@ -85,6 +85,19 @@ bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
       const auto& fields = *record->second;
       for (size_t i = 0; i < fields.names.size(); i++)
         if (fields.names[i] == name[1]) return *variable = fields.variables[i], true;
+      if (fields.loose != nullptr) {
+        LooseRecord& loose = *fields.loose;
+        for (size_t i = 0; i < loose.names.size(); i++)
+          if (loose.names[i] == name[1]) return *variable = loose.variables[i], true;
+        Variable field;
+        field.name = kLooseField;
+        field.type = make_type(TypeId::kText);
+        *variable = static_cast<uint32_t>(program_->variables.size());
+        program_->variables.push_back(std::move(field));
+        loose.names.push_back(name[1]);
+        loose.variables.push_back(*variable);
+        return true;
+      }
       return false;
     }
     if (scope->label == name[0]) {
@@ -96,7 +109,11 @@ bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
 }
 
 StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* scope) {
-  if (ref.star) return error("42601", "row expansion via \"*\" is not supported here", ref.location);
+  if (ref.star) {
+    auto fields = ref.name.empty() ? std::nullopt : fields_of(ref.name.back(), scope, ref.location);
+    if (fields.has_value()) return make_row(std::move(*fields), ref.location);
+    return error("42601", "row expansion via \"*\" is not supported here", ref.location);
+  }
   const std::string& column = ref.name.back();
   if (ref.name.size() > 4)
     return error("42601",
@@ -118,9 +135,14 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   }
   if (is_variable) {
     const Variable& v = program_->variables[variable];
-    return make_variable(variable, v.type, !v.not_null, ref.location);
+    SqlType type = v.name == kLooseField ? make_type(TypeId::kUnknown) : v.type;
+    return make_variable(variable, type, !v.not_null, ref.location);
   }
   if (found.matches == 0) {
+    if (qualifier.empty()) {
+      if (auto fields = fields_of(column, scope, ref.location); fields.has_value())
+        return make_row(std::move(*fields), ref.location);
+    }
     if (qualifier.empty()) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), ref.location);
     for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
       auto record = s->records.find(qualifier);
@@ -156,16 +178,19 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (select.with_ties) return error("0A000", "WITH TIES is not supported", select.location);
+  if (select.with_ties && !select.distinct_on.empty())
+    return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);
   auto saved_tables = common_tables_;
   if (Status with = check_common_tables(select.with); !with.ok()) return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
   query->id = ++query_count_;
+  query->with_ties = select.with_ties;
   BoundQuery* saved = aggregate_query_;
   bool saved_in = std::exchange(in_aggregate_, false);
   BoundQuery* saved_window = std::exchange(window_query_, nullptr);
   const auto* saved_windows = std::exchange(named_windows_, &select.windows);
   bool saved_in_window = std::exchange(in_window_, false);
+  auto saved_set = std::exchange(set_relation_, nullptr);
   bool saved_in_definition = std::exchange(in_window_definition_, false);
   std::string_view saved_clause = aggregate_clause_;
   Status status;
@@ -180,6 +205,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   window_query_ = saved_window;
   named_windows_ = saved_windows;
   in_window_ = saved_in_window;
+  set_relation_ = std::move(saved_set);
   in_window_definition_ = saved_in_definition;
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
@@ -255,6 +281,7 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
     flatten_and(std::move(where), &query->where);
   }
+  SCYPER_RETURN_IF_ERROR(lift_select_functions(select.targets, &scope, query));
   aggregate_query_ = window_query_ = query;
   keep_unknown = keep_unknown && !select.distinct && select.group_by.empty();
   SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs, keep_unknown));
@@ -275,6 +302,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
   }
   SCYPER_RETURN_IF_ERROR(check_named_windows(&scope));
+  query->aggregated |= !select.group_by.empty();
+  SCYPER_RETURN_IF_ERROR(add_set_relation(query));
   aggregate_query_ = window_query_ = nullptr;
   aggregate_clause_ = "GROUP BY";
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
@@ -312,7 +341,12 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
       SCYPER_RETURN_IF_ERROR(expand_record(*ref, out));
       continue;
     }
+    SCYPER_ASSIGN_OR_RETURN(bool expanded, expand_call(*target.expr, scope, out));
+    if (expanded) continue;
     SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*target.expr, scope));
+    if (expr->kind == BoundKind::kRow && !keep_rows_) {
+      SCYPER_ASSIGN_OR_RETURN(expr, row_text(std::move(expr)));
+    }
     if (expr->type.id == TypeId::kUnknown && !keep_unknown) {
       SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
     }

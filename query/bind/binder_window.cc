@@ -94,7 +94,7 @@ Status Binder::check_window_place(const ast::FunctionCall& call) {
   if (call.distinct) return error("0A000", "DISTINCT is not implemented for window functions", call.location);
   if (!call.order_by.empty())
     return error("0A000", "aggregate ORDER BY is not implemented for window functions", call.location);
-  if (is_aggregate(name)) return absl::OkStatus();
+  if (is_aggregate(name) && !is_window_function(name)) return absl::OkStatus();
   if (!is_window_function(name))
     return error("42809",
                  absl::StrCat("OVER specified, but ", name, " is not a window function nor an aggregate function"),
@@ -129,7 +129,7 @@ StatusOr<BoundPtr> Binder::bind_window_call(const ast::FunctionCall& call, const
 
 Status Binder::bind_window_arguments(const ast::FunctionCall& call, const Scope* scope, WindowCall* window) {
   const std::string& name = call.name.back();
-  if (is_aggregate(name)) {
+  if (!is_window_function(name)) {
     SCYPER_ASSIGN_OR_RETURN(window->function, make_aggregate(call, scope));
     return absl::OkStatus();
   }

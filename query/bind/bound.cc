@@ -26,6 +26,7 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->routine = expr.routine;
   for (const auto& arg : expr.args) copy->args.push_back(clone(*arg));
   if (expr.query != nullptr) copy->query = clone(*expr.query);
+  copy->names = expr.names;
   return copy;
 }
 
@@ -109,6 +110,7 @@ std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
   copy->order = query.order;
   copy->limit = clone_optional(query.limit);
   copy->offset = clone_optional(query.offset);
+  copy->with_ties = query.with_ties;
   copy->set = query.set;
   copy->set_all = query.set_all;
   if (query.left != nullptr) copy->left = clone(*query.left);

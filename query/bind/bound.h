@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ enum class BoundKind : uint8_t {
   kInSubquery,      // args: one equality per column with kSubqueryOutput on its right side
   kSubqueryOutput,  // index: output of the enclosing kInSubquery's query, or of a set operation's row
   kGroup,           // relation: id of the query, index: value of a GROUP BY expression, after aggregation
+  kRow,             // args: fields, called `names`; or `query` gives them. In the binder only (binder_composite.cc)
   kRowCount,        // rows of the last statement (GET DIAGNOSTICS)
   kAggregate,       // relation: id of the query, index: result of an aggregate, after aggregation
   kGrouping,        // relation: id of the query, index: position in grouping_calls
@@ -64,6 +66,7 @@ struct BoundExpr {
   std::shared_ptr<const Routine> routine;
   std::vector<std::unique_ptr<BoundExpr>> args;
   std::unique_ptr<BoundQuery> query;
+  std::vector<std::string> names;  // kRow
 
   BoundExpr() = default;
   ~BoundExpr();
@@ -75,7 +78,7 @@ BoundPtr clone(const BoundExpr& expr);
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
-enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon };
+enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon, kFunction };
 
 // A query of WITH. Its references are relations of kind kCommon.
 struct CommonQuery;
@@ -94,7 +97,8 @@ struct Relation {
   std::shared_ptr<storage::Table> table;    // kTable
   std::unique_ptr<BoundQuery> query;        // kQuery
   std::vector<std::vector<BoundPtr>> rows;  // kValues
-  std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array
+  std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array;
+                                            // kFunction: one kUserCall
   std::shared_ptr<CommonQuery> common;      // kCommon
   std::vector<RelationColumn> columns;
   ~Relation();
@@ -155,7 +159,13 @@ enum class AggregateKind : uint8_t {
   kMode,
   kPercentileCont,
   kPercentileDisc,
+  // where a row that is given would stand among the others
+  kHypotheticalRank,
+  kHypotheticalDenseRank,
+  kHypotheticalPercentRank,
+  kHypotheticalCumeDist,
 };
+constexpr bool is_hypothetical(AggregateKind kind) { return kind >= AggregateKind::kHypotheticalRank; }
 
 // Is it 0, not NULL, where there is no row?
 constexpr bool counts_rows(AggregateKind kind) {
@@ -232,8 +242,9 @@ struct BoundQuery {
   bool distinct = false;
   std::vector<uint32_t> distinct_on;  // positions in outputs
   std::vector<OrderItem> order;
-  BoundPtr limit;   // bigint
-  BoundPtr offset;  // bigint
+  BoundPtr limit;          // bigint
+  BoundPtr offset;         // bigint
+  bool with_ties = false;  // LIMIT takes the peers of its last row too
   SetOp set = SetOp::kNone;
   bool set_all = false;
   std::unique_ptr<BoundQuery> left, right;
@@ -288,6 +299,19 @@ struct BoundConflict {
   std::unique_ptr<BoundDml> update;    // null: DO NOTHING. Its source has WHERE only
 };
 
+// A trigger that a statement fires: a routine that takes the columns of OLD and NEW, those of them that its event has,
+// and gives a number (0: go on, 1: skip the row) and the columns of the row to go on with.
+struct TriggerCall {
+  std::shared_ptr<const Routine> routine;
+  uint32_t callee = 0;
+  BoundPtr when;  // over old_relation and new_relation
+};
+
+struct BoundTriggers {
+  uint32_t old_relation = 0, new_relation = 0;
+  std::vector<TriggerCall> before_statement, before_row, after_row, after_statement;
+};
+
 struct BoundDml {
   DmlKind kind = DmlKind::kInsert;
   uint32_t relation = 0;  // id of the target in RETURNING, WHERE and SET expressions
@@ -307,6 +331,7 @@ struct BoundDml {
   std::vector<uint32_t> old_columns, new_columns;  // that they read
   bool checks_at_once = false;                     // no reactions, and no row that it refers to can change meanwhile
   const BoundDml* events_of = nullptr;             // reacts as part of this statement, which it is an action of
+  std::unique_ptr<BoundTriggers> triggers;         // null: none
 };
 
 struct Variable {
@@ -334,19 +359,43 @@ enum class StepKind : uint8_t {
   kDml,
   kCall,
   kPerform,
+  kReturnNext,   // args: the row; none: the OUT parameters
+  kReturnQuery,  // query or dml; or dynamic: expr, args
+  kExecute,      // expr: the text; args: USING; into
+  kForRows,      // FOR ... IN EXECUTE: expr, args, into, body; or over the rows that dml returns
+  kOpen,         // variable: the cursor's name; query, or dynamic: expr, args
+  kFetch,        // variable, direction, expr: count, into; MOVE: no into
+  kClose,
+  kTransaction,  // commit
 };
 
 struct Step;
 using StepList = std::vector<std::unique_ptr<Step>>;
 
+// A record whose shape nobody knows before it runs: its fields are texts that become what their place wants.
+struct LooseRecord {
+  std::vector<std::string> names;
+  std::vector<uint32_t> variables;
+};
+
 struct IntoTargets {
   bool present = false;
   bool strict = false;
-  std::vector<uint32_t> variables;  // values are assigned with assignment casts to their types
+  std::vector<uint32_t> variables;           // values are assigned with assignment casts to their types
+  std::shared_ptr<const LooseRecord> loose;  // instead of variables
 };
 
+// What a handler knows of its error, and the names of the variables; no identifier has a space first.
+constexpr const char* kErrorFields[] = {"sqlstate",    "sqlerrm",   " detail", " hint",   " column",
+                                        " constraint", " datatype", " table",  " schema", " context"};
+constexpr size_t kErrorFieldCount = std::size(kErrorFields);
+// How RAISE ... USING and rt_raise() call them.
+constexpr const char* kRaiseOptions[] = {"errcode",    "message",  "detail", "hint",  "column",
+                                         "constraint", "datatype", "table",  "schema"};
+constexpr size_t kRaiseOptionCount = std::size(kRaiseOptions);
+
 struct HandlerClause {
-  uint32_t sqlstate_variable = 0, message_variable = 0, detail_variable = 0, hint_variable = 0;
+  std::vector<uint32_t> variables;     // texts, in the order of kErrorFields
   std::vector<std::string> sqlstates;  // five characters each, classes as "22000"; "OTHERS" for the rest
   StepList body;
 };
@@ -364,8 +413,13 @@ struct Step {
   // kIf: condition/body pairs, then the else branch in `body`
   std::vector<std::pair<BoundPtr, StepList>> branches;
   bool reverse = false;
-  bool is_continue = false;  // kExit
-  bool has_return_value = false;
+  uint8_t direction = 0;              // kFetch: plpgsql::FetchDirection
+  bool all = false;                   // kFetch: FORWARD ALL, BACKWARD ALL
+  bool scroll = true;                 // kOpen
+  bool commit = false;                // kTransaction
+  bool in_handlers = false;           // kTransaction: inside a block with EXCEPTION
+  bool is_continue = false;           // kExit
+  bool keeps_found = false;           // kQuery that is an assignment: FOUND and ROW_COUNT stay
   std::unique_ptr<BoundQuery> query;  // kForQuery, kQuery, kPerform
   std::unique_ptr<BoundDml> dml;
   IntoTargets into;                     // also the loop variables of kForQuery
@@ -394,6 +448,7 @@ struct BoundProgram {
   bool is_routine = false;
   std::vector<uint32_t> result_variables;  // routine: OUT and INOUT parameters in order
   SqlType return_type;                     // function; kUnknown: procedure, block
+  bool returns_set = false;                // function: rows of `columns`
   uint32_t found_variable = kNoVariable;   // routine: FOUND
   uint32_t relation_count = 0;
   uint32_t label_count = 0;
@@ -401,6 +456,7 @@ struct BoundProgram {
   bool writes = false;
   bool writes_shared = false;
   bool volatile_result = false;
+  bool is_dynamic = false;  // runs statements that are not known yet
   std::vector<std::shared_ptr<const Routine>> callees;
 };
 

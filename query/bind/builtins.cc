@@ -144,7 +144,13 @@ void add_strings(BuiltinTable* t) {
 }
 
 // The text that a value is shown as: concat() of one value, but NULL of NULL. No SQL name has a space first.
-void add_output(BuiltinTable* t) { t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true; }
+void add_output(BuiltinTable* t) {
+  t->runtime(" output", {T::kUnknown}, T::kText, k_fn_concat).takes_types = true;
+  Builtin& record = t->runtime(" record", {T::kUnknown}, T::kText, k_fn_record_text);  // (a,b,c)
+  record.strict = false;
+  record.variadic = true;
+  record.takes_types = true;
+}
 
 void add_numbers(BuiltinTable* t) {
   for (T type : {T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8, T::kNumeric}) {

@@ -4,7 +4,10 @@ namespace scyper::query {
 
 using T = TypeId;
 
+extern const ir::External k_fn_random;  // runtime/functions_random.cc
+
 void add_math_functions(BuiltinTable* t) {
+  t->runtime("random", {}, TypeId::kFloat8, k_fn_random).is_volatile = true;
   const std::pair<std::string_view, const ir::External&> floats[] = {
       {"exp", k_fn_exp},         {"ln", k_fn_ln},           {"log", k_fn_log10},      {"log10", k_fn_log10},
       {"cbrt", k_fn_cbrt},       {"||/", k_fn_cbrt},        {"|/", k_fn_sqrt_float8}, {"sign", k_fn_sign_float8},

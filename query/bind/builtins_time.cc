@@ -84,6 +84,15 @@ void add_array_functions(BuiltinTable* t) {
       {"@>", k_fn_array_contains}, {"<@", k_fn_array_contained}, {"&&", k_fn_array_overlaps}};
   for (const auto& [name, function] : comparisons)
     t->runtime(name, {T::kArray, T::kArray}, T::kBool, function).takes_types = true;
+  auto of_first = [](const std::vector<SqlType>& args) {
+    return make_array(args[0].id == T::kNumeric ? make_numeric(0, 0) : args[0]);
+  };
+  for (T type : {T::kInt4, T::kInt8, T::kNumeric, T::kTimestamp}) {
+    Builtin& series =
+        t->runtime(" series", {type, type, type == T::kTimestamp ? T::kInterval : type}, T::kArray, k_fn_series);
+    series.takes_types = true;
+    series.result_type = of_first;
+  }
   Builtin& trim = t->runtime("trim_array", {T::kArray, T::kInt4}, T::kArray, k_fn_trim_array);
   trim.result_type = same_as_first;
 }

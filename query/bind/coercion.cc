@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "parse/type_resolver.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
@@ -108,10 +109,20 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
 StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
   const SqlType from = expr->type;
   if (from == target) return expr;
+  if (expr->kind == BoundKind::kRow) {
+    if (!is_string(target.id))
+      return error("42846", absl::StrCat("cannot cast type record to ", name_of_type(target)), expr->location);
+    SCYPER_ASSIGN_OR_RETURN(expr, row_text(std::move(expr)));
+    return coerce(std::move(expr), target, context);
+  }
   if (from.id == TypeId::kUnknown) {
     if (target.id == TypeId::kUnknown) return expr;
     if (expr->kind == BoundKind::kVariable) {  // an untyped $n takes the type its place wants
       Variable& variable = program_->variables[expr->index];
+      if (variable.name == kLooseField) {
+        expr->type = make_type(TypeId::kText);
+        return coerce(std::move(expr), target, Coercion::kExplicit);
+      }
       if (variable.type.id == TypeId::kUnknown) {
         variable.type = target;
         if (target.id == TypeId::kNumeric) variable.type = make_numeric(0, 0);
@@ -217,6 +228,41 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
   }
   if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
   return type;
+}
+
+StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
+  // a relation by name, as functions of sequences take it
+  if (expr.type.name.back() == "regclass" && expr.arg->kind == ast::ExprKind::kLiteral &&
+      expr.type.array_bounds.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr name, bind(*expr.arg, scope));
+    return coerce(std::move(name), make_type(TypeId::kText), Coercion::kExplicit);
+  }
+  const std::string& type_word = expr.type.name.back();
+  if (expr.type.array_bounds.empty() &&
+      (catalog_.find_table(type_word) != nullptr || catalog_.views.count(type_word) != 0)) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr row, bind(*expr.arg, scope));
+    SCYPER_ASSIGN_OR_RETURN(auto columns, relation_columns(type_word, expr.location));
+    return cast_row(std::move(row), columns, type_word);
+  }
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
+  const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
+  if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
+    return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
+  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
+  int32_t fields = type.id == TypeId::kInterval ? type.length : -1;
+  bool literal = arg->kind == BoundKind::kConst && arg->type.id == TypeId::kUnknown;
+  if (fields >= 0 && !literal) type.length = -1;
+  StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
+  if (result.ok() && fields >= 0 && !literal) {
+    std::vector<BoundPtr> args;
+    args.push_back(*std::move(result));
+    args.push_back(make_constant(make_type(TypeId::kInt4), int_datum(fields), expr.location));
+    return make_call(" fields", std::move(args), expr.location);
+  }
+  if (!result.ok() && sqlstate_of(result.status()) == "42846")
+    return error("42846", std::string(result.status().message()), expr.location);
+  return result;
 }
 
 }  // namespace scyper::query

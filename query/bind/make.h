@@ -8,6 +8,9 @@
 // Small constructors of bound expressions.
 namespace scyper::query {
 
+// Name of the variables that are fields of a record whose columns are not known (LooseRecord): texts of unknown type.
+constexpr const char* kLooseField = " field";
+
 inline BoundPtr make_expr(BoundKind kind, const SqlType& type, bool nullable, int32_t location) {
   auto expr = std::make_unique<BoundExpr>();
   expr->kind = kind;

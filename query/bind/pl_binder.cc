@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bind/make.h"
 #include "parse/conditions.h"
@@ -29,30 +30,18 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_routine(const Routine& rout
 
 Status PlBinder::bind(const plpgsql::Body& body) {
   BoundProgram& program = *binder_.program_;
+  program.returns_set = routine_.returns_set;
   VariableScope outer;
   outer.label = routine_.name;
   scope_ = &outer;
   binder_.variables_ = scope_;
   binder_.variable_conflict_ = body.variable_conflict;
-  // inputs first: they are the arguments
-  std::vector<uint32_t> numbers(routine_.parameters.size());
-  for (size_t pass = 0; pass < 2; pass++) {
-    for (size_t i = 0; i < routine_.parameters.size(); i++) {
-      const RoutineParameter& p = routine_.parameters[i];
-      if ((p.mode == ParameterMode::kOut) != (pass == 1)) continue;
-      numbers[i] = binder_.new_variable(p.name, p.type);
-      if (!p.name.empty()) outer.variables[p.name] = numbers[i];
-      outer.variables[absl::StrCat("$", i + 1)] = numbers[i];
-    }
-    if (pass == 0) program.parameters = static_cast<uint32_t>(program.variables.size());
+  if (routine_.trigger != nullptr) {
+    SCYPER_RETURN_IF_ERROR(bind_trigger_variables(&program.steps));
+  } else {
+    SCYPER_RETURN_IF_ERROR(bind_parameters());
+    SCYPER_RETURN_IF_ERROR(bind_results());
   }
-  for (size_t i = 0; i < routine_.parameters.size(); i++) {
-    if (routine_.parameters[i].mode == ParameterMode::kIn) continue;
-    program.result_variables.push_back(numbers[i]);
-    program.columns.push_back({routine_.parameters[i].name, routine_.parameters[i].type, true, false});
-  }
-  if (!routine_.procedure && program.result_variables.empty())
-    program.columns.push_back({routine_.name, routine_.return_type, true, false});
   found_ = binder_.new_variable("found", make_type(TypeId::kBool));
   outer.variables["found"] = found_;
   program.found_variable = found_;
@@ -60,6 +49,74 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   scope_ = nullptr;
   binder_.variables_ = nullptr;
   return absl::OkStatus();
+}
+
+// Inputs first: they are the arguments. A row is its fields.
+Status PlBinder::bind_parameters() {
+  BoundProgram& program = *binder_.program_;
+  VariableScope& outer = *scope_;
+  for (bool outputs : {false, true}) {
+    for (size_t i = 0; i < routine_.parameters.size(); i++) {
+      const RoutineParameter& p = routine_.parameters[i];
+      if ((p.mode == ParameterMode::kOut) != outputs) continue;
+      std::string number = absl::StrCat("$", i + 1);
+      if (p.type.id == TypeId::kRecord) {
+        SCYPER_ASSIGN_OR_RETURN(auto columns, binder_.relation_columns(p.relation, -1));
+        Record* record = new_record(columns);
+        if (!p.name.empty()) outer.records[p.name] = record;
+        outer.records[number] = record;
+        continue;
+      }
+      uint32_t variable = binder_.new_variable(p.name, p.type);
+      if (!p.name.empty()) outer.variables[p.name] = variable;
+      outer.variables[number] = variable;
+    }
+    if (!outputs) program.parameters = static_cast<uint32_t>(program.variables.size());
+  }
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_results() {
+  BoundProgram& program = *binder_.program_;
+  bool has_outputs = false;
+  for (size_t i = 0; i < routine_.parameters.size(); i++) {
+    const RoutineParameter& p = routine_.parameters[i];
+    if (p.mode == ParameterMode::kIn) continue;
+    has_outputs = true;
+    std::string number = absl::StrCat("$", i + 1);
+    if (auto variable = scope_->variables.find(number); variable != scope_->variables.end()) {
+      program.result_variables.push_back(variable->second);
+      program.columns.push_back({p.name, p.type, true, false});
+      continue;
+    }
+    const Record& record = *scope_->records.find(number)->second;
+    for (size_t f = 0; f < record.names.size(); f++) {
+      program.result_variables.push_back(record.variables[f]);
+      program.columns.push_back({record.names[f], program.variables[record.variables[f]].type, true, false});
+    }
+  }
+  if (routine_.procedure || has_outputs) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(program.columns, binder_.result_columns(routine_));
+  returns_row_ = Binder::is_composite(routine_) || !routine_.record_columns.empty();
+  bool has_value = routine_.return_type.id != TypeId::kVoid;
+  if (has_value && !returns_row_) scope_->variables["$0"] = binder_.new_variable("", routine_.return_type);
+  if (routine_.is_sql && !has_value)  // NULL, where PL/pgSQL gives an empty value
+    program.result_variables.push_back(binder_.new_variable("", routine_.return_type));
+  if (returns_row_ || (routine_.is_sql && has_value))
+    for (const auto& column : program.columns)
+      program.result_variables.push_back(binder_.new_variable("", column.type));
+  return absl::OkStatus();
+}
+
+PlBinder::Record* PlBinder::new_record(const std::vector<RelationColumn>& columns) {
+  records_.push_back(std::make_unique<Record>());
+  Record* record = records_.back().get();
+  record->assigned = record->fixed = true;
+  for (const auto& column : columns) {
+    record->names.push_back(column.name);
+    record->variables.push_back(binder_.new_variable(column.name, column.type));
+  }
+  return record;
 }
 
 std::unique_ptr<Step> PlBinder::new_step(StepKind kind, const plpgsql::Statement& statement) const {
@@ -89,6 +146,10 @@ bool is_found_when_run(std::string_view sqlstate) {
   if (sqlstate.substr(0, 2) == "22") return sqlstate != "22005" && sqlstate != "22004";
   return sqlstate == "55000";
 }
+// What a RETURN says that the function's declaration does not allow.
+bool is_about_return(absl::string_view message) {
+  return absl::StartsWith(message, "RETURN ") || absl::StartsWith(message, "cannot use RETURN ");
+}
 }  // namespace
 
 Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* out) {
@@ -97,7 +158,8 @@ Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* o
   VariableScope* scope = scope_;
   Status status = bind_now(statement, out);
   // of a block only declarations are left: they are part of the compilation
-  if (status.ok() || statement.kind == StatementKind::kBlock || !is_found_when_run(sqlstate_of(status))) return status;
+  bool compiles = statement.kind != StatementKind::kBlock && !is_about_return(status.message());
+  if (status.ok() || !compiles || !is_found_when_run(sqlstate_of(status))) return status;
   out->resize(steps);
   labels_.resize(labels);
   scope_ = scope;
@@ -149,6 +211,10 @@ Status PlBinder::bind_now(const plpgsql::Statement& statement, StepList* out) {
       return bind_exit(as<plpgsql::Exit>(statement), out);
     case StatementKind::kReturn:
       return bind_return(as<plpgsql::Return>(statement), out);
+    case StatementKind::kReturnNext:
+      return bind_return_next(as<plpgsql::ReturnNext>(statement), out);
+    case StatementKind::kReturnQuery:
+      return bind_return_query(as<plpgsql::ReturnQuery>(statement), out);
     case StatementKind::kRaise:
       return bind_raise(as<plpgsql::Raise>(statement), out);
     case StatementKind::kAssert:
@@ -168,16 +234,21 @@ Status PlBinder::bind_now(const plpgsql::Statement& statement, StepList* out) {
       return absl::OkStatus();
     }
     case StatementKind::kTransaction:
-      return binder_.error("0A000", "COMMIT and ROLLBACK in procedures are not supported", statement.location);
+      return bind_transaction(as<plpgsql::Transaction>(statement), out);
     case StatementKind::kExecute:
+      return bind_execute(as<plpgsql::Execute>(statement), out);
     case StatementKind::kForExecute:
-      return binder_.error("0A000", "dynamic SQL (EXECUTE) is not supported", statement.location);
-    case StatementKind::kReturnNext:
-    case StatementKind::kReturnQuery:
-      return binder_.error("0A000", "set-returning PL/pgSQL functions are not supported", statement.location);
-    default:
-      return binder_.error("0A000", "cursors are not supported", statement.location);
+      return bind_for_execute(as<plpgsql::ForExecute>(statement), out);
+    case StatementKind::kForCursor:
+      return bind_for_cursor(as<plpgsql::ForCursor>(statement), out);
+    case StatementKind::kOpen:
+      return bind_open(as<plpgsql::Open>(statement), out);
+    case StatementKind::kFetch:
+      return bind_fetch(as<plpgsql::Fetch>(statement), out);
+    case StatementKind::kClose:
+      return bind_close(as<plpgsql::Close>(statement), out);
   }
+  return binder_.error("0A000", "this statement is not supported", statement.location);
 }
 
 // --- names, types, shapes ---
@@ -236,6 +307,8 @@ Status PlBinder::shape_record(Record* record, const std::vector<OutputColumn>& c
     names.push_back(column.name);
     types.push_back(column.expr->type);
   }
+  if (record->fixed) return absl::OkStatus();
+  record->loose = nullptr;
   bool fits = record->assigned && record->names == names;
   for (size_t i = 0; fits && i < names.size(); i++)
     fits = binder_.program_->variables[record->variables[i]].type == types[i];
@@ -309,7 +382,10 @@ Status PlBinder::bind_block(const plpgsql::Block& block, StepList* out) {
     for (const auto& declaration : block.declarations)
       SCYPER_RETURN_IF_ERROR(bind_declaration(declaration, &scope, &step->declarations));
     Shapes before = save_shapes();
-    SCYPER_RETURN_IF_ERROR(bind_statements(block.body, &step->body));
+    exception_depth_ += block.handlers.empty() ? 0 : 1;
+    Status body = bind_statements(block.body, &step->body);
+    exception_depth_ -= block.handlers.empty() ? 0 : 1;
+    SCYPER_RETURN_IF_ERROR(body);
     if (block.handlers.empty()) return absl::OkStatus();
     merge_shapes(before);
     return bind_handlers(block, step.get());
@@ -325,26 +401,31 @@ Status PlBinder::bind_block(const plpgsql::Block& block, StepList* out) {
 Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* scope, StepList* out) {
   if (scope->variables.count(d.name) + scope->records.count(d.name) != 0)
     return binder_.error("42601", absl::StrCat("duplicate declaration at or near \"", d.name, "\""), d.location);
-  if (d.cursor != nullptr) return binder_.error("0A000", "cursors are not supported", d.location);
+  if (d.cursor != nullptr) return bind_cursor(d, scope, out);
   if (!d.alias_for.empty()) {
+    if (Record* record = find_record(d.alias_for); record != nullptr)
+      return scope->records[d.name] = record, absl::OkStatus();
     SCYPER_ASSIGN_OR_RETURN(uint32_t variable, target_variable(d.alias_for, d.location));
     scope->variables[d.name] = variable;
     return absl::OkStatus();
   }
-  std::shared_ptr<storage::Table> row_table;
-  if (d.type.percent_rowtype || d.type.name.size() == 1) row_table = binder_.catalog_.find_table(d.type.name.back());
-  bool is_record = d.type.name.back() == "record" && !d.type.percent_type;
-  if (is_record || row_table != nullptr) {
-    if (d.initial != nullptr) return binder_.error("0A000", "default values of records are not supported", d.location);
-    records_.push_back(std::make_unique<Record>());
-    Record* record = records_.back().get();
-    if (row_table != nullptr) {
-      const auto& schema = row_table->schema();
-      record->assigned = true;
-      for (size_t i = 0; i + (schema.has_row_id ? 1 : 0) < schema.columns.size(); i++) {
-        record->names.push_back(schema.columns[i].name);
-        record->variables.push_back(binder_.new_variable(schema.columns[i].name, schema.columns[i].type));
-      }
+  const std::string& word = d.type.name.back();
+  bool is_relation = !d.type.percent_type && d.type.array_bounds.empty() &&
+                     (d.type.percent_rowtype || resolve_type(d.type, binder_.source_).status().ok() == false) &&
+                     (binder_.catalog_.find_table(word) != nullptr || binder_.catalog_.views.count(word) != 0);
+  if (is_relation || (word == "record" && !d.type.percent_type)) {
+    Record* record = nullptr;
+    if (is_relation) {
+      SCYPER_ASSIGN_OR_RETURN(auto columns, binder_.relation_columns(word, d.location));
+      record = new_record(columns);
+    } else {
+      records_.push_back(std::make_unique<Record>());
+      record = records_.back().get();
+    }
+    if (d.initial != nullptr) {
+      plpgsql::Null at;
+      at.location = d.location;
+      SCYPER_RETURN_IF_ERROR(assign_row(*d.initial, record, record->variables, "assign", at, out));
     }
     scope->records[d.name] = record;
     return absl::OkStatus();
@@ -385,15 +466,10 @@ Status PlBinder::bind_handlers(const plpgsql::Block& block, Step* step) {
     }
     VariableScope scope;
     scope.parent = scope_;
-    clause.sqlstate_variable = binder_.new_variable("sqlstate", make_type(TypeId::kText));
-    clause.message_variable = binder_.new_variable("sqlerrm", make_type(TypeId::kText));
-    clause.detail_variable = binder_.new_variable("detail", make_type(TypeId::kText));
-    clause.hint_variable = binder_.new_variable("hint", make_type(TypeId::kText));
-    scope.variables["sqlstate"] = clause.sqlstate_variable;
-    scope.variables["sqlerrm"] = clause.message_variable;
-    scope.variables[" detail"] =
-        clause.detail_variable;  // for GET STACKED DIAGNOSTICS; no identifier has a space first
-    scope.variables[" hint"] = clause.hint_variable;
+    for (const char* name : kErrorFields) {
+      clause.variables.push_back(binder_.new_variable(name, make_type(TypeId::kText)));
+      scope.variables[name] = clause.variables.back();
+    }
     scope_ = &scope;
     binder_.variables_ = &scope;
     handler_depth_++;

@@ -42,7 +42,41 @@ class PlBinder {
   Status bind_for_query(const plpgsql::ForQuery& loop, StepList* out);
   Status bind_for_each(const plpgsql::ForEach& loop, StepList* out);
   Status bind_exit(const plpgsql::Exit& statement, StepList* out);
+  // pl_cursor.cc: cursors, dynamic SQL, the end of transactions
+  Status bind_cursor(const plpgsql::Declaration& declaration, VariableScope* scope, StepList* out);
+  const VariableScope::Cursor* find_cursor(const ast::Name& name) const;
+  Status bind_cursor_arguments(const VariableScope::Cursor& cursor, const std::vector<ast::ExprPtr>& args,
+                               const std::vector<std::string>& names, const plpgsql::Statement& statement,
+                               StepList* out);
+  StatusOr<std::unique_ptr<BoundQuery>> bind_cursor_query(const VariableScope::Cursor& cursor);
+  Status bind_open(const plpgsql::Open& statement, StepList* out);
+  Status bind_fetch(const plpgsql::Fetch& statement, StepList* out);
+  Status bind_close(const plpgsql::Close& statement, StepList* out);
+  Status bind_for_cursor(const plpgsql::ForCursor& loop, StepList* out);
+  Status bind_for_execute(const plpgsql::ForExecute& loop, StepList* out);
+  Status bind_execute(const plpgsql::Execute& statement, StepList* out);
+  Status bind_transaction(const plpgsql::Transaction& statement, StepList* out);
+  Status bind_text_and_args(const ast::Expr& text, const std::vector<ast::ExprPtr>& args, Step* step);
+  Status bind_loose_targets(const std::vector<plpgsql::Target>& targets, IntoTargets* into);
+  Status bind_loop_body(const std::string& label, const plpgsql::Statements& body, std::unique_ptr<Step> step,
+                        StepList* out);
+  StatusOr<uint32_t> cursor_variable(const plpgsql::Target& target);
+  // pl_trigger.cc
+  Status bind_trigger_variables(StepList* out);
+  Status bind_trigger_return(const plpgsql::Return& statement, StepList* out);
+  Status bind_parameters();
+  Status bind_results();
+  Record* new_record(const std::vector<RelationColumn>& columns);
   Status bind_return(const plpgsql::Return& statement, StepList* out);
+  Status bind_return_next(const plpgsql::ReturnNext& statement, StepList* out);
+  Status bind_return_query(const plpgsql::ReturnQuery& statement, StepList* out);
+  Status bind_sql_result(const plpgsql::ReturnQuery& statement, StepList* out);
+  Status check_structure(const std::vector<OutputColumn>& columns, int32_t location);
+  // A query of one row for a composite value; null: it is NULL.
+  StatusOr<std::unique_ptr<BoundQuery>> row_query(const ast::Expr& value, std::string_view what);
+  Status assign_row(const ast::Expr& value, Record* record, const std::vector<uint32_t>& variables,
+                    std::string_view what, const plpgsql::Statement& statement, StepList* out);
+  StatusOr<std::unique_ptr<BoundQuery>> bind_rows(const ast::Statement& statement, bool composite);
   Status name_to_state(int32_t location, BoundPtr* value);
   Status bind_raise(const plpgsql::Raise& raise, StepList* out);
   Status bind_assert(const plpgsql::Assert& statement, StepList* out);
@@ -70,6 +104,9 @@ class PlBinder {
   std::vector<std::unique_ptr<Record>> records_;
   uint32_t found_ = 0;
   int handler_depth_ = 0;
+  int exception_depth_ = 0;                                       // blocks with EXCEPTION around, their handlers not
+  std::map<uint32_t, std::vector<OutputColumn>> cursor_columns_;  // what the cursor opened last gives, by variable
+  bool returns_row_ = false;                                      // a composite value that is no OUT parameters
 };
 
 }  // namespace scyper::query

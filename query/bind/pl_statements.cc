@@ -20,8 +20,8 @@ Status PlBinder::bind_assign(const plpgsql::Assign& assign, StepList* out) {
     name = {absl::StrCat("$", parameter->number)};
   else
     return binder_.error("0A000", "this assignment target is not supported", assign.location);
-  if (find_record(name) != nullptr)
-    return binder_.error("0A000", "assignment to a whole record is not supported", assign.location);
+  if (Record* record = find_record(name); record != nullptr && subscript == nullptr)
+    return assign_row(*assign.value, record, record->variables, "assign", assign, out);
   SCYPER_ASSIGN_OR_RETURN(step->variable, target_variable(name, assign.location));
   SqlType type = binder_.program_->variables[step->variable].type;
   if (subscript != nullptr) {
@@ -140,8 +140,13 @@ Status PlBinder::bind_for_integer(const plpgsql::ForInteger& loop, StepList* out
 
 Status PlBinder::bind_for_query(const plpgsql::ForQuery& loop, StepList* out) {
   auto step = new_step(StepKind::kForQuery, loop);
-  if (loop.query->kind != ast::StatementKind::kSelect)
-    return binder_.error("0A000", "FOR over this statement is not supported", loop.location);
+  if (loop.query->kind != ast::StatementKind::kSelect) {  // rows of INSERT, UPDATE, DELETE ... RETURNING
+    step->kind = StepKind::kForRows;
+    SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*loop.query));
+    if (step->dml->returning.empty()) return binder_.error("42601", "query does not return rows", loop.location);
+    SCYPER_RETURN_IF_ERROR(bind_targets(loop.targets, step->dml->returning, &step->into));
+    return bind_loop_body(loop.label, loop.body, std::move(step), out);
+  }
   SCYPER_ASSIGN_OR_RETURN(step->query, binder_.bind_select(ast::node_as<ast::SelectStatement>(*loop.query), nullptr));
   SCYPER_RETURN_IF_ERROR(bind_targets(loop.targets, step->query->outputs, &step->into));
   step->label = open_label(loop.label, true);
@@ -196,24 +201,6 @@ Status PlBinder::bind_exit(const plpgsql::Exit& statement, StepList* out) {
   return absl::OkStatus();
 }
 
-Status PlBinder::bind_return(const plpgsql::Return& statement, StepList* out) {
-  auto step = new_step(StepKind::kReturn, statement);
-  bool wants =
-      !routine_.procedure && binder_.program_->result_variables.empty() && routine_.return_type.id != TypeId::kVoid;
-  if (statement.value != nullptr && !wants)
-    return binder_.error("42804",
-                         routine_.procedure ? "RETURN cannot have a parameter in a procedure"
-                                            : "RETURN cannot have a parameter in function with OUT parameters",
-                         statement.location);
-  if (statement.value == nullptr && wants)
-    return binder_.error("42601", "missing expression at or near \";\"", statement.location);
-  if (wants) {
-    SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*statement.value, routine_.return_type));
-  }
-  out->push_back(std::move(step));
-  return absl::OkStatus();
-}
-
 namespace {
 const char* level_name(plpgsql::RaiseLevel level) {
   switch (level) {
@@ -242,9 +229,18 @@ const char* option_name(plpgsql::RaiseOptionKind kind) {
       return "detail";
     case plpgsql::RaiseOptionKind::kHint:
       return "hint";
-    default:
-      return "other";
+    case plpgsql::RaiseOptionKind::kColumn:
+      return "column";
+    case plpgsql::RaiseOptionKind::kConstraint:
+      return "constraint";
+    case plpgsql::RaiseOptionKind::kDatatype:
+      return "datatype";
+    case plpgsql::RaiseOptionKind::kTable:
+      return "table";
+    case plpgsql::RaiseOptionKind::kSchema:
+      return "schema";
   }
+  return "message";
 }
 }  // namespace
 
@@ -268,12 +264,9 @@ Status PlBinder::bind_raise(const plpgsql::Raise& raise, StepList* out) {
     if (handler_depth_ == 0)
       return binder_.error("0Z002", "RAISE without parameters cannot be used outside an exception handler",
                            raise.location);
-    for (const char* name : {"sqlstate", "sqlerrm", " detail", " hint"}) {
-      SCYPER_ASSIGN_OR_RETURN(uint32_t variable, target_variable({name}, raise.location));
-      step->options.emplace_back(std::string_view(name) == "sqlstate"  ? "errcode"
-                                 : std::string_view(name) == "sqlerrm" ? "message"
-                                                                       : name + 1,
-                                 make_variable(variable, text, true, raise.location));
+    for (size_t i = 0; i < kRaiseOptionCount; i++) {
+      SCYPER_ASSIGN_OR_RETURN(uint32_t variable, target_variable({kErrorFields[i]}, raise.location));
+      step->options.emplace_back(kRaiseOptions[i], make_variable(variable, text, true, raise.location));
     }
     step->level = "exception";
     out->push_back(std::move(step));
@@ -337,6 +330,19 @@ Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
     out->push_back(std::move(step));
     return absl::OkStatus();
   }
+  if (statement.statement->kind == ast::StatementKind::kSet) return absl::OkStatus();  // as outside of routines
+  if (const auto* truncate = ast::node_if<ast::TruncateStatement>(statement.statement.get()); truncate != nullptr) {
+    for (const auto& table : truncate->tables) {  // inside a transaction, row by row
+      ast::DeleteStatement all;
+      all.table.name = table.name;
+      all.table.location = table.location;
+      auto step = new_step(StepKind::kDml, statement);
+      SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(all));
+      step->dml->triggers = nullptr;
+      out->push_back(std::move(step));
+    }
+    return absl::OkStatus();
+  }
   auto step = new_step(StepKind::kDml, statement);
   SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.statement));
   if (!statement.into.targets.empty()) {
@@ -344,7 +350,7 @@ Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
       return binder_.error("42601", "INTO used with a command that cannot return data", statement.into.location);
     SCYPER_RETURN_IF_ERROR(bind_targets(statement.into.targets, step->dml->returning, &step->into));
     step->into.strict = statement.into.strict;
-  } else if (!step->dml->returning.empty()) {
+  } else if (!step->dml->returning.empty() && !routine_.is_sql) {
     return binder_.error("42601", "query has no destination for result data", statement.location);
   }
   out->push_back(std::move(step));
@@ -359,29 +365,28 @@ Status PlBinder::bind_perform(const plpgsql::Perform& statement, StepList* out) 
   return absl::OkStatus();
 }
 
+namespace {
+// The variable of a handler that has the item; null: ROW_COUNT and PG_CONTEXT, which are of no error.
+const char* error_field_of(plpgsql::DiagnosticsItem item) {
+  using Item = plpgsql::DiagnosticsItem;
+  static constexpr std::pair<Item, const char*> kFields[] = {
+      {Item::kReturnedSqlstate, "sqlstate"}, {Item::kMessageText, "sqlerrm"}, {Item::kErrorDetail, " detail"},
+      {Item::kErrorHint, " hint"},           {Item::kColumnName, " column"},  {Item::kConstraintName, " constraint"},
+      {Item::kDatatypeName, " datatype"},    {Item::kTableName, " table"},    {Item::kSchemaName, " schema"},
+      {Item::kErrorContext, " context"}};
+  for (const auto& [known, name] : kFields)
+    if (known == item) return name;
+  return nullptr;
+}
+}  // namespace
+
 Status PlBinder::bind_diagnostics(const plpgsql::GetDiagnostics& statement, StepList* out) {
   for (const auto& item : statement.items) {
     auto step = new_step(StepKind::kAssign, statement);
     SCYPER_ASSIGN_OR_RETURN(step->variable, target_variable(item.target.name, item.target.location));
-    const char* source = nullptr;
-    switch (item.item) {
-      case plpgsql::DiagnosticsItem::kRowCount:
-        break;
-      case plpgsql::DiagnosticsItem::kReturnedSqlstate:
-        source = "sqlstate";
-        break;
-      case plpgsql::DiagnosticsItem::kMessageText:
-        source = "sqlerrm";
-        break;
-      case plpgsql::DiagnosticsItem::kErrorDetail:
-        source = " detail";
-        break;
-      case plpgsql::DiagnosticsItem::kErrorHint:
-        source = " hint";
-        break;
-      default:
-        return binder_.error("0A000", "this diagnostics item is not supported", statement.location);
-    }
+    const char* source = error_field_of(item.item);
+    if (item.item == plpgsql::DiagnosticsItem::kContext)
+      return binder_.error("0A000", "diagnostics item PG_CONTEXT is not supported", statement.location);
     SqlType type = binder_.program_->variables[step->variable].type;
     if (source == nullptr) {
       // the generator supplies the count as bigint in place of kRowCount

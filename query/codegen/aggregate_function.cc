@@ -28,7 +28,7 @@ SqlType sum_state_type(const Aggregate& aggregate) {
 }  // namespace
 
 size_t strict_arguments(const Aggregate& aggregate) {
-  if (aggregate.args.empty() || aggregate.kind == AggregateKind::kArrayAgg ||
+  if (aggregate.args.empty() || aggregate.kind == AggregateKind::kArrayAgg || is_hypothetical(aggregate.kind) ||
       aggregate.kind == AggregateKind::kCountStar)
     return 0;
   return aggregate.kind >= AggregateKind::kCovarPop && aggregate.kind <= AggregateKind::kRegrIntercept ? 2 : 1;
@@ -126,6 +126,14 @@ Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
   Reg temporary = b_.frame_address(b_.reserve_frame(kAggregateStateBytes));
   for (int64_t at = 0; at < kAggregateStateBytes; at += 8) b_.store(temporary, at, constant(Type::kI64, 0));
   bool ordered_set = aggregate.kind >= AggregateKind::kMode;
+  if (is_hypothetical(aggregate.kind)) {  // alone it is the first, and all that there is
+    Value alone = null_value(aggregate.type);
+    alone.null = ir::kNoReg;
+    if (aggregate.type.id == TypeId::kInt8) alone.a = constant(Type::kI64, 1);
+    if (aggregate.type.id == TypeId::kFloat8)
+      alone.a = b_.constant_f64(aggregate.kind == AggregateKind::kHypotheticalCumeDist ? 1 : 0);
+    assign(result, alone);
+  }
   Block finish = ordered_set ? done : b_.new_block();
   b_.branch(b_.compare(Op::kEq, rows, b_.null_pointer()), finish, some);
   b_.set_block(some);
@@ -133,7 +141,11 @@ Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
   if (ordered_set) {
     Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
     Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
-    check(b_.call(k_rt_ordered_set, {context(), kind, rows, out}));
+    std::vector<SortKey> keys;
+    for (const auto& order : aggregate.order)
+      keys.push_back(
+          {order.output, static_cast<uint8_t>(order.descending), static_cast<uint8_t>(order.nulls_first), 0});
+    check(b_.call(k_rt_ordered_set, {context(), kind, rows, data_of(keys), out}));
     assign(result, load_datum(out, 0, aggregate.type, true, true));
     b_.jump(done);
     b_.set_block(done);
@@ -188,14 +200,44 @@ void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state
     return;
   }
   if (is_dynamic_numeric(sum)) {
-    Value running = load_datum(state, 0, sum, false, true);
-    store_datum(state, 0, decimal_call(BuiltinOp::kAdd, running, value, sum));
+    accumulate_decimal(value, sum, state);
     return;
   }
   Reg wide = b_.type_of(value.a) == Type::kI128 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI128);
   Reg total = b_.binary_checked(Op::kAddChecked, b_.load(Type::kI128, state), wide,
                                 raise_block(RuntimeError::kNumericOverflow));
   b_.store(state, 0, total);
+}
+
+// A numeric whose scale comes with it. Without a call where both fit 64 bits and have one scale, or where zero of a
+// smaller one comes.
+void Generator::accumulate_decimal(const Value& value, const SqlType& sum, Reg state) {
+  constexpr auto kScale = static_cast<int64_t>(offsetof(Datum, scale));
+  Block same = b_.new_block(), small = b_.new_block(), other = b_.new_block(), slow = b_.new_block(),
+        add = b_.new_block(), done = b_.new_block();
+  Reg old = b_.load(Type::kI64, state), old_high = b_.load(Type::kI64, state, 8);
+  Reg low = b_.convert(Op::kTrunc, value.a, Type::kI64);
+  Reg scale = b_.load(Type::kI32, state, kScale);
+  b_.branch(b_.compare(Op::kEq, scale, value.b), same, other, 1);
+  b_.set_block(same);
+  Reg fits = b_.compare(Op::kEq, b_.convert(Op::kSExt, low, Type::kI128), value.a);
+  Reg old_fits = b_.compare(Op::kEq, b_.binary(Op::kAShr, old, constant(Type::kI64, 63)), old_high);
+  b_.branch(b_.binary(Op::kAnd, fits, old_fits), small, slow, 1);
+  b_.set_block(small);
+  Reg total = b_.binary_checked(Op::kAddChecked, old, low, slow);
+  b_.jump(add);
+  b_.set_block(add);
+  b_.store(state, 0, total);
+  b_.store(state, 8, b_.binary(Op::kAShr, total, constant(Type::kI64, 63)));
+  b_.jump(done);
+  b_.set_block(other);
+  Reg zero = b_.compare(Op::kEq, value.a, b_.constant_i128(0));
+  b_.branch(b_.binary(Op::kAnd, zero, b_.compare(Op::kLt, value.b, scale)), done, slow);
+  b_.set_block(slow);
+  Value running = load_datum(state, 0, sum, false, true);
+  store_datum(state, 0, decimal_call(BuiltinOp::kAdd, running, value, sum));
+  b_.jump(done);
+  b_.set_block(done);
 }
 
 // MIN, MAX, BOOL_AND, BOOL_OR: keep the input when it is the first or beats what is there.

@@ -53,12 +53,21 @@ bool reads_table(const BoundQuery& query, const storage::Table* table) {
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
+  const BoundTriggers* triggers = dml.triggers.get();
+  if (triggers != nullptr) {
+    gen_statement_triggers(triggers->before_statement);
+    if (!triggers->after_row.empty()) open_after_rows(dml);
+  }
   begin_events(dml);
   if (dml.kind == DmlKind::kInsert)
     gen_insert(dml, returning);
   else
     gen_change(dml, returning);
   end_events(dml);
+  if (triggers != nullptr) {
+    if (!triggers->after_row.empty()) gen_after_rows(dml);
+    gen_statement_triggers(triggers->after_statement);
+  }
 }
 
 void Generator::check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table,
@@ -87,8 +96,13 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   const Relation& relation = *target;
   insert_targets_.push_back(std::move(target));
   const ConflictState conflict = begin_conflict(dml);
-  auto insert_row = [&](const Values& given) {
-    Values values = given;
+  const bool before = dml.triggers != nullptr && !dml.triggers->before_row.empty();
+  auto insert_row = [&](Values values) {
+    Block skip = b_.new_block();
+    if (before) {
+      Values row = gen_before_row(dml, nullptr, &values, skip);
+      std::move(row.begin(), row.end(), values.begin());
+    }
     auto value_of = [&](uint32_t column) { return values[column]; };
     for (const auto& generated : dml.generated) {
       set_new_row(dml, {generated.generated.get()}, value_of);
@@ -113,16 +127,23 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
       gen_checks(dml, dml.references, value_of);
     else
       note_event(dml, nullptr, value_of);
+    if (dml.triggers != nullptr && !dml.triggers->after_row.empty()) {
+      Values row = row_values(dml);
+      note_after_row(dml, nullptr, &row);
+    }
     if (!dml.returning.empty()) {
       Values outputs;
       for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
       returning(outputs);
     }
-    if (next == ir::kNoBlock) return;
-    if (!b_.terminated()) b_.jump(next);
-    b_.set_block(next);
+    if (next != ir::kNoBlock) {
+      if (!b_.terminated()) b_.jump(next);
+      b_.set_block(next);
+    }
+    if (!b_.terminated()) b_.jump(skip);
+    b_.set_block(skip);
   };
-  if (!reads_table(*dml.source, dml.table.get())) {
+  if (!reads_table(*dml.source, dml.table.get()) && (dml.triggers == nullptr || dml.source->from.empty())) {
     gen_query(*dml.source, insert_row);
   } else {
     gen_buffered(*dml.source, insert_row);
@@ -205,7 +226,7 @@ bool Generator::moves_keys(const BoundDml& dml) {
 // rows cannot meet a changed row again.
 bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) const {
   const AccessPath& path = plan.steps[0].path;
-  if (plan.steps.size() > 1) return true;
+  if (plan.steps.size() > 1 || dml.triggers != nullptr) return true;
   if (path.kind == AccessKind::kPoint) return false;
   for (const auto& conjunct : dml.source->where)
     if (reads_table(*conjunct, dml.table.get())) return true;
@@ -266,10 +287,22 @@ void Generator::gen_update_row(const BoundDml& dml, const RowSource& source, uin
 }
 
 // Changes the row that sources_[dml.relation] is on.
-void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values,
+void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& given,
                                const Consumer& returning) {
   RowSource& source = sources_[dml.relation];
-  Values outputs;
+  Values outputs, old_row, values = given;
+  Block skip = b_.new_block();
+  const bool before = dml.triggers != nullptr && !dml.triggers->before_row.empty();
+  const bool after = dml.triggers != nullptr && !dml.triggers->after_row.empty();
+  if (before || after) old_row = row_values(dml);
+  if (before && dml.kind == DmlKind::kDelete) {
+    gen_before_row(dml, &old_row, nullptr, skip);
+  } else if (before) {
+    Values new_row = old_row;
+    for (size_t i = 0; i < values.size(); i++) new_row[dml.assignments[i].column] = values[i];
+    new_row = gen_before_row(dml, &old_row, &new_row, skip);
+    for (size_t i = 0; i < values.size(); i++) values[i] = new_row[dml.assignments[i].column];
+  }
   auto output_values = [&] {
     for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
   };
@@ -302,8 +335,15 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     if (moves_keys(dml)) source.known.clear();
     output_values();
   }
+  if (after) {
+    Values new_row;
+    if (dml.kind == DmlKind::kUpdate) new_row = row_values(dml);
+    note_after_row(dml, &old_row, dml.kind == DmlKind::kUpdate ? &new_row : nullptr);
+  }
   count_row();
   if (!dml.returning.empty()) returning(outputs);
+  if (!b_.terminated()) b_.jump(skip);
+  b_.set_block(skip);
 }
 
 // Finds all rows with their new values, each target row once, then changes them.

@@ -40,6 +40,9 @@ Value Generator::gen(const BoundExpr& expr) {
       return gen_builtin(expr);
     case BoundKind::kUserCall:
       return gen_user_call(expr);
+    case BoundKind::kRow:
+      unsupported("a whole row in this place");
+      return null_value(make_type(TypeId::kText));
     case BoundKind::kAnd:
     case BoundKind::kOr:
     case BoundKind::kNot:
@@ -175,8 +178,12 @@ Value Generator::gen_column(const BoundExpr& expr) {
 
 Value Generator::gen_builtin(const BoundExpr& expr) {
   Values args;
-  for (const auto& arg : expr.args) args.push_back(gen(*arg));
   BuiltinOp op = expr.builtin->op;
+  if (op == BuiltinOp::kRuntime)
+    if (std::optional<Value> text = gen_text_function(expr)) return *text;
+  if ((op == BuiltinOp::kEqual || op == BuiltinOp::kNotEqual) && is_string(expr.args[0]->type.id))
+    if (std::optional<Value> equal = gen_text_equality(expr)) return *equal;
+  for (const auto& arg : expr.args) args.push_back(gen(*arg));
   if (op >= BuiltinOp::kEqual && op <= BuiltinOp::kGreaterEqual) {
     // comparisons trap nothing: compute them whatever the NULL flags say, unless they call (what NULL strings point to
     // is undefined)

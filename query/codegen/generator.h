@@ -28,6 +28,9 @@ namespace scyper::query {
 // Variables that the steps assign, nested ones included.
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 
+// Has the aggregate a state that two of its kind can be added up in?
+bool has_small_state(const Aggregate& aggregate);
+
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
@@ -94,6 +97,12 @@ class Generator {
   Value gen_column(const BoundExpr& expr);
   Value gen_builtin(const BoundExpr& expr);
   Value gen_runtime_call(const BoundExpr& expr, const Values& args);
+  // texts (text.cc): nothing where the general code is to be used
+  void gen_bytes_equal(Reg at, int64_t offset, std::string_view bytes, Block differs);
+  Reg gen_test(const std::function<void(Block)>& test);
+  std::optional<Value> gen_text_equality(const BoundExpr& expr);
+  std::optional<Value> gen_like(const BoundExpr& expr);
+  std::optional<Value> gen_text_function(const BoundExpr& expr);
   Value gen_case(const BoundExpr& expr);
   Value gen_coalesce(const BoundExpr& expr);
   Value gen_min_max(const BoundExpr& expr);
@@ -155,6 +164,9 @@ class Generator {
   void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
+  Value gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i);
+  Value integer_of(Reg bigint);
+  void gen_routine_rows(const Relation& relation, const std::function<void()>& body);
   void gen_filters(const std::vector<const BoundExpr*>& filters, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
   void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
@@ -212,6 +224,7 @@ class Generator {
   void step_collected(const Aggregate& aggregate, Reg rows, Reg state);
   Value finish_collected(const Aggregate& aggregate, Reg state);
   Value finish_plain(const Aggregate& aggregate, Reg state);
+  void accumulate_decimal(const Value& value, const SqlType& sum, Reg state);
   void accumulate_sum(const Value& value, const SqlType& sum, Reg state);
   void accumulate_extreme(const Aggregate& aggregate, const Value& value, Reg state);
 
@@ -224,10 +237,17 @@ class Generator {
   void store_field(Reg tuple, const TupleField& field, const Value& value);
   Value load_field(Reg tuple, const TupleField& field);
   Reg append_tuple(Reg store, int64_t bytes);
-  void for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body);
+  // dispensed: chunks are shared among the threads of a team; a store that is so has been gathered
+  void for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body, bool dispensed = false);
   void publish(const StoredColumns& columns, Reg tuple);
   void store_columns(const StoredColumns& columns, Reg tuple);
   Value cast_stored(const Value& value, const SqlType& type);
+
+  // --- plans that several threads run together (share.cc) ---
+  bool can_share(const BoundQuery& query, const Plan& plan) const;
+  void gen_by_one(const std::function<void()>& body);
+  void gen_root(const Plan& plan, const BoundQuery& query, const Consumer& consume);
+  Reg gen_gather(Reg store, bool for_all);
 
   // --- planned queries (plan.cc, plan_join.cc, plan_hash.cc, plan_group.cc, plan_set.cc) ---
   using Body = std::function<void()>;
@@ -255,6 +275,9 @@ class Generator {
   static StoredColumns lay_out(const std::vector<PlanColumn>& columns, const std::set<uint32_t>& relations,
                                bool nullable, TupleLayout* layout);
   Reg null_tuple(const StoredColumns& columns, int64_t bytes);
+  static bool is_worth_staging(const PlanNode& input, double table_rows, int64_t tuple_bytes);
+  void gen_staged(const PlanNode& input, Reg store, const std::function<Reg(Block)>& hash_row,
+                  const std::function<void(Reg)>& consume);
   Reg hash_of(const Values& keys, const std::vector<bool>& apart);
   Reg hash_word(const Value& key);
   Reg find_slot(Reg store, Reg hash);
@@ -263,13 +286,16 @@ class Generator {
   void gen_join(const PlanNode& node, const Body& body);
   void gen_lookup_join(const PlanNode& node, const Body& body);
   JoinTable gen_join_build(const PlanNode& node, const PlanNode& input, bool keeps_null);
-  void gen_join_probe(const PlanNode& node, const JoinTable& table, const Body& body);
+  // hash: of the row at hand, where it is known
+  void gen_join_probe(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
+  void gen_probes(const PlanNode& node, const PlanNode& input, const JoinTable& table,
+                  const std::function<void(Reg hash)>& probe);
   void gen_swapped_join(const PlanNode& node, const Body& body);
   void gen_full_join(const PlanNode& node, const Body& body);
   Values gen_join_keys(const PlanNode& node, bool left, Block null);
-  void gen_chain(const JoinTable& table, const Values& keys, Reg entry, const std::function<void(Block)>& match,
-                 Block end);
-  void gen_mark(const PlanNode& node, const JoinTable& table, const Body& body);
+  void gen_chain(const JoinTable& table, const Values& keys, Reg hash, Reg entry,
+                 const std::function<void(Block)>& match, Block end);
+  void gen_mark(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
   void gen_group(const PlanNode& node, const Body& body);
   // Groups in a hash table: keys, then the states of the aggregates.
   struct GroupTable {
@@ -280,8 +306,10 @@ class Generator {
     int64_t bytes = 0;
   };
   void gen_distinct(const PlanNode& node, const Body& body);
+  void gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
+                   const std::function<void(Reg)>& body);
   void gen_plain_aggregation(const PlanNode& node, const Body& body);
-  Reg find_group(const GroupTable& table, const Values& keys, Reg is_new);
+  Reg find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new);
   // Where an aggregate keeps its state: in registers without GROUP BY, in the group's tuple else. Small states for the
   // common aggregates; the others have the 48 bytes of codegen/aggregate_state.h.
   struct AggregateSlot {
@@ -297,6 +325,10 @@ class Generator {
     int counter = -1;
   };
   using AggregateSlots = std::vector<AggregateSlot>;
+  Reg gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine);
+  void combine_states(const PlanNode& node, const AggregateSlots& slots, Reg mine, Reg other,
+                      const std::vector<int64_t>& offsets);
+  void gen_sum_up(const PlanNode& node, const AggregateSlots& slots);
   AggregateSlots lay_out_aggregates(const PlanNode& node, TupleLayout* layout);
   Reg load_state(const AggregateSlot& slot, Reg tuple);
   void store_state(const AggregateSlot& slot, Reg tuple, Reg value);
@@ -337,6 +369,7 @@ class Generator {
     std::set<uint32_t> columns;             // needed in any case
     std::vector<const BoundExpr*> choices;  // CASEs whose conditions are known ahead: they choose further columns
     int64_t frame = -1;                     // Tids of the rounds that were looked up ahead; -1 = not remembered
+    int64_t chunks = -1;  // the chunks they lie in, where cells are fetched a few rounds ahead; -1 = all at once
   };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
                     std::vector<Lookup>* lookups);
@@ -345,11 +378,15 @@ class Generator {
     const Relation* relation;
     Reg round;      // I64 variable
     int64_t frame;  // kRoundsAhead Tids; kNotLookedUp = find it
+    Lookup lookup;
+    Reg rounds;  // I64 variable: how many were looked up
   };
   size_t gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
   bool keeps_rows(const StepList& steps, const storage::Table* table) const;
   Reg gen_remembered(const Relation& relation, const std::function<Reg()>& find);
-  void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember);
+  void gen_lookup_ahead(const Lookup& lookup, bool rows, Reg round, Reg remember);
+  void gen_fetch_ahead(const Remembered& remembered);
+  void prefetch_row(const Lookup& lookup, const RowSource& source);
   void prefetch_cells(const RowSource& source, const std::set<uint32_t>& columns);
   void prefetch_choice(const RowSource& source, const BoundExpr& choice);
   // Does step `number` read a range of an index, and the next one look up a row for each of its entries?
@@ -434,6 +471,30 @@ class Generator {
   void assign_variable(uint32_t variable, const Value& value);
   void set_found(Reg found);
   Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
+  // of functions that give rows (routine.cc)
+  // dynamic SQL and cursors (dynamic.cc)
+  Reg gen_statement_text(const Step& step, bool wants_rows);
+  void gen_execute(const Step& step);
+  void gen_for_rows(const Step& step);
+  void gen_open(const Step& step);
+  void gen_fetch(const Step& step);
+  void gen_close(const Step& step);
+  void assign_from_rows(const IntoTargets& into, Reg rows, Reg row);
+  Reg gen_row_set(const BoundQuery& query);
+  Reg names_of(const std::vector<std::string>& names);
+  // triggers (trigger.cc)
+  Values row_values(const BoundDml& dml);
+  void gen_statement_triggers(const std::vector<TriggerCall>& calls);
+  Values gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row, Block skip);
+  void open_after_rows(const BoundDml& dml);
+  void note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row);
+  void gen_after_rows(const BoundDml& dml);
+  void gen_trigger_call(const BoundDml& dml, const TriggerCall& call, const Values* old_row, const Values* new_row,
+                        Values* results, const std::function<void()>& then);
+  void open_row_set();
+  void append_to_row_set(const Values& values);
+  void gen_return_next(const Step& step);
+  void gen_return_query(const Step& step);
   void gen_emit(const Values& values);
   void gen_return();
 
@@ -485,6 +546,13 @@ class Generator {
   Reg analysis_ = ir::kNoReg;  // counters
   PlanCounters counters_;      // of the plan at hand
   uint32_t next_counter_ = kFirstNodeCounter;
+  std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
+  Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
+  bool shared_run_ = false;  // the plan at hand is one that several threads may run together
+  bool dispensed_ = false;   // the next full scan drives a pipeline: it takes morsels
+  bool sealed_ = false;      // the next store to be read is sealed, and others read it too
+  int64_t scan_count_ = 0;
+  bool staged_ = false;  // control comes back into a pipeline (stage.cc): ir::demote()
 };
 
 }  // namespace scyper::query

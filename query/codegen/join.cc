@@ -93,6 +93,8 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
       return gen_series(relation, body);
     case JoinStep::Kind::kUnnest:
       return gen_unnest(relation, body);
+    case JoinStep::Kind::kFunction:
+      return gen_routine_rows(relation, body);
     case JoinStep::Kind::kBuffer:
       source.values.clear();
       return gen_materialised(relation, step->store, step->slots, body);
@@ -145,6 +147,8 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
       return gen_series(relation, body);
     case RelationKind::kUnnest:
       return gen_unnest(relation, body);
+    case RelationKind::kFunction:
+      return gen_routine_rows(relation, body);
   }
 }
 
@@ -167,6 +171,8 @@ void Generator::gen_series(const Relation& relation, const std::function<void()>
   b_.set_block(valid);
   Reg i = b_.new_variable(Type::kI64);
   b_.assign(i, start.a);
+  Reg ordinality = relation.columns.size() > 1 ? b_.new_variable(Type::kI64) : ir::kNoReg;
+  if (ordinality != ir::kNoReg) b_.assign(ordinality, zero);
   Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block();
   b_.jump(head);
   b_.set_block(head);
@@ -180,6 +186,10 @@ void Generator::gen_series(const Relation& relation, const std::function<void()>
   value.a =
       register_type(value.type) == Type::kI64 ? b_.binary(Op::kAdd, i, zero) : b_.convert(Op::kTrunc, i, Type::kI32);
   sources_[relation.id].values = {value};
+  if (ordinality != ir::kNoReg) {
+    b_.assign(ordinality, b_.binary(Op::kAdd, ordinality, constant(Type::kI64, 1)));
+    sources_[relation.id].values.push_back(integer_of(b_.binary(Op::kAdd, ordinality, zero)));
+  }
   body();
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
@@ -188,31 +198,73 @@ void Generator::gen_series(const Relation& relation, const std::function<void()>
   b_.set_block(done);
 }
 
+// Arrays side by side: where one has no more elements, NULL.
 void Generator::gen_unnest(const Relation& relation, const std::function<void()>& body) {
-  Value array = gen(*relation.arguments[0]);
-  Block done = b_.new_block();
-  Block begin = b_.new_block();
-  if (array.null == ir::kNoReg)
-    b_.jump(begin);
-  else
-    b_.branch(array.null, done, begin, 2);
-  b_.set_block(begin);
-  Reg i = b_.new_variable(Type::kI32);
-  b_.assign(i, constant(Type::kI32, 0));
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block();
+  Values arrays;
+  std::vector<Reg> sizes;
+  Reg rows = b_.new_variable(Type::kI64), i = b_.new_variable(Type::kI64);
+  Reg zero = constant(Type::kI64, 0);
+  b_.assign(rows, zero);
+  b_.assign(i, zero);
+  for (const auto& argument : relation.arguments) {
+    arrays.push_back(gen(*argument));
+    sizes.push_back(b_.new_variable(Type::kI64));
+    b_.assign(sizes.back(), zero);
+    Block present = b_.new_block(), known = b_.new_block();
+    if (arrays.back().null == ir::kNoReg)
+      b_.jump(present);
+    else
+      b_.branch(arrays.back().null, known, present, 2);
+    b_.set_block(present);
+    Reg size = b_.convert(Op::kSExt, b_.load(Type::kI32, arrays.back().a, offsetof(ArrayValue, size)), Type::kI64);
+    b_.assign(sizes.back(), size);
+    b_.assign(rows, b_.select(b_.compare(Op::kGt, size, rows), size, rows));
+    b_.jump(known);
+    b_.set_block(known);
+  }
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
   b_.jump(head);
   b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, array.a, offsetof(ArrayValue, size))), each, done, 1);
+  check_interrupt();
+  b_.branch(b_.compare(Op::kLt, i, rows), each, done, 1);
   b_.set_block(each);
-  Reg elements = b_.load(Type::kPtr, array.a, offsetof(ArrayValue, elements));
-  Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
-  sources_[relation.id].values = {load_datum(element, 0, relation.columns[0].type, true, array.stable)};
+  Values values;
+  for (size_t k = 0; k < arrays.size(); k++) values.push_back(gen_element(arrays[k], sizes, k, i));
+  if (relation.columns.size() > arrays.size())
+    values.push_back(integer_of(b_.binary(Op::kAdd, i, constant(Type::kI64, 1))));
+  sources_[relation.id].values = std::move(values);
   body();
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
+  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
   b_.jump(head);
   b_.set_block(done);
+}
+
+Value Generator::gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i) {
+  SqlType type = element_of(array.type);
+  auto load = [&] {
+    Reg elements = b_.load(Type::kPtr, array.a, offsetof(ArrayValue, elements));
+    return load_datum(b_.index(elements, i, kDatumBytes), 0, type, true, array.stable);
+  };
+  if (sizes.size() == 1) return load();
+  Value value = new_variable(type, true);
+  assign(value, null_value(type));
+  Block inside = b_.new_block(), end = b_.new_block();
+  b_.branch(b_.compare(Op::kLt, i, sizes[which]), inside, end, 1);
+  b_.set_block(inside);
+  assign(value, load());
+  b_.jump(end);
+  b_.set_block(end);
+  value.stable = array.stable;
+  return value;
+}
+
+Value Generator::integer_of(Reg bigint) {
+  Value value;
+  value.type = make_type(TypeId::kInt8);
+  value.a = bigint;
+  return value;
 }
 
 namespace {

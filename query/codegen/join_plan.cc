@@ -143,6 +143,9 @@ class Planner {
       case RelationKind::kUnnest:
         step.kind = JoinStep::Kind::kUnnest;
         break;
+      case RelationKind::kFunction:
+        step.kind = JoinStep::Kind::kFunction;
+        break;
     }
     if (left) step.on = on;
     known_.insert(relation.id);

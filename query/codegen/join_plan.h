@@ -17,6 +17,7 @@ struct JoinStep {
     kValues,  // one row of expressions
     kSeries,
     kUnnest,
+    kFunction,
     kBuffer,  // materialised before the pipeline starts, visited whole
     kHash,    // materialised in a hash table before the pipeline starts, probed
   };

@@ -96,11 +96,11 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
       each([&](Reg round) {
         Reg place = b_.index(b_.frame_address(lookup.frame), round, sizeof(int64_t));
         if (!rows) b_.store(place, 0, constant(Type::kI64, kNotLookedUp));
-        gen_lookup_ahead(lookup, rows, place);
+        gen_lookup_ahead(lookup, rows, round, place);
       });
     }
     each([&](Reg round) {
-      remembered_.push_back({lookup.relation, round, lookup.frame});
+      remembered_.push_back({lookup.relation, round, lookup.frame, {}, ir::kNoReg});
       gen_join_step(plan, number + 1, body);
       remembered_.pop_back();
     });

@@ -16,7 +16,7 @@ constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index
 
 bool has_simple_shape(const BoundQuery& query) {
   return query.set == SetOp::kNone && (!query.distinct || query.order.empty()) && query.joins.empty() &&
-         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty();
+         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty() && !query.with_ties;
 }
 }  // namespace
 
@@ -29,7 +29,7 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
     bool good = step.kind == JoinStep::Kind::kTable
                     ? step.path.score >= kGoodAccess
                     : step.kind == JoinStep::Kind::kSeries || step.kind == JoinStep::Kind::kUnnest ||
-                          step.kind == JoinStep::Kind::kValues;
+                          step.kind == JoinStep::Kind::kFunction || step.kind == JoinStep::Kind::kValues;
     if (!good) return false;
   }
   std::set<uint32_t> inner = known;
@@ -54,21 +54,31 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
   return simple;
 }
 
+namespace {
+bool reads(const PlanNode& node, const SharedPlan& shared) {
+  if (node.kind == PlanKind::kShared) return node.shared.get() == &shared;
+  return node.kind != PlanKind::kRecursive &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const PlanPtr& in) { return reads(*in, shared); });
+}
+// A recursive query that is read once, and not in each round of another: its rows need not be kept.
+bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
+  return shared.plan->kind == PlanKind::kRecursive && uses == 2 && reads(root, shared);
+}
+}  // namespace
+
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
   Plan plan = make_plan(query, known_relations(), &next_relation_);
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
+  shared_run_ = can_share(query, plan);
+  resources_.can_share |= shared_run_;
   for (const auto& shared : plan.shared)
-    if (shared.use_count() > 1) gen_shared(*shared);
+    if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root)) gen_shared(*shared);
   Block done = b_.new_block();
-  gen_node(*plan.root, [&] {
-    Values values;
-    for (size_t i = 0; i < plan.outputs.size(); i++)
-      if (!query.outputs[i].hidden) values.push_back(gen(*plan.outputs[i]));
-    consume(values);
-  });
+  gen_root(plan, query, consume);
+  shared_run_ = false;
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
   note_plan(plan);
@@ -86,10 +96,25 @@ void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reje
   }
 }
 
+namespace {
+// The columns that a reader of a shared plan sees, under its names.
+template <class Columns>
+Columns own_names(const PlanNode& reader, const Columns& columns) {
+  Columns mine;
+  for (size_t i = 0; i < reader.columns.size(); i++)
+    for (const auto& column : columns)
+      if (column.id == reader.columns[i].id) {
+        mine.push_back(column);
+        if (reader.relation != kNoRelation) mine.back().id = {reader.relation, static_cast<uint32_t>(i)};
+      }
+  return mine;
+}
+}  // namespace
+
 void Generator::gen_operator(const PlanNode& node, const Body& body) {
   switch (node.kind) {
     case PlanKind::kOneRow:
-      return body();
+      return gen_by_one(body);
     case PlanKind::kGet:
       return gen_get(node, body);
     case PlanKind::kFilter:
@@ -107,7 +132,7 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kGroup:
       return gen_group(node, body);
     case PlanKind::kSort:
-      return node.order.empty() ? gen_limit(node, body) : gen_sort(node, body);
+      return node.order.empty() && !shared_run_ ? gen_limit(node, body) : gen_sort(node, body);
     case PlanKind::kSetOp:
       return node.set == SetOp::kUnion && node.set_all ? gen_append(node, body) : gen_set(node, body);
     case PlanKind::kValues:
@@ -115,22 +140,27 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kFunction:
       return gen_function(node, body);
     case PlanKind::kShared: {
+      if (shared_stores_.count(node.shared->number) == 0)  // streams
+        return gen_node(*node.shared->plan, [&] {
+          RowSource source;
+          for (const auto& column : node.columns)
+            source.values.push_back(load_column(sources_[column.id.relation], column.id.index));
+          if (source.values.empty()) source.values.resize(1);
+          if (node.relation != kNoRelation) sources_[node.relation] = std::move(source);
+          body();
+        });
       const auto& [store, columns] = shared_stores_.at(node.shared->number);
-      StoredColumns mine;
-      int64_t bytes = 0;
-      for (size_t i = 0; i < node.columns.size(); i++)
-        for (const auto& column : columns) {
-          if (column.id != node.columns[i].id) continue;
-          ColumnId name = node.relation == kNoRelation ? column.id : ColumnId{node.relation, static_cast<uint32_t>(i)};
-          mine.push_back({name, column.field});
-        }
+      StoredColumns mine = own_names(node, columns);
       TupleLayout layout(0);
       for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
-      bytes = std::max<int64_t>(8, layout.bytes());
-      return for_each_tuple(store, bytes, [&](Reg tuple) {
-        publish(mine, tuple);
-        body();
-      });
+      int64_t bytes = std::max<int64_t>(8, layout.bytes());
+      return for_each_tuple(
+          store, bytes,
+          [&](Reg tuple) {
+            publish(mine, tuple);
+            body();
+          },
+          true);
     }
     case PlanKind::kSubquery:
       return gen_subquery_node(node, body);
@@ -157,13 +187,18 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
 void Generator::gen_get(const PlanNode& node, const Body& body) {
   sources_[node.relation] = RowSource{};
   sources_[node.relation].relation = node.source;
-  gen_table_scan(*node.source, node.path, [&] {
-    Block next = b_.new_block();
-    gen_conjuncts(node.conjuncts, next);
-    body();
-    if (!b_.terminated()) b_.jump(next);
-    b_.set_block(next);
-  });
+  auto scan = [&] {
+    gen_table_scan(*node.source, node.path, [&] {
+      Block next = b_.new_block();
+      gen_conjuncts(node.conjuncts, next);
+      body();
+      if (!b_.terminated()) b_.jump(next);
+      b_.set_block(next);
+    });
+  };
+  if (node.path.kind != AccessKind::kFullScan) return gen_by_one(scan);
+  dispensed_ = shared_run_;
+  scan();
 }
 
 void Generator::gen_map(const PlanNode& node, const Body& body) {
@@ -213,7 +248,9 @@ void Generator::gen_function(const PlanNode& node, const Body& body) {
     call.columns = node.source->columns;
     for (const auto& e : node.exprs) call.arguments.push_back(clone(*e));
     sources_[node.relation] = RowSource{};
-    if (call.kind == RelationKind::kSeries)
+    if (call.kind == RelationKind::kFunction)
+      gen_routine_rows(call, body);
+    else if (call.kind == RelationKind::kSeries)
       gen_series(call, body);
     else
       gen_unnest(call, body);
@@ -271,6 +308,7 @@ void Generator::gen_shared(const SharedPlan& shared) {
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
   Reg store = b_.load(Type::kPtr, context(), kContextValue);
   gen_node(*shared.plan, [&] { store_columns(columns, append_tuple(store, bytes)); });
+  store = gen_gather(store, true);
   shared_stores_[shared.number] = {store, columns};
 }
 
@@ -367,6 +405,7 @@ void Generator::gen_sort(const PlanNode& node, const Body& body) {
     for (size_t i = 0; i < keys.size(); i++)
       if (fields[i].offset >= 0) store_field(tuple, fields[i], cast_stored(terms[i], fields[i].type));
   });
+  store = gen_gather(store, false);
   check(b_.call(k_rt_tuples_sort, {context(), store, data_of(keys),
                                    constant(Type::kI64, static_cast<int64_t>(keys.size())), offset, limit}));
   Reg tuples = b_.load(Type::kPtr, context(), kContextValue);

@@ -32,12 +32,16 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
                                      constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
   table.store = b_.load(Type::kPtr, context(), kContextValue);
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
-  gen_node(*node.inputs[0], [&] {
+  auto gen_keys = [&] {
     Values keys;
     for (size_t i = 0; i < node.exprs.size(); i++)
       if (node.hashed[i]) keys.push_back(cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
+    return keys;
+  };
+  gen_grouped(node, table, gen_keys, [&](Reg hash) {
+    Values keys = gen_keys();
     Reg is_new = b_.new_variable(Type::kI8);
-    Reg group = find_group(table, keys, is_new);
+    Reg group = find_group(table, keys, hash, is_new);
     Block fresh = b_.new_block(), step = b_.new_block();
     b_.branch(is_new, fresh, step, 2);
     b_.set_block(fresh);
@@ -51,7 +55,10 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
     b_.set_block(step);
     step_states(node, slots, group, distinct);
   });
-  for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+  std::vector<int64_t> offsets;
+  for (const auto& slot : slots) offsets.push_back(slot.offset);
+  Reg groups = gen_merge(table, node, [&](Reg mine, Reg other) { combine_states(node, slots, mine, other, offsets); });
+  for_each_tuple(groups, table.bytes, [&](Reg tuple) {
     RowSource source;
     source.tuple = tuple;
     source.values.resize(node.exprs.size() + node.aggregates.size());
@@ -67,9 +74,18 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
   });
 }
 
+// Runs body(hash) for each input row; no hash where the groups are few.
+void Generator::gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
+                            const std::function<void(Reg)>& body) {
+  const PlanNode& input = *node.inputs[0];
+  bool computes = std::any_of(node.exprs.begin(), node.exprs.end(), [](const BoundPtr& e) { return has_subquery(*e); });
+  if (computes || !is_worth_staging(input, node.rows, table.bytes)) return gen_node(input, [&] { body(ir::kNoReg); });
+  gen_staged(input, table.store, [&](Block) { return hash_of(gen_keys(), table.apart); }, body);
+}
+
 // The group of these keys, with their fields and states not yet filled where it is new (is_new: a variable).
-ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg is_new) {
-  Reg hash = hash_of(keys, table.apart);
+ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new) {
+  if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
   Reg group = b_.new_variable(Type::kPtr);
   Block head = b_.new_block(), each = b_.new_block(), equal = b_.new_block(), next = b_.new_block(),
         create = b_.new_block(), grow = b_.new_block(), insert = b_.new_block(), done = b_.new_block();
@@ -126,22 +142,35 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
                                      constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
   table.store = b_.load(Type::kPtr, context(), kContextValue);
-  gen_node(*node.inputs[0], [&] {
+  auto gen_keys = [&] {
     Values keys;
     for (const auto& e : node.exprs) keys.push_back(cast_stored(gen(*e), e->type));
-    Reg is_new = b_.new_variable(Type::kI8);
-    Reg group = find_group(table, keys, is_new);
-    Block fresh = b_.new_block(), next = b_.new_block();
-    b_.branch(is_new, fresh, next);
-    b_.set_block(fresh);
-    for (size_t i = 0; i < keys.size(); i++) store_field(group, table.fields[i], keys[i]);
+    return keys;
+  };
+  auto emit = [&](const Values& keys) {
     RowSource source;
     source.values = keys;
     if (source.values.empty()) source.values.resize(1);
     sources_[node.relation] = std::move(source);
     body();
+  };
+  gen_grouped(node, table, gen_keys, [&](Reg hash) {
+    Values keys = gen_keys();
+    Reg is_new = b_.new_variable(Type::kI8);
+    Reg group = find_group(table, keys, hash, is_new);
+    Block fresh = b_.new_block(), next = b_.new_block();
+    b_.branch(is_new, fresh, next);
+    b_.set_block(fresh);
+    for (size_t i = 0; i < keys.size(); i++) store_field(group, table.fields[i], keys[i]);
+    if (!shared_run_) emit(keys);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
+  });
+  if (!shared_run_) return;
+  for_each_tuple(gen_merge(table, node, [](Reg, Reg) {}), table.bytes, [&](Reg tuple) {
+    Values keys;
+    for (const auto& field : table.fields) keys.push_back(load_field(tuple, field));
+    emit(keys);
   });
 }
 
@@ -156,6 +185,27 @@ bool sums_small(const SqlType& type) {
          (type.id == TypeId::kNumeric && type.precision != 0 && type.precision <= kSumDigits64);
 }
 }  // namespace
+
+namespace {
+bool is_plain(const Aggregate& a) { return !a.distinct && a.args.size() <= 1; }
+bool is_plain_sum(const Aggregate& a) {
+  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kSum && a.kind != AggregateKind::kAvg)) return false;
+  const SqlType& type = a.args[0]->type;
+  return is_integer(type.id) || type.id == TypeId::kFloat8 ||
+         (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
+}
+bool is_plain_extreme(const Aggregate& a) {
+  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kMin && a.kind != AggregateKind::kMax)) return false;
+  const SqlType& type = a.args[0]->type;
+  return is_integer(type.id) || type.id == TypeId::kFloat8 || type.id == TypeId::kDate ||
+         type.id == TypeId::kTimestamp || (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
+}
+}  // namespace
+
+bool has_small_state(const Aggregate& a) {
+  bool counts = is_plain(a) && (a.kind == AggregateKind::kCount || a.kind == AggregateKind::kCountStar);
+  return counts || is_plain_sum(a) || is_plain_extreme(a);
+}
 
 std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNode& node, TupleLayout* layout) {
   std::vector<AggregateSlot> slots(node.aggregates.size());
@@ -176,7 +226,6 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     }
     return -1;
   };
-  auto is_plain = [](const Aggregate& a) { return !a.distinct && a.args.size() <= 1; };
   for (size_t i = 0; i < slots.size(); i++) {
     const Aggregate& a = node.aggregates[i];
     if (!is_plain(a) || (a.kind != AggregateKind::kCount && a.kind != AggregateKind::kCountStar)) continue;
@@ -191,13 +240,9 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     const Aggregate& a = node.aggregates[i];
     AggregateSlot& slot = slots[i];
     if (slot.kind == AggregateSlot::Kind::kCount) continue;
-    bool sum = a.kind == AggregateKind::kSum || a.kind == AggregateKind::kAvg;
-    bool extreme = a.kind == AggregateKind::kMin || a.kind == AggregateKind::kMax;
+    bool sum = is_plain_sum(a);
     SqlType type = a.args.empty() ? SqlType{} : a.args[0]->type;
-    bool number =
-        is_integer(type.id) || type.id == TypeId::kFloat8 || (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
-    bool ordered = number || type.id == TypeId::kDate || type.id == TypeId::kTimestamp;
-    if (is_plain(a) && ((sum && number) || (extreme && ordered))) {
+    if (sum || is_plain_extreme(a)) {
       slot.kind = sum ? AggregateSlot::Kind::kSum : AggregateSlot::Kind::kExtreme;
       slot.type = register_type(type);
       if (sum && type.id != TypeId::kFloat8) slot.type = sums_small(type) ? Type::kI64 : Type::kI128;
@@ -379,12 +424,15 @@ void Generator::gen_plain_aggregation(const PlanNode& node, const Body& body) {
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
   clear_states(slots, ir::kNoReg);
   gen_node(*node.inputs[0], [&] { step_states(node, slots, ir::kNoReg, distinct); });
-  RowSource source;
-  source.values.resize(node.aggregates.size());
-  for (size_t i = 0; i < node.aggregates.size(); i++)
-    source.values[i] = finish_state(node.aggregates[i], slots, i, ir::kNoReg);
-  sources_[node.relation] = std::move(source);
-  body();
+  gen_sum_up(node, slots);
+  gen_by_one([&] {
+    RowSource source;
+    source.values.resize(node.aggregates.size());
+    for (size_t i = 0; i < node.aggregates.size(); i++)
+      source.values[i] = finish_state(node.aggregates[i], slots, i, ir::kNoReg);
+    sources_[node.relation] = std::move(source);
+    body();
+  });
 }
 
 }  // namespace scyper::query

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
+#include "runtime/team.h"
 
 namespace scyper::query {
 
@@ -29,10 +30,25 @@ void Generator::gen_join(const PlanNode& node, const Body& body) {
   if (node.method == JoinMethod::kHashSwapped) return gen_swapped_join(node, body);
   if (node.join == JoinKind::kFull) return gen_full_join(node, body);
   JoinTable table = gen_join_build(node, *node.inputs[1], false);
-  gen_node(*node.inputs[0], [&] {
-    if (node.join == JoinKind::kMark) return gen_mark(node, table, body);
-    gen_join_probe(node, table, body);
+  gen_probes(node, *node.inputs[0], table, [&](Reg hash) {
+    if (node.join == JoinKind::kMark) return gen_mark(node, table, hash, body);
+    gen_join_probe(node, table, hash, body);
   });
+}
+
+// Runs probe() for each row of `input`, the side that is not in the table; those whose NULL meets nobody are left out
+// where they are not wanted.
+void Generator::gen_probes(const PlanNode& node, const PlanNode& input, const JoinTable& table,
+                           const std::function<void(Reg hash)>& probe) {
+  bool left = &input == node.inputs[0].get();
+  const PlanNode& other = *node.inputs[left ? 1 : 0];
+  if (node.keys.empty() || !is_worth_staging(input, other.rows, table.bytes))
+    return gen_node(input, [&] { probe(ir::kNoReg); });
+  bool dropped = !left || node.join == JoinKind::kInner || node.join == JoinKind::kSemi;
+  gen_staged(
+      input, table.store,
+      [&](Block skip) { return hash_of(gen_join_keys(node, left, dropped ? skip : ir::kNoBlock), table.apart); },
+      probe);
 }
 
 // The table's rows through an index, for each row of the other side.
@@ -128,16 +144,17 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
     b_.set_block(next);
   });
   check(b_.call(k_rt_join_build, {context(), table.store}));
+  table.store = b_.load(Type::kPtr, context(), kContextValue);
   return table;
 }
 
 // Visits the entries whose keys are equal: match(next) is generated once and goes on to `next` for more. `entry` (a
 // variable) is the current one. Leaves to `end`.
-void Generator::gen_chain(const JoinTable& table, const Values& keys, Reg entry,
+void Generator::gen_chain(const JoinTable& table, const Values& keys, Reg hash, Reg entry,
                           const std::function<void(Block)>& match, Block end) {
   Block walk = b_.new_block(), head = b_.new_block(), each = b_.new_block(), equal = b_.new_block(),
         next = b_.new_block();
-  Reg hash = hash_of(keys, table.apart);
+  if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
   Reg slot = b_.load(Type::kI64, find_slot(table.store, hash));
   Reg tag = b_.binary(Op::kAdd, b_.binary(Op::kAnd, hash, constant(Type::kI64, 15)), constant(Type::kI64, kTagShift));
   Reg hit = b_.binary(Op::kAnd, b_.binary(Op::kLShr, slot, tag), constant(Type::kI64, 1));
@@ -160,7 +177,7 @@ void Generator::gen_chain(const JoinTable& table, const Values& keys, Reg entry,
 }
 
 // One row of the probing side is at hand.
-void Generator::gen_join_probe(const PlanNode& node, const JoinTable& table, const Body& body) {
+void Generator::gen_join_probe(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body) {
   JoinKind kind = node.join;
   bool outer = kind == JoinKind::kLeft || kind == JoinKind::kSingle;
   Block done = b_.new_block(), end = b_.new_block();
@@ -184,7 +201,7 @@ void Generator::gen_join_probe(const PlanNode& node, const JoinTable& table, con
     }
   }
   gen_chain(
-      table, keys, entry,
+      table, keys, hash, entry,
       [&](Block next) {
         publish(table.columns, b_.offset(entry, 0));
         gen_conjuncts(node.conjuncts, next);
@@ -229,7 +246,7 @@ void Generator::gen_join_probe(const PlanNode& node, const JoinTable& table, con
 }
 
 // The mark: true, or NULL where a conjunct that decides was NULL, or false.
-void Generator::gen_mark(const PlanNode& node, const JoinTable& table, const Body& body) {
+void Generator::gen_mark(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body) {
   Block decided = b_.new_block();
   Reg entry = b_.new_variable(Type::kPtr);
   Value mark;
@@ -242,7 +259,7 @@ void Generator::gen_mark(const PlanNode& node, const JoinTable& table, const Bod
   }
   Values keys = gen_join_keys(node, true, decided);
   gen_chain(
-      table, keys, entry,
+      table, keys, hash, entry,
       [&](Block next) {
         publish(table.columns, b_.offset(entry, 0));
         gen_conjuncts(node.conjuncts, next);
@@ -282,12 +299,12 @@ void Generator::gen_mark(const PlanNode& node, const JoinTable& table, const Bod
 // Semi and anti joins whose left side is in the table: partners set a flag, then the table is read.
 void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
   JoinTable table = gen_join_build(node, *node.inputs[0], true);
-  gen_node(*node.inputs[1], [&] {
+  gen_probes(node, *node.inputs[1], table, [&](Reg hash) {
     Block end = b_.new_block();
     Reg entry = b_.new_variable(Type::kPtr);
     Values keys = gen_join_keys(node, false, end);
     gen_chain(
-        table, keys, entry,
+        table, keys, hash, entry,
         [&](Block next) {
           publish(table.columns, b_.offset(entry, 0));
           gen_conjuncts(node.conjuncts, next);
@@ -296,8 +313,9 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
         end);
     b_.set_block(end);
   });
+  if (shared_run_) check(b_.call(k_rt_meet, {context()}));
   bool wanted = node.join == JoinKind::kSemi;
-  for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+  auto each = [&](Reg tuple) {
     Block accept = b_.new_block(), next = b_.new_block();
     Reg flag = b_.load(Type::kI8, tuple, table.flag);
     b_.branch(flag, wanted ? accept : next, wanted ? next : accept);
@@ -306,7 +324,8 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
     body();
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
-  });
+  };
+  for_each_tuple(table.store, table.bytes, each, true);
 }
 
 // Both sides' rows go through a buffer: pairs and rows of the left first, then rows of the right without partner.
@@ -323,11 +342,11 @@ void Generator::gen_full_join(const PlanNode& node, const Body& body) {
   };
   gen_node(*node.inputs[0], [&] {
     Block end = b_.new_block(), done = b_.new_block(), none = b_.new_block();
-    Reg entry = b_.new_variable(Type::kPtr), matched = b_.new_variable(Type::kI8);
+    Reg hash = ir::kNoReg, entry = b_.new_variable(Type::kPtr), matched = b_.new_variable(Type::kI8);
     b_.assign(matched, constant(Type::kI8, 0));
     Values keys = gen_join_keys(node, true, end);
     gen_chain(
-        table, keys, entry,
+        table, keys, hash, entry,
         [&](Block next) {
           publish(table.columns, b_.offset(entry, 0));
           gen_conjuncts(node.conjuncts, next);

@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kContextValue = offsetof(ExecContext, value);
 }  // namespace
 
-// The first term's rows, then the second term over the rows of the round before until a round brings none. All rows lie
-// in `result`, with UNION in a table that knows which are new.
+// The first term's rows, then the second term over the rows of the round before until a round brings none. UNION keeps
+// all rows in a table that knows which are new.
 void Generator::gen_recursive(const PlanNode& node, const Body& body) {
   TupleLayout row(0), keyed(sizeof(TupleEntry));
   GroupTable table;
@@ -33,12 +33,10 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
     check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, working.bytes)}));
     return b_.load(Type::kPtr, context(), kContextValue);
   };
-  int64_t result_bytes = node.set_all ? working.bytes : table.bytes;
   if (!node.set_all) {
     check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes), constant(Type::kI64, 64)}));
     table.store = b_.load(Type::kPtr, context(), kContextValue);
   }
-  Reg result = node.set_all ? create() : table.store;
   working.store = b_.new_variable(Type::kPtr);
   Reg next_round = b_.new_variable(Type::kPtr), other = b_.new_variable(Type::kPtr);
   b_.assign(working.store, create());
@@ -50,12 +48,12 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
     Block fresh = b_.new_block(), skip = b_.new_block();
     Reg is_new = b_.new_variable(Type::kI8);
     b_.assign(is_new, constant(Type::kI8, 1));
-    Reg kept = node.set_all ? append_tuple(result, working.bytes) : find_group(table, values, is_new);
+    Reg known = node.set_all ? ir::kNoReg : find_group(table, values, ir::kNoReg, is_new);
     b_.branch(is_new, fresh, skip);
     b_.set_block(fresh);
     Reg tuple = append_tuple(next_round, working.bytes);
     for (size_t i = 0; i < columns.size(); i++) {
-      store_field(kept, columns[i].field, values[i]);
+      if (known != ir::kNoReg) store_field(known, columns[i].field, values[i]);
       store_field(tuple, working.fields[i], values[i]);
     }
     b_.jump(skip);
@@ -75,13 +73,16 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
   Reg count = b_.load(Type::kI64, working.store, offsetof(TupleStore, count));
   b_.branch(b_.compare(Op::kEq, count, constant(Type::kI64, 0)), done, each);
   b_.set_block(each);
+  // rows leave round by round: a LIMIT ends a recursion that has no other end
+  StoredColumns given = columns;
+  for (size_t i = 0; i < given.size(); i++) given[i].field = working.fields[i];
+  for_each_tuple(working.store, working.bytes, [&](Reg tuple) {
+    publish(given, tuple);
+    body();
+  });
   gen_node(*node.inputs[1], [&] { take_row(1); });
   if (!b_.terminated()) b_.jump(round);
   b_.set_block(done);
-  for_each_tuple(result, result_bytes, [&](Reg tuple) {
-    publish(columns, tuple);
-    body();
-  });
 }
 
 // Sorted rows: the first of each run of equal expressions.

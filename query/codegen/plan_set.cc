@@ -82,7 +82,7 @@ void Generator::gen_set(const PlanNode& node, const Body& body) {
       for (size_t i = 0; i < columns.size(); i++)
         keys.push_back(cast_stored(gen(*node.outputs[side][i]), columns[i].field.type));
       Reg is_new = b_.new_variable(Type::kI8);
-      Reg group = find_group(table, keys, is_new);
+      Reg group = find_group(table, keys, ir::kNoReg, is_new);
       Block fresh = b_.new_block(), count = b_.new_block();
       b_.branch(is_new, fresh, count);
       b_.set_block(fresh);

@@ -7,13 +7,16 @@
 
 // Loops over integers that look up rows by keys known before the loop starts (an order's lines) wait for one cache miss
 // after the other. So the keys of the first rounds are computed ahead, twice: a first pass fetches the index lines, a
-// second finds the rows and fetches their cells. Both only hint: they raise nothing and change nothing.
+// second finds the rows. Their cells are fetched a few rounds before the loop needs them: all at once would wait for
+// each other. All of it only hints: it raises nothing and changes nothing.
 namespace scyper::query {
 
 using ir::Op;
 using ir::Type;
 
 namespace {
+
+constexpr int64_t kFetchAhead = 4;  // rounds
 
 // Can the expression be computed before the loop for any value of its variable, without an error or a call?
 bool is_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
@@ -110,14 +113,16 @@ bool Generator::keeps_rows(const StepList& steps, const storage::Table* table) c
     if (expr != nullptr) visit(*expr, look);
   };
   for (const auto& step : steps) {
-    if (step->kind == StepKind::kCall) return false;
+    if (step->kind == StepKind::kCall || step->kind == StepKind::kExecute || step->kind == StepKind::kForRows ||
+        step->kind == StepKind::kOpen || step->kind == StepKind::kReturnQuery || step->kind == StepKind::kTransaction)
+      return false;
     for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()}) look_at(expr);
     for (const auto& arg : step->args) look_at(arg.get());
     for (const auto& option : step->options) look_at(option.second.get());
     if (step->query != nullptr) visit(*step->query, look);
     if (step->dml != nullptr) {
       const BoundDml& dml = *step->dml;
-      if (dml.conflict != nullptr || !dml.reactions.empty()) return false;
+      if (dml.conflict != nullptr || !dml.reactions.empty() || dml.triggers != nullptr) return false;
       visit(*dml.source, look);
       for (const RowCheck& check : dml.checks) look_at(check.condition.get());
       for (const auto& output : dml.returning) look_at(output.expr.get());
@@ -144,11 +149,13 @@ size_t Generator::gen_prefetch(const Step& step, Reg from, Reg to, Reg by) {
   if (assigned.count(step.variable) == 0) find_lookups(step.body, step.variable, assigned, &lookups);
   if (lookups.empty()) return 0;
   Reg round = b_.new_variable(Type::kI64);
+  Reg rounds = b_.new_variable(Type::kI64);
   size_t remembered = 0;
   for (Lookup& lookup : lookups) {
     if (!keeps_rows(step.body, lookup.relation->table.get())) continue;
     lookup.frame = b_.reserve_frame(static_cast<uint32_t>(kRoundsAhead * sizeof(int64_t)));
-    remembered_.push_back({lookup.relation, round, lookup.frame});
+    lookup.chunks = b_.reserve_frame(static_cast<uint32_t>(kRoundsAhead * sizeof(char*)));
+    remembered_.push_back({lookup.relation, round, lookup.frame, lookup, rounds});
     remembered++;
   }
   for (bool rows : {false, true}) {
@@ -170,15 +177,39 @@ size_t Generator::gen_prefetch(const Step& step, Reg from, Reg to, Reg by) {
       Reg place = ir::kNoReg;
       if (lookup.frame >= 0) place = b_.index(b_.frame_address(lookup.frame), round, sizeof(int64_t));
       if (!rows && lookup.frame >= 0) b_.store(place, 0, constant(Type::kI64, kNotLookedUp));
-      gen_lookup_ahead(lookup, rows, place);
+      gen_lookup_ahead(lookup, rows, round, place);
     }
     b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
     b_.assign(i, b_.binary(step.reverse ? Op::kSub : Op::kAdd, i, by));
     b_.jump(head);
     b_.set_block(done);
   }
+  b_.assign(rounds, round);
   b_.assign(round, constant(Type::kI64, 0));
   return remembered;
+}
+
+// At the start of a round: hints for the cells of the row that a later one will look up.
+void Generator::gen_fetch_ahead(const Remembered& remembered) {
+  Block fetch = b_.new_block(), found = b_.new_block(), done = b_.new_block();
+  Reg ahead = b_.binary(Op::kAdd, remembered.round, constant(Type::kI64, kFetchAhead));
+  b_.branch(b_.compare(Op::kLt, ahead, remembered.rounds), fetch, done, 1);
+  b_.set_block(fetch);
+  Reg tid = b_.load(Type::kI64, b_.index(b_.frame_address(remembered.frame), ahead, sizeof(int64_t)));
+  b_.branch(b_.compare(Op::kGe, tid, constant(Type::kI64, 0)), found, done, 1);
+  b_.set_block(found);
+  RowSource source;
+  source.relation = remembered.relation;
+  source.chunk = b_.load(Type::kPtr, b_.index(b_.frame_address(remembered.lookup.chunks), ahead, sizeof(char*)));
+  source.offset = b_.binary(Op::kAnd, tid, constant(Type::kI64, storage::kChunkTuples - 1));
+  prefetch_row(remembered.lookup, source);
+  b_.jump(done);
+  b_.set_block(done);
+}
+
+void Generator::prefetch_row(const Lookup& lookup, const RowSource& source) {
+  prefetch_cells(source, lookup.columns);
+  for (const BoundExpr* choice : lookup.choices) prefetch_choice(source, *choice);
 }
 
 // The Tid that was found ahead, else what find() gives.
@@ -199,7 +230,7 @@ ir::Reg Generator::gen_remembered(const Relation& relation, const std::function<
   return b_.binary(Op::kAdd, tid, constant(Type::kI64, 0));
 }
 
-void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember) {
+void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg round, Reg remember) {
   const Relation& relation = *lookup.relation;
   const storage::IndexDef& index = relation.table->schema().indexes[lookup.path.index];
   Block skip = b_.new_block();
@@ -244,8 +275,13 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg remember) 
     RowSource source;
     source.relation = &relation;
     locate(&source, partition, tid);
-    prefetch_cells(source, lookup.columns);
-    for (const BoundExpr* choice : lookup.choices) prefetch_choice(source, *choice);
+    if (lookup.chunks >= 0) {
+      b_.store(b_.index(b_.frame_address(lookup.chunks), round, sizeof(char*)), 0, source.chunk);
+      Block near = b_.new_block();
+      b_.branch(b_.compare(Op::kLt, round, constant(Type::kI64, kFetchAhead)), near, skip);
+      b_.set_block(near);
+    }
+    prefetch_row(lookup, source);
   }
   b_.jump(skip);
   b_.set_block(skip);

@@ -46,7 +46,10 @@ bool is_harmless(const StepList& steps, const std::set<uint32_t>& variables) {
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned) {
   for (const auto& step : steps) {
     assigned->insert(step->into.variables.begin(), step->into.variables.end());
+    if (step->into.loose != nullptr)
+      assigned->insert(step->into.loose->variables.begin(), step->into.loose->variables.end());
     assigned->insert(step->outputs.begin(), step->outputs.end());
+    if (step->kind == StepKind::kOpen) assigned->insert(step->variable);
     if (step->kind == StepKind::kAssign || step->kind == StepKind::kAssignElement ||
         step->kind == StepKind::kForInteger || step->kind == StepKind::kForEach)
       assigned->insert(step->variable);
@@ -92,7 +95,10 @@ StatusOr<ir::Function> Generator::generate() {
       assign(variable, null_value(v.type));
     }
   }
-  if (program_.return_type.id != TypeId::kUnknown && program_.return_type.id != TypeId::kVoid) {
+  if (program_.returns_set) {
+    open_row_set();
+  } else if (program_.return_type.id != TypeId::kUnknown && program_.return_type.id != TypeId::kVoid &&
+             program_.result_variables.empty()) {
     return_value_ = new_variable(program_.return_type, true);
     assign(return_value_, null_value(program_.return_type));
   }
@@ -118,7 +124,9 @@ StatusOr<ir::Function> Generator::generate() {
   end_analysis();
   gen_return();
   SCYPER_RETURN_IF_ERROR(status_);
-  return b_.finish();
+  ir::Function result = b_.finish();
+  if (staged_) ir::demote(&result);
+  return result;
 }
 
 // A row of the result. Clients know no intervals and reals: intervals leave as text, a real as the double that looks
@@ -135,6 +143,13 @@ void Generator::gen_emit(const Values& values) {
 }
 
 void Generator::gen_return() {
+  if (program_.returns_set) {
+    Value set;
+    set.type = make_type(TypeId::kInt8);
+    set.a = b_.convert(Op::kBitcast, row_set_, Type::kI64);
+    store_datum(ir::kResultsReg, 0, set);
+    return b_.ret_constant(0);
+  }
   Values results;
   for (uint32_t variable : program_.result_variables) results.push_back(variables_[variable]);
   if (program_.is_routine) {
@@ -204,6 +219,23 @@ void Generator::gen_step(const Step& step) {
     }
     case StepKind::kCall:
       return gen_call_step(step);
+    case StepKind::kExecute:
+      return gen_execute(step);
+    case StepKind::kForRows:
+      return gen_for_rows(step);
+    case StepKind::kOpen:
+      return gen_open(step);
+    case StepKind::kFetch:
+      return gen_fetch(step);
+    case StepKind::kClose:
+      return gen_close(step);
+    case StepKind::kTransaction:
+      return check(b_.call(k_rt_end_transaction, {context(), constant(Type::kI64, step.commit ? 1 : 0),
+                                                  constant(Type::kI64, step.in_handlers ? 1 : 0)}));
+    case StepKind::kReturnNext:
+      return gen_return_next(step);
+    case StepKind::kReturnQuery:
+      return gen_return_query(step);
   }
 }
 
@@ -298,12 +330,11 @@ void Generator::gen_block(const Step& step) {
     b_.branch(matches, take, next);
     b_.set_block(take);
     b_.call(k_rt_rollback_to, {context(), b_.frame_address(mark)});
-    Reg fields = b_.frame_address(b_.reserve_frame(4 * sizeof(Datum)));
+    Reg fields = b_.frame_address(b_.reserve_frame(kErrorFieldCount * sizeof(Datum)));
     check(b_.call(k_rt_error_fields, {context(), fields}));
-    const uint32_t targets[] = {clause.sqlstate_variable, clause.message_variable, clause.detail_variable,
-                                clause.hint_variable};
-    for (int64_t i = 0; i < 4; i++)
-      assign(variables_[targets[i]], load_datum(fields, i * kDatumBytes, make_type(TypeId::kText), true, true));
+    for (size_t i = 0; i < kErrorFieldCount; i++)
+      assign(variables_[clause.variables[i]],
+             load_datum(fields, static_cast<int64_t>(i) * kDatumBytes, make_type(TypeId::kText), true, true));
     gen_steps(clause.body);
     if (!b_.terminated()) b_.jump(after);
     b_.set_block(next);
@@ -385,6 +416,7 @@ void Generator::gen_for_integer(const Step& step) {
   counter.type = make_type(TypeId::kInt4);
   counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
   assign(variables_[step.variable], counter);
+  for (size_t n = remembered; n > 0; n--) gen_fetch_ahead(remembered_[remembered_.size() - n]);
   gen_steps(step.body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
@@ -519,6 +551,7 @@ void Generator::gen_into(const Step& step) {
     }
     b_.set_block(some);
   }
+  if (step.keeps_found) return;
   if (step.kind == StepKind::kQuery) b_.assign(row_count_, rows);
   set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
 }
@@ -559,27 +592,6 @@ void Generator::gen_call_step(const Step& step) {
       results[i].fresh = !program_.is_routine;
       assign_variable(step.outputs[i], results[i]);
     }
-}
-
-void Generator::gen_raise(const Step& step) {
-  static constexpr std::string_view kLevels[] = {"debug", "log", "info", "notice", "warning", "exception"};
-  int64_t level = 5;
-  for (int64_t i = 0; i < 6; i++)
-    if (kLevels[i] == step.level) level = i;
-  Values args;
-  for (const auto& arg : step.args) args.push_back(gen(*arg));
-  SqlType text = make_type(TypeId::kText);
-  Values options(4, null_value(text));
-  static constexpr std::string_view kOptions[] = {"errcode", "message", "detail", "hint"};
-  for (const auto& [name, expr] : step.options)
-    for (size_t i = 0; i < 4; i++)
-      if (kOptions[i] == name) options[i] = gen(*expr);
-  Reg arg_row = store_row(args);
-  Reg option_row = store_row(options);
-  check(b_.call(k_rt_raise, {context(), constant(Type::kI64, level), b_.data(step.format),
-                             constant(Type::kI64, static_cast<int64_t>(step.format.size())), arg_row,
-                             constant(Type::kI64, static_cast<int64_t>(args.size())), option_row}));
-  if (level == 5) b_.jump(handler_);  // never reached: an exception's status is not 0
 }
 
 }  // namespace scyper::query

@@ -35,6 +35,7 @@ bool Generator::may_write(uint32_t callee) const {
 
 void Generator::note_changes(const BoundDml& dml) {
   auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
+  overwrites_all_ |= dml.triggers != nullptr;
   if (dml.source != nullptr) visit(*dml.source, look);
   for (const RowCheck& check : dml.checks) visit(*check.condition, look);
   for (const RowReaction& reaction : dml.reactions)
@@ -47,10 +48,18 @@ void Generator::note_changes(const BoundDml& dml) {
   }
 }
 
+namespace {
+bool runs_unknown(StepKind kind) {
+  return kind == StepKind::kExecute || kind == StepKind::kForRows || kind == StepKind::kOpen ||
+         kind == StepKind::kReturnQuery || kind == StepKind::kTransaction;
+}
+}  // namespace
+
 void Generator::note_changes(const StepList& steps) {
   auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
   for (const auto& step : steps) {
-    overwrites_all_ |= (step->kind == StepKind::kCall && may_write(step->variable)) || step->has_handlers;
+    overwrites_all_ |=
+        (step->kind == StepKind::kCall && may_write(step->variable)) || step->has_handlers || runs_unknown(step->kind);
     for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
       if (expr != nullptr) visit(*expr, look);
     for (const auto& arg : step->args) visit(*arg, look);

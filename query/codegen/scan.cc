@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "runtime/team.h"
 #include "storage/key.h"
 #include "types/decimal.h"
 
@@ -204,6 +206,7 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
 
 // Chunk after chunk, so that what stays the same in a chunk is out of the inner loop.
 void Generator::gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body) {
+  Reg scan = std::exchange(dispensed_, false) ? constant(Type::kI64, scan_count_++) : ir::kNoReg;
   Reg limit = b_.load(Type::kI64, partition, offsetof(TablePartition, tuple_limit));
   Reg first = b_.new_variable(Type::kI64), offset = b_.new_variable(Type::kI64);
   Block chunk_head = b_.new_block(), chunk_open = b_.new_block(), head = b_.new_block(), test = b_.new_block(),
@@ -212,6 +215,7 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   b_.assign(first, constant(Type::kI64, 0));
   b_.jump(chunk_head);
   b_.set_block(chunk_head);
+  if (scan != ir::kNoReg) b_.assign(first, b_.call(k_rt_next_morsel, {context(), scan, partition, first}));
   b_.branch(b_.compare(Op::kLt, first, limit), chunk_open, done, 1);
   b_.set_block(chunk_open);
   check_interrupt();

@@ -1,8 +1,10 @@
 #include "codegen/tuple.h"
 
 #include <cstring>
+#include <utility>
 
 #include "codegen/generator.h"
+#include "runtime/team.h"
 
 namespace scyper::query {
 
@@ -87,10 +89,15 @@ ir::Reg Generator::append_tuple(Reg store, int64_t bytes) {
 }
 
 // Every tuple of a store, chunk after chunk.
-void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body) {
-  b_.call(k_rt_tuples_seal, {store});
+void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<void(Reg)>& body, bool dispensed) {
   Reg chunk = b_.new_variable(Type::kPtr), tuple = b_.new_variable(Type::kPtr);
-  b_.assign(chunk, b_.load(Type::kPtr, store, offsetof(TupleStore, first)));
+  dispensed &= shared_run_;
+  if (!dispensed && !std::exchange(sealed_, false)) b_.call(k_rt_tuples_seal, {store});
+  Reg scan = dispensed ? constant(Type::kI64, scan_count_++) : ir::kNoReg;
+  if (dispensed)
+    b_.assign(chunk, b_.call(k_rt_next_chunk, {context(), scan, store, b_.null_pointer()}));
+  else
+    b_.assign(chunk, b_.load(Type::kPtr, store, offsetof(TupleStore, first)));
   Block head = b_.new_block(), open = b_.new_block(), test = b_.new_block(), each = b_.new_block(),
         next = b_.new_block(), close = b_.new_block(), done = b_.new_block();
   b_.jump(head);
@@ -111,7 +118,10 @@ void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<voi
   b_.assign(tuple, b_.offset(tuple, bytes));
   b_.jump(test);
   b_.set_block(close);
-  b_.assign(chunk, b_.load(Type::kPtr, chunk, offsetof(TupleStore::Chunk, next)));
+  if (dispensed)
+    b_.assign(chunk, b_.call(k_rt_next_chunk, {context(), scan, store, chunk}));
+  else
+    b_.assign(chunk, b_.load(Type::kPtr, chunk, offsetof(TupleStore::Chunk, next)));
   b_.jump(head);
   b_.set_block(done);
 }

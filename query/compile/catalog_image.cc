@@ -13,9 +13,11 @@ constexpr uint32_t kVersion = 2;
 static_assert(sizeof(SqlType) == 8);
 static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
-static_assert(sizeof(Routine) == 152);
+static_assert(sizeof(Routine) == 272);
+static_assert(sizeof(RoutineParameter) == 120);
+static_assert(sizeof(Trigger) == 192);
 static_assert(sizeof(View) == 136);
-static_assert(sizeof(Catalog) == 424);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 472);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {
@@ -196,13 +198,35 @@ void walk(IO& io, Routine& routine) {
     io.number(parameter.mode);
     walk(io, parameter.type);
     walk_bool(io, parameter.has_default);
+    walk_bool(io, parameter.variadic);
+    io.text(parameter.relation);
     io.text(parameter.default_text);
   }
   walk(io, routine.return_type);
+  io.text(routine.return_relation);
+  walk_bool(io, routine.returns_set);
+  walk_bool(io, routine.is_trigger);
+  walk_bool(io, routine.is_sql);
   io.text(routine.body);
   walk_bool(io, routine.strict);
   walk_bool(io, routine.is_volatile);
   io.text(routine.definition);
+}
+
+template <typename IO>
+void walk(IO& io, Trigger& trigger) {
+  io.text(trigger.name);
+  io.text(trigger.table);
+  io.text(trigger.function);
+  walk_bool(io, trigger.before);
+  walk_bool(io, trigger.per_row);
+  io.number(trigger.events);
+  trigger.columns.resize(io.count(trigger.columns.size()));
+  for (std::string& name : trigger.columns) io.text(name);
+  io.text(trigger.when);
+  trigger.arguments.resize(io.count(trigger.arguments.size()));
+  for (std::string& argument : trigger.arguments) io.text(argument);
+  walk_bool(io, trigger.enabled);
 }
 
 template <typename IO>
@@ -301,6 +325,11 @@ std::string encode_catalog(const Catalog& catalog) {
     Routine written = *routine;
     walk(out, written);
   }
+  out.count(copy.triggers.size());
+  for (const auto& [key, trigger] : copy.triggers) {
+    Trigger written = *trigger;
+    walk(out, written);
+  }
   out.count(copy.views.size());
   for (const auto& [name, view] : copy.views) {
     View written = *view;
@@ -354,6 +383,13 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
     walk(in, *routine);
     const std::string name = routine->name;
     catalog->routines.emplace(name, std::move(routine));
+  }
+  const uint32_t triggers = in.count(0);
+  for (uint32_t i = 0; i < triggers && in.ok(); ++i) {
+    auto trigger = std::make_shared<Trigger>();
+    walk(in, *trigger);
+    const std::pair<std::string, std::string> key{trigger->table, trigger->name};
+    catalog->triggers.emplace(key, std::move(trigger));
   }
   const uint32_t views = in.count(0);
   for (uint32_t i = 0; i < views && in.ok(); ++i) {

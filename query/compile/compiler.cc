@@ -8,8 +8,11 @@
 #include "base/check.h"
 #include "bind/binder.h"
 #include "codegen/generator.h"
+#include "compile/parameter_count.h"
 #include "compile/program_parts.h"
 #include "parse/plpgsql_parser.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
 #include "parse/text.h"
 
 namespace scyper::query {
@@ -58,11 +61,11 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
   }
 }
 
-// What saves most time in the first run. Interpreted code is some 20 times as slow as the estimate says, quick code
-// twice; better code costs some 25 us an instruction more to make.
+// What saves most time in the first run. Interpreted code is some 20 times as slow as the estimate says; better code
+// costs some 25 us an instruction more to make and saves a third of what quick code computes.
 jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
   if (work_ns < 100e3) return jit::Tiering::Start::kInterpreter;
-  return work_ns > 25e3 * static_cast<double>(instructions) ? jit::Tiering::Start::kBetter
+  return work_ns > 70e3 * static_cast<double>(instructions) ? jit::Tiering::Start::kBetter
                                                             : jit::Tiering::Start::kQuick;
 }
 
@@ -99,12 +102,13 @@ std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
   ProgramParts& parts = program->parts();
   parts.name = bound.name;
+  parts.compiler = this;
   for (uint32_t i = 0; i < bound.parameters; i++) parts.parameter_types.push_back(bound.variables[i].type);
   for (const auto& column : bound.columns) parts.columns.push_back({column.name, column.type});
   for (const auto& callee : bound.callees) {
     SCYPER_ASSIGN_OR_RETURN(const Program* target, routine_program(*callee, parts.catalog, routines));
     parts.callees.push_back(target);
-    const bool is_unfinished = routines->is_in_progress(callee->id);
+    const bool is_unfinished = routines->is_in_progress(*callee);
     parts.resources.callee_writes.push_back(is_unfinished || target->footprint().writes);
     // Routines that call each other: what the one that is not finished touches is not known. It may be anything.
     if (is_unfinished && target != program) {
@@ -112,12 +116,15 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
       footprint.writes = footprint.writes_shared = footprint.reads_partitioned = footprint.all_partitions = true;
     }
   }
+  parts.resources.shared_from_ns = shared_from_ns_;
   Generator generator(bound, &parts.resources);
   SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
   parts.footprint = parts.resources.footprint;
   parts.footprint.writes |= bound.writes;
   parts.footprint.writes_shared |= bound.writes_shared;
   parts.footprint.is_volatile |= bound.volatile_result;
+  parts.footprint.reads_partitioned |= bound.is_dynamic;
+  parts.footprint.all_partitions |= bound.is_dynamic;
   for (const auto& call : parts.resources.calls)
     merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
@@ -177,13 +184,62 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   return program;
 }
 
+namespace {
+constexpr size_t kDynamicProgramsMax = 256;
+
+bool runs_dynamically(ast::StatementKind kind) {
+  using Kind = ast::StatementKind;
+  return kind == Kind::kSelect || kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete ||
+         kind == Kind::kCall;
+}
+}  // namespace
+
+StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view text,
+                                                                   const std::vector<SqlType>& types,
+                                                                   std::shared_ptr<const Catalog> catalog) {
+  std::string key(text);
+  for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
+  auto routines = routines_of(*catalog);
+  std::lock_guard<std::recursive_mutex> lock(routines->mutex);
+  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return found->second;
+  const storage::SchemaScope as_of(&catalog->schemas);
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
+  if (statements.size() > 1) return sql_error("0A000", "several statements in one EXECUTE are not supported");
+  const ast::Statement& statement = *statements[0];
+  if (const auto* truncate = ast::node_if<ast::TruncateStatement>(&statement);
+      truncate != nullptr && truncate->tables.size() == 1) {
+    ast::DeleteStatement all;
+    all.table.name = truncate->tables[0].name;
+    return dynamic_program(to_sql(all), types, catalog);
+  }
+  if (!runs_dynamically(statement.kind))
+    return sql_error("0A000", "statements that define or control something are not supported in EXECUTE");
+  size_t count = parameter_count(text);
+  std::vector<SqlType> given = types;
+  if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
+  given.resize(count);
+  auto program = compile_statement(text, statement, count, given, catalog);
+  if (!program.ok()) {  // a position in the made text means nothing in the statement that runs
+    const Status& failed = program.status();
+    Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));
+    if (std::string detail = detail_of(failed); !detail.empty()) plain = with_detail(plain, detail);
+    if (std::string hint = hint_of(failed); !hint.empty()) plain = with_hint(plain, hint);
+    return plain;
+  }
+  if (routines->dynamic.size() >= kDynamicProgramsMax) routines->dynamic.clear();
+  routines->dynamic.emplace(std::move(key), *program);
+  return *program;
+}
+
 StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
                                                    const std::shared_ptr<const Catalog>& catalog,
                                                    const std::shared_ptr<RoutinePrograms>& routines) {
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
-  auto done = routines->programs.find(routine.id);
+  const RoutinePrograms::Key key{routine.id, routine.variant};
+  auto done = routines->programs.find(key);
   if (done != routines->programs.end()) return done->second.get();
-  auto current = routines->in_progress.find(routine.id);
+  auto current = routines->in_progress.find(key);
   if (current != routines->in_progress.end()) return current->second;  // a recursive call
   SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(routine.body));
   Binder binder(*catalog, routine.body);
@@ -195,12 +251,12 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;  // `routines` is not held: it owns the program
   auto program = std::make_unique<Program>(std::move(parts));
-  routines->in_progress[routine.id] = program.get();
+  routines->in_progress[key] = program.get();
   Status status = generate(*bound, program.get(), routines);
-  routines->in_progress.erase(routine.id);
+  routines->in_progress.erase(key);
   SCYPER_RETURN_IF_ERROR(status);
   const Program* result = program.get();
-  routines->programs[routine.id] = std::move(program);
+  routines->programs[key] = std::move(program);
   return result;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "base/status.h"
 #include "bind/bound.h"
@@ -22,19 +23,21 @@ namespace scyper::query {
 class RoutinePrograms {
  public:
   std::recursive_mutex mutex;
-  std::unordered_map<RoutineId, std::unique_ptr<Program>> programs;
-  std::unordered_map<RoutineId, Program*> in_progress;
+  using Key = std::pair<RoutineId, std::string>;  // Routine::variant
+  std::map<Key, std::unique_ptr<Program>> programs;
+  std::map<Key, Program*> in_progress;
+  std::map<std::string, std::shared_ptr<const Program>> dynamic;  // by text and types of parameters
 
-  bool is_in_progress(RoutineId id) {
+  bool is_in_progress(const Routine& routine) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
-    return in_progress.count(id) != 0;
+    return in_progress.count({routine.id, routine.variant}) != 0;
   }
 };
 
 // Bound program to runnable program.
 class Compiler {
  public:
-  explicit Compiler(jit::Tiering* tiering) : tiering_(tiering) {}
+  Compiler(jit::Tiering* tiering, double shared_from_ns) : tiering_(tiering), shared_from_ns_(shared_from_ns) {}
 
   StatusOr<std::shared_ptr<const Program>> compile_statement(std::string_view text, const ast::Statement& statement,
                                                              size_t parameter_count,
@@ -52,12 +55,16 @@ class Compiler {
   // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                 std::shared_ptr<const Catalog> catalog, jit::Jit* jit);
+  // The program of a statement's text that EXECUTE runs, from a cache or new. 0A000 for definitions.
+  StatusOr<std::shared_ptr<const Program>> dynamic_program(std::string_view text, const std::vector<SqlType>& types,
+                                                           std::shared_ptr<const Catalog> catalog);
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
 
  private:
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
   jit::Tiering* const tiering_;
+  const double shared_from_ns_;
   std::mutex mutex_;
   uint64_t routines_version_ = 0;
   std::shared_ptr<RoutinePrograms> routines_;

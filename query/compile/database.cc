@@ -121,8 +121,7 @@ class DatabaseImpl final : public Database {
         arena_(std::move(arena)),
         jit_(std::move(jit)),
         tiering_(*jit_, tiering_options(options)),
-        compiler_(&tiering_),
-
+        compiler_(&tiering_, options.shared_from_ns),
         catalog_(std::make_shared<const Catalog>()) {}
 
   const DatabaseOptions& options() const override { return options_; }

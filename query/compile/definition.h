@@ -118,6 +118,11 @@ class Definer {
   Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
   Status check_routine(const ast::CreateRoutineStatement& create) const;
   Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;
+  Status create_trigger(const ast::CreateTriggerStatement& create, ResultSet* result);
+  Status drop_trigger(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
+  void drop_triggers_of(const std::string& table);
+  Status define_result(const ast::CreateRoutineStatement& create, Routine* routine) const;
+  StatusOr<SqlType> routine_type(const ast::TypeName& type, std::string* relation) const;
   Status remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine);
   Status create_view(const ast::CreateViewStatement& create, ResultSet* result);
   Status check_replaced(const View& old, const View& view) const;

@@ -27,6 +27,9 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kSequence:
         SCYPER_RETURN_IF_ERROR(drop_sequence(name, drop, result));
         break;
+      case ast::ObjectKind::kTrigger:
+        SCYPER_RETURN_IF_ERROR(drop_trigger(drop, object, result));
+        break;
       case ast::ObjectKind::kProcedure:
       case ast::ObjectKind::kFunction:
       case ast::ObjectKind::kRoutine:

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "compile/program_parts.h"
+#include "runtime/team.h"
 
 namespace scyper::query {
 
@@ -24,8 +25,17 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
   context->updates = parts_->updates.data();
   context->depth = 0;
+  context->portals = nullptr;
+  context->unnamed_portals = 0;
+  if (!context->pins.empty()) context->pins.clear();
   context->affected_rows = 0;
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
+}
+
+Outcome Program::run_shared(ExecContext* context, const Datum* arguments, uint32_t threads,
+                            size_t scratch_bytes) const noexcept {
+  if (threads <= 1 || !parts_->resources.can_share) return run(context, arguments);
+  return run_in_team(*this, context, arguments, threads, scratch_bytes);
 }
 
 int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum* results) const noexcept {

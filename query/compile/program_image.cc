@@ -115,6 +115,7 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   out->put_text(parts.name);
   out->put_text(parts.command);
   out->put(parts.catalog_version);
+  out->put(parts.resources.can_share);
   out->put_all(parts.parameter_types);
   out->put<uint64_t>(parts.columns.size());
   for (const ResultColumn& column : parts.columns) {
@@ -149,6 +150,7 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
   parts->name = in->get_text();
   parts->command = in->get_text();
   parts->catalog_version = in->get<uint64_t>();
+  parts->resources.can_share = in->get<bool>();
   parts->parameter_types = in->get_all<SqlType>();
   parts->columns.resize(in->get<uint64_t>());
   for (ResultColumn& column : parts->columns) {

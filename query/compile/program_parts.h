@@ -12,6 +12,8 @@
 
 namespace scyper::query {
 
+class Compiler;
+
 struct ProgramParts {
   std::string name;
   std::string command;
@@ -26,6 +28,7 @@ struct ProgramParts {
   std::shared_ptr<const Catalog> catalog;                   // keeps tables and routines alive
   std::shared_ptr<void> routines;                           // the compiled routines of this catalog version
   std::shared_ptr<jit::TieredCode> code;
+  Compiler* compiler = nullptr;  // for dynamic SQL; none in a snapshot
 };
 
 }  // namespace scyper::query

@@ -11,10 +11,6 @@ namespace {
 
 using ast::StatementKind;
 
-bool is_dml(StatementKind kind) {
-  return kind == StatementKind::kInsert || kind == StatementKind::kUpdate || kind == StatementKind::kDelete;
-}
-
 bool has_returning(const ast::Statement& statement) {
   if (const auto* insert = ast::node_if<ast::InsertStatement>(&statement)) return !insert->returning.empty();
   if (const auto* update = ast::node_if<ast::UpdateStatement>(&statement)) return !update->returning.empty();
@@ -32,15 +28,13 @@ Status wrong_result(const Routine& routine) {
 
 StatusOr<std::string> plpgsql_of_sql(std::string_view body, const Routine& routine) {
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(body));
-  bool has_outputs = std::any_of(routine.parameters.begin(), routine.parameters.end(),
-                                 [](const auto& p) { return p.mode != ParameterMode::kIn; });
-  if (has_outputs) return sql_error("0A000", "OUT parameters of SQL routines are not supported");
-  bool has_result = !routine.procedure && routine.return_type.id != TypeId::kVoid;
+  bool has_result = routine.return_type.id != TypeId::kVoid || routine.procedure;
+  if (routine.procedure)
+    has_result = std::any_of(routine.parameters.begin(), routine.parameters.end(),
+                             [](const auto& p) { return p.mode != ParameterMode::kIn; });
   if (has_result && statements.empty()) return wrong_result(routine);
   // a line break behind each statement ends a comment in it
-  std::string out = "#variable_conflict use_column\n";
-  if (has_result) absl::StrAppend(&out, "DECLARE \"sql result\" ", type_name(routine.return_type), ";\n");
-  out += "BEGIN\n";
+  std::string out = "#variable_conflict use_column\nBEGIN\n";
   for (size_t i = 0; i < statements.size(); i++) {
     const ast::Statement& statement = *statements[i];
     size_t from = static_cast<size_t>(std::max(0, statement.location));
@@ -48,20 +42,14 @@ StatusOr<std::string> plpgsql_of_sql(std::string_view body, const Routine& routi
     std::string text(body.substr(from, length));
     while (!text.empty() && (text.back() == ';' || text.back() == ' ' || text.back() == '\n')) text.pop_back();
     bool gives_result = has_result && i + 1 == statements.size();
-    if (statement.kind == StatementKind::kSelect) {
-      if (gives_result)
-        absl::StrAppend(&out, "RETURN (SELECT * FROM (", text, "\n) AS \"sql rows\" LIMIT 1);\n");
-      else
-        absl::StrAppend(&out, "PERFORM * FROM (", text, "\n) AS \"sql rows\";\n");
-    } else if (is_dml(statement.kind) || statement.kind == StatementKind::kCall) {
-      bool returning = has_returning(statement);
-      if (gives_result && !returning) return wrong_result(routine);
-      if (returning && !gives_result)
-        return sql_error("0A000", "RETURNING before the end of an SQL routine is not supported");
-      absl::StrAppend(&out, text, gives_result ? "\nINTO \"sql result\";\nRETURN \"sql result\";\n" : "\n;\n");
-    } else {
-      return sql_error("0A000", "this statement in an SQL routine is not supported");
-    }
+    bool is_query = statement.kind == StatementKind::kSelect;
+    if (gives_result && !is_query && !has_returning(statement)) return wrong_result(routine);
+    if (gives_result)
+      absl::StrAppend(&out, "RETURN QUERY ", text, "\n;\n");
+    else if (is_query)
+      absl::StrAppend(&out, "PERFORM * FROM (", text, "\n) AS \"sql rows\";\n");
+    else
+      absl::StrAppend(&out, text, "\n;\n");
   }
   return out + "END";
 }

@@ -143,6 +143,7 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
   for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
   drop_sequences_of(id, -1);
   next().rules.erase(id);
+  drop_triggers_of(name);
   next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
   return absl::OkStatus();
 }

@@ -112,6 +112,9 @@ constexpr Reg kResultsReg = 2;
 // Throws nothing, returns the first rule that `function` breaks, or an empty text: types agree, blocks end in exactly
 // one terminator, temporaries are assigned once and before use along every path, targets exist.
 std::string verify(const Function& function);
+// Makes variables of the temporaries that are not assigned along every path to their uses (constants move to the
+// entry): what the writer knows to be assigned whenever control comes there.
+void demote(Function* function);
 // Readable text, for EXPLAIN (COMPILED) and tests.
 std::string to_string(const Function& function);
 

@@ -153,6 +153,15 @@ TEST_F(Broken, Definitions) {
   EXPECT_THAT(verify(function_), HasSubstr("assigned twice"));
 }
 
+// control comes to the use around the definition, which its writer knows not to happen
+TEST_F(Broken, DemotedTemporariesAreVariables) {
+  find(Op::kStore).b = find(Op::kAddChecked).dst;
+  Reg demoted = find(Op::kStore).b;
+  demote(&function_);
+  EXPECT_EQ(verify(function_), "");
+  EXPECT_TRUE(function_.mutable_registers[demoted]);
+}
+
 // the result of a checked operation does not exist on the overflow edge
 TEST_F(Broken, ResultOnTheOverflowEdge) {
   const Inst checked = find(Op::kAddChecked);

@@ -90,6 +90,7 @@ enum class StatementKind : uint8_t {
   kCreateSchema,
   kCreateSequence,
   kCreateRoutine,
+  kCreateTrigger,
   kAlterTable,
   kRename,
   kDrop,

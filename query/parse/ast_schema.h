@@ -159,6 +159,22 @@ struct CreateRoutineStatement : StatementNode<StatementKind::kCreateRoutine> {
   std::vector<StatementPtr> sql_body;  // RETURN expr / BEGIN ATOMIC ... END
 };
 
+struct CreateTriggerStatement : StatementNode<StatementKind::kCreateTrigger> {
+  std::string name;
+  bool or_replace = false;
+  TableRef table;
+  Name function;
+  std::vector<std::string> arguments;
+  bool before = false;
+  bool instead = false;
+  bool per_row = false;
+  bool on_insert = false, on_update = false, on_delete = false, on_truncate = false;
+  std::vector<std::string> columns;  // UPDATE OF
+  ExprPtr when;
+  bool is_constraint = false;
+  bool has_transitions = false;  // REFERENCING
+};
+
 enum class ObjectKind : uint8_t {
   kTable,
   kIndex,
@@ -171,6 +187,7 @@ enum class ObjectKind : uint8_t {
   kRoutine,
   kColumn,
   kConstraint,
+  kTrigger,  // name: table and trigger
   kOther,
 };
 

@@ -57,6 +57,8 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return alter_sequence(to<AlterSeqStmt>(node));
     case T_CreateSeqStmt:
       return create_sequence(to<CreateSeqStmt>(node));
+    case T_CreateTrigStmt:
+      return create_trigger(to<CreateTrigStmt>(node));
     case T_CreateFunctionStmt:
       return create_routine(to<CreateFunctionStmt>(node));
     case T_AlterTableStmt:

@@ -26,6 +26,8 @@ ast::ObjectKind object_kind(ObjectType type) {
       return ast::ObjectKind::kColumn;
     case OBJECT_TABCONSTRAINT:
       return ast::ObjectKind::kConstraint;
+    case OBJECT_TRIGGER:
+      return ast::ObjectKind::kTrigger;
     default:
       return ast::ObjectKind::kOther;
   }

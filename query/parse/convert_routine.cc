@@ -145,6 +145,30 @@ std::unique_ptr<ast::CreateRoutineStatement> Converter::create_routine(const Cre
   return out;
 }
 
+std::unique_ptr<ast::CreateTriggerStatement> Converter::create_trigger(const CreateTrigStmt& node) {
+  // catalog/pg_trigger.h
+  constexpr int kBefore = 1 << 1, kInsert = 1 << 2, kDelete = 1 << 3, kUpdate = 1 << 4, kTruncate = 1 << 5,
+                kInstead = 1 << 6;
+  auto out = std::make_unique<ast::CreateTriggerStatement>();
+  out->name = text_of(node.trigname);
+  out->or_replace = node.replace;
+  out->table = table_ref(node.relation);
+  out->function = name_of(node.funcname);
+  for (const Node* item : items(node.args)) out->arguments.push_back(string_of(item));
+  out->before = (node.timing & kBefore) != 0;
+  out->instead = (node.timing & kInstead) != 0;
+  out->per_row = node.row;
+  out->on_insert = (node.events & kInsert) != 0;
+  out->on_update = (node.events & kUpdate) != 0;
+  out->on_delete = (node.events & kDelete) != 0;
+  out->on_truncate = (node.events & kTruncate) != 0;
+  for (const Node* item : items(node.columns)) out->columns.push_back(string_of(item));
+  out->when = expr(node.whenClause);
+  out->is_constraint = node.isconstraint;
+  out->has_transitions = node.transitionRels != nullptr;
+  return out;
+}
+
 std::unique_ptr<ast::DoStatement> Converter::do_statement(const DoStmt& node) {
   auto out = std::make_unique<ast::DoStatement>();
   for (const Node* item : items(node.args)) {

@@ -135,6 +135,7 @@ class Converter {
   ast::Persistence persistence(const RangeVar* node);
   // convert_routine.cc
   std::unique_ptr<ast::CreateRoutineStatement> create_routine(const CreateFunctionStmt& node);
+  std::unique_ptr<ast::CreateTriggerStatement> create_trigger(const CreateTrigStmt& node);
   void routine_option(const DefElem& option, ast::CreateRoutineStatement& out);
   void routine_body(const DefElem& option, ast::CreateRoutineStatement& out);
   void routine_sql_body(const Node* body, ast::CreateRoutineStatement& out);

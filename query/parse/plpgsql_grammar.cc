@@ -155,6 +155,8 @@ Grammar::Range Grammar::cut(std::initializer_list<std::string_view> ends, std::s
     if (token.kind == TokenKind::kEnd || matches(token, ";")) {
       if (brackets != 0) {
         error_near("mismatched parentheses");
+      } else if (token.kind == TokenKind::kEnd) {
+        syntax_error();
       } else {
         fail_at("42601", "missing \"" + std::string(expected) + "\" at end of SQL " + std::string(what), token.begin);
       }

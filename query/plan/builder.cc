@@ -107,6 +107,7 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
       return build_common(relation);
     case RelationKind::kSeries:
     case RelationKind::kUnnest:
+    case RelationKind::kFunction:
       node = make_node(PlanKind::kFunction);
       node->exprs = resolve_all(relation.arguments);
       node->inputs.push_back(make_node(PlanKind::kOneRow));
@@ -119,6 +120,12 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
 
 void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind,
                               std::vector<BoundPtr> on) {
+  if (kind == JoinKind::kInner && on.empty() && input->kind == PlanKind::kFunction &&
+      input->inputs[0]->kind == PlanKind::kOneRow) {  // called for each row
+    input->inputs[0] = std::move(*tree);
+    *tree = std::move(input);
+    return;
+  }
   PlanNode* join = nullptr;
   if (Unnesting(tree, next_relation_, &shared_).can(*input)) {
     attach(tree, std::move(input), kind, std::move(on), &join);
@@ -289,6 +296,11 @@ void PlanBuilder::finish(const BoundQuery& query, Built* built) {
     built->root = std::move(unique);
     if (query.limit == nullptr && query.offset == nullptr) return;
     sort = make_node(PlanKind::kSort);
+  }
+  if (query.with_ties && query.limit != nullptr && !sort->order.empty()) {
+    sort->inputs.push_back(std::move(built->root));
+    built->root = std::move(sort);
+    return add_ties(query, built);
   }
   if (query.limit != nullptr) sort->limit = resolve(*query.limit);
   if (query.offset != nullptr) sort->offset = resolve(*query.offset);

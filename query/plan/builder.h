@@ -38,6 +38,7 @@ class PlanBuilder {
   void add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind, std::vector<BoundPtr> on);
   void add_group(const BoundQuery& query, PlanPtr* tree);
   void add_windows(const BoundQuery& query, PlanPtr* tree);
+  void add_ties(const BoundQuery& query, Built* built);
   void deduplicate_first(PlanNode* group);
   void finish(const BoundQuery& query, Built* built);
   void name_outputs(Built* built);

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "bind/make.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
 
@@ -84,6 +86,50 @@ void PlanBuilder::add_windows(const BoundQuery& query, PlanPtr* tree) {
     node->inputs.push_back(std::move(*tree));
     *tree = std::move(node);
   }
+}
+
+namespace {
+BoundPtr make_bigint_call(const char* name, BoundPtr a, BoundPtr b, TypeId result) {
+  for (const Builtin* builtin : find_builtins(name)) {
+    if (builtin->parameters != std::vector<TypeId>{TypeId::kInt8, TypeId::kInt8}) continue;
+    BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(result), a->nullable || b->nullable, -1);
+    call->builtin = builtin;
+    call->args.push_back(std::move(a));
+    call->args.push_back(std::move(b));
+    return call;
+  }
+  CHECK(false);
+}
+}  // namespace
+
+// LIMIT WITH TIES of a sorted input: up to the rank of the last row; a NULL limit is none.
+void PlanBuilder::add_ties(const BoundQuery& query, Built* built) {
+  PlanPtr window = make_node(PlanKind::kWindow);
+  window->relation = new_relation();
+  window->is_sorted = true;
+  for (const auto& term : built->root->order)
+    window->order.push_back({clone(*term.expr), term.descending, term.nulls_first});
+  for (WindowKind kind : {WindowKind::kRank, WindowKind::kRowNumber}) {
+    WindowCall call;
+    call.kind = kind;
+    call.function.type = make_type(TypeId::kInt8);
+    window->windows.push_back(std::move(call));
+  }
+  auto result = [&](uint32_t i) { return make_reference({window->relation, i}, make_type(TypeId::kInt8), false); };
+  auto offset = [&] {
+    if (query.offset == nullptr) return make_constant(make_type(TypeId::kInt8), int_datum(0), -1);
+    return make_coalesce_zero(resolve(*query.offset));
+  };
+  BoundPtr none = make_expr(BoundKind::kIsNull, make_type(TypeId::kBool), false, -1);
+  none->args.push_back(resolve(*query.limit));
+  BoundPtr last = make_bigint_call("+", resolve(*query.limit), offset(), TypeId::kInt8);
+  std::vector<BoundPtr> choices, conjuncts;
+  choices.push_back(std::move(none));
+  choices.push_back(make_bigint_call("<=", result(0), std::move(last), TypeId::kBool));
+  conjuncts.push_back(make_or(std::move(choices)));
+  conjuncts.push_back(make_bigint_call(">", result(1), offset(), TypeId::kBool));
+  window->inputs.push_back(std::move(built->root));
+  built->root = make_filter(std::move(window), std::move(conjuncts));
 }
 
 }  // namespace scyper::query

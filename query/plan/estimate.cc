@@ -228,6 +228,24 @@ double Estimator::sides_distinct(const std::vector<const BoundExpr*>& exprs, dou
   return std::max(1.0, result);
 }
 
+// Rows of the one table that these expressions are a unique key of; 0: there is none.
+double Estimator::key_rows(const std::vector<const BoundExpr*>& exprs) const {
+  std::set<uint32_t> columns;
+  uint32_t relation = without_casts(*exprs[0]).relation;
+  for (const BoundExpr* e : exprs) {
+    const BoundExpr& column = without_casts(*e);
+    if (column.kind != BoundKind::kColumn || column.relation != relation) return 0;
+    columns.insert(column.index);
+  }
+  auto it = tables_.find(relation);
+  if (it == tables_.end()) return 0;
+  for (const auto& index : it->second.relation->table->schema().indexes)
+    if (index.unique &&
+        std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t c) { return columns.count(c) != 0; }))
+      return std::max(1.0, it->second.rows);
+  return 0;
+}
+
 double Estimator::join_selectivity(const std::vector<const BoundExpr*>& conjuncts, const std::set<uint32_t>& left,
                                    double left_rows, double right_rows) const {
   double s = 1;
@@ -248,6 +266,9 @@ double Estimator::join_selectivity(const std::vector<const BoundExpr*>& conjunct
     other.push_back(b);
   }
   if (mine.empty()) return s;
+  // what refers to a key has no more values than it, whatever the sample says
+  for (const auto* side : {&mine, &other})
+    if (double rows = key_rows(*side); rows > 0) return s / rows;
   return s / std::max(sides_distinct(mine, left_rows), sides_distinct(other, right_rows));
 }
 

@@ -37,6 +37,7 @@ class Estimator {
   double column_distinct(const BoundExpr& column) const;
   double compare_selectivity(const BoundExpr& e) const;
   double like_selectivity(const BoundExpr& e) const;
+  double key_rows(const std::vector<const BoundExpr*>& exprs) const;
   double sides_distinct(const std::vector<const BoundExpr*>& exprs, double rows) const;
 
   std::map<uint32_t, TableInfo> tables_;  // by relation

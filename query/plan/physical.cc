@@ -64,7 +64,7 @@ void PhysicalPlanner::visit(PlanPtr* node) {
     case PlanKind::kSetOp:
       for (const auto& input : n.inputs) {
         n.rows = std::max(0.0, n.rows) + input->rows;
-        n.cost += input->cost + input->rows * costs_.build;
+        n.cost += input->cost + costs_.build(input->rows);
       }
       return;
     case PlanKind::kMap:
@@ -150,7 +150,7 @@ PhysicalPlanner::JoinChoice PhysicalPlanner::choose_inner(const PlanNode& a, dou
     double probe_rows = swapped ? b_rows : a_rows, build_rows = swapped ? a_rows : b_rows;
     double both = a_cost + b_cost + output;
     if (has_equality) {
-      consider(both + build_rows * costs_.build + probe_rows * costs_.probe(build_rows), JoinMethod::kHash, swapped);
+      consider(both + costs_.build(build_rows) + probe_rows * costs_.probe(build_rows), JoinMethod::kHash, swapped);
     } else {
       consider(both + build_rows * 3 + probe_rows * build_rows * costs_.loop, JoinMethod::kLoop, swapped);
     }
@@ -219,6 +219,68 @@ void PhysicalPlanner::visit_inner(PlanPtr* node) {
 }
 
 namespace {
+// Do `keys` (columns of one table) contain a unique key of it?
+bool has_unique_key(const Relation& relation, const std::set<uint32_t>& columns) {
+  const auto& schema = relation.table->schema();
+  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [&](const storage::IndexDef& index) {
+    return index.unique && std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t column) {
+             return columns.count(column) != 0 && schema.columns[column].not_null;
+           });
+  });
+}
+
+void collect_tables(const PlanNode& node, std::vector<const PlanNode*>* gets, std::vector<const PlanNode*>* joins) {
+  if (node.kind == PlanKind::kGet) gets->push_back(&node);
+  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) joins->push_back(&node);
+  bool passes = node.kind == PlanKind::kFilter || node.kind == PlanKind::kMap || node.kind == PlanKind::kJoin;
+  if (!passes) return;
+  collect_tables(*node.inputs[0], gets, joins);
+  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) collect_tables(*node.inputs[1], gets, joins);
+}
+
+// Columns that inner joins below a node have made equal.
+class Equalities {
+ public:
+  explicit Equalities(const std::vector<const PlanNode*>& joins) {
+    for (const PlanNode* join : joins) {
+      for (const auto& key : join->keys) add(*key.left, *key.right);
+      for (const auto& e : join->conjuncts) {
+        const BoundExpr *a = nullptr, *b = nullptr;
+        bool null_safe = false;
+        if (is_equality(*e, &a, &b, &null_safe)) add(*a, *b);
+      }
+    }
+  }
+  const std::vector<std::pair<ColumnId, ColumnId>>& pairs() const { return pairs_; }
+  bool equal(const BoundExpr& a, const BoundExpr& b) const {
+    if (a.kind != BoundKind::kColumn || b.kind != BoundKind::kColumn || a.type != b.type) return same(a, b);
+    std::set<ColumnId> reached = {{a.relation, a.index}};
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (const auto& [x, y] : pairs_) {
+        if (reached.count(x) != 0) grows |= reached.insert(y).second;
+        if (reached.count(y) != 0) grows |= reached.insert(x).second;
+      }
+    }
+    return reached.count({b.relation, b.index}) != 0;
+  }
+
+ private:
+  void add(const BoundExpr& a, const BoundExpr& b) {
+    if (a.kind == BoundKind::kColumn && b.kind == BoundKind::kColumn)
+      pairs_.push_back({{a.relation, a.index}, {b.relation, b.index}});
+  }
+  std::vector<std::pair<ColumnId, ColumnId>> pairs_;
+};
+
+Equalities equalities_of(const PlanNode& node) {
+  std::vector<const PlanNode*> gets, joins;
+  collect_tables(node, &gets, &joins);
+  return Equalities(joins);
+}
+}  // namespace
+
+namespace {
 // What both sides of an equality are cast to.
 SqlType key_type(const SqlType& a, const SqlType& b) {
   if (a.id == TypeId::kChar) return make_type(TypeId::kChar);
@@ -235,6 +297,7 @@ SqlType key_type(const SqlType& a, const SqlType& b) {
 void PhysicalPlanner::make_keys(PlanNode* join) {
   if (join->method == JoinMethod::kLookup) return;
   std::set<uint32_t> left = produced_by(*join->inputs[0]), right = produced_by(*join->inputs[1]);
+  Equalities of_left = equalities_of(*join->inputs[0]), of_right = equalities_of(*join->inputs[1]);
   std::vector<BoundPtr> rest;
   for (auto& e : join->conjuncts) {
     const BoundExpr *a = nullptr, *b = nullptr;
@@ -247,10 +310,10 @@ void PhysicalPlanner::make_keys(PlanNode* join) {
           intersects(of_a, left) && !intersects(of_a, right) && intersects(of_b, right) && !intersects(of_b, left);
       if (fits && a->type.id == b->type.id && a->type.id != TypeId::kArray) {
         SqlType type = key_type(a->type, b->type);
+        // another key may say the same, because of the joins below
         bool again = std::any_of(join->keys.begin(), join->keys.end(), [&](const JoinKey& key) {
-          return same(*key.right, *b) && key.left->kind == BoundKind::kColumn && a->kind == BoundKind::kColumn &&
-                 key.left->relation != a->relation && key.left->type == a->type && b->kind == BoundKind::kColumn &&
-                 b->type == a->type && !null_safe && !key.null_safe;
+          return !null_safe && !key.null_safe && key.type == type && of_left.equal(*key.left, *a) &&
+                 of_right.equal(*key.right, *b);
         });
         if (!again) join->keys.push_back({clone(*a), clone(*b), type, null_safe});
         taken = true;
@@ -298,8 +361,8 @@ void PhysicalPlanner::visit_join(PlanNode* node) {
     node->cost = both + left.rows * right.rows * costs_.loop;
     return;
   }
-  node->cost = both + right.rows * costs_.build + left.rows * costs_.probe(right.rows);
-  double swapped = both + left.rows * costs_.build + right.rows * costs_.probe(left.rows);
+  node->cost = both + costs_.build(right.rows) + left.rows * costs_.probe(right.rows);
+  double swapped = both + costs_.build(left.rows) + right.rows * costs_.probe(left.rows);
   bool can_swap = node->join == JoinKind::kSemi || node->join == JoinKind::kAnti;
   if (can_swap && swapped < node->cost) {
     node->cost = swapped;
@@ -307,44 +370,11 @@ void PhysicalPlanner::visit_join(PlanNode* node) {
   }
 }
 
-namespace {
-// Do `keys` (columns of one table) contain a unique key of it?
-bool has_unique_key(const Relation& relation, const std::set<uint32_t>& columns) {
-  const auto& schema = relation.table->schema();
-  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [&](const storage::IndexDef& index) {
-    return index.unique && std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t column) {
-             return columns.count(column) != 0 && schema.columns[column].not_null;
-           });
-  });
-}
-
-void collect_tables(const PlanNode& node, std::vector<const PlanNode*>* gets, std::vector<const PlanNode*>* joins) {
-  if (node.kind == PlanKind::kGet) gets->push_back(&node);
-  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) joins->push_back(&node);
-  bool passes = node.kind == PlanKind::kFilter || node.kind == PlanKind::kMap || node.kind == PlanKind::kJoin;
-  if (!passes) return;
-  collect_tables(*node.inputs[0], gets, joins);
-  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) collect_tables(*node.inputs[1], gets, joins);
-}
-}  // namespace
-
 // Functional dependencies: keys that others decide need no comparison. They move behind hashed_keys.
 void PhysicalPlanner::visit_group(PlanNode* node) {
   std::vector<const PlanNode*> gets, joins;
   collect_tables(*node->inputs[0], &gets, &joins);
-  std::vector<std::pair<ColumnId, ColumnId>> equal;
-  for (const PlanNode* join : joins) {
-    auto add = [&](const BoundExpr& a, const BoundExpr& b) {
-      if (a.kind == BoundKind::kColumn && b.kind == BoundKind::kColumn)
-        equal.push_back({{a.relation, a.index}, {b.relation, b.index}});
-    };
-    for (const auto& key : join->keys) add(*key.left, *key.right);
-    for (const auto& e : join->conjuncts) {
-      const BoundExpr *a = nullptr, *b = nullptr;
-      bool null_safe = false;
-      if (is_equality(*e, &a, &b, &null_safe)) add(*a, *b);
-    }
-  }
+  Equalities equal(joins);
   auto closure = [&](const std::set<size_t>& keys) {
     std::set<ColumnId> known;
     std::set<uint32_t> whole;  // relations of which every column is decided
@@ -353,7 +383,7 @@ void PhysicalPlanner::visit_group(PlanNode* node) {
     for (bool changed = true; changed;) {
       changed = false;
       auto has = [&](const ColumnId& id) { return known.count(id) != 0 || whole.count(id.relation) != 0; };
-      for (const auto& [a, b] : equal) {
+      for (const auto& [a, b] : equal.pairs()) {
         if (has(a) && !has(b)) known.insert(b), changed = true;
         if (has(b) && !has(a)) known.insert(a), changed = true;
       }

@@ -13,16 +13,18 @@ namespace scyper::query {
 struct CostModel {
   double scan = 0.7;
   double filter = 0.5;
-  double build = 12;
+  double build_cached = 12;  // a row put into a table; of those that no cache holds below
+  double build_memory = 28;
   double probe_cached = 3;  // hash table within the second level cache
   double probe_shared = 8;  // within the third
-  double probe_memory = 22;
+  double probe_memory = 18;
   double lookup = 200;  // of a whole key in an index, cold, by a call
   double seek = 400;    // of a range in an ordered index
   double index_next = 40;
   double loop = 1;  // a pair of a nested loop
   double output = 1;
 
+  double build(double rows) const { return rows * (rows < 1 << 18 ? build_cached : build_memory); }
   double probe(double build_rows) const {
     if (build_rows < 1 << 13) return probe_cached;
     return build_rows < 1 << 19 ? probe_shared : probe_memory;
@@ -69,6 +71,8 @@ class PhysicalPlanner {
 // DPccp, VLDB 2006), greedily for more than kExactInputsMax inputs. Inputs are planned; the result is a tree of kJoin.
 PlanPtr order_joins(PhysicalPlanner* planner, std::vector<PlanPtr> inputs, std::vector<BoundPtr> conjuncts);
 
+// Moves functions of one side of a join into that side, where it pays (early.cc).
+void compute_early(Plan* plan, uint32_t* next_relation);
 // Fills PlanNode::needed and SharedPlan::columns.
 void prune(Plan* plan);
 

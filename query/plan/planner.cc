@@ -21,6 +21,7 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_
   Estimator estimator;
   estimator.add(plan);
   PhysicalPlanner(estimator, outer).run(&plan);
+  compute_early(&plan, next_relation);
   prune(&plan);
   return plan;
 }

@@ -27,6 +27,7 @@ bool has_loose_offset(const PlanNode& node) {
 
 bool Unnesting::can(const PlanNode& node) const {
   if (!is_correlated(node)) return true;
+  if (node.kind == PlanKind::kFunction && node.source->kind == RelationKind::kFunction) return false;  // once per row
   if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
       node.kind == PlanKind::kRecursive || has_loose_offset(node))
     return false;

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "bind/bound.h"
 #include "codegen/aggregate_state.h"
@@ -13,6 +14,11 @@
 // Aggregates that are called, not generated: statistics, sums of intervals, ordered sets. States:
 // codegen/aggregate_state.h.
 namespace scyper::query {
+
+extern "C" {
+uint8_t rt_rows_same(const RowBuffer* rows, int64_t row, int64_t columns) noexcept;
+int32_t rt_array_make(ExecContext* c, const SqlType* element, const Datum* items, int64_t count) noexcept;
+}
 
 namespace {
 
@@ -229,6 +235,66 @@ void find_mode(const RowBuffer& rows, Datum* out) {
 
 }  // namespace
 
+int32_t find_percentile(ExecContext* c, AggregateKind which, const RowBuffer& rows, double fraction, Datum* out) {
+  if (!(fraction >= 0 && fraction <= 1)) {
+    char message[80];
+    std::snprintf(message, sizeof(message), "percentile value %g is not between 0 and 1", fraction);
+    return c->fail("22003", message);
+  }
+  auto value = [&](double row) -> const Datum& { return rows.rows[static_cast<int64_t>(row) * rows.width]; };
+  double count = static_cast<double>(rows.count);
+  if (which == AggregateKind::kPercentileDisc) {
+    double row = std::ceil(fraction * count);
+    *out = value(row < 1 ? 0 : row - 1);
+    return 0;
+  }
+  double position = fraction * (count - 1);
+  double first = std::floor(position), second = std::ceil(position);
+  if (first == second) return *out = value(first), 0;
+  return interpolate(c, rows.types[0], value(first), value(second), position - first, out);
+}
+
+// Order of a row and of the one that is not there.
+int compare_place(const RowBuffer& rows, const SortKey* keys, const Datum* row) {
+  for (int64_t k = 0; k < rows.width / 2; k++) {
+    const Datum& mine = row[k];
+    const Datum& other = row[rows.width / 2 + k];
+    if (mine.null || other.null) {
+      if (mine.null == other.null) continue;
+      return (mine.null != 0) == (keys[k].nulls_first != 0) ? -1 : 1;
+    }
+    int order = compare_datums(rows.types[k], mine, other);
+    if (order != 0) return keys[k].descending != 0 ? -order : order;
+  }
+  return 0;
+}
+
+void find_place(AggregateKind which, const RowBuffer& rows, const SortKey* keys, Datum* out) {
+  int64_t before = 0, equal = 0, distinct = 0;
+  for (int64_t i = 0; i < rows.count; i++) {
+    const Datum* row = rows.rows + i * rows.width;
+    int order = compare_place(rows, keys, row);
+    if (order > 0) break;
+    (order < 0 ? before : equal)++;
+    if (order < 0 && (i == 0 || rt_rows_same(&rows, i, rows.width / 2) == 0)) distinct++;
+  }
+  double count = static_cast<double>(rows.count);
+  switch (which) {
+    case AggregateKind::kHypotheticalRank:
+      *out = int_datum(before + 1);
+      break;
+    case AggregateKind::kHypotheticalDenseRank:
+      *out = int_datum(distinct + 1);
+      break;
+    case AggregateKind::kHypotheticalPercentRank:
+      *out = float_datum(static_cast<double>(before) / count);
+      break;
+    default:
+      *out = float_datum(static_cast<double>(before + equal + 1) / (count + 1));
+      break;
+  }
+}
+
 extern "C" {
 
 uint8_t rt_rows_same(const RowBuffer* rows, int64_t row, int64_t columns) noexcept {
@@ -275,30 +341,29 @@ int32_t rt_aggregate_finish(ExecContext* c, const void* state, int64_t kind, con
   return finish_with(c, finish_decimal(which, state, out));
 }
 
-// The rows: the value, then the fraction (the same in all).
-int32_t rt_ordered_set(ExecContext* c, int64_t kind, const RowBuffer* rows, Datum* out) noexcept {
+// The rows: the value, then the fraction or fractions (the same in all); of hypothetical sets: keys, then as many
+// values that stand for the row that is not there.
+int32_t rt_ordered_set(ExecContext* c, int64_t kind, const RowBuffer* rows, const SortKey* keys, Datum* out) noexcept {
   *out = null_datum();
   if (rows->count == 0) return 0;
   auto which = static_cast<AggregateKind>(kind);
+  if (is_hypothetical(which)) return find_place(which, *rows, keys, out), 0;
   if (which == AggregateKind::kMode) return find_mode(*rows, out), 0;
   if (rows->rows[1].null) return 0;
-  double fraction = float8(rows->rows[1]);
-  if (!(fraction >= 0 && fraction <= 1)) {
-    char message[80];
-    std::snprintf(message, sizeof(message), "percentile value %g is not between 0 and 1", fraction);
-    return c->fail("22003", message);
+  if (rows->types[1].id != TypeId::kArray) return find_percentile(c, which, *rows, float8(rows->rows[1]), out);
+  const ArrayValue* fractions = array_of(rows->rows[1]);
+  SqlType element = which == AggregateKind::kPercentileCont && rows->types[0].id != TypeId::kInterval
+                        ? make_type(TypeId::kFloat8)
+                        : rows->types[0];
+  std::vector<Datum> results(static_cast<size_t>(fractions->size), null_datum());
+  for (size_t i = 0; i < results.size(); i++) {
+    if (fractions->elements[i].null) continue;
+    int32_t failed = find_percentile(c, which, *rows, float8(fractions->elements[i]), &results[i]);
+    if (failed != 0) return failed;
   }
-  auto value = [&](double row) -> const Datum& { return rows->rows[static_cast<int64_t>(row) * rows->width]; };
-  double count = static_cast<double>(rows->count);
-  if (which == AggregateKind::kPercentileDisc) {
-    double row = std::ceil(fraction * count);
-    *out = value(row < 1 ? 0 : row - 1);
-    return 0;
-  }
-  double position = fraction * (count - 1);
-  double first = std::floor(position), second = std::ceil(position);
-  if (first == second) return *out = value(first), 0;
-  return interpolate(c, rows->types[0], value(first), value(second), position - first, out);
+  int32_t failed = rt_array_make(c, &element, results.data(), static_cast<int64_t>(results.size()));
+  if (failed == 0) *out = Datum{c->value[0], 0, 0, 0, {}};
+  return failed;
 }
 
 }  // extern "C"

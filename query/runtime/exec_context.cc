@@ -1,5 +1,7 @@
 #include "query/exec_context.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <new>
 
@@ -12,8 +14,9 @@ namespace scyper::query {
 int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, bool catchable) noexcept {
   error.sqlstate = sqlstate;
   error.message = message;
-  error.detail.clear();
-  error.hint.clear();
+  for (std::string* text : {&error.detail, &error.hint, &error.column, &error.constraint, &error.datatype, &error.table,
+                            &error.schema, &error.context})
+    text->clear();
   error.catchable = catchable;
   error.set = true;
   return static_cast<int32_t>(Outcome::kError);
@@ -31,21 +34,57 @@ int32_t ExecContext::fail(const Status& status, bool catchable) noexcept {
 namespace {
 constexpr size_t kFirstBlockBytes = 256 << 10;  // all that a short transaction needs, small enough for the L2 cache
 constexpr size_t kLargeBlockBytes = 4 << 20;
+constexpr size_t kHugePageBytes = 2 << 20;
+constexpr size_t kKeptBytes = 256 << 20;  // by reset(): fresh pages cost more than what is done with them
+
+char* map_block(size_t bytes) noexcept {
+  if (bytes < kLargeBlockBytes) return new (std::nothrow) char[bytes];
+  bytes = (bytes + kHugePageBytes - 1) & ~(kHugePageBytes - 1);
+  // one page more, so that huge pages fit their borders
+  void* memory = mmap(nullptr, bytes + kHugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto begin = reinterpret_cast<uintptr_t>(memory);
+  uintptr_t aligned = (begin + kHugePageBytes - 1) & ~(kHugePageBytes - 1);
+  if (aligned != begin) munmap(memory, aligned - begin);
+  if (size_t rest = begin + kHugePageBytes - aligned; rest != 0) munmap(reinterpret_cast<void*>(aligned + bytes), rest);
+  auto* block = reinterpret_cast<char*>(aligned);
+  madvise(block, bytes, MADV_HUGEPAGE);
+  return block;
+}
 }  // namespace
 
+void ScratchArena::Unmap::operator()(char* block) const noexcept {
+  if (bytes < kLargeBlockBytes) {
+    delete[] block;
+    return;
+  }
+  munmap(block, (bytes + kHugePageBytes - 1) & ~(kHugePageBytes - 1));
+}
+
 char* ScratchArena::allocate_slow(size_t bytes) noexcept {
+  // blocks kept from before are used again, in order
+  while (current_ + 1 < blocks_.size()) {
+    Block& next = blocks_[++current_];
+    if (next.bytes >= bytes) return use(next, bytes);
+    total_bytes_ -= next.bytes;
+    blocks_.erase(blocks_.begin() + static_cast<ptrdiff_t>(current_--));
+  }
   size_t wanted = blocks_.empty() ? kFirstBlockBytes : kLargeBlockBytes;
   if (bytes > wanted) wanted = bytes;
   if (total_bytes_ + wanted > limit_bytes_) return nullptr;
-  std::unique_ptr<char[]> memory(new (std::nothrow) char[wanted]);
+  std::unique_ptr<char[], Unmap> memory(map_block(wanted), Unmap{wanted});
   if (memory == nullptr) return nullptr;
   total_bytes_ += wanted;
-  cursor_ = memory.get();
-  end_ = cursor_ + wanted;
   blocks_.push_back({std::move(memory), wanted});
-  last_end_ = cursor_ + bytes;
-  char* result = cursor_;
-  cursor_ += bytes;
+  current_ = blocks_.size() - 1;
+  return use(blocks_.back(), bytes);
+}
+
+char* ScratchArena::use(const Block& block, size_t bytes) noexcept {
+  char* result = block.memory.get();
+  cursor_ = result + bytes;
+  end_ = result + block.bytes;
+  last_end_ = cursor_;
   return result;
 }
 
@@ -53,23 +92,24 @@ char* ScratchArena::allocate_slow(size_t bytes) noexcept {
 char* ScratchArena::extend(const char* data, size_t size, size_t more) noexcept {
   if (data != nullptr && data + size == last_end_ && more <= static_cast<size_t>(end_ - last_end_)) {
     last_end_ += more;
-    size_t used = (static_cast<size_t>(last_end_ - blocks_.back().memory.get()) + 15) & ~size_t{15};
-    char* begin = blocks_.back().memory.get();
+    size_t used = (static_cast<size_t>(last_end_ - blocks_[current_].memory.get()) + 15) & ~size_t{15};
+    char* begin = blocks_[current_].memory.get();
     cursor_ = used > static_cast<size_t>(end_ - begin) ? end_ : begin + used;
     return const_cast<char*>(data);
   }
   // room to grow: repeated appends double
-  char* result = allocate(size + more);
+  char* result = allocate(size + more == 0 ? 1 : size + more);  // nothing of an empty arena would look like no memory
   if (result != nullptr) last_end_ = result + size + more;
   return result;
 }
 
 void ScratchArena::reset() noexcept {
   if (blocks_.empty()) return;
-  if (blocks_.size() > 1) {
-    blocks_.resize(1);
-    total_bytes_ = blocks_[0].bytes;
+  while (blocks_.size() > 1 && total_bytes_ > kKeptBytes) {
+    total_bytes_ -= blocks_.back().bytes;
+    blocks_.pop_back();
   }
+  current_ = 0;
   cursor_ = blocks_[0].memory.get();
   end_ = cursor_ + blocks_[0].bytes;
   last_end_ = nullptr;

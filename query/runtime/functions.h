@@ -18,7 +18,7 @@ namespace scyper::query {
 
 #define SCYPER_TEXT_FUNCTIONS(X) \
   X(bit_length) X(initcap) X(overlay) X(translate) X(to_hex4) X(to_hex8) X(md5) X(quote_ident) X(quote_literal) \
-  X(quote_nullable) X(format) X(num_nulls) X(num_nonnulls) X(type_of)
+  X(quote_nullable) X(format) X(record_text) X(num_nulls) X(num_nonnulls) X(type_of)
 
 #define SCYPER_MATH_FUNCTIONS(X) \
   X(exp) X(ln) X(log10) X(cbrt) X(power) X(sign_float8) X(degrees) X(radians) X(pi) X(sin) X(cos) X(tan) X(cot) \
@@ -47,7 +47,7 @@ namespace scyper::query {
 #define SCYPER_ARRAY_FUNCTIONS(X) \
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
-  X(array_overlaps) X(trim_array)
+  X(array_overlaps) X(trim_array) X(series)
 #define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(setval) X(currval) X(lastval)
 // clang-format on
 

@@ -1,10 +1,13 @@
 #include <algorithm>
 
 #include "runtime/function_body.h"
+#include "types/interval.h"
 
 namespace scyper::query {
 
 namespace {
+
+constexpr size_t kSeriesMax = 100'000'000;  // values of a series that is kept whole
 
 ArrayValue* new_array(ExecContext* c, int32_t size, TypeId element) {
   auto* array = reinterpret_cast<ArrayValue*>(c->scratch->allocate(sizeof(ArrayValue)));
@@ -164,6 +167,43 @@ SCYPER_FUNCTION(array_overlaps) {
   const ArrayValue* b = array_of(args[1]);
   return give_bool(out, std::any_of(b->elements, b->elements + b->size,
                                     [&](const Datum& value) { return contains(element_of(types[0]), *a, value); }));
+}
+// generate_series() of a type as an array
+SCYPER_FUNCTION(series) {
+  TypeId type = types[0].id;
+  int sign = 0;
+  if (type == TypeId::kNumeric)
+    sign = decimal_compare(decimal_of(args[2]), Decimal{});
+  else if (type == TypeId::kTimestamp)
+    sign = interval_compare(interval_of(args[2]), Interval{});
+  else
+    sign = args[2].lo < 0 ? -1 : args[2].lo > 0 ? 1 : 0;
+  if (sign == 0) return c->fail("22023", "step size cannot equal zero");
+  std::vector<Datum> values;
+  Datum at = args[0];
+  while (true) {
+    int order = type == TypeId::kNumeric ? decimal_compare(decimal_of(at), decimal_of(args[1]))
+                                         : (at.lo > args[1].lo) - (at.lo < args[1].lo);
+    if (order * sign > 0) break;
+    values.push_back(at);
+    if (values.size() % 65536 == 0 && c->is_interrupted()) break;  // the next poll says so
+    if (values.size() > kSeriesMax) return c->fail("54000", "array size exceeds the maximum allowed");
+    ValueError error = ValueError::kNone;
+    if (type == TypeId::kNumeric) {
+      Decimal next;
+      error = decimal_add(decimal_of(at), decimal_of(args[2]), &next);
+      at = datum_of(next);
+    } else if (type == TypeId::kTimestamp) {
+      error = timestamp_add(at.lo, interval_of(args[2]), &at.lo);
+    } else if (__builtin_add_overflow(at.lo, args[2].lo, &at.lo)) {
+      break;
+    }
+    if (error != ValueError::kNone) return c->fail(error_status(error));
+  }
+  ArrayValue* result = new_array(c, static_cast<int32_t>(values.size()), types[0].id);
+  if (result == nullptr) return fail_memory(c);
+  std::copy(values.begin(), values.end(), result->elements);
+  return give_array(out, result);
 }
 SCYPER_FUNCTION(trim_array) {
   const ArrayValue* array = array_of(args[0]);

@@ -421,6 +421,28 @@ SCYPER_FUNCTION(format) {
   if (int32_t outcome = Formatter(c, args, count, types).run(text_of(args[0]), &text); outcome != 0) return outcome;
   return give_copy(c, out, text);
 }
+// A row as PostgreSQL shows it: (1,,"a b")
+SCYPER_FUNCTION(record_text) {
+  std::string text = "(";
+  for (int64_t i = 0; i < count; i++) {
+    if (i > 0) text += ',';
+    if (args[i].null) continue;
+    std::string field;
+    append_datum(&field, types[i], args[i]);
+    bool quoted = field.empty() || field.find_first_of("\"\\(), \t\n\r\v\f") != std::string::npos;
+    if (!quoted) {
+      text += field;
+      continue;
+    }
+    text += '"';
+    for (char ch : field) {
+      if (ch == '"' || ch == '\\') text += ch;
+      text += ch;
+    }
+    text += '"';
+  }
+  return give_copy(c, out, text + ")");
+}
 SCYPER_FUNCTION(num_nulls) {
   return give(out, std::count_if(args, args + count, [](const Datum& value) { return value.null != 0; }));
 }

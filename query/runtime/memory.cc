@@ -50,7 +50,7 @@ bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
   if (datum->null) return true;
   if (type.id == TypeId::kArray) return copy_array(c, type.element, datum);
   if (!is_string(type.id) && type.id != TypeId::kUnknown) return true;
-  char* copy = c->scratch->allocate(datum->size());
+  char* copy = c->scratch->allocate(datum->size() == 0 ? 1 : datum->size());
   if (copy == nullptr) return false;
   copy_bytes(copy, datum->data(), datum->size());
   datum->lo = reinterpret_cast<int64_t>(copy);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/copy.h"
 #include "bind/builtins.h"
+#include "compile/program_parts.h"
 #include "query/program.h"
 #include "runtime/memory.h"
 #include "storage/key.h"
@@ -41,6 +42,29 @@ struct ErrorText {
   const char* sqlstate;
   const char* message;
 };
+// `what "name"` in a message.
+std::string quoted_after(const std::string& message, std::string_view what) {
+  size_t at = message.find(absl::StrCat(std::string(what), " \""));
+  if (at == std::string::npos) return "";
+  at += what.size() + 2;
+  return message.substr(at, message.find('"', at) - at);
+}
+
+// What GET STACKED DIAGNOSTICS says of a constraint that was violated, from the message that names it.
+void name_violated(const ExecContext* c, ErrorState* error) {
+  if (error->sqlstate.compare(0, 2, "23") != 0 || !error->constraint.empty() || !error->column.empty()) return;
+  error->constraint = quoted_after(error->message, "constraint");
+  error->column = error->constraint.empty() ? quoted_after(error->message, "column") : "";
+  error->table = quoted_after(error->message, "relation");
+  if (error->table.empty()) error->table = quoted_after(error->message, "table");
+  const auto& catalog = c->program->parts().catalog;
+  if (error->table.empty() && catalog != nullptr) {
+    auto found = catalog->index_tables.find(error->constraint);
+    if (found != catalog->index_tables.end()) error->table = found->second;
+  }
+  if (!error->table.empty()) error->schema = "public";
+}
+
 ErrorText error_text(RuntimeError error) {
   switch (error) {
     case RuntimeError::kInt2Range:
@@ -79,6 +103,8 @@ ErrorText error_text(RuntimeError error) {
       return {"22004", "FOREACH expression must not be null"};
     case RuntimeError::kNullAssignment:
       return {"22004", "null value cannot be assigned to a variable declared NOT NULL"};
+    case RuntimeError::kNullStatement:
+      return {"22004", "query string argument of EXECUTE is null"};
     case RuntimeError::kNullSubscript:
       return {"22004", "array subscript in assignment must not be null"};
     case RuntimeError::kConflictTwice:
@@ -113,7 +139,7 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
 }
 
 int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
-  char* copy = c->scratch->allocate(static_cast<size_t>(size));
+  char* copy = c->scratch->allocate(size == 0 ? 1 : static_cast<size_t>(size));
   if (copy == nullptr) return fail_memory(c);
   copy_bytes(copy, data, static_cast<size_t>(size));
   c->value[0] = reinterpret_cast<int64_t>(copy);
@@ -140,6 +166,13 @@ int32_t rt_compare_char(const char* a, int64_t a_size, const char* b, int64_t b_
 int32_t rt_equal_char(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
   return char_compare(view(a, a_size), view(b, b_size)) == 0 ? 1 : 0;
 }
+int8_t rt_text_contains(const char* data, int64_t size, const char* part, int64_t part_size) noexcept {
+  return memmem(data, static_cast<size_t>(size), part, static_cast<size_t>(part_size)) != nullptr ? 1 : 0;
+}
+int64_t rt_text_prefix(const char* data, int64_t size, int64_t characters) noexcept {
+  return static_cast<int64_t>(prefix_size(view(data, size), static_cast<size_t>(characters)));
+}
+int32_t rt_text_ascii(const char* data, int64_t size) noexcept { return first_code_point(view(data, size)); }
 int64_t rt_char_text_size(const char* data, int64_t size) noexcept {
   return static_cast<int64_t>(trim_blanks(view(data, size)).size());
 }
@@ -418,8 +451,10 @@ int32_t rt_catchable(ExecContext* c, const char* states, int64_t count) noexcept
 int32_t rt_error_fields(ExecContext* c, Datum* out) noexcept {
   ErrorState error = std::move(c->error);
   c->error = ErrorState{};
-  const std::string* fields[] = {&error.sqlstate, &error.message, &error.detail, &error.hint};
-  for (int i = 0; i < 4; i++) {
+  name_violated(c, &error);
+  const std::string* fields[] = {&error.sqlstate,   &error.message,  &error.detail, &error.hint,   &error.column,
+                                 &error.constraint, &error.datatype, &error.table,  &error.schema, &error.context};
+  for (size_t i = 0; i < std::size(fields); i++) {
     out[i] = string_datum(fields[i]->data(), fields[i]->size());
     if (!copy_datum(c, make_type(TypeId::kText), &out[i])) return fail_memory(c);
   }
@@ -455,6 +490,9 @@ int32_t rt_raise(ExecContext* c, int64_t level, const char* format, int64_t size
   int32_t outcome = c->fail(state, text);
   c->error.detail = option(2);
   c->error.hint = option(3);
+  std::string* names[] = {&c->error.column, &c->error.constraint, &c->error.datatype, &c->error.table,
+                          &c->error.schema};
+  for (int i = 0; i < 5; i++) *names[i] = option(4 + i);
   return outcome;
 }
 
@@ -471,6 +509,14 @@ void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = s
 // functions of runtime/rows.cc, runtime/arrays.cc and runtime/aggregates.cc
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
+int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
+int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
+int32_t rt_rows_fields(ExecContext*, const RowSet*, int64_t, const char*, int64_t, Datum*) noexcept;
+int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;
+int32_t rt_portal_open(ExecContext*, RowSet*, Datum*, int64_t) noexcept;
+int32_t rt_portal_fetch(ExecContext*, const Datum*, int64_t, const Datum*, int64_t) noexcept;
+int32_t rt_portal_close(ExecContext*, const Datum*) noexcept;
+int32_t rt_end_transaction(ExecContext*, int64_t, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
 int32_t rt_rows_sort(ExecContext*, RowBuffer*, const SortKey*, int64_t) noexcept;
 int32_t rt_table_create(ExecContext*, const SqlType*, int64_t, int64_t) noexcept;
@@ -484,7 +530,7 @@ int32_t rt_string_agg(ExecContext*, Datum*, const char*, int64_t, const Datum*) 
 uint8_t rt_rows_same(const RowBuffer*, int64_t, int64_t) noexcept;
 int32_t rt_aggregate_step(ExecContext*, void*, int64_t, const Datum*, const SqlType*) noexcept;
 int32_t rt_aggregate_finish(ExecContext*, const void*, int64_t, const SqlType*, Datum*) noexcept;
-int32_t rt_ordered_set(ExecContext*, int64_t, const RowBuffer*, Datum*) noexcept;
+int32_t rt_ordered_set(ExecContext*, int64_t, const RowBuffer*, const SortKey*, Datum*) noexcept;
 }
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
 #undef SCYPER_DEFINE_RUNTIME

@@ -38,6 +38,7 @@ enum class RuntimeError : int64_t {
   kNullAssignment,
   kNullSubscript,
   kConflictTwice,
+  kNullStatement,  // EXECUTE
 };
 
 // What a compiled program needs by number, because it is no plain constant.
@@ -53,7 +54,9 @@ struct ProgramResources {
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
   // Unique indexes that are looked up by their whole key: they want a hash companion.
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
-  double work_ns = 0;  // what the planned queries are estimated to cost
+  bool can_share = false;       // several threads may run the program together (runtime/team.h)
+  double shared_from_ns = 2e6;  // of estimated work: shorter queries are one thread's
+  double work_ns = 0;           // what the planned queries are estimated to cost
   // EXPLAIN: the plans of the queries, as they are generated.
   bool explains = false;
   ExplainOptions explain_options;
@@ -98,6 +101,21 @@ struct KeyTable {
   const SqlType* types = nullptr;  // of the whole row
 };
 
+// Rows whose columns are known when they run: of dynamic SQL and cursors. In the transaction's memory.
+struct RowSet {
+  RowBuffer* buffer = nullptr;
+  const Datum* names = nullptr;  // texts, one per column
+};
+
+// An open cursor. position: 0 before the first row, count + 1 behind the last.
+struct Portal {
+  Portal* next = nullptr;
+  Datum name;
+  RowSet rows;
+  int64_t position = 0;
+  bool scroll = true;
+};
+
 #define SCYPER_RUNTIME_FUNCTIONS(X)                                                                                    \
   /* name, result type, words, pure */                                                                                 \
   X(rt_fail, kI32, 2, false)        /* context, RuntimeError */                                                        \
@@ -109,6 +127,9 @@ struct KeyTable {
   X(rt_compare_char, kI32, 4, true) /* char(n): trailing blanks do not count */                                        \
   X(rt_equal_char, kI8, 4, true)                                                                                       \
   X(rt_char_text_size, kI64, 2, true)         /* data, size: size without trailing blanks */                           \
+  X(rt_text_contains, kI8, 4, true)           /* data, size, part, size */                                             \
+  X(rt_text_prefix, kI64, 3, true)            /* data, size, characters: bytes of the first ones */                    \
+  X(rt_text_ascii, kI32, 2, true)             /* ascii() */                                                            \
   X(rt_concat, kI32, 5, false)                /* context, data, size, data, size -> value[0..1] */                     \
   X(rt_compare_array, kI32, 4, true)          /* array, array, SqlType of elements as data, unused */                  \
   X(rt_compare_interval, kI32, 4, true)       /* lo, hi, lo, hi */                                                     \
@@ -150,7 +171,7 @@ struct KeyTable {
   X(rt_rows_same, kI8, 3, true)          /* RowBuffer*, row, columns: does the row equal the one before? */            \
   X(rt_aggregate_step, kI32, 5, false)   /* context, state, AggregateKind, Datum args[], SqlType of the first */       \
   X(rt_aggregate_finish, kI32, 5, false) /* context, state, AggregateKind, SqlType of the first, Datum* out */         \
-  X(rt_ordered_set, kI32, 4, false)      /* context, AggregateKind, sorted RowBuffer*, Datum* out */                   \
+  X(rt_ordered_set, kI32, 5, false)      /* context, AggregateKind, sorted RowBuffer*, SortKey[], Datum* out */        \
   X(rt_rows_sort, kI32, 4, false)        /* context, RowBuffer*, SortKey keys[], count */                              \
   X(rt_table_create, kI32, 4, false)     /* context, SqlType types[], width, key width -> value[0] = KeyTable* */      \
   X(rt_table_find, kI32, 4,                                                                                            \
@@ -165,10 +186,20 @@ struct KeyTable {
   X(rt_mark, kVoid, 2, false)        /* context, storage::ChangeLog::Mark* */                                          \
   X(rt_rollback_to, kVoid, 2, false)                                                                                   \
   X(rt_catchable, kI8, 3, false)     /* context, states (six bytes each), count: does the handler take the error? */   \
-  X(rt_error_fields, kI32, 2, false) /* context, Datum out[4]: sqlstate, message, detail, hint; clears the error */    \
-  X(rt_raise, kI32, 7,                                                                                                 \
-    false) /* context, level, format, size, Datum args[], count, Datum options[4]: errcode, message, detail, hint */   \
-  X(rt_count_rows, kVoid, 2, false) /* context, rows: for the command tag */
+  X(rt_error_fields, kI32, 2, false) /* context, Datum out[]: kErrorFields of bind/bound.h; clears the error */        \
+  X(rt_raise, kI32, 7, false) /* context, level, format, size, Datum args[], count, Datum options[]: kRaiseOptions */  \
+  X(rt_execute, kI32, 7, false)      /* context, text, size, Datum args[], SqlType types[], count, wants rows? ->      \
+                                        value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */        \
+  X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
+  X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row or -1, names (each ended by 0), count, Datum out[]: as   \
+                                        text; -1 = NULLs */                                                            \
+  X(rt_row_set, kI32, 3, false)      /* context, RowBuffer*, names (each ended by 0) -> value[0] = RowSet* */          \
+  X(rt_portal_open, kI32, 4, false)  /* context, RowSet*, Datum* name (given or made), scroll? */                      \
+  X(rt_portal_fetch, kI32, 5, false) /* context, Datum* name, FetchDirection, Datum* count, move? -> value[0] =        \
+                                        RowSet*, value[1] = row or -1, value[2] = rows moved over */                   \
+  X(rt_portal_close, kI32, 2, false) /* context, Datum* name */                                                        \
+  X(rt_end_transaction, kI32, 3, false) /* context, commit?, inside EXCEPTION blocks? */                               \
+  X(rt_count_rows, kVoid, 2, false)     /* context, rows: for the command tag */
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DECLARE_RUNTIME)

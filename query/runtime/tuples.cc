@@ -1,11 +1,14 @@
 #include "runtime/tuples.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "runtime/memory.h"
+#include "runtime/runtime.h"
 #include "runtime/tuple_fields.h"
 #include "types/datum_text.h"
 
@@ -60,6 +63,14 @@ namespace {
 constexpr int64_t kFirstChunkBytes = 2048;
 constexpr int64_t kChunkBytesMax = 1 << 20;
 constexpr uint64_t kFirstSlots = 64;
+constexpr int64_t kTuplesPerPoll = 1 << 15;  // of interrupts: about a millisecond
+
+// For loops of the runtime: the error of an interrupt, or 0.
+int32_t poll(ExecContext* c) {
+  if (c->interrupt.load(std::memory_order_relaxed) == 0) [[likely]]
+    return 0;
+  return reinterpret_cast<int32_t (*)(ExecContext*) noexcept>(k_rt_interrupted.address)(c);
+}
 
 bool add_chunk(ExecContext* c, TupleStore* store) {
   int64_t wanted = std::max<int64_t>(store->chunk_bytes, store->tuple_bytes * 4);
@@ -106,11 +117,13 @@ void link(TupleStore* store, TupleEntry* entry) {
 }
 
 // Slots of entries to come are fetched while others are linked: the misses overlap.
-void link_all(TupleStore* store) {
+int32_t link_all(ExecContext* c, TupleStore* store) {
   constexpr int kAhead = 16;
   TupleEntry* waiting[kAhead] = {};
   uint64_t n = 0;
+  int32_t outcome = 0;
   for_each_tuple(store, [&](char* tuple) {
+    if (n % kTuplesPerPoll == 0 && outcome == 0) outcome = poll(c);
     auto* entry = reinterpret_cast<TupleEntry*>(tuple);
     __builtin_prefetch(&store->slots[entry->hash >> store->shift], 1);
     TupleEntry*& place = waiting[n++ % kAhead];
@@ -121,6 +134,18 @@ void link_all(TupleStore* store) {
     TupleEntry* entry = waiting[(n + static_cast<uint64_t>(i)) % kAhead];
     if (entry != nullptr) link(store, entry);
   }
+  return outcome;
+}
+
+// As link(), while others do the same.
+void link_atomic(TupleStore* store, TupleEntry* entry) {
+  std::atomic_ref<uint64_t> slot(store->slots[entry->hash >> store->shift]);
+  uint64_t old = slot.load(std::memory_order_relaxed);
+  uint64_t tag = uint64_t{1} << (kTagShift + (entry->hash & 15));
+  do {
+    entry->next = reinterpret_cast<TupleEntry*>(old & kPointerMask);
+  } while (!slot.compare_exchange_weak(old, reinterpret_cast<uint64_t>(entry) | (old & ~kPointerMask) | tag,
+                                       std::memory_order_release, std::memory_order_relaxed));
 }
 
 // --- sorting ---
@@ -200,6 +225,41 @@ bool comes_before(const TupleSortKey* keys, int64_t count, const SortItem& a, co
   return a.number < b.number;
 }
 
+template <class Before>
+int32_t merge_runs(ExecContext* c, const SortItem* a, const SortItem* a_end, const SortItem* b, const SortItem* b_end,
+                   SortItem* out, const Before& before) {
+  for (int64_t n = 1; a != a_end && b != b_end; n++) {
+    *out++ = before(*b, *a) ? *b++ : *a++;
+    if (n % kTuplesPerPoll == 0)
+      if (int32_t outcome = poll(c); outcome != 0) return outcome;
+  }
+  std::copy(b, b_end, std::copy(a, a_end, out));
+  return 0;
+}
+
+// In runs, which are merged, with polls between. *items may point to other memory afterwards.
+template <class Before>
+int32_t sort_items(ExecContext* c, SortItem** items, int64_t count, const Before& before) {
+  SortItem* from = *items;
+  for (int64_t at = 0; at < count; at += kTuplesPerPoll) {
+    if (int32_t outcome = poll(c); outcome != 0) return outcome;
+    std::sort(from + at, from + std::min(count, at + kTuplesPerPoll), before);
+  }
+  if (count <= kTuplesPerPoll) return 0;
+  auto* to = reinterpret_cast<SortItem*>(c->scratch->allocate(static_cast<size_t>(count) * sizeof(SortItem)));
+  if (to == nullptr) return fail_memory(c);
+  for (int64_t width = kTuplesPerPoll; width < count; width *= 2) {
+    for (int64_t at = 0; at < count; at += 2 * width) {
+      int64_t middle = std::min(count, at + width), end = std::min(count, at + 2 * width);
+      int32_t outcome = merge_runs(c, from + at, from + middle, from + middle, from + end, to + at, before);
+      if (outcome != 0) return outcome;
+    }
+    std::swap(from, to);
+  }
+  *items = from;
+  return 0;
+}
+
 extern "C" {
 
 int32_t rt_tuples_create(ExecContext* c, int64_t bytes) noexcept {
@@ -223,8 +283,7 @@ int32_t rt_tuples_grow(ExecContext* c, TupleStore* store) noexcept { return add_
 
 int32_t rt_groups_grow(ExecContext* c, TupleStore* store) noexcept {
   if (!make_slots(c, store, static_cast<uint64_t>(store->count_limit) * 4)) return fail_memory(c);
-  link_all(store);
-  return 0;
+  return link_all(c, store);
 }
 
 void rt_tuples_seal(TupleStore* store) noexcept {
@@ -242,10 +301,11 @@ void rt_tuples_clear(TupleStore* store) noexcept {
 }
 
 int32_t rt_join_build(ExecContext* c, TupleStore* store) noexcept {
+  if (c->team != nullptr) return build_together(c, store);
+  c->value[0] = reinterpret_cast<int64_t>(store);
   rt_tuples_seal(store);
   if (!make_slots(c, store, static_cast<uint64_t>(store->count) * 2)) return fail_memory(c);
-  link_all(store);
-  return 0;
+  return link_all(c, store);
 }
 
 int32_t rt_tuples_sort(ExecContext* c, TupleStore* store, const TupleSortKey* keys, int64_t key_count, int64_t offset,
@@ -265,7 +325,7 @@ int32_t rt_tuples_sort(ExecContext* c, TupleStore* store, const TupleSortKey* ke
   if (key_count > 0 && end < count / 4) {
     std::partial_sort(items, items + end, items + count, before);
   } else if (key_count > 0) {
-    std::sort(items, items + count, before);
+    if (int32_t outcome = sort_items(c, &items, count, before); outcome != 0) return outcome;
   }
   int64_t start = std::min(offset, end);
   auto** tuples = reinterpret_cast<char**>(items);  // smaller than the items: written behind what is still read
@@ -302,6 +362,26 @@ int64_t rt_hash_datum(const SqlType* type, const Datum* value) noexcept {
 }  // extern "C"
 
 }  // namespace
+
+void rt_seal(TupleStore* store) noexcept { rt_tuples_seal(store); }
+
+int32_t make_join_slots(ExecContext* c, TupleStore* store) noexcept {
+  return make_slots(c, store, static_cast<uint64_t>(store->count) * 2) ? 0 : fail_memory(c);
+}
+
+// Chunks of one member, in the list of all: up to `last`.
+void link_shared(TupleStore* store, TupleStore::Chunk* first, TupleStore::Chunk* last) noexcept {
+  constexpr int64_t kAhead = 8;
+  for (auto* chunk = first;; chunk = chunk->next) {
+    for (char* tuple = reinterpret_cast<char*>(chunk + 1); tuple < chunk->end; tuple += store->tuple_bytes) {
+      char* ahead = tuple + kAhead * store->tuple_bytes;
+      if (ahead < chunk->end)
+        __builtin_prefetch(&store->slots[reinterpret_cast<TupleEntry*>(ahead)->hash >> store->shift], 1);
+      link_atomic(store, reinterpret_cast<TupleEntry*>(tuple));
+    }
+    if (chunk == last) return;
+  }
+}
 
 #define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
   const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};

@@ -50,22 +50,28 @@ struct TupleSortKey {
   uint8_t padding[6];
 };
 
-#define SCYPER_TUPLE_FUNCTIONS(X)                                                                      \
-  X(rt_tuples_create, kI32, 2, false) /* context, bytes -> value[0] = TupleStore* */                   \
-  X(rt_groups_create, kI32, 3, false) /* context, bytes, expected -> value[0], with slots */           \
-  X(rt_tuples_grow, kI32, 2, false)   /* context, store: room for a tuple at cursor */                 \
-  X(rt_groups_grow, kI32, 2, false)   /* context, store: more slots */                                 \
-  X(rt_tuples_seal, kVoid, 1, false)  /* store: before it is read by chunk */                          \
-  X(rt_tuples_clear, kVoid, 1, false) /* store: no tuples, memory kept for the next ones */            \
-  X(rt_join_build, kI32, 2, false)    /* context, store: slots for what was appended */                \
-  X(rt_tuples_sort, kI32, 6, false)   /* context, store, TupleSortKey[], count, offset, limit or -1 -> \
-                                         value[0] = array of tuples, value[1] = count */               \
-  X(rt_hash_text, kI64, 2, true)                                                                       \
-  X(rt_hash_char, kI64, 2, true)                                                                       \
+#define SCYPER_TUPLE_FUNCTIONS(X)                                                                               \
+  X(rt_tuples_create, kI32, 2, false) /* context, bytes -> value[0] = TupleStore* */                            \
+  X(rt_groups_create, kI32, 3, false) /* context, bytes, expected -> value[0], with slots */                    \
+  X(rt_tuples_grow, kI32, 2, false)   /* context, store: room for a tuple at cursor */                          \
+  X(rt_groups_grow, kI32, 2, false)   /* context, store: more slots */                                          \
+  X(rt_tuples_seal, kVoid, 1, false)  /* store: before it is read by chunk */                                   \
+  X(rt_tuples_clear, kVoid, 1, false) /* store: no tuples, memory kept for the next ones */                     \
+  X(rt_join_build, kI32, 2, false)    /* context, store: slots for what was appended -> value[0] = the table */ \
+  X(rt_tuples_sort, kI32, 6, false)   /* context, store, TupleSortKey[], count, offset, limit or -1 ->          \
+                                         value[0] = array of tuples, value[1] = count */                        \
+  X(rt_hash_text, kI64, 2, true)                                                                                \
+  X(rt_hash_char, kI64, 2, true)                                                                                \
   X(rt_hash_datum, kI64, 2, true) /* SqlType*, Datum* */
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
 SCYPER_TUPLE_FUNCTIONS(SCYPER_DECLARE_RUNTIME)
 #undef SCYPER_DECLARE_RUNTIME
+
+// For members of a team (runtime/team.h).
+void rt_seal(TupleStore* store) noexcept;
+int32_t make_join_slots(ExecContext* c, TupleStore* store) noexcept;  // of a sealed store
+void link_shared(TupleStore* store, TupleStore::Chunk* first, TupleStore::Chunk* last) noexcept;
+int32_t build_together(ExecContext* c, TupleStore* store) noexcept;
 
 }  // namespace scyper::query

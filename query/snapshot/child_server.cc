@@ -69,7 +69,8 @@ class Execution final : public RowSink {
     if (log == nullptr) {
       context_.fail("53200", "out of memory");
     } else if (decode_arguments()) {
-      outcome = program_->run(&context_, arguments_.values().data());
+      outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads,
+                                     header_.memory_bytes / std::max<uint32_t>(1, header_.threads));
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
       if (outcome == Outcome::kMisclassified) context_.fail("XX000", "a query on a snapshot was misclassified");
       log->rollback_all();  // of blocks with EXCEPTION; nothing is written

@@ -131,7 +131,9 @@ StatusOr<Snapshots::Use> Queries::snapshot_of(const QueryOptions& options, int64
 
 void Queries::fill(const Snapshot& snapshot, Receipt* receipt) const {
   receipt->lsn = snapshot.point().lsn;
-  receipt->snapshot = snapshot.point().number;
+  const ForkPoint& point = snapshot.point();
+  receipt->snapshot = point.snapshot != 0 ? point.snapshot : point.number;
+  receipt->term = point.term;
   receipt->age_ms = ms_of(clock_.monotonic_ns() - snapshot.point().monotonic_ns);
   receipt->node = options_.node;
 }

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kTendNs = 100'000'000;
 constexpr int64_t kMeasureNs = 1'000'000'000;
 constexpr int64_t kNsPerUs = 1000;
+constexpr int64_t kGlobalWaitNs = 10'000'000'000;  // for a global snapshot that a ticket promised
+constexpr int64_t kTicketNs = 1'000'000'000;       // so long a ticket may take to reach its node
 
 Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 Status timeout_error() { return sql_error("57014", "canceling statement due to statement timeout"); }
@@ -63,7 +65,36 @@ Snapshots::Use Snapshots::find(const Freshness& freshness, int64_t asked_ns) {
   return nullptr;
 }
 
+Snapshots::Use Snapshots::find_global(const Freshness& freshness) const {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    const ForkPoint& point = entry->snapshot->point();
+    if (!entry->snapshot->is_alive() || point.snapshot == 0 || point.term != freshness.term) continue;
+    if (point.snapshot == freshness.snapshot || (!freshness.is_exact && point.snapshot > freshness.snapshot)) {
+      return entry->snapshot;
+    }
+  }
+  return nullptr;
+}
+
+StatusOr<Snapshots::Use> Snapshots::wait_for_global(const Freshness& freshness, int64_t deadline_ns) {
+  const int64_t last_ns = clock_.monotonic_ns() + kGlobalWaitNs;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    if (is_stopping_) return stopping_error();
+    if (Use found = find_global(freshness)) return found;
+    const int64_t now_ns = clock_.monotonic_ns();
+    if (deadline_ns != 0 && now_ns >= deadline_ns) return timeout_error();
+    if (now_ns >= last_ns) {
+      return with_hint(sql_error("55000", "the node does not have the snapshot that the query was given"),
+                       "Retry: the query then gets another one.");
+    }
+    const int64_t until_ns = deadline_ns == 0 ? last_ns : std::min(last_ns, deadline_ns);
+    forked_.wait_for(lock, std::chrono::nanoseconds(until_ns - now_ns));
+  }
+}
+
 StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t deadline_ns) {
+  if (freshness.kind == Freshness::Kind::kGlobal) return wait_for_global(freshness, deadline_ns);
   const int64_t asked_ns = clock_.monotonic_ns();
   std::unique_lock<std::mutex> lock(mutex_);
   if (Use found = find(freshness, asked_ns)) return found;
@@ -136,36 +167,51 @@ void Snapshots::fork_one(std::unique_lock<std::mutex>* lock) {
     forked_.notify_all();
     return;
   }
-  Entry entry;
-  entry.fork_start_ns = last_fork_ns_ = attempt_start_ns_;
+  last_fork_ns_ = attempt_start_ns_;
   is_forking_ = true;
+  last_failure_ = add_fork(environment_.fork, attempt_start_ns_, lock);
+  is_forking_ = false;
+  ++attempts_;
+  forked_.notify_all();
+}
+
+Status Snapshots::take_global(const Forker& fork) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (is_stopping_) return stopping_error();
+  if (!make_room()) return too_many_error();
+  Status status = add_fork(fork, clock_.monotonic_ns(), &lock);
+  forked_.notify_all();
+  wake_.notify_one();
+  return status;
+}
+
+Status Snapshots::add_fork(const Forker& fork, int64_t start_ns, std::unique_lock<std::mutex>* lock) {
+  Entry entry;
+  entry.fork_start_ns = start_ns;
   lock->unlock();
   ForkRequest request;
   request.child.name = "scyper-snapshot";
   request.child.nice = options_.nice;
   const ChildServerOptions child{environment_.partitions, options_.threads_max};
   request.body = [child](const ForkedDatabase& forked, int socket) { return serve_snapshot(forked, child, socket); };
-  StatusOr<Forked> forked = environment_.fork(std::move(request));
+  StatusOr<Forked> forked = fork(std::move(request));
   if (forked.ok()) {
     entry.catalog_version = forked->point.catalog->version;
     entry.snapshot = Snapshot::start(*std::move(forked));
   }
   lock->lock();
-  is_forking_ = false;
-  ++attempts_;
-  last_failure_ = forked.status();
   if (!forked.ok()) {
     ++counters_.failed_forks;
-  } else {
-    const ForkPoint& point = entry.snapshot->point();
-    ++counters_.forks;
-    counters_.stall_ns += point.stall_ns;
-    counters_.fork_ns += point.fork_ns;
-    counters_.stall_ns_max = std::max(counters_.stall_ns_max, point.stall_ns);
-    counters_.unfinished += point.unfinished;
-    entries_.push_back(std::move(entry));
+    return forked.status();
   }
-  forked_.notify_all();
+  const ForkPoint& point = entry.snapshot->point();
+  ++counters_.forks;
+  counters_.stall_ns += point.stall_ns;
+  counters_.fork_ns += point.fork_ns;
+  counters_.stall_ns_max = std::max(counters_.stall_ns_max, point.stall_ns);
+  counters_.unfinished += point.unfinished;
+  entries_.push_back(std::move(entry));
+  return Status();
 }
 
 // For one more. Unused ones go first, the oldest of them.
@@ -192,8 +238,12 @@ void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
     } else if (entry->unused_since_ns == 0) {
       entry->unused_since_ns = now_ns;
     }
-    const bool is_stale = entry->unused_since_ns != 0 &&
-                          (!is_newest || now_ns - entry->unused_since_ns >= options_.unused_us_max * kNsPerUs);
+    const bool is_global = entry->snapshot->point().snapshot != 0;
+    const bool may_be_asked_for = is_newest || is_global;
+    const int64_t patience_ns =
+        std::max(is_newest ? options_.unused_us_max * kNsPerUs : 0, is_global ? kTicketNs : int64_t{0});
+    const bool is_stale =
+        entry->unused_since_ns != 0 && (!may_be_asked_for || now_ns - entry->unused_since_ns >= patience_ns);
     const bool is_lost = !entry->snapshot->is_alive();
     const bool is_old = now_ns - entry->snapshot->point().monotonic_ns >= options_.age_us_max * kNsPerUs;
     if (is_old) entry->snapshot->kill("it was older than the limit");

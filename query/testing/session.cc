@@ -1,6 +1,7 @@
 #include "testing/session.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -10,6 +11,10 @@
 namespace scyper::query {
 
 Session::Session(DatabaseOptions options, size_t scratch_bytes) {
+  if (const char* threads = std::getenv("SCYPER_TEST_THREADS"); threads != nullptr) {
+    threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
+    options.shared_from_ns = 0;  // every query that can
+  }
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);
@@ -23,6 +28,13 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
   context_->partitions = options.partitions;
   context_->partition = ~0u;
   context_->crossing = 1;
+  context_->end_transaction = [](void*, ExecContext* c, bool commit) -> int32_t {
+    if (commit)
+      c->log->commit();
+    else
+      c->log->rollback_all();
+    return 0;
+  };
 }
 
 Session::~Session() = default;
@@ -63,7 +75,7 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
 Status Session::execute(const Program& program, std::span<const Datum> arguments, ResultSet* result) {
   context_->result = result;
   context_->notices = &notices_;
-  Outcome outcome = program.run(context_.get(), arguments.data());
+  Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
   CHECK(outcome != Outcome::kMisclassified);
   if (outcome == Outcome::kOk) {
     CHECK(log_->log_sequences());

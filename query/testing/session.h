@@ -26,6 +26,7 @@ class Session {
   std::string text(std::string_view sql);
   Database& database() { return *database_; }
   void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
+  void set_threads(uint32_t threads) { threads_ = threads; }  // of one query
   uint64_t redo_bytes() const { return redo_bytes_; }
   const std::vector<std::string>& notices() const { return notices_; }
 
@@ -36,6 +37,7 @@ class Session {
   std::unique_ptr<ExecContext> context_;
   std::vector<std::string> notices_;
   uint64_t redo_bytes_ = 0;
+  uint32_t threads_ = 1;
 };
 
 }  // namespace scyper::query

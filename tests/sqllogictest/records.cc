@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "sqllogictest/dialects.h"
 
 namespace scyper::tests {
 
@@ -43,18 +44,31 @@ Status wrong(int line, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", std::string(what)));
 }
 
+// "rowsort", or a list as CockroachDB has it: "colnames,rowsort".
+Status read_options(const std::string& word, Record* record) {
+  std::istringstream in(word);
+  for (std::string option; std::getline(in, option, ',');) {
+    if (option == "rowsort" || option == "partialsort" || option.starts_with("partialsort("))
+      record->sort = SortMode::kRowSort;
+    else if (option == "valuesort" || option == "sort")
+      record->sort = SortMode::kValueSort;
+    else if (option == "colnames")
+      record->has_names = true;
+    else if (option != "nosort" && option != "retry" && option != "async")
+      return wrong(record->line, absl::StrCat("unknown sort mode ", option));
+  }
+  return absl::OkStatus();
+}
+
 Status read_query(const std::vector<std::string>& words, Record* record) {
   record->kind = RecordKind::kQuery;
   if (words.size() < 2) return wrong(record->line, "a query needs its types");
-  record->types = words[1];
-  if (words.size() > 2) {
-    if (words[2] == "rowsort")
-      record->sort = SortMode::kRowSort;
-    else if (words[2] == "valuesort")
-      record->sort = SortMode::kValueSort;
-    else if (words[2] != "nosort")
-      return wrong(record->line, absl::StrCat("unknown sort mode ", words[2]));
+  if (words[1] == "error") {
+    record->kind = RecordKind::kStatementError;
+    return absl::OkStatus();
   }
+  record->types = words[1] == "empty" ? "" : words[1];
+  if (words.size() > 2) SCYPER_RETURN_IF_ERROR(read_options(words[2], record));
   if (words.size() > 3) record->label = words[3];
   return absl::OkStatus();
 }
@@ -62,9 +76,12 @@ Status read_query(const std::vector<std::string>& words, Record* record) {
 Status read_record(const std::vector<std::string>& words, Lines* lines, Record* record) {
   record->line = lines->number();
   if (words[0] == "statement") {
-    if (words.size() < 2 || (words[1] != "ok" && words[1] != "error"))
-      return wrong(record->line, "a statement is ok or error");
-    record->kind = words[1] == "ok" ? RecordKind::kStatementOk : RecordKind::kStatementError;
+    std::string what = words.size() < 2 ? "" : words[1];
+    bool succeeds = what == "ok" || what == "count" || what == "notice";
+    if (!succeeds && what != "error" && what != "maybe") return wrong(record->line, "a statement is ok or error");
+    record->kind = succeeds          ? RecordKind::kStatementOk
+                   : what == "maybe" ? RecordKind::kStatementMaybe
+                                     : RecordKind::kStatementError;
   } else if (words[0] == "query") {
     SCYPER_RETURN_IF_ERROR(read_query(words, record));
   } else {
@@ -86,7 +103,8 @@ Status read_record(const std::vector<std::string>& words, Lines* lines, Record* 
 
 StatusOr<std::vector<Record>> parse_records(std::string_view text, std::string_view engine) {
   std::vector<Record> records;
-  Lines lines(text);
+  const std::string unrolled = unroll(text);
+  Lines lines(unrolled);
   bool skip = false;
   for (std::string line; lines.next(&line);) {
     std::vector<std::string> words = words_of(line);
@@ -96,6 +114,10 @@ StatusOr<std::vector<Record>> parse_records(std::string_view text, std::string_v
       skip |= (words[1] == engine) == (words[0] == "skipif");
     } else if (words[0] == "hash-threshold") {
       continue;  // results are compared as they are written: both forms are understood
+    } else if (is_ignored(words[0])) {
+      skip = false;
+    } else if (words[0] == "let") {  // a variable from a query: what uses it fails
+      for (std::string rest; lines.next(&rest) && !rest.empty();) continue;
     } else if (words[0] == "halt") {
       if (!skip) break;
       skip = false;

@@ -11,7 +11,7 @@
 // other.
 namespace scyper::tests {
 
-enum class RecordKind : uint8_t { kStatementOk, kStatementError, kQuery };
+enum class RecordKind : uint8_t { kStatementOk, kStatementError, kStatementMaybe, kQuery };
 enum class SortMode : uint8_t { kNoSort, kRowSort, kValueSort };
 
 struct Record {
@@ -21,6 +21,7 @@ struct Record {
   // queries only
   std::string types;  // one letter per column: T text, I integer, R real
   SortMode sort = SortMode::kNoSort;
+  bool has_names = false;             // the first expected line names the columns
   std::string label;                  // queries of one label have one result
   std::vector<std::string> expected;  // one value a line; or "N values hashing to H" alone
 };

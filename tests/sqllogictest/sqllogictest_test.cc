@@ -94,7 +94,26 @@ TEST(SqlLogicTest, ReadsRecords) {
   EXPECT_EQ((*records)[1].expected, (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ((*records)[2].kind, RecordKind::kStatementError);
   EXPECT_FALSE(parse_records("query\nSELECT 1\n", "x").ok());
-  EXPECT_FALSE(parse_records("statement maybe\nSELECT 1\n", "x").ok());
+  EXPECT_FALSE(parse_records("statement perhaps\nSELECT 1\n", "x").ok());
+}
+
+// As DuckDB and CockroachDB write them.
+TEST(SqlLogicTest, UnderstandsOtherDialects) {
+  auto records = parse_records(
+      "# name: x\nrequire skip_reload\n\nstatement ok\nCREATE TABLE t (a integer, b text, c boolean)\n\n"
+      "loop i 0 2\n\nforeach v x y\n\nstatement ok\nINSERT INTO t VALUES (${i}, '${v} z', ${i} = 1)\n\nendloop\n\n"
+      "endloop\n\nquery ITT rowsort\nSELECT a, b, c FROM t\n----\n0\tx z\tfalse\n1\ty z\ttrue\n0\ty z\tfalse\n"
+      "1\tx z\ttrue\n\nquery IBR colnames\nSELECT a, c, a / 2.0 AS r FROM t WHERE b = 'x z' ORDER BY a\n----\na c r\n"
+      "0  false  0\n1  true  0.5\n\nsubtest one\n\nquery error pgcode 22012 division by zero\nSELECT 1 / 0\n\n"
+      "statement error\nSELECT nothing\n----\nBinder Error\n\nstatement maybe\nSELECT nothing\n\nmode skip\n\n"
+      "statement ok\nnonsense\n\nmode unskip\n\nstatement count 4\nDELETE FROM t\n\nrequire parquet\n\n"
+      "statement ok\nnonsense\n",
+      "postgresql");
+  ASSERT_TRUE(records.ok()) << records.status();
+  ASSERT_EQ(records->size(), 11u);
+  query::Session session(options_for(query::ExecutionMode::kInterpreted));
+  Outcomes outcomes = Player(&session, 1, nullptr).run(*records);
+  EXPECT_TRUE(outcomes.mismatches.empty()) << summary(outcomes);
 }
 
 TEST(SqlLogicTest, FindsWhatIsWrong) {

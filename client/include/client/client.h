@@ -117,6 +117,15 @@ class QueryHandler {
   virtual void on_complete(const query::ResultSet& /*tag_and_notices*/, const query::Receipt* /*receipt*/) {}
 };
 
+struct SecondaryStatus {  // as the primary sees it
+  std::string node, address, transport;
+  bool voter = false, serves = false;
+  uint64_t received_lsn = 0, durable_lsn = 0, applied_lsn = 0;
+  uint32_t snapshot = 0, queries = 0;
+  uint64_t repaired = 0, resets = 0;
+  double silent_ms = 0;
+};
+
 struct NodeStatus {
   std::string version, role, execution, redo, layout;
   uint64_t uptime_seconds = 0;
@@ -128,6 +137,11 @@ struct NodeStatus {
   std::string commit_mode;  // empty: no log
   uint64_t last_lsn = 0, durable_lsn = 0, log_bytes = 0, archive_bytes = 0;
   bool log_full = false;
+  std::string node, transport, transport_note, primary, not_serving;
+  uint64_t term = 0, commit_lsn = 0, received_lsn = 0, applied_lsn = 0, inbox_bytes = 0, snapshots_global = 0;
+  uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
+  double lag_ms = 0;
+  std::vector<SecondaryStatus> secondaries;
 };
 
 struct BackupResult {

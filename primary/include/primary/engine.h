@@ -16,6 +16,7 @@
 #include "query/database.h"
 #include "query/queries.h"
 #include "query/result.h"
+#include "replication/publisher.h"
 #include "storage/arena.h"
 #include "storage/schema.h"
 
@@ -43,7 +44,8 @@ struct EngineOptions {
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
   query::QueriesOptions queries;
-  LogOptions log;                       // without a directory there is no log
+  LogOptions log;  // without a directory there is no log
+  ReplicationOptions replication;
   std::shared_ptr<RedoSink> redo_sink;  // without a log; null: redo is encoded, counted and dropped
 };
 
@@ -165,6 +167,7 @@ class Engine {
     bool is_full = false;
     uint64_t last_lsn = 0;
     uint64_t durable_lsn = 0;
+    uint64_t confirmed_lsn = 0;  // the commit point
     uint64_t groups = 0;
     uint64_t bytes_written = 0;
     uint64_t archive_bytes = 0;  // raw bytes of the archive that is being written
@@ -172,6 +175,8 @@ class Engine {
     double recovery_seconds = 0;
   };
   virtual LogInfo log_info() const { return {}; }
+  // What a primary offers to its secondaries; nullptr: it takes none. Valid as long as the engine.
+  virtual const replication::PublisherOptions* publisher() { return nullptr; }
 
   // Sums over the workers, made by this call and several times a second.
   virtual const EngineCounters& counters() const = 0;

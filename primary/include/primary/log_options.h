@@ -12,11 +12,27 @@ class Disk;
 
 namespace scyper::primary {
 
-// What has to happen before a commit is acknowledged (design section 5, rule 3). The quorum modes come with
-// replication.
+// What has to happen before a commit is acknowledged (design section 5, rule 3). The quorum modes wait for this node's
+// disk, too: until there are elections, a primary that restarts knows no more than that.
 enum class CommitMode : uint8_t {
-  kAsync,  // nothing: a crash loses the commits of the last async_delay_us
-  kLocal,  // it is on this node's disk
+  kAsync,          // nothing: a crash loses the commits of the last async_delay_us
+  kLocal,          // it is on this node's disk
+  kQuorum,         // and in the memory of enough voters
+  kQuorumDurable,  // and on the disks of enough voters
+};
+
+// A primary with secondaries (docs/replication.md). Needs a data directory.
+struct ReplicationOptions {
+  bool is_on = false;
+  uint32_t voters = 3;                       // that the quorum modes count, this node included
+  size_t retained_bytes = size_t{64} << 20;  // of the log in memory, for repairs
+  int64_t marker_distance_us = 5'000;        // between two global snapshots, at least
+  bool uses_multicast = true;                // where an interface is given and works; else unicast
+  std::string multicast_interface;           // its IPv4 address
+  std::string multicast_group = "239.192.7.1";
+  uint16_t multicast_port = 7402;
+  uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
+  uint32_t multicast_mtu = 1500;
 };
 
 struct LogOptions {

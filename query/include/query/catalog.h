@@ -23,22 +23,50 @@ struct RoutineParameter {
   std::string name;
   ParameterMode mode = ParameterMode::kIn;
   SqlType type;
+  std::string relation;  // kRecord: the table whose row it is
   bool has_default = false;
+  bool variadic = false;     // the last one: takes all arguments that are left, as an array
   std::string default_text;  // SQL expression
 };
 
 class Program;
 
+// CREATE TRIGGER. Immutable.
+struct Trigger {
+  enum Event : uint8_t { kInsert = 1, kDelete = 2, kUpdate = 4 };
+  std::string name;
+  std::string table;
+  std::string function;
+  bool before = false;
+  bool per_row = false;
+  uint8_t events = 0;
+  std::vector<std::string> columns;  // UPDATE OF
+  std::string when;                  // SQL expression; empty = always
+  std::vector<std::string> arguments;
+  bool enabled = true;
+};
+
 // A stored procedure or function: its definition. Immutable; what it compiles to belongs to a catalog version.
+// Polymorphic types: kUnknown is anyelement, an array of it anyarray. The columns of RETURNS TABLE are OUT parameters.
 struct Routine {
   RoutineId id;
   std::string name;
   bool procedure = false;
   std::vector<RoutineParameter> parameters;
-  SqlType return_type;  // functions
+  SqlType return_type;          // functions; kRecord: of `return_relation`, or as the OUT parameters say
+  std::string return_relation;  // the table whose rows it returns
+  bool returns_set = false;
+  bool is_trigger = false;
+  bool is_sql = false;  // `body` is PL/pgSQL made of LANGUAGE sql: RETURN QUERY gives the result
   std::string body;
   bool strict = false;
   bool is_volatile = true;
+  // A polymorphic one for certain types, or one that returns records for a certain list of columns: lives in programs
+  // only. Empty: as it was defined.
+  std::string variant;
+  std::vector<RoutineParameter> record_columns;
+  std::shared_ptr<const Trigger> trigger;  // the function as this trigger
+  uint8_t trigger_event = 0;
   std::string definition;  // the CREATE statement's text, for the log and \df
 
   size_t input_count() const {
@@ -106,6 +134,8 @@ struct Catalog {
   uint32_t next_sequence_id = 1;
   // COMMENT ON: kind and name ("table t", "column t.a") -> text
   std::map<std::string, std::string, std::less<>> comments;
+  // by table, then name: the order in which they fire
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Trigger>> triggers;
 
   std::shared_ptr<storage::Table> find_table(TableId id) const {
     for (const auto& [name, table] : tables)

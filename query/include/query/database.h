@@ -29,6 +29,7 @@ struct DatabaseOptions {
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
   storage::Layout layout = storage::Layout::kColumn;
   ExecutionMode execution = ExecutionMode::kAdaptive;
+  double shared_from_ns = 2e6;  // estimated work from which several threads may run one query
 };
 
 // One parsed statement. Its program belongs to a catalog version and is made anew when that has passed.

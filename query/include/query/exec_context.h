@@ -14,6 +14,8 @@
 namespace scyper::query {
 
 class Program;
+struct Portal;
+class Team;
 
 // What generated code returns. Everything but kOk leaves the reason in the context.
 enum class Outcome : int32_t {
@@ -33,6 +35,7 @@ struct ErrorState {
   std::string message;
   std::string detail;
   std::string hint;
+  std::string column, constraint, datatype, table, schema, context;  // RAISE ... USING, GET STACKED DIAGNOSTICS
   bool catchable = true;  // by EXCEPTION WHEN: not for time, memory, cancel, misclassification
   bool set = false;
 };
@@ -55,17 +58,24 @@ class ScratchArena {
   // Memory that starts with room for the `size` bytes at `data` and has `more` behind: `data` itself where it was
   // allocated last (nothing to copy then), else new.
   char* extend(const char* data, size_t size, size_t more) noexcept;
-  void reset() noexcept;  // keeps the first block
+  void reset() noexcept;  // keeps the first blocks
   size_t used_bytes() const { return total_bytes_; }
 
  private:
   char* allocate_slow(size_t bytes) noexcept;
 
+  struct Unmap {
+    size_t bytes = 0;
+    void operator()(char* block) const noexcept;
+  };
   struct Block {
-    std::unique_ptr<char[]> memory;
+    std::unique_ptr<char[], Unmap> memory;
     size_t bytes;
   };
+  char* use(const Block& block, size_t bytes) noexcept;
+
   std::vector<Block> blocks_;
+  size_t current_ = 0;  // block of cursor_
   char* cursor_ = nullptr;
   char* end_ = nullptr;
   char* last_end_ = nullptr;  // of the last allocation, not rounded
@@ -96,6 +106,7 @@ struct ExecContext {
   uint32_t partition = 0;           // of a partition-constrained transaction
   uint32_t partitions = 1;
   uint32_t crossing = 0;               // 1: runs alone and may touch everything
+  uint32_t thread = 0;                 // number within `team`
   std::atomic<uint32_t> interrupt{0};  // Interrupt and kSafepointBit; generated loops poll it
 
   // --- for runtime functions ---
@@ -108,6 +119,15 @@ struct ExecContext {
   uint32_t depth = 0;  // of nested routine calls
   size_t result_bytes_max = size_t{256} << 20;
 
+  Portal* portals = nullptr;     // open cursors, in the transaction's memory
+  uint32_t unnamed_portals = 0;  // names given: <unnamed portal n>
+  // Programs made for dynamic SQL: undo entries refer to them. Dropped when the next statement starts.
+  std::vector<std::shared_ptr<const void>> pins;
+  // COMMIT and ROLLBACK inside a procedure: ends the transaction and begins the next one. nullptr: not possible here.
+  int32_t (*end_transaction)(void* owner, ExecContext* context, bool commit) = nullptr;
+  void* end_transaction_owner = nullptr;
+
+  Team* team = nullptr;     // set: several threads run this program together
   RowSink* sink = nullptr;  // set: rows leave whenever result_bytes_max is reached
   void (*safepoint)(void* owner) = nullptr;
   void* safepoint_owner = nullptr;

@@ -15,6 +15,10 @@ namespace scyper::query {
 struct ForkPoint {
   uint64_t lsn = 0;
   uint64_t number = 0;  // of this node's forks, from 1
+  // Epoch of the global snapshot that this is (docs/replication.md): the same cut on every node. snapshot 0: it is
+  // none.
+  uint64_t term = 0;
+  uint32_t snapshot = 0;
   int64_t time_us = 0;  // since 1970
   int64_t monotonic_ns = 0;
   std::shared_ptr<const query::Catalog> catalog;

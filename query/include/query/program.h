@@ -52,6 +52,9 @@ class Program {
 
   // Runs a statement within the context's transaction. Leaves commit and rollback to the caller.
   Outcome run(ExecContext* context, const Datum* arguments) const noexcept;
+  // The same on up to so many threads, the caller's among them; scratch_bytes: of each of the others.
+  Outcome run_shared(ExecContext* context, const Datum* arguments, uint32_t threads,
+                     size_t scratch_bytes) const noexcept;
   // Runs a routine from generated code of another program.
   int32_t run_nested(ExecContext* context, const Datum* arguments, Datum* results) const noexcept;
 

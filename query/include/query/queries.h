@@ -41,7 +41,8 @@ struct QueryOptions {
 // What an answer was computed from, and what it cost.
 struct Receipt {
   uint64_t lsn = 0;
-  uint64_t snapshot = 0;  // its number (epoch) on the node
+  uint64_t snapshot = 0;  // its number: of a global one in its term, else of this node's
+  uint64_t term = 0;      // of a global one, 0 = the node's own
   double age_ms = 0;      // of the snapshot when the query began to run
   std::string node;
   double wait_ms = 0;  // for its turn and its snapshot
@@ -105,6 +106,9 @@ class Queries {
     std::vector<ResultColumn> columns;
   };
   StatusOr<Description> describe(std::string_view sql, uint64_t session);
+
+  // A secondary's replay stands at the cut of a global snapshot (query/snapshots.h).
+  Status take_global_snapshot(const Forker& fork) { return snapshots_->take_global(fork); }
 
   // Pins a snapshot: all queries of the session run on it.
   StatusOr<uint64_t> open_session(const Freshness& freshness, Receipt* receipt);

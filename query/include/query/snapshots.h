@@ -33,10 +33,14 @@ struct Freshness {
     kFresh,      // everything committed before the request (order-preserving serialisable)
     kStaleness,  // at most staleness_us behind that
     kAtLeast,    // everything up to `lsn`
+    kGlobal,     // global snapshot `snapshot` of `term`, as of a ticket; or a newer one, unless is_exact
   };
   Kind kind = Kind::kFresh;
   int64_t staleness_us = 0;
   uint64_t lsn = 0;
+  uint64_t term = 0;
+  uint32_t snapshot = 0;
+  bool is_exact = false;
 };
 
 // All snapshots of a node.
@@ -75,7 +79,10 @@ class Snapshots {
   using Use = std::shared_ptr<Snapshot>;
   // Waits for a fork where one is needed. 57014 at the deadline (monotonic ns, 0 = none), 53300 at the cap of
   // snapshots, 55000 when the LSN has not been reached.
+  // Global ones are not made here: it waits until take_global() brings them, kGlobalWaitUs at most (55000).
   StatusOr<Use> acquire(const Freshness& freshness, int64_t deadline_ns);
+  // A secondary's replay stands at the cut of a global snapshot: forks by `fork`, here and now.
+  Status take_global(const Forker& fork);
   Counters counters() const;
 
  private:
@@ -89,6 +96,9 @@ class Snapshots {
 
   void run();
   void fork_one(std::unique_lock<std::mutex>* lock);
+  Status add_fork(const Forker& fork, int64_t start_ns, std::unique_lock<std::mutex>* lock);
+  StatusOr<Use> wait_for_global(const Freshness& freshness, int64_t deadline_ns);
+  Use find_global(const Freshness& freshness) const;
   void tend(std::unique_lock<std::mutex>* lock);
   void measure(std::unique_lock<std::mutex>* lock);
   bool make_room();

@@ -14,6 +14,7 @@ enum class RedoKind : uint8_t {
   kLogicalText = 3,  // a statement without parameters
   kPhysical = 4,     // row changes (storage/change_log.h)
   kDefinition = 5,   // DDL
+  kMarker = 6,       // cut of a global snapshot: changes nothing
 };
 constexpr uint8_t kRedoCrossing = 1;
 constexpr uint8_t kRedoHasClient = 2;  // the body begins with what RedoClient says

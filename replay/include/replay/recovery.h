@@ -25,7 +25,13 @@ std::string log_directory(const std::string& directory);
 std::string archives_directory(const std::string& directory);
 // Makes the directory when it is new. partitions: of the configuration; 22023 when the database was made with others.
 // 0 = whatever it has; NotFound when there is none.
-StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions);
+// cluster: of a secondary's primary; a directory of another cluster is refused with 22023.
+StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions,
+                                           const replication::ClusterId* cluster = nullptr);
+
+// Begins a primaryship: a term above `term` and above all that this directory has begun before, on the disk when it
+// returns.
+StatusOr<uint64_t> raise_term(Disk* disk, const std::string& directory, uint64_t term);
 
 struct RecoveryOptions {
   uint32_t threads = 1;

@@ -39,7 +39,7 @@ struct BatchHeader {
   uint32_t count = 0;
   uint32_t body_bytes = 0;
   uint32_t raw_bytes = 0;
-  uint32_t reserved2 = 0;
+  uint32_t snapshot = 0;  // number of the global snapshot whose cut is complete_lsn; 0 = none
   uint64_t complete_lsn = 0;
   uint64_t commit_lsn = 0;
   uint64_t previous_hash = 0;

@@ -8,13 +8,18 @@
 
 #include "base/status.h"
 #include "primary/engine.h"
+#include "secondary/node.h"
 #include "server/server.h"
 
 // A node's configuration. Every setting has one name: key `queue_capacity` of the TOML file, flag --queue-capacity,
 // variable SCYPER_QUEUE_CAPACITY. Flags win over variables, variables over the file.
 namespace scyper::server {
 
+enum class Role : uint8_t { kPrimary, kSecondary };
+
 struct NodeConfig {
+  Role role = Role::kPrimary;
+  secondary::NodeOptions secondary;  // what it shares with the engine is set from there
   ServerOptions server;
   primary::EngineOptions engine;
 };

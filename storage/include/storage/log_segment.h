@@ -77,6 +77,9 @@ class LogAppender {
   // Removes segments whose records all have LSNs up to `lsn`. Returns how many.
   StatusOr<uint64_t> drop_before(uint64_t lsn);
 
+  // Of the segments that begin from now on; never falls. The appending thread.
+  void set_term(uint64_t term) { options_.term = term; }
+
   uint64_t segment_number() const { return number_; }
   uint64_t segment_count() const { return segments_.size(); }
   uint64_t bytes_written() const { return bytes_written_; }
@@ -89,7 +92,7 @@ class LogAppender {
 
   Disk* const disk_;
   const std::string directory_;
-  const Options options_;
+  Options options_;  // term: the appending thread's, all else constant
 
   // the appending thread's
   std::vector<Existing> segments_;  // the current one is the last

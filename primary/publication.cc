@@ -1,0 +1,136 @@
+#include "publication.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor.h"
+#include "group_commit.h"
+#include "replay/log_scan.h"
+#include "replay/recovery.h"
+#include "storage/archive.h"
+
+namespace scyper::primary {
+
+namespace {
+// Of a secondary's last word: then it counts as gone.
+constexpr int64_t kSilenceNs = 2'000'000'000;
+}  // namespace
+
+Publication::Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment)
+    : options_(options),
+      start_(start),
+      outbox_({start.cluster, start.term, start.lsn, options.retained_bytes}),
+      members_(start.term, [this] { wake_log(); }),
+      markers_(&environment->lsns, &environment->clock) {
+  publisher_.outbox = &outbox_;
+  publisher_.members = &members_;
+  publisher_.disk = start.disk;
+  publisher_.clock = &environment->clock;
+  publisher_.partitions = start.partitions;
+  publisher_.transport = [this] { return transport_; };
+  start_multicast();
+  publisher_.newest_archive = [this] { return newest_archive(); };
+  publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
+    return read_log(after_lsn, each);
+  };
+  publisher_.ticket = [this](const std::string& node, uint64_t staleness_ms) { return ticket(node, staleness_ms); };
+}
+
+// A network without multicast works, by unicast: no error here ends the start.
+void Publication::start_multicast() {
+  if (!options_.uses_multicast) {
+    transport_.note = "transport is set to unicast";
+    return;
+  }
+  if (options_.multicast_interface.empty()) {
+    transport_.note = "multicast_interface is not set";
+    return;
+  }
+  replication::MulticastOptions multicast;
+  multicast.sends = true;
+  multicast.interface = options_.multicast_interface;
+  multicast.group = options_.multicast_group;
+  multicast.port = options_.multicast_port;
+  multicast.bytes_per_second = options_.multicast_rate;
+  multicast.mtu = options_.multicast_mtu;
+  multicast.identity = absl::StrCat(replication::to_string(start_.cluster), ":", start_.term);
+  auto started = replication::MulticastProcess::start(multicast);
+  if (!started.ok()) {
+    transport_.note = std::string(started.status().message());
+    return;
+  }
+  multicast_ = *std::move(started);
+  outbox_.set_transmitter(std::make_unique<replication::MulticastTransmitter>(
+      start_.cluster, static_cast<uint64_t>(publisher_.clock->now_us()), multicast_, options_.multicast_mtu));
+  transport_.kind = "pgm";
+  transport_.multicast_group = options_.multicast_group;
+  transport_.multicast_port = options_.multicast_port;
+  transport_.datagram_bytes = replication::datagram_bytes_of(options_.multicast_mtu);
+}
+
+void Publication::wake_log() {
+  if (GroupCommit* log = log_.load()) log->wake();
+}
+
+StatusOr<std::string> Publication::newest_archive() const {
+  const std::string archives = replay::archives_directory(start_.directory);
+  if (start_.disk->exists(archives)) {
+    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(start_.disk, archives));
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+      if (entry->is_complete) return entry->path;
+    }
+  }
+  return absl::NotFoundError("there is no archive");
+}
+
+Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const {
+  SCYPER_ASSIGN_OR_RETURN(auto scan,
+                          replay::LogScan::open(start_.disk, replay::log_directory(start_.directory), start_.cluster,
+                                                /*syncs=*/false));
+  SCYPER_RETURN_IF_ERROR(scan->skip_to(after_lsn));
+  replay::ScannedSegment segment;
+  bool is_first = true;
+  while (true) {
+    SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));
+    if (!any) return Status();
+    if (std::exchange(is_first, false) && scan->start_lsn() > after_lsn) {
+      return absl::OutOfRangeError(absl::StrCat("the log begins behind LSN ", scan->start_lsn()));
+    }
+    for (const replay::ScannedGroup& group : segment.groups) {
+      if (group.complete_lsn <= after_lsn) continue;
+      const char* begin = group.batches.front().body.data() - sizeof(replication::BatchHeader);
+      const replay::ScannedBatch& last = group.batches.back();
+      const char* end = last.body.data() - sizeof(replication::BatchHeader) + last.header.total_bytes();
+      replication::Parcel parcel;
+      parcel.complete_lsn = group.complete_lsn;
+      parcel.bytes = std::make_shared<const std::string>(begin, static_cast<size_t>(end - begin));
+      if (!each(std::move(parcel))) return Status();
+    }
+  }
+}
+
+StatusOr<replication::Ticket> Publication::ticket(const std::string& node, uint64_t staleness_ms) {
+  // older snapshots are kept by the nodes, which know their ages; here only what is asked for afresh
+  const Marker marker = markers_.draw(std::max<int64_t>(options_.marker_distance_us, 0));
+  wake_log();
+  replication::Ticket ticket;
+  ticket.term = start_.term;
+  ticket.snapshot = marker.snapshot;
+  ticket.lsn = marker.lsn;
+  const int64_t now_ns = publisher_.clock->monotonic_ns();
+  uint32_t least = ~0u;
+  for (const replication::Member& member : members_.list()) {
+    if (!member.position.serves || now_ns - member.seen_ns > kSilenceNs) continue;
+    if (member.position.term != start_.term) continue;
+    const uint32_t load = member.name == node ? 0 : 1 + member.tickets + member.position.queries;
+    if (load >= least) continue;
+    least = load;
+    ticket.node = member.name;
+    ticket.address = member.address;
+  }
+  static_cast<void>(staleness_ms);
+  return ticket;
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/disk.h"
+#include "markers.h"
+#include "primary/log_options.h"
+#include "replication/batch.h"
+#include "replication/members.h"
+#include "replication/multicast.h"
+#include "replication/outbox.h"
+#include "replication/publisher.h"
+
+namespace scyper::primary {
+
+class GroupCommit;
+struct ExecutorEnvironment;
+
+// What a primary has for its secondaries: the outbox that the log writer fills, who follows and how far, the markers of
+// global snapshots, and tickets: which snapshot a query gets and where (ScyPer, DanaC 2013, 2.2).
+// Owner: Durability. Threads: any.
+class Publication {
+ public:
+  struct Start {
+    replication::ClusterId cluster;
+    uint64_t term = 1;
+    uint64_t lsn = 0;
+    Disk* disk = nullptr;
+    std::string directory;
+    uint32_t partitions = 0;
+  };
+  Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment);
+
+  replication::Outbox& outbox() { return outbox_; }
+  replication::Members& members() { return members_; }
+  Markers& markers() { return markers_; }
+  const replication::PublisherOptions& publisher() const { return publisher_; }
+  // Whom news are for; null: nobody.
+  void set_log(GroupCommit* log) { log_.store(log); }
+
+  // For a query that arrives now: a global snapshot with everything committed before (or, by its staleness, an older
+  // one), and the node that has least to do. node: who asks, and takes it itself when it can; empty = the primary.
+  StatusOr<replication::Ticket> ticket(const std::string& node, uint64_t staleness_ms);
+
+ private:
+  void start_multicast();
+  void wake_log();
+  StatusOr<std::string> newest_archive() const;
+  Status read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const;
+
+  const ReplicationOptions options_;
+  const Start start_;
+  std::atomic<GroupCommit*> log_{nullptr};
+  replication::Outbox outbox_;
+  replication::Members members_;
+  Markers markers_;
+  replication::PublisherOptions publisher_;
+  replication::TransportInfo transport_;                      // constant after construction, as is the next
+  std::shared_ptr<replication::MulticastProcess> multicast_;  // null: unicast
+};
+
+}  // namespace scyper::primary

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "bind/target_name.h"
+
+// Functions that return rows: in FROM, and in the select list, where they become an item of FROM beside the others.
+// All but a single series of integers are arrays that are unnested side by side.
+namespace scyper::query {
+
+using ast::node_as;
+
+namespace {
+constexpr std::string_view kSetFunctions[] = {"unnest", "generate_series", "generate_subscripts",
+                                              "regexp_split_to_table", "string_to_table"};
+
+bool refers_to(const BoundExpr& expr, uint32_t relation) {
+  if (expr.kind == BoundKind::kColumn && expr.relation == relation) return true;
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const BoundPtr& arg) { return refers_to(*arg, relation); });
+}
+}  // namespace
+
+bool Binder::is_set_function(std::string_view name) {
+  return std::find(std::begin(kSetFunctions), std::end(kSetFunctions), name) != std::end(kSetFunctions);
+}
+
+// Start, stop and step in one type: bigint, numeric, or timestamps moved by an interval. PostgreSQL has no others.
+StatusOr<SqlType> Binder::match_series(std::vector<BoundPtr>* args, int32_t location) {
+  auto wrong = [&](std::string_view sqlstate, std::string_view end) {
+    std::string types;
+    for (const auto& arg : *args)
+      absl::StrAppend(&types, types.empty() ? "" : ", ",
+                      arg->type.id == TypeId::kUnknown ? "unknown" : type_name(make_type(arg->type.id)));
+    return error(sqlstate, absl::StrCat("function generate_series(", types, ") ", std::string(end)), location);
+  };
+  auto is_moment = [](TypeId id) { return id == TypeId::kTimestamp || id == TypeId::kDate; };
+  if (args->size() < 2 || args->size() > 3) return wrong("42883", "does not exist");
+  bool moments = is_moment((*args)[0]->type.id) || is_moment((*args)[1]->type.id);
+  bool known = false;
+  for (const auto& arg : *args) known |= arg->type.id != TypeId::kUnknown;
+  if (!known) return wrong("42725", "is not unique");
+  if (moments) {
+    if (args->size() != 3) return wrong("42883", "does not exist");
+    for (size_t i = 0; i < 3; i++) {
+      SqlType wanted = make_type(i < 2 ? TypeId::kTimestamp : TypeId::kInterval);
+      SCYPER_ASSIGN_OR_RETURN((*args)[i], coerce(std::move((*args)[i]), wanted, Coercion::kImplicit));
+    }
+    return make_type(TypeId::kTimestamp);
+  }
+  for (const auto& arg : *args)
+    if (arg->type.id != TypeId::kUnknown && !is_integer(arg->type.id) && arg->type.id != TypeId::kNumeric)
+      return wrong("42883", "does not exist");
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(*args, "generate_series"));
+  if (type.id == TypeId::kNumeric)
+    type = make_numeric(0, 0);
+  else if (type.id != TypeId::kInt8)
+    type = make_type(TypeId::kInt4);
+  for (auto& arg : *args) {
+    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), type, Coercion::kImplicit));
+  }
+  return type;
+}
+
+StatusOr<std::vector<BoundPtr>> Binder::bind_subscripts(std::vector<BoundPtr> args, int32_t location) {
+  if (args.size() != 2) return error("0A000", "generate_subscripts in reverse is not supported", location);
+  std::vector<BoundPtr> copies, bounds;
+  for (const auto& arg : args) copies.push_back(clone(*arg));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr lower, make_call("array_lower", std::move(args), location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr upper, make_call("array_upper", std::move(copies), location));
+  bounds.push_back(std::move(lower));
+  bounds.push_back(std::move(upper));
+  return bounds;
+}
+
+// The values that a call returns, as arrays: unnest() of several gives as many columns.
+StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall& call, const Scope* scope) {
+  std::string name = call.name.back();
+  std::vector<BoundPtr> args;
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    args.push_back(std::move(bound));
+  }
+  if (name == "unnest") {
+    for (const auto& arg : args)
+      if (arg->type.id != TypeId::kArray)
+        return error(arg->type.id == TypeId::kUnknown ? "42725" : "42883",
+                     arg->type.id == TypeId::kUnknown
+                         ? "function unnest(unknown) is not unique"
+                         : absl::StrCat("function unnest(", type_name(make_type(arg->type.id)), ") does not exist"),
+                     call.location);
+    if (args.empty()) return error("42883", "function unnest() does not exist", call.location);
+    return args;
+  }
+  if (name == "generate_subscripts") {
+    SCYPER_ASSIGN_OR_RETURN(args, bind_subscripts(std::move(args), call.location));
+    name = "generate_series";
+  }
+  if (name == "generate_series") {
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, match_series(&args, call.location));
+    if (args.size() == 2) {
+      BoundPtr one = make_constant(make_type(TypeId::kInt4), int_datum(1), call.location);
+      SCYPER_ASSIGN_OR_RETURN(one, coerce(std::move(one), type, Coercion::kImplicit));
+      args.push_back(std::move(one));
+    }
+    name = " series";
+  }
+  if (name == "regexp_split_to_table") name = "regexp_split_to_array";
+  if (name == "string_to_table") name = "string_to_array";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, make_call(name, std::move(args), call.location));
+  std::vector<BoundPtr> arrays;
+  arrays.push_back(std::move(array));
+  return arrays;
+}
+
+// In the select list: a column of an item of FROM that bind_plain_select() adds.
+StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Scope* scope) {
+  const char* inside = in_aggregate_ ? "aggregate" : in_window_ ? "window" : nullptr;
+  if (inside != nullptr)
+    return error("0A000", absl::StrCat(inside, " function calls cannot contain set-returning function calls"),
+                 call.location);
+  if (window_query_ == nullptr || in_window_definition_)
+    return error("0A000",
+                 absl::StrCat("set-returning functions are not allowed in ",
+                              in_window_definition_       ? "window definitions"
+                              : aggregate_clause_.empty() ? "this context"
+                                                          : std::string(aggregate_clause_)),
+                 call.location);
+  SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(call, scope));
+  if (arrays.size() != 1)
+    return error("42883", "function unnest of several arrays does not exist outside of FROM", call.location);
+  if (set_relation_ == nullptr) set_relation_ = new_relation(RelationKind::kUnnest, "*SELECT*");
+  Relation& relation = *set_relation_;
+  if (refers_to(*arrays[0], relation.id))
+    return error("0A000", "set-returning functions of set-returning functions are not supported", call.location);
+  uint32_t column = 0;
+  while (column < relation.arguments.size() && !same(*relation.arguments[column], *arrays[0])) column++;
+  if (column == relation.arguments.size()) {
+    relation.columns.push_back({call.name.back(), element_of(arrays[0]->type), true, false});
+    relation.arguments.push_back(std::move(arrays[0]));
+  }
+  return make_column(relation.id, column, relation.columns[column].type, true, call.location);
+}
+
+Status Binder::add_set_relation(BoundQuery* query) {
+  if (set_relation_ == nullptr) return absl::OkStatus();
+  if (query->aggregated || !query->windows.empty())
+    return error("0A000", "set-returning functions beside aggregates or window functions are not supported", -1);
+  if (!query->joins.empty()) {
+    JoinTree tree;
+    tree.first = static_cast<uint32_t>(query->from.size());
+    query->joins.push_back(std::move(tree));
+  }
+  FromEntry entry;
+  entry.relation = std::move(set_relation_);
+  query->from.push_back(std::move(entry));
+  return absl::OkStatus();
+}
+
+namespace {
+Status name_columns(const ast::FromFunction& item, Relation* relation) {
+  size_t values = relation->columns.size() - (item.ordinality ? 1 : 0);
+  if (values == 1 && !item.alias.name.empty()) relation->columns[0].name = item.alias.name;
+  if (item.alias.columns.size() > relation->columns.size())
+    return sql_error("42P10", absl::StrCat("table \"", relation->alias, "\" has ", relation->columns.size(),
+                                           " columns available but ", item.alias.columns.size(), " columns specified"));
+  for (size_t i = 0; i < item.alias.columns.size(); i++) relation->columns[i].name = item.alias.columns[i];
+  return absl::OkStatus();
+}
+}  // namespace
+
+// A function that returns one value, as a table of one row.
+StatusOr<std::unique_ptr<Relation>> Binder::scalar_relation(const ast::Expr& call, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(call, scope));
+  if (value->type.id == TypeId::kUnknown) {
+    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), make_type(TypeId::kText), Coercion::kImplicit));
+  }
+  auto relation = new_relation(RelationKind::kValues, "");
+  relation->columns.push_back({"", value->type, value->nullable, false});
+  relation->rows.emplace_back();
+  relation->rows[0].push_back(std::move(value));
+  return relation;
+}
+
+StatusOr<std::unique_ptr<Relation>> Binder::series_relation(const ast::FunctionCall& call, const Scope* scope) {
+  std::vector<BoundPtr> args;
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    args.push_back(std::move(bound));
+  }
+  if (call.name.back() == "generate_subscripts") {
+    SCYPER_ASSIGN_OR_RETURN(args, bind_subscripts(std::move(args), call.location));
+  }
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, match_series(&args, call.location));
+  if (!is_integer(type.id)) return std::unique_ptr<Relation>();
+  auto relation = new_relation(RelationKind::kSeries, "");
+  for (auto& arg : args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr wide, coerce(std::move(arg), make_type(TypeId::kInt8), Coercion::kImplicit));
+    relation->arguments.push_back(std::move(wide));
+  }
+  relation->columns.push_back({"", type, false, false});
+  return relation;
+}
+
+Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
+  if (!item.columns.empty())
+    return error("0A000", "functions with a column definition list are not supported", item.location);
+  std::unique_ptr<Relation> relation;
+  std::string first_name;
+  bool single = item.functions.size() == 1;
+  for (const auto& function : item.functions) {
+    const auto* call = ast::node_if<ast::FunctionCall>(function.get());
+    std::string name = call == nullptr ? name_of_target(*function) : call->name.back();
+    if (first_name.empty()) first_name = name;
+    bool returns_set = call != nullptr && is_set_function(name);
+    if (!returns_set) {
+      if (!single || item.ordinality)
+        return error("0A000", absl::StrCat("function ", name, " is not supported here"), item.location);
+      SCYPER_ASSIGN_OR_RETURN(relation, scalar_relation(*function, scope));
+      break;
+    }
+    if (single && (name == "generate_series" || name == "generate_subscripts")) {
+      SCYPER_ASSIGN_OR_RETURN(relation, series_relation(*call, scope));
+      if (relation != nullptr) break;
+    }
+    SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(*call, scope));
+    if (relation == nullptr) relation = new_relation(RelationKind::kUnnest, "");
+    for (auto& array : arrays) {
+      relation->columns.push_back({name, element_of(array->type), true, false});
+      relation->arguments.push_back(std::move(array));
+    }
+  }
+  relation->alias = item.alias.name.empty() ? first_name : item.alias.name;
+  if (relation->columns.size() == 1) relation->columns[0].name = first_name;
+  if (item.ordinality) relation->columns.push_back({"ordinality", make_type(TypeId::kInt8), false, false});
+  if (Status named = name_columns(item, relation.get()); !named.ok()) return named;
+  return add_relation(std::move(relation), scope, query, join, item.location);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "bind/make.h"
+#include "parse/sql_parser.h"
+
+// The triggers that a statement fires.
+namespace scyper::query {
+
+namespace {
+
+uint8_t event_of(DmlKind kind) {
+  return kind == DmlKind::kInsert ? Trigger::kInsert : kind == DmlKind::kDelete ? Trigger::kDelete : Trigger::kUpdate;
+}
+
+}  // namespace
+
+Status Binder::bind_triggers(BoundDml* dml) {
+  const std::string& table = dml->table->schema().name;
+  uint8_t event = event_of(dml->kind);
+  auto first = catalog_.triggers.lower_bound({table, ""});
+  std::vector<std::shared_ptr<const Trigger>> fired;
+  for (auto it = first; it != catalog_.triggers.end() && it->first.first == table; ++it) {
+    const Trigger& trigger = *it->second;
+    bool named = trigger.columns.empty() || event != Trigger::kUpdate ||
+                 std::any_of(dml->assignments.begin(), dml->assignments.end(), [&](const ColumnAssignment& a) {
+                   const std::string& name = dml->table->schema().columns[a.column].name;
+                   return std::find(trigger.columns.begin(), trigger.columns.end(), name) != trigger.columns.end();
+                 });
+    if ((trigger.events & event) != 0 && trigger.enabled && named) fired.push_back(it->second);
+  }
+  if (fired.empty()) return absl::OkStatus();
+  dml->triggers = std::make_unique<BoundTriggers>();
+  auto old_row = table_relation(dml->table, "old");
+  auto new_row = table_relation(dml->table, "new");
+  dml->triggers->old_relation = old_row->id;
+  dml->triggers->new_relation = new_row->id;
+  bool changes_rows = false;
+  for (const auto& trigger : fired) {
+    SCYPER_ASSIGN_OR_RETURN(TriggerCall call, bind_trigger(trigger, event, *dml, *old_row, *new_row));
+    auto* list = trigger->per_row  ? trigger->before ? &dml->triggers->before_row : &dml->triggers->after_row
+                 : trigger->before ? &dml->triggers->before_statement
+                                   : &dml->triggers->after_statement;
+    list->push_back(std::move(call));
+    changes_rows |= trigger->per_row && trigger->before;
+  }
+  if (dml->kind == DmlKind::kUpdate && changes_rows) assign_all_columns(dml);
+  program_->volatile_result = true;  // what they write is logged as rows
+  return absl::OkStatus();
+}
+
+StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event,
+                                           const BoundDml& /*dml*/, const Relation& old_row, const Relation& new_row) {
+  auto range = catalog_.routines.equal_range(trigger->function);
+  auto found = std::find_if(range.first, range.second, [](const auto& e) { return e.second->is_trigger; });
+  if (found == range.second)
+    return error("42883", absl::StrCat("function ", trigger->function, "() does not exist"), -1);
+  auto variant = std::make_shared<Routine>(*found->second);
+  variant->trigger = trigger;
+  variant->trigger_event = event;
+  variant->variant = absl::StrCat("trigger ", trigger->table, " ", trigger->name, " ", event);
+  TriggerCall call;
+  call.routine = std::move(variant);
+  program_->callees.push_back(call.routine);
+  call.callee = static_cast<uint32_t>(program_->callees.size() - 1);
+  if (trigger->when.empty()) return call;
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(trigger->when));
+  Scope scope;
+  if (event != Trigger::kInsert) scope.add(&old_row, false);
+  if (event != Trigger::kDelete) scope.add(&new_row, false);
+  const VariableScope* saved = std::exchange(variables_, nullptr);
+  auto when = bind_condition(*expr, &scope, "WHEN");
+  variables_ = saved;
+  SCYPER_ASSIGN_OR_RETURN(call.when, std::move(when));
+  return call;
+}
+
+// A trigger may change any column of the row but the one that decides the partition.
+void Binder::assign_all_columns(BoundDml* dml) {
+  const storage::TableSchema& schema = dml->table->schema();
+  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  for (uint32_t c = 0; c < visible; c++) {
+    bool fixed = schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == c;
+    bool assigned = std::any_of(dml->assignments.begin(), dml->assignments.end(),
+                                [&](const ColumnAssignment& a) { return a.column == c; });
+    if (fixed || assigned) continue;
+    ColumnAssignment same;
+    same.column = c;
+    same.value = make_column(dml->relation, c, schema.columns[c].type, !schema.columns[c].not_null, -1);
+    dml->assignments.push_back(std::move(same));
+  }
+}
+
+}  // namespace scyper::query

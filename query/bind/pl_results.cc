@@ -1,0 +1,214 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/make.h"
+#include "bind/pl_binder.h"
+
+// RETURN in all its forms, and assignments of whole rows.
+namespace scyper::query {
+
+namespace {
+std::string plain_name(const SqlType& type) {
+  return type.id == TypeId::kArray ? type_name(make_array(make_type(type.element))) : type_name(make_type(type.id));
+}
+}  // namespace
+
+// A SELECT whose outputs are the fields of a row: one output that is a whole row stands for its fields.
+StatusOr<std::unique_ptr<BoundQuery>> PlBinder::bind_rows(const ast::Statement& statement, bool composite) {
+  bool saved = std::exchange(binder_.keep_rows_, composite);
+  auto bound = binder_.bind_select(ast::node_as<ast::SelectStatement>(statement), nullptr);
+  binder_.keep_rows_ = saved;
+  SCYPER_RETURN_IF_ERROR(bound.status());
+  auto& outputs = (*bound)->outputs;
+  bool one = outputs.size() == 1 && outputs[0].expr->kind == BoundKind::kRow && outputs[0].expr->query == nullptr;
+  if (one) {
+    BoundPtr row = std::move(outputs[0].expr);
+    outputs.clear();
+    for (size_t i = 0; i < row->args.size(); i++) outputs.push_back({row->names[i], std::move(row->args[i]), false});
+    return bound;
+  }
+  for (auto& output : outputs) {
+    if (output.expr->kind != BoundKind::kRow) continue;
+    SCYPER_ASSIGN_OR_RETURN(output.expr, binder_.row_text(std::move(output.expr)));
+  }
+  return bound;
+}
+
+StatusOr<std::unique_ptr<BoundQuery>> PlBinder::row_query(const ast::Expr& value, std::string_view what) {
+  if (const auto* subquery = ast::node_if<ast::ScalarSubquery>(&value); subquery != nullptr)
+    return bind_rows(*subquery->subquery, true);
+  binder_.aggregate_clause_ = "this context";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr row, binder_.bind(value, nullptr));
+  if (row->kind == BoundKind::kConst && row->value.null) return std::unique_ptr<BoundQuery>();
+  if (row->kind != BoundKind::kRow)
+    return binder_.error("42804",
+                         what == "return" ? "cannot return non-composite value from function returning composite type"
+                                          : "cannot assign non-composite value to a record variable",
+                         -1);
+  if (row->query != nullptr) return std::move(row->query);
+  auto query = std::make_unique<BoundQuery>();
+  query->id = ++binder_.query_count_;
+  for (size_t i = 0; i < row->args.size(); i++) {
+    BoundPtr& field = row->args[i];
+    if (field->type.id == TypeId::kUnknown) {
+      SCYPER_ASSIGN_OR_RETURN(field, binder_.coerce(std::move(field), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+    query->outputs.push_back({row->names[i], std::move(field), false});
+  }
+  return query;
+}
+
+// All fields at once: the value may read what it is assigned to. A record takes the value's shape.
+Status PlBinder::assign_row(const ast::Expr& value, Record* record, const std::vector<uint32_t>& variables,
+                            std::string_view what, const plpgsql::Statement& statement, StepList* out) {
+  SCYPER_ASSIGN_OR_RETURN(auto query, row_query(value, what));
+  if (query == nullptr) {
+    for (uint32_t variable : variables) {
+      auto step = new_step(StepKind::kAssign, statement);
+      step->variable = variable;
+      step->expr = make_null(binder_.program_->variables[variable].type, statement.location);
+      out->push_back(std::move(step));
+    }
+    return absl::OkStatus();
+  }
+  auto step = new_step(StepKind::kQuery, statement);
+  step->into.present = true;
+  step->keeps_found = true;
+  if (record != nullptr) {
+    SCYPER_RETURN_IF_ERROR(shape_record(record, query->outputs));
+    step->into.variables = record->variables;
+  } else {
+    step->into.variables = variables;
+  }
+  step->query = std::move(query);
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_return(const plpgsql::Return& statement, StepList* out) {
+  if (routine_.trigger != nullptr) return bind_trigger_return(statement, out);
+  auto step = new_step(StepKind::kReturn, statement);
+  const BoundProgram& program = *binder_.program_;
+  if (routine_.returns_set && statement.value != nullptr)
+    return with_hint(
+        binder_.error("42804", "RETURN cannot have a parameter in function returning set", statement.location),
+        "Use RETURN NEXT or RETURN QUERY.");
+  bool wants = !routine_.procedure && !routine_.returns_set && (returns_row_ || program.result_variables.empty()) &&
+               routine_.return_type.id != TypeId::kVoid;
+  if (statement.value != nullptr && !wants)
+    return binder_.error("42804",
+                         routine_.procedure ? "RETURN cannot have a parameter in a procedure"
+                         : routine_.return_type.id == TypeId::kVoid
+                             ? "RETURN cannot have a parameter in function returning void"
+                             : "RETURN cannot have a parameter in function with OUT parameters",
+                         statement.location);
+  if (statement.value == nullptr && wants)
+    return binder_.error("42601", "missing expression at or near \";\"", statement.location);
+  if (wants && returns_row_) {
+    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "return", statement, out));
+  } else if (wants) {
+    SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*statement.value, routine_.return_type));
+  }
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_return_next(const plpgsql::ReturnNext& statement, StepList* out) {
+  const BoundProgram& program = *binder_.program_;
+  if (!routine_.returns_set)
+    return binder_.error("42804", "cannot use RETURN NEXT in a non-SETOF function", statement.location);
+  auto step = new_step(StepKind::kReturnNext, statement);
+  bool has_outputs = !returns_row_ && !program.result_variables.empty();
+  if (has_outputs && statement.value != nullptr)
+    return binder_.error("42804", "RETURN NEXT cannot have a parameter in function with OUT parameters",
+                         statement.location);
+  if (!has_outputs && statement.value == nullptr)
+    return binder_.error("42601", "missing expression at or near \";\"", statement.location);
+  if (returns_row_) {
+    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "return", statement, out));
+  } else if (!has_outputs) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*statement.value, routine_.return_type));
+    step->args.push_back(std::move(value));
+  }
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+Status PlBinder::check_structure(const std::vector<OutputColumn>& outputs, int32_t location) {
+  const auto& columns = binder_.program_->columns;
+  std::vector<const OutputColumn*> visible;
+  for (const auto& output : outputs)
+    if (!output.hidden) visible.push_back(&output);
+  auto mismatch = [&](std::string detail) {
+    return with_detail(binder_.error("42804", "structure of query does not match function result type", location),
+                       detail);
+  };
+  if (visible.size() != columns.size())
+    return mismatch(absl::StrCat("Number of returned columns (", visible.size(),
+                                 ") does not match expected column count (", columns.size(), ")."));
+  for (size_t i = 0; i < columns.size(); i++) {
+    const SqlType& given = visible[i]->expr->type;
+    if (given.id != columns[i].type.id || given.element != columns[i].type.element)
+      return mismatch(absl::StrCat("Returned type ", plain_name(given), " does not match expected type ",
+                                   plain_name(columns[i].type), " in column ", i + 1, "."));
+  }
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_return_query(const plpgsql::ReturnQuery& statement, StepList* out) {
+  if (!routine_.returns_set && routine_.is_sql) return bind_sql_result(statement, out);
+  if (!routine_.returns_set)
+    return binder_.error("42804", "cannot use RETURN QUERY in a non-SETOF function", statement.location);
+  auto step = new_step(StepKind::kReturnQuery, statement);
+  if (statement.query == nullptr) {
+    SCYPER_RETURN_IF_ERROR(bind_text_and_args(*statement.text, statement.args, step.get()));
+    out->push_back(std::move(step));
+    return absl::OkStatus();
+  }
+  if (statement.query->kind == ast::StatementKind::kSelect) {
+    SCYPER_ASSIGN_OR_RETURN(step->query, bind_rows(*statement.query, returns_row_ && routine_.is_sql));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.query));
+  }
+  auto& outputs = step->dml != nullptr ? step->dml->returning : step->query->outputs;
+  if (!routine_.is_sql) SCYPER_RETURN_IF_ERROR(check_structure(outputs, -1));
+  size_t visible = static_cast<size_t>(
+      std::count_if(outputs.begin(), outputs.end(), [](const OutputColumn& output) { return !output.hidden; }));
+  if (visible != binder_.program_->columns.size())
+    return binder_.error(
+        "42P13",
+        absl::StrCat("return type mismatch in function declared to return ",
+                     routine_.return_relation.empty() ? type_name(routine_.return_type) : routine_.return_relation),
+        -1);
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+// The last statement of an SQL function that gives no set: its first row.
+Status PlBinder::bind_sql_result(const plpgsql::ReturnQuery& statement, StepList* out) {
+  bool is_query = statement.query->kind == ast::StatementKind::kSelect;
+  auto step = new_step(is_query ? StepKind::kQuery : StepKind::kDml, statement);
+  if (is_query) {
+    SCYPER_ASSIGN_OR_RETURN(step->query, bind_rows(*statement.query, returns_row_));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.query));
+  }
+  const auto& outputs = is_query ? step->query->outputs : step->dml->returning;
+  size_t visible = static_cast<size_t>(
+      std::count_if(outputs.begin(), outputs.end(), [](const OutputColumn& output) { return !output.hidden; }));
+  const auto& variables = binder_.program_->result_variables;
+  if (visible != variables.size())
+    return with_detail(
+        binder_.error(
+            "42P13",
+            absl::StrCat("return type mismatch in function declared to return ", type_name(routine_.return_type)), -1),
+        is_query ? "Final statement must return exactly one column."
+                 : "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.");
+  step->into.present = true;
+  step->into.variables = variables;
+  out->push_back(std::move(step));
+  out->push_back(new_step(StepKind::kReturn, statement));
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

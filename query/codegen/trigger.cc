@@ -1,0 +1,138 @@
+#include "bind/make.h"
+#include "codegen/generator.h"
+
+// Triggers inside the statements that fire them. A trigger is a routine of its own (bind/pl_trigger.cc); it takes the
+// columns of OLD and NEW and gives a number and a row.
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+constexpr int64_t kDatumBytes = sizeof(Datum);
+
+std::vector<SqlType> row_types(const storage::TableSchema& schema) {
+  std::vector<SqlType> types;
+  for (size_t c = 0; c + (schema.has_row_id ? 1 : 0) < schema.columns.size(); c++)
+    types.push_back(schema.columns[c].type);
+  return types;
+}
+}  // namespace
+
+// The columns of the row that sources_[dml.relation] is on, as they are now.
+Generator::Values Generator::row_values(const BoundDml& dml) {
+  Values values;
+  size_t width = row_types(dml.table->schema()).size();
+  for (uint32_t c = 0; c < width; c++) values.push_back(stabilise(load_column(sources_[dml.relation], c)));
+  return values;
+}
+
+void Generator::gen_statement_triggers(const std::vector<TriggerCall>& calls) {
+  for (const auto& call : calls) {
+    Reg count = b_.new_variable(Type::kI64);  // what the statement changed is kept over the call
+    b_.assign(count, row_count_);
+    note_call(call.callee, {});
+    call_routine(call.callee, {}, {make_type(TypeId::kInt4)}, nullptr);
+    b_.assign(row_count_, count);
+  }
+}
+
+// Calls one trigger where its WHEN holds; `then` runs inside of that, with its results.
+void Generator::gen_trigger_call(const BoundDml& dml, const TriggerCall& call, const Values* old_row,
+                                 const Values* new_row, Values* results, const std::function<void()>& then) {
+  Block done = b_.new_block();
+  if (call.when != nullptr) {
+    auto show = [&](uint32_t relation, const Values* row) {
+      if (row == nullptr) return;
+      sources_[relation] = RowSource{};
+      sources_[relation].values = *row;
+    };
+    show(dml.triggers->old_relation, old_row);
+    show(dml.triggers->new_relation, new_row);
+    Block fires = b_.new_block();
+    gen_condition(*call.when, fires, done);
+    b_.set_block(fires);
+  }
+  Values args;
+  for (const Values* row : {old_row, new_row})
+    if (row != nullptr) args.insert(args.end(), row->begin(), row->end());
+  std::vector<SqlType> types = row_types(dml.table->schema());
+  types.insert(types.begin(), make_type(TypeId::kInt4));
+  std::vector<BoundPtr> unknown;  // which partition a trigger touches shows when it runs
+  for (const auto& arg : args) unknown.push_back(make_null(arg.type, -1));
+  note_call(call.callee, unknown);
+  call_routine(call.callee, args, types, results);
+  then();
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+}
+
+// BEFORE ... FOR EACH ROW: the row as the triggers leave it; goes to `skip` where one of them gives NULL.
+Generator::Values Generator::gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row,
+                                            Block skip) {
+  std::vector<SqlType> types = row_types(dml.table->schema());
+  Values row;
+  if (new_row != nullptr) {
+    for (size_t c = 0; c < types.size(); c++) {
+      row.push_back(new_variable(types[c], true));
+      assign(row.back(), stabilise(cast((*new_row)[c], types[c], false)));
+    }
+  }
+  for (const auto& call : dml.triggers->before_row) {
+    Values results;
+    gen_trigger_call(dml, call, old_row, new_row == nullptr ? nullptr : &row, &results, [&] {
+      Block keeps = b_.new_block();
+      b_.branch(b_.compare(Op::kNe, results[0].a, constant(Type::kI32, 0)), skip, keeps, 2);
+      b_.set_block(keeps);
+      for (size_t c = 0; c < row.size(); c++) assign(row[c], stabilise(results[c + 1]));
+    });
+  }
+  return row;
+}
+
+// --- AFTER ... FOR EACH ROW: once the statement has changed all its rows ---
+
+void Generator::open_after_rows(const BoundDml& dml) {
+  std::vector<SqlType> types = row_types(dml.table->schema());
+  size_t width = types.size();
+  if (dml.kind == DmlKind::kUpdate)
+    for (size_t c = 0; c < width; c++) types.push_back(types[c]);
+  check(
+      b_.call(k_rt_rows_create, {context(), data_of(types), constant(Type::kI64, static_cast<int64_t>(types.size()))}));
+  Reg rows = b_.new_variable(Type::kPtr);
+  b_.assign(rows, b_.load(Type::kPtr, context(), offsetof(ExecContext, value)));
+  after_rows_[&dml] = rows;
+}
+
+void Generator::note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row) {
+  Values row;
+  for (const Values* part : {old_row, new_row})
+    if (part != nullptr) row.insert(row.end(), part->begin(), part->end());
+  check(b_.call(k_rt_rows_append, {context(), after_rows_[&dml], store_row(row)}));
+}
+
+void Generator::gen_after_rows(const BoundDml& dml) {
+  std::vector<SqlType> types = row_types(dml.table->schema());
+  size_t parts = dml.kind == DmlKind::kUpdate ? 2 : 1;
+  Reg count = b_.new_variable(Type::kI64);
+  b_.assign(count, row_count_);
+  gen_buffer_rows(after_rows_[&dml], types.size() * parts, [&](Reg row) {
+    auto load = [&](size_t from) {
+      Values values;
+      for (size_t c = 0; c < types.size(); c++)
+        values.push_back(load_datum(row, static_cast<int64_t>(from + c) * kDatumBytes, types[c], true, true));
+      return values;
+    };
+    Values first = load(0), second;
+    if (parts == 2) second = load(types.size());
+    const Values* old_row = dml.kind == DmlKind::kInsert ? nullptr : &first;
+    const Values* new_row = dml.kind == DmlKind::kDelete ? nullptr : parts == 2 ? &second : &first;
+    for (const auto& call : dml.triggers->after_row) {
+      Values results;
+      gen_trigger_call(dml, call, old_row, new_row, &results, [] {});
+    }
+  });
+  b_.assign(row_count_, count);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,300 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "compile/sql_routine.h"
+#include "parse/plpgsql_parser.h"
+#include "parse/printer.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+
+// CREATE and DROP of procedures and functions.
+namespace scyper::query {
+
+namespace {
+// Lengths and precisions of parameters and results are not kept, as in PostgreSQL.
+void drop_modifiers(SqlType* type) {
+  if (type->id == TypeId::kNumeric || type->element == TypeId::kNumeric) type->precision = type->scale = 0;
+  type->length = -1;
+}
+}  // namespace
+
+Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
+  if (create.language != "plpgsql" && create.language != "sql" && create.sql_body.empty()) {
+    if (create.language.empty()) return error("42P13", "no language specified", -1);
+    if (create.language != "c" && create.language != "internal")
+      return error("42704", absl::StrCat("language \"", create.language, "\" does not exist"), -1);
+    return error("0A000", absl::StrCat("language \"", create.language, "\" is not supported"), -1);
+  }
+  if (!create.has_body && create.sql_body.empty()) return error("42P13", "no function body specified", -1);
+  return absl::OkStatus();
+}
+
+namespace {
+// What a polymorphic type name stands for (catalog.h); false: none.
+bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
+  const std::string& name = type.name.back();
+  if (name == "anyelement" || name == "anynonarray" || name == "anycompatible" || name == "anycompatiblenonarray")
+    *out = make_type(TypeId::kUnknown);
+  else if (name == "anyarray" || name == "anycompatiblearray")
+    *out = make_array(make_type(TypeId::kUnknown));
+  else
+    return false;
+  return type.name.size() == 1;
+}
+}  // namespace
+
+// Types of parameters and results. A table's name stands for its rows: kRecord, the name goes to *relation.
+StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* relation) const {
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
+  SqlType resolved;
+  if (is_polymorphic(type, &resolved)) return resolved;
+  if (type.percent_type && type.name.size() >= 2) {
+    const std::string& name = type.name[type.name.size() - 2];
+    auto table = catalog.find_table(name);
+    if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name, "\" does not exist"), -1);
+    for (const auto& column : table->schema().columns) {
+      if (column.name != type.name.back()) continue;
+      resolved = column.type;
+      drop_modifiers(&resolved);
+      return resolved;
+    }
+    return error("42703", absl::StrCat("column \"", type.name.back(), "\" of relation \"", name, "\" does not exist"),
+                 -1);
+  }
+  auto found = resolve_type(type, text_);
+  bool is_relation = catalog.find_table(type.name.back()) != nullptr || catalog.views.count(type.name.back()) != 0;
+  if (!found.ok() && is_relation && sqlstate_of(found.status()) == "42704" && type.array_bounds.empty()) {
+    *relation = type.name.back();
+    return make_type(TypeId::kRecord);
+  }
+  if (!found.ok()) return found;
+  drop_modifiers(&*found);
+  return *found;
+}
+
+Status Definer::define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const {
+  bool defaults = false;
+  for (const auto& p : create.parameters) {
+    RoutineParameter parameter;
+    parameter.name = p.name;
+    bool is_output = p.mode == ast::ParameterMode::kOut || p.mode == ast::ParameterMode::kTable;
+    parameter.variadic = p.mode == ast::ParameterMode::kVariadic;
+    parameter.mode = is_output                              ? ParameterMode::kOut
+                     : p.mode == ast::ParameterMode::kInOut ? ParameterMode::kInOut
+                                                            : ParameterMode::kIn;
+    SCYPER_ASSIGN_OR_RETURN(parameter.type, routine_type(p.type, &parameter.relation));
+    if (parameter.variadic && parameter.type.id != TypeId::kArray)
+      return error("42P13", "VARIADIC parameter must be an array", -1);
+    if (parameter.type.id == TypeId::kRecord && parameter.relation.empty())
+      return error("0A000", "parameters of type record are not supported", p.location);
+    if (p.default_value != nullptr) {
+      parameter.default_text = to_sql(*p.default_value);
+      parameter.has_default = defaults = true;
+    } else if (defaults && parameter.mode != ParameterMode::kOut) {
+      return error("42P13",
+                   create.procedure
+                       ? "procedure parameters after one with a default value must also have default values"
+                       : "input parameters after one with a default value must also have defaults",
+                   -1);
+    }
+    for (const auto& other : routine->parameters)
+      if (!p.name.empty() && other.name == p.name)
+        return error("42P13", absl::StrCat("parameter name \"", p.name, "\" used more than once"), -1);
+    routine->parameters.push_back(std::move(parameter));
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine* routine) const {
+  routine->return_type = make_type(TypeId::kVoid);
+  if (create.procedure) return absl::OkStatus();
+  routine->returns_set = create.returns_table || (create.return_type != nullptr && create.return_type->setof);
+  const RoutineParameter* output = nullptr;
+  size_t outs = 0;
+  for (const auto& p : routine->parameters)
+    if (p.mode != ParameterMode::kIn) outs++, output = &p;
+  SqlType implied = outs == 1 ? output->type : make_type(TypeId::kRecord);
+  if (create.return_type == nullptr) {
+    if (outs == 0) return error("42P13", "function result type must be specified", -1);
+    if (outs == 1) routine->return_relation = output->relation;
+    routine->return_type = implied;
+    return absl::OkStatus();
+  }
+  if (create.return_type->name.back() == "trigger" && create.return_type->name.size() == 1) {
+    if (!routine->parameters.empty())
+      return with_hint(error("42P13", "trigger functions cannot have declared arguments", -1),
+                       "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.");
+    routine->is_trigger = true;
+    return absl::OkStatus();
+  }
+  SCYPER_ASSIGN_OR_RETURN(routine->return_type, routine_type(*create.return_type, &routine->return_relation));
+  if (outs > 0 && routine->return_type != implied)
+    return error("42P13",
+                 absl::StrCat("function result type must be ", outs == 1 ? type_name(implied) : "record",
+                              " because of OUT parameters"),
+                 -1);
+  return absl::OkStatus();
+}
+
+// Takes the routine that OR REPLACE replaces out of the next catalog.
+Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine) {
+  auto inputs = [](const Routine& r) {
+    std::vector<SqlType> types;
+    for (const auto& p : r.parameters)
+      if (p.mode != ParameterMode::kOut) types.push_back(p.type);
+    return types;
+  };
+  auto range = next().routines.equal_range(routine.name);
+  auto it = std::find_if(range.first, range.second,
+                         [&](const auto& entry) { return inputs(*entry.second) == inputs(routine); });
+  if (it == range.second) return absl::OkStatus();
+  if (!create.or_replace)
+    return error("42723",
+                 absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine.name,
+                              "\" already exists with same argument types"),
+                 -1);
+  if (it->second->procedure != routine.procedure) return error("42809", "cannot change routine kind", -1);
+  auto result = [](const Routine& r) {
+    std::string text = r.return_relation + (r.returns_set ? " set " : " ") + type_name(r.return_type);
+    for (const auto& p : r.parameters)
+      if (p.mode != ParameterMode::kIn) absl::StrAppend(&text, ",", p.name, " ", type_name(p.type));
+    return text;
+  };
+  if (!routine.procedure && result(*it->second) != result(routine))
+    return with_hint(error("42P13", "cannot change return type of existing function", -1),
+                     absl::StrCat("Use DROP FUNCTION ", signature_of(*it->second), " first."));
+  next().routines.erase(it);
+  return absl::OkStatus();
+}
+
+namespace {
+// A trial of the binding, as PostgreSQL's validator: finds what is wrong whatever the tables are. Not of trigger and
+// polymorphic functions, whose types nobody knows yet.
+Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routine& routine) {
+  auto open = [](const SqlType& type) {
+    return type.id == TypeId::kUnknown || (type.id == TypeId::kArray && type.element == TypeId::kUnknown);
+  };
+  bool polymorphic = open(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
+                                                              [&](const auto& p) { return open(p.type); });
+  if (routine.is_trigger || routine.is_sql || polymorphic) return absl::OkStatus();
+  Binder binder(catalog, routine.body);
+  Status status = binder.bind_routine(routine, body).status();
+  if (status.ok() || sqlstate_of(status) == "0A000") return absl::OkStatus();  // refused when it is called
+  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
+  if (std::string detail = detail_of(status); !detail.empty()) plain = with_detail(plain, detail);
+  if (std::string hint = hint_of(status); !hint.empty()) plain = with_hint(plain, hint);
+  return plain;
+}
+}  // namespace
+
+Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
+  result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
+  SCYPER_RETURN_IF_ERROR(check_routine(create));
+  Routine routine;
+  routine.name = create.name.back();
+  routine.procedure = create.procedure;
+  routine.strict = create.strict;
+  routine.is_volatile = create.volatility == ast::Volatility::kVolatile;
+  routine.body = create.body;
+  routine.definition =
+      std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
+  SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
+  SCYPER_RETURN_IF_ERROR(define_result(create, &routine));
+  auto note_type = [&](const ast::TypeName& written, const SqlType& type) {
+    if (written.percent_type)
+      result->notices.push_back(
+          absl::StrCat("NOTICE:  type reference ", to_string(written), " converted to ", type_name(type)));
+  };
+  for (size_t i = 0; i < create.parameters.size(); i++)
+    note_type(create.parameters[i].type, routine.parameters[i].type);
+  if (create.return_type != nullptr) note_type(*create.return_type, routine.return_type);
+  if (create.language == "sql" || !create.sql_body.empty()) {
+    routine.is_sql = true;
+    std::string text = create.body;
+    for (const auto& statement : create.sql_body) absl::StrAppend(&text, to_sql(*statement), ";\n");
+    SCYPER_ASSIGN_OR_RETURN(routine.body, plpgsql_of_sql(text, routine));
+  }
+  if (create.strict && create.procedure) return error("42P13", "invalid attribute in procedure definition", -1);
+  // syntax is checked now, names when it is first called, as PostgreSQL does
+  auto parsed = parse_plpgsql(routine.body);
+  if (!parsed.ok()) {
+    int position = position_of(parsed.status());
+    int32_t base = create.body_location;
+    return sql_error(sqlstate_of(parsed.status()), std::string(parsed.status().message()),
+                     base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
+  }
+  SCYPER_RETURN_IF_ERROR(check_body(*old_, **parsed, routine));
+  SCYPER_RETURN_IF_ERROR(remove_replaced(create, routine));
+  routine.id = RoutineId(next().next_routine_id++);
+  std::string name = routine.name;
+  next().routines.emplace(name, std::make_shared<const Routine>(std::move(routine)));
+  return absl::OkStatus();
+}
+
+std::string signature_of(const Routine& routine) {
+  std::string text = routine.name + "(";
+  for (size_t i = 0; i < routine.parameters.size(); i++) {
+    const auto& p = routine.parameters[i];
+    absl::StrAppend(&text, i == 0 ? "" : ", ",
+                    p.mode == ParameterMode::kOut     ? "OUT "
+                    : p.mode == ParameterMode::kInOut ? "INOUT "
+                                                      : "",
+                    p.name, p.name.empty() ? "" : " ", type_name(p.type));
+  }
+  return text + ")";
+}
+
+Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result) {
+  const std::string& name = object.name.back();
+  std::vector<SqlType> wanted;
+  for (const auto& argument : object.arguments) {
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_));
+    wanted.push_back(type);
+  }
+  auto range = next().routines.equal_range(name);
+  auto found = range.second;
+  for (auto it = range.first; it != range.second; ++it) {
+    if (drop.object != ast::ObjectKind::kRoutine &&
+        it->second->procedure != (drop.object == ast::ObjectKind::kProcedure))
+      continue;
+    std::vector<SqlType> all, inputs;
+    for (const auto& p : it->second->parameters) {
+      all.push_back(make_type(p.type.id));
+      if (p.mode != ParameterMode::kOut) inputs.push_back(make_type(p.type.id));
+    }
+    std::vector<SqlType> given;
+    for (const auto& type : wanted) given.push_back(make_type(type.id));
+    if (object.has_arguments && given != all && given != inputs) continue;
+    if (found != range.second) return error("42725", absl::StrCat("function name \"", name, "\" is not unique"), -1);
+    found = it;
+  }
+  if (found == range.second) {
+    const char* kind = drop.object == ast::ObjectKind::kProcedure ? "procedure" : "function";
+    std::string shown = name;
+    if (object.has_arguments) {
+      std::string types;
+      for (const auto& argument : object.arguments)
+        absl::StrAppend(&types, types.empty() ? "" : ", ", drop.if_exists ? to_string(argument.type) : "");
+      if (!drop.if_exists) types.clear();
+      for (size_t i = 0; !drop.if_exists && i < wanted.size(); i++)
+        absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(wanted[i].id)));
+      shown = absl::StrCat(name, "(", types, ")");
+    }
+    if (drop.if_exists) {
+      result->notices.push_back(
+          absl::StrCat("NOTICE:  ", kind, " ", shown, object.has_arguments ? "" : "()", " does not exist, skipping"));
+      return absl::OkStatus();
+    }
+    if (object.has_arguments && range.first != range.second && drop.object != ast::ObjectKind::kRoutine)
+      return error("42809", absl::StrCat(name, "() is not a ", kind), -1);
+    if (!object.has_arguments)
+      return error("42883", absl::StrCat("could not find a ", kind, " named \"", name, "\""), -1);
+    return error("42883", absl::StrCat(kind, " ", shown, " does not exist"), -1);
+  }
+  next().routines.erase(found);
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

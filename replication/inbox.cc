@@ -1,0 +1,177 @@
+#include "replication/inbox.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace scyper::replication {
+
+Inbox::Inbox(const ClusterId& cluster, const Start& start, const Options& options)
+    : cluster_(cluster),
+      options_(options),
+      joins_(start.joins),
+      is_at_start_(start.joins),
+      term_(start.term),
+      received_lsn_(start.lsn),
+      logged_lsn_(start.lsn),
+      applied_lsn_(start.lsn),
+      positions_(start.positions) {}
+
+Inbox::Verdict Inbox::offer(Parcel parcel) {
+  if (has_diverged_) return Verdict::kDiverged;
+  const bool is_described = parcel.complete_lsn != 0;  // what was fetched says it in its batches only
+  if (is_described && parcel.complete_lsn <= received_lsn_ && parcel.term <= term_) return Verdict::kKnown;
+  auto opened = open_parcel(cluster_, &parcel);
+  if (!opened.ok()) {
+    ++damaged_;
+    return Verdict::kDamaged;
+  }
+  // the log of earlier terms is fetched, too: it fills gaps only
+  if (parcel.term < term_ && parcel.base_lsn > received_lsn_) return Verdict::kOldTerm;
+  if (parcel.term > term_ && !begin_term(parcel.term, parcel.base_lsn)) return Verdict::kDiverged;
+  if (parcel.complete_lsn <= received_lsn_ || ahead_.contains(parcel.base_lsn)) return Verdict::kKnown;
+  known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
+  const bool is_next = parcel.base_lsn <= received_lsn_;
+  if (is_next) make_room(parcel.bytes->size());
+  // what is next always fits, so that a full inbox cannot stand still
+  if (bytes_ + parcel.bytes->size() > options_.bytes_max && !(is_next && in_order_.empty())) return Verdict::kFull;
+  if (!is_next) {
+    bytes_ += parcel.bytes->size();
+    ahead_.emplace(parcel.base_lsn, std::move(parcel));
+    return Verdict::kNew;
+  }
+  if (!append(std::move(parcel))) return has_diverged_ ? Verdict::kDiverged : Verdict::kDamaged;
+  advance();
+  return Verdict::kNew;
+}
+
+// For what is next: what lies furthest ahead is missing again later.
+void Inbox::make_room(size_t bytes) {
+  while (!ahead_.empty() && bytes_ + bytes > options_.bytes_max) {
+    auto last = std::prev(ahead_.end());
+    bytes_ -= last->second.bytes->size();
+    ahead_.erase(last);
+  }
+}
+
+// The new primary's own groups begin behind term_lsn: what came from the old one beyond was never confirmed. False: it
+// has been applied or logged here all the same.
+bool Inbox::begin_term(uint64_t term, uint64_t term_lsn) {
+  while (!in_order_.empty() && in_order_.back().parcel.complete_lsn > term_lsn) {
+    const size_t last = in_order_.size() - 1;
+    if (applied_ + applying_ > last || (options_.logs && logged_ + (is_logging_ ? 1 : 0) > last)) {
+      has_diverged_ = true;
+      return false;
+    }
+    bytes_ -= in_order_.back().parcel.bytes->size();
+    positions_ = std::move(in_order_.back().positions_before);
+    received_lsn_ = in_order_.back().parcel.base_lsn;
+    in_order_.pop_back();
+  }
+  if (received_lsn_ > term_lsn && !is_at_start_) {
+    has_diverged_ = true;
+    return false;
+  }
+  for (auto parcel = ahead_.begin(); parcel != ahead_.end();) {
+    if (parcel->second.complete_lsn <= term_lsn) {
+      ++parcel;
+      continue;
+    }
+    bytes_ -= parcel->second.bytes->size();
+    parcel = ahead_.erase(parcel);
+  }
+  term_ = term;
+  known_lsn_ = term_lsn;
+  return true;
+}
+
+bool Inbox::append(Parcel parcel) {
+  Group group;
+  group.positions_before = positions_;
+  auto opened = open_parcel(cluster_, &parcel);
+  CHECK(opened.ok());
+  const bool fits = parcel.base_lsn == received_lsn_ || is_at_start_;
+  if (!fits || !follow_chain(*opened, joins_, &positions_).ok()) {
+    ++damaged_;
+    // of the current primary, and whole: then it is what is here that is wrong
+    if (parcel.term == term_ && parcel.base_lsn <= received_lsn_) has_diverged_ = true;
+    return false;
+  }
+  is_at_start_ = false;
+  received_lsn_ = parcel.complete_lsn;
+  bytes_ += parcel.bytes->size();
+  group.parcel = std::move(parcel);
+  group.batches = *std::move(opened);
+  in_order_.push_back(std::move(group));
+  return true;
+}
+
+void Inbox::advance() {
+  while (!ahead_.empty() && ahead_.begin()->first <= received_lsn_) {
+    Parcel next = std::move(ahead_.begin()->second);
+    ahead_.erase(ahead_.begin());
+    bytes_ -= next.bytes->size();
+    if (next.complete_lsn <= received_lsn_) continue;
+    if (!append(std::move(next))) return;
+  }
+}
+
+void Inbox::note(const Watermark& watermark) {
+  if (watermark.term < term_ || has_diverged_) return;
+  if (watermark.term > term_ && !begin_term(watermark.term, watermark.term_lsn)) return;
+  known_lsn_ = std::max(known_lsn_, watermark.complete_lsn);
+  commit_lsn_ = std::max(commit_lsn_, watermark.commit_lsn);
+}
+
+std::optional<Inbox::Range> Inbox::missing() const {
+  if (has_diverged_) return std::nullopt;
+  const uint64_t upto = ahead_.empty() ? known_lsn_ : ahead_.begin()->first;
+  if (upto <= received_lsn_) return std::nullopt;
+  if (bytes_ >= options_.bytes_max && !in_order_.empty()) return std::nullopt;
+  return Range{received_lsn_, upto};
+}
+
+const Inbox::Group* Inbox::next_to_log() {
+  if (!options_.logs || logged_ >= in_order_.size()) return nullptr;
+  is_logging_ = true;
+  return &in_order_[logged_];
+}
+
+void Inbox::logged() {
+  CHECK(is_logging_ && logged_ < in_order_.size());
+  is_logging_ = false;
+  logged_lsn_ = in_order_[logged_++].parcel.complete_lsn;
+  drop_done();
+}
+
+const Inbox::Group* Inbox::next_to_apply(size_t skip) const {
+  const size_t index = applied_ + skip;
+  if (index >= in_order_.size() || in_order_[index].parcel.complete_lsn > commit_lsn_) return nullptr;
+  return &in_order_[index];
+}
+
+void Inbox::begin_apply(size_t count) {
+  CHECK(applying_ == 0 && applied_ + count <= in_order_.size());
+  CHECK(count == 0 || in_order_[applied_ + count - 1].parcel.complete_lsn <= commit_lsn_);
+  applying_ = count;
+}
+
+void Inbox::applied() {
+  applied_ += applying_;
+  if (applying_ > 0) applied_lsn_ = in_order_[applied_ - 1].parcel.complete_lsn;
+  applying_ = 0;
+  drop_done();
+}
+
+void Inbox::drop_done() {
+  while (!in_order_.empty() && applied_ > 0 && (!options_.logs || logged_ > 0)) {
+    bytes_ -= in_order_.front().parcel.bytes->size();
+    in_order_.pop_front();
+    --applied_;
+    if (options_.logs) --logged_;
+  }
+}
+
+}  // namespace scyper::replication

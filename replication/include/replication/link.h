@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "replication/members.h"
+#include "replication/publisher.h"
+
+namespace scyper::replication {
+
+struct LinkOptions {
+  std::string target;   // host:port of the primary's gRPC
+  std::string node;     // this node's name
+  std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
+  bool is_voter = false;
+  std::string tls_ca;  // PEM text; empty = no TLS
+  std::string tls_cert;
+  std::string tls_key;
+};
+
+struct JoinInfo {
+  ClusterId cluster;
+  uint64_t term = 0;
+  uint32_t partitions = 0;
+  TransportInfo transport;
+  uint64_t complete_lsn = 0;
+};
+
+// A secondary's way to its primary over gRPC. Calls that wait end with Cancelled after cancel().
+// Threads: any; each function several at once.
+class Link {
+ public:
+  static std::unique_ptr<Link> make(const LinkOptions& options);
+  virtual ~Link() = default;
+
+  // cluster: null = any.
+  virtual StatusOr<JoinInfo> join(const ClusterId* cluster) = 0;
+  // The newest archive to a directory below `archives`; its path. NotFound: the primary has none.
+  virtual StatusOr<std::string> fetch_archive(
+      const ClusterId& cluster, Disk* disk, const std::string& archives,
+      const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
+  // Groups behind after_lsn, up to one LSN or (0) for ever; each() says whether to go on. OutOfRange: the log of the
+  // primary begins later.
+  using Each = std::function<bool(std::vector<Parcel> parcels, const Watermark& watermark)>;
+  virtual Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each) = 0;
+  // Tells positions: whenever next() has one, until it has none.
+  virtual Status attend(const std::function<std::optional<Position>()>& next) = 0;
+  virtual StatusOr<Ticket> ticket(uint64_t staleness_ms) = 0;
+  virtual void cancel() = 0;
+};
+
+}  // namespace scyper::replication

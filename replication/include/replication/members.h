@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scyper::replication {
+
+// How far a secondary is, as it says itself.
+struct Position {
+  uint64_t term = 0;
+  uint64_t received_lsn = 0;
+  uint64_t durable_lsn = 0;  // 0: keeps no log
+  uint64_t applied_lsn = 0;
+  uint32_t snapshot = 0;  // number of the newest global snapshot that it has
+  bool serves = false;    // takes queries
+  uint32_t queries = 0;   // running and waiting there
+  uint64_t repaired = 0;  // groups that it had to fetch
+  uint64_t resets = 0;    // of its multicast transport
+  std::string transport;  // "pgm", "unicast"
+};
+
+struct Member {
+  std::string name;
+  std::string address;  // host:port of its gRPC
+  bool is_voter = false;
+  Position position;
+  int64_t seen_ns = 0;
+  uint32_t tickets = 0;  // given and not yet over, as far as the primary knows
+};
+
+// Who follows the primary and how far they are. Threads: any.
+class Members {
+ public:
+  // on_change: after each report, without locks; must be quick.
+  explicit Members(uint64_t term, std::function<void()> on_change) : term_(term), on_change_(std::move(on_change)) {}
+
+  // A connection begins and ends; one per name counts, the newest. Returns its number for report() and leave().
+  uint64_t enter(const Member& member);
+  void leave(uint64_t number);
+  void report(uint64_t number, const Position& position, int64_t now_ns);
+
+  // Up to where at least `copies` voters have everything, in memory or on disk. copies 0: everything.
+  uint64_t confirmed_lsn(uint32_t copies, bool is_durable) const;
+  // Of all that follow; ~0 when nobody does.
+  uint64_t applied_lsn_min() const;
+  std::vector<Member> list() const;
+  void add_ticket(const std::string& name, int change);
+
+ private:
+  const uint64_t term_;
+  const std::function<void()> on_change_;
+  mutable std::mutex mutex_;  // all that follows
+  std::map<uint64_t, Member> members_;
+  uint64_t last_ = 0;
+};
+
+}  // namespace scyper::replication

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/status.h"
+#include "replication/datagram.h"
+#include "replication/outbox.h"
+
+namespace scyper::replication {
+
+struct MulticastMemory;
+
+struct MulticastOptions {
+  bool sends = false;
+  std::string interface;  // IPv4 address of the network's interface
+  std::string group = "239.192.7.1";
+  uint16_t port = 7402;
+  uint32_t bytes_per_second = 60'000'000;  // new data gets three quarters, repairs what is left
+  uint32_t mtu = 1500;
+  std::string identity;  // of this incarnation, unlike all others: cluster, node, term
+  std::string program;   // scyper-pgm; empty: beside this program
+};
+// Of one packet: what is left beside IP, UDP and PGM.
+constexpr uint32_t datagram_bytes_of(uint32_t mtu) { return mtu - 52; }
+
+// OpenPGM in a process of its own, watched and started anew. Datagrams may be lost at any time, by the network or by
+// the process: who needs them fetches them. Threads: send() one; receive() one; all else any. Owns one that watches.
+class MulticastProcess {
+ public:
+  // NotFound: there is no scyper-pgm; Unavailable: it cannot open its socket.
+  static StatusOr<std::unique_ptr<MulticastProcess>> start(const MulticastOptions& options);
+  ~MulticastProcess();
+
+  void send(std::string_view datagram) noexcept;
+  void flush() noexcept;  // after some sends
+  // The next datagram into *out; waits up to timeout_ms. False: there is none.
+  bool receive(std::string* out, int timeout_ms);
+
+  struct Counters {
+    uint64_t sent = 0, received = 0, resets = 0, dropped = 0, restarts = 0;
+  };
+  Counters counters() const;
+
+ private:
+  explicit MulticastProcess(const MulticastOptions& options);
+  Status prepare();
+  Status spawn();
+  bool wait_until_ready();
+  void watch();
+
+  const MulticastOptions options_;
+  int memory_fd_ = -1, node_event_ = -1, wire_event_ = -1;
+  MulticastMemory* memory_ = nullptr;
+  std::string program_;
+  std::string buffer_;  // receive()'s
+  int pid_ = -1;        // the watching thread's, after start()
+  std::atomic<uint64_t> dropped_{0}, restarts_{0};
+  std::atomic<bool> is_stopping_{false};
+  std::thread watcher_;
+};
+
+// What a primary sends by multicast.
+class MulticastTransmitter final : public Transmitter {
+ public:
+  MulticastTransmitter(const ClusterId& cluster, uint64_t source, std::shared_ptr<MulticastProcess> process,
+                       uint32_t mtu)
+      : process_(std::move(process)), writer_(cluster, source, datagram_bytes_of(mtu)) {}
+  void send(const Parcel& parcel, const Watermark& watermark) noexcept override {
+    writer_.write(parcel, watermark, [this](std::string_view bytes) { process_->send(bytes); });
+    process_->flush();
+  }
+  void send(const Watermark& watermark) noexcept override {
+    writer_.write(watermark, [this](std::string_view bytes) { process_->send(bytes); });
+    process_->flush();
+  }
+
+ private:
+  const std::shared_ptr<MulticastProcess> process_;
+  DatagramWriter writer_;
+};
+
+}  // namespace scyper::replication

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/disk.h"
+#include "base/status.h"
+#include "replication/members.h"
+#include "replication/outbox.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace scyper::replication {
+
+// How the primary sends, for those who join.
+struct TransportInfo {
+  std::string kind = "unicast";  // or "pgm"
+  std::string multicast_group;   // 239.x.y.z
+  uint16_t multicast_port = 0;
+  uint32_t datagram_bytes = 0;
+  std::string note;  // for people: why not multicast
+};
+
+struct Ticket {
+  uint64_t term = 0;
+  uint32_t snapshot = 0;
+  uint64_t lsn = 0;
+  std::string node;  // empty: the primary itself
+  std::string address;
+};
+
+// What a primary offers to its secondaries, as a gRPC service (proto/replication.proto).
+// All functions are called by any thread and may wait.
+struct PublisherOptions {
+  Outbox* outbox = nullptr;
+  Members* members = nullptr;
+  Disk* disk = nullptr;
+  const Clock* clock = nullptr;
+  uint32_t partitions = 0;
+  std::function<TransportInfo()> transport;
+  // The directory of the newest archive. NotFound: there is none.
+  std::function<StatusOr<std::string>()> newest_archive;
+  // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
+  std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
+  std::function<StatusOr<Ticket>(const std::string& node, uint64_t staleness_ms)> ticket;
+};
+// What it refers to must outlive it. Register it with a server.
+std::shared_ptr<grpc::Service> make_publisher(const PublisherOptions& options);
+
+}  // namespace scyper::replication

@@ -1,0 +1,205 @@
+#include "replication/link.h"
+
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "replication.grpc.pb.h"
+#include "wire.h"
+
+namespace scyper::replication {
+
+namespace {
+
+constexpr std::chrono::seconds kShortCall{5};
+constexpr uint64_t kArchiveNumberDigits = 20;
+
+class GrpcLink final : public Link {
+ public:
+  explicit GrpcLink(const LinkOptions& options) : options_(options) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+    if (!options.tls_ca.empty()) {
+      credentials = grpc::SslCredentials({options.tls_ca, options.tls_key, options.tls_cert});
+    }
+    stub_ = v1::Replication::NewStub(grpc::CreateCustomChannel(options.target, credentials, arguments));
+  }
+
+  StatusOr<JoinInfo> join(const ClusterId* cluster) override {
+    Call call(this);
+    call.context.set_deadline(std::chrono::system_clock::now() + kShortCall);
+    call.context.set_wait_for_ready(true);
+    v1::JoinRequest request;
+    if (cluster != nullptr) request.set_cluster(encode_cluster(*cluster));
+    request.set_node(options_.node);
+    v1::JoinReply reply;
+    SCYPER_RETURN_IF_ERROR(from_grpc(stub_->Join(&call.context, request, &reply)));
+    JoinInfo info;
+    if (!decode_cluster(reply.cluster(), &info.cluster) || reply.partitions() == 0) {
+      return absl::DataLossError("the primary's answer makes no sense");
+    }
+    info.term = reply.term();
+    info.partitions = reply.partitions();
+    info.transport.kind = reply.transport();
+    info.transport.multicast_group = reply.multicast_group();
+    info.transport.multicast_port = static_cast<uint16_t>(reply.multicast_port());
+    info.transport.datagram_bytes = reply.datagram_bytes();
+    info.complete_lsn = reply.complete_lsn();
+    return info;
+  }
+
+  StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
+                                      const std::function<void(uint64_t, uint64_t)>& on_progress) override;
+
+  Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each) override {
+    Call call(this);
+    v1::FollowRequest request;
+    request.set_cluster(encode_cluster(cluster));
+    request.set_node(options_.node);
+    request.set_after_lsn(after_lsn);
+    request.set_upto_lsn(upto_lsn);
+    auto reader = stub_->Follow(&call.context, request);
+    v1::LogPiece piece;
+    bool goes_on = true;
+    while (goes_on && reader->Read(&piece)) {
+      std::vector<Parcel> parcels;
+      for (std::string& group : *piece.mutable_groups()) {
+        Parcel parcel;
+        parcel.bytes = std::make_shared<const std::string>(std::move(group));
+        parcels.push_back(std::move(parcel));
+      }
+      goes_on = each(std::move(parcels), decode_watermark(piece.watermark()));
+    }
+    if (!goes_on) call.context.TryCancel();
+    Status status = from_grpc(reader->Finish());
+    return goes_on ? status : Status();
+  }
+
+  Status attend(const std::function<std::optional<Position>()>& next) override {
+    Call call(this);
+    v1::AttendReply reply;
+    auto writer = stub_->Attend(&call.context, &reply);
+    v1::PositionReport report;
+    report.set_node(options_.node);
+    report.set_address(options_.address);
+    report.set_voter(options_.is_voter);
+    while (std::optional<Position> position = next()) {
+      report.set_term(position->term);
+      report.set_received_lsn(position->received_lsn);
+      report.set_durable_lsn(position->durable_lsn);
+      report.set_applied_lsn(position->applied_lsn);
+      report.set_snapshot(position->snapshot);
+      report.set_serves(position->serves);
+      report.set_queries(position->queries);
+      report.set_repaired(position->repaired);
+      report.set_resets(position->resets);
+      report.set_transport(position->transport);
+      if (!writer->Write(report)) break;
+    }
+    writer->WritesDone();
+    return from_grpc(writer->Finish());
+  }
+
+  StatusOr<Ticket> ticket(uint64_t staleness_ms) override {
+    Call call(this);
+    call.context.set_deadline(std::chrono::system_clock::now() + kShortCall);
+    v1::TicketRequest request;
+    request.set_node(options_.node);
+    request.set_staleness_ms(staleness_ms);
+    v1::TicketReply reply;
+    SCYPER_RETURN_IF_ERROR(from_grpc(stub_->Ticket(&call.context, request, &reply)));
+    return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};
+  }
+
+  void cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_cancelled_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+ private:
+  // One call, so that cancel() finds it.
+  struct Call {
+    explicit Call(GrpcLink* owner) : link(owner) {
+      std::lock_guard<std::mutex> lock(link->mutex_);
+      if (link->is_cancelled_) context.TryCancel();
+      link->contexts_.insert(&context);
+    }
+    ~Call() {
+      std::lock_guard<std::mutex> lock(link->mutex_);
+      link->contexts_.erase(&context);
+    }
+    GrpcLink* const link;
+    grpc::ClientContext context;
+  };
+
+  const LinkOptions options_;
+  std::unique_ptr<v1::Replication::Stub> stub_;
+  std::mutex mutex_;  // the next two
+  std::set<grpc::ClientContext*> contexts_;
+  bool is_cancelled_ = false;
+};
+
+// Names come from the network: plain ones only.
+bool is_plain(const std::string& name) {
+  return !name.empty() && name.size() < 100 && name[0] != '.' && name.find('/') == std::string::npos;
+}
+
+std::string archive_name(uint64_t lsn) {
+  std::string digits = std::to_string(lsn);
+  return std::string(kArchiveNumberDigits - std::min<size_t>(kArchiveNumberDigits, digits.size()), '0') + digits;
+}
+
+StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
+                                              const std::function<void(uint64_t, uint64_t)>& on_progress) {
+  Call call(this);
+  v1::FetchArchiveRequest request;
+  request.set_cluster(encode_cluster(cluster));
+  auto reader = stub_->FetchArchive(&call.context, request);
+  v1::ArchivePiece piece;
+  std::string path, open_name;
+  std::unique_ptr<File> file;
+  uint64_t total = 0;
+  auto write = [&]() -> Status {
+    if (!is_plain(piece.file())) return absl::DataLossError("the archive has a file with an impossible name");
+    if (path.empty()) {
+      path = archives + "/" + archive_name(piece.lsn());
+      SCYPER_RETURN_IF_ERROR(disk->make_directory(archives));
+      SCYPER_RETURN_IF_ERROR(disk->make_directory(path));
+    }
+    if (piece.file() != open_name) {
+      if (file != nullptr) SCYPER_RETURN_IF_ERROR(file->sync());
+      SCYPER_ASSIGN_OR_RETURN(file, disk->open(path + "/" + piece.file(), OpenMode::kCreate));
+      open_name = piece.file();
+    }
+    SCYPER_RETURN_IF_ERROR(file->write(piece.offset(), piece.bytes()));
+    total += piece.bytes().size();
+    if (on_progress) on_progress(total, piece.total_bytes());
+    return Status();
+  };
+  Status written;
+  while (written.ok() && reader->Read(&piece)) written = write();
+  if (!written.ok()) call.context.TryCancel();
+  Status status = from_grpc(reader->Finish());
+  SCYPER_RETURN_IF_ERROR(written);
+  SCYPER_RETURN_IF_ERROR(status);
+  if (file == nullptr) return absl::DataLossError("the archive is empty");
+  SCYPER_RETURN_IF_ERROR(file->sync());
+  SCYPER_RETURN_IF_ERROR(disk->sync_directory(path));
+  return path;
+}
+
+}  // namespace
+
+std::unique_ptr<Link> Link::make(const LinkOptions& options) { return std::make_unique<GrpcLink>(options); }
+
+}  // namespace scyper::replication

@@ -1,0 +1,70 @@
+#include "replication/members.h"
+
+#include <algorithm>
+
+namespace scyper::replication {
+
+uint64_t Members::enter(const Member& member) {
+  uint64_t number;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(members_, [&](const auto& entry) { return entry.second.name == member.name; });
+    number = ++last_;
+    members_[number] = member;
+  }
+  on_change_();
+  return number;
+}
+
+void Members::leave(uint64_t number) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  members_.erase(number);
+}
+
+void Members::report(uint64_t number, const Position& position, int64_t now_ns) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = members_.find(number);
+    if (found == members_.end()) return;
+    found->second.position = position;
+    found->second.seen_ns = now_ns;
+  }
+  on_change_();
+}
+
+uint64_t Members::confirmed_lsn(uint32_t copies, bool is_durable) const {
+  if (copies == 0) return ~uint64_t{0};
+  std::vector<uint64_t> lsns;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [number, member] : members_) {
+    // what it received in another term may not be what this one has sent
+    if (!member.is_voter || member.position.term != term_) continue;
+    lsns.push_back(is_durable ? member.position.durable_lsn : member.position.received_lsn);
+  }
+  if (lsns.size() < copies) return 0;
+  std::nth_element(lsns.begin(), lsns.begin() + (copies - 1), lsns.end(), std::greater<>());
+  return lsns[copies - 1];
+}
+
+uint64_t Members::applied_lsn_min() const {
+  uint64_t least = ~uint64_t{0};
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [number, member] : members_) least = std::min(least, member.position.applied_lsn);
+  return least;
+}
+
+std::vector<Member> Members::list() const {
+  std::vector<Member> all;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [number, member] : members_) all.push_back(member);
+  return all;
+}
+
+void Members::add_ticket(const std::string& name, int change) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [number, member] : members_) {
+    if (member.name == name) member.tickets = static_cast<uint32_t>(static_cast<int>(member.tickets) + change);
+  }
+}
+
+}  // namespace scyper::replication

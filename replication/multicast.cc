@@ -1,0 +1,179 @@
+#include "replication/multicast.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "shared_ring.h"
+
+extern char** environ;
+
+namespace scyper::replication {
+
+namespace {
+
+constexpr auto kWatchPeriod = std::chrono::milliseconds(100);
+// Its loop turns at least every 10 ms: then it hangs.
+constexpr int kSilentPeriodsMax = 20;
+constexpr auto kReadyWait = std::chrono::seconds(2);
+
+std::string program_beside_this() {
+  char path[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof(path));
+  if (size <= 0) return "";
+  const std::string self(path, static_cast<size_t>(size));
+  return self.substr(0, self.rfind('/')) + "/scyper-pgm";
+}
+
+}  // namespace
+
+MulticastProcess::MulticastProcess(const MulticastOptions& options)
+    : options_(options), program_(options.program.empty() ? program_beside_this() : options.program) {}
+
+StatusOr<std::unique_ptr<MulticastProcess>> MulticastProcess::start(const MulticastOptions& options) {
+  std::unique_ptr<MulticastProcess> process(new MulticastProcess(options));
+  SCYPER_RETURN_IF_ERROR(process->prepare());
+  SCYPER_RETURN_IF_ERROR(process->spawn());
+  if (!process->wait_until_ready()) {
+    return absl::UnavailableError(absl::StrCat("multicast on ", options.interface, " cannot be opened"));
+  }
+  process->watcher_ = std::thread([p = process.get()] { p->watch(); });
+  return process;
+}
+
+Status MulticastProcess::prepare() {
+  if (::access(program_.c_str(), X_OK) != 0) return absl::NotFoundError(program_ + " is not there");
+  memory_fd_ = ::memfd_create("scyper-pgm", 0);
+  // inherited by the one process that is started with them
+  node_event_ = ::eventfd(0, EFD_NONBLOCK);
+  wire_event_ = ::eventfd(0, EFD_NONBLOCK);
+  if (memory_fd_ < 0 || node_event_ < 0 || wire_event_ < 0 || ::ftruncate(memory_fd_, sizeof(MulticastMemory)) != 0) {
+    return absl::UnavailableError("no memory to share with the multicast process");
+  }
+  void* mapped = ::mmap(nullptr, sizeof(MulticastMemory), PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd_, 0);
+  if (mapped == MAP_FAILED) return absl::UnavailableError("no memory to share with the multicast process");
+  memory_ = static_cast<MulticastMemory*>(mapped);  // zeros are its initial state
+  ::madvise(mapped, sizeof(MulticastMemory), MADV_DONTFORK);
+  buffer_.resize(SharedRing::kRecordBytesMax);
+  return Status();
+}
+
+MulticastProcess::~MulticastProcess() {
+  is_stopping_ = true;
+  if (watcher_.joinable()) watcher_.join();
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (memory_ != nullptr) ::munmap(memory_, sizeof(MulticastMemory));
+  for (int fd : {memory_fd_, node_event_, wire_event_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+Status MulticastProcess::spawn() {
+  memory_->is_ready.store(0);
+  const std::string memory = std::to_string(memory_fd_), node = std::to_string(node_event_),
+                    wire = std::to_string(wire_event_), port = std::to_string(options_.port),
+                    rate = std::to_string(options_.bytes_per_second), mtu = std::to_string(options_.mtu),
+                    seed = absl::StrCat(options_.identity, ":", ::getpid(), ":", restarts_.load());
+  std::string texts[] = {"scyper-pgm",
+                         options_.sends ? "send" : "receive",
+                         memory,
+                         node,
+                         wire,
+                         options_.interface,
+                         options_.group,
+                         port,
+                         seed,
+                         rate,
+                         mtu};
+  std::vector<char*> arguments;
+  for (std::string& text : texts) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int error = ::posix_spawn(&pid_, program_.c_str(), nullptr, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error == 0) return Status();
+  pid_ = -1;
+  return absl::UnavailableError(program_ + " cannot be started");
+}
+
+bool MulticastProcess::wait_until_ready() {
+  const auto until = std::chrono::steady_clock::now() + kReadyWait;
+  while (memory_->is_ready.load() == 0) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// One that has ended or hangs is replaced.
+void MulticastProcess::watch() {
+  uint64_t seen = 0;
+  int silent = 0;
+  while (!is_stopping_) {
+    std::this_thread::sleep_for(kWatchPeriod);
+    const bool has_ended = pid_ <= 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
+    const uint64_t beats = memory_->beats.load();
+    silent = beats == seen ? silent + 1 : 0;
+    seen = beats;
+    if (!has_ended && silent < kSilentPeriodsMax) continue;
+    if (!has_ended) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    silent = 0;
+    restarts_.fetch_add(1);
+    static_cast<void>(spawn());  // tried again when it fails
+  }
+}
+
+void MulticastProcess::send(std::string_view datagram) noexcept {
+  if (!memory_->to_wire.write(datagram)) dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void MulticastProcess::flush() noexcept {
+  const uint64_t one = 1;
+  static_cast<void>(!::write(wire_event_, &one, sizeof(one)));
+}
+
+bool MulticastProcess::receive(std::string* out, int timeout_ms) {
+  size_t size = memory_->from_wire.read(buffer_.data());
+  if (size == 0) {
+    pollfd event{node_event_, POLLIN, 0};
+    if (::poll(&event, 1, timeout_ms) > 0) {
+      uint64_t value;
+      static_cast<void>(!::read(node_event_, &value, sizeof(value)));
+    }
+    size = memory_->from_wire.read(buffer_.data());
+  }
+  out->assign(buffer_.data(), size);
+  return size > 0;
+}
+
+MulticastProcess::Counters MulticastProcess::counters() const {
+  return {memory_->sent.load(), memory_->received.load(), memory_->resets.load(),
+          memory_->dropped.load() + dropped_.load(), restarts_.load()};
+}
+
+}  // namespace scyper::replication

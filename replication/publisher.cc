@@ -1,0 +1,198 @@
+#include "replication/publisher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "replication.grpc.pb.h"
+#include "wire.h"
+
+namespace scyper::replication {
+
+namespace {
+
+constexpr std::chrono::milliseconds kReadWait{100};
+
+class Publisher final : public v1::Replication::Service {
+ public:
+  explicit Publisher(const PublisherOptions& options) : options_(options) {}
+
+  grpc::Status Join(grpc::ServerContext*, const v1::JoinRequest* request, v1::JoinReply* reply) override {
+    if (!request->cluster().empty() && !is_ours(request->cluster())) return wrong_cluster();
+    const Watermark watermark = options_.outbox->watermark();
+    const TransportInfo transport = options_.transport();
+    reply->set_cluster(encode_cluster(options_.outbox->cluster()));
+    reply->set_term(watermark.term);
+    reply->set_partitions(options_.partitions);
+    reply->set_transport(transport.kind);
+    reply->set_multicast_group(transport.multicast_group);
+    reply->set_multicast_port(transport.multicast_port);
+    reply->set_datagram_bytes(transport.datagram_bytes);
+    reply->set_complete_lsn(watermark.complete_lsn);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status FetchArchive(grpc::ServerContext* context, const v1::FetchArchiveRequest* request,
+                            grpc::ServerWriter<v1::ArchivePiece>* writer) override {
+    if (!is_ours(request->cluster())) return wrong_cluster();
+    auto path = options_.newest_archive();
+    if (!path.ok()) return to_grpc(path.status());
+    return to_grpc(send_archive(context, *path, writer));
+  }
+
+  grpc::Status Follow(grpc::ServerContext* context, const v1::FollowRequest* request,
+                      grpc::ServerWriter<v1::LogPiece>* writer) override {
+    if (!is_ours(request->cluster())) return wrong_cluster();
+    return to_grpc(follow(context, *request, writer));
+  }
+
+  grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader, v1::AttendReply*) override {
+    v1::PositionReport report;
+    uint64_t number = 0;
+    while (reader->Read(&report)) {
+      if (number == 0) {
+        Member member;
+        member.name = report.node();
+        member.address = report.address();
+        member.is_voter = report.voter();
+        number = options_.members->enter(member);
+      }
+      Position position;
+      position.term = report.term();
+      position.received_lsn = report.received_lsn();
+      position.durable_lsn = report.durable_lsn();
+      position.applied_lsn = report.applied_lsn();
+      position.snapshot = report.snapshot();
+      position.serves = report.serves();
+      position.queries = report.queries();
+      position.repaired = report.repaired();
+      position.resets = report.resets();
+      position.transport = report.transport();
+      options_.members->report(number, position, options_.clock->monotonic_ns());
+    }
+    if (number != 0) options_.members->leave(number);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Ticket(grpc::ServerContext*, const v1::TicketRequest* request, v1::TicketReply* reply) override {
+    auto ticket = options_.ticket(request->node(), request->staleness_ms());
+    if (!ticket.ok()) return to_grpc(ticket.status());
+    reply->set_term(ticket->term);
+    reply->set_snapshot(ticket->snapshot);
+    reply->set_lsn(ticket->lsn);
+    reply->set_node(ticket->node);
+    reply->set_address(ticket->address);
+    return grpc::Status::OK;
+  }
+
+ private:
+  bool is_ours(const std::string& bytes) const {
+    ClusterId cluster;
+    return decode_cluster(bytes, &cluster) && cluster == options_.outbox->cluster();
+  }
+  static grpc::Status wrong_cluster() {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to another cluster"};
+  }
+
+  Status send_archive(grpc::ServerContext* context, const std::string& path,
+                      grpc::ServerWriter<v1::ArchivePiece>* writer) {
+    SCYPER_ASSIGN_OR_RETURN(std::vector<std::string> names, options_.disk->list(path));
+    // without it the directory is no archive: it comes last
+    std::erase(names, "MANIFEST");
+    names.push_back("MANIFEST");
+    const std::string number = path.substr(path.rfind('/') + 1);
+    v1::ArchivePiece piece;
+    piece.set_lsn(std::strtoull(number.c_str(), nullptr, 10));
+    uint64_t total = 0;
+    for (const std::string& name : names) {
+      SCYPER_ASSIGN_OR_RETURN(auto file, options_.disk->open(path + "/" + name, OpenMode::kRead));
+      SCYPER_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
+      total += bytes;
+    }
+    piece.set_total_bytes(total);
+    for (const std::string& name : names) {
+      SCYPER_ASSIGN_OR_RETURN(auto file, options_.disk->open(path + "/" + name, OpenMode::kRead));
+      piece.set_file(name);
+      uint64_t offset = 0;
+      while (true) {
+        std::string* bytes = piece.mutable_bytes();
+        bytes->resize(kArchivePieceBytes);
+        SCYPER_ASSIGN_OR_RETURN(const size_t read, file->read(offset, bytes->data(), bytes->size()));
+        bytes->resize(read);
+        piece.set_offset(offset);
+        if (read == 0 && offset > 0) break;
+        if (context->IsCancelled() || !writer->Write(piece)) return absl::CancelledError("the secondary has gone");
+        offset += read;
+        if (read < kArchivePieceBytes) break;
+      }
+    }
+    return Status();
+  }
+
+  Status follow(grpc::ServerContext* context, const v1::FollowRequest& request,
+                grpc::ServerWriter<v1::LogPiece>* writer) {
+    uint64_t lsn = request.after_lsn();
+    const uint64_t upto = request.upto_lsn();
+    Watermark seen;
+    v1::LogPiece message;
+    while (!context->IsCancelled() && !options_.outbox->is_stopped()) {
+      Outbox::Piece piece = options_.outbox->read(lsn, seen, kLogPieceBytes, kReadWait);
+      if (piece.is_too_old) {
+        SCYPER_RETURN_IF_ERROR(send_files(context, &lsn, upto, piece.watermark, writer));
+      } else {
+        if (piece.parcels.empty() && piece.watermark == seen && upto == 0) continue;
+        message.Clear();
+        for (const Parcel& parcel : piece.parcels) {
+          if (upto != 0 && lsn >= upto) break;
+          message.add_groups(*parcel.bytes);
+          lsn = parcel.complete_lsn;
+        }
+        encode_watermark(piece.watermark, message.mutable_watermark());
+        seen = piece.watermark;
+        if (!writer->Write(message)) return absl::CancelledError("the secondary has gone");
+      }
+      if (upto != 0 && (lsn >= upto || lsn >= seen.complete_lsn)) return Status();
+    }
+    return absl::UnavailableError("the primary stops");
+  }
+
+  // What is not in memory any more.
+  Status send_files(grpc::ServerContext* context, uint64_t* lsn, uint64_t upto, const Watermark& watermark,
+                    grpc::ServerWriter<v1::LogPiece>* writer) {
+    v1::LogPiece message;
+    encode_watermark(watermark, message.mutable_watermark());
+    size_t bytes = 0;
+    bool is_gone = false;
+    auto flush = [&] {
+      if (message.groups_size() == 0) return;
+      is_gone = is_gone || context->IsCancelled() || !writer->Write(message);
+      message.clear_groups();
+      bytes = 0;
+    };
+    const uint64_t before = *lsn;
+    SCYPER_RETURN_IF_ERROR(options_.read_log(*lsn, [&](Parcel parcel) {
+      bytes += parcel.bytes->size();
+      message.add_groups(*parcel.bytes);
+      *lsn = parcel.complete_lsn;
+      if (bytes >= kLogPieceBytes) flush();
+      return !is_gone && (upto == 0 || *lsn < upto) && !options_.outbox->is_stopped();
+    }));
+    flush();
+    if (is_gone) return absl::CancelledError("the secondary has gone");
+    // the newest of memory and the oldest of the files can miss each other for a moment only
+    if (*lsn == before) return absl::OutOfRangeError(absl::StrCat("the log does not go on behind LSN ", before));
+    return Status();
+  }
+
+  const PublisherOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::Service> make_publisher(const PublisherOptions& options) {
+  return std::make_shared<Publisher>(options);
+}
+
+}  // namespace scyper::replication

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace scyper::replication {
+
+// Datagrams from one process to another, through memory that both have mapped. The other side is not trusted: whatever
+// it writes, only bytes of the ring are read. Lies in zeroed memory; one writer, one reader, no locks.
+// Units: positions count bytes and never wrap; records are 4 bytes of size, the bytes, padding to 8.
+class SharedRing {
+ public:
+  static constexpr uint64_t kBytes = uint64_t{8} << 20;
+  static constexpr uint32_t kRecordBytesMax = 64 << 10;
+
+  // False: full. The datagram is lost, as on a network.
+  bool write(std::string_view bytes) {
+    const uint64_t needed = round_up(sizeof(uint32_t) + bytes.size());
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    const uint64_t tail = tail_.load(std::memory_order_acquire);
+    if (bytes.size() > kRecordBytesMax || head - tail > kBytes || kBytes - (head - tail) < needed) return false;
+    const auto size = static_cast<uint32_t>(bytes.size());
+    copy_in(head, &size, sizeof(size));
+    copy_in(head + sizeof(size), bytes.data(), bytes.size());
+    head_.store(head + needed, std::memory_order_release);
+    return true;
+  }
+
+  // The next record to *out, which has kRecordBytesMax bytes; 0 = there is none. A ring that makes no sense is emptied.
+  size_t read(char* out) {
+    const uint64_t tail = tail_.load(std::memory_order_relaxed);
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    const uint64_t filled = head - tail;
+    if (filled == 0) return 0;
+    uint32_t size = 0;
+    copy_out(tail, &size, sizeof(size));
+    const uint64_t taken = round_up(sizeof(size) + uint64_t{size});
+    if (filled > kBytes || size == 0 || size > kRecordBytesMax || taken > filled) {
+      tail_.store(head, std::memory_order_release);
+      return 0;
+    }
+    copy_out(tail + sizeof(size), out, size);
+    tail_.store(tail + taken, std::memory_order_release);
+    return size;
+  }
+  bool is_empty() const { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
+
+ private:
+  static uint64_t round_up(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+  void copy_in(uint64_t position, const void* from, size_t size) {
+    const uint64_t at = position % kBytes;
+    const size_t first = size < kBytes - at ? size : kBytes - at;
+    std::memcpy(data_ + at, from, first);
+    std::memcpy(data_, static_cast<const char*>(from) + first, size - first);
+  }
+  void copy_out(uint64_t position, void* to, size_t size) const {
+    const uint64_t at = position % kBytes;
+    const size_t first = size < kBytes - at ? size : kBytes - at;
+    std::memcpy(to, data_ + at, first);
+    std::memcpy(static_cast<char*>(to) + first, data_, size - first);
+  }
+
+  alignas(64) std::atomic<uint64_t> head_;
+  alignas(64) std::atomic<uint64_t> tail_;
+  alignas(64) char data_[kBytes];
+};
+
+// All that a node and its multicast process share.
+struct MulticastMemory {
+  SharedRing to_wire;
+  SharedRing from_wire;
+  alignas(64) std::atomic<uint64_t> beats;  // the process's: it lives
+  std::atomic<uint32_t> is_ready;           // its socket is open
+  std::atomic<uint64_t> sent, received, resets, dropped;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+}  // namespace scyper::replication

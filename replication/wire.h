@@ -1,0 +1,26 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+
+#include "base/status.h"
+#include "replication.pb.h"
+#include "replication/parcel.h"
+
+// Between our types and proto/replication.proto.
+namespace scyper::replication {
+
+std::string encode_cluster(const ClusterId& cluster);
+// False: not 16 bytes.
+bool decode_cluster(const std::string& bytes, ClusterId* cluster);
+void encode_watermark(const Watermark& from, v1::Watermark* to);
+Watermark decode_watermark(const v1::Watermark& from);
+grpc::Status to_grpc(const Status& status);
+Status from_grpc(const grpc::Status& status);
+
+// A group is at most this large on the wire; replies are unlimited at the secondary's side.
+constexpr size_t kLogPieceBytes = size_t{1} << 20;
+constexpr size_t kArchivePieceBytes = size_t{1} << 20;
+
+}  // namespace scyper::replication

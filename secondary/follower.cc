@@ -1,0 +1,201 @@
+#include "follower.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+
+namespace scyper::secondary {
+
+namespace {
+
+constexpr int64_t kNsPerUs = 1000;
+// Without a word from the primary its data may be of any age.
+constexpr int64_t kSilenceNs = 3'000'000'000;
+
+replication::Inbox::Start start_of(const Seed& seed) {
+  replication::Inbox::Start start;
+  start.term = seed.recovered.segments.empty() && seed.recovered.archive_lsn == 0 ? 0 : seed.recovered.term;
+  start.lsn = seed.recovered.lsn;
+  for (const auto& position : seed.recovered.positions) start.positions.push_back({position.number, position.hash});
+  // an archive does not know where the streams stand
+  start.joins = seed.recovered.archive_lsn != 0 && seed.recovered.archive_lsn == seed.recovered.lsn;
+  return start;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
+  std::unique_ptr<Disk> own_disk;
+  if (options.disk == nullptr) own_disk = make_real_disk();
+  Disk* disk = own_disk != nullptr ? own_disk.get() : options.disk;
+  auto link = replication::Link::make(options.link);
+  SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
+  auto node = std::make_unique<Follower>(options, std::move(own_disk), disk, std::move(link), std::move(seed));
+  SCYPER_RETURN_IF_ERROR(node->begin());
+  return std::unique_ptr<Node>(std::move(node));
+}
+
+Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
+                   std::unique_ptr<replication::Link> link, Seed seed)
+    : options_(options),
+      own_disk_(std::move(own_disk)),
+      disk_(disk),
+      link_(std::move(link)),
+      primary_(seed.primary),
+      identity_(seed.identity),
+      recovered_(seed.recovered),
+      database_(std::move(seed.database)),
+      requests_(std::move(seed.requests)),
+      inbox_(seed.identity.cluster, start_of(seed), {options.inbox_bytes, !seed.directory.empty()}) {}
+
+Status Follower::begin() {
+  replay::Replayer::Options replaying;
+  replaying.threads = std::max(1u, options_.replay_threads);
+  SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
+  if (!options_.data_directory.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(
+        keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_, options_.segment_bytes));
+    threads_.emplace_back([this] { log(); });
+    pthread_setname_np(threads_.back().native_handle(), "log");
+  }
+  replay_thread_ = std::thread([this] { replay(); });
+  pthread_setname_np(replay_thread_.native_handle(), "replay");
+  start_queries();
+  start_multicast();
+  threads_.emplace_back([this] { receive(); });
+  pthread_setname_np(threads_.back().native_handle(), "receive");
+  threads_.emplace_back([this] { report(); });
+  pthread_setname_np(threads_.back().native_handle(), "report");
+  return Status();
+}
+
+void Follower::start_queries() {
+  query::Snapshots::Environment environment;
+  environment.fork = [this](query::ForkRequest request) { return fork(std::move(request)); };
+  environment.current_lsn = [this] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return inbox_.applied_lsn();
+  };
+  environment.catalog_version = [this] { return database_->catalog()->version; };
+  environment.partitions = identity_.partitions;
+  queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
+}
+
+Follower::~Follower() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+  link_->cancel();
+  for (std::thread& thread : threads_) thread.join();
+  queries_.reset();  // it may wait for a fork
+  if (replay_thread_.joinable()) replay_thread_.join();
+}
+
+void Follower::fail(const Status& status, bool restarts_empty) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!failure_.ok()) return;
+  failure_ = status;
+  restarts_empty_ = restarts_empty;
+  say(absl::StrCat("the node stops serving: ", std::string(status.message())));
+  changed_.notify_all();
+}
+
+Status Follower::failure(bool* restarts_empty) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  *restarts_empty = restarts_empty_;
+  return failure_;
+}
+
+// With the lock.
+bool Follower::is_behind(std::string* why) const {
+  const int64_t now_ns = clock_.monotonic_ns();
+  if (heard_ns_ == 0 || now_ns - heard_ns_ > kSilenceNs) {
+    *why = "it does not hear from the primary";
+    return true;
+  }
+  const int64_t lag_ns = current_ns_ == 0 ? INT64_MAX : now_ns - current_ns_;
+  if (lag_ns / kNsPerUs <= static_cast<int64_t>(options_.lag_us_max)) return false;
+  *why = "it is behind the primary";
+  return true;
+}
+
+Status Follower::readiness() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::string why;
+  if (!failure_.ok()) {
+    why = std::string(failure_.message());
+  } else if (!is_behind(&why)) {
+    return Status();
+  }
+  return with_hint(sql_error("57P03", "the node takes no queries: " + why),
+                   "Ask another node, or retry after 1000 ms.");
+}
+
+replication::Position Follower::position() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  replication::Position position;
+  position.term = inbox_.term();
+  position.received_lsn = inbox_.received_lsn();
+  position.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
+  position.applied_lsn = inbox_.applied_lsn();
+  position.snapshot = snapshot_;
+  std::string why;
+  position.serves = failure_.ok() && !is_behind(&why);
+  position.repaired = repaired_groups_;
+  position.transport = hears_multicast() ? "pgm" : "unicast";
+  position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
+  return position;
+}
+
+NodeInfo Follower::info() const {
+  NodeInfo info;
+  std::lock_guard<std::mutex> lock(mutex_);
+  info.term = inbox_.term();
+  info.known_lsn = std::max(inbox_.known_lsn(), inbox_.received_lsn());
+  info.commit_lsn = inbox_.commit_lsn();
+  info.received_lsn = inbox_.received_lsn();
+  info.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
+  info.applied_lsn = inbox_.applied_lsn();
+  info.inbox_bytes = inbox_.bytes();
+  info.lag_us = current_ns_ == 0 ? 0 : (clock_.monotonic_ns() - current_ns_) / kNsPerUs;
+  info.transactions = transactions_;
+  info.snapshot = snapshot_;
+  info.snapshots = snapshots_;
+  info.repairs = repairs_;
+  info.repaired_groups = repaired_groups_;
+  info.damaged = inbox_.damaged();
+  info.transport = hears_multicast() ? "pgm" : "unicast";
+  info.transport_note = transport_note_;
+  if (multicast_ != nullptr && !hears_multicast()) info.transport_note = "nothing is heard by multicast";
+  info.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
+  info.malformed_datagrams = malformed_;
+  info.is_connected = is_connected_;
+  std::string why;
+  info.serves = failure_.ok() && !is_behind(&why);
+  return info;
+}
+
+Status Follower::run_at_border(std::function<void()> work) {
+  BorderWork waiting;
+  waiting.work = std::move(work);
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (is_stopping_ || !failure_.ok()) return sql_error("57P03", "the node is shutting down");
+  border_work_.push_back(&waiting);
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return waiting.is_done; });
+  return waiting.status;
+}
+
+StatusOr<query::Forked> Follower::fork(query::ForkRequest request) {
+  StatusOr<query::Forked> forked = absl::UnknownError("not forked");
+  SCYPER_RETURN_IF_ERROR(run_at_border([&] { forked = fork_here(std::move(request), 0, 0); }));
+  return forked;
+}
+
+}  // namespace scyper::secondary

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "log_keeper.h"
+#include "query/fork.h"
+#include "replay/replayer.h"
+#include "replication/datagram.h"
+#include "replication/inbox.h"
+#include "replication/multicast.h"
+#include "secondary/node.h"
+#include "seed.h"
+
+namespace scyper::secondary {
+
+// The node's parts and threads: see Node. Locks: mutex_ for the inbox and all that is said about progress; no call
+// waits while it holds it.
+class Follower final : public Node {
+ public:
+  Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
+           std::unique_ptr<replication::Link> link, Seed seed);
+  ~Follower() override;
+  Status begin();
+
+  query::Database* database() override { return database_.get(); }
+  query::Queries* queries() override { return queries_.get(); }
+  replication::Link* link() override { return link_.get(); }
+  NodeInfo info() const override;
+  Status readiness() const override;
+  Status failure(bool* restarts_empty) const override;
+  uint32_t partitions() const override { return identity_.partitions; }
+  Status run_at_border(std::function<void()> work) override;
+  StatusOr<query::Forked> fork(query::ForkRequest request) override;
+
+ private:
+  struct BorderWork {
+    std::function<void()> work;
+    Status status;
+    bool is_done = false;
+  };
+
+  // follower.cc
+  void start_queries();
+  void fail(const Status& status, bool restarts_empty);
+  bool is_behind(std::string* why) const;
+  replication::Position position() const;
+  void say(const std::string& line) const {
+    if (options_.on_progress) options_.on_progress(line);
+  }
+
+  // follower_receive.cc: what comes in
+  void start_multicast();
+  void listen();
+  void receive();
+  void follow_primary();
+  void repair_until_silent();
+  bool hears_multicast() const;
+  void report();
+  enum class Taken : uint8_t { kAll, kFull, kStop };
+  Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
+  void wait_to_retry();
+
+  // follower_replay.cc: what becomes of it
+  void replay();
+  void log();
+  Status apply(const std::vector<replication::Inbox::Group>& groups);
+  Status take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn);
+  StatusOr<query::Forked> fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot);
+  void run_border_work();
+
+  const NodeOptions options_;
+  const std::unique_ptr<Disk> own_disk_;
+  Disk* const disk_;
+  const std::unique_ptr<replication::Link> link_;
+  const replication::JoinInfo primary_;
+  const replay::NodeIdentity identity_;
+  const replay::Recovered recovered_;
+  const RealClock clock_;
+  std::shared_ptr<query::Database> database_;
+  std::unique_ptr<replay::RequestWindow> requests_;
+  std::unique_ptr<replay::Replayer> replayer_;  // the replaying thread's
+  std::unique_ptr<LogKeeper> keeper_;           // the logging thread's; null: no log
+  uint64_t forks_ = 0;                          // the replaying thread's
+  std::unique_ptr<query::Queries> queries_;
+  std::unique_ptr<replication::MulticastProcess> multicast_;  // null: unicast only
+  std::string transport_note_;                                // why; constant after begin()
+
+  std::atomic<bool> is_stopping_{false};
+  mutable std::mutex mutex_;  // all that follows
+  std::condition_variable changed_;
+  replication::Inbox inbox_;
+  std::deque<BorderWork*> border_work_;
+  Status failure_;
+  bool restarts_empty_ = false;
+  bool is_connected_ = false;
+  int64_t current_ns_ = 0;    // when everything known had been applied, last
+  int64_t heard_ns_ = 0;      // when the primary was heard of, last
+  int64_t multicast_ns_ = 0;  // by multicast
+  uint64_t malformed_ = 0;
+  uint32_t snapshot_ = 0;
+  uint64_t snapshot_term_ = 0;
+  uint64_t snapshots_ = 0;
+  uint64_t repairs_ = 0;
+  uint64_t repaired_groups_ = 0;
+  uint64_t transactions_ = 0;
+
+  std::vector<std::thread> threads_;
+  std::thread replay_thread_;
+};
+
+}  // namespace scyper::secondary

@@ -1,0 +1,212 @@
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "follower.h"
+
+// What comes in: parcels and watermarks, by multicast or from the primary, and what is told back.
+namespace scyper::secondary {
+
+using replication::Inbox;
+using replication::Parcel;
+using replication::Watermark;
+
+namespace {
+constexpr std::chrono::milliseconds kRetry{50};
+// The primary's beats come every 20 ms: so long without one, and its log is followed by unicast.
+constexpr int64_t kMulticastSilenceNs = 1'000'000'000;
+// PGM repairs by itself within some 20 ms; then the primary is asked.
+constexpr int64_t kRepairAfterNs = 30'000'000;
+constexpr std::chrono::milliseconds kRepairLook{5};
+constexpr int kListenMs = 100;
+constexpr int64_t kBeatTakenNs = 5'000'000;
+// Positions go out when they change, at most so often; and so often when they do not.
+constexpr std::chrono::microseconds kReportPause{200};
+constexpr std::chrono::milliseconds kReportPeriod{100};
+}  // namespace
+
+// kFull: some were not taken, and are missing now. kStop: nothing is taken any more.
+Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& watermark, bool is_repair) {
+  bool has_diverged = false, is_full = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (is_stopping_ || !failure_.ok()) return Taken::kStop;
+    heard_ns_ = clock_.monotonic_ns();
+    inbox_.note(watermark);
+    for (Parcel& parcel : parcels) {
+      const Inbox::Verdict verdict = inbox_.offer(std::move(parcel));
+      if (verdict == Inbox::Verdict::kNew && is_repair) ++repaired_groups_;
+      is_full = verdict == Inbox::Verdict::kFull;
+      if (is_full) break;
+    }
+    if (inbox_.applied_lsn() >= inbox_.known_lsn()) current_ns_ = heard_ns_;
+    has_diverged = inbox_.has_diverged();
+  }
+  changed_.notify_all();
+  if (!has_diverged) return is_full ? Taken::kFull : Taken::kAll;
+  fail(sql_error("XX001", "the primary's history differs from this node's"), /*restarts_empty=*/true);
+  return Taken::kStop;
+}
+
+void Follower::wait_to_retry() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_for(lock, kRetry, [this] { return is_stopping_.load(); });
+}
+
+void Follower::start_multicast() {
+  if (primary_.transport.kind != "pgm") {
+    transport_note_ = "the primary sends by unicast";
+    return;
+  }
+  if (options_.interface.empty()) {
+    transport_note_ = "multicast_interface is not set";
+    return;
+  }
+  replication::MulticastOptions options;
+  options.interface = options_.interface;
+  options.group = primary_.transport.multicast_group;
+  options.port = primary_.transport.multicast_port;
+  options.identity = absl::StrCat(replication::to_string(identity_.cluster), ":", options_.link.node);
+  auto started = replication::MulticastProcess::start(options);
+  if (!started.ok()) {
+    transport_note_ = std::string(started.status().message());
+    return;
+  }
+  multicast_ = *std::move(started);
+  threads_.emplace_back([this] { listen(); });
+}
+
+// With the lock.
+bool Follower::hears_multicast() const {
+  return multicast_ != nullptr && multicast_ns_ != 0 && clock_.monotonic_ns() - multicast_ns_ < kMulticastSilenceNs;
+}
+
+void Follower::listen() {
+  replication::DatagramReader reader(identity_.cluster, options_.inbox_bytes / 4);
+  std::string datagram;
+  uint64_t term = 0, commit_heard = 0;
+  int64_t beat_due_ns = 0;
+  while (!is_stopping_) {
+    if (!multicast_->receive(&datagram, kListenMs)) continue;
+    auto received = reader.read(datagram, term);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      term = inbox_.term();
+      malformed_ = reader.counters().malformed + reader.counters().foreign;
+      if (received.watermark.has_value()) multicast_ns_ = clock_.monotonic_ns();
+    }
+    if (!received.watermark.has_value()) continue;
+    std::vector<Parcel> parcels;
+    if (received.parcel.has_value()) parcels.push_back(*std::move(received.parcel));
+    // pieces in the middle of a parcel have no news
+    if (parcels.empty() && received.watermark->commit_lsn <= commit_heard && clock_.monotonic_ns() < beat_due_ns) {
+      continue;
+    }
+    commit_heard = received.watermark->commit_lsn;
+    beat_due_ns = clock_.monotonic_ns() + kBeatTakenNs;
+    if (take(std::move(parcels), *received.watermark, /*is_repair=*/false) == Taken::kStop) return;
+  }
+}
+
+void Follower::receive() {
+  while (!is_stopping_) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!failure_.ok()) return;
+    }
+    follow_primary();
+    repair_until_silent();
+  }
+}
+
+// By unicast: the primary's log from where this node stands, until multicast brings it.
+void Follower::follow_primary() {
+  uint64_t after_lsn;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    // a full inbox is waited for, not fetched again and again
+    changed_.wait_for(lock, std::chrono::seconds(1),
+                      [this] { return is_stopping_ || inbox_.bytes() < options_.inbox_bytes / 2; });
+    after_lsn = inbox_.received_lsn();
+  }
+  bool is_replaced = false;
+  Status status = link_->follow(identity_.cluster, after_lsn, 0, [&](std::vector<Parcel> parcels, const Watermark& w) {
+    if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
+    std::unique_lock<std::mutex> lock(mutex_);
+    is_connected_ = true;
+    // slower than the primary: gRPC's flow control holds the rest back
+    changed_.wait(lock, [this] { return is_stopping_ || !failure_.ok() || inbox_.bytes() < options_.inbox_bytes / 2; });
+    is_replaced = hears_multicast() && !inbox_.missing().has_value();
+    return !is_replaced;
+  });
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_connected_ = is_replaced;
+  }
+  if (is_replaced) return;
+  if (absl::IsOutOfRange(status)) {
+    return fail(sql_error("XX001", "the primary's log does not reach back to this node's state"),
+                /*restarts_empty=*/true);
+  }
+  if (absl::IsFailedPrecondition(status)) return fail(status, /*restarts_empty=*/false);
+  wait_to_retry();
+}
+
+// While multicast is heard: what it has not brought for a while is fetched.
+void Follower::repair_until_silent() {
+  Inbox::Range waited{0, 0};
+  int64_t since_ns = 0;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!is_stopping_ && failure_.ok() && hears_multicast()) {
+    changed_.wait_for(lock, kRepairLook, [this] { return is_stopping_.load(); });
+    const auto missing = inbox_.missing();
+    if (!missing.has_value()) {
+      waited = {0, 0};
+      continue;
+    }
+    const int64_t now_ns = clock_.monotonic_ns();
+    if (waited.after_lsn != missing->after_lsn || since_ns == 0) {
+      waited = *missing;
+      since_ns = now_ns;
+    }
+    if (now_ns - since_ns < kRepairAfterNs) continue;
+    since_ns = 0;
+    ++repairs_;
+    lock.unlock();
+    Status status = link_->follow(identity_.cluster, missing->after_lsn, missing->upto_lsn,
+                                  [this](std::vector<Parcel> parcels, const Watermark& w) {
+                                    return take(std::move(parcels), w, /*is_repair=*/true) == Taken::kAll;
+                                  });
+    if (absl::IsOutOfRange(status)) {
+      return fail(sql_error("XX001", "the primary's log does not reach back to this node's state"),
+                  /*restarts_empty=*/true);
+    }
+    lock.lock();
+  }
+}
+
+void Follower::report() {
+  while (!is_stopping_) {
+    replication::Position last;
+    bool is_first = true;
+    Status status = link_->attend([&]() -> std::optional<replication::Position> {
+      if (!std::exchange(is_first, false)) {
+        std::this_thread::sleep_for(kReportPause);
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait_for(lock, kReportPeriod, [&] {
+          return is_stopping_ || inbox_.received_lsn() != last.received_lsn ||
+                 inbox_.applied_lsn() != last.applied_lsn ||
+                 (keeper_ != nullptr && inbox_.logged_lsn() != last.durable_lsn);
+        });
+      }
+      if (is_stopping_) return std::nullopt;
+      last = position();
+      const query::Queries::Counters counters = queries_->counters();
+      last.queries = counters.running + counters.waiting;
+      return last;
+    });
+    wait_to_retry();
+  }
+}
+
+}  // namespace scyper::secondary

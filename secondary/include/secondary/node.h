@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "query/database.h"
+#include "query/queries.h"
+#include "replication/link.h"
+
+namespace scyper::secondary {
+
+struct NodeOptions {
+  replication::LinkOptions link;
+  // Log and archives of this node; empty: it keeps none, and starts from the primary's archive each time.
+  std::string data_directory;
+  // Where archives are looked for before the primary is asked for one: shared storage. May be empty.
+  std::string archive_directory;
+  query::DatabaseOptions database;  // partitions: the primary's
+  query::QueriesOptions queries;
+  uint32_t replay_threads = 2;
+  uint64_t segment_bytes = uint64_t{64} << 20;
+  size_t inbox_bytes = size_t{256} << 20;  // of log received and not yet applied or logged
+  uint64_t lag_us_max = 5'000'000;         // behind the primary by more it takes no queries
+  uint32_t request_window = 1'000'000;
+  uint64_t join_us_max = 60'000'000;                    // for a primary to be there
+  std::string interface;                                // its IPv4 address, for multicast; empty: unicast only
+  Disk* disk = nullptr;                                 // null: the machine's
+  std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+};
+
+struct NodeInfo {
+  uint64_t term = 0;
+  uint64_t known_lsn = 0;  // of the primary, as far as it is known here
+  uint64_t commit_lsn = 0;
+  uint64_t received_lsn = 0;
+  uint64_t durable_lsn = 0;
+  uint64_t applied_lsn = 0;
+  uint64_t inbox_bytes = 0;
+  int64_t lag_us = 0;  // since this node was up to date
+  uint64_t transactions = 0;
+  uint32_t snapshot = 0;  // newest global one
+  uint64_t snapshots = 0;
+  uint64_t repairs = 0;  // calls that fetched what was missing
+  uint64_t repaired_groups = 0;
+  uint64_t damaged = 0;
+  uint64_t malformed_datagrams = 0;
+  uint64_t resets = 0;
+  std::string transport;
+  std::string transport_note;  // why not multicast
+  bool is_connected = false;
+  bool serves = false;
+};
+
+// A secondary: follows a primary, replays its log up to the commit point, forks at the markers of global snapshots,
+// answers queries on them (ScyPer, DanaC 2013, 2 and 2.2).
+//   receive -> inbox (order, gaps: replication/inbox.h) -> log (with a data directory) and replay -> fork
+// Invariants: (1) nothing is applied beyond the commit point; (2) a global snapshot has exactly the transactions up to
+//   its marker; (3) an error of replay, or a history that differs from the primary's, ends the node's service for good:
+//   failure() says why, and the owner starts anew.
+// Threads: own: one that receives, one that repairs, one that replays and forks, one that reports, one that logs.
+class Node {
+ public:
+  // Joins: waits for the primary, loads the newest archive. From then on it catches up by itself.
+  static StatusOr<std::unique_ptr<Node>> start(const NodeOptions& options);
+  virtual ~Node() = default;
+
+  virtual query::Database* database() = 0;
+  // Refuses with 57P03 (see readiness()) where the node is behind.
+  virtual query::Queries* queries() = 0;
+  virtual replication::Link* link() = 0;
+  virtual NodeInfo info() const = 0;
+  // Why queries are refused now: lag, failure. OK: they are not.
+  virtual Status readiness() const = 0;
+  // OK while it works. Otherwise the process has to start anew; restarts_empty: after removing its log and archives.
+  virtual Status failure(bool* restarts_empty) const = 0;
+  virtual uint32_t partitions() const = 0;
+  // Runs a function at the border of a group, while nothing is applied. 57P03 when the node stops.
+  virtual Status run_at_border(std::function<void()> work) = 0;
+  // A child with a copy of all tables at the border of a group.
+  virtual StatusOr<query::Forked> fork(query::ForkRequest request) = 0;
+};
+
+// Removes the log and the archives of a data directory whose history is not the primary's.
+Status remove_history(Disk* disk, const std::string& data_directory);
+
+}  // namespace scyper::secondary

@@ -1,0 +1,41 @@
+#include "log_keeper.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace scyper::secondary {
+
+StatusOr<std::unique_ptr<LogKeeper>> LogKeeper::open(Disk* disk, const std::string& directory,
+                                                     const replay::NodeIdentity& identity,
+                                                     const replay::Recovered& recovered, uint64_t segment_bytes) {
+  storage::LogAppender::Options options;
+  options.cluster[0] = identity.cluster.words[0];
+  options.cluster[1] = identity.cluster.words[1];
+  options.term = recovered.term;
+  options.segment_bytes = (segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
+  SCYPER_ASSIGN_OR_RETURN(
+      auto appender, storage::LogAppender::create(disk, replay::log_directory(directory), options, recovered.segments));
+  return std::unique_ptr<LogKeeper>(new LogKeeper(std::move(appender)));
+}
+
+Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us) {
+  const std::string& bytes = *group.parcel.bytes;
+  const size_t padded = (bytes.size() + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
+  if (padded > block_bytes_) {
+    block_bytes_ = padded + padded / 2 / kDiskBlockBytes * kDiskBlockBytes;
+    block_.reset(static_cast<char*>(std::aligned_alloc(kDiskBlockBytes, block_bytes_)));
+    CHECK(block_ != nullptr);
+  }
+  std::memcpy(block_.get(), bytes.data(), bytes.size());
+  std::memset(block_.get() + bytes.size(), 0, padded - bytes.size());
+  std::vector<storage::StreamPosition> positions;
+  for (const auto& position : group.positions_before) positions.push_back({position.number, position.hash});
+  appender_->set_term(group.parcel.term);
+  SCYPER_RETURN_IF_ERROR(appender_->append({block_.get(), padded}, group.parcel.base_lsn, positions, time_us));
+  return appender_->prepare_next();
+}
+
+}  // namespace scyper::secondary

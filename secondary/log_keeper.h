@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/disk.h"
+#include "replay/recovery.h"
+#include "replication/inbox.h"
+#include "storage/log_segment.h"
+
+namespace scyper::secondary {
+
+// A secondary's own log: the primary's groups byte for byte, so that it restarts from its own disk and counts in mode
+// quorum_durable. Threads: one.
+class LogKeeper {
+ public:
+  static StatusOr<std::unique_ptr<LogKeeper>> open(Disk* disk, const std::string& directory,
+                                                   const replay::NodeIdentity& identity,
+                                                   const replay::Recovered& recovered, uint64_t segment_bytes);
+  // On the disk when it returns.
+  Status append(const replication::Inbox::Group& group, int64_t time_us);
+  uint64_t bytes_written() const { return appender_->bytes_written(); }
+
+ private:
+  explicit LogKeeper(std::unique_ptr<storage::LogAppender> appender) : appender_(std::move(appender)) {}
+
+  const std::unique_ptr<storage::LogAppender> appender_;
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char[], Free> block_;
+  size_t block_bytes_ = 0;
+};
+
+}  // namespace scyper::secondary

@@ -1,0 +1,171 @@
+#include "seed.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "storage/archive.h"
+
+namespace scyper::secondary {
+
+namespace {
+
+constexpr std::chrono::milliseconds kRetry{100};
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+class Seeding {
+ public:
+  Seeding(const NodeOptions& options, Disk* disk, replication::Link* link)
+      : options_(options), disk_(disk), link_(link) {}
+
+  StatusOr<Seed> run() {
+    SCYPER_RETURN_IF_ERROR(find_primary());
+    query::DatabaseOptions database = options_.database;
+    database.partitions = seed_.primary.partitions;
+    SCYPER_ASSIGN_OR_RETURN(seed_.database, query::Database::create(database));
+    seed_.requests = std::make_unique<replay::RequestWindow>(options_.request_window);
+    seed_.directory = options_.data_directory;
+    if (!seed_.directory.empty()) {
+      SCYPER_RETURN_IF_ERROR(seed_from(seed_.directory));
+      return std::move(seed_);
+    }
+    // only for as long as it takes to load the archive
+    char name[] = "/tmp/scyper-seed-XXXXXX";
+    if (::mkdtemp(name) == nullptr) return absl::UnavailableError("no directory for the archive can be made in /tmp");
+    Status status = seed_from(std::string(name) + "/data");
+    static_cast<void>(remove_history(disk_, std::string(name) + "/data"));
+    static_cast<void>(disk_->remove(std::string(name) + "/data/node"));
+    static_cast<void>(disk_->remove(std::string(name) + "/data/log"));
+    static_cast<void>(disk_->remove(std::string(name) + "/data/archives"));
+    static_cast<void>(disk_->remove(std::string(name) + "/data"));
+    static_cast<void>(disk_->remove(name));
+    SCYPER_RETURN_IF_ERROR(status);
+    seed_.recovered.segments.clear();
+    return std::move(seed_);
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (options_.on_progress) options_.on_progress(line);
+  }
+
+  Status find_primary() {
+    const double start_s = now_s();
+    bool has_said = false;
+    while (true) {
+      auto joined = link_->join(nullptr);
+      if (joined.ok()) {
+        seed_.primary = *std::move(joined);
+        say(absl::StrCat("join: primary at ", options_.link.target, ", term ", seed_.primary.term, ", LSN ",
+                         seed_.primary.complete_lsn, ", sends by ", seed_.primary.transport.kind));
+        return Status();
+      }
+      if (absl::IsCancelled(joined.status()) || absl::IsDataLoss(joined.status())) return joined.status();
+      if (now_s() - start_s > static_cast<double>(options_.join_us_max) / 1e6) {
+        return with_hint(sql_error("08001", absl::StrCat("no primary at ", options_.link.target, ": ",
+                                                         std::string(joined.status().message()))),
+                         "Start a scyperd with replication there, or set primary to its address.");
+      }
+      if (!std::exchange(has_said, true)) say("join: waiting for a primary at " + options_.link.target);
+      std::this_thread::sleep_for(kRetry);
+    }
+  }
+
+  Status seed_from(const std::string& directory) {
+    SCYPER_RETURN_IF_ERROR(disk_->make_directory(directory));
+    SCYPER_ASSIGN_OR_RETURN(seed_.identity, replay::open_data_directory(disk_, directory, seed_.primary.partitions,
+                                                                        &seed_.primary.cluster));
+    SCYPER_ASSIGN_OR_RETURN(const bool has_state, has_own_state(directory));
+    if (!has_state) SCYPER_RETURN_IF_ERROR(fetch(replay::archives_directory(directory)));
+    replay::RecoveryOptions recovery;
+    recovery.threads = options_.replay_threads;
+    recovery.requests = seed_.requests.get();
+    recovery.on_progress = options_.on_progress;
+    SCYPER_ASSIGN_OR_RETURN(seed_.recovered,
+                            replay::recover(disk_, directory, seed_.identity, seed_.database.get(), recovery));
+    return Status();
+  }
+
+  StatusOr<bool> has_own_state(const std::string& directory) {
+    SCYPER_ASSIGN_OR_RETURN(auto segments, storage::list_segments(disk_, replay::log_directory(directory)));
+    if (!segments.empty()) return true;
+    SCYPER_ASSIGN_OR_RETURN(auto archives, storage::list_archives(disk_, replay::archives_directory(directory)));
+    for (const auto& archive : archives) {
+      if (archive.is_complete) return true;
+    }
+    return false;
+  }
+
+  Status fetch(const std::string& archives) {
+    if (!options_.archive_directory.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(const bool found, copy_shared(archives));
+      if (found) return Status();
+    }
+    double said_s = now_s();
+    auto path = link_->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
+      if (now_s() - said_s < 1) return;
+      said_s = now_s();
+      say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
+    });
+    if (absl::IsNotFound(path.status())) {
+      say("join: the primary has no archive: its whole log is replayed");
+      return Status();
+    }
+    if (path.ok()) say("join: fetched the archive " + *path);
+    return path.status();
+  }
+
+  // The newest archive of this cluster in the shared directory.
+  StatusOr<bool> copy_shared(const std::string& archives) {
+    if (!disk_->exists(options_.archive_directory)) return false;
+    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, options_.archive_directory));
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+      if (!entry->is_complete) continue;
+      auto manifest = storage::read_manifest(disk_, entry->path);
+      const auto& cluster = seed_.primary.cluster.words;
+      if (!manifest.ok() || manifest->cluster[0] != cluster[0] || manifest->cluster[1] != cluster[1]) continue;
+      const std::string to = storage::archive_path(archives, entry->lsn);
+      SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
+      SCYPER_ASSIGN_OR_RETURN(auto names, disk_->list(entry->path));
+      for (const std::string& name : names) {
+        SCYPER_ASSIGN_OR_RETURN(const std::string bytes, disk_->read_file(entry->path + "/" + name, ~uint64_t{0}));
+        SCYPER_RETURN_IF_ERROR(disk_->replace_file(to + "/" + name, bytes));
+      }
+      say("join: archive " + entry->path);
+      return true;
+    }
+    return false;
+  }
+
+  const NodeOptions& options_;
+  Disk* const disk_;
+  replication::Link* const link_;
+  Seed seed_;
+};
+
+}  // namespace
+
+StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link) {
+  return Seeding(options, disk, link).run();
+}
+
+Status remove_history(Disk* disk, const std::string& data_directory) {
+  const std::string log = replay::log_directory(data_directory);
+  if (disk->exists(log)) {
+    SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(log));
+    for (const std::string& name : names) SCYPER_RETURN_IF_ERROR(disk->remove(log + "/" + name));
+    SCYPER_RETURN_IF_ERROR(disk->sync_directory(log));
+  }
+  const std::string archives = replay::archives_directory(data_directory);
+  if (!disk->exists(archives)) return Status();
+  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk, archives));
+  for (const auto& entry : entries) SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk, entry));
+  return disk->sync_directory(archives);
+}
+
+}  // namespace scyper::secondary

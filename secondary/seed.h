@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "replay/recovery.h"
+#include "replay/request_window.h"
+#include "secondary/node.h"
+
+namespace scyper::secondary {
+
+// What a node knows when its first state is in memory.
+struct Seed {
+  replication::JoinInfo primary;
+  replay::NodeIdentity identity;
+  replay::Recovered recovered;
+  std::unique_ptr<query::Database> database;
+  std::unique_ptr<replay::RequestWindow> requests;
+  std::string directory;  // log and archives; empty: none
+};
+// Joins: finds the primary, then the newest state that can be had: this node's own, an archive of the shared directory,
+// the primary's archive, or nothing where the log reaches back to the beginning.
+StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link);
+
+}  // namespace scyper::secondary

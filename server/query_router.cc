@@ -1,0 +1,92 @@
+#include "query_router.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "secondary_engine.h"
+
+namespace scyper::server {
+
+namespace {
+
+constexpr size_t kChannelsMax = 256;  // nodes of a cluster, and some that have gone
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool wants_global(const query::QueryOptions& options) {
+  return options.session == 0 && options.freshness.kind == query::Freshness::Kind::kFresh;
+}
+
+void use(const replication::Ticket& ticket, query::QueryOptions* options) {
+  options->freshness.kind = query::Freshness::Kind::kGlobal;
+  options->freshness.term = ticket.term;
+  options->freshness.snapshot = ticket.snapshot;
+}
+
+}  // namespace
+
+QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
+    : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
+
+StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOptions* options) {
+  if (secondary_ != nullptr) return route_of_secondary(is_here, options);
+  const replication::PublisherOptions* publisher = engine_->publisher();
+  // without somebody who could take it the primary forks for itself: no marker is needed
+  if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();
+  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", 0));
+  if (ticket.node.empty()) return Route();
+  return Route{ticket.node, ticket.address, ticket};
+}
+
+StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query::QueryOptions* options) {
+  const Status readiness = secondary_->node().readiness();
+  if (is_here || !wants_global(*options)) {
+    SCYPER_RETURN_IF_ERROR(readiness);
+    return Route();
+  }
+  auto ticket = secondary_->node().link()->ticket(0);
+  if (!ticket.ok()) {
+    return with_hint(
+        sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),
+        "Retry, or allow staleness.");
+  }
+  if (ticket->node == secondary_->options().queries.node) {
+    use(*ticket, options);
+    return Route{ticket->node, "", *ticket};
+  }
+  return Route{ticket->node, ticket->node.empty() ? secondary_->primary() : ticket->address, *ticket};
+}
+
+void QueryRouter::note(const Route& route, int change) {
+  const replication::PublisherOptions* publisher = engine_->publisher();
+  if (publisher != nullptr && !route.node.empty()) publisher->members->add_ticket(route.node, change);
+}
+
+std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& channel = channels_[address];
+  if (channel == nullptr) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+    if (!options_.tls_cert.empty()) {
+      credentials =
+          grpc::SslCredentials({text_of(options_.tls_client_ca.empty() ? options_.tls_cert : options_.tls_client_ca),
+                                text_of(options_.tls_key), text_of(options_.tls_cert)});
+    }
+    channel = grpc::CreateCustomChannel(address, credentials, arguments);
+  }
+  auto made = channel;
+  if (channels_.size() > kChannelsMax) channels_.clear();
+  return made;
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.h"
+#include "primary/engine.h"
+#include "query/queries.h"
+#include "replication/publisher.h"
+#include "server/server.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace scyper::server {
+
+class SecondaryEngine;
+
+// Where a query runs: the primary's tickets say on which global snapshot and node; every node takes queries and passes
+// them on (docs/replication.md, "Queries"). Threads: any.
+class QueryRouter {
+ public:
+  QueryRouter(const ServerOptions& options, primary::Engine* engine);
+
+  struct Route {
+    std::string node;
+    std::string address;  // empty = here
+    replication::Ticket ticket;
+  };
+  // Changes *options to the ticket's snapshot. is_here: this node, whatever the load; the request has been passed on
+  // already, has a session, or asks for it.
+  StatusOr<Route> route(bool is_here, query::QueryOptions* options);
+  // While a query runs there.
+  void note(const Route& route, int change);
+  // The connection to another node.
+  std::shared_ptr<grpc::Channel> channel(const std::string& address);
+
+ private:
+  StatusOr<Route> route_of_secondary(bool is_here, query::QueryOptions* options);
+
+  const ServerOptions options_;
+  primary::Engine* const engine_;
+  SecondaryEngine* const secondary_;  // null: a primary
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
+};
+
+}  // namespace scyper::server

@@ -1,0 +1,72 @@
+#include "secondary_engine.h"
+
+#include <utility>
+
+#include "primary/description.h"
+
+namespace scyper::server {
+
+SecondaryEngine::SecondaryEngine(std::unique_ptr<secondary::Node> node, primary::EngineOptions options,
+                                 std::string primary)
+    : node_(std::move(node)), options_(std::move(options)), primary_(std::move(primary)) {
+  options_.partitions = node_->partitions();
+  options_.workers = 0;
+}
+
+Status SecondaryEngine::read_only_error() const {
+  return with_hint(sql_error("25006", "cannot execute transactions on a secondary"),
+                   "Send them to the primary at " + primary_ + ".");
+}
+
+StatusOr<std::shared_ptr<const primary::Statement>> SecondaryEngine::prepare(std::string_view) {
+  return read_only_error();
+}
+
+void SecondaryEngine::submit(std::span<primary::Transaction* const> transactions) {
+  for (primary::Transaction* transaction : transactions) {
+    transaction->status = read_only_error();
+    transaction->result.clear_rows();
+    transaction->result.command_tag.clear();
+    transaction->done(transaction);
+  }
+}
+
+Status SecondaryEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
+  if (!queries()->is_query(sql)) return read_only_error();
+  SCYPER_RETURN_IF_ERROR(node_->readiness());
+  query::ResultSet rows;
+  return queries()->execute(sql, parameters, {}, result == nullptr ? &rows : result, nullptr);
+}
+
+Status SecondaryEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
+  SCYPER_ASSIGN_OR_RETURN(auto texts, queries()->split(sql));
+  for (const std::string& text : texts) {
+    query::ResultSet result;
+    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result));
+    if (each) each(result);
+  }
+  return Status();
+}
+
+Status SecondaryEngine::load(std::string_view, std::span<const Datum>) { return read_only_error(); }
+
+StatusOr<std::vector<query::ResultColumn>> SecondaryEngine::describe(std::string_view table) {
+  return primary::describe_columns(*node_->database()->catalog(), table);
+}
+
+std::vector<primary::Engine::TableInfo> SecondaryEngine::tables() {
+  std::vector<TableInfo> all;
+  static_cast<void>(node_->run_at_border([&] { all = primary::describe_tables(*node_->database()->catalog()); }));
+  return all;
+}
+
+primary::Engine::LogInfo SecondaryEngine::log_info() const {
+  const secondary::NodeInfo info = node_->info();
+  LogInfo log;
+  log.last_lsn = info.applied_lsn;
+  log.durable_lsn = info.durable_lsn;
+  log.confirmed_lsn = info.commit_lsn;
+  return log;
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "primary/engine.h"
+#include "secondary/node.h"
+
+namespace scyper::server {
+
+// What the endpoints need of a secondary: queries run, transactions are refused with the primary's address.
+// Threads: any.
+class SecondaryEngine final : public primary::Engine {
+ public:
+  // options: what the node was configured with; partitions become the primary's.
+  SecondaryEngine(std::unique_ptr<secondary::Node> node, primary::EngineOptions options, std::string primary);
+
+  secondary::Node& node() { return *node_; }
+  const std::string& primary() const { return primary_; }
+
+  StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
+  void submit(std::span<primary::Transaction* const> transactions) override;
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
+  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
+  StatusOr<primary::Forked> fork(primary::ForkRequest request) override { return node_->fork(std::move(request)); }
+  query::Queries* queries() override { return node_->queries(); }
+  Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
+  std::vector<TableInfo> tables() override;
+  std::vector<RoutineInfo> routines() override { return {}; }
+  LogInfo log_info() const override;
+  const primary::EngineCounters& counters() const override { return counters_; }
+  const primary::EngineOptions& options() const override { return options_; }
+  size_t memory_used_bytes() const override { return node_->database()->arena()->used_bytes(); }
+  uint64_t queue_depth() const override { return 0; }
+
+ private:
+  Status read_only_error() const;
+
+  const std::unique_ptr<secondary::Node> node_;
+  primary::EngineOptions options_;
+  const std::string primary_;
+  primary::EngineCounters counters_;
+};
+
+}  // namespace scyper::server

@@ -1,0 +1,140 @@
+// Replication between processes on loopback, by unicast.
+
+#include "cluster.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace scyper::tests {
+namespace {
+
+constexpr int kWarehouses = 2;
+
+class ClusterTest : public testing::Test {
+ protected:
+  void start_primary(const std::string& flags = "") {
+    nodes_.start("p", absl::StrCat("--replication --data-directory ", nodes_.directory("p"), " ", flags));
+  }
+  void start_secondary(const std::string& name, bool keeps_log, const std::string& flags = "") {
+    nodes_.start(name, absl::StrCat("--role secondary --primary ", nodes_.target("p"), " ",
+                                    keeps_log ? "--voter --data-directory " + nodes_.directory(name) : "", " ", flags));
+  }
+  void load() {
+    ASSERT_NE(nodes_.session("p"), nullptr);
+    const Output out = nodes_.scyper("p", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
+    ASSERT_EQ(out.code, 0) << out.text;
+  }
+  void transactions(int count) {
+    const Output out = nodes_.scyper(
+        "p", absl::StrCat("bench oltp --loaded --scale tiny --crossing 10 --warmup-seconds 0 --warehouses ",
+                          kWarehouses, " --transactions ", count));
+    ASSERT_EQ(out.code, 0) << out.text;
+  }
+  ClusterProcesses nodes_;
+};
+
+TEST_F(ClusterTest, SecondariesFollowAndAnswer) {
+  start_primary("--commit-mode quorum_durable");
+  start_secondary("s1", /*keeps_log=*/true);
+  start_secondary("s2", /*keeps_log=*/false);
+  load();
+  transactions(2000);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  nodes_.check({"p", "s1", "s2"}, kWarehouses);
+  // the primary passes queries on to those who have less to do
+  const Output out = nodes_.scyper("p", "sql -q --receipts -c 'SELECT count(*) FROM stock'");
+  EXPECT_NE(out.text.find("node s"), std::string::npos) << out.text;
+  // transactions are refused with the primary's address
+  const Output refused = nodes_.scyper("s1", "sql -q -c 'CREATE TABLE t (a integer)'");
+  EXPECT_NE(refused.text.find(nodes_.target("p")), std::string::npos) << refused.text;
+}
+
+// One global snapshot is the same on every node, also while transactions run.
+TEST_F(ClusterTest, GlobalSnapshotsAreTheSameEverywhere) {
+  start_primary();
+  start_secondary("s1", false);
+  start_secondary("s2", false);
+  load();
+  std::thread load_thread([this] { transactions(6000); });
+  auto first = nodes_.session("s1"), second = nodes_.session("s2");
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  nodes_.wait_until_level("p", {});
+  const std::string query = "SELECT count(*), sum(ol_amount), max(ol_o_id) FROM order_line";
+  auto answer = [&](client::Session* session) {
+    std::string text;
+    Status status = session->execute(query, [&](const query::ResultSet& result) {
+      for (size_t i = 0; i < 3 && result.row_count() > 0; ++i) absl::StrAppend(&text, result.value(0, i).lo, " ");
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    return text;
+  };
+  int compared = 0;
+  for (int i = 0; i < 20; ++i) {
+    first->wish().freshness = {};
+    const std::string one = answer(first.get());
+    if (!first->receipt().has_value() || first->receipt()->term == 0) continue;
+    second->wish().freshness.kind = query::Freshness::Kind::kGlobal;
+    second->wish().freshness.term = first->receipt()->term;
+    second->wish().freshness.snapshot = static_cast<uint32_t>(first->receipt()->snapshot);
+    second->wish().freshness.is_exact = true;
+    EXPECT_EQ(answer(second.get()), one);
+    ASSERT_TRUE(second->receipt().has_value());
+    EXPECT_EQ(second->receipt()->lsn, first->receipt()->lsn);
+    ++compared;
+  }
+  load_thread.join();
+  EXPECT_GT(compared, 0);
+}
+
+TEST_F(ClusterTest, LateJoinersStartFromAnArchive) {
+  start_primary();
+  load();
+  transactions(500);
+  const Output backup = nodes_.scyper("p", "backup");
+  ASSERT_EQ(backup.code, 0) << backup.text;
+  transactions(500);
+  start_secondary("s1", true);
+  start_secondary("s2", false);
+  transactions(1000);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  EXPECT_NE(nodes_.log_of("s2").find("fetched the archive"), std::string::npos) << nodes_.log_of("s2");
+  nodes_.check({"p", "s1", "s2"}, kWarehouses);
+}
+
+TEST_F(ClusterTest, NodesThatWereKilledComeBack) {
+  start_primary();
+  start_secondary("s1", true);
+  start_secondary("s2", false);
+  load();
+  transactions(500);
+  nodes_.kill("s1", SIGKILL);
+  transactions(500);
+  nodes_.start_again("s1");
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  nodes_.kill("p", SIGKILL);
+  nodes_.start_again("p");
+  ASSERT_NE(nodes_.session("p"), nullptr);
+  transactions(500);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  nodes_.check({"p", "s1", "s2"}, kWarehouses);
+}
+
+TEST_F(ClusterTest, FrozenSecondaryCatchesUp) {
+  start_primary("--replication-memory 1MB");
+  start_secondary("s1", false);
+  load();
+  nodes_.wait_until_level("p", {"s1"});
+  nodes_.signal("s1", SIGSTOP);
+  transactions(3000);
+  nodes_.signal("s1", SIGCONT);
+  nodes_.wait_until_level("p", {"s1"});
+  nodes_.check({"p", "s1"}, kWarehouses);
+}
+
+}  // namespace
+}  // namespace scyper::tests

@@ -1,0 +1,151 @@
+// Replication by PGM between network namespaces joined by a bridge: loss, silence, a frozen node, a killed multicast
+// process. Skipped where namespaces cannot be made.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "cluster.h"
+
+namespace scyper::tests {
+namespace {
+
+constexpr int kWarehouses = 2;
+constexpr int kNodes = 3;
+
+bool run_ok(const std::string& command) { return run_command(command).code == 0; }
+
+// A bridge with an address of this machine, and namespaces on it. All go with the object.
+class Namespaces {
+ public:
+  Namespaces() {
+    is_there_ = run_ok(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
+                                    " up && ip addr add ", address(254), "/24 dev ", bridge()));
+    for (int i = 1; i <= kNodes && is_there_; ++i) {
+      const std::string link = absl::StrCat("v", ::getpid() % 10000, "n", i);
+      is_there_ = run_ok(absl::StrCat(
+          "ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),
+          " && ip link set ", link, " master ", bridge(), " up && ip -n ", name(i), " addr add ", address(i),
+          "/24 dev eth0 && ip -n ", name(i), " link set eth0 up && ip -n ", name(i), " link set lo up"));
+    }
+  }
+  ~Namespaces() {
+    for (int i = 1; i <= kNodes; ++i) run_command("ip netns del " + name(i));
+    run_command("ip link del " + bridge());
+  }
+  bool is_there() const { return is_there_; }
+  std::string name(int i) const { return absl::StrCat("scyper-", ::getpid(), "-", i); }
+  std::string address(int i) const { return absl::StrCat("10.77.", subnet(), ".", i); }
+  // Of multicast datagrams that arrive: percent that are lost; 100 = all.
+  void lose(int i, int percent) const {
+    run_command(absl::StrCat("ip netns exec ", name(i), " nft flush ruleset"));
+    if (percent == 0) return;
+    const std::string chance = percent < 100 ? absl::StrCat("numgen random mod 100 < ", percent, " ") : "";
+    const Output out =
+        run_command(absl::StrCat("ip netns exec ", name(i),
+                                 " nft 'add table ip t; add chain ip t i { type filter hook input priority 0; };"
+                                 " add rule ip t i udp dport 7402 ",
+                                 chance, "drop'"));
+    EXPECT_EQ(out.code, 0) << out.text;
+  }
+
+ private:
+  std::string bridge() const { return absl::StrCat("sb", ::getpid() % 100000); }
+  int subnet() const { return 1 + ::getpid() % 250; }
+  bool is_there_ = false;
+};
+
+class MulticastTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!spaces_.is_there()) GTEST_SKIP() << "no network namespaces here";
+    start(1, absl::StrCat("--replication --data-directory ", nodes_.directory("n1")));
+    ASSERT_NE(nodes_.session("n1"), nullptr);
+    for (int i = 2; i <= kNodes; ++i) start(i, "--role secondary --primary " + nodes_.target("n1"));
+    const Output out = nodes_.scyper("n1", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
+    ASSERT_EQ(out.code, 0) << out.text;
+    nodes_.wait_until_level("n1", {"n2", "n3"});
+    wait_for_transport("pgm");
+  }
+  void start(int i, const std::string& flags) {
+    nodes_.start(absl::StrCat("n", i), absl::StrCat("--multicast-interface ", spaces_.address(i), " ", flags),
+                 spaces_.address(i), spaces_.name(i));
+  }
+  void transactions(int count) {
+    const Output out = nodes_.scyper(
+        "n1", absl::StrCat("bench oltp --loaded --scale tiny --crossing 10 --warmup-seconds 0 --warehouses ",
+                           kWarehouses, " --transactions ", count));
+    ASSERT_EQ(out.code, 0) << out.text;
+  }
+  void wait_for_transport(const std::string& transport) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    while (true) {
+      int count = 0;
+      for (const auto& node : nodes_.status("n1").secondaries) count += node.transport == transport ? 1 : 0;
+      if (count == kNodes - 1) return;
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << nodes_.scyper("n1", "status").text;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+  void check() {
+    nodes_.wait_until_level("n1", {"n2", "n3"});
+    nodes_.check({"n1", "n2", "n3"}, kWarehouses);
+  }
+  Namespaces spaces_;  // before the nodes, which end first
+  ClusterProcesses nodes_;
+};
+
+TEST_F(MulticastTest, LossIsRepaired) {
+  for (int percent : {1, 5}) {
+    for (int i : {2, 3}) spaces_.lose(i, percent);
+    transactions(5000);
+  }
+  check();
+}
+
+TEST_F(MulticastTest, SilenceFallsBackToUnicastAndReturns) {
+  for (int i : {2, 3}) spaces_.lose(i, 100);
+  transactions(2000);
+  wait_for_transport("unicast");
+  nodes_.wait_until_level("n1", {"n2", "n3"});
+  for (int i : {2, 3}) spaces_.lose(i, 0);
+  transactions(2000);
+  wait_for_transport("pgm");
+  check();
+}
+
+TEST_F(MulticastTest, KilledMulticastProcessesAreReplaced) {
+  for (int i = 1; i <= kNodes; ++i) {
+    std::istringstream pids(run_command("ip netns pids " + spaces_.name(i)).text);
+    for (pid_t pid; pids >> pid;) {
+      const std::string name = run_command(absl::StrCat("cat /proc/", pid, "/comm")).text;
+      if (name.starts_with("scyper-pgm")) ::kill(pid, SIGKILL);
+    }
+    transactions(2000);
+  }
+  nodes_.wait_until_level("n1", {"n2", "n3"});
+  wait_for_transport("pgm");
+  check();
+}
+
+TEST_F(MulticastTest, FrozenReceiverAndRestartedPrimary) {
+  nodes_.signal("n2", SIGSTOP);
+  transactions(5000);
+  nodes_.signal("n2", SIGCONT);
+  nodes_.kill("n1", SIGKILL);
+  nodes_.start_again("n1");
+  ASSERT_NE(nodes_.session("n1"), nullptr);
+  transactions(2000);
+  nodes_.wait_until_level("n1", {"n2", "n3"});
+  wait_for_transport("pgm");
+  check();
+}
+
+}  // namespace
+}  // namespace scyper::tests

@@ -1,0 +1,121 @@
+// TPC-C's consistency conditions and the state of all tables, before and after a restart.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "ch_database.h"
+#include "oltp.h"
+#include "primary/engine.h"
+#include "session.h"
+#include "storage/table.h"
+
+namespace scyper::tests {
+namespace {
+
+primary::EngineOptions options_for(const std::string& directory, primary::RedoMode redo) {
+  primary::EngineOptions options;
+  options.partitions = 4;
+  options.workers = 2;
+  options.memory_bytes = size_t{1} << 30;
+  options.page_mode = storage::PageMode::kSmall;
+  options.redo = redo;
+  options.log.directory = directory;
+  options.log.segment_bytes = 4 << 20;
+  return options;
+}
+
+// LSN and digest of all tables, as a fork sees them.
+struct State {
+  uint64_t lsn = 0;
+  storage::Digest digest;
+  friend bool operator==(const State& a, const State& b) { return a.lsn == b.lsn && a.digest == b.digest; }
+};
+
+State state_of(primary::Engine* engine) {
+  primary::ForkRequest request;
+  request.body = [](const query::ForkedDatabase& forked, int socket) {
+    State state;
+    state.lsn = forked.point.lsn;
+    for (const auto& [name, table] : forked.point.catalog->tables) {
+      const storage::Digest one = storage::table_digest(*table);
+      state.digest.add(one.lo, one.hi);
+    }
+    return ::send(socket, &state, sizeof(state), 0) == sizeof(state) ? 0 : 1;
+  };
+  State state;
+  auto forked = engine->fork(std::move(request));
+  EXPECT_TRUE(forked.ok()) << forked.status();
+  if (forked.ok()) EXPECT_EQ(::recv(forked->child->socket(), &state, sizeof(state), MSG_WAITALL), sizeof(state));
+  return state;
+}
+
+class TpccRestartTest : public testing::TestWithParam<std::tuple<primary::RedoMode, bool>> {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/scyper_tpcc_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void run_mix(primary::Engine* engine, const ch::Generator& generator, uint64_t seed) {
+    client::OltpOptions oltp;
+    oltp.transactions = 3000;
+    oltp.mix.seed = seed;
+    oltp.mix.crossing_percent = 10;
+    auto result = client::run_oltp_in_process(engine, generator, oltp, 2, nullptr);
+    ASSERT_TRUE(result.ok()) << result.status();
+  }
+  void expect_consistent(primary::Engine* engine, const ch::Scale& scale) {
+    auto session = client::local_session(engine);
+    const auto report = client::check_consistency(session.get(), scale, /*after_load=*/false);
+    EXPECT_GE(report.checked, 11);
+    for (const auto& violation : report.violations) ADD_FAILURE() << violation.name << ": " << violation.meaning;
+  }
+
+  std::string directory_;
+};
+
+TEST_P(TpccRestartTest, SameTablesAndConditions) {
+  const auto [redo, with_archive] = GetParam();
+  client::ChDatabaseOptions database;
+  database.generator.scale = ch::Scale::tiny(8);
+  database.is_quiet = true;
+  const ch::Generator generator(database.generator);
+  State before;
+  {
+    auto engine = primary::Engine::create(options_for(directory_, redo));
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    auto session = client::local_session(engine->get());
+    ASSERT_TRUE(client::create_ch_database(session.get(), generator, database).ok());
+    run_mix(engine->get(), generator, 1);
+    if (with_archive) ASSERT_TRUE((*engine)->write_archive("", nullptr).ok());
+    run_mix(engine->get(), generator, 2);
+    expect_consistent(engine->get(), database.generator.scale);
+    before = state_of(engine->get());
+  }
+  for (uint32_t threads : {1u, 2u}) {
+    primary::EngineOptions options = options_for(directory_, redo);
+    options.log.recovery_threads = threads;
+    auto engine = primary::Engine::create(options);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    EXPECT_EQ(state_of(engine->get()), before);
+    expect_consistent(engine->get(), database.generator.scale);
+  }
+  auto engine = primary::Engine::create(options_for(directory_, redo));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  run_mix(engine->get(), generator, 3);  // and goes on
+  expect_consistent(engine->get(), database.generator.scale);
+}
+
+INSTANTIATE_TEST_SUITE_P(Redo, TpccRestartTest,
+                         testing::Combine(testing::Values(primary::RedoMode::kLogical, primary::RedoMode::kPhysical),
+                                          testing::Bool()));
+
+}  // namespace
+}  // namespace scyper::tests

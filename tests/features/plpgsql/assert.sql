@@ -1,0 +1,6 @@
+DO $$ BEGIN ASSERT 1 = 1; ASSERT true, 'fine'; END $$;
+DO $$ BEGIN ASSERT 1 = 2; END $$;
+DO $$ BEGIN ASSERT 1 = 2, 'one is ' || 1; END $$;
+DO $$ BEGIN ASSERT NULL; END $$;
+DO $$ BEGIN BEGIN ASSERT false, 'm'; EXCEPTION WHEN OTHERS THEN RAISE NOTICE 'not here'; END; END $$;
+DO $$ BEGIN BEGIN ASSERT false, 'm'; EXCEPTION WHEN assert_failure THEN RAISE NOTICE 'caught %', SQLERRM; END; END $$;

@@ -1,0 +1,17 @@
+CREATE TABLE log (m text);
+CREATE PROCEDURE write_log(message text) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log VALUES (message); END $$;
+CREATE PROCEDURE twice(INOUT n integer, OUT was text) LANGUAGE plpgsql AS $$ BEGIN was := 'was ' || n; n := n * 2; CALL write_log('doubled to ' || n); END $$;
+CALL write_log('hello');
+CALL twice(4, NULL);
+DO $$ DECLARE a integer := 5; b text; BEGIN CALL twice(a, b); RAISE NOTICE '% %', a, b; END $$;
+DO $$ BEGIN CALL twice(5, 'x'); END $$;
+SELECT m FROM log ORDER BY m;
+SELECT write_log('no');
+CALL missing(1);
+CREATE FUNCTION fun() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;
+CALL fun();
+CREATE PROCEDURE sqlp(n integer) LANGUAGE sql AS $$ INSERT INTO log VALUES ('sql ' || n); INSERT INTO log VALUES ('again') $$;
+CALL sqlp(3);
+SELECT count(*) FROM log;
+DROP PROCEDURE write_log(text);
+CALL twice(1, NULL);

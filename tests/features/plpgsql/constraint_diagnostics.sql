@@ -1,0 +1,14 @@
+CREATE TABLE u (a integer CONSTRAINT u_key PRIMARY KEY, b integer NOT NULL);
+INSERT INTO u VALUES (1, 1);
+DO $$ DECLARE k text; t text; c text; BEGIN
+  INSERT INTO u VALUES (1, 2);
+EXCEPTION WHEN unique_violation THEN
+  GET STACKED DIAGNOSTICS k = CONSTRAINT_NAME, t = TABLE_NAME, c = COLUMN_NAME;
+  RAISE NOTICE '% % [%] %', k, t, c, SQLERRM;
+END $$;
+DO $$ DECLARE k text; t text; c text; BEGIN
+  INSERT INTO u VALUES (2, NULL);
+EXCEPTION WHEN not_null_violation THEN
+  GET STACKED DIAGNOSTICS k = CONSTRAINT_NAME, t = TABLE_NAME, c = COLUMN_NAME;
+  RAISE NOTICE '[%] % % %', k, t, c, SQLERRM;
+END $$;

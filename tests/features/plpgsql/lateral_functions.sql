@@ -1,0 +1,10 @@
+CREATE TABLE t (a integer PRIMARY KEY, n integer);
+INSERT INTO t VALUES (1, 2), (2, 0), (3, 3);
+CREATE FUNCTION upto(n integer) RETURNS TABLE (i integer, sq integer) LANGUAGE plpgsql AS $$ BEGIN FOR k IN 1..n LOOP i := k; sq := k * k; RETURN NEXT; END LOOP; END $$;
+SELECT t.a, u.i, u.sq FROM t, upto(t.n) u ORDER BY t.a, u.i;
+SELECT t.a, u.sq FROM t CROSS JOIN LATERAL upto(t.n) AS u WHERE u.sq > 1 ORDER BY 1, 2;
+SELECT t.a, u.i FROM t LEFT JOIN LATERAL upto(t.n) AS u ON true ORDER BY 1, 2;
+SELECT a, upto(n) FROM t ORDER BY a;
+SELECT a, (SELECT sum(sq) FROM upto(t.n)) AS s FROM t ORDER BY a;
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM upto(t.n) WHERE sq = 4) ORDER BY a;
+SELECT a FROM t WHERE a IN (SELECT i FROM upto(2)) ORDER BY a;

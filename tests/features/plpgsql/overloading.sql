@@ -1,0 +1,10 @@
+CREATE FUNCTION what(a integer) RETURNS text LANGUAGE sql AS 'SELECT ''integer''';
+CREATE FUNCTION what(a text) RETURNS text LANGUAGE sql AS 'SELECT ''text''';
+CREATE FUNCTION what(a numeric) RETURNS text LANGUAGE sql AS 'SELECT ''numeric''';
+CREATE FUNCTION what(a integer, b integer) RETURNS text LANGUAGE sql AS 'SELECT ''two''';
+SELECT what(1), what('x'), what(1.5), what(1, 2), what('x'::varchar);
+SELECT what(1::smallint);
+SELECT what(true);
+DROP FUNCTION what(integer);
+SELECT what(1);
+DROP FUNCTION what;

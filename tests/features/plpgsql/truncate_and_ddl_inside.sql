@@ -1,0 +1,7 @@
+CREATE TABLE t (a integer);
+INSERT INTO t VALUES (1), (2);
+CREATE FUNCTION clear() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN TRUNCATE t; SELECT count(*) INTO n FROM t; RETURN n; END $$;
+SELECT clear();
+INSERT INTO t VALUES (1), (2);
+DO $$ BEGIN EXECUTE 'TRUNCATE TABLE t'; END $$;
+SELECT count(*) FROM t;

@@ -85,6 +85,10 @@ Status Binder::bind_conflict(const ast::InsertStatement& insert, const Relation*
     Scope returned;
     returned.add(target, false);
     SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &returned, update.get()));
+    SCYPER_RETURN_IF_ERROR(bind_triggers(update.get()));
+    if (update->triggers != nullptr)
+      return error("0A000", "ON CONFLICT DO UPDATE of a table with UPDATE triggers is not supported",
+                   conflict.location);
     SCYPER_RETURN_IF_ERROR(bind_constraints(update.get()));
     bound->update = std::move(update);
   }

@@ -14,6 +14,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "plan/access_path.h"
 
 namespace scyper::query {
 
@@ -69,6 +70,45 @@ jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
                                                             : jit::Tiering::Start::kQuick;
 }
 
+// Whole rows that no place has taken apart into fields: there is no code for them.
+class RowFinder {
+ public:
+  bool found() const { return found_; }
+  void look_at(const BoundProgram& program) {
+    if (program.query != nullptr) visit(*program.query, look_);
+    if (program.dml != nullptr) look_at(*program.dml);
+    look_at(program.steps);
+  }
+
+ private:
+  void look_at(const BoundDml& dml) {
+    if (dml.source != nullptr) visit(*dml.source, look_);
+    for (const auto& assignment : dml.assignments) visit(*assignment.value, look_);
+    for (const auto& output : dml.returning) visit(*output.expr, look_);
+  }
+  void look_at(const StepList& steps) {
+    for (const auto& step : steps) {
+      for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
+        if (expr != nullptr) visit(*expr, look_);
+      for (const auto& arg : step->args) visit(*arg, look_);
+      for (const auto& option : step->options) visit(*option.second, look_);
+      if (step->query != nullptr) visit(*step->query, look_);
+      if (step->dml != nullptr) look_at(*step->dml);
+      look_at(step->body);
+      look_at(step->declarations);
+      for (const auto& [condition, body] : step->branches) {
+        visit(*condition, look_);
+        look_at(body);
+      }
+      for (const auto& handler : step->handlers) look_at(handler.body);
+    }
+  }
+  bool found_ = false;
+  const std::function<void(const BoundExpr&)> look_ = [this](const BoundExpr& e) {
+    found_ |= e.kind == BoundKind::kRow;
+  };
+};
+
 // A position in a routine's body means nothing in the statement that calls it.
 Status without_position(const Status& status, const Routine& routine) {
   int position = position_of(status);
@@ -100,6 +140,9 @@ std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
 
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
+  RowFinder rows;
+  rows.look_at(bound);
+  if (rows.found()) return sql_error("0A000", "a whole row in this place is not supported");
   ProgramParts& parts = program->parts();
   parts.name = bound.name;
   parts.compiler = this;

@@ -185,6 +185,19 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
                                                                      const std::vector<SqlType>& parameter_types,
                                                                      std::shared_ptr<const Catalog> catalog,
                                                                      const ExplainOptions* analysed) {
+  auto routines = routines_of(*catalog);
+  SCYPER_ASSIGN_OR_RETURN(auto program,
+                          make_program(text, statement, parameter_count, parameter_types, catalog, routines, analysed));
+  program->parts().routines = routines;
+  return program;
+}
+
+StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text, const ast::Statement& statement,
+                                                          size_t parameter_count,
+                                                          const std::vector<SqlType>& parameter_types,
+                                                          const std::shared_ptr<const Catalog>& catalog,
+                                                          const std::shared_ptr<RoutinePrograms>& routines,
+                                                          const ExplainOptions* analysed) {
   auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
@@ -192,8 +205,6 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
-  auto routines = routines_of(*catalog);
-  parts->routines = routines;
   if (analysed != nullptr) {
     parts->command = "EXPLAIN";
     parts->resources.explains = true;
@@ -243,7 +254,13 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
   auto routines = routines_of(*catalog);
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
-  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return found->second;
+  // the cached program does not hold the routines that own it; what is given out does
+  auto with_routines = [&](const std::shared_ptr<const Program>& program) {
+    auto both = std::make_shared<std::pair<std::shared_ptr<RoutinePrograms>, std::shared_ptr<const Program>>>(routines,
+                                                                                                              program);
+    return std::shared_ptr<const Program>(both, program.get());
+  };
+  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return with_routines(found->second);
   const storage::SchemaScope as_of(&catalog->schemas);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
   if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
@@ -261,7 +278,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   std::vector<SqlType> given = types;
   if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
   given.resize(count);
-  auto program = compile_statement(text, statement, count, given, catalog);
+  auto program = make_program(text, statement, count, given, catalog, routines, nullptr);
   if (!program.ok()) {  // a position in the made text means nothing in the statement that runs
     const Status& failed = program.status();
     Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));
@@ -271,7 +288,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   }
   if (routines->dynamic.size() >= kDynamicProgramsMax) routines->dynamic.clear();
   routines->dynamic.emplace(std::move(key), *program);
-  return *program;
+  return with_routines(*program);
 }
 
 StatusOr<const Program*> Compiler::routine_program(const Routine& routine,

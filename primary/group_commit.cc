@@ -165,7 +165,10 @@ bool GroupCommit::run_once() {
     // beside the disk: who receives it applies it when it is confirmed
     if (outbox_ != nullptr) outbox_->send(builder_.batches(), complete, marker.snapshot, clock_->now_us());
   }
-  if (!write_group(group_complete_)) return false;
+  if (!write_group(group_complete_)) {
+    advance_commit_point();  // what is confirmed does not wait for space on the disk
+    return false;
+  }
   advance_commit_point();
   drop_segments();
   return true;
@@ -197,16 +200,29 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
   return true;
 }
 
-// True: it has risen.
+// True: it has risen, or something was answered.
 bool GroupCommit::advance_commit_point() {
   uint64_t lsn = durable_lsn();
   if (copies_ > 0) lsn = std::min(lsn, members_->confirmed_lsn(copies_, mode_ == CommitMode::kQuorumDurable));
-  if (lsn <= confirmed_lsn()) return false;
-  confirmed_lsn_.store(lsn, std::memory_order_release);
-  if (outbox_ != nullptr) outbox_->confirm(lsn);
-  if (confirmed_waiters_.load() > 0) confirmed_changed_.notify_all();
+  if (lsn > confirmed_lsn()) {
+    confirmed_lsn_.store(lsn, std::memory_order_release);
+    if (outbox_ != nullptr) outbox_->confirm(lsn);
+    if (confirmed_waiters_.load() > 0) confirmed_changed_.notify_all();
+  } else if (!owes_answers()) {
+    return false;
+  }
   answer_confirmed();
   return true;
+}
+
+// A worker looks at the commit point before it hands a transaction over: meanwhile the point may have passed it, and
+// without further transactions it does not rise again.
+bool GroupCommit::owes_answers() const {
+  const uint64_t confirmed = confirmed_lsn();
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& waiting) {
+    uint64_t lsn;
+    return waiting->peek(&lsn) && lsn <= confirmed;
+  });
 }
 
 // In LSN order over all workers. Few workers: the smallest is found by looking at each.

@@ -89,6 +89,7 @@ class GroupCommit {
   uint64_t complete_point() const;
   bool write_group(uint64_t complete_lsn);
   bool advance_commit_point();
+  bool owes_answers() const;
   void answer_confirmed();
   void answer_failed();
   void fail(const Status& status);

@@ -1,5 +1,8 @@
 #include "storage/arena.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -20,6 +23,24 @@ bool is_zero(const char* bytes, size_t size) {
 
 class ArenaTest : public testing::TestWithParam<PageMode> {};
 INSTANTIATE_TEST_SUITE_P(Pages, ArenaTest, testing::Values(PageMode::kSmall, PageMode::kTransparentHuge));
+
+// A child that allocated waited for ever for a lock that the thread which faults pages in had held at the fork.
+TEST_P(ArenaTest, ForkedChildrenAllocateWhilePagesAreFaultedIn) {
+  auto arena = *Arena::create(256 * kMegabyte, 256 * kMegabyte, GetParam());
+  arena->fault_ahead();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_NE(arena->allocate(kMegabyte), nullptr);
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(60);  // ends a child that waits
+      _exit(arena->allocate(kMegabyte) == nullptr ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "fork " << i;
+  }
+}
 
 TEST_P(ArenaTest, GivesZeroedAlignedBlocks) {
   auto arena = *Arena::create(64 * kMegabyte, 64 * kMegabyte, GetParam());

@@ -24,6 +24,9 @@ BoundPtr Binder::join_conditions(BoundKind kind, std::vector<BoundPtr> condition
 StatusOr<BoundPtr> Binder::bind_binary(const ast::BinaryOp& expr, const Scope* scope) {
   if (expr.left->kind == ExprKind::kRowConstructor && expr.right->kind == ExprKind::kRowConstructor)
     return compare_rows(expr.op, *expr.left, *expr.right, scope, expr.location);
+  for (const auto& [row, other] : {std::pair(&expr.left, &expr.right), std::pair(&expr.right, &expr.left)})
+    if ((*row)->kind == ExprKind::kRowConstructor && (*other)->kind == ExprKind::kScalarSubquery)
+      return error("0A000", "comparing a row with something else is not supported", expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*expr.right, scope));
   return make_operator(expr.op, std::move(left), std::move(right), expr.location);

@@ -198,6 +198,9 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
   SqlType type;
   for (const auto& expr : exprs) {
     const SqlType& next = expr->type;
+    if (expr->kind == BoundKind::kRow)
+      return error("0A000", absl::StrCat("whole rows in ", std::string(construct), " are not supported"),
+                   expr->location);
     if (next.id == TypeId::kUnknown || next == type) continue;
     if (type.id == TypeId::kUnknown) {
       type = next;

@@ -14,6 +14,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "plan/access_path.h"
 
 namespace scyper::query {
 
@@ -69,6 +70,45 @@ jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
                                                             : jit::Tiering::Start::kQuick;
 }
 
+// Whole rows that no place has taken apart into fields: there is no code for them.
+class RowFinder {
+ public:
+  bool found() const { return found_; }
+  void look_at(const BoundProgram& program) {
+    if (program.query != nullptr) visit(*program.query, look_);
+    if (program.dml != nullptr) look_at(*program.dml);
+    look_at(program.steps);
+  }
+
+ private:
+  void look_at(const BoundDml& dml) {
+    if (dml.source != nullptr) visit(*dml.source, look_);
+    for (const auto& assignment : dml.assignments) visit(*assignment.value, look_);
+    for (const auto& output : dml.returning) visit(*output.expr, look_);
+  }
+  void look_at(const StepList& steps) {
+    for (const auto& step : steps) {
+      for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
+        if (expr != nullptr) visit(*expr, look_);
+      for (const auto& arg : step->args) visit(*arg, look_);
+      for (const auto& option : step->options) visit(*option.second, look_);
+      if (step->query != nullptr) visit(*step->query, look_);
+      if (step->dml != nullptr) look_at(*step->dml);
+      look_at(step->body);
+      look_at(step->declarations);
+      for (const auto& [condition, body] : step->branches) {
+        visit(*condition, look_);
+        look_at(body);
+      }
+      for (const auto& handler : step->handlers) look_at(handler.body);
+    }
+  }
+  bool found_ = false;
+  const std::function<void(const BoundExpr&)> look_ = [this](const BoundExpr& e) {
+    found_ |= e.kind == BoundKind::kRow;
+  };
+};
+
 // A position in a routine's body means nothing in the statement that calls it.
 Status without_position(const Status& status, const Routine& routine) {
   int position = position_of(status);
@@ -100,6 +140,9 @@ std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
 
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
+  RowFinder rows;
+  rows.look_at(bound);
+  if (rows.found()) return sql_error("0A000", "a whole row in this place is not supported");
   ProgramParts& parts = program->parts();
   parts.name = bound.name;
   parts.compiler = this;
@@ -143,6 +186,19 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
                                                                      const std::vector<SqlType>& parameter_types,
                                                                      std::shared_ptr<const Catalog> catalog,
                                                                      const ExplainOptions* analysed) {
+  auto routines = routines_of(*catalog);
+  SCYPER_ASSIGN_OR_RETURN(auto program,
+                          make_program(text, statement, parameter_count, parameter_types, catalog, routines, analysed));
+  program->parts().routines = routines;
+  return program;
+}
+
+StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text, const ast::Statement& statement,
+                                                          size_t parameter_count,
+                                                          const std::vector<SqlType>& parameter_types,
+                                                          const std::shared_ptr<const Catalog>& catalog,
+                                                          const std::shared_ptr<RoutinePrograms>& routines,
+                                                          const ExplainOptions* analysed) {
   auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
@@ -150,8 +206,6 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
-  auto routines = routines_of(*catalog);
-  parts->routines = routines;
   if (analysed != nullptr) {
     parts->command = "EXPLAIN";
     parts->resources.explains = true;
@@ -201,7 +255,13 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
   auto routines = routines_of(*catalog);
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
-  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return found->second;
+  // the cached program does not hold the routines that own it; what is given out does
+  auto with_routines = [&](const std::shared_ptr<const Program>& program) {
+    auto both = std::make_shared<std::pair<std::shared_ptr<RoutinePrograms>, std::shared_ptr<const Program>>>(routines,
+                                                                                                              program);
+    return std::shared_ptr<const Program>(both, program.get());
+  };
+  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return with_routines(found->second);
   const storage::SchemaScope as_of(&catalog->schemas);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
   if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
@@ -219,7 +279,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   std::vector<SqlType> given = types;
   if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
   given.resize(count);
-  auto program = compile_statement(text, statement, count, given, catalog);
+  auto program = make_program(text, statement, count, given, catalog, routines, nullptr);
   if (!program.ok()) {  // a position in the made text means nothing in the statement that runs
     const Status& failed = program.status();
     Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));
@@ -229,7 +289,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   }
   if (routines->dynamic.size() >= kDynamicProgramsMax) routines->dynamic.clear();
   routines->dynamic.emplace(std::move(key), *program);
-  return *program;
+  return with_routines(*program);
 }
 
 StatusOr<const Program*> Compiler::routine_program(const Routine& routine,

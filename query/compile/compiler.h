@@ -26,7 +26,7 @@ class RoutinePrograms {
   using Key = std::pair<RoutineId, std::string>;  // Routine::variant
   std::map<Key, std::unique_ptr<Program>> programs;
   std::map<Key, Program*> in_progress;
-  std::map<std::string, std::shared_ptr<const Program>> dynamic;  // by text and types of parameters
+  std::map<std::string, std::shared_ptr<const Program>> dynamic;  // by text and types of parameters; hold no routines
 
   bool is_in_progress(const Routine& routine) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
@@ -61,6 +61,12 @@ class Compiler {
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
 
  private:
+  // Does not hold `routines`.
+  StatusOr<std::shared_ptr<Program>> make_program(std::string_view text, const ast::Statement& statement,
+                                                  size_t parameter_count, const std::vector<SqlType>& parameter_types,
+                                                  const std::shared_ptr<const Catalog>& catalog,
+                                                  const std::shared_ptr<RoutinePrograms>& routines,
+                                                  const ExplainOptions* analysed);
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
   jit::Tiering* const tiering_;

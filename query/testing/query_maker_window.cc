@@ -17,8 +17,10 @@ std::string QueryMaker::frame(char key, bool one_key, bool by_position) {
                                            : one_of({"CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"});
   for (std::string* bound : {&start, &end})
     if (*bound == "PRECEDING" || *bound == "FOLLOWING") *bound = offset() + " " + *bound;
+  // of frames without the current row, PostgreSQL's value functions take EXCLUDE TIES to keep it (docs/sql.md)
+  const bool has_current = !start.ends_with(" FOLLOWING") && !end.ends_with(" PRECEDING");
   return " " + mode + " BETWEEN " + start + " AND " + end +
-         one_of({"", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES"});
+         one_of({"", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", has_current ? " EXCLUDE TIES" : ""});
 }
 
 std::string QueryMaker::window_call(char key, bool by_position) {

@@ -127,12 +127,7 @@ StatusOr<std::shared_ptr<const Prepared>> Client::prepare(std::string_view sql) 
   v1::PrepareResponse response;
   request.set_sql(std::string(sql));
   SCYPER_RETURN_IF_ERROR(status_of(parts_->transactions->Prepare(&context, request, &response)));
-  auto prepared = std::make_shared<Prepared>();
-  prepared->id = response.statement_id();
-  prepared->sql = sql;
-  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
-  prepared->columns = columns_of(response.columns());
-  return std::shared_ptr<const Prepared>(std::move(prepared));
+  return prepared_of(sql, response);
 }
 
 Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,

@@ -159,12 +159,7 @@ StatusOr<std::shared_ptr<const Prepared>> Client::prepare_query(std::string_view
   request.set_sql(std::string(sql));
   request.set_session(session);
   SCYPER_RETURN_IF_ERROR(status_of(parts_->queries->Prepare(&context, request, &response)));
-  auto prepared = std::make_shared<Prepared>();
-  prepared->id = response.statement_id();
-  prepared->sql = sql;
-  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
-  prepared->columns = columns_of(response.columns());
-  return std::shared_ptr<const Prepared>(std::move(prepared));
+  return prepared_of(sql, response);
 }
 
 Status Client::query(const Prepared& prepared, std::span<const Datum> arguments, const QueryWish& wish,

@@ -67,6 +67,15 @@ std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrF
   return out;
 }
 
+std::shared_ptr<const Prepared> prepared_of(std::string_view sql, const v1::PrepareResponse& response) {
+  auto prepared = std::make_shared<Prepared>();
+  prepared->id = response.statement_id();
+  prepared->sql = sql;
+  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
+  prepared->columns = columns_of(response.columns());
+  return prepared;
+}
+
 Status append_rows(std::string_view packed, uint32_t row_count, query::ResultSet* result) {
   std::vector<SqlType> types;
   for (const query::ResultColumn& column : result->columns) types.push_back(column.type);

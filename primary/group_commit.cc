@@ -165,11 +165,9 @@ bool GroupCommit::run_once() {
     // beside the disk: who receives it applies it when it is confirmed
     if (outbox_ != nullptr) outbox_->send(builder_.batches(), complete, marker.snapshot, clock_->now_us());
   }
-  if (!write_group(group_complete_)) {
-    advance_commit_point();  // what is confirmed does not wait for space on the disk
-    return false;
-  }
-  advance_commit_point();
+  const bool is_written = write_group(group_complete_);
+  advance_commit_point();  // in any case: what is confirmed does not wait for space on the disk
+  if (!is_written) return false;
   drop_segments();
   return true;
 }

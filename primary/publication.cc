@@ -34,7 +34,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };
-  publisher_.ticket = [this](const std::string& node, uint64_t staleness_ms) { return ticket(node, staleness_ms); };
+  publisher_.ticket = [this](const std::string& node) { return ticket(node); };
 }
 
 // A network without multicast works, by unicast: no error here ends the start.
@@ -110,7 +110,7 @@ Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replic
   }
 }
 
-StatusOr<replication::Ticket> Publication::ticket(const std::string& node, uint64_t staleness_ms) {
+StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
   // older snapshots are kept by the nodes, which know their ages; here only what is asked for afresh
   const Marker marker = markers_.draw(std::max<int64_t>(options_.marker_distance_us, 0));
   wake_log();
@@ -129,7 +129,6 @@ StatusOr<replication::Ticket> Publication::ticket(const std::string& node, uint6
     ticket.node = member.name;
     ticket.address = member.address;
   }
-  static_cast<void>(staleness_ms);
   return ticket;
 }
 

@@ -40,9 +40,9 @@ class Publication {
   // Whom news are for; null: nobody.
   void set_log(GroupCommit* log) { log_.store(log); }
 
-  // For a query that arrives now: a global snapshot with everything committed before (or, by its staleness, an older
-  // one), and the node that has least to do. node: who asks, and takes it itself when it can; empty = the primary.
-  StatusOr<replication::Ticket> ticket(const std::string& node, uint64_t staleness_ms);
+  // For a query that arrives now: a global snapshot with everything committed before, and the node that has least to
+  // do. node: who asks, and takes it itself when it can; empty = the primary.
+  StatusOr<replication::Ticket> ticket(const std::string& node);
 
  private:
   void start_multicast();

@@ -109,12 +109,11 @@ class GrpcLink final : public Link {
     return from_grpc(writer->Finish());
   }
 
-  StatusOr<Ticket> ticket(uint64_t staleness_ms) override {
+  StatusOr<Ticket> ticket() override {
     Call call(this);
     call.context.set_deadline(std::chrono::system_clock::now() + kShortCall);
     v1::TicketRequest request;
     request.set_node(options_.node);
-    request.set_staleness_ms(staleness_ms);
     v1::TicketReply reply;
     SCYPER_RETURN_IF_ERROR(from_grpc(stub_->Ticket(&call.context, request, &reply)));
     return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};

@@ -77,7 +77,7 @@ class Publisher final : public v1::Replication::Service {
   }
 
   grpc::Status Ticket(grpc::ServerContext*, const v1::TicketRequest* request, v1::TicketReply* reply) override {
-    auto ticket = options_.ticket(request->node(), request->staleness_ms());
+    auto ticket = options_.ticket(request->node());
     if (!ticket.ok()) return to_grpc(ticket.status());
     reply->set_term(ticket->term);
     reply->set_snapshot(ticket->snapshot);

@@ -41,7 +41,7 @@ StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOption
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
   if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();
-  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", 0));
+  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket(""));
   if (ticket.node.empty()) return Route();
   return Route{ticket.node, ticket.address, ticket};
 }
@@ -52,7 +52,7 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
     SCYPER_RETURN_IF_ERROR(readiness);
     return Route();
   }
-  auto ticket = secondary_->node().link()->ticket(0);
+  auto ticket = secondary_->node().link()->ticket();
   if (!ticket.ok()) {
     return with_hint(
         sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),

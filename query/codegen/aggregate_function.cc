@@ -36,7 +36,7 @@ size_t strict_arguments(const Aggregate& aggregate) {
 
 void Generator::step_aggregate(const Aggregate& aggregate, const Values& args, Reg state) {
   if (aggregate.collects())
-    collect_row(aggregate, args, state);
+    collect_row(args, state);
   else
     accumulate(aggregate, args, state);
   Reg count = b_.load(Type::kI64, state, kAggregateCount);
@@ -91,7 +91,7 @@ void Generator::accumulate_bits(AggregateKind kind, const Value& value, Reg stat
 
 // --- aggregates that see their rows in order: kept in a RowBuffer, whose address is the state ---
 
-void Generator::collect_row(const Aggregate& aggregate, const Values& args, Reg state) {
+void Generator::collect_row(const Values& args, Reg state) {
   std::vector<SqlType> types;
   for (const auto& arg : args) types.push_back(arg.type);
   Block create = b_.new_block(), append = b_.new_block();
@@ -103,7 +103,6 @@ void Generator::collect_row(const Aggregate& aggregate, const Values& args, Reg 
   b_.jump(append);
   b_.set_block(append);
   check(b_.call(k_rt_rows_append, {context(), b_.load(Type::kPtr, state), store_row(args)}));
-  static_cast<void>(aggregate);
 }
 
 // DISTINCT without ORDER BY sorts by the arguments, as PostgreSQL does; with it, by what is left of them as well.
@@ -163,34 +162,28 @@ Value Generator::finish_collected(const Aggregate& aggregate, Reg state) {
 
 void Generator::step_collected(const Aggregate& aggregate, Reg rows, Reg state) {
   int64_t width = static_cast<int64_t>(aggregate.args.size());
-  Reg i = b_.new_variable(Type::kI64);
-  b_.assign(i, constant(Type::kI64, 0));
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI64, rows, offsetof(RowBuffer, count))), each, done, 1);
-  b_.set_block(each);
-  check_interrupt();
-  if (aggregate.distinct) {
-    Block fresh = b_.new_block();
-    Reg same = b_.call(k_rt_rows_same, {rows, i, constant(Type::kI64, static_cast<int64_t>(aggregate.arity))});
-    b_.branch(same, next, fresh);
-    b_.set_block(fresh);
-  }
-  Reg row =
-      b_.index(b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows)), i, width * static_cast<int64_t>(sizeof(Datum)));
-  Values args;
-  for (size_t a = 0; a < aggregate.arity; a++)
-    args.push_back(load_datum(row, static_cast<int64_t>(a * sizeof(Datum)), aggregate.args[a]->type,
-                              a >= strict_arguments(aggregate), true));
-  accumulate(aggregate, args, state);
-  Reg count = b_.load(Type::kI64, state, kAggregateCount);
-  b_.store(state, kAggregateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
-  b_.jump(next);
-  b_.set_block(next);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
+  gen_rounds([&] { return b_.load(Type::kI64, rows, offsetof(RowBuffer, count)); },
+             [&](Reg i) {
+               check_interrupt();
+               Block next = b_.new_block();
+               if (aggregate.distinct) {
+                 Block fresh = b_.new_block();
+                 Reg arity = constant(Type::kI64, static_cast<int64_t>(aggregate.arity));
+                 b_.branch(b_.call(k_rt_rows_same, {rows, i, arity}), next, fresh);
+                 b_.set_block(fresh);
+               }
+               Reg first = b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows));
+               Reg row = b_.index(first, i, width * static_cast<int64_t>(sizeof(Datum)));
+               Values args;
+               for (size_t a = 0; a < aggregate.arity; a++)
+                 args.push_back(load_datum(row, static_cast<int64_t>(a * sizeof(Datum)), aggregate.args[a]->type,
+                                           a >= strict_arguments(aggregate), true));
+               accumulate(aggregate, args, state);
+               Reg count = b_.load(Type::kI64, state, kAggregateCount);
+               b_.store(state, kAggregateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
+               b_.jump(next);
+               b_.set_block(next);
+             });
 }
 
 void Generator::accumulate_sum(const Value& value, const SqlType& sum, Reg state) {

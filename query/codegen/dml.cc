@@ -194,20 +194,12 @@ void Generator::gen_buffered(const BoundQuery& query, const Consumer& consume) {
 
 // Runs body for each row of a RowBuffer.
 void Generator::gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body) {
-  Reg i = b_.new_variable(Type::kI64);
-  b_.assign(i, constant(Type::kI64, 0));
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI64, rows, offsetof(RowBuffer, count))), each, done, 1);
-  b_.set_block(each);
-  check_interrupt();
-  body(b_.index(b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows)), i, static_cast<int64_t>(width) * kDatumBytes));
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
+  gen_rounds([&] { return b_.load(Type::kI64, rows, offsetof(RowBuffer, count)); },
+             [&](Reg i) {
+               check_interrupt();
+               Reg first = b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows));
+               body(b_.index(first, i, static_cast<int64_t>(width) * kDatumBytes));
+             });
 }
 
 // --- UPDATE, DELETE ---

@@ -219,7 +219,7 @@ class Generator {
   Value finish_aggregate(const Aggregate& aggregate, Reg state);
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
   void accumulate_bits(AggregateKind kind, const Value& value, Reg state);
-  void collect_row(const Aggregate& aggregate, const Values& args, Reg state);
+  void collect_row(const Values& args, Reg state);
   void sort_collected(const Aggregate& aggregate, Reg rows);
   void step_collected(const Aggregate& aggregate, Reg rows, Reg state);
   Value finish_collected(const Aggregate& aggregate, Reg state);
@@ -392,7 +392,8 @@ class Generator {
   // Does step `number` read a range of an index, and the next one look up a row for each of its entries?
   bool looks_up_next(const JoinPlan& plan, size_t number) const;
   void gen_lookup_batches(JoinPlan* plan, size_t number, const std::function<void()>& body);
-  void gen_rounds(Reg count, const std::function<void(Reg)>& body);
+  // Runs body for 0 .. count() - 1; count is asked before each round, body may make it grow.
+  void gen_rounds(const std::function<Reg()>& count, const std::function<void(Reg)>& body);
 
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);

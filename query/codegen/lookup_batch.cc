@@ -18,20 +18,9 @@ constexpr int64_t kFirstBatch = 8;
 
 // Has the expression a value, without an error or a call, once the rows of all relations but `inner` are at hand?
 bool is_at_hand(const BoundExpr& expr, uint32_t inner) {
-  switch (expr.kind) {
-    case BoundKind::kConst:
-    case BoundKind::kVariable:
-      return true;
-    case BoundKind::kColumn:
-      return expr.relation != inner;
-    case BoundKind::kCast: {
-      const SqlType& from = expr.args[0]->type;
-      bool widens = is_integer(from.id) && is_integer(expr.type.id) && from.id < expr.type.id;
-      return widens && is_at_hand(*expr.args[0], inner);
-    }
-    default:
-      return false;
-  }
+  if (widens_integer(expr)) return is_at_hand(*expr.args[0], inner);
+  return expr.kind == BoundKind::kConst || expr.kind == BoundKind::kVariable ||
+         (expr.kind == BoundKind::kColumn && expr.relation != inner);
 }
 
 bool uses(const BoundExpr& expr, uint32_t relation) {
@@ -86,11 +75,12 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
     b_.branch(b_.compare(Op::kEq, count, constant(Type::kI64, 0)), done, some);
     b_.set_block(some);
     auto each = [&](const std::function<void(Reg)>& visit_row) {
-      gen_rounds(count, [&](Reg round) {
-        Reg tid = b_.load(Type::kI64, b_.index(tids, round, sizeof(int64_t)));
-        locate(&sources_[relation.id], partition, tid);
-        visit_row(round);
-      });
+      gen_rounds([&] { return count; },
+                 [&](Reg round) {
+                   Reg tid = b_.load(Type::kI64, b_.index(tids, round, sizeof(int64_t)));
+                   locate(&sources_[relation.id], partition, tid);
+                   visit_row(round);
+                 });
     };
     for (bool rows : {false, true}) {
       each([&](Reg round) {
@@ -112,23 +102,6 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
     b_.jump(head);
     b_.set_block(done);
   });
-}
-
-// Runs body for 0 .. count - 1.
-void Generator::gen_rounds(Reg count, const std::function<void(Reg)>& body) {
-  Reg round = b_.new_variable(Type::kI64);
-  b_.assign(round, constant(Type::kI64, 0));
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, round, count), each, done, 1);
-  b_.set_block(each);
-  body(round);
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
-  b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
 }
 
 }  // namespace scyper::query

@@ -410,21 +410,12 @@ void Generator::gen_sort(const PlanNode& node, const Body& body) {
                                    constant(Type::kI64, static_cast<int64_t>(keys.size())), offset, limit}));
   Reg tuples = b_.load(Type::kPtr, context(), kContextValue);
   Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  Reg i = b_.new_variable(Type::kI64);
-  b_.assign(i, constant(Type::kI64, 0));
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, count), each, done, 1);
-  b_.set_block(each);
-  check_interrupt();
-  publish(columns, b_.load(Type::kPtr, b_.index(tuples, i, 8)));
-  body();
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
+  gen_rounds([&] { return count; },
+             [&](Reg i) {
+               check_interrupt();
+               publish(columns, b_.load(Type::kPtr, b_.index(tuples, i, 8)));
+               body();
+             });
 }
 
 }  // namespace scyper::query

@@ -27,11 +27,8 @@ bool is_known_ahead(const BoundExpr& expr, const std::set<uint32_t>& assigned) {
       return assigned.count(expr.index) == 0;
     case BoundKind::kSubscript:
       return is_known_ahead(*expr.args[0], assigned) && is_known_ahead(*expr.args[1], assigned);
-    case BoundKind::kCast: {
-      const SqlType& from = expr.args[0]->type;
-      bool widens = is_integer(from.id) && is_integer(expr.type.id) && from.id < expr.type.id;
-      return widens && is_known_ahead(*expr.args[0], assigned);
-    }
+    case BoundKind::kCast:
+      return widens_integer(expr) && is_known_ahead(*expr.args[0], assigned);
     default:
       return false;
   }

@@ -245,33 +245,37 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   b_.set_block(done);
 }
 
+void Generator::gen_rounds(const std::function<Reg()>& count, const std::function<void(Reg)>& body) {
+  Reg round = b_.new_variable(Type::kI64);
+  b_.assign(round, constant(Type::kI64, 0));
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  b_.branch(b_.compare(Op::kLt, round, count()), each, done, 1);
+  b_.set_block(each);
+  body(round);
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
+  b_.jump(head);
+  b_.set_block(done);
+}
+
 // Rows of a RowBuffer.
 void Generator::gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
                                  const std::function<void()>& body) {
-  Reg i = b_.new_variable(Type::kI64);
-  b_.assign(i, constant(Type::kI64, 0));
   Reg count = b_.load(Type::kI64, rows, offsetof(RowBuffer, count));
   Reg first = b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows));
-  Block head = b_.new_block();
-  Block each = b_.new_block();
-  Block next = b_.new_block();
-  Block done = b_.new_block();
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, count), each, done, 1);
-  b_.set_block(each);
-  check_interrupt();
-  RowSource& source = sources_[relation.id];
   int64_t width = 0;
   for (int slot : slots) width += slot >= 0 ? 1 : 0;
-  source.row = b_.index(first, i, width * static_cast<int64_t>(sizeof(Datum)));
-  source.slots = slots;
-  body();
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
+  gen_rounds([&] { return count; },
+             [&](Reg i) {
+               check_interrupt();
+               RowSource& source = sources_[relation.id];
+               source.row = b_.index(first, i, width * static_cast<int64_t>(sizeof(Datum)));
+               source.slots = slots;
+               body();
+             });
 }
 
 }  // namespace scyper::query

@@ -73,8 +73,6 @@ void collect_columns(const BoundQuery& query, uint32_t relation, std::set<uint32
   });
 }
 
-namespace {
-
 BuiltinOp mirrored(BuiltinOp op) {
   switch (op) {
     case BuiltinOp::kLess:
@@ -90,6 +88,14 @@ BuiltinOp mirrored(BuiltinOp op) {
   }
 }
 
+bool widens_integer(const BoundExpr& expr) {
+  if (expr.kind != BoundKind::kCast) return false;
+  const TypeId from = expr.args[0]->type.id;
+  return is_integer(from) && is_integer(expr.type.id) && from < expr.type.id;
+}
+
+namespace {
+
 // The column under casts that keep order and lose nothing: smaller to larger integer, numeric to wider numeric of the
 // same scale, varchar to text. nullptr = something else.
 const BoundExpr* plain_column(const BoundExpr& expr, uint32_t relation) {
@@ -97,12 +103,11 @@ const BoundExpr* plain_column(const BoundExpr& expr, uint32_t relation) {
   while (e->kind == BoundKind::kCast) {
     const SqlType& from = e->args[0]->type;
     const SqlType& to = e->type;
-    bool widening = is_integer(from.id) && is_integer(to.id) && from.id < to.id;
     bool numeric = from.id == TypeId::kNumeric && to.id == TypeId::kNumeric && from.precision != 0 &&
                    (to.precision == 0 || (to.scale == from.scale && to.precision >= from.precision));
     bool text =
         from.id != TypeId::kChar && is_string(from.id) && is_string(to.id) && to.id != TypeId::kChar && to.length < 0;
-    if (!widening && !numeric && !text) return nullptr;
+    if (!widens_integer(*e) && !numeric && !text) return nullptr;
     e = e->args[0].get();
   }
   return e->kind == BoundKind::kColumn && e->relation == relation ? e : nullptr;

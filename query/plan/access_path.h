@@ -40,6 +40,10 @@ void collect_relations(const BoundQuery& query, std::set<uint32_t>* relations);
 // Columns of one relation that an expression or query uses.
 void collect_columns(const BoundExpr& expr, uint32_t relation, std::set<uint32_t>* columns);
 void collect_columns(const BoundQuery& query, uint32_t relation, std::set<uint32_t>* columns);
+// The comparison with its sides exchanged: a < b is b > a.
+BuiltinOp mirrored(BuiltinOp op);
+// A cast of an integer to a larger one: it keeps the value and cannot fail.
+bool widens_integer(const BoundExpr& expr);
 // The best way into `relation` when the relations in `bound` are known. order: columns of this relation that the result
 // should be ordered by (all ascending or all descending), empty = any order.
 struct WantedOrder {

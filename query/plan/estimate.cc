@@ -42,21 +42,6 @@ const BoundExpr& without_casts(const BoundExpr& expr) {
   return *e;
 }
 
-BuiltinOp mirrored(BuiltinOp op) {
-  switch (op) {
-    case BuiltinOp::kLess:
-      return BuiltinOp::kGreater;
-    case BuiltinOp::kLessEqual:
-      return BuiltinOp::kGreaterEqual;
-    case BuiltinOp::kGreater:
-      return BuiltinOp::kLess;
-    case BuiltinOp::kGreaterEqual:
-      return BuiltinOp::kLessEqual;
-    default:
-      return op;
-  }
-}
-
 }  // namespace
 
 void Estimator::add(const Plan& plan) {

@@ -51,7 +51,7 @@ class Link {
   virtual Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each) = 0;
   // Tells positions: whenever next() has one, until it has none.
   virtual Status attend(const std::function<std::optional<Position>()>& next) = 0;
-  virtual StatusOr<Ticket> ticket(uint64_t staleness_ms) = 0;
+  virtual StatusOr<Ticket> ticket() = 0;
   virtual void cancel() = 0;
 };
 

@@ -47,7 +47,7 @@ struct PublisherOptions {
   std::function<StatusOr<std::string>()> newest_archive;
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
-  std::function<StatusOr<Ticket>(const std::string& node, uint64_t staleness_ms)> ticket;
+  std::function<StatusOr<Ticket>(const std::string& node)> ticket;
 };
 // What it refers to must outlive it. Register it with a server.
 std::shared_ptr<grpc::Service> make_publisher(const PublisherOptions& options);

@@ -95,7 +95,4 @@ std::string Definer::free_index_name(std::string base) const {
   return name;
 }
 
-return absl::OkStatus();
-}
-
 }  // namespace scyper::query

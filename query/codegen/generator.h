@@ -265,6 +265,7 @@ class Generator {
   void end_analysis();
   void note_plan(const Plan& plan);
   void raise_counter(uint32_t counter, Reg by);
+  void gen_shared(const PlanNode& node, const Body& body);
   void gen_get(const PlanNode& node, const Body& body);
   void gen_map(const PlanNode& node, const Body& body);
   void gen_values_node(const PlanNode& node, const Body& body);
@@ -549,9 +550,9 @@ class Generator {
   uint32_t next_counter_ = kFirstNodeCounter;
   std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
   Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
-  bool shared_run_ = false;  // the plan at hand is one that several threads may run together
-  bool dispensed_ = false;   // the next full scan drives a pipeline: it takes morsels
-  bool sealed_ = false;      // the next store to be read is sealed, and others read it too
+  bool shared_run_ = false;                    // the plan at hand is one that several threads may run together
+  bool dispensed_ = false;                     // the next full scan drives a pipeline: it takes morsels
+  bool sealed_ = false;                        // the next store to be read is sealed, and others read it too
   int64_t scan_count_ = 0;
   bool staged_ = false;  // control comes back into a pipeline (stage.cc): ir::demote()
 };

@@ -139,29 +139,8 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
       return gen_values_node(node, body);
     case PlanKind::kFunction:
       return gen_function(node, body);
-    case PlanKind::kShared: {
-      if (shared_stores_.count(node.shared->number) == 0)  // streams
-        return gen_node(*node.shared->plan, [&] {
-          RowSource source;
-          for (const auto& column : node.columns)
-            source.values.push_back(load_column(sources_[column.id.relation], column.id.index));
-          if (source.values.empty()) source.values.resize(1);
-          if (node.relation != kNoRelation) sources_[node.relation] = std::move(source);
-          body();
-        });
-      const auto& [store, columns] = shared_stores_.at(node.shared->number);
-      StoredColumns mine = own_names(node, columns);
-      TupleLayout layout(0);
-      for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
-      int64_t bytes = std::max<int64_t>(8, layout.bytes());
-      return for_each_tuple(
-          store, bytes,
-          [&](Reg tuple) {
-            publish(mine, tuple);
-            body();
-          },
-          true);
-    }
+    case PlanKind::kShared:
+      return gen_shared(node, body);
     case PlanKind::kSubquery:
       return gen_subquery_node(node, body);
     case PlanKind::kUnique:
@@ -182,6 +161,30 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kInner:
       CHECK(false);
   }
+}
+
+void Generator::gen_shared(const PlanNode& node, const Body& body) {
+  if (shared_stores_.count(node.shared->number) == 0)  // streams
+    return gen_node(*node.shared->plan, [&] {
+      RowSource source;
+      for (const auto& column : node.columns)
+        source.values.push_back(load_column(sources_[column.id.relation], column.id.index));
+      if (source.values.empty()) source.values.resize(1);
+      if (node.relation != kNoRelation) sources_[node.relation] = std::move(source);
+      body();
+    });
+  const auto& [store, columns] = shared_stores_.at(node.shared->number);
+  StoredColumns mine = own_names(node, columns);
+  TupleLayout layout(0);
+  for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);
+  int64_t bytes = std::max<int64_t>(8, layout.bytes());
+  for_each_tuple(
+      store, bytes,
+      [&](Reg tuple) {
+        publish(mine, tuple);
+        body();
+      },
+      true);
 }
 
 void Generator::gen_get(const PlanNode& node, const Body& body) {

@@ -135,6 +135,22 @@ bool is_equality(const BoundExpr& expr, const BoundExpr** a, const BoundExpr** b
   return true;
 }
 
+void fold_nulls(BoundPtr* expr) {
+  rewrite(expr, [](BoundPtr* e) {
+    BoundExpr& call = **e;
+    if (call.kind != BoundKind::kBuiltin || !call.builtin->strict || call.builtin->writes || is_volatile(call))
+      return false;
+    bool has_null = false, has_column = false;
+    for (auto& arg : call.args) {
+      fold_nulls(&arg);
+      has_null |= arg->kind == BoundKind::kConst && arg->value.null;
+      has_column |= !relations_of(*arg).empty();  // a constant that fails is an error beside a NULL, too
+    }
+    if (has_null && has_column) *e = make_null(call.type, call.location);
+    return true;
+  });
+}
+
 bool is_strict(const BoundExpr& expr, const std::set<uint32_t>& relations) {
   switch (expr.kind) {
     case BoundKind::kColumn:

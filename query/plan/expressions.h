@@ -32,9 +32,11 @@ BoundPtr make_same(BoundPtr a, BoundPtr b);
 BoundPtr make_reference(const ColumnId& column, const SqlType& type, bool nullable);
 // An equality of two expressions: `=`, or NOT (a IS DISTINCT FROM b).
 bool is_equality(const BoundExpr& expr, const BoundExpr** a, const BoundExpr** b, bool* null_safe);
-// May the expression be anything but NULL or false when a column of `relations` is NULL?
+// Makes NULL of strict calls with a constant NULL among their arguments, before what stands beside it is computed.
+void fold_nulls(BoundPtr* expr);
 // Is the expression NULL whenever a column of `relations` in it is NULL (and has it one)?
 bool is_strict(const BoundExpr& expr, const std::set<uint32_t>& relations);
+// May the expression be anything but NULL or false when a column of `relations` is NULL?
 bool rejects_null(const BoundExpr& expr, const std::set<uint32_t>& relations);
 
 // Adds what follows from conjuncts: common factors out of OR, restrictions of single relations implied by an OR,

@@ -16,6 +16,9 @@ class Simplifier {
   explicit Simplifier(Plan* plan) : plan_(*plan) {}
 
   void run() {
+    for (auto& shared : plan_.shared) fold(shared->plan.get());
+    fold(plan_.root.get());
+    for (auto& output : plan_.outputs) fold_nulls(&output);
     for (auto& shared : plan_.shared) visit(&shared->plan);
     visit(&plan_.root);
     if (names_.empty()) return;
@@ -62,6 +65,11 @@ class Simplifier {
 
   void visit_inputs(PlanNode* node) {
     for (auto& input : node->inputs) visit(&input);
+  }
+
+  static void fold(PlanNode* node) {
+    for_each_own(node, [](BoundPtr& e) { fold_nulls(&e); });
+    for (auto& input : node->inputs) fold(input.get());
   }
 
   static bool is_renaming(const PlanNode& node) {

@@ -61,7 +61,7 @@ std::string hash_of(const std::vector<std::string>& values) {
   return absl::StrCat(values.size(), " values hashing to ", query::md5_hex(all));
 }
 
-// Unless PostgreSQL does as we do.
+// Unless PostgreSQL does as we do, or fails where we refuse what we do not have.
 void Player::wrong(const Record& record, std::string what, std::string detail, Outcomes* outcomes) {
   if (judge_ != nullptr) {
     if (record.kind == RecordKind::kQuery) statements_.push_back(record.sql);
@@ -70,6 +70,7 @@ void Player::wrong(const Record& record, std::string what, std::string detail, O
     std::vector<std::string> theirs = verdict_.rows;
     std::sort(theirs.begin(), theirs.end());
     bool same = ours_.empty() ? verdict_.ok() && rows_ == theirs : ours_ == verdict_.sqlstate;
+    same |= ours_ == "0A000" && !verdict_.ok();
     if (same) {
       outcomes->as_postgres++;
       return;

@@ -115,6 +115,9 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   publication.disk = disk_;
   publication.directory = options_.log.directory;
   publication.partitions = identity_.partitions;
+  if (!options_.replication.multicast_key_file.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(publication.key, replication::DatagramKey::read(options_.replication.multicast_key_file));
+  }
   publication_ = std::make_unique<Publication>(options_.replication, publication, environment_);
   start->outbox = &publication_->outbox();
   start->members = &publication_->members();

@@ -70,6 +70,7 @@ Status Durability::open() {
   recovery.on_progress = options.on_progress;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
+  base_ = recovered_.base;
   if (options_.replication.is_on) {
     SCYPER_ASSIGN_OR_RETURN(recovered_.term, replay::raise_term(disk_, options.directory, recovered_.term));
   }

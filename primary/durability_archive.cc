@@ -48,15 +48,15 @@ bool receive(int socket, char* out, size_t size) {
   return true;
 }
 
+void warn(const std::string& line) { std::fprintf(stderr, "scyper: %s\n", line.c_str()); }
+
 // In the child: its own disk, nothing of the parent's but the tables.
 int run_child(const query::ForkedDatabase& forked, int socket, const std::string& archives,
-              storage::ArchiveManifest manifest, uint64_t rate) {
+              storage::ArchiveManifest manifest, replay::ArchiveOptions options) {
   in_child.fires();
   auto disk = make_real_disk();
   manifest.lsn = forked.point.lsn;
   manifest.time_us = forked.point.time_us;
-  replay::ArchiveOptions options;
-  options.bytes_per_second_max = rate;
   options.on_progress = [socket](uint64_t raw_bytes) {
     Message message;
     message.result.raw_bytes = raw_bytes;
@@ -103,17 +103,43 @@ void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) 
   manifest->attachments.emplace_back("statements", replay::encode_statements(texts));
 }
 
+// While nothing runs or all are paused. What the next of the data directory's archives need not write.
+std::shared_ptr<storage::ArchiveBase> Durability::take_base(const query::Catalog& catalog) {
+  for (const auto& [name, table] : catalog.tables) storage::take_changed_chunks(*table, &changed_);
+  if (base_ == nullptr) return nullptr;
+  auto base = std::make_shared<storage::ArchiveBase>(*base_);
+  base->changed = changed_;
+  return base;
+}
+
+// The archive that has just been written.
+Status Durability::set_base(uint64_t lsn) {
+  auto base = std::make_shared<storage::ArchiveBase>();
+  base->path = storage::archive_path(replay::archives_directory(options_.log.directory), lsn);
+  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, base->path));
+  base->manifest.attachments.clear();
+  base_ = std::move(base);
+  changed_.clear();
+  return Status();
+}
+
 StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runner, const std::string& archives,
+                                                             bool is_own,
                                                              const std::function<void(uint64_t)>& on_progress) {
   before_fork.fires();
   query::ForkRequest request;
   request.child.name = "scyper-archive";
   request.child.nice = 5;
   auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
-  request.at_cut = [this, manifest](const query::ForkPoint& point) { attach_state(point.lsn, manifest.get()); };
-  const uint64_t rate = options_.log.archive_rate;
-  request.body = [manifest, archives, rate](const query::ForkedDatabase& forked, int socket) {
-    return run_child(forked, socket, archives, *manifest, rate);
+  auto options = std::make_shared<replay::ArchiveOptions>();
+  options->bytes_per_second_max = options_.log.archive_rate;
+  options->on_warning = warn;
+  request.at_cut = [this, manifest, options, is_own](const query::ForkPoint& point) {
+    attach_state(point.lsn, manifest.get());
+    if (is_own) options->base = take_base(*point.catalog);
+  };
+  request.body = [manifest, archives, options](const query::ForkedDatabase& forked, int socket) {
+    return run_child(forked, socket, archives, *manifest, *options);
   };
   SCYPER_ASSIGN_OR_RETURN(query::Forked forked, runner.fork(std::move(request)));
   Message message;
@@ -146,7 +172,8 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
                                          storage::describe_wait_status(forked.child->wait())));
 }
 
-StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner, const std::string& archives) {
+StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner, const std::string& archives,
+                                                            bool is_own) {
   StatusOr<replay::ArchiveResult> result = absl::UnknownError("not written");
   SCYPER_RETURN_IF_ERROR(runner.run_exclusively([&]() -> Status {
     const uint64_t lsn = environment_->lsns.last.load();
@@ -155,6 +182,8 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     options.before_finish = [this, lsn] { return log_->wait_confirmed(lsn); };
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
     attach_state(lsn, &manifest);
+    options.on_warning = warn;
+    if (is_own) options.base = take_base(*environment_->database->catalog());
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     return result.status();
   }));
@@ -168,10 +197,13 @@ StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, 
   const std::string own = replay::archives_directory(options_.log.directory);
   const std::string& to = archives.empty() ? own : archives;
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
-  auto result = own_disk_ != nullptr ? archive_in_child(runner, to, on_progress) : archive_at_rest(runner, to);
+  const bool is_own = archives.empty();
+  auto result =
+      own_disk_ != nullptr ? archive_in_child(runner, to, is_own, on_progress) : archive_at_rest(runner, to, is_own);
   archive_bytes_.store(0, std::memory_order_relaxed);
   SCYPER_RETURN_IF_ERROR(result.status());
-  if (archives.empty()) SCYPER_RETURN_IF_ERROR(retire_archives());
+  if (is_own) SCYPER_RETURN_IF_ERROR(set_base(result->lsn));
+  if (is_own) SCYPER_RETURN_IF_ERROR(retire_archives());
   return result;
 }
 

@@ -46,7 +46,7 @@ class Durability {
   // Writes archives by itself from now on, after so much log (LogOptions). stop_watching(): before the workers end.
   void watch(Runner runner);
   void stop_watching();
-  // archives: where to, empty = the data directory's own.
+  // archives: where to, empty = the data directory's own; "s3://bucket/prefix": one of those is copied there.
   StatusOr<replay::ArchiveResult> write_archive(const Runner& runner, const std::string& archives,
                                                 const std::function<void(uint64_t)>& on_progress);
 
@@ -61,6 +61,10 @@ class Durability {
   StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives, bool is_own);
   storage::ArchiveManifest manifest_of(uint64_t lsn, int64_t time_us) const;
   void attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) const;
+  StatusOr<replay::ArchiveResult> archive(const Runner& runner, const std::string& to, bool is_own,
+                                          const std::function<void(uint64_t)>& on_progress);
+  StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
+                                                   const std::function<void(uint64_t)>& on_progress);
   std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
   Status set_base(uint64_t lsn);
   Status retire_archives();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "durability.h"
+#include "storage/object_store.h"
 
 // Archives beside transactions.
 namespace scyper::primary {
@@ -190,20 +191,51 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
   return result;
 }
 
+// archiving_ is held.
+StatusOr<replay::ArchiveResult> Durability::archive(const Runner& runner, const std::string& to, bool is_own,
+                                                    const std::function<void(uint64_t)>& on_progress) {
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
+  auto result =
+      own_disk_ != nullptr ? archive_in_child(runner, to, is_own, on_progress) : archive_at_rest(runner, to, is_own);
+  SCYPER_RETURN_IF_ERROR(result.status());
+  if (is_own) SCYPER_RETURN_IF_ERROR(set_base(result->lsn));
+  if (is_own) SCYPER_RETURN_IF_ERROR(retire_archives());
+  return result;
+}
+
+// By way of the data directory: a child must not use libcurl, and what it has there already is not written again.
+StatusOr<replay::ArchiveResult> Durability::archive_to_store(const Runner& runner, const std::string& place,
+                                                             const std::function<void(uint64_t)>& on_progress) {
+  const auto stores = storage::make_disk_with_stores();
+  SCYPER_RETURN_IF_ERROR(stores->make_directory(place));  // before the work, when it cannot be used
+  const std::string own = replay::archives_directory(options_.log.directory);
+  replay::ArchiveResult result;
+  if (base_ != nullptr && base_->manifest.lsn == environment_->lsns.last.load()) {  // nothing has happened since
+    result.lsn = base_->manifest.lsn;
+    for (const storage::ArchiveTable& table : base_->manifest.tables) result.rows += table.rows;
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(result, archive(runner, own, true, on_progress));
+  }
+  const auto count = [&](uint64_t bytes) {
+    result.stored_bytes = bytes;
+    archive_bytes_.store(bytes, std::memory_order_relaxed);
+    if (on_progress) on_progress(bytes);
+  };
+  SCYPER_RETURN_IF_ERROR(storage::copy_archive(disk_, storage::archive_path(own, result.lsn), stores.get(), place,
+                                               options_.log.archive_rate, count)
+                             .status());
+  return result;
+}
+
 StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, const std::string& archives,
                                                           const std::function<void(uint64_t)>& on_progress) {
   if (!is_on()) return sql_error("55000", "the node has no data directory");
   std::lock_guard<std::mutex> lock(archiving_);
   const std::string own = replay::archives_directory(options_.log.directory);
-  const std::string& to = archives.empty() ? own : archives;
-  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
-  const bool is_own = archives.empty();
-  auto result =
-      own_disk_ != nullptr ? archive_in_child(runner, to, is_own, on_progress) : archive_at_rest(runner, to, is_own);
+  auto result = storage::is_store_path(archives) ? archive_to_store(runner, archives, on_progress)
+                : archives.empty()               ? archive(runner, own, true, on_progress)
+                                                 : archive(runner, archives, false, on_progress);
   archive_bytes_.store(0, std::memory_order_relaxed);
-  SCYPER_RETURN_IF_ERROR(result.status());
-  if (is_own) SCYPER_RETURN_IF_ERROR(set_base(result->lsn));
-  if (is_own) SCYPER_RETURN_IF_ERROR(retire_archives());
   return result;
 }
 

@@ -124,6 +124,7 @@ Status Recovery::load_newest_archive() {
         if (options_.archives.empty()) {
           result_.base = std::make_shared<storage::ArchiveBase>();
           result_.base->path = entry->path;
+          result_.base->manifest.lsn = loaded->manifest.lsn;
           result_.base->manifest.tables = std::move(loaded->manifest.tables);
         }
         say(absl::StrFormat("recovery: %d rows, %.1f MB in %.2f s, indexes in %.2f s", loaded->rows,

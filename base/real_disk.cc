@@ -94,6 +94,10 @@ class RealDisk final : public Disk {
     if (::rename(from.c_str(), to.c_str()) != 0) return error_of(errno, "rename", from);
     return Status();
   }
+  Status link(const std::string& from, const std::string& to) override {
+    if (::link(from.c_str(), to.c_str()) != 0) return error_of(errno, "link", to);
+    return Status();
+  }
   Status remove(const std::string& path) override {
     if (std::remove(path.c_str()) != 0) return error_of(errno, "remove", path);
     return Status();

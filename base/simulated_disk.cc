@@ -152,7 +152,8 @@ uint64_t SimulatedDisk::operations() const {
 }
 uint64_t SimulatedDisk::used_bytes() const {
   uint64_t bytes = 0;
-  for (const auto& [path, node] : names_.files) bytes += node->data.size();
+  std::set<const Node*> seen;  // a file may have several names
+  for (const auto& [path, node] : names_.files) bytes += seen.insert(node.get()).second ? node->data.size() : 0;
   return bytes;
 }
 
@@ -213,6 +214,17 @@ Status SimulatedDisk::rename(const std::string& from, const std::string& to) {
   std::shared_ptr<Node> node = found->second;
   change_name({from, nullptr, false});
   change_name({to, std::move(node), false});
+  return Status();
+}
+
+Status SimulatedDisk::link(const std::string& from, const std::string& to) {
+  observe();
+  absl::MutexLock lock(&mutex_);
+  SCYPER_RETURN_IF_ERROR(pass(Operation::kName));
+  auto found = names_.files.find(from);
+  if (found == names_.files.end()) return absl::NotFoundError(from + ": link: No such file or directory");
+  if (names_.files.contains(to)) return absl::AlreadyExistsError(to + ": link: File exists");
+  change_name({to, found->second, false});
   return Status();
 }
 

@@ -229,6 +229,9 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.repaired_groups = r.repaired_groups();
   out.resets = r.resets();
   out.malformed_datagrams = r.malformed_datagrams();
+  out.forged_datagrams = r.forged_datagrams();
+  out.replayed_datagrams = r.replayed_datagrams();
+  out.is_encrypted = r.encrypted();
   out.snapshots_global = r.snapshots_global();
   for (const v1::Secondary& s : r.secondaries()) {
     out.secondaries.push_back({s.node(), s.address(), s.transport(), s.voter(), s.serves(), s.received_lsn(),

@@ -101,6 +101,10 @@ std::string status_json(const NodeStatus& s) {
   number("received_lsn", s.received_lsn);
   number("applied_lsn", s.applied_lsn);
   number("repaired_groups", s.repaired_groups);
+  number("malformed_datagrams", s.malformed_datagrams);
+  number("forged_datagrams", s.forged_datagrams);
+  number("replayed_datagrams", s.replayed_datagrams);
+  out += std::string(", \"encrypted\": ") + (s.is_encrypted ? "true" : "false");
   out += ", \"lag_ms\": " + std::to_string(s.lag_ms) + ", \"secondaries\": [";
   for (size_t i = 0; i < s.secondaries.size(); ++i) {
     const SecondaryStatus& n = s.secondaries[i];
@@ -117,7 +121,8 @@ std::string status_json(const NodeStatus& s) {
 
 template <typename Add>
 void add_replication(const NodeStatus& s, Add add) {
-  add("transport", s.transport + (s.transport_note.empty() ? "" : " (" + s.transport_note + ")"));
+  add("transport", s.transport + (s.is_encrypted ? ", encrypted" : "") +
+                       (s.transport_note.empty() ? "" : " (" + s.transport_note + ")"));
   add("term", grouped(s.term));
   if (s.role != "primary") {
     add("primary", s.primary);
@@ -127,7 +132,8 @@ void add_replication(const NodeStatus& s, Add add) {
                    grouped(s.inbox_bytes) + " bytes");
     add("global snapshot", grouped(s.snapshots_global));
     add("repairs", grouped(s.repairs) + ", " + grouped(s.repaired_groups) + " groups, " + grouped(s.resets) +
-                       " resets, " + grouped(s.malformed_datagrams) + " malformed datagrams");
+                       " resets, " + grouped(s.malformed_datagrams) + " malformed, " + grouped(s.forged_datagrams) +
+                       " forged, " + grouped(s.replayed_datagrams) + " replayed datagrams");
     add("queries", s.not_serving.empty() ? "served" : s.not_serving);
     return;
   }

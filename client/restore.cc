@@ -14,6 +14,7 @@
 #include "query/database.h"
 #include "replay/archive.h"
 #include "replay/recovery.h"
+#include "storage/object_store.h"
 
 namespace scyper::client {
 
@@ -65,7 +66,7 @@ struct Restored {
 };
 
 StatusOr<Restored> restore(const RestoreOptions& options, bool is_quiet) {
-  auto disk = make_real_disk();
+  auto disk = storage::make_disk_with_stores();
   if (disk->exists(options.to + "/node")) {
     return sql_error("58P02", absl::StrCat("there is a database in ", options.to, " already"));
   }
@@ -143,7 +144,7 @@ int run_backup(const CommonOptions& common, const BackupOptions& options) {
 }
 
 int run_backup_verify(const CommonOptions& common, const std::string& path) {
-  auto disk = make_real_disk();
+  auto disk = storage::make_disk_with_stores();
   std::vector<std::string> paths;
   if (disk->exists(path + "/MANIFEST")) {
     paths.push_back(path);

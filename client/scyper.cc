@@ -325,10 +325,12 @@ void add_playground(CLI::App* app, CommandLine* line) {
 void add_durability(CLI::App* app, CommandLine* line) {
   CLI::App* backup = app->add_subcommand("backup", "write an archive of a running node's database");
   backup->add_option("--directory", line->backup.directory,
-                     "on the node's machine; default: the archives of its data directory");
+                     "on the node's machine, or s3://bucket/prefix; default: the archives of its data directory");
   add_output(backup, line, {"table", "json"});
   CLI::App* verify = backup->add_subcommand("verify", "check every byte of archives; offline");
-  verify->add_option("path", line->verified_backup, "an archive, a directory of archives or a data directory")
+  verify
+      ->add_option("path", line->verified_backup,
+                   "an archive, a directory of archives or a data directory; s3://bucket/prefix")
       ->required();
   verify->callback([line] { line->run = [line] { return run_backup_verify(line->common, line->verified_backup); }; });
   backup->callback([line, verify] {
@@ -337,7 +339,8 @@ void add_durability(CLI::App* app, CommandLine* line) {
 
   RestoreOptions& restore = line->restore;
   CLI::App* command = app->add_subcommand("restore", "make a data directory of an archive and the log behind it");
-  command->add_option("--from", restore.from, "a data directory, or a directory of archives")->required();
+  command->add_option("--from", restore.from, "a data directory, a directory of archives, or s3://bucket/prefix")
+      ->required();
   command->add_option("--log", restore.log, "directory of log segments, where they are not in --from");
   command->add_option("--to", restore.to, "the new data directory")->required();
   command->add_option("--to-lsn", restore.to_lsn, "up to this transaction");

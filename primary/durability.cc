@@ -70,6 +70,7 @@ Status Durability::open() {
   recovery.on_progress = options.on_progress;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
+  base_ = recovered_.base;
   if (options_.replication.is_on) {
     SCYPER_ASSIGN_OR_RETURN(recovered_.term, replay::raise_term(disk_, options.directory, recovered_.term));
   }
@@ -115,6 +116,9 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   publication.disk = disk_;
   publication.directory = options_.log.directory;
   publication.partitions = identity_.partitions;
+  if (!options_.replication.multicast_key_file.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(publication.key, replication::DatagramKey::read(options_.replication.multicast_key_file));
+  }
   publication_ = std::make_unique<Publication>(options_.replication, publication, environment_);
   start->outbox = &publication_->outbox();
   start->members = &publication_->members();

@@ -46,7 +46,7 @@ class Durability {
   // Writes archives by itself from now on, after so much log (LogOptions). stop_watching(): before the workers end.
   void watch(Runner runner);
   void stop_watching();
-  // archives: where to, empty = the data directory's own.
+  // archives: where to, empty = the data directory's own; "s3://bucket/prefix": one of those is copied there.
   StatusOr<replay::ArchiveResult> write_archive(const Runner& runner, const std::string& archives,
                                                 const std::function<void(uint64_t)>& on_progress);
 
@@ -56,11 +56,17 @@ class Durability {
   Status lock_directory();
   Status start_publication(GroupCommit::Start* start);
   void make_streams();
-  StatusOr<replay::ArchiveResult> archive_in_child(const Runner& runner, const std::string& archives,
+  StatusOr<replay::ArchiveResult> archive_in_child(const Runner& runner, const std::string& archives, bool is_own,
                                                    const std::function<void(uint64_t)>& on_progress);
-  StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives);
+  StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives, bool is_own);
   storage::ArchiveManifest manifest_of(uint64_t lsn, int64_t time_us) const;
   void attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) const;
+  StatusOr<replay::ArchiveResult> archive(const Runner& runner, const std::string& to, bool is_own,
+                                          const std::function<void(uint64_t)>& on_progress);
+  StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
+                                                   const std::function<void(uint64_t)>& on_progress);
+  std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
+  Status set_base(uint64_t lsn);
   Status retire_archives();
 
   const EngineOptions& options_;
@@ -75,8 +81,10 @@ class Durability {
   std::unique_ptr<Publication> publication_;
   std::unique_ptr<GroupCommit> log_;
   std::atomic<uint64_t> archive_bytes_{0};
-  std::mutex archiving_;    // held while an archive is written
-  std::mutex watch_mutex_;  // for the two below
+  std::mutex archiving_;                              // held while an archive is written; for the two below
+  std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null
+  storage::ChangedChunks changed_;                    // since then, as far as taken from the tables
+  std::mutex watch_mutex_;                            // for the two below
   std::condition_variable watch_changed_;
   bool is_watched_ = false;
   std::thread watcher_;

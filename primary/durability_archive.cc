@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "durability.h"
+#include "storage/object_store.h"
 
 // Archives beside transactions.
 namespace scyper::primary {
@@ -48,15 +49,15 @@ bool receive(int socket, char* out, size_t size) {
   return true;
 }
 
+void warn(const std::string& line) { std::fprintf(stderr, "scyper: %s\n", line.c_str()); }
+
 // In the child: its own disk, nothing of the parent's but the tables.
 int run_child(const query::ForkedDatabase& forked, int socket, const std::string& archives,
-              storage::ArchiveManifest manifest, uint64_t rate) {
+              storage::ArchiveManifest manifest, replay::ArchiveOptions options) {
   in_child.fires();
   auto disk = make_real_disk();
   manifest.lsn = forked.point.lsn;
   manifest.time_us = forked.point.time_us;
-  replay::ArchiveOptions options;
-  options.bytes_per_second_max = rate;
   options.on_progress = [socket](uint64_t raw_bytes) {
     Message message;
     message.result.raw_bytes = raw_bytes;
@@ -103,17 +104,43 @@ void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) 
   manifest->attachments.emplace_back("statements", replay::encode_statements(texts));
 }
 
+// While nothing runs or all are paused. What the next of the data directory's archives need not write.
+std::shared_ptr<storage::ArchiveBase> Durability::take_base(const query::Catalog& catalog) {
+  for (const auto& [name, table] : catalog.tables) storage::take_changed_chunks(*table, &changed_);
+  if (base_ == nullptr) return nullptr;
+  auto base = std::make_shared<storage::ArchiveBase>(*base_);
+  base->changed = changed_;
+  return base;
+}
+
+// The archive that has just been written.
+Status Durability::set_base(uint64_t lsn) {
+  auto base = std::make_shared<storage::ArchiveBase>();
+  base->path = storage::archive_path(replay::archives_directory(options_.log.directory), lsn);
+  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, base->path));
+  base->manifest.attachments.clear();
+  base_ = std::move(base);
+  changed_.clear();
+  return Status();
+}
+
 StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runner, const std::string& archives,
+                                                             bool is_own,
                                                              const std::function<void(uint64_t)>& on_progress) {
   before_fork.fires();
   query::ForkRequest request;
   request.child.name = "scyper-archive";
   request.child.nice = 5;
   auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
-  request.at_cut = [this, manifest](const query::ForkPoint& point) { attach_state(point.lsn, manifest.get()); };
-  const uint64_t rate = options_.log.archive_rate;
-  request.body = [manifest, archives, rate](const query::ForkedDatabase& forked, int socket) {
-    return run_child(forked, socket, archives, *manifest, rate);
+  auto options = std::make_shared<replay::ArchiveOptions>();
+  options->bytes_per_second_max = options_.log.archive_rate;
+  options->on_warning = warn;
+  request.at_cut = [this, manifest, options, is_own](const query::ForkPoint& point) {
+    attach_state(point.lsn, manifest.get());
+    if (is_own) options->base = take_base(*point.catalog);
+  };
+  request.body = [manifest, archives, options](const query::ForkedDatabase& forked, int socket) {
+    return run_child(forked, socket, archives, *manifest, *options);
   };
   SCYPER_ASSIGN_OR_RETURN(query::Forked forked, runner.fork(std::move(request)));
   Message message;
@@ -146,7 +173,8 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
                                          storage::describe_wait_status(forked.child->wait())));
 }
 
-StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner, const std::string& archives) {
+StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner, const std::string& archives,
+                                                            bool is_own) {
   StatusOr<replay::ArchiveResult> result = absl::UnknownError("not written");
   SCYPER_RETURN_IF_ERROR(runner.run_exclusively([&]() -> Status {
     const uint64_t lsn = environment_->lsns.last.load();
@@ -155,9 +183,47 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     options.before_finish = [this, lsn] { return log_->wait_confirmed(lsn); };
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
     attach_state(lsn, &manifest);
+    options.on_warning = warn;
+    if (is_own) options.base = take_base(*environment_->database->catalog());
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     return result.status();
   }));
+  return result;
+}
+
+// archiving_ is held.
+StatusOr<replay::ArchiveResult> Durability::archive(const Runner& runner, const std::string& to, bool is_own,
+                                                    const std::function<void(uint64_t)>& on_progress) {
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
+  auto result =
+      own_disk_ != nullptr ? archive_in_child(runner, to, is_own, on_progress) : archive_at_rest(runner, to, is_own);
+  SCYPER_RETURN_IF_ERROR(result.status());
+  if (is_own) SCYPER_RETURN_IF_ERROR(set_base(result->lsn));
+  if (is_own) SCYPER_RETURN_IF_ERROR(retire_archives());
+  return result;
+}
+
+// By way of the data directory: a child must not use libcurl, and what it has there already is not written again.
+StatusOr<replay::ArchiveResult> Durability::archive_to_store(const Runner& runner, const std::string& place,
+                                                             const std::function<void(uint64_t)>& on_progress) {
+  const auto stores = storage::make_disk_with_stores();
+  SCYPER_RETURN_IF_ERROR(stores->make_directory(place));  // before the work, when it cannot be used
+  const std::string own = replay::archives_directory(options_.log.directory);
+  replay::ArchiveResult result;
+  if (base_ != nullptr && base_->manifest.lsn == environment_->lsns.last.load()) {  // nothing has happened since
+    result.lsn = base_->manifest.lsn;
+    for (const storage::ArchiveTable& table : base_->manifest.tables) result.rows += table.rows;
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(result, archive(runner, own, true, on_progress));
+  }
+  const auto count = [&](uint64_t bytes) {
+    result.stored_bytes = bytes;
+    archive_bytes_.store(bytes, std::memory_order_relaxed);
+    if (on_progress) on_progress(bytes);
+  };
+  SCYPER_RETURN_IF_ERROR(storage::copy_archive(disk_, storage::archive_path(own, result.lsn), stores.get(), place,
+                                               options_.log.archive_rate, count)
+                             .status());
   return result;
 }
 
@@ -166,12 +232,10 @@ StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, 
   if (!is_on()) return sql_error("55000", "the node has no data directory");
   std::lock_guard<std::mutex> lock(archiving_);
   const std::string own = replay::archives_directory(options_.log.directory);
-  const std::string& to = archives.empty() ? own : archives;
-  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
-  auto result = own_disk_ != nullptr ? archive_in_child(runner, to, on_progress) : archive_at_rest(runner, to);
+  auto result = storage::is_store_path(archives) ? archive_to_store(runner, archives, on_progress)
+                : archives.empty()               ? archive(runner, own, true, on_progress)
+                                                 : archive(runner, archives, false, on_progress);
   archive_bytes_.store(0, std::memory_order_relaxed);
-  SCYPER_RETURN_IF_ERROR(result.status());
-  if (archives.empty()) SCYPER_RETURN_IF_ERROR(retire_archives());
   return result;
 }
 

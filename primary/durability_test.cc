@@ -434,7 +434,7 @@ TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {
   engine.reset();
   // the newest is damaged: the one before, and more of the log
   auto archives = *storage::list_archives(&disk, "/data/archives");
-  disk.flip(archives[1].path + "/t1.dat", 100, 0x10);
+  disk.flip(archives[1].path + "/" + storage::archive_file_name(1, archives[1].lsn), 100, 0x10);
   engine = open_or_null(options, &status);
   ASSERT_NE(engine, nullptr) << status;
   EXPECT_EQ(engine->durability().recovered().archive_lsn, archives[0].lsn);

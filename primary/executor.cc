@@ -99,8 +99,8 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
 }
 
 Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
-  if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) [[unlikely]] {
-    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"));
+  if ((transaction->deadline_ns != 0 || transaction->cancelled != nullptr) && refuse_if_over(transaction))
+      [[unlikely]] {
     return Verdict::kAnswered;
   }
   const PreparedStatement& statement = prepared_of(*transaction);
@@ -194,9 +194,13 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
 Outcome Executor::run(const Transaction& transaction, const Binding& binding) noexcept {
   uint64_t run = run_number_.load(std::memory_order_relaxed) + 1;
   deadline_ns_.store(transaction.deadline_ns, std::memory_order_release);
+  if (transaction.cancelled != nullptr) [[unlikely]]
+    watch(transaction.cancelled);
   run_number_.store(run, std::memory_order_release);
   Outcome outcome = binding.program->run(&context_, transaction.arguments.data());
   run_number_.store(run + 1, std::memory_order_release);
+  if (transaction.cancelled != nullptr) [[unlikely]]
+    watch(nullptr);
   return outcome;
 }
 
@@ -359,10 +363,32 @@ void Executor::refuse(Transaction* transaction, Status status) noexcept {
   counters_.refused.add();
 }
 
+// Before it runs. Time and cancellation while it runs are check_time()'s.
+bool Executor::refuse_if_over(Transaction* transaction) noexcept {
+  if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) {
+    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"));
+    return true;
+  }
+  if (transaction->cancelled == nullptr || !transaction->cancelled->load(std::memory_order_relaxed)) return false;
+  refuse(transaction, sql_error("57014", "canceling statement due to user request"));
+  return true;
+}
+
+void Executor::watch(const std::atomic<bool>* cancelled) noexcept {
+  MutexLock lock(&cancelled_mutex_);
+  cancelled_ = cancelled;
+}
+
+bool Executor::is_cancelled() {
+  MutexLock lock(&cancelled_mutex_);
+  return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed);
+}
+
 void Executor::define(Transaction* transaction) noexcept {
   const PreparedStatement& statement = prepared_of(*transaction);
   transaction->result.clear();
   transaction->columns_of = 0;
+  if (refuse_if_over(transaction)) return;
   query::Database* database = environment_->database;
   {
     MutexLock lock(&environment_->definition_mutex);
@@ -390,19 +416,24 @@ void Executor::check_time(int64_t now_ns) {
     seen_since_ns_ = now_ns;
   }
   int64_t deadline_ns = deadline_ns_.load(std::memory_order_acquire);
-  if (run_number_.load(std::memory_order_acquire) != run) return;  // the deadline may be another's
+  const bool was_cancelled = is_cancelled();
+  if (run_number_.load(std::memory_order_acquire) != run) return;  // deadline and cancellation may be another's
   auto limit_ns = static_cast<int64_t>(environment_->options->transaction_time_us_max * 1000);
   bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
-  if (!is_over || interrupted_run_.load(std::memory_order_relaxed) == run) return;
+  if ((!is_over && !was_cancelled) || interrupted_run_.load(std::memory_order_relaxed) == run) return;
   // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.
   interrupted_run_.store(run, std::memory_order_release);
-  raise_interrupt(Interrupt::kTimeout);
+  raise_interrupt(is_over ? Interrupt::kTimeout : Interrupt::kCancel);
 }
 
 // A function of its own for tools/tsan.supp: generated code reads the flag by plain loads, which ThreadSanitizer
 // reports.
 [[gnu::noinline]] void Executor::raise_interrupt(Interrupt why) {
-  context_.interrupt.fetch_or(static_cast<uint32_t>(why), std::memory_order_release);
+  // A reason that came too late for an earlier run may still stand there: it is replaced.
+  uint32_t old = context_.interrupt.load(std::memory_order_relaxed);
+  while (!context_.interrupt.compare_exchange_weak(old, (old & query::kSafepointBit) | static_cast<uint32_t>(why),
+                                                   std::memory_order_release, std::memory_order_relaxed)) {
+  }
 }
 
 [[gnu::noinline]] void Executor::raise_safepoint() {

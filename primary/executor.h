@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "group_commit.h"
+#include "mutex.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
 #include "query/database.h"
@@ -112,6 +113,9 @@ class Executor {
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;
+  bool refuse_if_over(Transaction* transaction) noexcept;
+  void watch(const std::atomic<bool>* cancelled) noexcept;
+  bool is_cancelled();
 
   // constant after construction
   const uint32_t number_;
@@ -130,6 +134,8 @@ class Executor {
   // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.
   std::atomic<uint64_t> run_number_{0};
   std::atomic<int64_t> deadline_ns_{0};
+  Mutex cancelled_mutex_;  // the flag is the transaction's and may go when it was answered
+  const std::atomic<bool>* cancelled_ ABSL_GUARDED_BY(cancelled_mutex_) = nullptr;
   // Written by the watchdog, before the flag in the context: which run the flag is for.
   std::atomic<uint64_t> interrupted_run_{0};
 

@@ -304,25 +304,29 @@ void PartitionEngine::request_companions(std::shared_ptr<const query::Program> p
   if (push_exclusive(exclusive.get())) static_cast<void>(exclusive.release());
 }
 
-Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
+Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                                const StatementLimits& limits) {
   query::ResultSet ignored;
   if (result == nullptr) result = &ignored;
   if (!parameters.empty()) {
     SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
-    return run_and_wait(std::move(statement), parameters, result);
+    return run_and_wait(std::move(statement), parameters, limits, result);
   }
   AdHoc ad_hoc;
   SCYPER_RETURN_IF_ERROR(prepare_ad_hoc(sql, &ad_hoc));
-  return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, result);
+  return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, result);
 }
 
 Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
-                                     std::span<const Datum> parameters, query::ResultSet* result) {
+                                     std::span<const Datum> parameters, const StatementLimits& limits,
+                                     query::ResultSet* result) {
   struct Waiting : Transaction {
     Completion completion;
   } waiting;
   waiting.statement = std::move(statement);
   waiting.arguments.assign(parameters.begin(), parameters.end());
+  waiting.deadline_ns = limits.deadline_ns;
+  waiting.cancelled = limits.cancelled;
   waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
   std::swap(waiting.result, *result);
   Transaction* transaction = &waiting;
@@ -332,17 +336,18 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   return std::move(waiting.status);
 }
 
-Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
+Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                                       const StatementLimits& limits) {
   query::ResultSet result;
   AdHoc ad_hoc;
   if (find_shared(sql, environment_.catalog_version, &ad_hoc)) {  // one statement: nothing to split
-    SCYPER_RETURN_IF_ERROR(run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, &result));
+    SCYPER_RETURN_IF_ERROR(run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, &result));
     if (each) each(result);
     return Status();
   }
   SCYPER_ASSIGN_OR_RETURN(auto texts, database_->split(sql));
   for (const std::string& text : texts) {
-    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result));
+    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result, limits));
     if (each) each(result);
   }
   return Status();

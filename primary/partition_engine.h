@@ -30,8 +30,10 @@ class PartitionEngine final : public Engine {
 
   StatusOr<std::shared_ptr<const Statement>> prepare(std::string_view sql) override;
   void submit(std::span<Transaction* const> transactions) override;
-  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
-  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                 const StatementLimits& limits = {}) override;
+  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                        const StatementLimits& limits = {}) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
   StatusOr<Forked> fork(ForkRequest request) override { return fork_gate_->fork(std::move(request)); }
   query::Queries* queries() override { return queries_.get(); }
@@ -84,7 +86,7 @@ class PartitionEngine final : public Engine {
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
-                      query::ResultSet* result);
+                      const StatementLimits& limits, query::ResultSet* result);
   void start_queries();
   void tick();
   void sum_counters() const;

@@ -62,7 +62,9 @@ void Publication::start_multicast() {
   }
   multicast_ = *std::move(started);
   outbox_.set_transmitter(std::make_unique<replication::MulticastTransmitter>(
-      start_.cluster, static_cast<uint64_t>(publisher_.clock->now_us()), multicast_, options_.multicast_mtu));
+      start_.cluster, multicast_, options_.multicast_mtu, start_.key.has_value() ? &*start_.key : nullptr));
+  transport_.is_encrypted = start_.key.has_value();
+  if (start_.key.has_value()) transport_.key_fingerprint = start_.key->fingerprint(start_.cluster);
   transport_.kind = "pgm";
   transport_.multicast_group = options_.multicast_group;
   transport_.multicast_port = options_.multicast_port;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/disk.h"
@@ -30,6 +31,7 @@ class Publication {
     Disk* disk = nullptr;
     std::string directory;
     uint32_t partitions = 0;
+    std::optional<replication::DatagramKey> key;  // of the multicast
   };
   Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment);
 

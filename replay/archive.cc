@@ -80,6 +80,8 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   storage::ArchiveWriter::Options writing;
   writing.bytes_per_second_max = options.bytes_per_second_max;
   writing.on_progress = options.on_progress;
+  writing.base = options.base;
+  writing.on_warning = options.on_warning;
   SCYPER_ASSIGN_OR_RETURN(auto writer, storage::ArchiveWriter::create(disk, archives, manifest.lsn, writing));
   ArchiveResult result;
   result.lsn = manifest.lsn;
@@ -93,6 +95,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   SCYPER_RETURN_IF_ERROR(writer->finish(std::move(manifest)));
   result.raw_bytes = writer->raw_bytes();
   result.stored_bytes = writer->stored_bytes();
+  result.kept_bytes = writer->kept_bytes();
   return result;
 }
 
@@ -156,10 +159,10 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
   std::atomic<uint64_t> raw_bytes{0}, rows{0};
   const double start_s = now_s();
   SCYPER_RETURN_IF_ERROR(run_pieces(&team, tables.size(), [&](size_t i) -> Status {
-    SCYPER_ASSIGN_OR_RETURN(
-        auto one, storage::load_archive_table(disk, path, loaded->manifest, *tables[i].first, tables[i].second));
+    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second));
     raw_bytes += one.raw_bytes;
     rows += one.rows;
+    loaded->manifest.tables[i].chunks = std::move(one.chunks);
     return Status();
   }));
   const double loaded_s = now_s();
@@ -201,7 +204,7 @@ StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path) {
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const double start_s = now_s();
   for (const storage::ArchiveTable& entry : loaded.manifest.tables) {
-    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, loaded.manifest, entry, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, entry, nullptr));
     loaded.raw_bytes += one.raw_bytes;
     loaded.rows += one.rows;
   }

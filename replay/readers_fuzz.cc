@@ -137,7 +137,8 @@ const std::vector<SqlType>& argument_types() {
 std::string archive_file(const char* name) {
   auto table = make_table();
   storage::RowApplier applier([&](TableId) { return table.get(); });
-  CHECK(applier.apply(row_changes(), 0).ok() || true);
+  const Status status = applier.apply(row_changes(), storage::RowApplier::kAnyPartition);
+  CHECK(status.ok());
   SimulatedDisk disk;
   CHECK(disk.make_directory("/a").ok());
   auto writer = storage::ArchiveWriter::create(&disk, "/a", 5, {});
@@ -180,7 +181,7 @@ void fuzz_readers(const uint8_t* data, size_t size) {
     case kRows: {
       auto table = make_table();
       storage::RowApplier applier([&](TableId id) { return id.value() == 3 ? table.get() : nullptr; });
-      static_cast<void>(applier.apply(bytes, 0));
+      static_cast<void>(applier.apply(bytes, storage::RowApplier::kAnyPartition));
       return;
     }
     case kManifest:
@@ -233,7 +234,7 @@ std::vector<std::string> fuzz_seeds() {
       seed(kArguments, std::string("\x00\x0e\x02hi\x04\xf4\x03\x00\x00\x00\x00\x00\x00\xf0\x3f\x01\x02\x00\x01x", 21)),
       seed(kRows, row_changes()),
       seed(kManifest, archive_file("MANIFEST")),
-      seed(kBlock, archive_file("t3.dat")),
+      seed(kBlock, archive_file("t3.5.dat")),
       seed(kCatalog, query::encode_catalog(catalog)),
       seed(kRequests, window.encode(~uint64_t{0}))};
 }

@@ -121,6 +121,12 @@ Status Recovery::load_newest_archive() {
         result_.index_s = loaded->index_s;
         result_.term = std::max<uint64_t>(1, loaded->manifest.term);
         result_.positions = loaded->manifest.streams;
+        if (options_.archives.empty()) {
+          result_.base = std::make_shared<storage::ArchiveBase>();
+          result_.base->path = entry->path;
+          result_.base->manifest.lsn = loaded->manifest.lsn;
+          result_.base->manifest.tables = std::move(loaded->manifest.tables);
+        }
         say(absl::StrFormat("recovery: %d rows, %.1f MB in %.2f s, indexes in %.2f s", loaded->rows,
                             static_cast<double>(loaded->raw_bytes) / 1e6, loaded->load_s, loaded->index_s));
         return Status();

@@ -1,5 +1,7 @@
 #include "replication/datagram.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +12,8 @@
 namespace scyper::replication {
 
 namespace {
+// Packets carry more (576 bytes at least): bounds what is kept about a parcel's pieces.
+constexpr uint32_t kPieceBytesMin = 128;
 constexpr size_t kHashedBytes = offsetof(DatagramHeader, hash);
 
 uint64_t hash_of(const DatagramHeader& header, std::string_view payload) {
@@ -18,9 +22,18 @@ uint64_t hash_of(const DatagramHeader& header, std::string_view payload) {
 }
 }  // namespace
 
-DatagramWriter::DatagramWriter(const ClusterId& cluster, uint64_t source, size_t datagram_bytes)
-    : cluster_(cluster), source_(source), piece_bytes_(datagram_bytes - sizeof(DatagramHeader)) {
-  CHECK(datagram_bytes > sizeof(DatagramHeader));
+uint64_t draw_source() {
+  uint64_t source = 0;
+  CHECK(::getrandom(&source, sizeof(source), 0) == sizeof(source));
+  return source;
+}
+
+DatagramWriter::DatagramWriter(const ClusterId& cluster, uint64_t source, size_t datagram_bytes, const DatagramKey* key)
+    : cluster_(cluster),
+      source_(source),
+      piece_bytes_(datagram_bytes - sizeof(DatagramHeader) - (key != nullptr ? kSealOverheadBytes : 0)) {
+  CHECK(datagram_bytes > sizeof(DatagramHeader) + kSealOverheadBytes);
+  if (key != nullptr) sealer_ = std::make_unique<DatagramSealer>(*key, cluster, source);
 }
 
 void DatagramWriter::emit_one(DatagramHeader header, std::string_view payload, const Emit& emit) {
@@ -30,7 +43,9 @@ void DatagramWriter::emit_one(DatagramHeader header, std::string_view payload, c
   header.hash = hash_of(header, payload);
   datagram_.assign(reinterpret_cast<const char*>(&header), sizeof(header));
   datagram_.append(payload);
-  emit(datagram_);
+  if (sealer_ == nullptr) return emit(datagram_);
+  sealer_->seal(datagram_, header.term, &sealed_);
+  emit(sealed_);
 }
 
 void DatagramWriter::write(const Parcel& parcel, const Watermark& watermark, const Emit& emit) {
@@ -61,8 +76,27 @@ void DatagramWriter::write(const Watermark& watermark, const Emit& emit) {
   emit_one(header, {}, emit);
 }
 
-DatagramReader::DatagramReader(const ClusterId& cluster, size_t memory_bytes_max)
-    : cluster_(cluster), memory_bytes_max_(memory_bytes_max) {}
+DatagramReader::DatagramReader(const ClusterId& cluster, size_t memory_bytes_max, const DatagramKey* key)
+    : cluster_(cluster), memory_bytes_max_(memory_bytes_max) {
+  if (key != nullptr) opener_ = std::make_unique<DatagramOpener>(*key, cluster);
+}
+
+// False: counted, and dropped.
+bool DatagramReader::unseal(std::string_view* datagram, uint64_t term, SealedHeader* seal) {
+  switch (opener_->open(*datagram, seal, &opened_)) {
+    case DatagramOpener::Verdict::kForged:
+      ++counters_.forged;
+      return false;
+    case DatagramOpener::Verdict::kReplayed:
+      ++counters_.replayed;
+      return false;
+    case DatagramOpener::Verdict::kOpened:
+      break;
+  }
+  if (seal->term < term) ++counters_.old_term;
+  *datagram = opened_;
+  return seal->term >= term;
+}
 
 bool DatagramReader::decode(std::string_view datagram, DatagramHeader* header, std::string_view* payload) {
   if (datagram.size() < sizeof(*header)) return false;
@@ -73,7 +107,7 @@ bool DatagramReader::decode(std::string_view datagram, DatagramHeader* header, s
   if (header->kind == DatagramKind::kWatermark) return payload->empty();
   if (header->kind != DatagramKind::kPiece) return false;
   const uint64_t rest = uint64_t{header->parcel_bytes} - header->offset;
-  return header->parcel_bytes > 0 && header->parcel_bytes <= kParcelBytesMax && header->piece_bytes > 0 &&
+  return header->parcel_bytes > 0 && header->parcel_bytes <= kParcelBytesMax && header->piece_bytes >= kPieceBytesMin &&
          header->offset < header->parcel_bytes && header->offset % header->piece_bytes == 0 &&
          header->payload_bytes == std::min<uint64_t>(header->piece_bytes, rest) &&
          header->base_lsn < header->complete_lsn;
@@ -84,7 +118,11 @@ DatagramReader::Received DatagramReader::read(std::string_view datagram, uint64_
   Received received;
   DatagramHeader header;
   std::string_view payload;
-  if (!decode(datagram, &header, &payload)) {
+  SealedHeader seal;
+  if (opener_ != nullptr && !unseal(&datagram, term, &seal)) return received;
+  const bool fits = decode(datagram, &header, &payload) &&
+                    (opener_ == nullptr || (header.term == seal.term && header.source == seal.source));
+  if (!fits) {
     ++counters_.malformed;
   } else if (!(header.cluster == cluster_)) {
     ++counters_.foreign;
@@ -105,6 +143,10 @@ std::optional<Parcel> DatagramReader::add(const DatagramHeader& header, std::str
   const Key key{header.term, header.complete_lsn};
   auto found = unfinished_.find(key);
   if (found == unfinished_.end()) {
+    if (header.parcel_bytes > memory_bytes_max_) {
+      ++counters_.forgotten;
+      return std::nullopt;
+    }
     make_room(header.parcel_bytes);
     Unfinished made;
     made.base_lsn = header.base_lsn;

@@ -53,6 +53,8 @@ class GrpcLink final : public Link {
     info.transport.multicast_group = reply.multicast_group();
     info.transport.multicast_port = static_cast<uint16_t>(reply.multicast_port());
     info.transport.datagram_bytes = reply.datagram_bytes();
+    info.transport.is_encrypted = reply.encrypted();
+    info.transport.key_fingerprint = reply.key_fingerprint();
     info.complete_lsn = reply.complete_lsn();
     return info;
   }

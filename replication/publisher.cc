@@ -30,6 +30,8 @@ class Publisher final : public v1::Replication::Service {
     reply->set_multicast_group(transport.multicast_group);
     reply->set_multicast_port(transport.multicast_port);
     reply->set_datagram_bytes(transport.datagram_bytes);
+    reply->set_encrypted(transport.is_encrypted);
+    reply->set_key_fingerprint(transport.key_fingerprint);
     reply->set_complete_lsn(watermark.complete_lsn);
     return grpc::Status::OK;
   }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -23,11 +24,13 @@ namespace {
 
 constexpr ClusterId kCluster{{7, 9}};
 constexpr uint32_t kStreams = 5;
+const DatagramKey kKey({1, 2, 3});
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kRepairAfterNs = 30 * kMs;
 
 struct Faults {
   double loss = 0, duplicate = 0, flip = 0;
+  double forge = 0, replay = 0;  // by somebody without the key; only where datagrams are sealed
   int64_t delay_ns = 1 * kMs;
 };
 
@@ -79,7 +82,8 @@ struct Secondary {
 
 class Cluster {
  public:
-  Cluster(uint64_t seed, bool logs, uint32_t copies) : random_(seed), logs_(logs), copies_(copies) {
+  Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed)
+      : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed) {
     start_primary();
     for (int i = 0; i < 3; ++i) {
       secondaries_.push_back(std::make_unique<Secondary>());
@@ -98,6 +102,10 @@ class Cluster {
 
   // --- network ---
   void multicast(std::string_view datagram) {
+    if (is_sealed_) attack(datagram);
+    deliver(datagram);
+  }
+  void deliver(std::string_view datagram) {
     for (auto& secondary : secondaries_) {
       const int copies = chance(faults.duplicate) ? 2 : 1;
       for (int i = 0; i < copies; ++i) {
@@ -153,6 +161,7 @@ class Cluster {
     members_->leave(secondary->member);
     schedule_.after(5 * kMs, [this, secondary] { join(secondary, 1); });
   }
+  bool is_sealed() const { return is_sealed_; }
   void partition(Secondary* secondary, bool is_cut_off) { secondary->is_cut_off = is_cut_off; }
 
  private:
@@ -256,6 +265,9 @@ class Cluster {
 
   void receive(Secondary* secondary, const std::string& datagram) {
     auto received = secondary->reader->read(datagram, secondary->inbox->term());
+    if (received.watermark.has_value()) {
+      ASSERT_LE(received.watermark->term, term_) << "a forged datagram was believed";
+    }
     if (received.watermark.has_value()) secondary->inbox->note(*received.watermark);
     if (received.parcel.has_value()) secondary->inbox->offer(*std::move(received.parcel));
     check_diverged(secondary);
@@ -300,7 +312,7 @@ class Cluster {
     options.logs = logs_;
     options.bytes_max = 60'000;
     secondary->inbox = std::make_unique<Inbox>(kCluster, start, options);
-    secondary->reader = std::make_unique<DatagramReader>(kCluster, 30'000);
+    secondary->reader = std::make_unique<DatagramReader>(kCluster, 30'000, is_sealed_ ? &kKey : nullptr);
     secondary->missing_since_ns = -1;
     secondary->member = enter(*secondary);
   }
@@ -387,10 +399,27 @@ class Cluster {
     check_diverged(secondary);
   }
 
+  // What somebody on the network sends who does not have the key: what went by before, and his own.
+  void attack(std::string_view datagram) {
+    if (heard_.size() < 1000) heard_.emplace_back(datagram);
+    if (chance(faults.replay)) deliver(std::string(heard_[random_.below(heard_.size())]));
+    if (!chance(faults.forge)) return;
+    std::array<uint8_t, DatagramKey::kBytes> guess;
+    guess.fill(static_cast<uint8_t>(1 + random_.below(255)));
+    const DatagramKey wrong(guess);
+    DatagramWriter writer(kCluster, random_.next(), 1448, chance(0.5) ? &wrong : nullptr);
+    // of a term to come: taken for true it would cut what the nodes have
+    const Watermark lie{term_ + random_.below(3), random_.below(complete_lsn() + 1),
+                        complete_lsn() + random_.below(100), complete_lsn() + random_.below(100), 0};
+    writer.write(lie, [this](std::string_view bytes) { deliver(bytes); });
+  }
+
   friend struct Primary;
   Random random_;
   const bool logs_;
   const uint32_t copies_;
+  const bool is_sealed_;
+  std::vector<std::string> heard_;  // by the attacker
   Schedule schedule_;
   uint64_t term_ = 0;
   uint32_t snapshot_ = 0;
@@ -406,7 +435,7 @@ class Cluster {
 };
 
 Primary::Primary(Cluster* owner, uint64_t term, uint64_t lsn)
-    : cluster(owner), writer(kCluster, term * 1000 + lsn, 1448) {}
+    : cluster(owner), writer(kCluster, term * 1000 + lsn, 1448, owner->is_sealed() ? &kKey : nullptr) {}
 void Primary::send(const Parcel& parcel, const Watermark& watermark) noexcept {
   writer.write(parcel, watermark, [this](std::string_view bytes) { cluster->multicast(bytes); });
 }
@@ -418,10 +447,12 @@ void run_seed(uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed ^ 0x5eed);
   const bool logs = (random.real() < 0.5);
-  Cluster cluster(seed, logs, static_cast<uint32_t>(random.below(3)));
+  const uint32_t copies = static_cast<uint32_t>(random.below(3));
+  Cluster cluster(seed, logs, copies, /*is_sealed=*/random.real() < 0.5);
   cluster.faults.loss = (random.real() < 0.3) ? 0 : 0.2 * random.real();
   cluster.faults.duplicate = 0.1 * random.real();
   cluster.faults.flip = (random.real() < 0.5) ? 0 : 0.02;
+  cluster.faults.forge = cluster.faults.replay = 0.05 * random.real();
   cluster.faults.delay_ns = static_cast<int64_t>(1 + random.below(30)) * kMs;
   int64_t now_ns = 0;
   for (int round = 0; round < 20 && !testing::Test::HasFailure(); ++round) {

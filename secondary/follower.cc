@@ -65,7 +65,7 @@ Status Follower::begin() {
   replay_thread_ = std::thread([this] { replay(); });
   pthread_setname_np(replay_thread_.native_handle(), "replay");
   start_queries();
-  start_multicast();
+  SCYPER_RETURN_IF_ERROR(start_multicast());
   threads_.emplace_back([this] { receive(); });
   pthread_setname_np(threads_.back().native_handle(), "receive");
   threads_.emplace_back([this] { report(); });
@@ -174,7 +174,10 @@ NodeInfo Follower::info() const {
   info.transport_note = transport_note_;
   if (multicast_ != nullptr && !hears_multicast()) info.transport_note = "nothing is heard by multicast";
   info.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
-  info.malformed_datagrams = malformed_;
+  info.malformed_datagrams = datagrams_.malformed + datagrams_.foreign;
+  info.forged_datagrams = datagrams_.forged;
+  info.replayed_datagrams = datagrams_.replayed;
+  info.is_encrypted = key_.has_value();
   info.is_connected = is_connected_;
   std::string why;
   info.serves = failure_.ok() && !is_behind(&why);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,7 +59,7 @@ class Follower final : public Node {
   }
 
   // follower_receive.cc: what comes in
-  void start_multicast();
+  Status start_multicast();
   void listen();
   void receive();
   void follow_primary();
@@ -92,7 +93,8 @@ class Follower final : public Node {
   uint64_t forks_ = 0;                          // the replaying thread's
   std::unique_ptr<query::Queries> queries_;
   std::unique_ptr<replication::MulticastProcess> multicast_;  // null: unicast only
-  std::string transport_note_;                                // why; constant after begin()
+  std::string transport_note_;                                // why; constant after begin(), as is the next
+  std::optional<replication::DatagramKey> key_;
 
   std::atomic<bool> is_stopping_{false};
   mutable std::mutex mutex_;  // all that follows
@@ -105,7 +107,7 @@ class Follower final : public Node {
   int64_t current_ns_ = 0;    // when everything known had been applied, last
   int64_t heard_ns_ = 0;      // when the primary was heard of, last
   int64_t multicast_ns_ = 0;  // by multicast
-  uint64_t malformed_ = 0;
+  replication::DatagramReader::Counters datagrams_;
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
   uint64_t snapshots_ = 0;

@@ -53,27 +53,36 @@ void Follower::wait_to_retry() {
   changed_.wait_for(lock, kRetry, [this] { return is_stopping_.load(); });
 }
 
-void Follower::start_multicast() {
-  if (primary_.transport.kind != "pgm") {
+// A network without multicast works, by unicast; a key that cannot be read is an error all the same.
+Status Follower::start_multicast() {
+  if (!options_.multicast_key_file.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(key_, replication::DatagramKey::read(options_.multicast_key_file));
+  }
+  const replication::TransportInfo& transport = primary_.transport;
+  if (transport.kind != "pgm") {
     transport_note_ = "the primary sends by unicast";
-    return;
-  }
-  if (options_.interface.empty()) {
+  } else if (options_.interface.empty()) {
     transport_note_ = "multicast_interface is not set";
-    return;
+  } else if (transport.is_encrypted != key_.has_value()) {
+    transport_note_ = key_.has_value() ? "the primary's multicast is not encrypted, multicast_key_file is set here"
+                                       : "the primary's multicast is encrypted: set multicast_key_file";
+  } else if (key_.has_value() && key_->fingerprint(identity_.cluster) != transport.key_fingerprint) {
+    transport_note_ = "multicast_key_file holds another key than the primary's";
   }
+  if (!transport_note_.empty()) return Status();
   replication::MulticastOptions options;
   options.interface = options_.interface;
-  options.group = primary_.transport.multicast_group;
-  options.port = primary_.transport.multicast_port;
+  options.group = transport.multicast_group;
+  options.port = transport.multicast_port;
   options.identity = absl::StrCat(replication::to_string(identity_.cluster), ":", options_.link.node);
   auto started = replication::MulticastProcess::start(options);
   if (!started.ok()) {
     transport_note_ = std::string(started.status().message());
-    return;
+    return Status();
   }
   multicast_ = *std::move(started);
   threads_.emplace_back([this] { listen(); });
+  return Status();
 }
 
 // With the lock.
@@ -82,7 +91,7 @@ bool Follower::hears_multicast() const {
 }
 
 void Follower::listen() {
-  replication::DatagramReader reader(identity_.cluster, options_.inbox_bytes / 4);
+  replication::DatagramReader reader(identity_.cluster, options_.inbox_bytes / 4, key_.has_value() ? &*key_ : nullptr);
   std::string datagram;
   uint64_t term = 0, commit_heard = 0;
   int64_t beat_due_ns = 0;
@@ -92,7 +101,7 @@ void Follower::listen() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       term = inbox_.term();
-      malformed_ = reader.counters().malformed + reader.counters().foreign;
+      datagrams_ = reader.counters();
       if (received.watermark.has_value()) multicast_ns_ = clock_.monotonic_ns();
     }
     if (!received.watermark.has_value()) continue;

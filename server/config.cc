@@ -60,6 +60,16 @@ Status apply(const std::vector<Assignment>& assignments, const std::string& sour
   return {};
 }
 
+// As with TLS for gRPC: what leaves the machine can be read and forged by whoever shares the network.
+Status check_multicast(const NodeConfig& config) {
+  const primary::ReplicationOptions& replication = config.engine.replication;
+  if (replication.multicast_interface.empty() || !replication.multicast_key_file.empty()) return {};
+  if (config.server.insecure_listen || is_loopback(replication.multicast_interface)) return {};
+  return with_hint(
+      absl::InvalidArgumentError("refusing multicast on " + replication.multicast_interface + " without encryption"),
+      "Give multicast_key_file, or insecure_listen where the network is trusted.");
+}
+
 }  // namespace
 
 StatusOr<std::vector<Assignment>> read_config_file(const std::string& path) {
@@ -108,6 +118,7 @@ StatusOr<NodeConfig> make_config(const std::vector<Assignment>& file, const std:
   SCYPER_RETURN_IF_ERROR(apply(file, "configuration file", &config));
   SCYPER_RETURN_IF_ERROR(apply(environment, "environment", &config));
   SCYPER_RETURN_IF_ERROR(apply(flags, "command line", &config));
+  SCYPER_RETURN_IF_ERROR(check_multicast(config));
   return config;
 }
 

@@ -87,5 +87,13 @@ TEST(Quantities, HaveUnits) {
   EXPECT_FALSE(parse_duration_us("10").ok());
 }
 
+TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
+  auto make = [](std::vector<Assignment> flags) { return make_config({}, {}, flags).status(); };
+  EXPECT_TRUE(make({{"multicast_interface", "127.0.0.1"}}).ok());
+  EXPECT_FALSE(make({{"multicast_interface", "10.0.0.1"}}).ok());
+  EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"multicast_key_file", "/k"}}).ok());
+  EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"insecure_listen", "true"}}).ok());
+}
+
 }  // namespace
 }  // namespace scyper::server

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "deadline.h"
 #include "errors.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
@@ -74,18 +76,25 @@ void encode_receipt(const query::Receipt& receipt, v1::Receipt* out) {
 class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
  public:
   Execution(NodeParts* node, grpc::CallbackServerContext* context, const v1::ExecuteRequest* request)
-      : node_(node), context_(context), request_(request) {}
+      : node_(node), context_(context), request_(request) {
+    limits_.deadline_ns = deadline_ns_of(*context, 0);
+    limits_.cancelled = &cancelled_;
+  }
 
-  void run() { Finish(grpc_status_of(execute())); }
+  void run() {
+    // Its client may have gone while it waited for a thread.
+    Status status = is_broken() ? sql_error("57014", "canceling statement due to user request") : execute();
+    Finish(grpc_status_of(status));
+  }
 
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    broken_ |= !ok;
+    if (!ok) break_off();
   }
   void OnCancel() override {
     absl::MutexLock lock(&mutex_);
-    broken_ = true;
+    break_off();
     if (stream_ != nullptr) stream_->cancel();
   }
   void OnDone() override { delete this; }
@@ -111,7 +120,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
-    SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result));
+    SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result, limits_));
     send(result);
     return {};
   }
@@ -120,7 +129,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   Status execute_texts(const std::string& sql) {
     auto each = [this](const query::ResultSet& result) { send(result); };
     query::Queries* queries = node_->engine->queries();
-    if (!request_->has_query() || queries == nullptr) return node_->engine->execute_script(sql, each);
+    if (!request_->has_query() || queries == nullptr) return node_->engine->execute_script(sql, each, limits_);
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     for (const std::string& text : texts) {
       if (is_broken()) return {};
@@ -129,7 +138,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
         if (status.ok()) continue;
         if (!is_for_transactions(status)) return status;
       }
-      SCYPER_RETURN_IF_ERROR(node_->engine->execute_script(text, each));
+      SCYPER_RETURN_IF_ERROR(node_->engine->execute_script(text, each, limits_));
     }
     return {};
   }
@@ -167,7 +176,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   // Another node answers; its messages go on as they are.
   Status pass_on(const QueryRouter::Route& route, const std::string& sql, bool* has_begun) {
     auto stub = v1::Queries::NewStub(node_->router.channel(route.address));
-    grpc::ClientContext context;
+    // with this call's deadline; ends when this call is cancelled
+    const auto context = grpc::ClientContext::FromCallbackServerContext(*context_);
     v1::ExecuteRequest request = *request_;
     request.set_sql(sql);
     request.clear_statement_id();
@@ -178,11 +188,11 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       ticket->set_term(route.ticket.term);
       ticket->set_snapshot(route.ticket.snapshot);
     }
-    auto reader = stub->Execute(&context, request);
+    auto reader = stub->Execute(context.get(), request);
     while (reader->Read(&message_)) {
       *has_begun = true;
       write();
-      if (is_broken()) context.TryCancel();
+      if (is_broken()) context->TryCancel();
     }
     return status_of_grpc(reader->Finish());
   }
@@ -281,6 +291,11 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     mutex_.Await(absl::Condition(&is_written));
   }
 
+  void break_off() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    broken_ = true;
+    cancelled_ = true;
+  }
+
   bool is_broken() {
     absl::MutexLock lock(&mutex_);
     return broken_;
@@ -290,6 +305,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   grpc::CallbackServerContext* const context_;
   const v1::ExecuteRequest* const request_;
   v1::ExecuteResponse message_;
+  primary::StatementLimits limits_;
+  std::atomic<bool> cancelled_{false};  // = broken_, for the engine
   absl::Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;

@@ -13,6 +13,7 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
   const replication::TransportInfo transport = publisher.transport();
   out->set_transport(transport.kind);
   out->set_transport_note(transport.note);
+  out->set_encrypted(transport.is_encrypted);
   const int64_t now_ns = publisher.clock->monotonic_ns();
   for (const replication::Member& member : publisher.members->list()) {
     v1::Secondary* made = out->add_secondaries();
@@ -47,6 +48,9 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
   out->set_repaired_groups(info.repaired_groups);
   out->set_resets(info.resets);
   out->set_malformed_datagrams(info.malformed_datagrams);
+  out->set_forged_datagrams(info.forged_datagrams);
+  out->set_replayed_datagrams(info.replayed_datagrams);
+  out->set_encrypted(info.is_encrypted);
   out->set_primary(engine->primary());
   out->set_snapshots_global(info.snapshot);
   const Status readiness = engine->node().readiness();

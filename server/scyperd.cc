@@ -109,6 +109,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config)
   options.request_window = config.engine.log.request_window;
   options.queries = config.engine.queries;
   options.interface = config.engine.replication.multicast_interface;
+  options.multicast_key_file = config.engine.replication.multicast_key_file;
   options.link.node = config.engine.queries.node;
   if (options.link.address.empty()) options.link.address = config.server.listen;
   options.database.memory_bytes = config.engine.memory_bytes;

@@ -1,7 +1,9 @@
 #include "secondary_engine.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "node_parts.h"
 #include "primary/description.h"
 
 namespace scyper::server {
@@ -31,18 +33,25 @@ void SecondaryEngine::submit(std::span<primary::Transaction* const> transactions
   }
 }
 
-Status SecondaryEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
+Status SecondaryEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                                const primary::StatementLimits& limits) {
   if (!queries()->is_query(sql)) return read_only_error();
   SCYPER_RETURN_IF_ERROR(node_->readiness());
   query::ResultSet rows;
-  return queries()->execute(sql, parameters, {}, result == nullptr ? &rows : result, nullptr);
+  query::QueryOptions options;
+  if (limits.deadline_ns != 0) options.timeout_us = std::max<int64_t>((limits.deadline_ns - monotonic_ns()) / 1000, 1);
+  return queries()->execute(sql, parameters, options, result == nullptr ? &rows : result, nullptr);
 }
 
-Status SecondaryEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
+Status SecondaryEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                                       const primary::StatementLimits& limits) {
   SCYPER_ASSIGN_OR_RETURN(auto texts, queries()->split(sql));
   for (const std::string& text : texts) {
+    if (limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed)) {
+      return sql_error("57014", "canceling statement due to user request");
+    }
     query::ResultSet result;
-    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result));
+    SCYPER_RETURN_IF_ERROR(execute(text, {}, &result, limits));
     if (each) each(result);
   }
   return Status();

@@ -21,8 +21,10 @@ class SecondaryEngine final : public primary::Engine {
 
   StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
   void submit(std::span<primary::Transaction* const> transactions) override;
-  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
-  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                 const primary::StatementLimits& limits = {}) override;
+  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                        const primary::StatementLimits& limits = {}) override;
   StatusOr<primary::Forked> fork(primary::ForkRequest request) override { return node_->fork(std::move(request)); }
   query::Queries* queries() override { return node_->queries(); }
   Status load(std::string_view table, std::span<const Datum> values) override;

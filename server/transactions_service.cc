@@ -1,10 +1,10 @@
 #include "transactions_service.h"
 
-#include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <utility>
 
 #include "call_batch.h"
+#include "deadline.h"
 #include "errors.h"
 #include "stream_session.h"
 #include "typed_values.h"
@@ -13,22 +13,14 @@ namespace scyper::server {
 
 namespace {
 
-int64_t deadline_ns_of(const grpc::CallbackServerContext& context, uint32_t timeout_ms) {
-  int64_t now_ns = monotonic_ns();
-  int64_t deadline_ns = timeout_ms == 0 ? 0 : now_ns + int64_t{timeout_ms} * 1'000'000;
-  auto remaining = context.deadline() - std::chrono::system_clock::now();
-  // A client without deadline is given the end of time, whose distance would overflow when added.
-  if (remaining < std::chrono::hours(24 * 365)) {
-    int64_t at_ns = now_ns + std::chrono::duration_cast<std::chrono::nanoseconds>(remaining).count();
-    deadline_ns = deadline_ns == 0 ? at_ns : std::min(deadline_ns, at_ns);
+// A call that came alone. Made by the RPC's thread, run by a worker, answered by a loop's thread, deleted by gRPC's.
+struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReactor {
+  UnaryCall(NodeParts* n, CompletionLoop* l, const v1::Call* c, v1::CallResult* out)
+      : node(n), loop(l), call(c), result_message(out) {
+    cancelled = &is_cancelled;
   }
-  return deadline_ns;
-}
-
-// A call that came alone. Made by the RPC's thread, run by a worker, answered and deleted by a loop's thread.
-struct UnaryCall : Completion, primary::Transaction {
-  UnaryCall(NodeParts* n, CompletionLoop* l, grpc::ServerUnaryReactor* r, const v1::Call* c, v1::CallResult* out)
-      : node(n), loop(l), reactor(r), call(c), result_message(out) {}
+  void OnCancel() override { is_cancelled = true; }
+  void OnDone() override { delete this; }
 
   void fail(Status error) {
     status = std::move(error);
@@ -40,8 +32,7 @@ struct UnaryCall : Completion, primary::Transaction {
     node->counters.message_duration.record_ns(static_cast<uint64_t>(monotonic_ns() - received_ns));
     node->counters.calls_open.add(-1);
     if (status.ok()) encode_typed_result(*this, result_message);
-    reactor->Finish(grpc_status_of(status));
-    delete this;
+    Finish(grpc_status_of(status));  // it may be gone from here on
   }
   // May block for a compilation.
   void start(bool is_compiled) {
@@ -69,11 +60,11 @@ struct UnaryCall : Completion, primary::Transaction {
 
   NodeParts* node;
   CompletionLoop* loop;
-  grpc::ServerUnaryReactor* reactor;
   const v1::Call* call;
   v1::CallResult* result_message;
   RowArena arena;
   int64_t received_ns = monotonic_ns();
+  std::atomic<bool> is_cancelled{false};  // the client has gone or lost patience
 };
 
 }  // namespace
@@ -96,15 +87,15 @@ void TransactionsService::stop() {
 
 grpc::ServerUnaryReactor* TransactionsService::Call(grpc::CallbackServerContext* context,
                                                     const v1::CallRequest* request, v1::CallResponse* response) {
-  auto* reactor = context->DefaultReactor();
   if (node_->stopping) {
+    auto* reactor = context->DefaultReactor();
     reactor->Finish(grpc_status_of(stopping_error()));
     return reactor;
   }
   node_->counters.unary_calls.add(1);
   node_->counters.calls_open.add(1);
   const v1::Call& call = request->call();
-  auto* unary = new UnaryCall(node_, &loops_[0]->loop(), reactor, &call, response->mutable_result());
+  auto* unary = new UnaryCall(node_, &loops_[0]->loop(), &call, response->mutable_result());
   unary->request_id = call.request_id();
   unary->deadline_ns = deadline_ns_of(*context, call.timeout_ms());
   bool is_text = call.statement_id() == 0;
@@ -117,7 +108,7 @@ grpc::ServerUnaryReactor* TransactionsService::Call(grpc::CallbackServerContext*
   } else {
     unary->start(/*is_compiled=*/true);
   }
-  return reactor;
+  return unary;
 }
 
 grpc::ServerUnaryReactor* TransactionsService::Prepare(grpc::CallbackServerContext* context,

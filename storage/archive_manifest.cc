@@ -12,9 +12,32 @@ namespace scyper::storage {
 namespace {
 
 constexpr uint64_t kMagic = 0x316e614d50796353;  // "ScyPMan1"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 Status damaged(const char* what) { return sql_error("XX001", std::string("the manifest is damaged: ") + what); }
+
+bool read_table(NumberReader* in, ArchiveTable* table) {
+  table->id = in->number<uint32_t>();
+  table->rows = in->number<uint64_t>();
+  table->row_ids.resize(in->count(sizeof(uint64_t)));
+  for (uint64_t& id : table->row_ids) id = in->number<uint64_t>();
+  table->files.resize(in->count(16));
+  for (ArchiveFile& file : table->files) {
+    file.lsn = in->number<uint64_t>();
+    file.bytes = in->number<uint64_t>();
+  }
+  table->chunks.resize(in->count(48));
+  for (ArchiveChunk& chunk : table->chunks) {
+    for (uint32_t* number : {&chunk.partition, &chunk.chunk, &chunk.file, &chunk.number, &chunk.blocks, &chunk.rows}) {
+      *number = in->number<uint32_t>();
+    }
+    for (uint64_t* number : {&chunk.offset, &chunk.bytes, &chunk.hash}) *number = in->number<uint64_t>();
+    if (chunk.file >= table->files.size() || chunk.partition >= table->row_ids.size()) return false;
+    const uint64_t size = table->files[chunk.file].bytes;
+    if (chunk.offset > size || chunk.bytes > size - chunk.offset || chunk.rows > kChunkTuples) return false;
+  }
+  return in->ok;
+}
 
 }  // namespace
 
@@ -39,12 +62,21 @@ std::string encode_manifest(const ArchiveManifest& manifest) {
   put_number(&out, static_cast<uint32_t>(manifest.tables.size()));
   for (const ArchiveTable& table : manifest.tables) {
     put_number(&out, table.id);
-    put_number(&out, table.blocks);
     put_number(&out, table.rows);
-    put_number(&out, table.file_bytes);
-    put_number(&out, table.hash);
     put_number(&out, static_cast<uint32_t>(table.row_ids.size()));
     for (uint64_t id : table.row_ids) put_number(&out, id);
+    put_number(&out, static_cast<uint32_t>(table.files.size()));
+    for (const ArchiveFile& file : table.files) {
+      put_number(&out, file.lsn);
+      put_number(&out, file.bytes);
+    }
+    put_number(&out, static_cast<uint32_t>(table.chunks.size()));
+    for (const ArchiveChunk& chunk : table.chunks) {
+      for (uint32_t number : {chunk.partition, chunk.chunk, chunk.file, chunk.number, chunk.blocks, chunk.rows}) {
+        put_number(&out, number);
+      }
+      for (uint64_t number : {chunk.offset, chunk.bytes, chunk.hash}) put_number(&out, number);
+    }
   }
   put_number(&out, static_cast<uint32_t>(manifest.streams.size()));
   for (const StreamPosition& stream : manifest.streams) {
@@ -70,7 +102,7 @@ StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
   if (in.number<uint64_t>() != kMagic) return damaged("it does not begin as one");
   if (hash != XXH3_64bits(hashed.data(), hashed.size())) return damaged("it does not match its hash");
   if (const auto version = in.number<uint32_t>(); version != kVersion) {
-    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known is 1");
+    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known is 2");
   }
   in.number<uint32_t>();
   ArchiveManifest manifest;
@@ -80,15 +112,9 @@ StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
   manifest.lsn = in.number<uint64_t>();
   manifest.time_us = in.number<int64_t>();
   manifest.partitions = in.number<uint32_t>();
-  manifest.tables.resize(in.count(36));
+  manifest.tables.resize(in.count(24));
   for (ArchiveTable& table : manifest.tables) {
-    table.id = in.number<uint32_t>();
-    table.blocks = in.number<uint32_t>();
-    table.rows = in.number<uint64_t>();
-    table.file_bytes = in.number<uint64_t>();
-    table.hash = in.number<uint64_t>();
-    table.row_ids.resize(in.count(sizeof(uint64_t)));
-    for (uint64_t& id : table.row_ids) id = in.number<uint64_t>();
+    if (!read_table(&in, &table)) return damaged("it contradicts itself");
   }
   manifest.streams.resize(in.count(sizeof(StreamPosition)));
   for (StreamPosition& stream : manifest.streams) {
@@ -108,6 +134,10 @@ std::string archive_path(const std::string& archives, uint64_t lsn) {
   char name[32];
   std::snprintf(name, sizeof(name), "/%020llu", static_cast<unsigned long long>(lsn));
   return archives + name;
+}
+
+std::string archive_file_name(uint32_t table, uint64_t lsn) {
+  return "t" + std::to_string(table) + "." + std::to_string(lsn) + ".dat";
 }
 
 StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives) {

@@ -39,7 +39,8 @@ void put_nulls(const ColumnAccess& access, const Run& run, const char* nulls) {
   }
 }
 
-void put_fixed_run(const ColumnAccess& access, const Run& run, uint32_t width, const char* values) {
+// false: a value is out of its type's range.
+bool put_fixed_run(const ColumnAccess& access, const Run& run, uint32_t width, const char* values) {
   const char* from = values + uint64_t{run.first} * width;
   char* to = cell_of(access, run.chunk, run.offset);
   if (access.value_stride == width) {
@@ -47,12 +48,15 @@ void put_fixed_run(const ColumnAccess& access, const Run& run, uint32_t width, c
   } else {
     for (uint32_t i = 0; i < run.count; ++i, from += width, to += access.value_stride) {
       put_fixed(to, from, width);
-      if (access.kind == CellKind::kDecimal) save_cell(to + width, int32_t{0});
+      if (access.kind != CellKind::kDecimal) continue;
+      save_cell(to + width, int32_t{0});
+      if (!is_decimal(to)) return false;
     }
   }
-  if (access.kind != CellKind::kBool) return;
+  if (access.kind != CellKind::kBool) return true;
   to = cell_of(access, run.chunk, run.offset);
   for (uint32_t i = 0; i < run.count; ++i, to += access.value_stride) *to = static_cast<char>(*to & 1);
+  return true;
 }
 
 // The rows of one block on their way into a partition.
@@ -97,7 +101,9 @@ class BlockLoader {
     if (width > 0) {
       const std::string_view values = in->text(uint64_t{rows_} * width);
       if (!in->ok) return damaged("values of a column");
-      for (const Run& run : runs_) put_fixed_run(access, run, width, values.data());
+      for (const Run& run : runs_) {
+        if (!put_fixed_run(access, run, width, values.data())) return damaged("values of a column");
+      }
       return Status();
     }
     const std::string_view lengths = in->text(uint64_t{rows_} * sizeof(uint32_t));
@@ -188,45 +194,128 @@ Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number,
   return in.bytes.empty() ? Status() : damaged("a block has bytes behind its last column");
 }
 
-StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveManifest& manifest,
-                                         const ArchiveTable& entry, Table* table) {
-  before_table_load.fires();
-  const std::string name = path + "/t" + std::to_string(entry.id) + ".dat";
-  const auto at_place = [&](uint64_t offset, const Status& status) {
+namespace {
+
+// The block at `offset`, header and body.
+Status read_block(File* file, uint64_t offset, uint64_t end, std::string* bytes) {
+  bytes->resize(sizeof(BlockHeader));
+  SCYPER_ASSIGN_OR_RETURN(size_t got, file->read(offset, bytes->data(), bytes->size()));
+  BlockHeader header;
+  if (got < sizeof(header)) return damaged("the file is cut off");
+  std::memcpy(&header, bytes->data(), sizeof(header));
+  if (header.body_bytes > end - offset) return damaged("the header of a block is damaged");
+  bytes->resize(sizeof(header) + header.body_bytes);
+  SCYPER_ASSIGN_OR_RETURN(got, file->read(offset + sizeof(header), bytes->data() + sizeof(header), header.body_bytes));
+  bytes->resize(sizeof(header) + got);
+  return Status();
+}
+
+// The files of one table of an archive, and how its chunks get into a table.
+class TableLoader {
+ public:
+  TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table)
+      : disk_(disk), path_(path), entry_(entry), table_(table) {}
+
+  StatusOr<ArchiveLoad> run() {
+    for (const ArchiveFile& file : entry_.files) SCYPER_RETURN_IF_ERROR(open(file));
+    if (table_ != nullptr && entry_.row_ids.size() != table_->partition_count()) {
+      return damaged(path_ + "/MANIFEST: another number of partitions than the definition of the table");
+    }
+    for (const ArchiveChunk& chunk : entry_.chunks) SCYPER_RETURN_IF_ERROR(load(chunk));
+    if (load_.rows != entry_.rows) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
+    if (table_ != nullptr) finish();
+    return std::move(load_);
+  }
+
+ private:
+  std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn); }
+  Status at_place(const ArchiveFile& file, uint64_t offset, const Status& status) const {
     return sql_error(sqlstate_of(status),
-                     name + " at offset " + std::to_string(offset) + ": " + std::string(status.message()));
-  };
-  SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(name, OpenMode::kRead));
-  SCYPER_ASSIGN_OR_RETURN(const uint64_t size, file->size());
-  if (size != entry.file_bytes) return at_place(size, damaged("the file does not have the size the manifest says"));
-  if (table != nullptr && entry.row_ids.size() != table->partition_count()) {
-    return at_place(0, damaged("the manifest has another number of partitions"));
+                     name_of(file) + " at offset " + std::to_string(offset) + ": " + std::string(status.message()));
   }
-  ArchiveLoad load;
-  uint64_t offset = 0, hash = 0;
-  std::string bytes;
-  for (uint32_t number = 0; number < entry.blocks; ++number) {
-    bytes.resize(sizeof(BlockHeader));
-    SCYPER_ASSIGN_OR_RETURN(size_t got, file->read(offset, bytes.data(), bytes.size()));
-    BlockHeader header;
-    if (got < sizeof(header)) return at_place(offset, damaged("the file is cut off"));
-    std::memcpy(&header, bytes.data(), sizeof(header));
-    if (header.body_bytes > size - offset) return at_place(offset, damaged("the header of a block is damaged"));
-    bytes.resize(sizeof(header) + header.body_bytes);
-    SCYPER_ASSIGN_OR_RETURN(got, file->read(offset, bytes.data(), bytes.size()));
-    bytes.resize(got);
-    size_t used = 0;
-    Status status = read_archive_block(bytes, manifest.lsn, number, table, &used, &load.rows, &load.raw_bytes, &hash);
-    if (!status.ok()) return at_place(offset, status);
-    offset += used;
+
+  Status open(const ArchiveFile& file) {
+    auto opened = disk_->open(name_of(file), OpenMode::kRead);
+    if (absl::IsNotFound(opened.status())) return damaged(name_of(file) + ": the file is missing");
+    SCYPER_RETURN_IF_ERROR(opened.status());
+    SCYPER_ASSIGN_OR_RETURN(const uint64_t size, (*opened)->size());
+    if (size != file.bytes) {
+      return at_place(file, size, damaged("the file does not have the size the manifest says"));
+    }
+    files_.push_back(*std::move(opened));
+    return Status();
   }
-  if (offset != size || load.rows != entry.rows || hash != entry.hash) {
-    return at_place(offset, damaged("the file is not what the manifest says"));
+
+  Status load(const ArchiveChunk& chunk) {
+    const ArchiveFile& of = entry_.files[chunk.file];
+    TablePartition* partition = table_ != nullptr ? table_->partition(chunk.partition) : nullptr;
+    const Tid first = partition != nullptr ? partition->tuple_limit : 0;
+    const uint64_t end = chunk.offset + chunk.bytes;
+    uint64_t offset = chunk.offset, hash = 0, rows = 0;
+    for (uint32_t i = 0; i < chunk.blocks; ++i) {
+      size_t used = 0;
+      Status status = read_block(files_[chunk.file].get(), offset, end, &bytes_);
+      if (status.ok()) {
+        status = read_archive_block(bytes_, of.lsn, chunk.number + i, table_, &used, &rows, &load_.raw_bytes, &hash);
+      }
+      if (!status.ok()) return at_place(of, offset, status);
+      offset += used;
+    }
+    if (offset != end || rows != chunk.rows || hash != chunk.hash) {
+      return at_place(of, chunk.offset, damaged("the blocks are not those that the manifest says"));
+    }
+    load_.rows += rows;
+    if (partition == nullptr) return Status();
+    if (partition->tuple_limit - first != rows)
+      return at_place(of, chunk.offset, damaged("blocks of other partitions"));
+    if (offset_of(first) != 0) return Status();
+    load_.chunks.push_back(chunk);
+    load_.chunks.back().chunk = static_cast<uint32_t>(first >> kChunkShift);
+    return Status();
   }
-  for (uint32_t i = 0; table != nullptr && i < table->partition_count(); ++i) {
-    table->partition(i)->next_row_id = entry.row_ids[i];
+
+  void finish() {
+    std::erase_if(load_.chunks, [this](const ArchiveChunk& chunk) {
+      const TablePartition* partition = table_->partition(chunk.partition);
+      const uint64_t end = (uint64_t{chunk.chunk} + 1) << kChunkShift;
+      return chunk.rows != kChunkTuples && partition->tuple_limit > end - kChunkTuples + chunk.rows;
+    });
+    for (const ArchiveChunk& chunk : load_.chunks) table_->partition(chunk.partition)->changed[chunk.chunk] = 0;
+    for (uint32_t i = 0; i < table_->partition_count(); ++i) table_->partition(i)->next_row_id = entry_.row_ids[i];
   }
-  return load;
+
+  Disk* const disk_;
+  const std::string& path_;
+  const ArchiveTable& entry_;
+  Table* const table_;
+  std::vector<std::unique_ptr<File>> files_;
+  std::string bytes_;
+  ArchiveLoad load_;
+};
+
+}  // namespace
+
+StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table) {
+  before_table_load.fires();
+  return TableLoader(disk, path, entry, table).run();
+}
+
+Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes) {
+  thread_local std::string bytes;
+  const uint64_t end = chunk.offset + chunk.bytes;
+  uint64_t offset = chunk.offset, hash = 0;
+  for (uint32_t i = 0; i < chunk.blocks; ++i) {
+    SCYPER_RETURN_IF_ERROR(read_block(file, offset, end, &bytes));
+    SCYPER_ASSIGN_OR_RETURN(const BlockHeader header, read_block_header(bytes, of.lsn, chunk.number + i));
+    const std::string_view body = std::string_view(bytes).substr(sizeof(header), header.body_bytes);
+    if (XXH3_64bits(body.data(), body.size()) != header.body_hash) {
+      return damaged("the body of a block does not match its hash");
+    }
+    hash = XXH3_64bits_withSeed(&header.header_hash, sizeof(header.header_hash), hash);
+    offset += sizeof(header) + header.body_bytes;
+    *raw_bytes += header.raw_bytes;
+  }
+  return offset == end && hash == chunk.hash ? Status() : damaged("the blocks are not those that the manifest says");
 }
 
 Status fill_indexes(TablePartition* partition) {

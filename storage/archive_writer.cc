@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "archive_format.h"
+#include "base/check.h"
 #include "base/failpoint.h"
 #include "positions.h"
 #include "row_change_format.h"
@@ -85,7 +87,57 @@ void put_column(const ColumnPlan& column, const char* chunk, const std::vector<u
   }
 }
 
+void put_rows(const TablePartition& partition, const char* chunk, const std::vector<uint32_t>& offsets,
+              std::string* raw) {
+  raw->clear();
+  for (const ColumnPlan& column : partition.plan->columns) put_column(column, chunk, offsets, raw);
+}
+
+// *block: room for the header, then the body. Its flags.
+uint8_t pack_body(const std::string& raw, std::string* block) {
+  const auto raw_bytes = static_cast<int>(raw.size());
+  block->resize(sizeof(BlockHeader) + static_cast<size_t>(LZ4_compressBound(raw_bytes)));
+  char* body = block->data() + sizeof(BlockHeader);
+  const int bytes = LZ4_compress_default(raw.data(), body, raw_bytes, LZ4_compressBound(raw_bytes));
+  if (bytes > 0 && bytes < raw_bytes) {
+    block->resize(sizeof(BlockHeader) + static_cast<size_t>(bytes));
+    return kBlockLz4;
+  }
+  std::memcpy(body, raw.data(), raw.size());
+  block->resize(sizeof(BlockHeader) + raw.size());
+  return 0;
+}
+
+#ifndef NDEBUG
+// What has no mark is what the file has, byte for byte.
+void check_unchanged(const TablePartition& partition, const ArchiveChunk& chunk, File* file) {
+  if (chunk.blocks != 1) return;
+  std::vector<uint32_t> offsets;
+  const Tid first = Tid{chunk.chunk} << kChunkShift;
+  for (Tid tid = first; tid < first + kChunkTuples; ++tid) {
+    if (is_live(&partition, tid)) offsets.push_back(offset_of(tid));
+  }
+  DCHECK(offsets.size() == chunk.rows);
+  std::string raw, block, stored(chunk.bytes, '\0');
+  put_rows(partition, chunk_of(&partition, first), offsets, &raw);
+  pack_body(raw, &block);
+  auto got = file->read(chunk.offset, stored.data(), stored.size());
+  DCHECK(got.ok() && *got == stored.size() && stored.substr(sizeof(BlockHeader)) == block.substr(sizeof(BlockHeader)));
+}
+#endif
+
 }  // namespace
+
+void take_changed_chunks(const Table& table, ChangedChunks* changed) {
+  for (uint32_t i = 0; i < table.partition_count(); ++i) {
+    const TablePartition& partition = *table.partition(i);
+    std::vector<uint8_t>& marks = (*changed)[{table.schema().id.value(), i}];
+    marks.resize(std::max<size_t>(marks.size(), partition.chunk_count));
+    for (uint32_t chunk = 0; chunk < partition.chunk_count; ++chunk) {
+      marks[chunk] |= std::exchange(partition.changed[chunk], uint8_t{0});
+    }
+  }
+}
 
 ArchiveWriter::ArchiveWriter(Disk* disk, std::string archives, std::string path, uint64_t lsn, Options options)
     : disk_(disk),
@@ -108,84 +160,172 @@ StatusOr<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(Disk* disk, std::
   return std::unique_ptr<ArchiveWriter>(new ArchiveWriter(disk, std::move(archives), path, lsn, std::move(options)));
 }
 
-// Sleeps until what was written is no more than the rate allows.
-void ArchiveWriter::keep_rate() {
+// Counts, and sleeps until that is no more than the rate allows.
+void ArchiveWriter::pass(uint64_t raw_bytes) {
+  raw_bytes_ += raw_bytes;
+  if (options_.on_progress) options_.on_progress(raw_bytes_);
   if (options_.bytes_per_second_max == 0) return;
   const double wanted_ns = static_cast<double>(raw_bytes_) / static_cast<double>(options_.bytes_per_second_max) * 1e9;
   const auto left_ns = static_cast<int64_t>(wanted_ns) - (now_ns() - start_ns_);
   if (left_ns > 100'000) ::usleep(static_cast<useconds_t>(std::min<int64_t>(left_ns / 1000, 1'000'000)));
 }
 
-Status ArchiveWriter::write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, File* file,
-                                  ArchiveTable* made) {
+// Made when the first block comes.
+struct ArchiveWriter::Output {
+  uint32_t table = 0;
+  uint32_t blocks = 0;
+  uint64_t bytes = 0;
+  std::unique_ptr<File> file;
+};
+
+Status ArchiveWriter::write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, Output* output,
+                                  ArchiveChunk* made) {
   std::vector<uint32_t> offsets;
   for (Tid tid = first; tid < end; ++tid) {
     if (is_live(&partition, tid)) offsets.push_back(offset_of(tid));
   }
   if (offsets.empty()) return Status();
-  const RowPlan& plan = *partition.plan;
-  const char* chunk = chunk_of(&partition, first);
-  raw_.clear();
-  for (const ColumnPlan& column : plan.columns) put_column(column, chunk, offsets, &raw_);
+  put_rows(partition, chunk_of(&partition, first), offsets, &raw_);
   if (raw_.size() > kBlockBytesMax && offsets.size() > 1) {  // of very long strings
     const uint64_t middle = first + (end - first) / 2;
-    SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, middle, file, made));
-    return write_chunk(partition, middle, end, file, made);
+    SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, middle, output, made));
+    return write_chunk(partition, middle, end, output, made);
   }
   if (raw_.size() > kBlockBytesMax) return sql_error("54000", "a row is too large for an archive");
-  block_.resize(sizeof(BlockHeader) + static_cast<size_t>(LZ4_compressBound(static_cast<int>(raw_.size()))));
-  char* body = block_.data() + sizeof(BlockHeader);
-  int bytes = LZ4_compress_default(raw_.data(), body, static_cast<int>(raw_.size()),
-                                   static_cast<int>(block_.size() - sizeof(BlockHeader)));
-  BlockHeader header{};
-  header.flags = kBlockLz4;
-  if (bytes <= 0 || static_cast<size_t>(bytes) >= raw_.size()) {
-    header.flags = 0;
-    bytes = static_cast<int>(raw_.size());
-    std::memcpy(body, raw_.data(), raw_.size());
+  return write_block(partition, static_cast<uint32_t>(offsets.size()), output, made);
+}
+
+// The rows in raw_.
+Status ArchiveWriter::write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made) {
+  if (before_block.fires()) return absl::ResourceExhaustedError("failpoint archive.before_block");
+  if (output->file == nullptr) {
+    const std::string name = path_ + "/" + archive_file_name(output->table, lsn_);
+    if (disk_->exists(name)) SCYPER_RETURN_IF_ERROR(disk_->remove(name));  // of an attempt before this one
+    SCYPER_ASSIGN_OR_RETURN(output->file, disk_->open(name, OpenMode::kCreate));
   }
+  BlockHeader header{};
+  header.flags = pack_body(raw_, &block_);
   header.magic = kBlockMagic;
   header.version = kBlockVersion;
-  header.columns = static_cast<uint16_t>(plan.columns.size());
-  header.table = made->id;
+  header.columns = static_cast<uint16_t>(partition.plan->columns.size());
+  header.table = output->table;
   header.partition = partition.partition;
-  header.rows = static_cast<uint32_t>(offsets.size());
-  header.body_bytes = static_cast<uint32_t>(bytes);
+  header.rows = rows;
+  header.body_bytes = static_cast<uint32_t>(block_.size() - sizeof(header));
   header.raw_bytes = static_cast<uint32_t>(raw_.size());
-  header.number = made->blocks;
+  header.number = output->blocks;
   header.lsn = lsn_;
-  header.body_hash = XXH3_64bits(body, header.body_bytes);
+  header.body_hash = XXH3_64bits(block_.data() + sizeof(header), header.body_bytes);
   header.header_hash = XXH3_64bits(&header, offsetof(BlockHeader, header_hash));
   std::memcpy(block_.data(), &header, sizeof(header));
-  block_.resize(sizeof(header) + header.body_bytes);
-  if (before_block.fires()) return absl::ResourceExhaustedError("failpoint archive.before_block");
-  SCYPER_RETURN_IF_ERROR(file->write(made->file_bytes, block_));
+  SCYPER_RETURN_IF_ERROR(output->file->write(output->bytes, block_));
   after_block.fires();
+  if (made->blocks == 0) {
+    made->number = output->blocks;
+    made->offset = output->bytes;
+  }
   made->hash = XXH3_64bits_withSeed(&header.header_hash, sizeof(header.header_hash), made->hash);
-  made->file_bytes += block_.size();
+  made->bytes += block_.size();
   made->rows += header.rows;
   ++made->blocks;
-  raw_bytes_ += raw_.size();
+  output->bytes += block_.size();
+  ++output->blocks;
   stored_bytes_ += block_.size();
-  if (options_.on_progress) options_.on_progress(raw_bytes_);
-  keep_rate();
+  pass(raw_.size());
   return Status();
+}
+
+// Those of the base's chunks that have not changed and lie in files that are worth another name: less than half of a
+// file would be waste. Their files stand in made->files and are open in *files.
+std::vector<ArchiveChunk> ArchiveWriter::link_unchanged(ArchiveTable* made, std::vector<std::unique_ptr<File>>* files) {
+  std::vector<ArchiveChunk> kept;
+  if (options_.base == nullptr) return kept;
+  const auto& tables = options_.base->manifest.tables;
+  const auto entry =
+      std::find_if(tables.begin(), tables.end(), [made](const ArchiveTable& table) { return table.id == made->id; });
+  if (entry == tables.end()) return kept;
+  std::vector<uint64_t> used(entry->files.size());
+  for (const ArchiveChunk& chunk : entry->chunks) {
+    const auto changed = options_.base->changed.find({made->id, chunk.partition});
+    if (changed == options_.base->changed.end() || chunk.chunk >= changed->second.size()) continue;
+    if (changed->second[chunk.chunk] != 0) continue;
+    kept.push_back(chunk);
+    used[chunk.file] += chunk.bytes;
+  }
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> numbers(entry->files.size(), kNone);
+  for (size_t i = 0; i < entry->files.size(); ++i) {
+    const ArchiveFile& file = entry->files[i];
+    if (used[i] == 0 || used[i] < file.bytes / 2) continue;
+    const std::string name = "/" + archive_file_name(made->id, file.lsn);
+    if (disk_->exists(path_ + name) && !disk_->remove(path_ + name).ok()) continue;
+    if (!disk_->link(options_.base->path + name, path_ + name).ok()) continue;  // no links here: it is written
+    auto opened = disk_->open(path_ + name, OpenMode::kRead);
+    if (!opened.ok()) continue;
+    numbers[i] = static_cast<uint32_t>(made->files.size());
+    made->files.push_back(file);
+    files->push_back(*std::move(opened));
+  }
+  std::erase_if(kept, [&](const ArchiveChunk& chunk) { return numbers[chunk.file] == kNone; });
+  for (ArchiveChunk& chunk : kept) chunk.file = numbers[chunk.file];
+  return kept;
+}
+
+// false: it has to be written.
+bool ArchiveWriter::keep_chunk(const TablePartition& partition, const ArchiveChunk& chunk, File* file,
+                               ArchiveTable* made) {
+  uint64_t raw_bytes = 0;
+  const ArchiveFile& of = made->files[chunk.file];
+  if (Status status = check_archive_chunk(file, of, chunk, &raw_bytes); !status.ok()) {
+    if (options_.on_warning) {
+      options_.on_warning(path_ + "/" + archive_file_name(made->id, of.lsn) + " at offset " +
+                          std::to_string(chunk.offset) + ": " + std::string(status.message()) +
+                          ": written again, earlier archives cannot be used");
+    }
+    return false;
+  }
+#ifndef NDEBUG
+  check_unchanged(partition, chunk, file);
+#else
+  static_cast<void>(partition);
+#endif
+  made->chunks.push_back(chunk);
+  kept_bytes_ += chunk.bytes;
+  pass(raw_bytes);
+  return true;
 }
 
 Status ArchiveWriter::write_table(const Table& table) {
   ArchiveTable made;
   made.id = table.schema().id.value();
-  SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path_ + "/t" + std::to_string(made.id) + ".dat", OpenMode::kCreate));
+  std::vector<std::unique_ptr<File>> files;
+  const std::vector<ArchiveChunk> kept = link_unchanged(&made, &files);
+  auto next = kept.begin();
+  Output output;
+  output.table = made.id;
+  const auto own_file = static_cast<uint32_t>(made.files.size());
   for (uint32_t i = 0; i < table.partition_count(); ++i) {
     const TablePartition& partition = *table.partition(i);
     made.row_ids.push_back(partition.next_row_id);
     for (uint64_t first = 0; first < partition.tuple_limit; first += kChunkTuples) {
+      ArchiveChunk chunk;
+      chunk.partition = i;
+      chunk.chunk = static_cast<uint32_t>(first >> kChunkShift);
+      chunk.file = own_file;
+      while (next != kept.end() && std::pair(next->partition, next->chunk) < std::pair(i, chunk.chunk)) ++next;
+      const bool is_there = next != kept.end() && next->partition == i && next->chunk == chunk.chunk;
+      if (is_there && keep_chunk(partition, *next, files[next->file].get(), &made)) continue;
       const uint64_t end = std::min<uint64_t>(first + kChunkTuples, partition.tuple_limit);
-      SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, end, file.get(), &made));
+      SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, end, &output, &chunk));
+      if (chunk.blocks > 0) made.chunks.push_back(chunk);
     }
   }
+  for (const ArchiveChunk& chunk : made.chunks) made.rows += chunk.rows;
   before_table_sync.fires();
-  SCYPER_RETURN_IF_ERROR(file->sync());
+  if (output.file != nullptr) {
+    SCYPER_RETURN_IF_ERROR(output.file->sync());
+    made.files.push_back({lsn_, output.bytes});
+  }
   after_table_sync.fires();
   tables_.push_back(std::move(made));
   return Status();

@@ -76,6 +76,7 @@ Status append(TablePartition* partition, std::span<const Datum> values, Table::D
   tids->reserve(values.size() / width);
   for (size_t i = 0; i < values.size(); i += width) {
     const Tid tid = take_position(partition);
+    if (tid != kNoTid) mark_changed(partition, tid);
     ChangeLog::Conflict conflict;
     ChangeResult result = tid == kNoTid ? ChangeResult::kOutOfMemory : write_row(partition, tid, &values[i], width);
     if (result == ChangeResult::kOk) result = insert_keys(partition, tid, &conflict);

@@ -185,7 +185,11 @@ void ChangeLog::rollback_all() noexcept {
   reset();
 }
 
+// Here and not where a change is made: one place for all that change rows, and what is rolled back marks nothing.
 void ChangeLog::commit() noexcept {
+  for (const UndoEntry* entry = head_.top; entry != nullptr; entry = entry->previous) {
+    if (entry->kind != UndoEntry::Kind::kPayload) mark_changed(entry->partition, entry->tid);
+  }
   for (UndoEntry* entry = deferred_; entry != nullptr; entry = entry->deferred) finish_deferred(entry);
   deferred_ = nullptr;
   reset();

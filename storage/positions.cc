@@ -13,10 +13,18 @@ namespace {
 bool grow_directory(TablePartition* partition) noexcept {
   const uint32_t capacity = std::max(8u, partition->chunk_capacity * 2);
   char** chunks = new (std::nothrow) char*[capacity];
-  if (chunks == nullptr) return false;
+  auto* changed = new (std::nothrow) uint8_t[capacity];
+  if (chunks == nullptr || changed == nullptr) {
+    delete[] chunks;
+    delete[] changed;
+    return false;
+  }
   std::copy_n(partition->chunks, partition->chunk_count, chunks);
+  std::copy_n(partition->changed, partition->chunk_count, changed);
   delete[] partition->chunks;
+  delete[] partition->changed;
   partition->chunks = chunks;
+  partition->changed = changed;
   partition->chunk_capacity = capacity;
   return true;
 }
@@ -30,6 +38,7 @@ Tid take_new_chunk_position(TablePartition* partition) noexcept {
   auto* header = new (chunk) ChunkHeader();
   header->used = 1;
   partition->chunks[partition->chunk_count] = static_cast<char*>(chunk);
+  partition->changed[partition->chunk_count] = 1;
   const Tid tid = uint64_t{partition->chunk_count} << kChunkShift;
   CHECK(tid == partition->tuple_limit);
   ++partition->chunk_count;

@@ -77,7 +77,7 @@ Datum RowApplier::Input::value(const SqlType& type) {
   const CellKind kind = cell_kind_of(type);
   const uint32_t width = fixed_value_bytes(kind);
   const char* raw = width > 0 ? bytes(width) : nullptr;
-  if (raw == nullptr) {
+  if (raw == nullptr || (kind == CellKind::kDecimal && !is_decimal(raw))) {
     ok = false;
     return null_datum();
   }
@@ -252,7 +252,10 @@ ChangeResult RowApplier::write_values(TablePartition* partition, Tid tid, const 
     char* cell = cell_of(column.access, chunk, offset);
     put_fixed(cell, base + column.at, column.bytes);
     if (column.access.kind == CellKind::kBool) *cell = static_cast<char>(*cell & 1);
-    if (column.access.kind == CellKind::kDecimal) save_cell(cell + column.bytes, int32_t{0});
+    if (column.access.kind == CellKind::kDecimal) {
+      save_cell(cell + column.bytes, int32_t{0});
+      if (!is_decimal(cell)) in->ok = false;
+    }
     if (column.access.null_offset == 0) continue;
     chunk[column.access.null_offset + uint64_t{offset} * column.access.null_stride] =
         bit_of(base, column.null_bit) ? 1 : 0;
@@ -340,6 +343,7 @@ Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) 
   const RowPlan& plan = *target->plan;
   const Tid tid = take_position(partition);
   if (tid == kNoTid) return out_of_memory();
+  mark_changed(partition, tid);
   if (write_values(partition, tid, plan.row, *target->moves, in) != ChangeResult::kOk) return out_of_memory();
   if (!in->ok) return damaged("values");
   if (plan.row_id_column >= 0) {
@@ -398,6 +402,7 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
   if (partition == nullptr) return damaged(in->damage);
   const Tid tid = find(target, partition, in);
   if (tid == kNoTid) return damaged(in->damage);
+  mark_changed(partition, tid);
   char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
   char key[kMaxIndexKeyBytes];
@@ -425,6 +430,7 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
 Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) {
   const Tid tid = find(target, partition, in);
   if (tid == kNoTid) return damaged(in->damage);
+  mark_changed(partition, tid);
   if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
   erase_keys(partition, tid);
   set_live(partition, tid, false);

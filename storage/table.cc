@@ -54,6 +54,7 @@ Table::~Table() {
     }
     for (uint32_t i = 0; i < partition->chunk_count; ++i) arena_->free(partition->chunks[i], layout_.chunk_bytes);
     delete[] partition->chunks;
+    delete[] partition->changed;
     delete partition->heap;
   }
 }

@@ -147,19 +147,21 @@ void FakeEngine::run(primary::Transaction* transaction) {
   transaction->done(transaction);
 }
 
-Status FakeEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) {
+Status FakeEngine::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                           const primary::StatementLimits&) {
   SCYPER_ASSIGN_OR_RETURN(auto statement, prepare(sql));
   result->columns = statement->columns();
   return static_cast<const FakeStatement&>(*statement).body({parameters.begin(), parameters.end()}, result);
 }
 
-Status FakeEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) {
+Status FakeEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                                  const primary::StatementLimits& limits) {
   while (!sql.empty()) {
     size_t end = std::min(sql.find(';'), sql.size());
     std::string_view one = sql.substr(0, end);
     sql.remove_prefix(std::min(end + 1, sql.size()));
     query::ResultSet result;
-    SCYPER_RETURN_IF_ERROR(execute(one, {}, &result));
+    SCYPER_RETURN_IF_ERROR(execute(one, {}, &result, limits));
     each(result);
   }
   return {};

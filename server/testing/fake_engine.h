@@ -41,8 +41,10 @@ class FakeEngine final : public primary::Engine {
 
   StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
   void submit(std::span<primary::Transaction* const> transactions) override;
-  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) override;
-  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) override;
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                 const primary::StatementLimits& limits = {}) override;
+  Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                        const primary::StatementLimits& limits = {}) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;

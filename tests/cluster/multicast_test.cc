@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -18,6 +20,7 @@ namespace {
 
 constexpr int kWarehouses = 2;
 constexpr int kNodes = 3;
+constexpr int kSpaces = kNodes + 1;  // one more for who does not belong to the cluster
 
 bool run_ok(const std::string& command) { return run_command(command).code == 0; }
 
@@ -27,7 +30,7 @@ class Namespaces {
   Namespaces() {
     is_there_ = run_ok(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
                                     " up && ip addr add ", address(254), "/24 dev ", bridge()));
-    for (int i = 1; i <= kNodes && is_there_; ++i) {
+    for (int i = 1; i <= kSpaces && is_there_; ++i) {
       const std::string link = absl::StrCat("v", ::getpid() % 10000, "n", i);
       is_there_ = run_ok(absl::StrCat(
           "ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),
@@ -36,7 +39,7 @@ class Namespaces {
     }
   }
   ~Namespaces() {
-    for (int i = 1; i <= kNodes; ++i) run_command("ip netns del " + name(i));
+    for (int i = 1; i <= kSpaces; ++i) run_command("ip netns del " + name(i));
     run_command("ip link del " + bridge());
   }
   bool is_there() const { return is_there_; }
@@ -74,8 +77,19 @@ class MulticastTest : public testing::Test {
     wait_for_transport("pgm");
   }
   void start(int i, const std::string& flags) {
-    nodes_.start(absl::StrCat("n", i), absl::StrCat("--multicast-interface ", spaces_.address(i), " ", flags),
+    // one test in the clear, all others encrypted
+    const std::string key = is_encrypted() ? " --multicast-key-file " + key_file() : "";
+    nodes_.start(absl::StrCat("n", i), absl::StrCat("--multicast-interface ", spaces_.address(i), key, " ", flags),
                  spaces_.address(i), spaces_.name(i));
+  }
+  virtual bool is_encrypted() const { return true; }
+  std::string key_file() {
+    const std::string path = nodes_.directory("key");
+    if (!std::filesystem::exists(path)) {
+      std::ofstream(path) << std::string(64, '7') << "\n";
+      std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    }
+    return path;
   }
   void transactions(int count) {
     const Output out = nodes_.scyper(
@@ -107,6 +121,34 @@ TEST_F(MulticastTest, LossIsRepaired) {
     transactions(5000);
   }
   check();
+}
+
+class MulticastInTheClearTest : public MulticastTest {
+ protected:
+  bool is_encrypted() const override { return false; }
+};
+
+TEST_F(MulticastInTheClearTest, LossIsRepaired) {
+  for (int i : {2, 3}) spaces_.lose(i, 5);
+  transactions(5000);
+  check();
+  EXPECT_FALSE(nodes_.status("n1").is_encrypted);
+}
+
+// Who has not the key speaks on the group: what he says is counted and dropped.
+TEST_F(MulticastTest, AnotherPrimaryWithAnotherKeyIsNotHeard) {
+  std::ofstream(nodes_.directory("wrong")) << std::string(64, '8');
+  std::filesystem::permissions(nodes_.directory("wrong"), std::filesystem::perms::owner_read);
+  nodes_.start("forger",
+               absl::StrCat("--replication --data-directory ", nodes_.directory("forger"), " --multicast-interface ",
+                            spaces_.address(4), " --multicast-key-file ", nodes_.directory("wrong")),
+               spaces_.address(4), spaces_.name(4));
+  ASSERT_NE(nodes_.session("forger"), nullptr);
+  transactions(2000);
+  check();
+  EXPECT_TRUE(nodes_.status("n2").is_encrypted);
+  EXPECT_GT(nodes_.status("n2").forged_datagrams, 0u);
+  EXPECT_EQ(nodes_.status("n2").malformed_datagrams, 0u);
 }
 
 TEST_F(MulticastTest, SilenceFallsBackToUnicastAndReturns) {

@@ -1,5 +1,6 @@
 // Queries over gRPC on the real engine: sessions, freshness, receipts, back-pressure, cancellation, caps.
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include "client/client.h"
 #include "primary/engine.h"
 #include "query/queries.h"
+#include "scyper.grpc.pb.h"
 #include "server/server.h"
 
 namespace scyper::server {
@@ -192,6 +194,64 @@ TEST_F(QueryTest, TimeoutAndCancellation) {
     EXPECT_EQ(sqlstate_of(own->stream_query(kEndless, short_wish, &leaving)), "57014");
   }
   EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+}
+
+// The limit on run time is ten seconds: what ends sooner was ended by its client.
+TEST_F(QueryTest, TransactionsEndWithTheirClients) {
+  start();
+  auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
+  const char loop[] = "DO $$ BEGIN LOOP UPDATE accounts SET balance = 7 WHERE id = 1; END LOOP; END $$";
+  const uint64_t undone = engine_->counters().rolled_back;
+  auto wait_for_end = [&](uint64_t count) {
+    for (int i = 0; i < 5000 && engine_->counters().rolled_back < undone + count; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(engine_->counters().rolled_back, undone + count);
+  };
+  auto until = [](int ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); };
+  auto execute = [&](grpc::ClientContext* context, const char* sql) {
+    v1::ExecuteRequest request;
+    request.set_sql(sql);
+    v1::ExecuteResponse response;
+    auto reader = v1::Queries::NewStub(channel)->Execute(context, request);
+    while (reader->Read(&response)) {
+    }
+    return reader->Finish().error_code();
+  };
+  {
+    grpc::ClientContext context;
+    context.set_deadline(until(100));
+    EXPECT_EQ(execute(&context, loop), grpc::StatusCode::DEADLINE_EXCEEDED);
+    wait_for_end(1);
+  }
+  {
+    grpc::ClientContext context;
+    std::thread leaver([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      context.TryCancel();
+    });
+    // the statement after the one that runs does not begin
+    EXPECT_EQ(execute(&context, (std::string(loop) + "; UPDATE accounts SET balance = 8 WHERE id = 2").c_str()),
+              grpc::StatusCode::CANCELLED);
+    leaver.join();
+    wait_for_end(2);
+  }
+  {
+    grpc::ClientContext context;
+    v1::CallRequest request;
+    request.mutable_call()->set_sql(loop);
+    v1::CallResponse response;
+    std::thread leaver([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      context.TryCancel();
+    });
+    EXPECT_EQ(v1::Transactions::NewStub(channel)->Call(&context, request, &response).error_code(),
+              grpc::StatusCode::CANCELLED);
+    leaver.join();
+    wait_for_end(3);
+  }
+  EXPECT_EQ(ask("SELECT sum(balance)::bigint FROM accounts").number, 2000);
 }
 
 TEST_F(QueryTest, CapsAreClearErrors) {

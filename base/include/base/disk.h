@@ -49,8 +49,10 @@ class Disk {
   virtual ~Disk() = default;
   virtual StatusOr<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;  // replaces `to`; same directory
-  virtual Status remove(const std::string& path) = 0;                         // a file, or an empty directory
-  virtual Status make_directory(const std::string& path) = 0;                 // fine when it exists
+  // A second name for a file (a hard link). AlreadyExists; Unavailable where the file system has none.
+  virtual Status link(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;          // a file, or an empty directory
+  virtual Status make_directory(const std::string& path) = 0;  // fine when it exists
   virtual Status sync_directory(const std::string& path) = 0;
   virtual StatusOr<std::vector<std::string>> list(const std::string& path) = 0;  // names, sorted
   virtual bool exists(const std::string& path) = 0;

@@ -26,6 +26,7 @@ class SimulatedDisk final : public Disk {
 
   StatusOr<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
   Status rename(const std::string& from, const std::string& to) override;
+  Status link(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status make_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;

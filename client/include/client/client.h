@@ -140,6 +140,8 @@ struct NodeStatus {
   std::string node, transport, transport_note, primary, not_serving;
   uint64_t term = 0, commit_lsn = 0, received_lsn = 0, applied_lsn = 0, inbox_bytes = 0, snapshots_global = 0;
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
+  uint64_t forged_datagrams = 0, replayed_datagrams = 0;
+  bool is_encrypted = false;  // multicast
   double lag_ms = 0;
   std::vector<SecondaryStatus> secondaries;
 };

@@ -59,14 +59,23 @@ class Statement {
   virtual std::string_view text() const = 0;
 };
 
+// What ends a statement from outside, with 57014 and without a trace, while it waits or runs; not while its commit is
+// made durable.
+struct StatementLimits {
+  int64_t deadline_ns = 0;  // monotonic; 0 = none
+  const std::atomic<bool>* cancelled =
+      nullptr;  // set by any thread, looked at every few milliseconds; outlives the call
+};
+
 // One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
 // what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
   std::shared_ptr<const Statement> statement;
-  std::vector<Datum> arguments;  // by parameter_types()
-  uint64_t request_id = 0;       // made by the client; 0 = none
-  uint64_t client_id = 0;        // drawn by a client that may send its requests again; 0 = none
-  int64_t deadline_ns = 0;       // monotonic; 0 = none
+  std::vector<Datum> arguments;                  // by parameter_types()
+  uint64_t request_id = 0;                       // made by the client; 0 = none
+  uint64_t client_id = 0;                        // drawn by a client that may send its requests again; 0 = none
+  int64_t deadline_ns = 0;                       // monotonic; 0 = none
+  const std::atomic<bool>* cancelled = nullptr;  // as in StatementLimits; null = none
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
   void* owner = nullptr;
@@ -112,10 +121,12 @@ class Engine {
   // others, in any order: who needs one after the other waits for the first one's answer.
   virtual void submit(std::span<Transaction* const> transactions) = 0;
   // prepare + submit + wait for one statement. Runs any statement, DDL included.
-  virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result) = 0;
+  virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                         const StatementLimits& limits = {}) = 0;
   // Runs a text of several statements separated by semicolons, each its own transaction; `each` sees every result.
   // Stops at the first error.
-  virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each) = 0;
+  virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
+                                const StatementLimits& limits = {}) = 0;
 
   // Forks a child with a transaction-consistent copy of all tables and runs a function in it: the primitive under
   // snapshots and archives. Waits for the fork; the caller then owns the child. The engine must outlive it: the child

@@ -33,6 +33,7 @@ struct ReplicationOptions {
   uint16_t multicast_port = 7402;
   uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
   uint32_t multicast_mtu = 1500;
+  std::string multicast_key_file;  // datagrams are sealed with its key; empty: they travel in the clear
 };
 
 struct LogOptions {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,14 @@ struct ArchiveOptions {
   std::function<void(uint64_t raw_bytes)> on_progress;
   // Before the manifest gets its name: until here it is no archive. May be empty.
   std::function<Status()> before_finish;
+  std::shared_ptr<const storage::ArchiveBase> base;    // whose unchanged chunks are not written again. May be null
+  std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
 };
 struct ArchiveResult {
   uint64_t lsn = 0;
   uint64_t raw_bytes = 0;
-  uint64_t stored_bytes = 0;
+  uint64_t stored_bytes = 0;  // written
+  uint64_t kept_bytes = 0;    // not written: the base has them
   uint64_t rows = 0;
 };
 // Writes the tables of a catalog, which nobody changes meanwhile, to archives/<lsn>. manifest: cluster, term, LSN, time
@@ -32,7 +36,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
                                       storage::ArchiveManifest manifest, const ArchiveOptions& options);
 
 struct ArchiveLoaded {
-  storage::ArchiveManifest manifest;
+  storage::ArchiveManifest manifest;  // after a load its chunks are those that are chunks of the tables now
   uint64_t raw_bytes = 0;
   uint64_t rows = 0;
   double load_s = 0;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "replay/replayer.h"
 #include "replay/request_window.h"
 #include "replication/batch.h"
+#include "storage/archive.h"
 #include "storage/log_segment.h"
 
 // What a node does before it works: its data directory's state into memory (HyPer IV.G). docs/log_format.md.
@@ -52,7 +54,8 @@ struct Recovered {
   std::vector<storage::StreamPosition> positions;
   std::vector<storage::LogAppender::Existing> segments;
   uint64_t archive_lsn = 0;
-  uint64_t archive_bytes = 0;  // uncompressed
+  std::shared_ptr<storage::ArchiveBase> base;  // the archive, when it is one of the directory's own
+  uint64_t archive_bytes = 0;                  // uncompressed
   uint64_t transactions = 0;
   uint64_t physical = 0;  // of them
   uint64_t log_bytes = 0;

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "replication/datagram_cipher.h"
 #include "replication/parcel.h"
 
 // Parcels in pieces that fit one packet each, and watermarks: docs/replication.md, "Datagram".
@@ -45,11 +47,14 @@ constexpr size_t kDatagramBytesMin = sizeof(DatagramHeader);
 // Most bytes of a parcel that a receiver puts together; larger ones are fetched.
 constexpr uint32_t kParcelBytesMax = uint32_t{64} << 20;
 
+// For a sender that starts: unlike all others, so that with a key no nonce comes twice.
+uint64_t draw_source();
+
 // What one sender puts on the wire. Threads: one.
 class DatagramWriter {
  public:
-  // datagram_bytes: largest datagram, header included.
-  DatagramWriter(const ClusterId& cluster, uint64_t source, size_t datagram_bytes);
+  // datagram_bytes: largest datagram, headers included. key: seals them; null = not.
+  DatagramWriter(const ClusterId& cluster, uint64_t source, size_t datagram_bytes, const DatagramKey* key = nullptr);
   using Emit = std::function<void(std::string_view datagram)>;
   void write(const Parcel& parcel, const Watermark& watermark, const Emit& emit);
   void write(const Watermark& watermark, const Emit& emit);
@@ -60,7 +65,8 @@ class DatagramWriter {
   const ClusterId cluster_;
   const uint64_t source_;
   const size_t piece_bytes_;
-  std::string datagram_;
+  std::unique_ptr<DatagramSealer> sealer_;  // null: in the clear
+  std::string datagram_, sealed_;
 };
 
 // Puts parcels together again from datagrams in any order, doubled and with gaps. Bounded: over memory_bytes_max the
@@ -69,7 +75,9 @@ class DatagramReader {
  public:
   struct Counters {
     uint64_t datagrams = 0;
-    uint64_t malformed = 0;  // damaged, forged, of an unknown version
+    uint64_t malformed = 0;  // damaged, of an unknown version; without a key forged ones, too
+    uint64_t forged = 0;     // with a key: not sealed by who has it
+    uint64_t replayed = 0;   // with a key: seen before
     uint64_t foreign = 0;    // of another cluster
     uint64_t old_term = 0;
     uint64_t duplicates = 0;
@@ -79,11 +87,13 @@ class DatagramReader {
     std::optional<Parcel> parcel;
     std::optional<Watermark> watermark;
   };
-  DatagramReader(const ClusterId& cluster, size_t memory_bytes_max);
+  // key: only what was sealed with it is read; null = only what was not sealed is.
+  DatagramReader(const ClusterId& cluster, size_t memory_bytes_max, const DatagramKey* key = nullptr);
 
   // Whatever the bytes are, nothing outside of them is read. Terms below `term` do not count.
   Received read(std::string_view datagram, uint64_t term);
   const Counters& counters() const { return counters_; }
+  size_t memory_bytes() const { return memory_bytes_; }
 
  private:
   struct Unfinished {
@@ -95,12 +105,15 @@ class DatagramReader {
   };
   using Key = std::pair<uint64_t, uint64_t>;  // term, complete_lsn
 
+  bool unseal(std::string_view* datagram, uint64_t term, SealedHeader* seal);
   bool decode(std::string_view datagram, DatagramHeader* header, std::string_view* payload);
   std::optional<Parcel> add(const DatagramHeader& header, std::string_view payload);
   void make_room(size_t bytes);
 
   const ClusterId cluster_;
   const size_t memory_bytes_max_;
+  std::unique_ptr<DatagramOpener> opener_;  // null: in the clear
+  std::string opened_;
   std::map<Key, Unfinished> unfinished_;
   size_t memory_bytes_ = 0;
   Counters counters_;

@@ -67,9 +67,10 @@ class MulticastProcess {
 // What a primary sends by multicast.
 class MulticastTransmitter final : public Transmitter {
  public:
-  MulticastTransmitter(const ClusterId& cluster, uint64_t source, std::shared_ptr<MulticastProcess> process,
-                       uint32_t mtu)
-      : process_(std::move(process)), writer_(cluster, source, datagram_bytes_of(mtu)) {}
+  // key: null = in the clear.
+  MulticastTransmitter(const ClusterId& cluster, std::shared_ptr<MulticastProcess> process, uint32_t mtu,
+                       const DatagramKey* key)
+      : process_(std::move(process)), writer_(cluster, draw_source(), datagram_bytes_of(mtu), key) {}
   void send(const Parcel& parcel, const Watermark& watermark) noexcept override {
     writer_.write(parcel, watermark, [this](std::string_view bytes) { process_->send(bytes); });
     process_->flush();

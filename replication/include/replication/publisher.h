@@ -24,6 +24,8 @@ struct TransportInfo {
   uint16_t multicast_port = 0;
   uint32_t datagram_bytes = 0;
   std::string note;  // for people: why not multicast
+  bool is_encrypted = false;
+  uint64_t key_fingerprint = 0;
 };
 
 struct Ticket {

@@ -28,6 +28,7 @@ struct NodeOptions {
   uint32_t request_window = 1'000'000;
   uint64_t join_us_max = 60'000'000;                    // for a primary to be there
   std::string interface;                                // its IPv4 address, for multicast; empty: unicast only
+  std::string multicast_key_file;                       // as the primary's; empty: multicast in the clear
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
@@ -48,6 +49,9 @@ struct NodeInfo {
   uint64_t repaired_groups = 0;
   uint64_t damaged = 0;
   uint64_t malformed_datagrams = 0;
+  uint64_t forged_datagrams = 0;
+  uint64_t replayed_datagrams = 0;
+  bool is_encrypted = false;  // multicast is
   uint64_t resets = 0;
   std::string transport;
   std::string transport_note;  // why not multicast

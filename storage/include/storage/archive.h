@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,13 +17,30 @@
 // Transaction-consistent copies of the database on durable storage (HyPer IV.B): docs/log_format.md, "Archive".
 namespace scyper::storage {
 
+// A file of an archive's directory; one that an earlier archive wrote is a second name of that one's (Disk::link), so
+// that every directory stands for itself.
+struct ArchiveFile {
+  uint64_t lsn = 0;  // of the archive that wrote it
+  uint64_t bytes = 0;
+};
+// The rows of one chunk: consecutive blocks of a file.
+struct ArchiveChunk {
+  uint32_t partition = 0;
+  uint32_t chunk = 0;
+  uint32_t file = 0;    // position in ArchiveTable::files
+  uint32_t number = 0;  // of its first block
+  uint32_t blocks = 0;
+  uint32_t rows = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;  // over its blocks' header hashes
+};
 struct ArchiveTable {
   uint32_t id = 0;
-  uint32_t blocks = 0;
   uint64_t rows = 0;
-  uint64_t file_bytes = 0;
-  uint64_t hash = 0;
   std::vector<uint64_t> row_ids;  // next_row_id by partition
+  std::vector<ArchiveFile> files;
+  std::vector<ArchiveChunk> chunks;  // by partition and chunk
 };
 
 struct ArchiveManifest {
@@ -47,18 +65,35 @@ struct ArchiveEntry {
   bool is_complete = false;  // has a manifest
 };
 std::string archive_path(const std::string& archives, uint64_t lsn);
+std::string archive_file_name(uint32_t table, uint64_t lsn);
 // By LSN. Directories without a manifest were not finished: nobody needs them.
 StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives);
 Status remove_archive(Disk* disk, const ArchiveEntry& archive);
 StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path);
 
-// Writes one archive: tables that nobody changes meanwhile, then the manifest. Threads: one. Fork: made for a child.
+// By table and partition: which chunks have changed, those beyond the end too.
+using ChangedChunks = std::map<std::pair<uint32_t, uint32_t>, std::vector<uint8_t>>;
+// Adds a table's marks (TablePartition::changed) to *changed and takes them away. Nobody commits meanwhile.
+void take_changed_chunks(const Table& table, ChangedChunks* changed);
+
+// An earlier archive, and what has changed since: other chunks are not written again.
+struct ArchiveBase {
+  std::string path;
+  ArchiveManifest manifest;
+  ChangedChunks changed;
+};
+
+// Writes one archive: tables that nobody changes meanwhile, then the manifest. Chunks that the base has are read and
+// checked there before they are relied upon: damaged ones are written again, as memory still has them.
+// Threads: one. Fork: made for a child.
 class ArchiveWriter {
  public:
   struct Options {
     uint64_t bytes_per_second_max = 0;  // of raw data; 0 = no bound
-    // After each block: raw bytes so far.
+    // After each chunk: raw bytes so far.
     std::function<void(uint64_t)> on_progress;
+    std::shared_ptr<const ArchiveBase> base;             // null: everything is written
+    std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
   };
   static StatusOr<std::unique_ptr<ArchiveWriter>> create(Disk* disk, std::string archives, uint64_t lsn,
                                                          Options options);
@@ -67,12 +102,17 @@ class ArchiveWriter {
   Status finish(ArchiveManifest manifest);
 
   uint64_t raw_bytes() const { return raw_bytes_; }
-  uint64_t stored_bytes() const { return stored_bytes_; }
+  uint64_t stored_bytes() const { return stored_bytes_; }  // written, without what the base had
+  uint64_t kept_bytes() const { return kept_bytes_; }      // stored, that the base had
 
  private:
+  struct Output;  // the file of a table
   ArchiveWriter(Disk* disk, std::string archives, std::string path, uint64_t lsn, Options options);
-  Status write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, File* file, ArchiveTable* made);
-  void keep_rate();
+  std::vector<ArchiveChunk> link_unchanged(ArchiveTable* made, std::vector<std::unique_ptr<File>>* files);
+  bool keep_chunk(const TablePartition& partition, const ArchiveChunk& chunk, File* file, ArchiveTable* made);
+  Status write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, Output* output, ArchiveChunk* made);
+  Status write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made);
+  void pass(uint64_t raw_bytes);
 
   Disk* const disk_;
   const std::string archives_;
@@ -84,6 +124,7 @@ class ArchiveWriter {
   std::string raw_, block_;
   uint64_t raw_bytes_ = 0;
   uint64_t stored_bytes_ = 0;
+  uint64_t kept_bytes_ = 0;
 };
 
 // Reads one table of an archive into an empty table of the same definition, without filling its indexes; or checks it,
@@ -92,9 +133,12 @@ class ArchiveWriter {
 struct ArchiveLoad {
   uint64_t rows = 0;
   uint64_t raw_bytes = 0;
+  // Those that are now the whole of a chunk of the table, by its number there: their marks are taken away.
+  std::vector<ArchiveChunk> chunks;
 };
-StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveManifest& manifest,
-                                         const ArchiveTable& entry, Table* table);
+StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table);
+// Reads the blocks of one chunk and checks them against their hashes, without looking into them.
+Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes);
 // Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice.
 Status fill_indexes(TablePartition* partition);
 

@@ -70,6 +70,8 @@ struct TablePartition {
   uint32_t free_chunk = 0;  // first chunk with free positions + 1, 0 = none
   uint32_t chunk_capacity = 0;
   uint32_t partitions = 1;
+  // By chunk: 1 = a committed change since the marks were taken (take_changed_chunks()), or a new chunk.
+  uint8_t* changed = nullptr;
 };
 static_assert(std::is_standard_layout_v<TablePartition>);
 static_assert(offsetof(TablePartition, chunks) == 0);
@@ -257,6 +259,7 @@ Tid find_conflict(const TablePartition* partition, Tid tid, uint32_t indexes) no
 
 inline char* chunk_of(const TablePartition* partition, Tid tid) { return partition->chunks[tid >> kChunkShift]; }
 inline uint32_t offset_of(Tid tid) { return static_cast<uint32_t>(tid & (kChunkTuples - 1)); }
+inline void mark_changed(TablePartition* partition, Tid tid) { partition->changed[tid >> kChunkShift] = 1; }
 bool is_live(const TablePartition* partition, Tid tid) noexcept;
 
 // The error a client sees, with PostgreSQL's texts (duplicate key value violates unique constraint "x" / Key (a, b)=(1,

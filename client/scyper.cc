@@ -63,7 +63,7 @@ const std::vector<const char*> kEngineKeys = {"partitions",     "workers",      
                                               "pages",          "layout",         "execution",
                                               "redo",           "queue_capacity", "transaction_time_max",
                                               "data_directory", "commit_mode",    "commit_delay",
-                                              "async_delay"};
+                                              "async_delay",    "archive_after",  "archive_rate"};
 
 const std::vector<const char*> kQueryKeys = {"partitions",   "workers",       "memory",     "pages",
                                              "layout",       "execution",     "redo",       "query_concurrency",

@@ -130,7 +130,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   before_fork.fires();
   query::ForkRequest request;
   request.child.name = "scyper-archive";
-  request.child.nice = 5;
+  request.child.nice = 15;
   auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
   auto options = std::make_shared<replay::ArchiveOptions>();
   options->bytes_per_second_max = options_.log.archive_rate;

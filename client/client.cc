@@ -232,11 +232,19 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.forged_datagrams = r.forged_datagrams();
   out.replayed_datagrams = r.replayed_datagrams();
   out.is_encrypted = r.encrypted();
+  out.datagrams_sent = r.datagrams_sent();
+  out.replication_bytes = r.replication_bytes();
+  out.digests = r.digests();
+  out.digest_lsn = r.digest_lsn();
+  for (const v1::Stage& stage : r.stages()) {
+    out.stages.push_back({stage.name(), stage.count(), stage.mean_ms(), stage.p50_ms(), stage.p99_ms()});
+  }
   out.snapshots_global = r.snapshots_global();
   for (const v1::Secondary& s : r.secondaries()) {
     out.secondaries.push_back({s.node(), s.address(), s.transport(), s.voter(), s.serves(), s.received_lsn(),
                                s.durable_lsn(), s.applied_lsn(), s.snapshot(), s.queries(), s.repaired(), s.resets(),
-                               s.silent_ms()});
+                               s.silent_ms(), s.lag_ms(), s.lag_bytes(), s.digests_equal(), s.digests_different(),
+                               s.digest_lsn(), s.difference()});
   }
   out.execution = r.execution();
   out.redo = r.redo();

@@ -1,6 +1,5 @@
 #include "playground.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "node_process.h"
 
 namespace scyper::client {
 
@@ -24,26 +24,6 @@ constexpr const char* kDefaultDirectory = "/tmp/scyper-playground";
 
 std::string directory_of(const PlaygroundOptions& options) {
   return options.directory.empty() ? kDefaultDirectory : options.directory;
-}
-
-std::string program_beside_this(const std::string& name) {
-  std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
-}
-
-// One scyperd with its output in a file. Its pid.
-pid_t launch(const std::vector<std::string>& arguments, const std::string& log) {
-  const pid_t pid = ::fork();
-  if (pid != 0) return pid;
-  ::setsid();
-  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  ::dup2(file, STDOUT_FILENO);
-  ::dup2(file, STDERR_FILENO);
-  std::vector<char*> raw;
-  for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
-  raw.push_back(nullptr);
-  ::execv(raw[0], raw.data());
-  ::_exit(127);
 }
 
 class Playground {

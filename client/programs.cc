@@ -101,6 +101,9 @@ std::string status_json(const NodeStatus& s) {
   number("received_lsn", s.received_lsn);
   number("applied_lsn", s.applied_lsn);
   number("repaired_groups", s.repaired_groups);
+  number("datagrams_sent", s.datagrams_sent);
+  number("replication_bytes", s.replication_bytes);
+  number("digests", s.digests);
   number("malformed_datagrams", s.malformed_datagrams);
   number("forged_datagrams", s.forged_datagrams);
   number("replayed_datagrams", s.replayed_datagrams);
@@ -112,7 +115,17 @@ std::string status_json(const NodeStatus& s) {
            ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
            ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
            ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
-           ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+           ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
+           ", \"digests_equal\": " + std::to_string(n.digests_equal) +
+           ", \"digests_different\": " + std::to_string(n.digests_different) +
+           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+  }
+  out += "], \"stages\": [";
+  for (size_t i = 0; i < s.stages.size(); ++i) {
+    const StageStatus& stage = s.stages[i];
+    out += std::string(i > 0 ? ", " : "") + "{\"name\": " + json_string(stage.name) +
+           ", \"count\": " + std::to_string(stage.count) + ", \"mean_ms\": " + std::to_string(stage.mean_ms) +
+           ", \"p50_ms\": " + std::to_string(stage.p50_ms) + ", \"p99_ms\": " + std::to_string(stage.p99_ms) + "}";
   }
   out += "]";
   out += std::string(", \"log_full\": ") + (s.log_full ? "true" : "false");
@@ -124,6 +137,12 @@ void add_replication(const NodeStatus& s, Add add) {
   add("transport", s.transport + (s.is_encrypted ? ", encrypted" : "") +
                        (s.transport_note.empty() ? "" : " (" + s.transport_note + ")"));
   add("term", grouped(s.term));
+  for (const StageStatus& stage : s.stages) {
+    char text[120];
+    std::snprintf(text, sizeof(text), "mean %.3f ms, half within %.3g, 99 %% within %.3g", stage.mean_ms, stage.p50_ms,
+                  stage.p99_ms);
+    add(("stage " + stage.name).c_str(), text);
+  }
   if (s.role != "primary") {
     add("primary", s.primary);
     add("LSN received, applied",
@@ -143,6 +162,10 @@ void add_replication(const NodeStatus& s, Add add) {
     if (n.voter) text += ", durable " + grouped(n.durable_lsn);
     text += ", applied " + grouped(n.applied_lsn) + ", snapshot " + grouped(n.snapshot) + ", " + n.transport;
     if (n.repaired > 0) text += ", repaired " + grouped(n.repaired);
+    text += ", lag " + grouped(s.last_lsn > n.applied_lsn ? s.last_lsn - n.applied_lsn : 0) + " transactions, " +
+            grouped(n.lag_bytes) + " bytes, " + std::to_string(static_cast<int64_t>(n.lag_ms)) + " ms";
+    if (n.digest_lsn > 0) text += ", digest compared at LSN " + grouped(n.digest_lsn);
+    if (n.digests_different > 0) text += ", DIFFERED " + grouped(n.digests_different) + " times, last " + n.difference;
     add(("secondary " + n.node).c_str(), text + (n.serves ? ", serves" : ", does not serve"));
   }
 }

@@ -98,6 +98,19 @@ struct MixedOptions {
 };
 int run_bench_mixed(const CommonOptions& common, MixedOptions options);
 
+// `scyper bench replication`: a primary with so many secondaries as processes on this machine.
+struct ReplicationBenchOptions {
+  ChOptions ch;
+  OltpOptions oltp;
+  uint32_t light_batch = 16;  // calls at a time while freshness is measured
+  std::vector<uint32_t> secondaries = {0, 1, 3};
+  std::string transport = "pgm";  // or "unicast"
+  std::string commit_mode = "local";
+  bool is_encrypted = false;
+  std::string directory = "/tmp";  // where the nodes' data lie meanwhile
+};
+int run_bench_replication(const CommonOptions& common, ReplicationBenchOptions options);
+
 struct DemoOptions {
   ChOptions ch;
   double seconds = 10;

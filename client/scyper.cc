@@ -35,6 +35,7 @@ struct CommandLine {
   RestoreOptions restore;
   LogToolOptions log_tool;
   BenchLogOptions bench_log;
+  ReplicationBenchOptions bench_replication;
   OlapOptions olap;
   MixedOptions mixed;
   std::map<std::string, std::string> node_settings;
@@ -62,7 +63,7 @@ const std::vector<const char*> kEngineKeys = {"partitions",     "workers",      
                                               "pages",          "layout",         "execution",
                                               "redo",           "queue_capacity", "transaction_time_max",
                                               "data_directory", "commit_mode",    "commit_delay",
-                                              "async_delay"};
+                                              "async_delay",    "archive_after",  "archive_rate"};
 
 const std::vector<const char*> kQueryKeys = {"partitions",   "workers",       "memory",     "pages",
                                              "layout",       "execution",     "redo",       "query_concurrency",
@@ -275,6 +276,45 @@ void add_bench(CLI::App* app, CommandLine* line) {
   add_bench_mixed(group, line);
 }
 
+void add_bench_replication(CLI::App* app, CommandLine* line) {
+  ReplicationBenchOptions& options = line->bench_replication;
+  CLI::App* command =
+      app->get_subcommand("bench")->add_subcommand("replication",
+                                                   "what secondaries cost the primary and how fresh their answers are: "
+                                                   "nodes as processes on this machine, as root in "
+                                                   "network namespaces");
+  add_ch_flags(command, &options.ch);
+  options.oltp.seconds = 5;
+  options.oltp.outstanding = 16;
+  command->add_option("--secondaries", options.secondaries, "numbers of secondaries, a run for each")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  command->add_option("--transport", options.transport, "of the log")
+      ->check(CLI::IsMember({"pgm", "unicast"}))
+      ->capture_default_str();
+  command->add_option("--commit-mode", options.commit_mode, "of the primary")
+      ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
+      ->capture_default_str();
+  command->add_flag("--encrypted", options.is_encrypted, "multicast is encrypted");
+  command->add_option("--seconds", options.oltp.seconds, "of load, and again of lighter load with queries")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--outstanding", options.oltp.outstanding, "batches of 64 calls at a time")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--light-batch", options.light_batch, "calls at a time while freshness is measured")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--directory", options.directory, "where the nodes' data lie meanwhile")->capture_default_str();
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line,
+                    {"memory", "pages", "layout", "redo", "partitions", "workers", "log_compression", "batch_bytes",
+                     "commit_delay", "marker_distance"});
+  command->callback(
+      [line] { line->run = [line] { return run_bench_replication(line->common, line->bench_replication); }; });
+}
+
 void add_demo(CLI::App* app, CommandLine* line) {
   CLI::App* command = app->add_subcommand(
       "demo",
@@ -390,10 +430,11 @@ int scyper_main(int argc, char** argv) {
   add_bench(&app, &line);
   add_demo(&app, &line);
   add_bench_log(&app, &line);
+  add_bench_replication(&app, &line);
   add_durability(&app, &line);
   add_playground(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
-  for (const char* name : {"oltp", "olap", "mixed", "log"})
+  for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();
   app.get_subcommand("load")->get_subcommand("ch")->fallthrough();
   try {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/disk.h"
+#include "digest_rounds.h"
 #include "executor.h"
 #include "group_commit.h"
 #include "primary/engine.h"
@@ -43,7 +44,8 @@ class Durability {
     query::Forker fork;
     std::function<Status(std::function<Status()>)> run_exclusively;
   };
-  // Writes archives by itself from now on, after so much log (LogOptions). stop_watching(): before the workers end.
+  // Writes archives by itself from now on, after so much log (LogOptions), and digests. stop_watching(): before the
+  // workers end.
   void watch(Runner runner);
   void stop_watching();
   // archives: where to, empty = the data directory's own; "s3://bucket/prefix": one of those is copied there.
@@ -80,6 +82,7 @@ class Durability {
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<Publication> publication_;
   std::unique_ptr<GroupCommit> log_;
+  std::unique_ptr<DigestRounds> digest_rounds_;
   std::atomic<uint64_t> archive_bytes_{0};
   std::mutex archiving_;                              // held while an archive is written; for the two below
   std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null

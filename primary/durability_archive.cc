@@ -130,7 +130,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   before_fork.fires();
   query::ForkRequest request;
   request.child.name = "scyper-archive";
-  request.child.nice = 5;
+  request.child.nice = 15;
   auto manifest = std::make_shared<storage::ArchiveManifest>(manifest_of(0, 0));
   auto options = std::make_shared<replay::ArchiveOptions>();
   options->bytes_per_second_max = options_.log.archive_rate;
@@ -240,6 +240,10 @@ StatusOr<replay::ArchiveResult> Durability::write_archive(const Runner& runner, 
 }
 
 void Durability::watch(Runner runner) {
+  if (publication_ != nullptr && options_.replication.digest_period_us > 0) {
+    digest_rounds_ =
+        std::make_unique<DigestRounds>(options_.replication.digest_period_us, publication_.get(), runner.fork);
+  }
   if (!is_on() || options_.log.archive_log_bytes == 0) return;
   is_watched_ = true;
   watcher_ = std::thread([this, runner = std::move(runner)] {
@@ -261,6 +265,7 @@ void Durability::watch(Runner runner) {
 }
 
 void Durability::stop_watching() {
+  digest_rounds_.reset();
   {
     std::lock_guard<std::mutex> lock(watch_mutex_);
     is_watched_ = false;

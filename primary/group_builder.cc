@@ -84,7 +84,8 @@ void GroupBuilder::reserve_out(size_t bytes) {
   CHECK(out_ != nullptr);
 }
 
-bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot) {
+bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot,
+                         uint16_t flags) {
   piece_count_ = 0;
   transactions_ = 0;
   for (uint32_t i = 0; i < streams_.size(); ++i) {
@@ -114,6 +115,7 @@ bool GroupBuilder::build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t tim
     header.last_lsn = piece.last_lsn;
     header.count = piece.count;
     header.snapshot = snapshot;
+    header.group_flags = flags;
     header.complete_lsn = complete_lsn;
     header.commit_lsn = commit_lsn;
     header.previous_hash = position.hash;

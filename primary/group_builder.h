@@ -30,7 +30,8 @@ class GroupBuilder {
 
   // False: there are no records up to complete_lsn.
   // snapshot: number of the global snapshot whose marker is the group's last record; 0 = none.
-  bool build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot = 0);
+  // flags: of the group (replication/batch.h).
+  bool build(uint64_t complete_lsn, uint64_t commit_lsn, int64_t time_us, uint32_t snapshot = 0, uint16_t flags = 0);
   // Of the last build(): size and address are multiples of kDiskBlockBytes.
   std::string_view group() const { return {out_.get(), out_bytes_}; }
   std::string_view batches() const { return {out_.get(), batch_bytes_}; }  // without padding

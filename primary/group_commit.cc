@@ -157,13 +157,15 @@ bool GroupCommit::run_once() {
     if (before_build.fires()) return false;
     Marker marker;
     if (markers_ != nullptr && markers_->next(durable, complete, &marker)) complete = marker.lsn;
-    const bool built = builder_.build(complete, confirmed_lsn(), clock_->now_us(), marker.snapshot);
+    const bool built = builder_.build(complete, confirmed_lsn(), clock_->now_us(), marker.snapshot,
+                                      marker.is_digested ? replication::kGroupDigest : uint16_t{0});
     CHECK(built);  // each LSN is in exactly one record
     after_build.fires();
     has_group_ = true;
     group_complete_ = complete;
     // beside the disk: who receives it applies it when it is confirmed
     if (outbox_ != nullptr) outbox_->send(builder_.batches(), complete, marker.snapshot, clock_->now_us());
+    if (marker.snapshot != 0) markers_->sent(marker);
   }
   const bool is_written = write_group(group_complete_);
   advance_commit_point();  // in any case: what is confirmed does not wait for space on the disk

@@ -18,15 +18,21 @@ Marker Markers::draw(int64_t min_distance_us) {
   const uint64_t seen_lsn = lsns_->last.load(std::memory_order_acquire);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
-    const int64_t age_ns = clock_->monotonic_ns() - drawn_ns_;
+    const int64_t age_ns = clock_->monotonic_ns() - newest_.drawn_ns;
     if (newest_.snapshot != 0 && newest_.lsn >= seen_lsn && age_ns < kReuseNs) return newest_;
     const int64_t wait_ns = min_distance_us * kNsPerUs - age_ns;
     if (newest_.snapshot == 0 || wait_ns <= 0) {
-      draw_now();
+      draw_now(/*is_digested=*/false);
     } else {
       drawn_.wait_for(lock, std::chrono::nanoseconds(wait_ns));
     }
   }
+}
+
+Marker Markers::draw_for_digest() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  draw_now(/*is_digested=*/true);
+  return newest_;
 }
 
 Marker Markers::newest() const {
@@ -34,7 +40,7 @@ Marker Markers::newest() const {
   return newest_;
 }
 
-void Markers::draw_now() {
+void Markers::draw_now(bool is_digested) {
   replay::RedoHeader header;
   header.kind = replay::RedoKind::kMarker;
   header.partition = replay::kNoPartition;
@@ -45,10 +51,9 @@ void Markers::draw_now() {
   header.lsn = buffer_.draw(lsns_);
   std::memcpy(out, &header, sizeof(header));
   std::memcpy(out + sizeof(header), &number, sizeof(number));
-  newest_ = {static_cast<uint32_t>(number), header.lsn};
+  newest_ = {static_cast<uint32_t>(number), header.lsn, is_digested, clock_->monotonic_ns()};
   waiting_.push_back(newest_);  // before the log writer can see the record
   buffer_.publish(out + sizeof(header) + sizeof(number));
-  drawn_ns_ = clock_->monotonic_ns();
   drawn_.notify_all();
 }
 

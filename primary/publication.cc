@@ -8,6 +8,7 @@
 #include "group_commit.h"
 #include "replay/log_scan.h"
 #include "replay/recovery.h"
+#include "replication/stages.h"
 #include "storage/archive.h"
 
 namespace scyper::primary {
@@ -22,13 +23,20 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
       start_(start),
       outbox_({start.cluster, start.term, start.lsn, options.retained_bytes}),
       members_(start.term, [this] { wake_log(); }),
-      markers_(&environment->lsns, &environment->clock) {
+      markers_(&environment->lsns, &environment->clock,
+               &(options.metrics != nullptr ? *options.metrics : own_metrics_)
+                    .timer(replication::kStageMetric, replication::kStageHelp, {{"stage", "group"}})) {
   publisher_.outbox = &outbox_;
   publisher_.members = &members_;
+  publisher_.digests = &digests_;
   publisher_.disk = start.disk;
   publisher_.clock = &environment->clock;
   publisher_.partitions = start.partitions;
-  publisher_.transport = [this] { return transport_; };
+  publisher_.transport = [this] {
+    replication::TransportInfo info = transport_;
+    if (multicast_ != nullptr) info.datagrams_sent = multicast_->counters().sent;
+    return info;
+  };
   start_multicast();
   publisher_.newest_archive = [this] { return newest_archive(); };
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {

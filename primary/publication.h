@@ -6,9 +6,11 @@
 #include <string>
 
 #include "base/disk.h"
+#include "base/metrics.h"
 #include "markers.h"
 #include "primary/log_options.h"
 #include "replication/batch.h"
+#include "replication/digests.h"
 #include "replication/members.h"
 #include "replication/multicast.h"
 #include "replication/outbox.h"
@@ -38,9 +40,13 @@ class Publication {
   replication::Outbox& outbox() { return outbox_; }
   replication::Members& members() { return members_; }
   Markers& markers() { return markers_; }
+  replication::DigestBook& digests() { return digests_; }
+  uint64_t term() const { return start_.term; }
   const replication::PublisherOptions& publisher() const { return publisher_; }
   // Whom news are for; null: nobody.
   void set_log(GroupCommit* log) { log_.store(log); }
+  // There is a marker to send.
+  void wake_log();
 
   // For a query that arrives now: a global snapshot with everything committed before, and the node that has least to
   // do. node: who asks, and takes it itself when it can; empty = the primary.
@@ -48,7 +54,6 @@ class Publication {
 
  private:
   void start_multicast();
-  void wake_log();
   StatusOr<std::string> newest_archive() const;
   Status read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const;
 
@@ -57,7 +62,9 @@ class Publication {
   std::atomic<GroupCommit*> log_{nullptr};
   replication::Outbox outbox_;
   replication::Members members_;
+  MetricsRegistry own_metrics_;  // when the owner has none
   Markers markers_;
+  replication::DigestBook digests_;
   replication::PublisherOptions publisher_;
   replication::TransportInfo transport_;                      // constant after construction, as is the next
   std::shared_ptr<replication::MulticastProcess> multicast_;  // null: unicast

@@ -105,6 +105,9 @@ class GrpcLink final : public Link {
       report.set_repaired(position->repaired);
       report.set_resets(position->resets);
       report.set_transport(position->transport);
+      report.set_lag_us(position->lag_us);
+      report.clear_digest();
+      if (position->digest != nullptr) encode_digest(*position->digest, report.mutable_digest());
       if (!writer->Write(report)) break;
     }
     writer->WritesDone();

@@ -117,4 +117,13 @@ uint64_t Outbox::bytes_sent() const {
   return bytes_sent_;
 }
 
+uint64_t Outbox::bytes_behind(uint64_t lsn) const {
+  uint64_t bytes = 0;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto parcel = parcels_.rbegin(); parcel != parcels_.rend() && parcel->complete_lsn > lsn; ++parcel) {
+    bytes += parcel->bytes->size();
+  }
+  return bytes;
+}
+
 }  // namespace scyper::replication

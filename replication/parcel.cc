@@ -32,6 +32,7 @@ StatusOr<std::vector<BatchView>> open_parcel(const ClusterId& cluster, Parcel* p
       expected = header.group_batches;
       complete = header.complete_lsn;
       parcel->snapshot = header.snapshot;
+      parcel->is_digested = (header.group_flags & kGroupDigest) != 0;
     }
     if (header.group_batches != expected || header.group_index != batches.size() || header.complete_lsn != complete ||
         header.snapshot != parcel->snapshot || header.stream >= kStreamsMax) {

@@ -60,6 +60,7 @@ class Publisher final : public v1::Replication::Service {
         member.address = report.address();
         member.is_voter = report.voter();
         number = options_.members->enter(member);
+        options_.digests->forget(member.name);
       }
       Position position;
       position.term = report.term();
@@ -72,7 +73,13 @@ class Publisher final : public v1::Replication::Service {
       position.repaired = report.repaired();
       position.resets = report.resets();
       position.transport = report.transport();
+      position.lag_us = report.lag_us();
       options_.members->report(number, position, options_.clock->monotonic_ns());
+      if (report.has_digest()) options_.digests->add(report.node(), decode_digest(report.digest()));
+      if (Status verdict = options_.digests->verdict(report.node()); !verdict.ok()) {
+        options_.members->leave(number);
+        return to_grpc(verdict);
+      }
     }
     if (number != 0) options_.members->leave(number);
     return grpc::Status::OK;

@@ -26,6 +26,28 @@ Watermark decode_watermark(const v1::Watermark& from) {
   return {from.term(), from.term_lsn(), from.complete_lsn(), from.commit_lsn(), from.time_us()};
 }
 
+void encode_digest(const StateDigest& from, v1::StateDigest* to) {
+  to->set_term(from.term);
+  to->set_snapshot(from.snapshot);
+  to->set_lsn(from.lsn);
+  for (const StateDigest::Part& part : from.parts) {
+    v1::StateDigest::Part* made = to->add_parts();
+    made->set_table(part.table);
+    made->set_partition(part.partition);
+    made->set_lo(part.lo);
+    made->set_hi(part.hi);
+    made->set_rows(part.rows);
+  }
+}
+
+StateDigest decode_digest(const v1::StateDigest& from) {
+  StateDigest digest{from.term(), from.snapshot(), from.lsn(), {}};
+  for (const v1::StateDigest::Part& part : from.parts()) {
+    digest.parts.push_back({part.table(), part.partition(), part.lo(), part.hi(), part.rows()});
+  }
+  return digest;
+}
+
 // Abseil's codes are gRPC's.
 grpc::Status to_grpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;

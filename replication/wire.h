@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "replication.pb.h"
+#include "replication/digests.h"
 #include "replication/parcel.h"
 
 // Between our types and proto/replication.proto.
@@ -16,6 +17,8 @@ std::string encode_cluster(const ClusterId& cluster);
 bool decode_cluster(const std::string& bytes, ClusterId* cluster);
 void encode_watermark(const Watermark& from, v1::Watermark* to);
 Watermark decode_watermark(const v1::Watermark& from);
+void encode_digest(const StateDigest& from, v1::StateDigest* to);
+StateDigest decode_digest(const v1::StateDigest& from);
 grpc::Status to_grpc(const Status& status);
 Status from_grpc(const grpc::Status& status);
 

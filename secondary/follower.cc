@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "replication/stages.h"
 
 namespace scyper::secondary {
 
@@ -24,6 +25,10 @@ replication::Inbox::Start start_of(const Seed& seed) {
   // an archive does not know where the streams stand
   start.joins = seed.recovered.archive_lsn != 0 && seed.recovered.archive_lsn == seed.recovered.lsn;
   return start;
+}
+
+Timer& stage(MetricsRegistry* given, MetricsRegistry* own, const char* name) {
+  return (given != nullptr ? given : own)->timer(replication::kStageMetric, replication::kStageHelp, {{"stage", name}});
 }
 
 }  // namespace
@@ -48,17 +53,31 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       primary_(seed.primary),
       identity_(seed.identity),
       recovered_(seed.recovered),
+      lock_(std::move(seed.lock)),
       database_(std::move(seed.database)),
       requests_(std::move(seed.requests)),
+      send_time_(stage(options.metrics, &own_metrics_, "send")),
+      repair_time_(stage(options.metrics, &own_metrics_, "repair")),
+      replay_time_(stage(options.metrics, &own_metrics_, "replay")),
+      fork_time_(stage(options.metrics, &own_metrics_, "fork")),
       inbox_(seed.identity.cluster, start_of(seed), {options.inbox_bytes, !seed.directory.empty()}) {}
 
 Status Follower::begin() {
   replay::Replayer::Options replaying;
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
+  replayer_->set_observer([this](const replay::RecordView& record) { remember(record); });
+  Archivist::Options archives;
+  archives.node = options_.link.node;
+  if (!options_.data_directory.empty()) archives.own = replay::archives_directory(options_.data_directory);
+  archives.shared = options_.archive_directory;
+  archives.bytes_per_second_max = options_.archive_rate;
+  archives.kept = options_.archives_kept;
+  archivist_ = std::make_unique<Archivist>(archives, disk_, identity_, requests_.get(),
+                                           [this](query::ForkRequest request) { return fork(std::move(request)); });
   if (!options_.data_directory.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(
-        keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_, options_.segment_bytes));
+    SCYPER_ASSIGN_OR_RETURN(keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_,
+                                                     options_.segment_bytes, options_.log_retention_bytes));
     threads_.emplace_back([this] { log(); });
     pthread_setname_np(threads_.back().native_handle(), "log");
   }
@@ -68,6 +87,12 @@ Status Follower::begin() {
   SCYPER_RETURN_IF_ERROR(start_multicast());
   threads_.emplace_back([this] { receive(); });
   pthread_setname_np(threads_.back().native_handle(), "receive");
+  if (own_disk_ != nullptr && archivist_->has_place() && options_.archive_log_bytes > 0) {
+    threads_.emplace_back([this] { archive(); });
+    pthread_setname_np(threads_.back().native_handle(), "archive");
+  }
+  threads_.emplace_back([this] { digest(); });
+  pthread_setname_np(threads_.back().native_handle(), "digest");
   threads_.emplace_back([this] { report(); });
   pthread_setname_np(threads_.back().native_handle(), "report");
   return Status();
@@ -89,8 +114,10 @@ Follower::~Follower() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_ = true;
+    if (digesting_ != nullptr) digesting_->child->kill();
   }
   changed_.notify_all();
+  if (archivist_ != nullptr) archivist_->stop();
   link_->cancel();
   for (std::thread& thread : threads_) thread.join();
   queries_.reset();  // it may wait for a fork
@@ -112,6 +139,9 @@ Status Follower::failure(bool* restarts_empty) const {
   return failure_;
 }
 
+// With the lock. Since when something is known that has not been applied.
+int64_t Follower::lag_ns() const { return knowns_.empty() ? 0 : clock_.monotonic_ns() - knowns_.front().ns; }
+
 // With the lock.
 bool Follower::is_behind(std::string* why) const {
   const int64_t now_ns = clock_.monotonic_ns();
@@ -119,8 +149,9 @@ bool Follower::is_behind(std::string* why) const {
     *why = "it does not hear from the primary";
     return true;
   }
-  const int64_t lag_ns = current_ns_ == 0 ? INT64_MAX : now_ns - current_ns_;
-  if (lag_ns / kNsPerUs <= static_cast<int64_t>(options_.lag_us_max)) return false;
+  *why = "it is catching up";
+  if (!has_caught_up_) return true;
+  if (lag_ns() / kNsPerUs <= static_cast<int64_t>(options_.lag_us_max)) return false;
   *why = "it is behind the primary";
   return true;
 }
@@ -146,6 +177,7 @@ replication::Position Follower::position() const {
   position.applied_lsn = inbox_.applied_lsn();
   position.snapshot = snapshot_;
   std::string why;
+  position.lag_us = lag_ns() / kNsPerUs;
   position.serves = failure_.ok() && !is_behind(&why);
   position.repaired = repaired_groups_;
   position.transport = hears_multicast() ? "pgm" : "unicast";
@@ -163,7 +195,7 @@ NodeInfo Follower::info() const {
   info.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
   info.applied_lsn = inbox_.applied_lsn();
   info.inbox_bytes = inbox_.bytes();
-  info.lag_us = current_ns_ == 0 ? 0 : (clock_.monotonic_ns() - current_ns_) / kNsPerUs;
+  info.lag_us = lag_ns() / kNsPerUs;
   info.transactions = transactions_;
   info.snapshot = snapshot_;
   info.snapshots = snapshots_;
@@ -179,6 +211,8 @@ NodeInfo Follower::info() const {
   info.replayed_datagrams = datagrams_.replayed;
   info.is_encrypted = key_.has_value();
   info.is_connected = is_connected_;
+  info.digests = digests_;
+  info.digest_lsn = digest_ == nullptr ? 0 : digest_->lsn;
   std::string why;
   info.serves = failure_.ok() && !is_behind(&why);
   return info;

@@ -11,11 +11,14 @@
 #include <thread>
 #include <vector>
 
+#include "archivist.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "log_keeper.h"
 #include "query/fork.h"
 #include "replay/replayer.h"
 #include "replication/datagram.h"
+#include "replication/digests.h"
 #include "replication/inbox.h"
 #include "replication/multicast.h"
 #include "secondary/node.h"
@@ -40,6 +43,7 @@ class Follower final : public Node {
   Status failure(bool* restarts_empty) const override;
   uint32_t partitions() const override { return identity_.partitions; }
   Status run_at_border(std::function<void()> work) override;
+  StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) override;
   StatusOr<query::Forked> fork(query::ForkRequest request) override;
 
  private:
@@ -68,6 +72,10 @@ class Follower final : public Node {
   void report();
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
+  void note_gap();
+  void note_known();
+  void drop_applied();
+  int64_t lag_ns() const;
   void wait_to_retry();
 
   // follower_replay.cc: what becomes of it
@@ -75,6 +83,10 @@ class Follower final : public Node {
   void log();
   Status apply(const std::vector<replication::Inbox::Group>& groups);
   Status take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn);
+  Status take_digest(uint64_t term, uint32_t snapshot, uint64_t lsn);
+  void digest();
+  void archive();
+  void remember(const replay::RecordView& record);
   StatusOr<query::Forked> fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot);
   void run_border_work();
 
@@ -85,16 +97,25 @@ class Follower final : public Node {
   const replication::JoinInfo primary_;
   const replay::NodeIdentity identity_;
   const replay::Recovered recovered_;
+  const replay::DataLock lock_;
   const RealClock clock_;
   std::shared_ptr<query::Database> database_;
   std::unique_ptr<replay::RequestWindow> requests_;
   std::unique_ptr<replay::Replayer> replayer_;  // the replaying thread's
   std::unique_ptr<LogKeeper> keeper_;           // the logging thread's; null: no log
-  uint64_t forks_ = 0;                          // the replaying thread's
+  std::unique_ptr<Archivist> archivist_;
+  std::atomic<uint64_t> droppable_lsn_{0};  // of the log: the logging thread does it
+  uint64_t forks_ = 0;                      // the replaying thread's
   std::unique_ptr<query::Queries> queries_;
   std::unique_ptr<replication::MulticastProcess> multicast_;  // null: unicast only
   std::string transport_note_;                                // why; constant after begin(), as is the next
   std::optional<replication::DatagramKey> key_;
+
+  MetricsRegistry own_metrics_;  // when the owner has none
+  Timer& send_time_;             // stages: replication/stages.h
+  Timer& repair_time_;
+  Timer& replay_time_;
+  Timer& fork_time_;
 
   std::atomic<bool> is_stopping_{false};
   mutable std::mutex mutex_;  // all that follows
@@ -104,9 +125,14 @@ class Follower final : public Node {
   Status failure_;
   bool restarts_empty_ = false;
   bool is_connected_ = false;
-  int64_t current_ns_ = 0;    // when everything known had been applied, last
-  int64_t heard_ns_ = 0;      // when the primary was heard of, last
-  int64_t multicast_ns_ = 0;  // by multicast
+  struct Known {
+    uint64_t lsn;
+    int64_t ns;  // since when it is known that the log goes up to there, at most a little longer
+  };
+  std::deque<Known> knowns_;    // that have not been applied; rising
+  bool has_caught_up_ = false;  // with what there was when it joined
+  int64_t heard_ns_ = 0;        // when the primary was heard of, last
+  int64_t multicast_ns_ = 0;    // by multicast
   replication::DatagramReader::Counters datagrams_;
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
@@ -114,6 +140,16 @@ class Follower final : public Node {
   uint64_t repairs_ = 0;
   uint64_t repaired_groups_ = 0;
   uint64_t transactions_ = 0;
+  uint64_t applied_bytes_ = 0;
+  struct Arrival {
+    uint64_t lsn;
+    int64_t received_ns;
+  };
+  std::deque<Arrival> arrivals_;              // of what has not been applied yet
+  int64_t gap_ns_ = 0;                        // since something is missing; 0 = nothing is
+  std::unique_ptr<query::Forked> digesting_;  // whose child computes
+  std::shared_ptr<const replication::StateDigest> digest_;
+  uint64_t digests_ = 0;
 
   std::vector<std::thread> threads_;
   std::thread replay_thread_;

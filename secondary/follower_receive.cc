@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -20,6 +21,8 @@ constexpr int64_t kRepairAfterNs = 30'000'000;
 constexpr std::chrono::milliseconds kRepairLook{5};
 constexpr int kListenMs = 100;
 constexpr int64_t kBeatTakenNs = 5'000'000;
+constexpr int64_t kKnownDistanceNs = 1'000'000;
+constexpr size_t kKnownsMax = 10'000;
 // Positions go out when they change, at most so often; and so often when they do not.
 constexpr std::chrono::microseconds kReportPause{200};
 constexpr std::chrono::milliseconds kReportPeriod{100};
@@ -32,6 +35,10 @@ Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& wat
     std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_ || !failure_.ok()) return Taken::kStop;
     heard_ns_ = clock_.monotonic_ns();
+    if (!parcels.empty() && !is_repair) {
+      send_time_.record_ns(static_cast<uint64_t>(std::max<int64_t>(0, clock_.now_us() - watermark.time_us) * 1000));
+    }
+    const uint64_t before_lsn = inbox_.received_lsn();
     inbox_.note(watermark);
     for (Parcel& parcel : parcels) {
       const Inbox::Verdict verdict = inbox_.offer(std::move(parcel));
@@ -39,13 +46,55 @@ Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& wat
       is_full = verdict == Inbox::Verdict::kFull;
       if (is_full) break;
     }
-    if (inbox_.applied_lsn() >= inbox_.known_lsn()) current_ns_ = heard_ns_;
+    if (inbox_.received_lsn() > before_lsn) arrivals_.push_back({inbox_.received_lsn(), heard_ns_});
+    note_gap();
+    note_known();
     has_diverged = inbox_.has_diverged();
   }
   changed_.notify_all();
   if (!has_diverged) return is_full ? Taken::kFull : Taken::kAll;
   fail(sql_error("XX001", "the primary's history differs from this node's"), /*restarts_empty=*/true);
   return Taken::kStop;
+}
+
+// With the lock. Under load there is always something that has just come: only since when counts.
+void Follower::note_known() {
+  const uint64_t known_lsn = std::max(inbox_.known_lsn(), inbox_.received_lsn());
+  drop_applied();
+  // a new term may have cut what was known
+  while (knowns_.size() > 1 && knowns_[knowns_.size() - 2].lsn >= known_lsn) knowns_.pop_back();
+  if (!knowns_.empty()) {
+    Known& last = knowns_.back();
+    const bool is_close = heard_ns_ - last.ns < kKnownDistanceNs || knowns_.size() >= kKnownsMax;
+    if (last.lsn >= known_lsn || is_close) {
+      last.lsn = known_lsn;
+      return;
+    }
+  }
+  if (known_lsn > inbox_.applied_lsn()) knowns_.push_back({known_lsn, heard_ns_});
+}
+
+// With the lock.
+void Follower::drop_applied() {
+  const uint64_t applied_lsn = inbox_.applied_lsn();
+  const int64_t now_ns = clock_.monotonic_ns();
+  while (!arrivals_.empty() && arrivals_.front().lsn <= applied_lsn) {
+    replay_time_.record_ns(static_cast<uint64_t>(now_ns - arrivals_.front().received_ns));
+    arrivals_.pop_front();
+  }
+  while (!knowns_.empty() && knowns_.front().lsn <= applied_lsn) knowns_.pop_front();
+  if (heard_ns_ == 0) return;
+  has_caught_up_ = has_caught_up_ || applied_lsn >= primary_.complete_lsn ||
+                   applied_lsn >= std::max(inbox_.known_lsn(), inbox_.received_lsn());
+}
+
+// With the lock. By unicast nothing is lost, it is only not there yet.
+void Follower::note_gap() {
+  const bool misses = hears_multicast() && inbox_.missing().has_value();
+  if (misses && gap_ns_ == 0) gap_ns_ = heard_ns_;
+  if (misses || gap_ns_ == 0) return;
+  repair_time_.record_ns(static_cast<uint64_t>(heard_ns_ - gap_ns_));
+  gap_ns_ = 0;
 }
 
 void Follower::wait_to_retry() {
@@ -198,22 +247,30 @@ void Follower::report() {
   while (!is_stopping_) {
     replication::Position last;
     bool is_first = true;
+    std::shared_ptr<const replication::StateDigest> told;
     Status status = link_->attend([&]() -> std::optional<replication::Position> {
       if (!std::exchange(is_first, false)) {
         std::this_thread::sleep_for(kReportPause);
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
           return is_stopping_ || inbox_.received_lsn() != last.received_lsn ||
-                 inbox_.applied_lsn() != last.applied_lsn ||
+                 inbox_.applied_lsn() != last.applied_lsn || digest_ != told ||
                  (keeper_ != nullptr && inbox_.logged_lsn() != last.durable_lsn);
         });
       }
       if (is_stopping_) return std::nullopt;
       last = position();
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (digest_ != told) last.digest = told = digest_;
+      }
       const query::Queries::Counters counters = queries_->counters();
       last.queries = counters.running + counters.waiting;
       return last;
     });
+    if (absl::IsDataLoss(status)) {
+      return fail(sql_error("XX001", std::string(status.message())), /*restarts_empty=*/true);
+    }
     wait_to_retry();
   }
 }

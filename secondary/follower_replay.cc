@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "follower.h"
+#include "replay/record.h"
+#include "replay/state_digest.h"
 
 // What becomes of what came in: it is logged, applied, and forked at the markers.
 namespace scyper::secondary {
@@ -13,10 +18,15 @@ namespace {
 // Applied at once: enough that the team's meetings do not count, little enough that snapshots do not wait.
 constexpr size_t kApplyBytes = size_t{2} << 20;
 constexpr size_t kApplyGroups = 256;
+constexpr std::chrono::milliseconds kArchiveLook{200};
+
+// What no digest would forgive: for tests and drills.
+Failpoint lose_group("secondary.lose_group");
 
 std::vector<replay::ScannedGroup> scanned(const std::vector<Inbox::Group>& groups) {
   std::vector<replay::ScannedGroup> out;
   for (const Inbox::Group& group : groups) {
+    if (group.parcel.snapshot == 0 && lose_group.fires()) continue;
     replay::ScannedGroup scanned;
     scanned.complete_lsn = group.parcel.complete_lsn;
     for (const replication::BatchView& batch : group.batches) scanned.batches.push_back({batch.header, batch.body, 0});
@@ -39,6 +49,11 @@ void Follower::log() {
       return fail(
           sql_error("58030", absl::StrCat("the log of this node cannot be written: ", std::string(status.message()))),
           /*restarts_empty=*/false);
+    }
+    if (const uint64_t lsn = droppable_lsn_.exchange(0); lsn != 0) {
+      if (Status dropped = keeper_->drop_before(lsn); !dropped.ok()) {
+        say(absl::StrCat("old log stays: ", std::string(dropped.message())));
+      }
     }
     lock.lock();
     inbox_.logged();
@@ -81,10 +96,15 @@ void Follower::replay() {
     lock.lock();
     inbox_.applied();
     transactions_ = replayer_->transactions();
-    if (inbox_.applied_lsn() >= inbox_.known_lsn()) current_ns_ = clock_.monotonic_ns();
+    applied_bytes_ += bytes;
+    drop_applied();
     changed_.notify_all();
     if (last.snapshot == 0) continue;
     lock.unlock();
+    if (Status taken = last.is_digested ? take_digest(last.term, last.snapshot, last.complete_lsn) : Status();
+        !taken.ok()) {
+      say(absl::StrCat("no digest: ", std::string(taken.message())));
+    }
     if (Status taken = take_snapshot(last.term, last.snapshot, last.complete_lsn); !taken.ok()) {
       say(absl::StrCat("global snapshot ", last.snapshot, " could not be taken: ", std::string(taken.message())));
     }
@@ -106,13 +126,93 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
     std::string why;
     if (lsn <= recovered_.lsn || term != inbox_.term() || is_behind(&why)) return Status();
   }
+  const int64_t start_ns = clock_.monotonic_ns();
   SCYPER_RETURN_IF_ERROR(queries_->take_global_snapshot(
       [this, term, snapshot](query::ForkRequest request) { return fork_here(std::move(request), term, snapshot); }));
+  fork_time_.record_ns(static_cast<uint64_t>(clock_.monotonic_ns() - start_ns));
   std::lock_guard<std::mutex> lock(mutex_);
   snapshot_ = snapshot;
   snapshot_term_ = term;
   ++snapshots_;
   return Status();
+}
+
+// So that archives have the requests that clients may repeat.
+void Follower::remember(const replay::RecordView& record) {
+  if ((record.header.flags & replay::kRedoHasClient) == 0) return;
+  replay::RedoClient client;
+  std::string_view body = record.body, rows;
+  if (!replay::take_client(&body, &client, &rows)) return;  // the replayer refuses it
+  requests_->finish({client.client_id, record.header.request_id},
+                    {record.header.lsn, client.affected_rows, client.lacks_rows == 0, std::string(rows)});
+}
+
+StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(const std::string& archives) {
+  if (own_disk_ == nullptr) return sql_error("0A000", "archives need the machine's disk");
+  uint64_t term;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    term = inbox_.term();
+  }
+  SCYPER_ASSIGN_OR_RETURN(Archivist::Written written, archivist_->write(archives, term));
+  // what lies between the oldest archive that is kept and the end
+  if (written.oldest_own_lsn != 0) droppable_lsn_ = written.oldest_own_lsn;
+  return std::pair(written.result, written.path);
+}
+
+// After so much log; where archives are shared, one node's serve all, so each waits for a little more than the one
+// before.
+void Follower::archive() {
+  const uint64_t share = std::hash<std::string>()(options_.link.node) % 8;
+  const uint64_t wanted = options_.archive_log_bytes + options_.archive_log_bytes / 32 * share;
+  uint64_t archived_bytes = 0, shared_lsn = archivist_->shared_lsn();
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!is_stopping_ && failure_.ok()) {
+    changed_.wait_for(lock, kArchiveLook);
+    if (is_stopping_ || applied_bytes_ - archived_bytes < wanted) continue;
+    archived_bytes = applied_bytes_;  // a failure waits for as much log again
+    lock.unlock();
+    const uint64_t seen_lsn = std::exchange(shared_lsn, archivist_->shared_lsn());
+    const bool is_done = keeper_ == nullptr && shared_lsn > seen_lsn;  // by another node
+    auto written = is_done ? StatusOr<std::pair<replay::ArchiveResult, std::string>>(absl::AlreadyExistsError(""))
+                           : write_archive("");
+    if (written.ok()) say("archive " + written->second);
+    if (!written.ok() && !is_done) say(absl::StrCat("no archive: ", std::string(written.status().message())));
+    lock.lock();
+  }
+}
+
+// Its child computes beside replay; one at a time.
+Status Follower::take_digest(uint64_t term, uint32_t snapshot, uint64_t lsn) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (lsn <= recovered_.lsn || term != inbox_.term() || digesting_ != nullptr) return Status();
+  }
+  SCYPER_ASSIGN_OR_RETURN(query::Forked forked, fork_here(replay::make_digest_request(), term, snapshot));
+  std::lock_guard<std::mutex> lock(mutex_);
+  digesting_ = std::make_unique<query::Forked>(std::move(forked));
+  changed_.notify_all();
+  return Status();
+}
+
+// Waits for digests and has them told to the primary.
+void Follower::digest() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return is_stopping_ || digesting_ != nullptr; });
+    if (digesting_ == nullptr) return;
+    lock.unlock();
+    auto digest = replay::read_digest(*digesting_);  // nobody else touches it
+    lock.lock();
+    digesting_.reset();
+    if (!digest.ok()) {
+      say(absl::StrCat("no digest: ", std::string(digest.status().message())));
+      continue;
+    }
+    digest_ = std::make_shared<const replication::StateDigest>(*std::move(digest));
+    ++digests_;
+    changed_.notify_all();
+  }
 }
 
 StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot) {

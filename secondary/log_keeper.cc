@@ -10,12 +10,14 @@ namespace scyper::secondary {
 
 StatusOr<std::unique_ptr<LogKeeper>> LogKeeper::open(Disk* disk, const std::string& directory,
                                                      const replay::NodeIdentity& identity,
-                                                     const replay::Recovered& recovered, uint64_t segment_bytes) {
+                                                     const replay::Recovered& recovered, uint64_t segment_bytes,
+                                                     uint64_t retention_bytes) {
   storage::LogAppender::Options options;
   options.cluster[0] = identity.cluster.words[0];
   options.cluster[1] = identity.cluster.words[1];
   options.term = recovered.term;
   options.segment_bytes = (segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
+  options.retention_bytes = retention_bytes;
   SCYPER_ASSIGN_OR_RETURN(
       auto appender, storage::LogAppender::create(disk, replay::log_directory(directory), options, recovered.segments));
   return std::unique_ptr<LogKeeper>(new LogKeeper(std::move(appender)));

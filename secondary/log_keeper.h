@@ -19,9 +19,12 @@ class LogKeeper {
  public:
   static StatusOr<std::unique_ptr<LogKeeper>> open(Disk* disk, const std::string& directory,
                                                    const replay::NodeIdentity& identity,
-                                                   const replay::Recovered& recovered, uint64_t segment_bytes);
+                                                   const replay::Recovered& recovered, uint64_t segment_bytes,
+                                                   uint64_t retention_bytes);
   // On the disk when it returns.
   Status append(const replication::Inbox::Group& group, int64_t time_us);
+  // Segments that have nothing beyond.
+  Status drop_before(uint64_t lsn) { return appender_->drop_before(lsn).status(); }
   uint64_t bytes_written() const { return appender_->bytes_written(); }
 
  private:

@@ -31,6 +31,10 @@ class Seeding {
     seed_.requests = std::make_unique<replay::RequestWindow>(options_.request_window);
     seed_.directory = options_.data_directory;
     if (!seed_.directory.empty()) {
+      SCYPER_RETURN_IF_ERROR(disk_->make_directory(seed_.directory));
+      if (options_.disk == nullptr) {
+        SCYPER_ASSIGN_OR_RETURN(seed_.lock, replay::DataLock::take(seed_.directory));
+      }
       SCYPER_RETURN_IF_ERROR(seed_from(seed_.directory));
       return std::move(seed_);
     }

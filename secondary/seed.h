@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "replay/data_lock.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
 #include "secondary/node.h"
@@ -17,6 +18,7 @@ struct Seed {
   std::unique_ptr<query::Database> database;
   std::unique_ptr<replay::RequestWindow> requests;
   std::string directory;  // log and archives; empty: none
+  replay::DataLock lock;  // of it
 };
 // Joins: finds the primary, then the newest state that can be had: this node's own, an archive of the shared directory,
 // the primary's archive, or nothing where the log reaches back to the beginning.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "query/queries.h"
+#include "replication/stages.h"
 
 namespace scyper::server {
 
@@ -28,7 +29,8 @@ ServerCounters::ServerCounters(MetricsRegistry* r)
       streams_open(r->gauge("scyper_server_streams_open", "Transaction streams open now.")),
       calls_open(r->gauge("scyper_server_calls_open", "Calls accepted and not yet answered.")),
       message_duration(r->timer("scyper_server_message_duration_seconds",
-                                "From the arrival of a message of calls to its last result.")) {}
+                                "From the arrival of a message of calls to its last result.")),
+      query_stage(r->timer(replication::kStageMetric, replication::kStageHelp, {{"stage", "query"}})) {}
 
 namespace {
 

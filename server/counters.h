@@ -24,6 +24,7 @@ struct ServerCounters {
   Gauge& streams_open;
   Gauge& calls_open;  // accepted, not yet answered
   Timer& message_duration;
+  Timer& query_stage;  // of freshness
 };
 
 // Shows the engine's own counters; until the registrations are gone the engine must live.

@@ -14,17 +14,19 @@ namespace scyper::server {
 
 // What the services share. Owner: Server. Constant after construction, or safe for any thread by itself.
 struct NodeParts {
-  NodeParts(const ServerOptions& given, primary::Engine* node_engine, MetricsRegistry* metrics)
+  NodeParts(const ServerOptions& given, primary::Engine* node_engine, MetricsRegistry* registry)
       : options(given),
         engine(node_engine),
+        metrics(registry),
         statements(node_engine, given.prepared_max),
-        counters(metrics),
+        counters(registry),
         router(given, node_engine),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
 
   const ServerOptions options;
   primary::Engine* const engine;
+  MetricsRegistry* const metrics;
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Statements statements;
   ServerCounters counters;

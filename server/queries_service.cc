@@ -233,6 +233,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     complete->set_affected_rows(stream->rows());
     for (const std::string& notice : stream->notices()) complete->add_notices(notice);
     encode_receipt(stream->receipt(), complete->mutable_receipt());
+    node_->counters.query_stage.record_ns(static_cast<uint64_t>(stream->receipt().run_ms * 1e6));
     write();
     return {};
   }

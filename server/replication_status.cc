@@ -1,10 +1,42 @@
+#include <algorithm>
+
 #include "admin_service.h"
 #include "replication/outbox.h"
+#include "replication/stages.h"
 #include "secondary_engine.h"
 
 namespace scyper::server {
 
 namespace {
+
+// A bound that so many of the values do not exceed.
+double percentile_ms(const Timer::Reading& timer, double share) {
+  const double wanted = share * static_cast<double>(timer.count);
+  uint64_t seen = 0;
+  for (size_t i = 0; i < Timer::kBoundsNs.size(); ++i) {
+    seen += timer.counts[i];
+    if (static_cast<double>(seen) >= wanted) return static_cast<double>(Timer::kBoundsNs[i]) / 1e6;
+  }
+  return static_cast<double>(Timer::kBoundsNs.back()) / 1e6;
+}
+
+void fill_stages(const MetricsRegistry& metrics, v1::StatusResponse* out) {
+  constexpr const char* kOrder[] = {"group", "send", "repair", "replay", "fork", "query"};
+  for (const MetricFamily& family : metrics.collect()) {
+    if (family.name != replication::kStageMetric) continue;
+    for (const char* name : kOrder) {
+      for (const MetricSample& sample : family.samples) {
+        if (sample.timer.count == 0 || sample.labels.front().second != name) continue;
+        v1::Stage* made = out->add_stages();
+        made->set_name(name);
+        made->set_count(sample.timer.count);
+        made->set_mean_ms(static_cast<double>(sample.timer.sum_ns) / 1e6 / static_cast<double>(sample.timer.count));
+        made->set_p50_ms(percentile_ms(sample.timer, 0.5));
+        made->set_p99_ms(percentile_ms(sample.timer, 0.99));
+      }
+    }
+  }
+}
 
 void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResponse* out) {
   const replication::Watermark watermark = publisher.outbox->watermark();
@@ -14,6 +46,10 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
   out->set_transport(transport.kind);
   out->set_transport_note(transport.note);
   out->set_encrypted(transport.is_encrypted);
+  out->set_datagrams_sent(transport.datagrams_sent);
+  out->set_replication_bytes(publisher.outbox->bytes_sent());
+  out->set_digests(publisher.digests->own_count());
+  const auto comparisons = publisher.digests->comparisons();
   const int64_t now_ns = publisher.clock->monotonic_ns();
   for (const replication::Member& member : publisher.members->list()) {
     v1::Secondary* made = out->add_secondaries();
@@ -30,6 +66,14 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
     made->set_resets(member.position.resets);
     made->set_transport(member.position.transport);
     made->set_silent_ms(static_cast<double>(now_ns - member.seen_ns) / 1e6);
+    made->set_lag_ms(static_cast<double>(member.position.lag_us) / 1e3);
+    made->set_lag_bytes(publisher.outbox->bytes_behind(member.position.applied_lsn));
+    const auto compared = comparisons.find(member.name);
+    if (compared == comparisons.end()) continue;
+    made->set_digests_equal(compared->second.equal);
+    made->set_digests_different(compared->second.different);
+    made->set_digest_lsn(compared->second.lsn);
+    made->set_difference(compared->second.difference);
   }
 }
 
@@ -51,6 +95,8 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
   out->set_forged_datagrams(info.forged_datagrams);
   out->set_replayed_datagrams(info.replayed_datagrams);
   out->set_encrypted(info.is_encrypted);
+  out->set_digests(info.digests);
+  out->set_digest_lsn(info.digest_lsn);
   out->set_primary(engine->primary());
   out->set_snapshots_global(info.snapshot);
   const Status readiness = engine->node().readiness();
@@ -60,6 +106,7 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
 }  // namespace
 
 void fill_replication_status(NodeParts* node, v1::StatusResponse* out) {
+  fill_stages(*node->metrics, out);
   auto* secondary = dynamic_cast<SecondaryEngine*>(node->engine);
   out->set_role(secondary != nullptr ? "secondary" : "primary");
   if (secondary != nullptr) return fill_secondary(secondary, out);

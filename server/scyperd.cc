@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "base/metrics.h"
 #include "primary/engine.h"
 #include "secondary_engine.h"
@@ -96,15 +97,21 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config) {
+StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config, MetricsRegistry* metrics) {
   if (config.role == Role::kPrimary) {
     primary::EngineOptions options = config.engine;
     options.log.on_progress = say;
+    options.replication.metrics = metrics;
     return primary::Engine::create(options);
   }
   secondary::NodeOptions options = config.secondary;
   options.on_progress = say;
+  options.metrics = metrics;
   options.data_directory = config.engine.log.directory;
+  if (config.engine.log.archive_log_bytes != 0) options.archive_log_bytes = config.engine.log.archive_log_bytes;
+  options.archive_rate = config.engine.log.archive_rate;
+  options.archives_kept = config.engine.log.archives_kept;
+  options.log_retention_bytes = config.engine.log.retention_bytes;
   options.segment_bytes = config.engine.log.segment_bytes;
   options.request_window = config.engine.log.request_window;
   options.queries = config.engine.queries;
@@ -145,6 +152,7 @@ int start_anew(const NodeConfig& config, SecondaryEngine* engine, Server* server
     }
   }
   say("starting anew");
+  ::unsetenv("SCYPER_FAILPOINTS");  // planted failures are for one life
   ::usleep(kPauseBeforeAnewUs);
   ::execv("/proc/self/exe", command_line);
   return kExitStart;
@@ -152,8 +160,11 @@ int start_anew(const NodeConfig& config, SecondaryEngine* engine, Server* server
 
 int run(const NodeConfig& config) {
   sigset_t signals = block_signals();
+  if (!config.failpoints.empty()) {
+    if (Status status = arm_failpoints(config.failpoints); !status.ok()) return fail(kExitConfiguration, status);
+  }
   MetricsRegistry metrics;
-  auto engine = make_engine(config);
+  auto engine = make_engine(config, &metrics);
   if (!engine.ok()) return fail(kExitStart, engine.status());
   auto server = Server::start(config.server, engine->get(), &metrics);
   if (!server.ok()) return fail(kExitStart, server.status());

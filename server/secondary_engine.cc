@@ -1,6 +1,7 @@
 #include "secondary_engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "node_parts.h"
@@ -76,6 +77,20 @@ primary::Engine::LogInfo SecondaryEngine::log_info() const {
   log.durable_lsn = info.durable_lsn;
   log.confirmed_lsn = info.commit_lsn;
   return log;
+}
+
+StatusOr<primary::Engine::ArchiveInfo> SecondaryEngine::write_archive(const std::string& archives,
+                                                                      const std::function<void(uint64_t)>&) {
+  const auto start = std::chrono::steady_clock::now();
+  SCYPER_ASSIGN_OR_RETURN(auto written, node_->write_archive(archives));
+  ArchiveInfo info;
+  info.lsn = written.first.lsn;
+  info.path = written.second;
+  info.rows = written.first.rows;
+  info.raw_bytes = written.first.raw_bytes;
+  info.stored_bytes = written.first.stored_bytes;
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return info;
 }
 
 }  // namespace scyper::server

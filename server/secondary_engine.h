@@ -25,6 +25,7 @@ class SecondaryEngine final : public primary::Engine {
                  const primary::StatementLimits& limits = {}) override;
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const primary::StatementLimits& limits = {}) override;
+  StatusOr<ArchiveInfo> write_archive(const std::string& archives, const std::function<void(uint64_t)>&) override;
   StatusOr<primary::Forked> fork(primary::ForkRequest request) override { return node_->fork(std::move(request)); }
   query::Queries* queries() override { return node_->queries(); }
   Status load(std::string_view table, std::span<const Datum> values) override;

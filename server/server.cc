@@ -19,6 +19,7 @@
 #include "node_parts.h"
 #include "queries_service.h"
 #include "replication/publisher.h"
+#include "replication_metrics.h"
 #include "transactions_service.h"
 
 namespace scyper::server {
@@ -151,7 +152,9 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
   if (!options.http_listen.empty()) {
     std::map<std::string, HttpEndpoint::Page> pages;
     pages["/metrics"] = [p] {
-      return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(p->metrics->collect())};
+      std::vector<MetricFamily> families = p->metrics->collect();
+      append_replication_metrics(p->node.engine, &families);
+      return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(families)};
     };
     pages["/healthz"] = [p] {
       return p->node.stopping ? HttpResponse{503, "text/plain; charset=utf-8", "stopping\n"}

@@ -5,26 +5,33 @@
 
 #include "positions.h"
 #include "row_change_format.h"
-#include "storage/table.h"
+#include "storage/partition_digest.h"
 
 namespace scyper::storage {
 
-Digest table_digest(const Table& table) {
+Digest partition_digest(const Table& table, uint32_t partition_number) {
   const RowPlan& plan = table.plan();
+  const TablePartition* partition = table.partition(partition_number);
   Digest digest;
   std::vector<char> body;
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+    if (*live_byte(partition, tid) == 0) continue;
+    const char* chunk = chunk_of(partition, tid);
+    const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset_of(tid));
+    if (body.size() < bytes) body.resize(bytes);
+    const char* end = put_row_values(body.data(), plan.row, chunk, offset_of(tid));
+    const XXH128_hash_t hash =
+        XXH3_128bits_withSeed(body.data(), static_cast<size_t>(end - body.data()), plan.schema->id.value());
+    digest.add(hash.low64, hash.high64);
+  }
+  return digest;
+}
+
+Digest table_digest(const Table& table) {
+  Digest digest;
   for (uint32_t i = 0; i < table.partition_count(); ++i) {
-    const TablePartition* partition = table.partition(i);
-    for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-      if (*live_byte(partition, tid) == 0) continue;
-      const char* chunk = chunk_of(partition, tid);
-      const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset_of(tid));
-      if (body.size() < bytes) body.resize(bytes);
-      const char* end = put_row_values(body.data(), plan.row, chunk, offset_of(tid));
-      const XXH128_hash_t hash =
-          XXH3_128bits_withSeed(body.data(), static_cast<size_t>(end - body.data()), plan.schema->id.value());
-      digest.add(hash.low64, hash.high64);
-    }
+    const Digest part = partition_digest(table, i);
+    digest.add(part.lo, part.hi);
   }
   return digest;
 }

@@ -72,10 +72,10 @@ void ClusterProcesses::start(const std::string& name, const std::string& flags, 
   Process process;
   process.port = free_port();
   process.address = address;
-  process.command =
-      absl::StrCat(name_space.empty() ? "" : "ip netns exec " + name_space + " ", SCYPERD_PROGRAM, " --listen ",
-                   address, ":", process.port, " --http-listen '' --pages small --memory 1GB",
-                   address == "127.0.0.1" ? "" : " --insecure-listen", " --node-name ", name, " ", flags);
+  process.command = absl::StrCat("env ", environment_, name_space.empty() ? " " : " ip netns exec " + name_space + " ",
+                                 SCYPERD_PROGRAM, " --listen ", address, ":", process.port,
+                                 " --http-listen '' --pages small --memory 1GB",
+                                 address == "127.0.0.1" ? "" : " --insecure-listen", " --node-name ", name, " ", flags);
   launch(name, &process);
   nodes_[name] = process;
 }
@@ -100,6 +100,14 @@ void ClusterProcesses::kill(const std::string& name, int signal_number) {
   ::kill(process.pid, signal_number);
   ::waitpid(process.pid, nullptr, 0);
   process.pid = -1;
+}
+
+int ClusterProcesses::wait_for_end(const std::string& name) {
+  Process& process = nodes_.at(name);
+  int status = 0;
+  ::waitpid(process.pid, &status, 0);
+  process.pid = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void ClusterProcesses::signal(const std::string& name, int signal_number) {

@@ -28,10 +28,13 @@ class ClusterProcesses {
   // name_space: network namespace, empty = this one; address: of the node in it.
   void start(const std::string& name, const std::string& flags, const std::string& address = "127.0.0.1",
              const std::string& name_space = "");
+  // Of the nodes started from now on: "NAME=value ...".
+  void set_environment(const std::string& environment) { environment_ = environment; }
   // As it was started first, with the same port.
   void start_again(const std::string& name);
   void kill(const std::string& name, int signal_number);
   void signal(const std::string& name, int signal_number);  // without waiting for its end
+  int wait_for_end(const std::string& name);                // exit code
 
   std::string target(const std::string& name) const;
   std::string directory(const std::string& name) const { return directory_ + "/" + name; }
@@ -57,6 +60,7 @@ class ClusterProcesses {
   void launch(const std::string& name, Process* process);
   std::string directory_;
   std::map<std::string, Process> nodes_;
+  std::string environment_;
 };
 
 }  // namespace scyper::tests

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,13 @@ class ClusterTest : public testing::Test {
         "p", absl::StrCat("bench oltp --loaded --scale tiny --crossing 10 --warmup-seconds 0 --warehouses ",
                           kWarehouses, " --transactions ", count));
     ASSERT_EQ(out.code, 0) << out.text;
+  }
+  void wait_for(const std::string& what, const std::function<bool()>& is_there) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is_there()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << what << "\n" << nodes_.scyper("p", "status").text;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
   }
   ClusterProcesses nodes_;
 };
@@ -134,6 +142,96 @@ TEST_F(ClusterTest, FrozenSecondaryCatchesUp) {
   nodes_.signal("s1", SIGCONT);
   nodes_.wait_until_level("p", {"s1"});
   nodes_.check({"p", "s1"}, kWarehouses);
+}
+
+// Digests of all partitions at the same cuts, while transactions run.
+TEST_F(ClusterTest, DigestsAreCompared) {
+  start_primary("--digest-period 200ms");
+  start_secondary("s1", true);
+  start_secondary("s2", false);
+  load();
+  transactions(3000);
+  wait_for("two digests of each", [&] {
+    const client::NodeStatus status = nodes_.status("p");
+    int compared = 0;
+    for (const auto& node : status.secondaries) compared += node.digests_equal >= 2 ? 1 : 0;
+    return compared == 2;
+  });
+  for (const auto& node : nodes_.status("p").secondaries) EXPECT_EQ(node.digests_different, 0u) << node.difference;
+}
+
+// A node that has lost a group without an error notices by its digest, says so, and begins anew.
+TEST_F(ClusterTest, ANodeThatDiffersBeginsAnew) {
+  start_primary("--digest-period 200ms");
+  nodes_.set_environment("SCYPER_FAILPOINTS='secondary.lose_group=fail@1*1'");
+  start_secondary("s1", true);
+  nodes_.set_environment("");
+  start_secondary("s2", false);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  for (const char* sql : {"CREATE TABLE t (a integer PRIMARY KEY)", "INSERT INTO t VALUES (1)"}) {
+    const Output out = nodes_.scyper("p", absl::StrCat("sql -q -c '", sql, "'"));
+    ASSERT_EQ(out.code, 0) << out.text;
+  }
+  wait_for("a difference", [&] {
+    for (const auto& node : nodes_.status("p").secondaries) {
+      if (node.node == "s1" && node.digests_different > 0) return true;
+    }
+    return false;
+  });
+  wait_for("the node anew", [&] { return nodes_.log_of("s1").find("starting anew") != std::string::npos; });
+  EXPECT_NE(nodes_.log_of("s1").find("the state differs from the primary's at LSN"), std::string::npos);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  EXPECT_EQ(nodes_.scyper("s1", "sql -q -t -o csv -c 'SELECT a FROM t'").text, "1\n");
+  wait_for("its next digest", [&] {
+    for (const auto& node : nodes_.status("p").secondaries) {
+      if (node.node == "s1" && node.digests_equal > 0) return true;
+    }
+    return false;
+  });
+  for (const auto& node : nodes_.status("p").secondaries) {
+    EXPECT_EQ(node.digests_different, node.node == "s1" ? 1u : 0u);
+    if (node.node == "s1") EXPECT_NE(node.difference.find(" of t has "), std::string::npos) << node.difference;
+  }
+}
+
+TEST_F(ClusterTest, ADataDirectoryBelongsToOneProcess) {
+  start_primary();
+  start_secondary("s1", true);
+  nodes_.wait_until_level("p", {"s1"});
+  nodes_.start("thief", absl::StrCat("--role secondary --primary ", nodes_.target("p"), " --data-directory ",
+                                     nodes_.directory("s1")));
+  EXPECT_NE(nodes_.wait_for_end("thief"), 0);
+  EXPECT_NE(nodes_.log_of("thief").find("another process uses the database"), std::string::npos);
+  EXPECT_TRUE(nodes_.status("s1").not_serving.empty());
+}
+
+// Secondaries write the archives: the voter's log goes behind its own, the shared ones serve who joins.
+TEST_F(ClusterTest, SecondariesWriteArchivesAndDropLog) {
+  const std::string shared = nodes_.directory("shared");
+  const std::string flags =
+      "--archive-directory " + shared + " --archive-after 256kB --segment-bytes 1MB --archives-kept 1";
+  start_primary();
+  start_secondary("s1", true, flags);
+  load();
+  transactions(6000);
+  nodes_.wait_until_level("p", {"s1"});
+  auto archives_in = [](const std::string& path) {
+    return run_command("ls " + path + "/*/MANIFEST 2>/dev/null | wc -l").text;
+  };
+  wait_for("archives", [&] { return archives_in(shared) == "1\n"; });
+  EXPECT_EQ(archives_in(nodes_.directory("p") + "/archives"), "0\n");
+  EXPECT_EQ(archives_in(nodes_.directory("s1") + "/archives"), "1\n");
+  wait_for("less log", [&] {
+    transactions(500);
+    return run_command("ls " + nodes_.directory("s1") + "/log | head -1").text != "00000000000000000001.log\n";
+  });
+  start_secondary("s2", false, "--archive-directory " + shared);
+  nodes_.kill("s1", SIGKILL);
+  nodes_.start_again("s1");  // from its own archive and what is left of its log
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  EXPECT_NE(nodes_.log_of("s2").find("join: archive " + shared), std::string::npos) << nodes_.log_of("s2");
+  EXPECT_EQ(nodes_.log_of("s1").find("starting anew"), std::string::npos);
+  nodes_.check({"p", "s1", "s2"}, kWarehouses);
 }
 
 }  // namespace

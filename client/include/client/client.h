@@ -123,7 +123,16 @@ struct SecondaryStatus {  // as the primary sees it
   uint64_t received_lsn = 0, durable_lsn = 0, applied_lsn = 0;
   uint32_t snapshot = 0, queries = 0;
   uint64_t repaired = 0, resets = 0;
-  double silent_ms = 0;
+  double silent_ms = 0, lag_ms = 0;
+  uint64_t lag_bytes = 0, digests_equal = 0, digests_different = 0, digest_lsn = 0;
+  std::string difference;  // of digests, the newest
+};
+
+// Of fresh answers: group, send, repair, replay, fork, query.
+struct StageStatus {
+  std::string name;
+  uint64_t count = 0;
+  double mean_ms = 0, p50_ms = 0, p99_ms = 0;
 };
 
 struct NodeStatus {
@@ -140,7 +149,9 @@ struct NodeStatus {
   std::string node, transport, transport_note, primary, not_serving;
   uint64_t term = 0, commit_lsn = 0, received_lsn = 0, applied_lsn = 0, inbox_bytes = 0, snapshots_global = 0;
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
-  uint64_t forged_datagrams = 0, replayed_datagrams = 0;
+  uint64_t forged_datagrams = 0, replayed_datagrams = 0, datagrams_sent = 0, replication_bytes = 0;
+  uint64_t digests = 0, digest_lsn = 0;
+  std::vector<StageStatus> stages;
   bool is_encrypted = false;  // multicast
   double lag_ms = 0;
   std::vector<SecondaryStatus> secondaries;

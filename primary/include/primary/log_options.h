@@ -8,7 +8,8 @@
 
 namespace scyper {
 class Disk;
-}
+class MetricsRegistry;
+}  // namespace scyper
 
 namespace scyper::primary {
 
@@ -33,7 +34,9 @@ struct ReplicationOptions {
   uint16_t multicast_port = 7402;
   uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
   uint32_t multicast_mtu = 1500;
-  std::string multicast_key_file;  // datagrams are sealed with its key; empty: they travel in the clear
+  int64_t digest_period_us = 600'000'000;  // between two digests of all nodes' states; 0 = none
+  MetricsRegistry* metrics = nullptr;      // for the times of its stages; may be null
+  std::string multicast_key_file;          // datagrams are sealed with its key; empty: they travel in the clear
 };
 
 struct LogOptions {

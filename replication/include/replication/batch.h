@@ -19,6 +19,8 @@ std::string to_string(const ClusterId& id);
 constexpr uint32_t kBatchMagic = 0x42796353;  // "ScyB"
 constexpr uint8_t kBatchVersion = 1;
 constexpr uint8_t kBatchLz4 = 1;
+// Every node digests its state at the global snapshot that the group ends with (docs/replication.md, "Digests").
+constexpr uint16_t kGroupDigest = 1;
 constexpr size_t kBatchAlignment = 8;
 constexpr uint32_t kBatchRawBytesMax = uint32_t{1} << 30;
 
@@ -29,7 +31,7 @@ struct BatchHeader {
   uint8_t flags = 0;
   uint16_t group_index = 0;
   uint16_t group_batches = 1;
-  uint16_t reserved = 0;
+  uint16_t group_flags = 0;  // the same in all of the group
   uint32_t stream = 0;
   ClusterId cluster;
   uint64_t term = 0;

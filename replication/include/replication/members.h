@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace scyper::replication {
+
+struct StateDigest;
 
 // How far a secondary is, as it says itself.
 struct Position {
@@ -22,6 +25,9 @@ struct Position {
   uint64_t repaired = 0;  // groups that it had to fetch
   uint64_t resets = 0;    // of its multicast transport
   std::string transport;  // "pgm", "unicast"
+  int64_t lag_us = 0;     // since it was up to date
+  // Of its newest digested snapshot, once.
+  std::shared_ptr<const StateDigest> digest;
 };
 
 struct Member {

@@ -63,6 +63,8 @@ class Outbox {
   bool is_stopped() const;
   uint64_t parcels_sent() const;
   uint64_t bytes_sent() const;
+  // Of the log behind an LSN, as far as it is held here.
+  uint64_t bytes_behind(uint64_t lsn) const;
 
  private:
   const ClusterId cluster_;

@@ -18,6 +18,7 @@ struct Parcel {
   uint64_t base_lsn = 0;
   uint64_t complete_lsn = 0;
   uint32_t snapshot = 0;                     // number of the global snapshot whose cut is complete_lsn; 0 = none
+  bool is_digested = false;                  // all nodes digest their state at that snapshot
   std::shared_ptr<const std::string> bytes;  // its batches, one behind the other
 };
 
@@ -37,8 +38,8 @@ struct BatchView {
 };
 
 // Reads the batches of a whole group and checks that they are one: hashes, cluster, numbering within the group, one
-// complete point, and that they hold each LSN behind base_lsn once. Completes term, base_lsn, complete_lsn and snapshot
-// of *parcel from them; what was set before must agree. Whatever the bytes are, nothing outside of them is read.
+// complete point, and that they hold each LSN behind base_lsn once. Completes all but the bytes of *parcel from them;
+// what was set before must agree. Whatever the bytes are, nothing outside of them is read.
 StatusOr<std::vector<BatchView>> open_parcel(const ClusterId& cluster, Parcel* parcel);
 
 // Where a stream's chain of hashes stands.

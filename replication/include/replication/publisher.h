@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/disk.h"
 #include "base/status.h"
+#include "replication/digests.h"
 #include "replication/members.h"
 #include "replication/outbox.h"
 
@@ -26,6 +27,7 @@ struct TransportInfo {
   std::string note;  // for people: why not multicast
   bool is_encrypted = false;
   uint64_t key_fingerprint = 0;
+  uint64_t datagrams_sent = 0;
 };
 
 struct Ticket {
@@ -41,6 +43,7 @@ struct Ticket {
 struct PublisherOptions {
   Outbox* outbox = nullptr;
   Members* members = nullptr;
+  DigestBook* digests = nullptr;
   Disk* disk = nullptr;
   const Clock* clock = nullptr;
   uint32_t partitions = 0;

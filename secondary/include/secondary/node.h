@@ -4,12 +4,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/disk.h"
 #include "base/status.h"
 #include "query/database.h"
 #include "query/queries.h"
+#include "replay/archive.h"
 #include "replication/link.h"
+
+namespace scyper {
+class MetricsRegistry;
+}
 
 namespace scyper::secondary {
 
@@ -17,18 +23,25 @@ struct NodeOptions {
   replication::LinkOptions link;
   // Log and archives of this node; empty: it keeps none, and starts from the primary's archive each time.
   std::string data_directory;
-  // Where archives are looked for before the primary is asked for one: shared storage. May be empty.
+  // Shared storage: archives are looked for there before the primary is asked for one, and written there. May be empty.
   std::string archive_directory;
   query::DatabaseOptions database;  // partitions: the primary's
   query::QueriesOptions queries;
   uint32_t replay_threads = 2;
   uint64_t segment_bytes = uint64_t{64} << 20;
+  // An archive after so much log, to the data directory and archive_directory; the log before those kept is dropped,
+  // but for log_retention_bytes. 0: none.
+  uint64_t archive_log_bytes = uint64_t{1} << 30;
+  uint64_t archive_rate = 0;  // raw bytes per second; 0 = no bound
+  uint32_t archives_kept = 2;
+  uint64_t log_retention_bytes = 0;
   size_t inbox_bytes = size_t{256} << 20;  // of log received and not yet applied or logged
   uint64_t lag_us_max = 5'000'000;         // behind the primary by more it takes no queries
   uint32_t request_window = 1'000'000;
   uint64_t join_us_max = 60'000'000;                    // for a primary to be there
   std::string interface;                                // its IPv4 address, for multicast; empty: unicast only
   std::string multicast_key_file;                       // as the primary's; empty: multicast in the clear
+  MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
@@ -52,6 +65,8 @@ struct NodeInfo {
   uint64_t forged_datagrams = 0;
   uint64_t replayed_datagrams = 0;
   bool is_encrypted = false;  // multicast is
+  uint64_t digests = 0;       // of its state, told to the primary
+  uint64_t digest_lsn = 0;    // of the newest
   uint64_t resets = 0;
   std::string transport;
   std::string transport_note;  // why not multicast
@@ -86,6 +101,8 @@ class Node {
   virtual Status run_at_border(std::function<void()> work) = 0;
   // A child with a copy of all tables at the border of a group.
   virtual StatusOr<query::Forked> fork(query::ForkRequest request) = 0;
+  // An archive of the state at the next border, and its path. archives: where to; empty = the node's own place.
+  virtual StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) = 0;
 };
 
 // Removes the log and the archives of a data directory whose history is not the primary's.

@@ -22,6 +22,7 @@ struct NodeConfig {
   secondary::NodeOptions secondary;  // what it shares with the engine is set from there
   ServerOptions server;
   primary::EngineOptions engine;
+  std::string failpoints;  // for tests
 };
 
 struct Setting {

@@ -1,0 +1,44 @@
+#include "network_spaces.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace scyper::client {
+
+namespace {
+bool run_quietly(const std::string& command) {
+  return std::system(absl::StrCat("{ ", command, "; } >/dev/null 2>&1").c_str()) == 0;
+}
+}  // namespace
+
+std::string NetworkSpaces::bridge() const { return absl::StrCat("sy", ::getpid() % 100000); }
+std::string NetworkSpaces::subnet() const { return absl::StrCat("10.78.", 1 + ::getpid() % 250, "."); }
+std::string NetworkSpaces::name(uint32_t i) const { return absl::StrCat("scyper-bench-", ::getpid(), "-", i); }
+std::string NetworkSpaces::address(uint32_t i) const { return absl::StrCat(subnet(), i + 1); }
+
+Status NetworkSpaces::make(uint32_t count) {
+  has_bridge_ = run_quietly(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
+                                         " up && ip addr add ", subnet(), "254/24 dev ", bridge()));
+  bool ok = has_bridge_;
+  for (uint32_t i = 0; i < count && ok; ++i) {
+    const std::string link = absl::StrCat("y", ::getpid() % 10000, "n", i);
+    ++count_;
+    ok = run_quietly(
+        absl::StrCat("ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),
+                     " && ip link set ", link, " master ", bridge(), " up && ip -n ", name(i), " addr add ", address(i),
+                     "/24 dev eth0 && ip -n ", name(i), " link set eth0 up && ip -n ", name(i), " link set lo up"));
+  }
+  if (ok) return Status();
+  return with_hint(sql_error("42501", "network namespaces cannot be made"),
+                   "Run as root, or with --transport unicast on loopback.");
+}
+
+NetworkSpaces::~NetworkSpaces() {
+  for (uint32_t i = 0; i < count_; ++i) run_quietly("ip netns del " + name(i));
+  if (has_bridge_) run_quietly("ip link del " + bridge());
+}
+
+}  // namespace scyper::client

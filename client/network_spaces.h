@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace scyper::client {
+
+// Network namespaces of this machine, joined by a bridge that has an address here: as many hosts, for measurements and
+// trials of multicast. All go with the object. Needs root.
+class NetworkSpaces {
+ public:
+  // 42501 where namespaces cannot be made.
+  Status make(uint32_t count);
+  ~NetworkSpaces();
+
+  std::string name(uint32_t i) const;     // of the i-th, from 0
+  std::string address(uint32_t i) const;  // IPv4
+
+ private:
+  std::string bridge() const;
+  std::string subnet() const;
+  uint32_t count_ = 0;
+  bool has_bridge_ = false;
+};
+
+}  // namespace scyper::client

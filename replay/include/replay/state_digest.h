@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "query/fork.h"
+#include "replication/digests.h"
+
+// The state of a node at a cut, as digests of its tables' partitions: what nodes of one history compare.
+namespace scyper::replay {
+
+// Its child computes; nothing else has to be set. The caller forks at the cut.
+query::ForkRequest make_digest_request();
+// Waits for the child: table by table and partition by partition, term, snapshot and LSN of the fork's point. 58030
+// when it has died.
+StatusOr<replication::StateDigest> read_digest(const query::Forked& forked);
+
+}  // namespace scyper::replay

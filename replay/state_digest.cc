@@ -1,0 +1,96 @@
+#include "replay/state_digest.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "storage/child_process.h"
+#include "storage/partition_digest.h"
+
+namespace scyper::replay {
+
+namespace {
+
+// One partition of a table on its way from the child; its name follows. The end: no name.
+struct Message {
+  uint64_t lo = 0, hi = 0, rows = 0;
+  uint32_t partition = 0;
+  uint32_t name_bytes = 0;
+};
+constexpr uint32_t kNameBytesMax = 1 << 16;
+
+bool send_all(int socket, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::send(socket, bytes, size, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool receive_all(int socket, char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::recv(socket, bytes, size, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// In the child.
+int run_child(const query::ForkedDatabase& forked, int socket) {
+  for (const auto& [name, table] : forked.point.catalog->tables) {
+    for (uint32_t i = 0; i < table->partition_count(); ++i) {
+      const storage::Digest digest = storage::partition_digest(*table, i);
+      Message message;
+      message.lo = digest.lo;
+      message.hi = digest.hi;
+      message.rows = table->partition(i)->live_tuples;
+      message.partition = i;
+      message.name_bytes = static_cast<uint32_t>(name.size());
+      std::string bytes(reinterpret_cast<const char*>(&message), sizeof(message));
+      bytes += name;
+      if (!send_all(socket, bytes.data(), bytes.size())) return 1;
+    }
+  }
+  const Message end;
+  return send_all(socket, reinterpret_cast<const char*>(&end), sizeof(end)) ? 0 : 1;
+}
+
+}  // namespace
+
+query::ForkRequest make_digest_request() {
+  query::ForkRequest request;
+  request.child.name = "scyper-digest";
+  request.child.nice = 10;
+  request.body = run_child;
+  return request;
+}
+
+StatusOr<replication::StateDigest> read_digest(const query::Forked& forked) {
+  replication::StateDigest digest;
+  digest.term = forked.point.term;
+  digest.snapshot = forked.point.snapshot;
+  digest.lsn = forked.point.lsn;
+  Message message;
+  while (receive_all(forked.child->socket(), reinterpret_cast<char*>(&message), sizeof(message))) {
+    if (message.name_bytes == 0) {
+      forked.child->wait();
+      return digest;
+    }
+    std::string name(std::min(message.name_bytes, kNameBytesMax), '\0');
+    if (!receive_all(forked.child->socket(), name.data(), name.size())) break;
+    digest.parts.push_back({std::move(name), message.partition, message.lo, message.hi, message.rows});
+  }
+  return sql_error("58030", absl::StrCat("the process that computed the digest ",
+                                         storage::describe_wait_status(forked.child->wait())));
+}
+
+}  // namespace scyper::replay

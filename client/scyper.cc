@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <list>
 #include <map>
@@ -147,6 +148,7 @@ void add_load(CLI::App* app, CommandLine* line) {
   command->callback([line, ch, table, file] {
     if (ch->parsed()) return;
     if (table->count() == 0 || file->count() == 0) throw CLI::RequiredError("TABLE and FILE, or ch");
+    if (line->csv_delimiter == "\\t") line->csv_delimiter = "\t";
     if (line->csv_delimiter.size() != 1) throw CLI::ValidationError("--delimiter", "one character");
     line->csv.delimiter = line->csv_delimiter[0];
     line->csv.is_quiet = line->common.output == "json";
@@ -409,6 +411,7 @@ void add_durability(CLI::App* app, CommandLine* line) {
 
 int scyper_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // errors are told in our own words
   CommandLine line;
   CLI::App app(
       "ScyPer: transactions and analytics on one main-memory database.\n"

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 #include <utility>
@@ -112,7 +113,7 @@ Status demonstrate(const CommonOptions& common, const DemoOptions& options, Oltp
   ch::Generator generator(generator_options(options.ch));
   auto local = local_session(node.engine.get());
   SCYPER_ASSIGN_OR_RETURN(report->load, create_ch_database(local.get(), generator, database_options(options.ch)));
-  std::printf("CH-benCHmark: %d warehouses, %s rows, %.0f MB, loaded in %.1f s\n", options.ch.warehouses,
+  std::printf("CH-benCHmark: %d warehouse(s), %s rows, %.0f MB, loaded in %.1f s\n", options.ch.warehouses,
               grouped(report->load.rows).c_str(), static_cast<double>(node.engine->memory_used_bytes()) / (1 << 20),
               report->load.seconds);
   ConsistencyReport after_load = check_consistency(local.get(), generator.scale(), /*after_load=*/true);
@@ -133,20 +134,27 @@ void wait_for_signal(const sigset_t& signals) {
   sigwait(&signals, &number);
 }
 
+// With the program's name as it was called, so that the lines can be copied.
 void print_next_steps(const DemoOptions& options, const LocalNode& node) {
-  std::string target = "127.0.0.1:" + std::to_string(node.server->port());
+  const std::string self = program_invocation_name;
+  const std::string directory = self.substr(0, self.rfind('/') + 1);  // empty: found by PATH
+  auto print = [&](const std::string& arguments, const char* why) {
+    std::printf("  %s %s\n      %s\n", self.c_str(), arguments.c_str(), why);
+  };
   std::printf("\nWhat to try next:\n");
   if (options.is_kept) {
-    std::printf("  scyper sql --target %s -c 'SELECT count(*) FROM order_line'\n", target.c_str());
-    std::printf("  scyper call --target %s tpcc_stock_level 1 1 15\n", target.c_str());
-    std::printf("  scyper status --target %s\n", target.c_str());
+    const std::string target = "--target 127.0.0.1:" + std::to_string(node.server->port());
+    print("sql " + target + " -c 'SELECT count(*) FROM order_line'", "a query on a snapshot, beside transactions");
+    print("call " + target + " tpcc_stock_level 1 1 15", "a stored procedure");
+    print("status " + target, "what the node is doing");
     std::printf("  curl http://127.0.0.1:%u/metrics\n\nThe node runs until Ctrl-C.\n", node.server->http_port());
   } else {
-    std::printf("  scyper demo --keep                                    leave the node running and look into it\n");
-    std::printf("  scyper sql --ephemeral                                a database in this terminal, gone with it\n");
-    std::printf("  scyperd & scyper load ch --warehouses 2 && scyper sql a node of your own\n");
-    std::printf("  scyper bench oltp --in-process --warehouses 5         without the network in between\n");
-    std::printf("  scyper bench oltp --in-process --workers 2 --crossing none\n");
+    print("demo --keep", "leave the node running and look into it");
+    print("sql --ephemeral", "a database in this terminal, gone with it");
+    std::printf("  %sscyperd & %s load ch --warehouses 2 && %s sql\n      a node of your own\n", directory.c_str(),
+                self.c_str(), self.c_str());
+    print("bench oltp --in-process --warehouses 5", "without the network in between");
+    print("bench oltp --in-process --workers 2 --crossing none", "two workers");
   }
   std::fflush(stdout);
 }

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "client/client.h"
 #include "scyper.grpc.pb.h"
 
@@ -22,6 +24,26 @@ struct Client::Parts {
   std::unique_ptr<v1::Queries::Stub> queries;
   std::unique_ptr<v1::Admin::Stub> admin;
   int call_timeout_ms = 60'000;
+
+  // What cancel() ends.
+  absl::Mutex mutex;
+  grpc::ClientContext* running ABSL_GUARDED_BY(mutex) = nullptr;
+
+  // A query is under way with this context.
+  class Running {
+   public:
+    Running(Parts* parts, grpc::ClientContext* context) : parts_(parts) {
+      absl::MutexLock lock(&parts_->mutex);
+      parts_->running = context;
+    }
+    ~Running() {
+      absl::MutexLock lock(&parts_->mutex);
+      parts_->running = nullptr;
+    }
+
+   private:
+    Parts* const parts_;
+  };
 };
 
 }  // namespace scyper::client

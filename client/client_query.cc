@@ -97,9 +97,11 @@ class AnswerReader {
   std::vector<SqlType> types_;
 };
 
-Status run(v1::Queries::Stub* queries, const v1::ExecuteRequest& request, QueryHandler* handler) {
+template <typename Parts>
+Status run(Parts* parts, const v1::ExecuteRequest& request, QueryHandler* handler) {
   grpc::ClientContext context;
-  auto reader = queries->Execute(&context, request);
+  typename Parts::Running running(parts, &context);
+  auto reader = parts->queries->Execute(&context, request);
   v1::ExecuteResponse response;
   AnswerReader answers(handler);
   Status malformed;
@@ -148,7 +150,7 @@ Status Client::stream_query(std::string_view sql, const QueryWish& wish, QueryHa
   v1::ExecuteRequest request;
   request.set_sql(std::string(sql));
   encode_wish(wish, &request);
-  return run(parts_->queries.get(), request, handler);
+  return run(parts_.get(), request, handler);
 }
 
 StatusOr<std::shared_ptr<const Prepared>> Client::prepare_query(std::string_view sql, uint64_t session) {
@@ -173,10 +175,15 @@ Status Client::query(const Prepared& prepared, std::span<const Datum> arguments,
   if (!arguments.empty()) server::append_row(prepared.parameters, arguments.data(), request.mutable_packed_arguments());
   encode_wish(wish, &request);
   Collector collector(each);
-  Status status = run(parts_->queries.get(), request, &collector);
+  Status status = run(parts_.get(), request, &collector);
   if (sqlstate_of(status) != "26000") return status;
   SCYPER_RETURN_IF_ERROR(prepare_query(prepared.sql, wish.session).status());
-  return run(parts_->queries.get(), request, &collector);
+  return run(parts_.get(), request, &collector);
+}
+
+void Client::cancel() {
+  absl::MutexLock lock(&parts_->mutex);
+  if (parts_->running != nullptr) parts_->running->TryCancel();
 }
 
 StatusOr<uint64_t> Client::open_session(const query::Freshness& freshness, query::Receipt* receipt) {

@@ -1,5 +1,6 @@
 #include "load_csv.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "csv.h"
 #include "progress.h"
 #include "query/value_text.h"
+#include "server/packed.h"
 
 namespace scyper::client {
 
@@ -26,8 +28,19 @@ class CsvLoad {
   CsvLoad(const CsvLoadOptions& options, std::vector<query::ResultColumn> columns, Session::Loader loader)
       : options_(options), columns_(std::move(columns)), loader_(std::move(loader)) {}
 
-  StatusOr<CsvLoadResult> run(std::istream* in, Progress* progress) {
-    if (!options_.reject_path.empty()) reject_.open(options_.reject_path);
+  Status run(std::istream* in, Progress* progress) {
+    if (!options_.reject_path.empty()) {
+      reject_.open(options_.reject_path);
+      if (!reject_) return absl::PermissionDeniedError("cannot write " + options_.reject_path);
+    }
+    Status status = read(in, progress);
+    Status flushed = flush();
+    return status.ok() ? flushed : status;
+  }
+  const CsvLoadResult& result() const { return result_; }
+
+ private:
+  Status read(std::istream* in, Progress* progress) {
     CsvReader reader(in, options_.delimiter);
     std::vector<CsvField> record;
     if (options_.has_header) {
@@ -44,18 +57,22 @@ class CsvLoad {
       if (rows_.size() >= options_.batch_rows) SCYPER_RETURN_IF_ERROR(flush());
       progress->add(reader.bytes_read() - std::exchange(bytes, reader.bytes_read()));
     }
-    SCYPER_RETURN_IF_ERROR(flush());
-    return result_;
+    return {};
   }
 
- private:
   Status read_header(const std::vector<CsvField>& record) {
     for (const CsvField& field : record) {
       size_t column = 0;
-      while (column < columns_.size() && columns_[column].name != field.text) ++column;
+      // a byte order mark, as spreadsheets write it
+      std::string_view name = field.text;
+      if (field_column_.empty() && name.starts_with("\xEF\xBB\xBF")) name.remove_prefix(3);
+      while (column < columns_.size() && columns_[column].name != name) ++column;
       if (column == columns_.size()) {
         return sql_error("42703",
-                         "column \"" + field.text + "\" of relation \"" + options_.table + "\" does not exist");
+                         "column \"" + std::string(name) + "\" of relation \"" + options_.table + "\" does not exist");
+      }
+      if (std::find(field_column_.begin(), field_column_.end(), column) != field_column_.end()) {
+        return sql_error("42701", "column \"" + std::string(name) + "\" specified more than once");
       }
       field_column_.push_back(column);
     }
@@ -78,7 +95,9 @@ class CsvLoad {
       CsvField& field = record[i];
       if (!field.is_quoted && field.text == options_.null_text) continue;
       const query::ResultColumn& column = columns_[field_column_[i]];
-      Status parsed = query::parse_value(column.type, field.text, &arena_, &values_[start + field_column_[i]]);
+      Status parsed = server::check_text(field.text);
+      if (parsed.ok())
+        parsed = query::parse_value(column.type, field.text, &arena_, &values_[start + field_column_[i]]);
       if (!parsed.ok()) {
         values_.resize(start);
         return reject({reader.line(), reader.raw()}, with_detail(parsed, "column " + column.name));
@@ -101,11 +120,11 @@ class CsvLoad {
   }
 
   Status flush() {
-    SCYPER_RETURN_IF_ERROR(load_range(0, rows_.size()));
+    Status status = load_range(0, rows_.size());
     rows_.clear();
     values_.clear();
     arena_.clear();
-    return {};
+    return status;
   }
 
   // A load is all or nothing: halves find the rows that make it fail.
@@ -139,20 +158,25 @@ class CsvLoad {
 
 }  // namespace
 
-StatusOr<CsvLoadResult> load_csv(Session* session, const CsvLoadOptions& options) {
+Status load_csv(Session* session, const CsvLoadOptions& options, CsvLoadResult* result) {
+  *result = {};
   SCYPER_ASSIGN_OR_RETURN(auto columns, columns_of_table(session, options.table));
   SCYPER_ASSIGN_OR_RETURN(auto loader, session->open_load(options.table));
   CsvLoad load(options, std::move(columns), std::move(loader));
   if (options.path == "-") {
     Progress progress(options.table, 0, !options.is_quiet);
-    return load.run(&std::cin, &progress);
+    Status status = load.run(&std::cin, &progress);
+    *result = load.result();
+    return status;
   }
   std::ifstream file(options.path, std::ios::binary);
   std::error_code error;
   uint64_t size = std::filesystem::file_size(options.path, error);
   if (!file || error) return absl::NotFoundError("cannot read " + options.path);
   Progress progress(options.table + " (bytes)", size, !options.is_quiet);
-  return load.run(&file, &progress);
+  Status status = load.run(&file, &progress);
+  *result = load.result();
+  return status;
 }
 
 }  // namespace scyper::client

@@ -25,7 +25,8 @@ struct CsvLoadResult {
   uint64_t rejected = 0;
 };
 
-// Loads a CSV file; bad rows are reported on standard error with their line, and left out.
-StatusOr<CsvLoadResult> load_csv(Session* session, const CsvLoadOptions& options);
+// Loads a CSV file; bad rows are reported on standard error with their line, and left out. Rows before an error that
+// ends the load are loaded; `result` counts them in any case.
+Status load_csv(Session* session, const CsvLoadOptions& options, CsvLoadResult* result);
 
 }  // namespace scyper::client

@@ -78,12 +78,15 @@ class LoadCsvTest : public testing::Test {
   ~LoadCsvTest() override { unlink(options_.path.c_str()); }
   StatusOr<CsvLoadResult> load(const std::string& text) {
     std::ofstream(options_.path) << text;
-    return load_csv(session_.get(), options_);
+    Status status = load_csv(session_.get(), options_, &counts_);
+    if (!status.ok()) return status;
+    return counts_;
   }
 
   server::FakeEngine engine_;
   std::unique_ptr<Session> session_;
   CsvLoadOptions options_;
+  CsvLoadResult counts_;
 };
 
 // The fake table refuses negative numbers, a whole batch at a time.
@@ -114,8 +117,25 @@ TEST_F(LoadCsvTest, HeadersNameTheColumns) {
   EXPECT_EQ(engine_.loaded()[0].lo, 1);
   EXPECT_TRUE(engine_.loaded()[3].null);
   EXPECT_EQ(sqlstate_of(load("nothing\n1\n").status()), "42703");
+  EXPECT_EQ(sqlstate_of(load("a,a\n1,1\n").status()), "42701");
+  ASSERT_TRUE(load("\xEF\xBB\xBF"
+                   "b,a\none,3\n")
+                  .ok());
+  EXPECT_EQ(engine_.loaded()[4].lo, 3);
   options_.table = "nowhere";
   EXPECT_EQ(sqlstate_of(load("a\n1\n").status()), "42P01");
+}
+
+TEST_F(LoadCsvTest, RowsBeforeAnErrorAreLoaded) {
+  EXPECT_EQ(sqlstate_of(load("1,one\n2,two\n3,\"open\n4,four\n").status()), "22P04");
+  EXPECT_EQ(counts_.rows, 2u);
+  EXPECT_EQ(engine_.loaded().size(), 4u);
+  auto result = load("5,five\n\xFF,six\n7,\xFF\n");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->rows, 1u);
+  EXPECT_EQ(result->rejected, 2u);
+  options_.reject_path = "/nowhere/at/all";
+  EXPECT_FALSE(load("8,eight\n").ok());
 }
 
 TEST(PartitionsFor, SpreadsWarehousesEvenly) {

@@ -14,9 +14,11 @@ bool run_quietly(const std::string& command) {
 }
 }  // namespace
 
-std::string NetworkSpaces::bridge() const { return absl::StrCat("sy", ::getpid() % 100000); }
-std::string NetworkSpaces::subnet() const { return absl::StrCat("10.78.", 1 + ::getpid() % 250, "."); }
-std::string NetworkSpaces::name(uint32_t i) const { return absl::StrCat("scyper-bench-", ::getpid(), "-", i); }
+NetworkSpaces::NetworkSpaces() : id_(::getpid()) {}
+
+std::string NetworkSpaces::bridge() const { return absl::StrCat("sy", id_ % 100000); }
+std::string NetworkSpaces::subnet() const { return absl::StrCat("10.78.", 1 + id_ % 250, "."); }
+std::string NetworkSpaces::name(uint32_t i) const { return absl::StrCat("scyper-bench-", id_, "-", i); }
 std::string NetworkSpaces::address(uint32_t i) const { return absl::StrCat(subnet(), i + 1); }
 
 Status NetworkSpaces::make(uint32_t count) {
@@ -24,7 +26,7 @@ Status NetworkSpaces::make(uint32_t count) {
                                          " up && ip addr add ", subnet(), "254/24 dev ", bridge()));
   bool ok = has_bridge_;
   for (uint32_t i = 0; i < count && ok; ++i) {
-    const std::string link = absl::StrCat("y", ::getpid() % 10000, "n", i);
+    const std::string link = absl::StrCat("y", id_ % 10000, "n", i);
     ++count_;
     ok = run_quietly(
         absl::StrCat("ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),

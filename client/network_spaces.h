@@ -11,6 +11,7 @@ namespace scyper::client {
 // trials of multicast. All go with the object. Needs root.
 class NetworkSpaces {
  public:
+  NetworkSpaces();
   // 42501 where namespaces cannot be made.
   Status make(uint32_t count);
   ~NetworkSpaces();
@@ -21,6 +22,7 @@ class NetworkSpaces {
  private:
   std::string bridge() const;
   std::string subnet() const;
+  const int id_;  // of the process that made it: its children know the names, too
   uint32_t count_ = 0;
   bool has_bridge_ = false;
 };

@@ -245,15 +245,17 @@ int run_status(const CommonOptions& common) {
 int run_load_csv(const CommonOptions& common, const CsvLoadOptions& options) {
   auto session = connect_session(common);
   if (!session.ok()) return show_failure(session.status(), common.is_json);
-  auto result = load_csv(session->get(), options);
-  if (!result.ok()) return show_failure(result.status(), common.is_json);
+  CsvLoadResult result;
+  Status status = load_csv(session->get(), options, &result);
+  int code = status.ok() ? kExitOk : show_failure(status, common.is_json);
   if (common.is_json) {
-    std::printf("{\"rows\": %llu, \"rejected\": %llu}\n", static_cast<unsigned long long>(result->rows),
-                static_cast<unsigned long long>(result->rejected));
+    std::printf("{\"rows\": %llu, \"rejected\": %llu}\n", static_cast<unsigned long long>(result.rows),
+                static_cast<unsigned long long>(result.rejected));
   } else {
-    std::printf("%s rows loaded, %s rejected\n", grouped(result->rows).c_str(), grouped(result->rejected).c_str());
+    std::printf("%s row%s loaded, %s rejected\n", grouped(result.rows).c_str(), result.rows == 1 ? "" : "s",
+                grouped(result.rejected).c_str());
   }
-  return result->rejected == 0 ? kExitOk : kExitError;
+  return code == kExitOk && result.rejected > 0 ? kExitError : code;
 }
 
 ch::GeneratorOptions generator_options(const ChOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <list>
 #include <map>
@@ -107,6 +108,15 @@ void add_call(CLI::App* app, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_call(line->common, line->call); }; });
 }
 
+CLI::Validator more_than_zero() {
+  auto check = [](const std::string& text) {
+    double value = 0;
+    const bool is_right = CLI::detail::lexical_cast(text, value) && value > 0;
+    return is_right ? std::string() : "\"" + text + "\" is not a number above 0";
+  };
+  return CLI::Validator(check, "> 0");
+}
+
 void add_ch_flags(CLI::App* command, ChOptions* ch) {
   command->add_option("--warehouses", ch->warehouses, "size of the database")
       ->check(CLI::Range(1, 100'000))
@@ -147,6 +157,7 @@ void add_load(CLI::App* app, CommandLine* line) {
   command->callback([line, ch, table, file] {
     if (ch->parsed()) return;
     if (table->count() == 0 || file->count() == 0) throw CLI::RequiredError("TABLE and FILE, or ch");
+    if (line->csv_delimiter == "\\t") line->csv_delimiter = "\t";
     if (line->csv_delimiter.size() != 1) throw CLI::ValidationError("--delimiter", "one character");
     line->csv.delimiter = line->csv_delimiter[0];
     line->csv.is_quiet = line->common.output == "json";
@@ -211,7 +222,7 @@ void add_bench_mixed(CLI::App* group, CommandLine* line) {
   mixed.oltp.seconds = 10;
   add_ch_flags(command, &mixed.ch);
   command->add_option("--seconds", mixed.oltp.seconds, "measured time of each part")
-      ->check(CLI::PositiveNumber)
+      ->check(more_than_zero())
       ->capture_default_str();
   command->add_option("--rounds", mixed.rounds, "of both parts")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--snapshot-period-ms", mixed.snapshot_period_ms, "age at which the session takes a new snapshot")
@@ -238,7 +249,7 @@ void add_bench(CLI::App* app, CommandLine* line) {
   command->add_flag("--in-process", line->is_in_process, "an engine in this process, without network");
   command->add_flag("--grpc", line->is_grpc, "a node in this process, over loopback");
   add_ch_flags(command, &line->bench.ch);
-  command->add_option("--seconds", oltp.seconds, "measured time")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--seconds", oltp.seconds, "measured time")->check(more_than_zero())->capture_default_str();
   command->add_option("--warmup-seconds", oltp.warmup_seconds, "time before it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -298,7 +309,7 @@ void add_bench_replication(CLI::App* app, CommandLine* line) {
       ->capture_default_str();
   command->add_flag("--encrypted", options.is_encrypted, "multicast is encrypted");
   command->add_option("--seconds", options.oltp.seconds, "of load, and again of lighter load with queries")
-      ->check(CLI::PositiveNumber)
+      ->check(more_than_zero())
       ->capture_default_str();
   command->add_option("--outstanding", options.oltp.outstanding, "batches of 64 calls at a time")
       ->check(CLI::Range(1, 1024))
@@ -322,7 +333,7 @@ void add_demo(CLI::App* app, CommandLine* line) {
   line->demo.ch.warehouses = 2;
   add_ch_flags(command, &line->demo.ch);
   command->add_option("--seconds", line->demo.seconds, "of transactions")
-      ->check(CLI::PositiveNumber)
+      ->check(more_than_zero())
       ->capture_default_str();
   command->add_flag("--keep", line->demo.is_kept, "leave the node running until Ctrl-C");
   add_node_settings(command, line, kEngineKeys);
@@ -407,8 +418,16 @@ void add_durability(CLI::App* app, CommandLine* line) {
   verify->fallthrough();
 }
 
+bool is_command(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return true;
+  }
+  return false;
+}
+
 int scyper_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // errors are told in our own words
   CommandLine line;
   CLI::App app(
       "ScyPer: transactions and analytics on one main-memory database.\n"
@@ -437,6 +456,10 @@ int scyper_main(int argc, char** argv) {
   for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();
   app.get_subcommand("load")->get_subcommand("ch")->fallthrough();
+  if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
+    std::fprintf(stderr, "scyper: there is no command \"%s\"\nRun with --help for the list.\n", argv[1]);
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

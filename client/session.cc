@@ -1,7 +1,11 @@
 #include "session.h"
 
+#include <atomic>
 #include <utility>
+#include <vector>
 
+#include "absl/synchronization/mutex.h"
+#include "query/column_batch.h"
 #include "query/queries.h"
 
 namespace scyper::client {
@@ -22,6 +26,7 @@ class RemoteSession final : public Session {
       each(result);
     });
   }
+  void cancel() override { client_->cancel(); }
   StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
     SCYPER_RETURN_IF_ERROR(unpin());
     query::Receipt receipt;
@@ -52,16 +57,24 @@ class LocalSession final : public Session {
 
   Status execute(std::string_view sql, const ResultHandler& each) override {
     query::Queries* queries = engine_->queries();
-    if (queries == nullptr) return engine_->execute_script(sql, each);
+    is_cancelled_ = false;
+    const primary::StatementLimits limits{0, &is_cancelled_};
+    if (queries == nullptr) return engine_->execute_script(sql, each, limits);
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     for (const std::string& text : texts) {
       receipt_.reset();
+      if (is_cancelled_) return cancelled_error();
       Status status = queries->is_query(text) ? execute_query(queries, text, each) : sql_error("25006", "");
       // what writes runs as a transaction
-      if (sqlstate_of(status) == "25006") status = engine_->execute_script(text, each);
+      if (sqlstate_of(status) == "25006") status = engine_->execute_script(text, each, limits);
       SCYPER_RETURN_IF_ERROR(status);
     }
     return Status();
+  }
+  void cancel() override {
+    is_cancelled_ = true;
+    absl::MutexLock lock(&mutex_);
+    if (stream_ != nullptr) stream_->cancel();
   }
   StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
     SCYPER_RETURN_IF_ERROR(unpin());
@@ -117,15 +130,46 @@ class LocalSession final : public Session {
     options.timeout_us = int64_t{wish_.timeout_ms} * 1000;
     options.threads = wish_.threads;
     options.reuses_code = !wish_.is_compiled_anew;
+    SCYPER_ASSIGN_OR_RETURN(auto stream, queries->run(sql, {}, options));
+    set_stream(stream.get());
     query::ResultSet result;
-    query::Receipt receipt;
-    SCYPER_RETURN_IF_ERROR(queries->execute(sql, {}, options, &result, &receipt));
-    receipt_ = receipt;
+    Status status = read(stream.get(), &result);
+    set_stream(nullptr);
+    // a child that was told to stop may have said anything
+    if (!status.ok()) return is_cancelled_ ? cancelled_error() : status;
+    receipt_ = stream->receipt();
     each(result);
     return Status();
   }
 
+  static Status read(query::QueryStream* stream, query::ResultSet* result) {
+    result->columns = stream->columns();
+    std::vector<SqlType> types;
+    for (const query::ResultColumn& column : result->columns) types.push_back(column.type);
+    std::string batch;
+    while (true) {
+      SCYPER_ASSIGN_OR_RETURN(bool has_rows, stream->next(&batch));
+      if (!has_rows) break;
+      SCYPER_RETURN_IF_ERROR(query::decode_columns(types, batch, result));
+    }
+    result->command_tag = stream->command_tag();
+    result->affected_rows = stream->rows();
+    result->notices = stream->notices();
+    return Status();
+  }
+
+  void set_stream(query::QueryStream* stream) {
+    absl::MutexLock lock(&mutex_);
+    stream_ = stream;
+    if (stream != nullptr && is_cancelled_) stream->cancel();
+  }
+
+  static Status cancelled_error() { return sql_error("57014", "canceling statement due to user request"); }
+
   primary::Engine* const engine_;
+  std::atomic<bool> is_cancelled_{false};
+  absl::Mutex mutex_;
+  query::QueryStream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace scyper::client {
 
 // Where statements of the shell and of loaders go: a node over gRPC, or an engine in this process.
-// Threads: load() any, the rest one.
+// Threads: load() and cancel() any, the rest one.
 class Session {
  public:
   using ResultHandler = Client::ResultHandler;
@@ -21,6 +21,8 @@ class Session {
   virtual ~Session() = default;
   // Statements that only read run on snapshots, as the wish says; all others are transactions.
   virtual Status execute(std::string_view sql, const ResultHandler& each) = 0;
+  // Ends what execute() runs, with 57014.
+  virtual void cancel() = 0;
   // Pins a snapshot for this session's queries, until unpin().
   virtual StatusOr<query::Receipt> pin(const query::Freshness& freshness) = 0;
   virtual Status unpin() = 0;

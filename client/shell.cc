@@ -96,7 +96,8 @@ bool Shell::run_file(const std::string& path) {
   }
   std::istream& in = path == "-" ? std::cin : file;
   std::string line;
-  while (std::getline(in, line)) {
+  for (bool is_first = true; std::getline(in, line); is_first = false) {
+    if (is_first && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
     if (!feed_line(line)) return true;
   }
   flush();

@@ -54,9 +54,10 @@ class Shell {
   void show_receipt(const query::Receipt& receipt);
   void toggle(const char* what, bool* setting, const Words& words);
   void show_error(const Status& status, std::string_view statement);
-  void describe_relations();
+  void describe_relations(const std::string& pattern);
   void describe_table(const std::string& name, bool with_size);
-  void describe_routines();
+  bool describe_view(const std::string& name);
+  void describe_routines(const std::string& pattern);
   void edit();
   void show_help();
   void print(std::string_view text, std::FILE* to);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "completion.h"
+#include "interrupts.h"
 #include "progress.h"
 #include "shell.h"
 
@@ -39,15 +40,56 @@ char** complete_word(const char* text, int start, int) {
   return completions.empty() ? nullptr : rl_completion_matches(text, next_completion);
 }
 
+// As the catalog has it: no schema, no quotes, small letters where there were no quotes.
+std::string folded_name(std::string word) {
+  if (word.starts_with("public.")) word.erase(0, 7);
+  if (word.size() >= 2 && word.front() == '"' && word.back() == '"') return word.substr(1, word.size() - 2);
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
+}
+
+// `*` stands for any letters. An empty pattern fits everything.
+bool fits(std::string_view name, std::string_view pattern) {
+  if (pattern.empty()) return true;
+  if (pattern == "*") return true;
+  if (pattern.front() != '*') {
+    return !name.empty() && name.front() == pattern.front() &&
+           (pattern.size() == 1 ? name.size() == 1 : fits(name.substr(1), pattern.substr(1)));
+  }
+  for (size_t i = 0; i <= name.size(); ++i) {
+    if (fits(name.substr(i), pattern.substr(1))) return true;
+  }
+  return false;
+}
+
+std::string literal_of(std::string_view text) {
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string name_condition(const char* column, std::string pattern) {
+  if (pattern.empty()) return "";
+  for (char& c : pattern) c = c == '*' ? '%' : c;
+  return std::string(" WHERE ") + column + " LIKE " + literal_of(pattern);
+}
+
 }  // namespace
 
 bool Shell::run_listing(const Words& words) {
-  if ((words[0] == "\\d" || words[0] == "\\d+") && words.size() > 1) {
-    describe_table(words[1], words[0] == "\\d+");
+  const std::string name = words.size() > 1 ? folded_name(words[1]) : "";
+  const bool is_pattern = name.find('*') != std::string::npos;
+  if ((words[0] == "\\d" || words[0] == "\\d+") && !name.empty() && !is_pattern) {
+    describe_table(name, words[0] == "\\d+");
   } else if (words[0] == "\\d" || words[0] == "\\dt" || words[0] == "\\d+" || words[0] == "\\dt+") {
-    describe_relations();
+    describe_relations(name);
   } else if (words[0] == "\\df") {
-    describe_routines();
+    describe_routines(name);
+  } else if (words[0] == "\\dv") {
+    run_statement("SELECT viewname AS \"View\" FROM pg_views" + name_condition("viewname", name) + " ORDER BY 1");
+  } else if (words[0] == "\\di") {
+    run_statement("SELECT indexname AS \"Index\", tablename AS \"Table\", indexdef AS \"Definition\" FROM pg_indexes" +
+                  name_condition("indexname", name) + " ORDER BY 2, 1");
   } else if (words[0] == "\\conninfo") {
     std::fprintf(out_, "You are connected to a ScyPer node %s.\n", session_->name().c_str());
   } else {
@@ -88,12 +130,13 @@ void Shell::show_receipt(const query::Receipt& receipt) {
                static_cast<unsigned long long>(receipt.snapshot));
 }
 
-void Shell::describe_relations() {
+void Shell::describe_relations(const std::string& pattern) {
   auto description = session_->describe();
   if (!description.ok()) return show_error(description.status(), "");
   if (description->tables.empty()) return print("Did not find any relations.\n", out_);
   std::vector<std::vector<std::string>> rows = {{"Name", "Rows", "Size", "Layout", "Partitioning"}};
   for (const TableDescription& t : description->tables) {
+    if (!fits(t.name, pattern)) continue;
     rows.push_back({t.name, grouped(t.rows), grouped((t.bytes + 1023) / 1024) + " kB", t.layout, t.partitioning});
   }
   size_t count = rows.size() - 1;
@@ -116,15 +159,35 @@ void Shell::describe_table(const std::string& name, bool with_size) {
     print("\n", out_);
     return;
   }
+  if (describe_view(name)) return;
   has_failed_ = true;
   std::fprintf(err_, "Did not find any relation named \"%s\".\n", name.c_str());
 }
 
-void Shell::describe_routines() {
+bool Shell::describe_view(const std::string& name) {
+  std::vector<std::vector<std::string>> rows = {{"Column", "Type"}};
+  Status status = session_->execute(
+      "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = " + literal_of(name) +
+          " ORDER BY ordinal_position",
+      [&](const query::ResultSet& result) {
+        for (size_t row = 0; row < result.row_count(); ++row) {
+          rows.push_back({value_text(result.columns[0].type, result.value(row, 0)),
+                          value_text(result.columns[1].type, result.value(row, 1))});
+        }
+      });
+  if (!status.ok() || rows.size() == 1) return false;
+  print("View \"" + name + "\"\n" + format_cells(rows, {false, false}) + "\n", out_);
+  return true;
+}
+
+void Shell::describe_routines(const std::string& pattern) {
   auto description = session_->describe();
   if (!description.ok()) return show_error(description.status(), "");
   std::vector<std::vector<std::string>> rows = {{"Routine", "Type", "Classification"}};
-  for (const RoutineDescription& r : description->routines) rows.push_back({r.signature, r.kind, r.classification});
+  for (const RoutineDescription& r : description->routines) {
+    if (fits(r.signature.substr(0, r.signature.find('(')), pattern))
+      rows.push_back({r.signature, r.kind, r.classification});
+  }
   size_t count = rows.size() - 1;
   print(format_cells(rows, {false, false, false}), out_);
   print("(" + std::to_string(count) + (count == 1 ? " row)\n\n" : " rows)\n\n"), out_);
@@ -133,10 +196,11 @@ void Shell::describe_routines() {
 void Shell::show_help() {
   print(
       "Statements end with a semicolon and may take several lines.\n"
+      "  Ctrl-C          ends the statement that runs, or gives up the line; Ctrl-D leaves\n"
       "  TAB             completes keywords, tables, columns, functions; procedures behind CALL\n"
-      "  \\d [TABLE]      tables, or one table; \\dt: tables\n"
+      "  \\d [NAME]       tables, or one table or view; \\dt: tables, \\dv: views, \\di: indexes\n"
       "  \\d+ [TABLE]     the same with its size\n"
-      "  \\df             procedures and functions\n"
+      "  \\df             procedures and functions; all of these take a pattern: \\dt ord*\n"
       "  \\timing [on|off]  show how long statements take\n"
       "  \\receipts [on|off]  show what queries' answers were computed from\n"
       "  \\pin, \\unpin   all queries on one snapshot\n"
@@ -183,19 +247,27 @@ void Shell::run_interactive(const std::string& history_path) {
   read_history(history_path.c_str());
   completing_session = session_;
   rl_attempted_completion_function = complete_word;
+  Interrupts interrupts([this] { session_->cancel(); });
+  std::string line;
   while (true) {
     char state = splitter_.state();
-    std::string prompt = std::string("scyper") + state + "> ";
-    char* line = readline(prompt.c_str());
-    if (line == nullptr) break;
-    if (*line != '\0') add_history(line);
-    bool goes_on = feed_line(line);
-    free(line);
-    if (!goes_on) break;
+    auto input = interrupts.read_line(std::string("scyper") + state + "> ", &line);
+    if (input == Interrupts::Input::kEnd) break;
+    if (input == Interrupts::Input::kInterrupted) {
+      splitter_.clear();
+      std::fprintf(out_, "\n");
+      continue;
+    }
+    if (!line.empty()) {
+      add_history(line.c_str());
+      write_history(history_path.c_str());  // at once: the shell may be killed
+    }
+    if (feed_line(line)) continue;
+    if (!is_disconnected_) break;
+    is_disconnected_ = false;  // the next statement tries again
   }
   rl_attempted_completion_function = nullptr;
   completing_session = nullptr;
-  write_history(history_path.c_str());
   std::fprintf(out_, "\n");
 }
 

@@ -42,6 +42,19 @@ TEST(StatementSplitter, CutsAtSemicolonsOutsideOfQuotes) {
   EXPECT_EQ(split("SELECT (1; 2); SELECT 3;"), (List{"SELECT (1; 2)", "SELECT 3"}));
 }
 
+TEST(StatementSplitter, KnowsBodiesOfRoutines) {
+  std::string body =
+      "CREATE OR REPLACE FUNCTION f(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; "
+      "SELECT CASE WHEN a > 0 THEN 1 END; END";
+  EXPECT_EQ(split(body + "; SELECT 2;"), (List{body, "SELECT 2"}));
+  EXPECT_EQ(split("create procedure p() begin atomic insert into t values (1); end; BEGIN; END;"),
+            (List{"create procedure p() begin atomic insert into t values (1); end", "BEGIN", "END"}));
+  EXPECT_EQ(
+      split("CREATE TABLE begin_t (a int); SELECT begin FROM t; CREATE FUNCTION f() RETURNS int AS 'x'; SELECT 1;"),
+      (List{"CREATE TABLE begin_t (a int)", "SELECT begin FROM t", "CREATE FUNCTION f() RETURNS int AS 'x'",
+            "SELECT 1"}));
+}
+
 TEST(StatementSplitter, KnowsDollarQuotes) {
   std::string body = "CREATE PROCEDURE p() LANGUAGE plpgsql AS $body$ BEGIN x := '$$;'; END; $body$";
   EXPECT_EQ(split(body + "; SELECT $1; SELECT a$b$;"), (List{body, "SELECT $1", "SELECT a$b$"}));

@@ -55,6 +55,21 @@ bool StatementSplitter::is_cut_short(std::string_view here) const {
   return end == here.size();
 }
 
+void StatementSplitter::end_word() {
+  if (word_.empty()) return;
+  const bool is_routine = first_words_ == "create function " || first_words_ == "create procedure " ||
+                          first_words_ == "create or replace function " ||
+                          first_words_ == "create or replace procedure ";
+  if (!is_routine) {
+    constexpr size_t kLongestBeginning = sizeof("create or replace procedure ");
+    if (first_words_.size() < kLongestBeginning) first_words_ += word_ + " ";
+  } else if (parentheses_ == 0) {
+    if (word_ == "begin" || (word_ == "case" && block_depth_ > 0)) ++block_depth_;
+    if (word_ == "end" && block_depth_ > 0) --block_depth_;
+  }
+  word_.clear();
+}
+
 // Within quotes or comments: moves on by one, leaves them where they end. False when more text is needed to tell.
 bool StatementSplitter::skip_quoted() {
   char c = text_[scanned_];
@@ -94,7 +109,13 @@ bool StatementSplitter::scan() {
     }
     char c = text_[scanned_];
     std::string_view here = std::string_view(text_).substr(scanned_);
-    if (c == ';' && parentheses_ == 0) return true;
+    if (is_word(c)) {
+      word_ += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      ++scanned_;
+      continue;
+    }
+    end_word();
+    if (c == ';' && parentheses_ == 0 && block_depth_ == 0) return true;
     if (c == '\'') {
       bool is_escape = scanned_ > 0 && (text_[scanned_ - 1] == 'E' || text_[scanned_ - 1] == 'e') &&
                        (scanned_ == 1 || !is_word(text_[scanned_ - 2]));
@@ -124,6 +145,8 @@ std::optional<std::string> StatementSplitter::next() {
     text_.erase(0, scanned_ + 1);
     scanned_ = 0;
     parentheses_ = 0;
+    block_depth_ = 0;
+    first_words_.clear();
     if (!statement.empty()) return statement;
   }
   return std::nullopt;

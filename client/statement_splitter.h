@@ -6,8 +6,8 @@
 
 namespace scyper::client {
 
-// Cuts typed or read text into statements at semicolons, as psql does: not within quotes, dollar quotes, comments or
-// parentheses.
+// Cuts typed or read text into statements at semicolons, as psql does: not within quotes, dollar quotes, comments,
+// parentheses or the BEGIN ATOMIC ... END of a routine.
 class StatementSplitter {
  public:
   void feed(std::string_view text) { text_ += text; }
@@ -28,13 +28,17 @@ class StatementSplitter {
   bool is_cut_short(std::string_view here) const;
   bool skip_quoted();
   bool open_dollar_quote();
+  void end_word();
 
   std::string text_;
   size_t scanned_ = 0;
   int parentheses_ = 0;
   int comment_depth_ = 0;
-  char quote_ = 0;          // ' or " or E (an E'' string, with backslashes) or $ or - (a comment up to the line's end)
-  std::string dollar_tag_;  // "$tag$"
+  int block_depth_ = 0;      // of BEGIN and CASE, in CREATE FUNCTION and CREATE PROCEDURE
+  std::string word_;         // in front of scanned_, in small letters
+  std::string first_words_;  // of the statement, each with a blank behind
+  char quote_ = 0;           // ' or " or E (an E'' string, with backslashes) or $ or - (a comment up to the line's end)
+  std::string dollar_tag_;   // "$tag$"
 };
 
 }  // namespace scyper::client

@@ -27,6 +27,7 @@ StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& opt
   std::unique_ptr<Durability> durability(new Durability(options, environment));
   if (options.log.directory.empty()) {
     if (options.replication.is_on) return sql_error("22023", "a primary with secondaries needs a data directory");
+    durability->remember_requests();  // as long as the process lives
     durability->make_streams();
     return durability;
   }
@@ -43,6 +44,11 @@ void Durability::make_streams() {
     environment_->streams.push_back(
         std::make_unique<RedoStream>(stream, buffer, options_.redo_sink.get(), &environment_->lsns));
   }
+}
+
+void Durability::remember_requests() {
+  requests_ = std::make_unique<replay::RequestWindow>(options_.log.request_window);
+  environment_->requests = requests_.get();
 }
 
 // Two processes in one directory would overwrite each other's log.
@@ -62,8 +68,7 @@ Status Durability::open() {
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(options.directory));
   SCYPER_RETURN_IF_ERROR(lock_directory());
   SCYPER_ASSIGN_OR_RETURN(identity_, replay::open_data_directory(disk_, options.directory, options_.partitions));
-  requests_ = std::make_unique<replay::RequestWindow>(options.request_window);
-  environment_->requests = requests_.get();
+  remember_requests();
   replay::RecoveryOptions recovery;
   recovery.requests = requests_.get();
   recovery.threads = options.recovery_threads != 0 ? options.recovery_threads : options_.workers;

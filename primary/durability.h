@@ -58,6 +58,7 @@ class Durability {
   Status lock_directory();
   Status start_publication(GroupCommit::Start* start);
   void make_streams();
+  void remember_requests();
   StatusOr<replay::ArchiveResult> archive_in_child(const Runner& runner, const std::string& archives, bool is_own,
                                                    const std::function<void(uint64_t)>& on_progress);
   StatusOr<replay::ArchiveResult> archive_at_rest(const Runner& runner, const std::string& archives, bool is_own);

@@ -285,6 +285,24 @@ TEST(DurabilityTest, RequestsAreNotRepeated) {
   }
 }
 
+// Also a node without a data directory remembers, as long as it lives.
+TEST(RequestTest, NodesWithoutALogRememberToo) {
+  for (RedoMode redo : {RedoMode::kNone, RedoMode::kLogical, RedoMode::kPhysical}) {
+    EngineOptions options = log_options(nullptr, redo);
+    options.log = {};
+    Bank bank(options);
+    Call* answered = nullptr;
+    ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(3, 3, 3)", &answered).ok());
+    EXPECT_FALSE(answered->was_repeated);
+    const storage::Digest before = digest_of(&bank.engine());
+    ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(3, 3, 3)", &answered).ok());
+    EXPECT_TRUE(answered->was_repeated);
+    EXPECT_EQ(digest_of(&bank.engine()), before);
+    ASSERT_TRUE(send(&bank.engine(), 9, 2, "CALL deposit(3, 3, 3)", &answered).ok());
+    EXPECT_FALSE(answered->was_repeated);
+  }
+}
+
 TEST(RequestTest, ARepeatedOneGetsItsRowsAgain) {
   const char* kUpdate =
       "UPDATE accounts SET balance = balance + 7 WHERE branch = 6 AND id < 3 "

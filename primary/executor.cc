@@ -224,7 +224,9 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
 void Executor::append_redo(const Transaction& transaction, const PreparedStatement& statement,
                            const Binding& binding) noexcept {
   if (environment_->options->redo == RedoMode::kNone) {
-    environment_->lsns.draw();  // snapshots are told apart by it
+    const uint64_t lsn = environment_->lsns.draw();  // snapshots are told apart by it
+    if (transaction.client_id != 0 && environment_->requests != nullptr) [[unlikely]]
+      remember_request(transaction, lsn, outcome_of(transaction));
     return;
   }
   RedoHeader header;
@@ -251,8 +253,12 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
                                  transaction.arguments.data(), prefix);
   }
   remember(stream, is_alone, lsn);
-  if (transaction.client_id == 0 || environment_->requests == nullptr) [[likely]]
-    return;
+  if (transaction.client_id != 0 && environment_->requests != nullptr) [[unlikely]]
+    remember_request(transaction, lsn, std::move(outcome));
+}
+
+void Executor::remember_request(const Transaction& transaction, uint64_t lsn,
+                                replay::RequestWindow::Outcome outcome) const {
   outcome.lsn = lsn;
   environment_->requests->finish({transaction.client_id, transaction.request_id}, std::move(outcome));
 }

@@ -24,7 +24,7 @@ struct ExecutorEnvironment {
   uint32_t workers = 1;
   LsnCounter lsns;
   std::vector<std::unique_ptr<RedoStream>> streams;  // by stream number (replay/record.h)
-  replay::RequestWindow* requests = nullptr;         // null: requests are not remembered
+  replay::RequestWindow* requests = nullptr;         // null in tests: requests are not remembered
   GroupCommit* log = nullptr;                        // null: none, transactions are answered when they have run
   // Of the last transaction that ran alone: what others have read may come from it.
   std::atomic<uint64_t> last_alone_lsn{0};
@@ -108,6 +108,7 @@ class Executor {
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
   replay::RequestWindow::Outcome outcome_of(const Transaction& transaction) const;
+  void remember_request(const Transaction& transaction, uint64_t lsn, replay::RequestWindow::Outcome outcome) const;
   bool answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding);
   static int32_t end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;

@@ -52,16 +52,20 @@ StatusOr<Archivist::Written> Archivist::write(const std::string& archives, uint6
   std::lock_guard<std::mutex> lock(writing_);
   const std::string& to = !archives.empty() ? archives : options_.own.empty() ? options_.shared : options_.own;
   if (to.empty()) return sql_error("55000", "the node has no data directory and no archive directory");
+  if (storage::is_store_path(to)) {
+    return with_hint(sql_error("0A000", "a node without a data directory cannot write archives to a store"),
+                     "Give it a data directory.");
+  }
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
   Written written;
   SCYPER_ASSIGN_OR_RETURN(written.result, write_to(to, term));
   written.path = storage::archive_path(to, written.result.lsn);
   if (!archives.empty()) return written;
   if (!options_.own.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(written.oldest_own_lsn, retire(options_.own));
+    SCYPER_ASSIGN_OR_RETURN(written.oldest_own_lsn, retire(disk_, options_.own));
     if (!options_.shared.empty()) SCYPER_RETURN_IF_ERROR(share(written.path, written.result.lsn));
   }
-  if (!options_.shared.empty()) SCYPER_RETURN_IF_ERROR(retire(options_.shared).status());
+  if (!options_.shared.empty()) SCYPER_RETURN_IF_ERROR(retire(stores_.get(), options_.shared).status());
   return written;
 }
 
@@ -101,8 +105,8 @@ StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives,
 }
 
 uint64_t Archivist::shared_lsn() const {
-  if (options_.shared.empty() || !disk_->exists(options_.shared)) return 0;
-  auto entries = storage::list_archives(disk_, options_.shared);
+  if (options_.shared.empty() || !stores_->exists(options_.shared)) return 0;
+  auto entries = storage::list_archives(stores_.get(), options_.shared);
   if (!entries.ok()) return 0;
   uint64_t lsn = 0;
   for (const storage::ArchiveEntry& entry : *entries) {
@@ -111,29 +115,20 @@ uint64_t Archivist::shared_lsn() const {
   return lsn;
 }
 
-// The manifest last: without it the directory is no archive.
 Status Archivist::share(const std::string& path, uint64_t lsn) {
-  SCYPER_RETURN_IF_ERROR(disk_->make_directory(options_.shared));
-  const std::string to = storage::archive_path(options_.shared, lsn);
-  if (disk_->exists(to + "/MANIFEST")) return Status();  // another node's
-  SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
-  SCYPER_ASSIGN_OR_RETURN(std::vector<std::string> names, disk_->list(path));
-  std::erase(names, "MANIFEST");
-  names.push_back("MANIFEST");
-  for (const std::string& name : names) {
-    SCYPER_ASSIGN_OR_RETURN(const std::string bytes, disk_->read_file(path + "/" + name, ~uint64_t{0}));
-    SCYPER_RETURN_IF_ERROR(disk_->replace_file(to + "/" + name, bytes));
-  }
-  return disk_->sync_directory(options_.shared);
+  SCYPER_RETURN_IF_ERROR(stores_->make_directory(options_.shared));
+  // another node's, of the same history
+  if (stores_->exists(storage::archive_path(options_.shared, lsn) + "/MANIFEST")) return Status();
+  return storage::copy_archive(disk_, path, stores_.get(), options_.shared, options_.bytes_per_second_max, {}).status();
 }
 
 // The LSN of the oldest one that stays; 0 while there are fewer than are kept.
-StatusOr<uint64_t> Archivist::retire(const std::string& archives) {
-  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, archives));
+StatusOr<uint64_t> Archivist::retire(Disk* disk, const std::string& archives) {
+  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk, archives));
   std::erase_if(entries, [](const storage::ArchiveEntry& entry) { return !entry.is_complete; });
   const size_t kept = std::max(1u, options_.kept);
   while (entries.size() > kept) {
-    SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk_, entries.front()));
+    SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk, entries.front()));
     entries.erase(entries.begin());
   }
   return entries.size() == kept ? entries.front().lsn : 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -9,19 +10,20 @@
 #include "replay/archive.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
+#include "storage/object_store.h"
 
 namespace scyper::secondary {
 
 // Writes a secondary's archives, so that the primary need not: children of forks at borders of groups write them to the
-// node's own directory, from where the newest is copied to the shared one; a node without a directory of its own writes
-// to the shared one. Older ones than the newest few go.
-// Threads: write() one at a time; stop() any.
+// node's own directory, from where the newest is copied to the shared place; a node without a directory of its own
+// writes to the shared one, which then is no store. Older ones than the newest few go. Threads: write() one at a time;
+// stop() any.
 class Archivist {
  public:
   struct Options {
     std::string node;
     std::string own;     // archives of the data directory; empty: none
-    std::string shared;  // empty: none
+    std::string shared;  // a directory or a store (storage/object_store.h); empty: none
     uint64_t bytes_per_second_max = 0;
     uint32_t kept = 2;
   };
@@ -46,10 +48,11 @@ class Archivist {
  private:
   StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term);
   Status share(const std::string& path, uint64_t lsn);
-  StatusOr<uint64_t> retire(const std::string& archives);
+  StatusOr<uint64_t> retire(Disk* disk, const std::string& archives);
 
   const Options options_;
   Disk* const disk_;
+  const std::unique_ptr<Disk> stores_ = storage::make_disk_with_stores();  // for the shared place
   const replay::NodeIdentity identity_;
   replay::RequestWindow* const requests_;
   const Fork fork_;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/archive.h"
+#include "storage/object_store.h"
 
 namespace scyper::secondary {
 
@@ -126,20 +127,16 @@ class Seeding {
 
   // The newest archive of this cluster in the shared directory.
   StatusOr<bool> copy_shared(const std::string& archives) {
-    if (!disk_->exists(options_.archive_directory)) return false;
-    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, options_.archive_directory));
+    const auto shared = storage::make_disk_with_stores();
+    if (!shared->exists(options_.archive_directory)) return false;
+    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(shared.get(), options_.archive_directory));
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
       if (!entry->is_complete) continue;
-      auto manifest = storage::read_manifest(disk_, entry->path);
+      auto manifest = storage::read_manifest(shared.get(), entry->path);
       const auto& cluster = seed_.primary.cluster.words;
       if (!manifest.ok() || manifest->cluster[0] != cluster[0] || manifest->cluster[1] != cluster[1]) continue;
-      const std::string to = storage::archive_path(archives, entry->lsn);
-      SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
-      SCYPER_ASSIGN_OR_RETURN(auto names, disk_->list(entry->path));
-      for (const std::string& name : names) {
-        SCYPER_ASSIGN_OR_RETURN(const std::string bytes, disk_->read_file(entry->path + "/" + name, ~uint64_t{0}));
-        SCYPER_RETURN_IF_ERROR(disk_->replace_file(to + "/" + name, bytes));
-      }
+      SCYPER_RETURN_IF_ERROR(disk_->make_directory(archives));
+      SCYPER_RETURN_IF_ERROR(storage::copy_archive(shared.get(), entry->path, disk_, archives, 0, {}).status());
       say("join: archive " + entry->path);
       return true;
     }

@@ -1,6 +1,9 @@
 #include "server/config.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <toml.hpp>
 
 namespace scyper::server {
@@ -74,9 +77,16 @@ Status check_multicast(const NodeConfig& config) {
 
 StatusOr<std::vector<Assignment>> read_config_file(const std::string& path) {
   std::vector<Assignment> assignments;
+  if (std::ifstream readable(path); !readable) {
+    return absl::InvalidArgumentError(path + ": cannot be read: " + std::strerror(errno));
+  }
   try {
     toml::value file = toml::parse(path);
     for (const auto& [key, value] : file.as_table()) {
+      if (value.is_table()) {
+        return absl::InvalidArgumentError(place_of(path, value) + ": settings stand without sections, not in [" + key +
+                                          "]");
+      }
       if (find_setting(key) == nullptr) return unknown_key(place_of(path, value), key);
       auto text = text_of(value);
       if (!text.ok()) {
@@ -106,6 +116,7 @@ StatusOr<std::vector<Assignment>> read_config_environment(char** environment) {
     // Kubernetes gives every pod such variables for a service called "scyper"; the others belong to the clients.
     if (key.starts_with("service_") || key.starts_with("port") || key == "config" || key == "target" || key == "ca")
       continue;
+    if (key == "failpoints" || key.starts_with("test_")) continue;  // base/failpoint.h; tests
     if (find_setting(key) == nullptr) return unknown_key("environment variable " + name, key);
     assignments.emplace_back(key, text.substr(equals + 1));
   }

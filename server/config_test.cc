@@ -46,12 +46,15 @@ TEST_F(ConfigTest, NamesWhatIsWrong) {
   EXPECT_NE(message("layout = \"diagonal\"\n").find("is not one of column, row"), std::string::npos);
   EXPECT_NE(message("memory = \"lots\"\n").find("is not a size such as 8GB"), std::string::npos);
   EXPECT_NE(message("workers = \n").find(path_), std::string::npos);
-  EXPECT_FALSE(read_config_file("/nowhere.toml").ok());
+  EXPECT_NE(message("[node]\nworkers = 1\n").find("without sections"), std::string::npos);
+  EXPECT_EQ(read_config_file("/nowhere.toml").status().message(),
+            "/nowhere.toml: cannot be read: No such file or directory");
 }
 
 TEST_F(ConfigTest, VariablesOfKubernetesAreNotSettings) {
-  char host[] = "SCYPER_SERVICE_HOST=10.0.0.1", port[] = "SCYPER_PORT=tcp://10.0.0.1:7400", wrong[] = "SCYPER_WORKER=1";
-  char* fine[] = {host, port, nullptr};
+  char host[] = "SCYPER_SERVICE_HOST=10.0.0.1", port[] = "SCYPER_PORT=tcp://10.0.0.1:7400",
+       failpoints[] = "SCYPER_FAILPOINTS=a=error", wrong[] = "SCYPER_WORKER=1";
+  char* fine[] = {host, port, failpoints, nullptr};
   EXPECT_TRUE(read_config_environment(fine).ok());
   char* bad[] = {wrong, nullptr};
   EXPECT_NE(read_config_environment(bad).status().message().find("SCYPER_WORKER"), absl::string_view::npos);

@@ -190,6 +190,7 @@ int run(const NodeConfig& config) {
 
 int scyperd_main(int argc, char** argv) {
   command_line = argv;
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // errors are told in our own words
   CommandLine line;
   int code = 0;
   if (!parse_command_line(argc, argv, &line, &code)) return code;

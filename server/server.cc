@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "admin_service.h"
 #include "exposition.h"
 #include "http.h"
@@ -74,7 +75,19 @@ StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServerOp
   return grpc::SslServerCredentials(tls);
 }
 
+Status check_address(const char* setting, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  uint32_t port = 0;
+  const bool is_right =
+      address.starts_with("unix:") ||
+      (colon != std::string::npos && colon > 0 && absl::SimpleAtoi(address.substr(colon + 1), &port) && port <= 65'535);
+  if (is_right) return {};
+  return absl::InvalidArgumentError(std::string(setting) + ": \"" + address + "\" is not host:port");
+}
+
 Status check_exposure(const ServerOptions& options) {
+  SCYPER_RETURN_IF_ERROR(check_address("listen", options.listen));
+  if (!options.http_listen.empty()) SCYPER_RETURN_IF_ERROR(check_address("http_listen", options.http_listen));
   if (options.insecure_listen) return {};
   if (options.tls_cert.empty() && !is_loopback(options.listen)) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.listen + " without TLS"),
@@ -98,6 +111,15 @@ void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* bu
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 9'000);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+// Of the node and of each service by name: probes ask for either.
+void set_serving(grpc::Server* server, bool serves) {
+  auto* health = server->GetHealthCheckService();
+  if (health == nullptr) return;
+  for (const char* service : {"", "scyper.v1.Transactions", "scyper.v1.Queries", "scyper.v1.Admin"}) {
+    health->SetServingStatus(service, serves);
+  }
 }
 
 void enable_plugins() {
@@ -162,7 +184,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
     };
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
   }
-  p->grpc_server->GetHealthCheckService()->SetServingStatus(true);
+  set_serving(p->grpc_server.get(), true);
   return server;
 }
 
@@ -171,7 +193,7 @@ void Server::stop() {
   if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
   parts.node.stopping = true;
   if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
-  if (auto* health = parts.grpc_server->GetHealthCheckService()) health->SetServingStatus(false);
+  set_serving(parts.grpc_server.get(), false);
   parts.transactions.drain();
   // While accepted calls are being answered gRPC stays open, so that new ones are refused with a reason.
   auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(parts.node.options.stop_timeout_ms);

@@ -97,6 +97,7 @@ grpc::ServerUnaryReactor* TransactionsService::Call(grpc::CallbackServerContext*
   const v1::Call& call = request->call();
   auto* unary = new UnaryCall(node_, &loops_[0]->loop(), &call, response->mutable_result());
   unary->request_id = call.request_id();
+  unary->client_id = call.client_id();
   unary->deadline_ns = deadline_ns_of(*context, call.timeout_ms());
   bool is_text = call.statement_id() == 0;
   uint64_t id = is_text ? Statements::id_of(call.sql()) : call.statement_id();

@@ -268,19 +268,21 @@ void Snapshots::measure(std::unique_lock<std::mutex>* lock) {
   const int64_t now_ns = clock_.monotonic_ns();
   if (now_ns - measured_ns_ < kMeasureNs || entries_.empty()) return;
   measured_ns_ = now_ns;
-  std::vector<std::shared_ptr<Snapshot>> snapshots;
+  // Held one at a time: what is held counts as used, and the cut of a global snapshot cannot wait for room.
+  std::vector<std::weak_ptr<Snapshot>> snapshots;
   for (const Entry& entry : entries_) snapshots.push_back(entry.snapshot);
   lock->unlock();
   std::vector<uint64_t> copied;
-  for (const auto& snapshot : snapshots) {
-    auto memory = snapshot->memory();
+  for (const auto& weak : snapshots) {
+    const std::shared_ptr<Snapshot> snapshot = weak.lock();
+    auto memory = snapshot != nullptr ? snapshot->memory() : absl::NotFoundError("dropped");
     copied.push_back(memory.ok() ? memory->copied_bytes : 0);
   }
   lock->lock();
   uint64_t sum = 0;
-  for (Entry& entry : entries_) {  // changed by this thread only
+  for (Entry& entry : entries_) {  // take_global() may have changed them meanwhile
     for (size_t i = 0; i < snapshots.size(); ++i) {
-      if (snapshots[i] == entry.snapshot) sum += entry.copied_bytes = copied[i];
+      if (snapshots[i].lock() == entry.snapshot) sum += entry.copied_bytes = copied[i];
     }
   }
   for (Entry& entry : entries_) {

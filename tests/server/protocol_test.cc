@@ -193,6 +193,11 @@ TEST_F(ProtocolTest, HealthAndReflectionAnswer) {
   auto [status, answer] = raw_call("/grpc.health.v1.Health/Check", "");
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(answer, "\x08\x01");  // SERVING
+  for (std::string service : {"scyper.v1.Transactions", "scyper.v1.Queries", "scyper.v1.Admin"}) {
+    std::string request = std::string("\x0A") + static_cast<char>(service.size()) + service;
+    EXPECT_EQ(raw_call("/grpc.health.v1.Health/Check", request).second, "\x08\x01") << service;
+  }
+  EXPECT_FALSE(raw_call("/grpc.health.v1.Health/Check", "\x0A\x07nothing").first.ok());
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   grpc::CompletionQueue queue;

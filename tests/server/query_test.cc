@@ -10,12 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/metrics.h"
-#include "client/client.h"
-#include "primary/engine.h"
 #include "query/queries.h"
+#include "real_node.h"
 #include "scyper.grpc.pb.h"
-#include "server/server.h"
 
 namespace scyper::server {
 namespace {
@@ -24,24 +21,11 @@ using client::QueryWish;
 
 constexpr char kEndless[] = "SELECT count(*) FROM big a, big b, big c WHERE a.v + b.v + c.v < 0";
 
-class QueryTest : public testing::Test {
+class QueryTest : public RealNodeTest {
  protected:
   void start(primary::EngineOptions options = {}) {
-    options.partitions = 4;
-    options.workers = 2;
     options.memory_bytes = size_t{256} << 20;
-    options.queries.node = "test-node";
-    auto made = primary::Engine::create(options);
-    ASSERT_TRUE(made.ok()) << made.status();
-    engine_ = *std::move(made);
-    ServerOptions server;
-    server.listen = "127.0.0.1:0";
-    server.http_listen = "";
-    server.stop_timeout_ms = 500;
-    auto started = Server::start(server, engine_.get(), &metrics_);
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = *std::move(started);
-    client_ = connect();
+    start_node(options, {});
     run("CREATE TABLE accounts (id integer PRIMARY KEY, balance bigint NOT NULL) PARTITION BY HASH (id);"
         "CREATE TABLE big (id integer PRIMARY KEY, v integer NOT NULL)");
     for (int i = 0; i < 20; ++i) run("INSERT INTO accounts VALUES (" + std::to_string(i) + ", 100)");
@@ -53,19 +37,6 @@ class QueryTest : public testing::Test {
       rows.push_back(int_datum(i % 100));
     }
     ASSERT_TRUE((*load)->load(rows).ok());
-  }
-
-  std::unique_ptr<client::Client> connect() {
-    client::ConnectOptions to;
-    to.target = "127.0.0.1:" + std::to_string(server_->port());
-    auto client = client::Client::connect(to);
-    EXPECT_TRUE(client.ok()) << client.status();
-    return client.ok() ? *std::move(client) : nullptr;
-  }
-
-  void run(std::string_view sql) {
-    Status status = client_->execute(sql, [](const query::ResultSet&) {});
-    ASSERT_TRUE(status.ok()) << status;
   }
 
   struct Answer {
@@ -85,11 +56,6 @@ class QueryTest : public testing::Test {
     });
     return answer;
   }
-
-  MetricsRegistry metrics_;
-  std::unique_ptr<primary::Engine> engine_;
-  std::unique_ptr<Server> server_;
-  std::unique_ptr<client::Client> client_;
 };
 
 TEST_F(QueryTest, AnswersCarryReceipts) {
@@ -199,8 +165,7 @@ TEST_F(QueryTest, TimeoutAndCancellation) {
 // The limit on run time is ten seconds: what ends sooner was ended by its client.
 TEST_F(QueryTest, TransactionsEndWithTheirClients) {
   start();
-  auto channel =
-      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
+  auto channel = this->channel();
   const char loop[] = "DO $$ BEGIN LOOP UPDATE accounts SET balance = 7 WHERE id = 1; END LOOP; END $$";
   const uint64_t undone = engine_->counters().rolled_back;
   auto wait_for_end = [&](uint64_t count) {
@@ -252,6 +217,41 @@ TEST_F(QueryTest, TransactionsEndWithTheirClients) {
     wait_for_end(3);
   }
   EXPECT_EQ(ask("SELECT sum(balance)::bigint FROM accounts").number, 2000);
+}
+
+TEST_F(QueryTest, ACallThatIsSentAgainIsNotRepeated) {
+  start();
+  auto channel = this->channel();
+  auto stub = v1::Transactions::NewStub(channel);
+  std::string rows;
+  for (int i = 0; i < 2; ++i) {
+    grpc::ClientContext context;
+    v1::CallRequest request;
+    request.mutable_call()->set_client_id(77);
+    request.mutable_call()->set_request_id(1);
+    request.mutable_call()->set_sql("UPDATE accounts SET balance = balance + 1 WHERE id = 1 RETURNING balance");
+    v1::CallResponse response;
+    ASSERT_TRUE(stub->Call(&context, request, &response).ok());
+    EXPECT_EQ(response.result().rows(0).values(0).integer(), 101);
+  }
+  EXPECT_EQ(ask("SELECT sum(balance)::bigint FROM accounts").number, 2001);
+}
+
+TEST_F(QueryTest, ClientsCancelTheirQueries) {
+  start();
+  for (const char* sql : {kEndless, "DO $$ BEGIN LOOP END LOOP; END $$"}) {
+    std::atomic<bool> is_over{false};
+    std::thread canceller([&] {
+      while (!is_over) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        client_->cancel();
+      }
+    });
+    EXPECT_EQ(sqlstate_of(ask(sql).status), "57014") << sql;
+    is_over = true;
+    canceller.join();
+  }
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
 }
 
 TEST_F(QueryTest, CapsAreClearErrors) {

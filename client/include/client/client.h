@@ -200,6 +200,8 @@ class Client {
   StatusOr<std::shared_ptr<const Prepared>> prepare_query(std::string_view sql, uint64_t session = 0);
   Status query(const Prepared& prepared, std::span<const Datum> arguments, const QueryWish& wish,
                const ReceiptHandler& each);
+  // Ends the query or script that runs, with 57014. Any thread; not from a signal handler.
+  void cancel();
   // Pins a snapshot for all queries of the session.
   StatusOr<uint64_t> open_session(const query::Freshness& freshness, query::Receipt* receipt);
   Status close_session(uint64_t session);

@@ -1,0 +1,192 @@
+// Both ends of replication over gRPC, with the threads that they have in a node.
+
+#include "replication/link.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/disk.h"
+#include "replication/inbox.h"
+#include "replication/publisher.h"
+
+namespace scyper::replication {
+namespace {
+
+constexpr ClusterId kCluster{{7, 9}};
+constexpr uint64_t kGroups = 2000;
+constexpr uint64_t kRecords = 3;  // of a group
+
+class LinkTest : public testing::Test {
+ protected:
+  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20}), members_(1, [] {}) {
+    PublisherOptions options;
+    options.outbox = &outbox_;
+    options.members = &members_;
+    options.digests = &digests_;
+    options.clock = &clock_;
+    options.partitions = 2;
+    options.transport = [] { return TransportInfo(); };
+    options.newest_archive = [] { return StatusOr<std::string>(absl::NotFoundError("none")); };
+    options.read_log = [](uint64_t, const std::function<bool(Parcel)>&) {
+      return absl::OutOfRangeError("the log begins later");
+    };
+    options.ticket = [](const std::string&) { return replication::Ticket(); };
+    publisher_ = make_publisher(options);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(publisher_.get());
+    server_ = builder.BuildAndStart();
+  }
+  ~LinkTest() override {
+    outbox_.stop();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  std::unique_ptr<Link> link(const std::string& node) {
+    LinkOptions options;
+    options.target = absl::StrCat("127.0.0.1:", port_);
+    options.node = node;
+    options.is_voter = true;
+    return Link::make(options);
+  }
+  void send_group() {
+    const uint64_t base = outbox_.watermark().complete_lsn;
+    BatchHeader header;
+    header.cluster = kCluster;
+    header.term = 1;
+    header.number = ++position_.number;
+    header.previous_hash = position_.hash;
+    header.first_lsn = base + 1;
+    header.last_lsn = header.complete_lsn = base + kRecords;
+    header.count = kRecords;
+    const std::string raw(100, 'r');
+    std::string out(batch_bytes_max(raw.size()), '\0');
+    out.resize(write_batch(&header, raw, false, out.data()));
+    position_.hash = header.header_hash;
+    outbox_.send(out, header.complete_lsn, 0, 0);
+  }
+
+  RealClock clock_;
+  Outbox outbox_;
+  Members members_;
+  DigestBook digests_;
+  std::shared_ptr<grpc::Service> publisher_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  ChainPosition position_;  // of the one stream
+};
+
+// The log writer sends and confirms by what the followers report, two of them, while others look.
+TEST_F(LinkTest, FollowersReportAndTheLogWriterConfirms) {
+  std::vector<std::thread> threads;
+  std::atomic<bool> is_over{false};
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([this, i] {
+      auto link = this->link(absl::StrCat("s", i));
+      auto joined = link->join(nullptr);
+      ASSERT_TRUE(joined.ok()) << joined.status();
+      std::mutex mutex;
+      Inbox inbox(kCluster, {}, {});
+      std::thread reports([&] {
+        bool is_done = false;
+        Status status = link->attend([&]() -> std::optional<Position> {
+          if (is_done) return std::nullopt;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          std::lock_guard<std::mutex> lock(mutex);
+          Position position;
+          position.term = 1;
+          position.received_lsn = inbox.received_lsn();
+          position.applied_lsn = inbox.applied_lsn();
+          is_done = inbox.applied_lsn() == kGroups * kRecords;
+          return position;
+        });
+        EXPECT_TRUE(status.ok()) << status;
+      });
+      Status status = link->follow(kCluster, 0, 0, [&](std::vector<Parcel> parcels, const Watermark& watermark) {
+        std::lock_guard<std::mutex> lock(mutex);
+        inbox.note(watermark);
+        for (Parcel& parcel : parcels) EXPECT_EQ(inbox.offer(std::move(parcel)), Inbox::Verdict::kNew);
+        size_t count = 0;
+        while (inbox.next_to_apply(count) != nullptr) ++count;
+        inbox.begin_apply(count);
+        inbox.applied();
+        return inbox.applied_lsn() < kGroups * kRecords;
+      });
+      EXPECT_TRUE(status.ok()) << status;
+      reports.join();
+    });
+  }
+  std::thread looks([&] {
+    while (!is_over) {
+      static_cast<void>(members_.list());
+      static_cast<void>(outbox_.bytes_behind(10));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  for (uint64_t i = 0; i < kGroups; ++i) {
+    send_group();
+    outbox_.confirm(std::min(outbox_.watermark().complete_lsn, members_.confirmed_lsn(1, false)));
+    outbox_.beat(clock_.monotonic_ns(), clock_.now_us());
+    if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  while (outbox_.watermark().commit_lsn < kGroups * kRecords) {
+    outbox_.confirm(std::min(outbox_.watermark().complete_lsn, members_.confirmed_lsn(1, false)));
+    outbox_.beat(clock_.monotonic_ns(), clock_.now_us());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (std::thread& thread : threads) thread.join();
+  is_over = true;
+  looks.join();
+}
+
+// Who differs is told so, whichever digest comes first; who comes again is heard.
+TEST_F(LinkTest, ADifferentStateEndsTheAttendance) {
+  for (const bool own_first : {true, false}) {
+    const uint64_t lsn = own_first ? 10 : 20;
+    const StateDigest own{1, 1, lsn, {{"t", 0, 1, 2, 3}}};
+    auto other = std::make_shared<StateDigest>(own);
+    other->parts[0].lo = 5;
+    if (own_first) digests_.add_own(own);
+    auto link = this->link("s");
+    int reports = 0;
+    Status status = link->attend([&]() -> std::optional<Position> {
+      if (++reports > 2000) return std::nullopt;
+      if (reports == 3 && !own_first) digests_.add_own(own);
+      if (reports > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      Position position;
+      if (reports == 1) position.digest = other;
+      return position;
+    });
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_NE(status.message().find("partition 0 of t"), absl::string_view::npos);
+    EXPECT_TRUE(members_.list().empty());
+  }
+  EXPECT_EQ(digests_.comparisons()["s"].different, 2u);
+  auto link = this->link("s");
+  int reports = 0;
+  Status status = link->attend(
+      [&]() -> std::optional<Position> { return ++reports > 3 ? std::nullopt : std::optional<Position>(Position()); });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_F(LinkTest, CancelEndsWhoeverWaits) {
+  auto link = this->link("s");
+  std::thread follows([&] {
+    Status status = link->follow(kCluster, 0, 0, [](const std::vector<Parcel>&, const Watermark&) { return true; });
+    EXPECT_FALSE(status.ok());
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  link->cancel();
+  follows.join();
+  EXPECT_FALSE(link->join(nullptr).ok());
+}
+
+}  // namespace
+}  // namespace scyper::replication

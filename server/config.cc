@@ -116,7 +116,7 @@ StatusOr<std::vector<Assignment>> read_config_environment(char** environment) {
     // Kubernetes gives every pod such variables for a service called "scyper"; the others belong to the clients.
     if (key.starts_with("service_") || key.starts_with("port") || key == "config" || key == "target" || key == "ca")
       continue;
-    if (key == "failpoints" || key.starts_with("test_")) continue;  // base/failpoint.h; tests
+    if (key.starts_with("test_")) continue;  // tests
     if (find_setting(key) == nullptr) return unknown_key("environment variable " + name, key);
     assignments.emplace_back(key, text.substr(equals + 1));
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/mutate.h"
 #include "base/random.h"
 
 namespace scyper::replay {
@@ -23,22 +24,7 @@ TEST(ReadersFuzz, ChangedBytes) {
   for (const std::string& one : seeds) feed(one);
   for (int i = 0; i < 60'000; ++i) {
     std::string input = seeds[random.below(seeds.size())];
-    for (uint64_t changes = 1 + random.below(4); changes > 0 && input.size() > 1; --changes) {
-      const size_t at = 1 + random.below(input.size() - 1);
-      switch (random.below(4)) {
-        case 0:
-          input[at] = static_cast<char>(random.next());
-          break;
-        case 1:
-          input.resize(at);
-          break;
-        case 2:
-          input.insert(at, 1 + random.below(9), static_cast<char>(random.below(3) * 127));
-          break;
-        default:
-          input[at] = static_cast<char>(input[at] ^ (1 << random.below(8)));
-      }
-    }
+    mutate(&input, 1 + random.below(4), &random);
     feed(input);
   }
 }

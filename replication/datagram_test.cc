@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "base/mutate.h"
 #include "base/random.h"
 #include "datagram_fuzz.h"
 
@@ -196,22 +197,7 @@ TEST(DatagramFuzz, ChangedBytes) {
   const std::vector<std::string> seeds = datagram_seeds();
   for (int i = 0; i < 20'000; ++i) {
     std::string input = seeds[random.below(seeds.size())];
-    for (uint64_t changes = random.below(5); changes > 0 && input.size() > 1; --changes) {
-      const size_t at = 1 + random.below(input.size() - 1);
-      switch (random.below(4)) {
-        case 0:
-          input[at] = static_cast<char>(random.next());
-          break;
-        case 1:
-          input.resize(at);
-          break;
-        case 2:
-          input.insert(at, 1 + random.below(9), static_cast<char>(random.below(3) * 127));
-          break;
-        default:
-          input[at] = static_cast<char>(input[at] ^ (1 << random.below(8)));
-      }
-    }
+    mutate(&input, random.below(5), &random);
     fuzz_datagrams(reinterpret_cast<const uint8_t*>(input.data()), input.size());
   }
 }

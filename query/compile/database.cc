@@ -177,6 +177,7 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
                                                    std::shared_ptr<const Catalog> catalog);
   Status explain(const PreparedStatement& prepared, ResultSet* result);
+  void enter_alone(storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result, ExecContext* context) const;
   StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog);
   Status show(const ast::ShowStatement& show, ResultSet* result);
 
@@ -310,6 +311,17 @@ Status DatabaseImpl::add_companions(const Program& program) {
   return absl::OkStatus();
 }
 
+// For a program that runs while nothing else does, in all partitions.
+void DatabaseImpl::enter_alone(storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result,
+                               ExecContext* context) const {
+  context->set_log(log);
+  context->scratch = scratch;
+  context->partitions = options_.partitions;
+  context->partition = ~uint32_t{0};
+  context->crossing = 1;
+  context->result = result;
+}
+
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog) {
   SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, std::move(catalog)));
@@ -319,12 +331,7 @@ StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_
   ResultSet result;
   result.columns = program->columns();
   ExecContext context;
-  context.set_log(log.get());
-  context.scratch = &scratch;
-  context.partitions = options_.partitions;
-  context.partition = ~uint32_t{0};
-  context.crossing = 1;
-  context.result = &result;
+  enter_alone(log.get(), &scratch, &result, &context);
   context.result_bytes_max = SIZE_MAX;
   const Outcome outcome = program->run(&context, nullptr);
   log->rollback_all();
@@ -432,12 +439,7 @@ Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const Tabl
   ScratchArena scratch(size_t{1} << 30);
   ResultSet result;
   ExecContext context;
-  context.set_log(log.get());
-  context.scratch = &scratch;
-  context.partitions = options_.partitions;
-  context.partition = ~uint32_t{0};
-  context.crossing = 1;
-  context.result = &result;
+  enter_alone(log.get(), &scratch, &result, &context);
   std::vector<Datum> row(given.size());
   for (size_t at = 0; at < values.size(); at += width) {
     for (size_t i = 0; i < given.size(); i++) row[i] = values[at + given[i]];

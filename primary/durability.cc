@@ -1,12 +1,6 @@
 #include "durability.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <utility>
-
-#include "absl/strings/str_cat.h"
 
 namespace scyper::primary {
 
@@ -19,7 +13,6 @@ Durability::~Durability() {
   if (publication_ != nullptr) publication_->outbox().stop();
   if (publication_ != nullptr) publication_->set_log(nullptr);
   log_.reset();
-  if (lock_ >= 0) ::close(lock_);
 }
 
 StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& options,
@@ -51,22 +44,14 @@ void Durability::remember_requests() {
   environment_->requests = requests_.get();
 }
 
-// Two processes in one directory would overwrite each other's log.
-Status Durability::lock_directory() {
-  if (own_disk_ == nullptr) return Status();  // not the machine's
-  const std::string path = options_.log.directory + "/lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-  if (lock_ < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be opened"));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return Status();
-  return sql_error("55006", absl::StrCat("another process uses the database in ", options_.log.directory));
-}
-
 Status Durability::open() {
   const LogOptions& options = options_.log;
   if (options.disk == nullptr) own_disk_ = make_real_disk();
   disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(options.directory));
-  SCYPER_RETURN_IF_ERROR(lock_directory());
+  if (own_disk_ != nullptr) {  // the machine's
+    SCYPER_ASSIGN_OR_RETURN(lock_, replay::DataLock::take(options.directory));
+  }
   SCYPER_ASSIGN_OR_RETURN(identity_, replay::open_data_directory(disk_, options.directory, options_.partitions));
   remember_requests();
   replay::RecoveryOptions recovery;

@@ -18,6 +18,7 @@
 #include "publication.h"
 #include "query/fork.h"
 #include "replay/archive.h"
+#include "replay/data_lock.h"
 #include "replay/recovery.h"
 
 namespace scyper::primary {
@@ -55,7 +56,6 @@ class Durability {
  private:
   Durability(const EngineOptions& options, ExecutorEnvironment* environment);
   Status open();
-  Status lock_directory();
   Status start_publication(GroupCommit::Start* start);
   void make_streams();
   void remember_requests();
@@ -76,7 +76,7 @@ class Durability {
   ExecutorEnvironment* const environment_;
   std::unique_ptr<Disk> own_disk_;
   Disk* disk_ = nullptr;
-  int lock_ = -1;
+  replay::DataLock lock_;
   replay::NodeIdentity identity_;
   replay::Recovered recovered_;
   std::unique_ptr<replay::RequestWindow> requests_;

@@ -67,6 +67,7 @@ bool same_array(const SqlType& element, const ArrayValue& a, const ArrayValue& b
 ChangeResult store_string(TablePartition* partition, ChangeLog* log, char* cell, const ColumnAccess* access,
                           const char* data, uint64_t size) noexcept {
   const bool is_short = access->kind == CellKind::kShortString;
+  if (data == nullptr) data = "";  // an empty string of row changes
   if (is_short && size < access->cell_bytes) [[likely]] {
     std::memmove(cell + 1, data, size);
     *cell = static_cast<char>(size);

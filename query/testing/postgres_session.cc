@@ -1,6 +1,7 @@
 #include "testing/postgres_session.h"
 
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
@@ -26,6 +27,7 @@ std::string to_string(const StatementOutcome& outcome) {
 
 struct PostgresSession::Impl {
   tests::PostgresServer server;
+  std::string database;
   PGconn* connection = nullptr;
   std::vector<std::string> notices;
 };
@@ -45,23 +47,32 @@ void execute(PGconn* connection, const std::string& sql) {
   CHECK(PQresultStatus(result) == PGRES_COMMAND_OK);
   PQclear(result);
 }
+
+// On a connection to no database of ours.
+void execute_beside(const tests::PostgresServer& server, const std::vector<std::string>& statements) {
+  PGconn* connection = PQconnectdb(server.connection().c_str());
+  CHECK(PQstatus(connection) == CONNECTION_OK);
+  PQsetNoticeReceiver(connection, [](void*, const PGresult*) {}, nullptr);
+  for (const auto& sql : statements) execute(connection, sql);
+  PQfinish(connection);
+}
 }  // namespace
 
+// The same test may run in several trees at once.
 PostgresSession::PostgresSession(const std::string& database) : impl_(std::make_unique<Impl>()) {
-  PGconn* first = PQconnectdb(impl_->server.connection().c_str());
-  CHECK(PQstatus(first) == CONNECTION_OK);
-  PQsetNoticeReceiver(first, [](void*, const PGresult*) {}, nullptr);
-  execute(first, "DROP DATABASE IF EXISTS " + database);
-  execute(first, "CREATE DATABASE " + database);
-  PQfinish(first);
-  impl_->connection = PQconnectdb(impl_->server.connection_to(database).c_str());
+  impl_->database = database + "_" + std::to_string(getpid());
+  execute_beside(impl_->server, {"DROP DATABASE IF EXISTS " + impl_->database, "CREATE DATABASE " + impl_->database});
+  impl_->connection = PQconnectdb(impl_->server.connection_to(impl_->database).c_str());
   CHECK(PQstatus(impl_->connection) == CONNECTION_OK);
   PQsetNoticeReceiver(impl_->connection, take_notice, &impl_->notices);
   execute(impl_->connection, "SET client_encoding = 'UTF8'");
   execute(impl_->connection, "SET timezone = 'UTC'");
 }
 
-PostgresSession::~PostgresSession() { PQfinish(impl_->connection); }
+PostgresSession::~PostgresSession() {
+  PQfinish(impl_->connection);
+  execute_beside(impl_->server, {"DROP DATABASE " + impl_->database + " WITH (FORCE)"});
+}
 
 namespace {
 StatementOutcome outcome_of(PGresult* result) {

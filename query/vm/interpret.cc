@@ -60,6 +60,12 @@ template <typename T>
   memcpy(address, &value, sizeof value);
 }
 
+// The threads of one query may all mark a tuple as joined.
+template <>
+[[gnu::always_inline]] inline void store(std::byte* address, int8_t value) {
+  __atomic_store_n(reinterpret_cast<int8_t*>(address), value, __ATOMIC_RELAXED);
+}
+
 template <size_t>
 using Word = uint64_t;
 

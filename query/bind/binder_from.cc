@@ -232,7 +232,7 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   size_t first_column = scope->columns.size();
   if (right && before != 0) return error("0A000", "RIGHT JOIN after other tables is not supported", item.location);
   SCYPER_RETURN_IF_ERROR(bind_from(preserved, scope, query, JoinType::kInner));
-  size_t middle_column = scope->columns.size();
+  const size_t middle = scope->relations.size(), middle_column = scope->columns.size();
   SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
   // * has the left side first, whatever is bound first
   if (right)
@@ -251,7 +251,10 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   // only the join's own relations are visible in ON
   Scope inner = *scope;
   inner.relations.erase(inner.relations.begin(), inner.relations.begin() + static_cast<ptrdiff_t>(before));
-  inner.nullable.assign(inner.relations.size(), false);
+  inner.nullable.erase(inner.nullable.begin(), inner.nullable.begin() + static_cast<ptrdiff_t>(before));
+  // the join's own NULLs come after ON, those of outer joins below it before
+  if (other.kind != ast::FromKind::kJoin)
+    std::fill(inner.nullable.begin() + static_cast<ptrdiff_t>(middle - before), inner.nullable.end(), false);
   inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(first_column));
   for (auto& column : inner.columns) column.relation -= before;
   if (item.on != nullptr) {

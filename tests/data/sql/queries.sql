@@ -303,3 +303,7 @@ WITH s AS (SELECT now() AS x) SELECT a.x = b.x FROM s a, s b;
 WITH RECURSIVE r (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 3) SELECT * FROM r;
 WITH d AS (DELETE FROM n WHERE false RETURNING v) SELECT * FROM d;
 TABLE n ORDER BY v;
+CREATE TABLE keyed (a integer PRIMARY KEY, b integer);
+INSERT INTO keyed VALUES (1, 2), (2, NULL), (3, 1), (4, 9);
+SELECT t0.a, t2.a FROM keyed t0 LEFT JOIN keyed t1 ON t0.a = t1.b JOIN keyed t2 ON coalesce(t1.a, t1.a) IS NULL ORDER BY 1, 2;
+SELECT t0.a, t2.a FROM keyed t0 LEFT JOIN keyed t1 ON t0.a = t1.b LEFT JOIN keyed t2 ON coalesce(t1.a, t2.b) = 1 ORDER BY 1, 2;

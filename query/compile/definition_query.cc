@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compile/definition.h"
+#include "query/error_status.h"
 #include "query/exec_context.h"
 #include "runtime/memory.h"
 
@@ -57,7 +58,7 @@ Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& colum
   for (size_t row = 0; row < kept.row_count(); row++) {
     Datum value = kept.value(row, 0);
     if (!value.null && from != column.type && cast_datum(&context, value, from, column.type, false, &value) != 0)
-      return sql_error(context.error.sqlstate, context.error.message);
+      return status_of(context.error);
     values->push_back(value);
   }
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "query/error_status.h"
 #include "query/normalise.h"
 #include "types/datum_text.h"
 
@@ -89,9 +90,7 @@ Status Session::execute(const Program& program, std::span<const Datum> arguments
   scratch_->reset();
   if (outcome == Outcome::kOk) return absl::OkStatus();
   CHECK(context_->error.set);
-  Status status = sql_error(context_->error.sqlstate, context_->error.message);
-  if (!context_->error.detail.empty()) status = with_detail(status, context_->error.detail);
-  if (!context_->error.hint.empty()) status = with_hint(status, context_->error.hint);
+  Status status = status_of(context_->error);
   context_->error = ErrorState{};
   return status;
 }

@@ -77,6 +77,17 @@ TEST_P(DefinitionsTest, SequencesGoOn) {
   EXPECT_EQ(state(engine_.get(), "INSERT INTO i (id, h) VALUES (1, 1)"), "428C9");
 }
 
+TEST_P(DefinitionsTest, SequencesGoOnBehindCommitsInProcedures) {
+  open();
+  all({"CREATE SEQUENCE s", "CREATE TABLE t (id bigserial PRIMARY KEY, v bigint)",
+       "CREATE PROCEDURE fill() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t (v) VALUES (1), (2); COMMIT; "
+       "PERFORM nextval('s'); COMMIT; ROLLBACK; END $$",
+       "CALL fill()"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT nextval('s')"), 2);
+  EXPECT_EQ(number(engine_.get(), "INSERT INTO t (v) VALUES (1) RETURNING id"), 3);
+}
+
 TEST_P(DefinitionsTest, ConstraintsHold) {
   open();
   all({"CREATE TABLE p (id integer PRIMARY KEY, v integer CHECK (v > 0))",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "query/error_status.h"
 
 namespace scyper::primary {
 
@@ -12,13 +13,6 @@ using query::Interrupt;
 using query::Outcome;
 
 namespace {
-
-Status status_of(const query::ErrorState& error) {
-  Status status = sql_error(error.sqlstate, error.message);
-  if (!error.detail.empty()) status = with_detail(std::move(status), error.detail);
-  if (!error.hint.empty()) status = with_hint(std::move(status), error.hint);
-  return status;
-}
 
 // PostgreSQL's command tags. They fit into a string without allocation up to ten million rows.
 void set_command_tag(const Binding& binding, uint64_t affected_rows, query::ResultSet* result) {
@@ -87,6 +81,7 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
   if (!commit) {
     self->log_->rollback_all();
   } else if (!self->log_->empty()) {
+    if (!self->log_sequences()) return 1;
     if (self->environment_->options->redo == RedoMode::kNone)
       self->environment_->lsns.draw();
     else
@@ -126,10 +121,8 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
     outcome = run(*transaction, *binding);
   }
   Verdict verdict = Verdict::kAnswered;
-  if (outcome == Outcome::kOk && !log_->log_sequences()) [[unlikely]] {
-    context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
+  if (outcome == Outcome::kOk && !log_sequences()) [[unlikely]]
     outcome = Outcome::kError;
-  }
   if (outcome == Outcome::kOk) [[likely]] {
     commit(transaction, statement, *binding);
   } else if (outcome == Outcome::kMisclassified && !transaction->crossing) {
@@ -144,6 +137,14 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   }
   scratch_.reset();
   return verdict;
+}
+
+// Before redo is taken: the numbers that were drawn belong to it. False: over a limit, the error is in the context.
+bool Executor::log_sequences() noexcept {
+  if (log_->log_sequences()) [[likely]]
+    return true;
+  context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
+  return false;
 }
 
 // After DDL: the statement's program for the catalog as it is now. nullptr: answered with an error. May make the

@@ -104,6 +104,7 @@ class Executor {
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
   bool was_meant_for_another() noexcept;
+  bool log_sequences() noexcept;
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;

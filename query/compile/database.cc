@@ -14,6 +14,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/error_status.h"
 #include "runtime/memory.h"
 #include "storage/statistics.h"
 
@@ -336,7 +337,7 @@ StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_
   const Outcome outcome = program->run(&context, nullptr);
   log->rollback_all();
   if (outcome == Outcome::kOk) return result;
-  return sql_error(context.error.sqlstate, context.error.message);
+  return status_of(context.error);
 }
 
 Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
@@ -447,8 +448,12 @@ Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const Tabl
     scratch.reset();
     if (outcome == Outcome::kOk) continue;
     log->rollback_all();
-    Status status = sql_error(context.error.sqlstate, context.error.message);
-    return context.error.detail.empty() ? status : with_detail(status, context.error.detail);
+    return status_of(context.error);
+  }
+  if (!log->log_sequences()) {  // of triggers
+    Status status = storage::change_status(log->last_result(), *log, nullptr);
+    log->rollback_all();
+    return status;
   }
   if (redo != nullptr) redo->append(log->redo());
   log->commit();

@@ -4,7 +4,7 @@ ARGS ?=
 NINJA = ninja -j $(JOBS)
 CTEST = ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-label-summary
 
-.PHONY: help packages build demo test test-full bench format clean
+.PHONY: help packages build demo test test-full fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks'
 	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
 	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
+	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS (600), with asan+ubsan; new inputs and findings in build/fuzz'
 	@echo 'make bench      the benchmarks, results in build/bench'
 	@echo 'make format     clang-format over the whole tree'
 	@echo 'Variables: JOBS (now $(JOBS)); ARGS: more arguments for the program that demo or bench starts'
@@ -46,6 +47,10 @@ test-full: build/release/build.ninja build/asan/build.ninja build/tsan/build.nin
 	@$(NINJA) -C build/tsan sanitized
 	@$(NINJA) -C build/gcc
 	@SCYPER_TEST_FULL=1 $(CTEST)
+
+fuzz: build/asan/build.ninja
+	@$(NINJA) -C build/asan fuzzers
+	@tools/fuzz all build/asan $(ARGS)
 
 bench: build
 	@tools/bench $(ARGS)

@@ -7,6 +7,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
+#include "base/object_name.h"
 #include "base/status.h"
 
 namespace scyper {
@@ -51,23 +52,30 @@ std::string payload(const Status& status, const char* url) {
   auto cord = status.GetPayload(url);
   return cord.has_value() ? std::string(*cord) : std::string();
 }
+// A message with names as PostgreSQL shows them: with their schemas where it is about what is missing or depends.
+std::string shown(std::string_view sqlstate, std::string_view text) {
+  const bool qualified =
+      sqlstate == "2BP01" || sqlstate == "42883" || (sqlstate == "42P01" && text.starts_with("relation"));
+  return without_keys(text, qualified);
+}
 }  // namespace
 
 Status sql_error(std::string_view sqlstate, std::string_view message, int position) {
   CHECK(sqlstate.size() == 5);
-  Status status(code_of(sqlstate), absl::string_view(message.data(), message.size()));
+  const std::string text = shown(sqlstate, message);
+  Status status(code_of(sqlstate), absl::string_view(text.data(), text.size()));
   status.SetPayload(kSqlstateUrl, cord_of(sqlstate));
   if (position > 0) status.SetPayload(kPositionUrl, cord_of(std::to_string(position)));
   return status;
 }
 
 Status with_detail(Status status, std::string_view detail) {
-  status.SetPayload(kDetailUrl, cord_of(detail));
+  status.SetPayload(kDetailUrl, cord_of(shown(sqlstate_of(status), detail)));
   return status;
 }
 
 Status with_hint(Status status, std::string_view hint) {
-  status.SetPayload(kHintUrl, cord_of(hint));
+  status.SetPayload(kHintUrl, cord_of(shown(sqlstate_of(status), hint)));
   return status;
 }
 

@@ -108,9 +108,30 @@ TEST(SimulatedDisk, NamesNeedTheirDirectorySynced) {
   EXPECT_LT(there, 90);
 }
 
+TEST(SimulatedDisk, DirectoriesNeedTheirParentSynced) {
+  int there = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SimulatedDisk disk;
+    ASSERT_TRUE(disk.make_directory("/d").ok());
+    ASSERT_TRUE(disk.make_directory("/d/e").ok());
+    auto file = open_or_die(&disk, "/d/e/f", OpenMode::kCreate);
+    ASSERT_TRUE(disk.sync_directory("/d").ok());
+    ASSERT_TRUE(disk.sync_directory("/d/e").ok());
+    auto image = disk.after_power_loss(seed);
+    there += image->exists("/d/e/f") ? 1 : 0;
+    EXPECT_EQ(image->exists("/d"), image->exists("/d/e/f"));
+    EXPECT_EQ(image->exists("/d/e"), image->exists("/d/e/f"));
+    ASSERT_TRUE(disk.sync_directory("/").ok());
+    EXPECT_TRUE(disk.after_power_loss(seed)->exists("/d/e/f"));
+  }
+  EXPECT_GT(there, 10);
+  EXPECT_LT(there, 90);
+}
+
 TEST(SimulatedDisk, FailsAsAsked) {
   SimulatedDisk disk;
   ASSERT_TRUE(disk.make_directory("/d").ok());
+  ASSERT_TRUE(disk.sync_directory("/").ok());
   auto file = open_or_die(&disk, "/d/f", OpenMode::kCreate);
   disk.fail(SimulatedDisk::Operation::kWrite, 1);
   EXPECT_TRUE(file->write(0, "a").ok());

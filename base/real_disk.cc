@@ -36,6 +36,7 @@ class RealFile final : public File {
     while (done < size) {
       ssize_t n = ::pread(descriptor_, out + done, size - done, static_cast<off_t>(offset + done));
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EIO) return sql_error("XX001", absl::StrCat(path_, ": the disk cannot read it"));
       if (n < 0) return error_of(errno, "read", path_);
       if (n == 0) break;
       done += static_cast<size_t>(n);
@@ -69,6 +70,7 @@ class RealFile final : public File {
     if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) return error_of(errno, "ftruncate", path_);
     return Status();
   }
+  void drop_cached() override { static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED)); }
 
  private:
   const std::string path_;

@@ -141,6 +141,11 @@ void SimulatedDisk::fail(Operation operation, uint64_t n, bool for_ever) {
 void SimulatedDisk::heal() {
   absl::MutexLock lock(&mutex_);
   for (Fault& fault : faults_) fault = {};
+  refused_.clear();
+}
+void SimulatedDisk::refuse(const std::string& path) {
+  absl::MutexLock lock(&mutex_);
+  refused_ = path;
 }
 void SimulatedDisk::set_capacity(uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
@@ -176,6 +181,9 @@ void SimulatedDisk::change_name(NameChange change) {
 StatusOr<std::unique_ptr<File>> SimulatedDisk::open(const std::string& path, OpenMode mode) {
   if (mode == OpenMode::kCreate) observe();
   absl::MutexLock lock(&mutex_);
+  if (!refused_.empty() && path.starts_with(refused_)) {
+    return absl::UnavailableError(path + ": open: Too many open files");
+  }
   auto found = names_.files.find(path);
   std::shared_ptr<Node> node = found == names_.files.end() ? nullptr : found->second;
   if (mode == OpenMode::kCreate) {
@@ -295,6 +303,18 @@ StatusOr<uint64_t> SimulatedDisk::free_bytes(const std::string&) {
   return used >= capacity_bytes_ ? 0 : capacity_bytes_ - used;
 }
 
+// What lies in a directory is lost with its name. Parents come before what is in them.
+void SimulatedDisk::drop_unreachable(Names* names) {
+  const auto is_lost = [&](const std::string& path) {
+    const std::string parent = directory_of(path);
+    return parent != "/" && !names->directories.contains(parent);
+  };
+  for (auto it = names->directories.begin(); it != names->directories.end();) {
+    it = is_lost(*it) ? names->directories.erase(it) : std::next(it);
+  }
+  std::erase_if(names->files, [&](const auto& file) { return is_lost(file.first); });
+}
+
 std::unique_ptr<SimulatedDisk> SimulatedDisk::after_power_loss(uint64_t seed) const {
   Random luck(seed);
   auto image = std::make_unique<SimulatedDisk>();
@@ -307,6 +327,7 @@ std::unique_ptr<SimulatedDisk> SimulatedDisk::after_power_loss(uint64_t seed) co
     if (!is_cut) is_cut = luck.one_in(3);
     if (!is_cut) apply(change, &names);
   }
+  drop_unreachable(&names);
   std::map<const Node*, std::shared_ptr<Node>> copies;
   for (const auto& [path, node] : names.files) {
     std::shared_ptr<Node>& copy = copies[node.get()];

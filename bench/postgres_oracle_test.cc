@@ -18,13 +18,12 @@ namespace {
 
 // The server of this ctest run, or any other.
 std::string server_connection() {
-  if (const char* connection = std::getenv("SCYPER_TEST_POSTGRES")) return connection;
-  const char* directory = std::getenv("SCYPER_POSTGRES_DIR");
-  return std::string("host=") + (directory != nullptr ? directory : "/none") + " user=postgres dbname=postgres";
+  const char* connection = std::getenv("SCYPER_TEST_POSTGRES");
+  return connection != nullptr ? connection : "host=/none";
 }
 
 // The long slice (bench_oracle_full_test): 20,000 calls instead of 2,000, the queries on a whole warehouse.
-bool full_run() { return std::getenv("SCYPER_ORACLE_FULL") != nullptr; }
+bool full_run() { return std::getenv("SCYPER_TEST_ORACLE_FULL") != nullptr; }
 
 std::unique_ptr<PostgresTpcc> create_database(const ch::Generator& generator) {
   auto tpcc = PostgresTpcc::create(server_connection(), generator);

@@ -1,7 +1,6 @@
 // `scyper bench replication`: what secondaries cost the primary, and how fresh their answers are (ScyPer, DanaC 2013,
 // Fig. 5(b)).
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,8 +73,7 @@ class BenchCluster {
   BenchCluster(const CommonOptions& common, const ReplicationBenchOptions& options, uint32_t secondaries)
       : common_(common), options_(options), secondaries_(secondaries) {}
   ~BenchCluster() {
-    for (pid_t pid : pids_) ::kill(pid, SIGTERM);
-    for (pid_t pid : pids_) ::waitpid(pid, nullptr, 0);
+    stop_processes(pids_);
     std::error_code error;
     if (!directory_.empty()) std::filesystem::remove_all(directory_, error);
   }

@@ -3,11 +3,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "base/text_file.h"
 #include "client_parts.h"
+#include "server/messages.h"
 #include "server/packed.h"
 #include "stream_parts.h"
 #include "wire.h"
@@ -16,20 +16,13 @@ namespace scyper::client {
 
 namespace {
 
-StatusOr<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return absl::NotFoundError("cannot read " + path);
-  return text.str();
-}
-
 StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials_of(const ConnectOptions& options) {
   if (options.tls_ca.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions tls;
-  SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_file(options.tls_ca));
+  SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_text_file(options.tls_ca));
   if (!options.tls_cert.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(tls.pem_cert_chain, read_file(options.tls_cert));
-    SCYPER_ASSIGN_OR_RETURN(tls.pem_private_key, read_file(options.tls_key));
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_cert_chain, read_text_file(options.tls_cert));
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_private_key, read_text_file(options.tls_key));
   }
   return grpc::SslCredentials(tls);
 }
@@ -131,11 +124,13 @@ StatusOr<std::shared_ptr<const Prepared>> Client::prepare(std::string_view sql) 
 }
 
 Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,
-                    uint32_t timeout_ms) {
+                    uint32_t timeout_ms, const CallIdentity& identity) {
   SCYPER_RETURN_IF_ERROR(check_count(prepared, arguments));
   v1::CallRequest request;
   v1::Call& call = *request.mutable_call();
   call.set_statement_id(prepared.id);
+  call.set_client_id(identity.client_id);
+  call.set_request_id(identity.request_id);
   if (!arguments.empty()) fill_arguments(prepared, arguments, call.mutable_packed_arguments());
   call.set_timeout_ms(timeout_ms);
   v1::CallResponse response;
@@ -150,7 +145,7 @@ Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, 
   }
   SCYPER_RETURN_IF_ERROR(status);
   result->clear();
-  result->columns = columns_of(response.result().columns());
+  result->columns = server::columns_of(response.result().columns());
   result->command_tag = response.result().command_tag();
   result->affected_rows = response.result().affected_rows();
   result->notices.assign(response.result().notices().begin(), response.result().notices().end());
@@ -170,7 +165,7 @@ Status Client::execute(std::string_view sql, const ResultHandler& each) {
   while (reader->Read(&response)) {
     if (response.has_header()) {
       result.clear();
-      result.columns = columns_of(response.header().columns());
+      result.columns = server::columns_of(response.header().columns());
     } else if (response.has_rows() && malformed.ok()) {
       malformed = append_rows(response.rows().packed(), response.rows().row_count(), &result);
       if (!malformed.ok()) context.TryCancel();
@@ -206,6 +201,12 @@ StatusOr<std::unique_ptr<Loading>> Client::open_load(const std::string& table) {
   return sql_error("42P01", "relation \"" + table + "\" does not exist");
 }
 
+static void note_election(const v1::StatusResponse& response, NodeStatus* out) {
+  out->election = response.election();
+  out->etcd = response.etcd();
+  out->paused = response.paused();
+}
+
 StatusOr<NodeStatus> Client::status(int timeout_ms) {
   grpc::ClientContext context;
   context.set_deadline(in_ms(timeout_ms));
@@ -219,6 +220,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.transport_note = r.transport_note();
   out.primary = r.primary();
   out.not_serving = r.not_serving();
+  note_election(r, &out);
   out.term = r.term();
   out.commit_lsn = r.commit_lsn();
   out.received_lsn = r.received_lsn();
@@ -270,6 +272,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.durable_lsn = r.durable_lsn();
   out.log_bytes = r.log_bytes();
   out.archive_bytes = r.archive_bytes();
+  out.damaged_archives = r.damaged_archives();
   out.log_full = r.log_full();
   return out;
 }
@@ -295,8 +298,9 @@ StatusOr<Description> Client::describe() {
                           table.layout(),
                           table.rows(),
                           table.bytes(),
-                          columns_of(table.columns()),
-                          {table.indexes().begin(), table.indexes().end()}});
+                          server::columns_of(table.columns()),
+                          {table.indexes().begin(), table.indexes().end()},
+                          {table.constraints().begin(), table.constraints().end()}});
   }
   for (const v1::Routine& routine : response.routines()) {
     out.routines.push_back({routine.signature(), routine.kind(), routine.classification()});

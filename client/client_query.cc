@@ -8,6 +8,7 @@
 #include "client/client.h"
 #include "client_parts.h"
 #include "query/column_batch.h"
+#include "server/messages.h"
 #include "server/packed.h"
 #include "wire.h"
 
@@ -47,20 +48,6 @@ void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
   out.set_fresh_code(wish.is_compiled_anew);
 }
 
-query::Receipt receipt_of(const v1::Receipt& from) {
-  query::Receipt receipt;
-  receipt.lsn = from.lsn();
-  receipt.snapshot = from.snapshot();
-  receipt.term = from.term();
-  receipt.age_ms = from.age_ms();
-  receipt.node = from.node();
-  receipt.wait_ms = from.wait_ms();
-  receipt.compile_ms = from.compile_ms();
-  receipt.run_ms = from.run_ms();
-  receipt.memory_bytes = from.memory_bytes();
-  return receipt;
-}
-
 // Reads the answers of one Execute.
 class AnswerReader {
  public:
@@ -69,7 +56,7 @@ class AnswerReader {
   Status take(const v1::ExecuteResponse& response) {
     if (response.has_header()) {
       rows_.clear();
-      rows_.columns = columns_of(response.header().columns());
+      rows_.columns = server::columns_of(response.header().columns());
       types_.clear();
       for (const query::ResultColumn& column : rows_.columns) types_.push_back(column.type);
       handler_->on_columns(rows_.columns);
@@ -85,7 +72,7 @@ class AnswerReader {
       rows_.command_tag = complete.command_tag();
       rows_.affected_rows = complete.affected_rows();
       rows_.notices.assign(complete.notices().begin(), complete.notices().end());
-      const query::Receipt receipt = receipt_of(complete.receipt());
+      const query::Receipt receipt = server::receipt_of(complete.receipt());
       handler_->on_complete(rows_, complete.has_receipt() ? &receipt : nullptr);
     }
     return Status();
@@ -193,7 +180,7 @@ StatusOr<uint64_t> Client::open_session(const query::Freshness& freshness, query
   v1::OpenSessionResponse response;
   encode_freshness(freshness, request.mutable_freshness());
   SCYPER_RETURN_IF_ERROR(status_of(parts_->queries->OpenSession(&context, request, &response)));
-  if (receipt != nullptr) *receipt = receipt_of(response.receipt());
+  if (receipt != nullptr) *receipt = server::receipt_of(response.receipt());
   return response.session();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "query/error_status.h"
 #include "result_format.h"
 
 namespace scyper::client {
@@ -52,13 +53,16 @@ std::string format_position(std::string_view statement, size_t position) {
 }  // namespace
 
 std::string format_error(const Status& status, std::string_view statement, bool is_verbose) {
-  std::string out = "ERROR:  ";
+  std::string out;
+  for (const std::string& notice : query::notices_of(status)) out += notice + "\n";
+  out += "ERROR:  ";
   if (is_verbose) out += sqlstate_of(status) + ": ";
   out += std::string(status.message()) + "\n";
   if (int position = position_of(status); position > 0)
     out += format_position(statement, static_cast<size_t>(position));
   if (std::string detail = detail_of(status); !detail.empty()) out += "DETAIL:  " + detail + "\n";
   if (std::string hint = hint_of(status); !hint.empty()) out += "HINT:  " + hint + "\n";
+  if (std::string context = query::context_of(status); !context.empty()) out += "CONTEXT:  " + context + "\n";
   return out;
 }
 
@@ -68,6 +72,8 @@ std::string format_error_json(const Status& status) {
   if (int position = position_of(status); position > 0) out += ", \"position\": " + std::to_string(position);
   if (std::string detail = detail_of(status); !detail.empty()) out += ", \"detail\": " + json_string(detail);
   if (std::string hint = hint_of(status); !hint.empty()) out += ", \"hint\": " + json_string(hint);
+  if (std::string context = query::context_of(status); !context.empty())
+    out += ", \"context\": " + json_string(context);
   return out + "}}\n";
 }
 

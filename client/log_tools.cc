@@ -1,4 +1,4 @@
-// `scyper log inspect|verify`: offline, on the files of a data directory.
+// `scyper log inspect|verify|cut`: offline, on the files of a data directory.
 
 #include <cstdio>
 #include <string>
@@ -8,6 +8,7 @@
 #include "error_format.h"
 #include "programs.h"
 #include "progress.h"
+#include "replay/data_lock.h"
 #include "replay/log_scan.h"
 #include "replay/record.h"
 #include "replay/recovery.h"
@@ -153,7 +154,9 @@ int run_log_tool(const CommonOptions& common, const LogToolOptions& options, boo
         grouped(totals.batches).c_str(), grouped(totals.transactions).c_str(),
         static_cast<unsigned long long>(scan->start_lsn()), static_cast<unsigned long long>(scan->complete_lsn()),
         grouped(totals.raw_bytes).c_str(), grouped(totals.stored_bytes).c_str());
-    if (scan->is_torn()) std::printf("torn tail, which a start cuts: %s\n", scan->torn_reason().c_str());
+    if (scan->is_torn())
+      std::printf("torn tail, which a start cuts, in the quorum modes scyper log cut: %s\n",
+                  scan->torn_reason().c_str());
   }
   if (status.ok()) return kExitOk;
   show_failure(status, common.is_json);
@@ -167,6 +170,23 @@ int run_log_inspect(const CommonOptions& common, const LogToolOptions& options) 
 }
 int run_log_verify(const CommonOptions& common, const LogToolOptions& options) {
   return run_log_tool(common, options, /*shows=*/false);
+}
+
+int run_log_cut(const CommonOptions& common, const std::string& directory) {
+  auto lock = replay::DataLock::take(directory);
+  if (!lock.ok()) return show_failure(lock.status(), common.is_json);
+  auto disk = make_real_disk();
+  auto tail = replay::cut_torn_tail(disk.get(), replay::log_directory(directory));
+  if (!tail.ok()) return show_failure(tail.status(), common.is_json);
+  const auto lsn = static_cast<unsigned long long>(tail->complete_lsn);
+  if (common.is_json) {
+    std::printf("{\"ok\": true, \"cut\": %s, \"complete_lsn\": %llu}\n", tail->reason.empty() ? "false" : "true", lsn);
+  } else if (tail->reason.empty()) {
+    std::printf("nothing is torn: the log ends at LSN %llu\n", lsn);
+  } else {
+    std::printf("cut: %s\nthe log ends at LSN %llu\n", tail->reason.c_str(), lsn);
+  }
+  return kExitOk;
 }
 
 }  // namespace scyper::client

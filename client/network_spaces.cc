@@ -21,12 +21,20 @@ std::string NetworkSpaces::subnet() const { return absl::StrCat("10.78.", 1 + id
 std::string NetworkSpaces::name(uint32_t i) const { return absl::StrCat("scyper-bench-", id_, "-", i); }
 std::string NetworkSpaces::address(uint32_t i) const { return absl::StrCat(subnet(), i + 1); }
 
+std::string NetworkSpaces::bridge_address() const { return subnet() + "254"; }
+std::string NetworkSpaces::link(uint32_t i) const { return absl::StrCat("y", id_ % 10000, "n", i); }
+
+Status NetworkSpaces::set_link(uint32_t i, bool is_up) const {
+  if (run_quietly(absl::StrCat("ip link set ", link(i), is_up ? " up" : " down"))) return Status();
+  return sql_error("58030", "the link of " + name(i) + " cannot be set");
+}
+
 Status NetworkSpaces::make(uint32_t count) {
   has_bridge_ = run_quietly(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
                                          " up && ip addr add ", subnet(), "254/24 dev ", bridge()));
   bool ok = has_bridge_;
   for (uint32_t i = 0; i < count && ok; ++i) {
-    const std::string link = absl::StrCat("y", id_ % 10000, "n", i);
+    const std::string link = this->link(i);
     ++count_;
     ok = run_quietly(
         absl::StrCat("ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),

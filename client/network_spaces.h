@@ -18,10 +18,14 @@ class NetworkSpaces {
 
   std::string name(uint32_t i) const;     // of the i-th, from 0
   std::string address(uint32_t i) const;  // IPv4
+  std::string bridge_address() const;     // of this machine among them
+  // Up or down: down, it reaches nobody.
+  Status set_link(uint32_t i, bool is_up) const;
 
  private:
   std::string bridge() const;
   std::string subnet() const;
+  std::string link(uint32_t i) const;
   const int id_;  // of the process that made it: its children know the names, too
   uint32_t count_ = 0;
   bool has_bridge_ = false;

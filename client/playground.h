@@ -15,6 +15,7 @@ struct PlaygroundOptions {
   uint16_t port = 7400;   // of the primary; the secondaries' follow
   std::string memory = "1GB";
   std::string commit_mode = "local";
+  bool elects = false;       // the nodes elect their primary, and etcd is started as well
   bool is_detached = false;  // ends at once and leaves the nodes running
   bool stops = false;        // ends the nodes of `directory`
   bool shows_address = false;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cluster_session.h"
 #include "error_format.h"
 #include "progress.h"
 #include "result_format.h"
@@ -17,6 +18,7 @@ namespace scyper::client {
 namespace {
 
 StatusOr<std::unique_ptr<Session>> connect_session(const CommonOptions& common) {
+  if (common.connect.target.find(',') != std::string::npos) return cluster_session(common.connect);
   SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(common.connect));
   return remote_session(std::move(client), "at " + common.connect.target);
 }
@@ -62,6 +64,22 @@ int run_shell(const SqlOptions& options, Session* session) {
   return shell.has_failed() ? kExitError : kExitOk;
 }
 
+std::string secondaries_json(const NodeStatus& s) {
+  std::string out;
+  for (size_t i = 0; i < s.secondaries.size(); ++i) {
+    const SecondaryStatus& n = s.secondaries[i];
+    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
+           ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
+           ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
+           ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
+           ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
+           ", \"digests_equal\": " + std::to_string(n.digests_equal) +
+           ", \"digests_different\": " + std::to_string(n.digests_different) +
+           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+  }
+  return out;
+}
+
 std::string status_json(const NodeStatus& s) {
   std::string out = "{";
   auto text = [&](const char* key, const std::string& value) {
@@ -93,9 +111,13 @@ std::string status_json(const NodeStatus& s) {
   number("durable_lsn", s.durable_lsn);
   number("log_bytes", s.log_bytes);
   number("archive_bytes", s.archive_bytes);
+  number("damaged_archives", s.damaged_archives);
   text("node", s.node);
   text("transport", s.transport);
   text("not_serving", s.not_serving);
+  text("election", s.election);
+  text("etcd", s.etcd);
+  text("paused", s.paused);
   number("term", s.term);
   number("commit_lsn", s.commit_lsn);
   number("received_lsn", s.received_lsn);
@@ -108,18 +130,7 @@ std::string status_json(const NodeStatus& s) {
   number("forged_datagrams", s.forged_datagrams);
   number("replayed_datagrams", s.replayed_datagrams);
   out += std::string(", \"encrypted\": ") + (s.is_encrypted ? "true" : "false");
-  out += ", \"lag_ms\": " + std::to_string(s.lag_ms) + ", \"secondaries\": [";
-  for (size_t i = 0; i < s.secondaries.size(); ++i) {
-    const SecondaryStatus& n = s.secondaries[i];
-    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
-           ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
-           ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
-           ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
-           ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
-           ", \"digests_equal\": " + std::to_string(n.digests_equal) +
-           ", \"digests_different\": " + std::to_string(n.digests_different) +
-           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") + "}";
-  }
+  out += ", \"lag_ms\": " + std::to_string(s.lag_ms) + ", \"secondaries\": [" + secondaries_json(s);
   out += "], \"stages\": [";
   for (size_t i = 0; i < s.stages.size(); ++i) {
     const StageStatus& stage = s.stages[i];
@@ -186,8 +197,13 @@ std::string status_table(const NodeStatus& s, const std::string& target) {
   add("log", s.commit_mode.empty() ? "none: the database ends with the process"
                                    : s.commit_mode + ", durable to LSN " + grouped(s.durable_lsn) + " of " +
                                          grouped(s.last_lsn) + (s.log_full ? ", DISK FULL: read-only" : ""));
+  if (!s.election.empty()) {
+    add("cluster", s.election + ", etcd at " + s.etcd);
+    add("elections", s.paused.empty() ? "automatic" : "PAUSED since " + s.paused + ": scyper resume");
+  }
   if (!s.transport.empty()) add_replication(s, add);
   if (s.archive_bytes != 0) add("archive being written", grouped(s.archive_bytes >> 20) + " MB");
+  if (s.damaged_archives != 0) add("archives found DAMAGED", grouped(s.damaged_archives) + ": see the node's messages");
   add("streams", std::to_string(s.streams));
   add("compiled statements", grouped(s.statements_compiled));
   return format_cells(rows, {false, false});

@@ -143,6 +143,8 @@ struct LogToolOptions {
 };
 int run_log_inspect(const CommonOptions& common, const LogToolOptions& options);
 int run_log_verify(const CommonOptions& common, const LogToolOptions& options);
+// Gives up the torn tail of a data directory's log.
+int run_log_cut(const CommonOptions& common, const std::string& directory);
 
 struct BenchLogOptions {
   ChOptions ch;

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "client/ch/text.h"
+#include "query/value_text.h"
 
 namespace scyper::client {
 
@@ -231,7 +231,7 @@ std::string value_text(const SqlType& type, const Datum& value) {
   if (type.id == TypeId::kUnknown) {
     out.assign(value.data(), value.size());
   } else {
-    ch::append_text(out, value, type);
+    query::append_value(&out, type, value);
   }
   return out;
 }

@@ -10,6 +10,8 @@
 #include <map>
 #include <string>
 
+#include "cluster_verbs.h"
+#include "drill.h"
 #include "playground.h"
 #include "programs.h"
 
@@ -31,6 +33,11 @@ struct CommandLine {
   std::string crossing = "spec";
   DemoOptions demo;
   PlaygroundOptions playground;
+  DrillOptions drill;
+  AuditorOptions auditor;
+  SwitchoverOptions switchover;
+  FailoverOptions failover;
+  ClusterPlace place;
   BackupOptions backup;
   std::string verified_backup;
   RestoreOptions restore;
@@ -64,11 +71,12 @@ const std::vector<const char*> kEngineKeys = {"partitions",     "workers",      
                                               "pages",          "layout",         "execution",
                                               "redo",           "queue_capacity", "transaction_time_max",
                                               "data_directory", "commit_mode",    "commit_delay",
-                                              "async_delay",    "archive_after",  "archive_rate"};
+                                              "async_delay",    "archive_after",  "archive_rate",
+                                              "copy_ahead_rate"};
 
-const std::vector<const char*> kQueryKeys = {"partitions",   "workers",       "memory",     "pages",
-                                             "layout",       "execution",     "redo",       "query_concurrency",
-                                             "query_memory", "snapshots_max", "query_nice", "fork"};
+const std::vector<const char*> kQueryKeys = {
+    "partitions",        "workers",      "memory",        "pages",      "layout", "execution",      "redo",
+    "query_concurrency", "query_memory", "snapshots_max", "query_nice", "fork",   "copy_ahead_rate"};
 
 void add_sql(CLI::App* app, CommandLine* line) {
   CLI::App* command = app->add_subcommand("sql", "SQL: interactive, from files, or from the command line");
@@ -367,6 +375,7 @@ void add_playground(CLI::App* app, CommandLine* line) {
   command->add_option("--port", playground.port, "of the primary; the secondaries' follow")->capture_default_str();
   command->add_option("--memory", playground.memory, "of each node")->capture_default_str();
   command->add_option("--commit-mode", playground.commit_mode, "of the primary")->capture_default_str();
+  command->add_flag("--elect", playground.elects, "the nodes elect their primary; starts an etcd as well");
   command->add_flag("--detach", playground.is_detached, "end at once, the nodes go on");
   command->add_flag("--stop", playground.stops, "end the nodes of a detached playground");
   command->add_flag("--dsn", playground.shows_address, "print the primary's address");
@@ -410,12 +419,104 @@ void add_durability(CLI::App* app, CommandLine* line) {
   inspect->callback([line] { line->run = [line] { return run_log_inspect(line->common, line->log_tool); }; });
   CLI::App* log_verify = log->add_subcommand("verify", "check everything that recovery would");
   log_verify->callback([line] { line->run = [line] { return run_log_verify(line->common, line->log_tool); }; });
-  for (CLI::App* tool : {inspect, log_verify}) {
-    tool->add_option("path", line->log_tool.path, "a data directory, or its log")->required();
+  CLI::App* log_cut = log->add_subcommand(
+      "cut", "give up a torn tail: a primary of the quorum modes does not, as it may have been acknowledged");
+  log_cut->callback([line] { line->run = [line] { return run_log_cut(line->common, line->log_tool.path); }; });
+  for (CLI::App* tool : {inspect, log_verify, log_cut}) {
+    tool->add_option("path", line->log_tool.path, tool == log_cut ? "a data directory" : "a data directory, or its log")
+        ->required();
     add_output(tool, line, {"table", "json"});
     tool->fallthrough();
   }
   verify->fallthrough();
+}
+
+void add_drill_kind(CLI::App* drills, CommandLine* line, const std::string& kind, const std::string& help) {
+  DrillOptions& drill = line->drill;
+  CLI::App* command = drills->add_subcommand(kind, help);
+  command->add_option("--repeat", drill.repeat, "how often")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("--nodes", drill.nodes, "that vote")->check(CLI::Range(1, 9))->capture_default_str();
+  command->add_option("--writers", drill.writers, "connections of the load")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--commit-mode", drill.commit_mode, "of the cluster")
+      ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
+      ->capture_default_str();
+  command->add_option("--lease-ttl", drill.lease_ttl, "of the primary")->capture_default_str();
+  command->add_option("--directory", drill.directory, "of data and messages; default: one that goes at the end");
+  command->add_option("--floor", drill.floor, "transactions before each fault, else the drill is void")
+      ->capture_default_str();
+  command->add_option("--report", drill.report, "directory that gets report.json and report.md");
+  add_output(command, line, {"table", "json"});
+  command->callback([line, kind] {
+    line->drill.kind = kind;
+    line->run = [line] { return run_drill(line->common, line->drill); };
+  });
+  command->fallthrough();
+}
+
+void add_drill(CLI::App* app, CommandLine* line) {
+  CLI::App* command =
+      app->add_subcommand("drill", "faults under load on nodes of its own, and an audit of what was acknowledged")
+          ->require_subcommand(1);
+  static const std::map<std::string, std::string> kHelp = {
+      {"kill-primary", "kill -9 of the primary; needs etcd on this machine, as all of them"},
+      {"freeze-primary", "SIGSTOP of the primary until another one leads"},
+      {"isolate-primary", "no network for the primary until another one leads; as root"},
+      {"kill-secondary", "kill -9 of a secondary"},
+      {"etcd-down", "no etcd for longer than a lease"},
+      {"switchover", "scyper switchover"},
+      {"rolling-restart", "all nodes, one after the other; the primary hands over before"},
+      {"all", "all of them"}};
+  for (const auto& [kind, help] : kHelp) add_drill_kind(command, line, kind, help);
+  // started by a drill
+  CLI::App* auditor = command->add_subcommand("auditor", "")->group("");
+  auditor->add_option("--targets", line->auditor.targets, "host:port of the nodes, separated by commas")->required();
+  auditor->add_option("--journal", line->auditor.journal, "file")->required();
+  auditor->add_option("--writers", line->auditor.writers, "connections");
+  auditor->callback([line] { line->run = [line] { return run_auditor(line->common, line->auditor); }; });
+  auditor->fallthrough();
+}
+
+void add_place(CLI::App* command, ClusterPlace* place) {
+  command->add_option("--etcd", place->etcd, "host:port,host:port; default: a node of --target says so");
+  command->add_option("--cluster", place->cluster, "its name in etcd; default: likewise");
+  command->add_option("--etcd-ca", place->etcd_ca, "PEM file; given: TLS to etcd");
+  command->add_option("--etcd-cert", place->etcd_cert, "PEM file with this client's certificate");
+  command->add_option("--etcd-key", place->etcd_key, "PEM file with its key");
+}
+
+void add_cluster_verbs(CLI::App* app, CommandLine* line) {
+  CLI::App* command = app->add_subcommand("switchover", "another node becomes primary, as planned: no commit fails");
+  SwitchoverOptions& switchover = line->switchover;
+  command->add_option("--to", switchover.to, "node; default: the voter that has most");
+  command->add_option("--timeout-ms", switchover.timeout_ms, "for all of it")
+      ->check(CLI::Range(100, 3'600'000))
+      ->capture_default_str();
+  command->add_option("--drain-ms", switchover.drain_ms, "that the primary may be closed for, else it goes on")
+      ->check(CLI::Range(10, 60'000))
+      ->capture_default_str();
+  add_place(command, &switchover.place);
+  add_output(command, line, {"table", "json"});
+  command->callback([line] { line->run = [line] { return run_switchover(line->common, line->switchover); }; });
+
+  command = app->add_subcommand("failover", "where there is no primary: says who can lead and what may be lost");
+  FailoverOptions& failover = line->failover;
+  command->add_option("--to", failover.to, "node; default: the voter that has most");
+  command->add_flag("--confirm", failover.is_confirmed, "do it, whatever may be lost");
+  command->add_option("--timeout-ms", failover.timeout_ms, "until it leads")
+      ->check(CLI::Range(100, 3'600'000))
+      ->capture_default_str();
+  add_place(command, &failover.place);
+  add_output(command, line, {"table", "json"});
+  command->callback([line] { line->run = [line] { return run_failover(line->common, line->failover); }; });
+
+  command = app->add_subcommand("pause", "no automatic election until scyper resume");
+  add_place(command, &line->place);
+  command->callback([line] { line->run = [line] { return run_pause(line->common, line->place); }; });
+  command = app->add_subcommand("resume", "elections are automatic again");
+  add_place(command, &line->place);
+  command->callback([line] { line->run = [line] { return run_resume(line->common, line->place); }; });
 }
 
 bool is_command(const CLI::App& app, const std::string& word) {
@@ -437,7 +538,10 @@ int scyper_main(int argc, char** argv) {
   app.fallthrough();
   ConnectOptions& to = line.common.connect;
   line.target_option =
-      app.add_option("--target", to.target, "host:port of the node")->envname("SCYPER_TARGET")->capture_default_str();
+      app.add_option("--target", to.target,
+                     "host:port of the node; sql, call, load: of several, separated by commas: the primary among them")
+          ->envname("SCYPER_TARGET")
+          ->capture_default_str();
   app.add_option("--ca", to.tls_ca, "PEM file; given: TLS, and the node's certificate must be signed by it")
       ->envname("SCYPER_CA");
   app.add_option("--cert", to.tls_cert, "PEM file with this client's certificate");
@@ -452,6 +556,8 @@ int scyper_main(int argc, char** argv) {
   add_bench_replication(&app, &line);
   add_durability(&app, &line);
   add_playground(&app, &line);
+  add_drill(&app, &line);
+  add_cluster_verbs(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();

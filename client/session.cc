@@ -12,6 +12,28 @@ namespace scyper::client {
 
 namespace {
 
+class RemoteCopy final : public CopySink {
+ public:
+  explicit RemoteCopy(std::unique_ptr<Copying> copying) : copying_(std::move(copying)) {}
+  Status write(std::string_view text) override { return copying_->write(text); }
+  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
+
+ private:
+  const std::unique_ptr<Copying> copying_;
+};
+
+class LocalCopy final : public CopySink {
+ public:
+  LocalCopy(std::unique_ptr<primary::CopyIn> copy, const std::atomic<bool>* cancelled)
+      : copy_(std::move(copy)), cancelled_(cancelled) {}
+  Status write(std::string_view text) override { return copy_->add(text); }
+  Status finish(query::ResultSet* result) override { return copy_->finish({0, cancelled_}, result); }
+
+ private:
+  const std::unique_ptr<primary::CopyIn> copy_;
+  const std::atomic<bool>* const cancelled_;
+};
+
 class RemoteSession final : public Session {
  public:
   RemoteSession(std::unique_ptr<Client> client, std::string target)
@@ -25,6 +47,14 @@ class RemoteSession final : public Session {
       receipt_ = receipt == nullptr ? std::nullopt : std::optional<query::Receipt>(*receipt);
       each(result);
     });
+  }
+  Status stream(std::string_view sql, QueryHandler* handler) override {
+    receipt_.reset();
+    return client_->stream_query(sql, wish_, handler);
+  }
+  StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
+    SCYPER_ASSIGN_OR_RETURN(auto copying, client_->open_copy(sql));
+    return std::make_unique<RemoteCopy>(std::move(copying));
   }
   void cancel() override { client_->cancel(); }
   StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
@@ -71,6 +101,19 @@ class LocalSession final : public Session {
     }
     return Status();
   }
+  // An engine of this process holds its rows anyway.
+  Status stream(std::string_view sql, QueryHandler* handler) override {
+    return execute(sql, [&](const query::ResultSet& result) {
+      handler->on_columns(result.columns);
+      handler->on_rows(result);
+      handler->on_complete(result, nullptr);
+    });
+  }
+  StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
+    is_cancelled_ = false;
+    SCYPER_ASSIGN_OR_RETURN(auto copy, engine_->open_copy(sql));
+    return std::make_unique<LocalCopy>(std::move(copy), &is_cancelled_);
+  }
   void cancel() override {
     is_cancelled_ = true;
     absl::MutexLock lock(&mutex_);
@@ -91,7 +134,7 @@ class LocalSession final : public Session {
   StatusOr<Description> describe() override {
     Description out;
     for (auto& t : engine_->tables()) {
-      out.tables.push_back({t.name, t.partitioning, t.layout, t.rows, t.bytes, t.columns, t.indexes});
+      out.tables.push_back({t.name, t.partitioning, t.layout, t.rows, t.bytes, t.columns, t.indexes, t.constraints});
     }
     for (auto& r : engine_->routines()) out.routines.push_back({r.signature, r.kind, r.classification});
     return out;

@@ -12,6 +12,14 @@
 
 namespace scyper::client {
 
+// One COPY ... FROM STDIN: its text, in pieces; finish(): all its rows are there. Without it nothing has happened.
+class CopySink {
+ public:
+  virtual ~CopySink() = default;
+  virtual Status write(std::string_view text) = 0;
+  virtual Status finish(query::ResultSet* tag_and_notices) = 0;
+};
+
 // Where statements of the shell and of loaders go: a node over gRPC, or an engine in this process.
 // Threads: load() and cancel() any, the rest one.
 class Session {
@@ -21,7 +29,11 @@ class Session {
   virtual ~Session() = default;
   // Statements that only read run on snapshots, as the wish says; all others are transactions.
   virtual Status execute(std::string_view sql, const ResultHandler& each) = 0;
-  // Ends what execute() runs, with 57014.
+  // One statement, its rows as they come.
+  virtual Status stream(std::string_view sql, QueryHandler* handler) = 0;
+  // The session outlives it.
+  virtual StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) = 0;
+  // Ends what they run, with 57014.
   virtual void cancel() = 0;
   // Pins a snapshot for this session's queries, until unpin().
   virtual StatusOr<query::Receipt> pin(const query::Freshness& freshness) = 0;

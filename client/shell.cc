@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "error_format.h"
+#include "query/copy.h"
 
 namespace scyper::client {
 
@@ -31,16 +32,20 @@ void Shell::show_error(const Status& status, std::string_view statement) {
   }
 }
 
+void Shell::show_result(const query::ResultSet& result) {
+  for (const std::string& notice : result.notices) {
+    std::fflush(out_);
+    print(notice + "\n", err_);
+  }
+  if (!result.columns.empty() || !result.command_tag.empty()) print(format_result(result, options_.format), out_);
+}
+
 bool Shell::run_statement(const std::string& sql) {
   last_statement_ = sql;
+  if (const auto copy = query::copy_command_of(sql); copy.has_value() && copy->file.empty())
+    return run_copy(sql, copy->is_from);
   auto start = std::chrono::steady_clock::now();
-  Status status = session_->execute(sql, [this](const query::ResultSet& result) {
-    for (const std::string& notice : result.notices) {
-      std::fflush(out_);
-      print(notice + "\n", err_);
-    }
-    print(format_result(result, options_.format), out_);
-  });
+  Status status = session_->execute(sql, [this](const query::ResultSet& result) { show_result(result); });
   if (!status.ok()) show_error(status, sql);
   if (options_.shows_receipts && session_->receipt().has_value()) show_receipt(*session_->receipt());
   if (options_.is_timing) {
@@ -52,31 +57,55 @@ bool Shell::run_statement(const std::string& sql) {
 }
 
 bool Shell::feed_line(std::string_view line) {
+  if (copy_.has_value()) return feed_copy(line) && (copy_.has_value() || run_pending());
   std::string_view command = trim(line);
-  if (splitter_.state() == '=' && command.starts_with('\\')) return run_backslash(command);
+  if (splitter_.state() == '=' && command.starts_with('\\')) {
+    has_lines_ = true;
+    return run_backslash(command);
+  }
   splitter_.feed(line);
   splitter_.feed("\n");
-  while (auto statement = splitter_.next()) {
-    if (!run_statement(*statement) && options_.stops_on_error) return false;
+  return run_pending();
+}
+
+// After a statement or a command: whether the next one is to run. A terminal asks for it even after an error.
+bool Shell::goes_on(bool was_ok) {
+  is_stopped_ = !was_ok && options_.stops_on_error && !(is_interactive_ && depth_ == 0);
+  return !is_stopped_;
+}
+
+// The statements of the lines so far, up to a COPY that takes the next lines.
+bool Shell::run_pending() {
+  has_lines_ = true;
+  while (!copy_.has_value()) {
+    const auto statement = splitter_.next();
+    if (!statement.has_value()) break;
+    if (!goes_on(run_statement(*statement))) return false;
     if (is_disconnected_) return false;
   }
   return true;
 }
 
 void Shell::flush() {
+  while (copy_.has_value()) {
+    if (!goes_on(finish_copy())) return;
+    if (!run_pending()) return;
+  }
   std::string rest = splitter_.rest();
   splitter_.clear();
   if (!rest.empty()) run_statement(rest);
+  if (copy_.has_value()) finish_copy();
 }
 
 void Shell::run_command(std::string_view text) {
+  has_lines_ = false;
   if (trim(text).starts_with('\\')) {
     run_backslash(trim(text));
     return;
   }
   splitter_.feed(text);
   while (auto statement = splitter_.next()) {
-    if (!run_statement(*statement)) {
+    if (!run_statement(*statement) || (copy_.has_value() && !finish_copy())) {
       splitter_.clear();
       return;
     }
@@ -115,17 +144,21 @@ bool Shell::run_backslash(std::string_view line) {
     if (words.back().ends_with(';') && words.size() > 1) words.back().pop_back();
   }
   if (words[0] == "\\q" || words[0] == "\\quit") return false;
+  if (words[0] == "\\copy") {
+    return goes_on(run_slash_copy(line.substr(words[0].size())));
+  }
   if (run_setting(words) || run_query_setting(words) || run_listing(words)) return true;
   if (words[0] == "\\?" || words[0] == "\\h") {
     show_help();
   } else if (words[0] == "\\i" && words.size() == 2) {
     if (depth_ >= kIncludeDepthMax) {
       show_error(sql_error("54001", "files include each other too deeply"), "");
-      return true;
+      return goes_on(false);
     }
     ++depth_;
-    run_file(words[1]);
+    const bool was_ok = run_file(words[1]) && !is_stopped_;
     --depth_;
+    return goes_on(was_ok);
   } else if (words[0] == "\\e") {
     edit();
   } else if (words[0] == "\\g" || words[0] == "\\r") {
@@ -133,6 +166,7 @@ bool Shell::run_backslash(std::string_view line) {
   } else {
     has_failed_ = true;
     std::fprintf(err_, "invalid command %s\nTry \\? for help.\n", words[0].c_str());
+    return goes_on(false);
   }
   return true;
 }

@@ -2,8 +2,12 @@
 
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "result_format.h"
@@ -17,7 +21,7 @@ struct ShellOptions {
   bool is_verbose = false;  // SQLSTATE in errors
   bool is_timing = false;
   bool shows_receipts = false;  // what each query's answer was computed from
-  bool stops_on_error = false;  // for files and standard input
+  bool stops_on_error = false;  // for files, what they include, and standard input
   bool is_quiet = false;        // no banner
 };
 
@@ -47,15 +51,36 @@ class Shell {
  private:
   using Words = std::vector<std::string>;
   bool run_statement(const std::string& sql);
+  bool run_pending();
+  bool goes_on(bool was_ok);
+  void show_result(const query::ResultSet& result);
   bool run_backslash(std::string_view line);
   bool run_setting(const Words& words);
   bool run_listing(const Words& words);
   bool run_query_setting(const Words& words);
+  // --- COPY (shell_copy.cc) ---
+  // FROM STDIN whose text comes.
+  struct CopyInput {
+    std::string sql;
+    std::unique_ptr<CopySink> sink;
+    Status status;
+  };
+  bool run_copy(const std::string& sql, bool is_from);
+  bool run_slash_copy(std::string_view arguments);
+  bool begin_copy(const std::string& sql);
+  bool feed_copy(std::string_view line);
+  void copy_from(std::FILE* file);
+  bool finish_copy();
+  void give_up_copy();
+  bool copy_out(const std::string& sql, std::FILE* file, bool shows_tag);
+
   void show_receipt(const query::Receipt& receipt);
   void toggle(const char* what, bool* setting, const Words& words);
   void show_error(const Status& status, std::string_view statement);
   void describe_relations(const std::string& pattern);
   void describe_table(const std::string& name, bool with_size);
+  using ColumnRules = std::map<std::string, std::pair<std::string, std::string>>;
+  ColumnRules rules_of(const std::string& table);
   bool describe_view(const std::string& name);
   void describe_routines(const std::string& pattern);
   void edit();
@@ -68,8 +93,12 @@ class Shell {
   std::FILE* const err_;
   StatementSplitter splitter_;
   std::string last_statement_;
-  int depth_ = 0;  // of \i within \i
+  std::optional<CopyInput> copy_;
+  bool has_lines_ = true;  // what a COPY FROM STDIN reads; else standard input
+  int depth_ = 0;          // of \i within \i
   bool has_failed_ = false;
+  bool is_stopped_ = false;  // the last statement or command failed, and ON_ERROR_STOP is set
+  bool is_interactive_ = false;
   bool is_disconnected_ = false;
 };
 

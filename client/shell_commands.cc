@@ -149,11 +149,20 @@ void Shell::describe_table(const std::string& name, bool with_size) {
   if (!description.ok()) return show_error(description.status(), "");
   for (const TableDescription& t : description->tables) {
     if (t.name != name) continue;
-    std::vector<std::vector<std::string>> rows = {{"Column", "Type"}};
-    for (const query::ResultColumn& column : t.columns) rows.push_back({column.name, type_name(column.type)});
-    print("Table \"" + t.name + "\"\n" + format_cells(rows, {false, false}), out_);
+    std::vector<std::vector<std::string>> rows = {{"Column", "Type", "Nullable", "Default"}};
+    const ColumnRules rules = rules_of(t.name);
+    for (const query::ResultColumn& column : t.columns) {
+      auto rule = rules.find(column.name);
+      rows.push_back({column.name, type_name(column.type), "", ""});
+      if (rule == rules.end()) continue;
+      rows.back()[2] = rule->second.first;
+      rows.back()[3] = rule->second.second;
+    }
+    print("Table \"" + t.name + "\"\n" + format_cells(rows, {false, false, false, false}), out_);
     if (!t.indexes.empty()) print("Indexes:\n", out_);
     for (const std::string& index : t.indexes) print("    " + index + "\n", out_);
+    if (!t.constraints.empty()) print("Constraints and triggers:\n", out_);
+    for (const std::string& constraint : t.constraints) print("    " + constraint + "\n", out_);
     print("Partitioning: " + t.partitioning + "\nLayout: " + t.layout + "\nRows: " + grouped(t.rows) + "\n", out_);
     if (with_size) print("Size: " + grouped((t.bytes + 1023) / 1024) + " kB\n", out_);
     print("\n", out_);
@@ -162,6 +171,23 @@ void Shell::describe_table(const std::string& name, bool with_size) {
   if (describe_view(name)) return;
   has_failed_ = true;
   std::fprintf(err_, "Did not find any relation named \"%s\".\n", name.c_str());
+}
+
+// Column -> "not null" or nothing, and its default.
+Shell::ColumnRules Shell::rules_of(const std::string& table) {
+  ColumnRules rules;
+  Status status = session_->execute(
+      "SELECT column_name, CASE is_nullable WHEN 'NO' THEN 'not null' ELSE '' END, CASE WHEN is_generated = 'ALWAYS' "
+      "THEN 'generated always' WHEN is_identity = 'YES' THEN 'generated as identity' ELSE coalesce(column_default, '') "
+      "END FROM information_schema.columns WHERE table_name = " +
+          literal_of(table),
+      [&](const query::ResultSet& result) {
+        auto text = [&](size_t row, size_t column) {
+          return value_text(result.columns[column].type, result.value(row, column));
+        };
+        for (size_t row = 0; row < result.row_count(); ++row) rules[text(row, 0)] = {text(row, 1), text(row, 2)};
+      });
+  return status.ok() ? rules : ColumnRules();
 }
 
 bool Shell::describe_view(const std::string& name) {
@@ -211,6 +237,8 @@ void Shell::show_help() {
       "  \\pset null TEXT how NULL looks\n"
       "  \\verbose [on|off]   SQLSTATE in errors, like \\set VERBOSITY verbose|default\n"
       "  \\set ON_ERROR_STOP on|off   leave a file at its first error\n"
+      "  \\copy TABLE [(COLUMNS)] | (QUERY) FROM | TO 'FILE' | PROGRAM 'COMMAND' | STDIN | STDOUT [OPTIONS]\n"
+      "                  COPY with a file of this machine\n"
       "  \\i FILE         run a file\n"
       "  \\e              edit the last statement in $EDITOR and run it\n"
       "  \\g              run the last statement again\n"
@@ -242,6 +270,7 @@ void Shell::edit() {
 }
 
 void Shell::run_interactive(const std::string& history_path) {
+  is_interactive_ = true;
   using_history();
   stifle_history(10'000);
   read_history(history_path.c_str());
@@ -251,14 +280,19 @@ void Shell::run_interactive(const std::string& history_path) {
   std::string line;
   while (true) {
     char state = splitter_.state();
-    auto input = interrupts.read_line(std::string("scyper") + state + "> ", &line);
+    auto input = interrupts.read_line(copy_.has_value() ? ">> " : std::string("scyper") + state + "> ", &line);
+    if (input == Interrupts::Input::kEnd && copy_.has_value()) {
+      flush();
+      continue;
+    }
     if (input == Interrupts::Input::kEnd) break;
     if (input == Interrupts::Input::kInterrupted) {
+      if (copy_.has_value()) give_up_copy();
       splitter_.clear();
       std::fprintf(out_, "\n");
       continue;
     }
-    if (!line.empty()) {
+    if (!line.empty() && !copy_.has_value()) {
       add_history(line.c_str());
       write_history(history_path.c_str());  // at once: the shell may be killed
     }

@@ -8,8 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include <limits>
 #include "completion.h"
 #include "error_format.h"
+#include "slash_copy.h"
 #include "testing/fake_engine.h"
 
 namespace scyper::client {
@@ -74,7 +76,7 @@ TEST(StatementSplitter, TellsWhatIsOpen) {
 
 TEST(Completion, KnowsWhatMayStandThere) {
   Description d;
-  d.tables.push_back({"accounts", "", "", 0, 0, {{"balance", make_type(TypeId::kInt4)}}, {}});
+  d.tables.push_back({"accounts", "", "", 0, 0, {{"balance", make_type(TypeId::kInt4)}}, {}, {}});
   d.routines.push_back({"add_all(a integer)", "procedure", ""});
   d.routines.push_back({"area(a integer)", "function", ""});
   EXPECT_EQ(complete("SELECT ba", "", d).size() > 50, true);
@@ -147,6 +149,15 @@ TEST(FormatResult, OtherForms) {
   EXPECT_EQ(format_result(command, {}), "INSERT 0 1\n");
 }
 
+TEST(ValueText, KnowsTheTypesOfResults) {
+  EXPECT_EQ(value_text(make_type(TypeId::kTimestamptz), int_datum(1)), "2000-01-01 00:00:00.000001+00");
+  EXPECT_EQ(value_text(make_type(TypeId::kTime), int_datum(3'600'000'000)), "01:00:00");
+  Datum time = int_datum(0);
+  ArrayValue array{1, 1, 1, TypeId::kTime, &time};
+  EXPECT_EQ(value_text(make_array(make_type(TypeId::kTime)), Datum{reinterpret_cast<int64_t>(&array), 0, 0, 0, {}}),
+            "{00:00:00}");
+}
+
 TEST(ValueText, PrintsFloatsAsPostgres) {
   auto text = [](double value) { return value_text(make_type(TypeId::kFloat8), float_datum(value)); };
   EXPECT_EQ(text(0.1), "0.1");
@@ -155,7 +166,7 @@ TEST(ValueText, PrintsFloatsAsPostgres) {
   EXPECT_EQ(text(123456789012345), "123456789012345");
   EXPECT_EQ(text(1e-5), "1e-05");
   EXPECT_EQ(text(0.0001), "0.0001");
-  EXPECT_EQ(text(-1.0 / 0), "-Infinity");
+  EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-Infinity");
   EXPECT_EQ(text(-0.0), "-0");
 }
 
@@ -170,6 +181,28 @@ TEST(FormatError, PointsAtThePosition) {
   std::string shown = format_error(sql_error("42703", "m", 209), wide, false);
   size_t line = shown.find("LINE"), caret = shown.find('^');
   EXPECT_EQ(shown[caret - (shown.find('\n', line) + 1) + line], 'y') << shown;
+}
+
+TEST(SlashCopy, IsPsqls) {
+  using Place = SlashCopy::Place;
+  const auto parsed = [](std::string_view text) {
+    auto copy = parse_slash_copy(text);
+    EXPECT_TRUE(copy.ok()) << text << copy.status();
+    return copy.ok() ? *copy : SlashCopy();
+  };
+  SlashCopy copy = parsed(" t (a, b) FROM '/tmp/it''s' (FORMAT csv, NULL 'to') ;");
+  EXPECT_TRUE(copy.is_from && copy.place == Place::kFile);
+  EXPECT_EQ(copy.file, "/tmp/it's");
+  EXPECT_EQ(copy.sql, "COPY t (a, b) FROM STDIN (FORMAT csv, NULL 'to')");
+  copy = parsed("(SELECT ' to ', (1) FROM \"from\") To Program 'gzip > x' csv");
+  EXPECT_TRUE(!copy.is_from && copy.place == Place::kProgram);
+  EXPECT_EQ(copy.file, "gzip > x");
+  EXPECT_EQ(copy.sql, "COPY (SELECT ' to ', (1) FROM \"from\") TO STDOUT csv");
+  EXPECT_EQ(parsed("t to file.txt").file, "file.txt");
+  EXPECT_EQ(parsed("t from stdin").place, Place::kScript);
+  EXPECT_EQ(parsed("t to PSTDOUT;").place, Place::kTerminal);
+  for (const char* text : {"", "t", "t from", "from 'x'", "t to program x", "(SELECT 1 to 'x'"})
+    EXPECT_EQ(sqlstate_of(parse_slash_copy(text).status()), "42601") << text;
 }
 
 // The shell over a fake engine, its output in files.
@@ -225,6 +258,25 @@ TEST_F(ShellTest, CommandsStopAtTheFirstErrorFilesDoNot) {
   EXPECT_NE(text_of(err_).find("invalid command \\wrong"), std::string::npos);
   EXPECT_FALSE(t.run_file("/nowhere.sql"));
   unlink(path.c_str());
+}
+
+TEST_F(ShellTest, OnErrorStopLeavesAllFiles) {
+  const std::string path = testing::TempDir() + "shell_test_" + std::to_string(getpid());
+  std::ofstream(path + "_outer.sql") << "\\i " << path << "_inner.sql\n\\echo outer\n";
+  ShellOptions options;
+  options.stops_on_error = true;
+  for (const char* command :
+       {"bad;", "\\copy numbers FROM /nowhere/file", "\\copy bad", "\\wrong", "\\i /nowhere.sql"}) {
+    std::ofstream(path + "_inner.sql") << "\\echo begin\n" << command << "\n\\echo inner\n";
+    std::rewind(out_);
+    ASSERT_EQ(ftruncate(fileno(out_), 0), 0);
+    Shell s = shell(options);
+    EXPECT_TRUE(s.run_file(path + "_outer.sql"));
+    EXPECT_EQ(text_of(out_), "begin\n") << command;
+    EXPECT_TRUE(s.has_failed());
+  }
+  unlink((path + "_inner.sql").c_str());
+  unlink((path + "_outer.sql").c_str());
 }
 
 TEST_F(ShellTest, JsonErrorsGoWithTheResults) {

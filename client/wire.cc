@@ -4,7 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
-#include "google/rpc/details.pb.h"
+#include "server/messages.h"
 #include "server/packed.h"
 
 namespace scyper::client {
@@ -20,10 +20,7 @@ uint32_t retry_after_ms_of(const Status& status) {
 }
 
 Status status_of(const v1::Error& error) {
-  std::string_view sqlstate = error.sqlstate().size() == 5 ? std::string_view(error.sqlstate()) : "XX000";
-  Status status = sql_error(sqlstate, error.message(), error.position());
-  if (!error.detail().empty()) status = with_detail(std::move(status), error.detail());
-  if (!error.hint().empty()) status = with_hint(std::move(status), error.hint());
+  Status status = server::status_of(error);
   if (error.retry_after_ms() > 0) {
     std::string ms = std::to_string(error.retry_after_ms());
     status.SetPayload(kRetryUrl, absl::Cord(absl::string_view(ms)));
@@ -33,13 +30,7 @@ Status status_of(const v1::Error& error) {
 
 Status status_of(const grpc::Status& status) {
   if (status.ok()) return {};
-  google::rpc::Status details;
-  v1::Error error;
-  if (details.ParseFromString(status.error_details())) {
-    for (const auto& any : details.details()) {
-      if (any.Is<v1::Error>() && any.UnpackTo(&error)) return status_of(error);
-    }
-  }
+  if (v1::Error error; server::find_error(status, &error)) return status_of(error);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       return sql_error("08006", "connection to the node failed: " + status.error_message());
@@ -56,23 +47,12 @@ Status status_of(const grpc::Status& status) {
   }
 }
 
-SqlType type_of(const v1::Type& type) {
-  return SqlType{static_cast<TypeId>(type.id()), static_cast<TypeId>(type.element()),
-                 static_cast<uint8_t>(type.precision()), static_cast<uint8_t>(type.scale()), type.length()};
-}
-
-std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrField<v1::Column>& columns) {
-  std::vector<query::ResultColumn> out;
-  for (const v1::Column& column : columns) out.push_back({column.name(), type_of(column.type())});
-  return out;
-}
-
 std::shared_ptr<const Prepared> prepared_of(std::string_view sql, const v1::PrepareResponse& response) {
   auto prepared = std::make_shared<Prepared>();
   prepared->id = response.statement_id();
   prepared->sql = sql;
-  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(type_of(type));
-  prepared->columns = columns_of(response.columns());
+  for (const v1::Type& type : response.parameters()) prepared->parameters.push_back(server::type_of(type));
+  prepared->columns = server::columns_of(response.columns());
   return prepared;
 }
 

@@ -13,8 +13,6 @@ namespace scyper::client {
 
 Status status_of(const v1::Error& error);
 Status status_of(const grpc::Status& status);
-SqlType type_of(const v1::Type& type);
-std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrField<v1::Column>& columns);
 std::shared_ptr<const Prepared> prepared_of(std::string_view sql, const v1::PrepareResponse& response);
 // Appends packed rows of the result's columns. Malformed: 08P01.
 Status append_rows(std::string_view packed, uint32_t row_count, query::ResultSet* result);

@@ -22,7 +22,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 else()
   # gcc 12: GoogleTest's macros after an if; clang's attributes; bounds that it guesses wrongly after inlining
   add_compile_options(-Wno-dangling-else -Wno-attributes -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
-                      -Wno-unused-but-set-parameter -Wno-maybe-uninitialized -Wno-restrict)
+                      -Wno-unused-but-set-parameter -Wno-maybe-uninitialized -Wno-restrict -Wno-free-nonheap-object)
+  set(CMAKE_PCH_WARN_INVALID OFF)  # it does without the precompiled header where a target's definitions differ
 endif()
 set(SCYPER_SANITIZE "" CACHE STRING "value of -fsanitize, empty for none")
 if(SCYPER_SANITIZE)
@@ -34,6 +35,40 @@ if(SCYPER_SANITIZE)
   add_link_options(-fsanitize=${SCYPER_SANITIZE})
   add_compile_definitions(SCYPER_SANITIZED=1)
 endif()
+
+# One precompiled header for every library, program and test: foreign headers only, which change with the packages alone. Sources
+# include what they use all the same; house programs compile without it and prove that of each header.
+set(SCYPER_PCH <algorithm> <atomic> <bit> <chrono> <condition_variable> <cstddef> <cstdint> <cstring> <deque> <functional> <limits> <map>
+               <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
+               <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
+file(WRITE ${CMAKE_BINARY_DIR}/house/pch.cc "")
+add_library(scyper_pch OBJECT ${CMAKE_BINARY_DIR}/house/pch.cc)
+target_link_libraries(scyper_pch PRIVATE absl::status absl::statusor absl::strings)
+target_precompile_headers(scyper_pch PRIVATE ${SCYPER_PCH})
+add_library(scyper_test_pch OBJECT ${CMAKE_BINARY_DIR}/house/pch.cc)
+target_link_libraries(scyper_test_pch PRIVATE absl::status absl::statusor absl::strings GTest::gtest GTest::gmock)
+target_precompile_headers(scyper_test_pch PRIVATE ${SCYPER_PCH} <gtest/gtest.h> <gmock/gmock.h>)
+
+# Gives every library and program below `folder` the precompiled header; called when all targets exist.
+function(scyper_precompile folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    if(NOT type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$" OR target MATCHES "^(link|header)_test_" OR options MATCHES "sanitize=fuzzer")
+      continue()  # the others' options differ from the header's
+    elseif("GTest::gtest" IN_LIST libraries)
+      target_precompile_headers(${target} REUSE_FROM scyper_test_pch)
+    else()
+      target_precompile_headers(${target} REUSE_FROM scyper_pch)
+    endif()
+  endforeach()
+  get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(subfolder ${subfolders})
+    scyper_precompile(${subfolder})
+  endforeach()
+endfunction()
 
 # Targets beyond the programs and tests: `house` = link tests (with the headers alone); `sanitized` = what a sanitizer tree runs.
 add_custom_target(house)
@@ -61,24 +96,10 @@ function(scyper_check_layers folder)
   endforeach()
 endfunction()
 
-# A file that includes HEADER first and is compiled anyway (no precompiled header) shows that HEADER stands alone.
-function(scyper_header_is_proven result folder header)
-  set(${result} FALSE PARENT_SCOPE)
-  get_filename_component(stem ${header} NAME_WE)
-  foreach(source ${stem}.cc ${stem}_test.cc)
-    if(EXISTS ${folder}/${source})
-      file(STRINGS ${folder}/${source} first REGEX "^#include" LIMIT_COUNT 1)
-      if(first MATCHES "[\"/]${stem}\\.h\"$")
-        set(${result} TRUE PARENT_SCOPE)
-      endif()
-    endif()
-  endforeach()
-endfunction()
-
 # A ctest entry that passes when the program could be built, which `house` does.
 function(scyper_house_program name)
   add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/house/main.cc ${ARGN})
-  target_compile_options(${name} PRIVATE -O0 -w)  # system headers are not marked as such here
+  target_compile_options(${name} PRIVATE -O0 -g0 -w)  # system headers are not marked as such here
   add_dependencies(house ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS house)
@@ -97,7 +118,7 @@ function(scyper_link_test library)
   target_link_libraries(${test} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}> ${deps})
 endfunction()
 
-# header_test_X for the folder X: each header that no source proves compiles alone, with what the folder's libraries may see.
+# header_test_X for the folder X: each header compiles alone, without a precompiled one, with what the folder's libraries may see.
 # Looks for headers when CMake runs, not at every build: the next configuration finds a new one.
 function(scyper_header_test folder)
   file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${folder})
@@ -105,20 +126,11 @@ function(scyper_header_test folder)
   file(GLOB_RECURSE public ${folder}/include/*.h)
   file(GLOB private ${folder}/*.h)
   set(sources "")
-  foreach(library ${ARGN})
-    get_target_property(pch ${library} PRECOMPILE_HEADERS)
-    if(pch)
-      set(has_pch TRUE)
-    endif()
-  endforeach()
   foreach(header ${public} ${private})
-    scyper_header_is_proven(proven ${folder} ${header})
-    if(has_pch OR NOT proven)
-      file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${header})
-      string(REPLACE "/" "." place ${place})
-      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/house/${place}.cc CONTENT "#include \"${header}\"\n")
-      list(APPEND sources ${CMAKE_BINARY_DIR}/house/${place}.cc)
-    endif()
+    file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${header})
+    string(REPLACE "/" "." place ${place})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/house/${place}.cc CONTENT "#include \"${header}\"\n")
+    list(APPEND sources ${CMAKE_BINARY_DIR}/house/${place}.cc)
   endforeach()
   if(sources)
     scyper_house_program(${test} ${sources})
@@ -152,17 +164,14 @@ function(scyper_house_tests folder)
   endforeach()
 endfunction()
 
-# scyper_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...] [PCH ...]): the library of one folder. DEPS are what its
+# scyper_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...]): the library of one folder. DEPS are what its
 # public headers need. Public headers live in NAME/include/NAME and are the only ones other folders can see.
 function(scyper_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS;PCH" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(scyper_${name} STATIC ${ARG_SOURCES})
   target_include_directories(scyper_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
                                             PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(scyper_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
-  if(ARG_PCH)
-    target_precompile_headers(scyper_${name} PRIVATE ${ARG_PCH})
-  endif()
 endfunction()
 
 # scyper_test(NAME SOURCES ... DEPS ... [SANITIZE address|thread|none ...] + the options of scyper_test_run): one GoogleTest
@@ -237,6 +246,51 @@ function(scyper_program name)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
+
+# What fuzzers reach must tell libFuzzer which branches it took. Only the asan tree by clang has fuzzers; elsewhere nothing.
+if(SCYPER_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  set(SCYPER_FUZZING TRUE)
+endif()
+function(scyper_fuzzed)
+  if(SCYPER_FUZZING)
+    foreach(library ${ARGN})
+      target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
+    endforeach()
+  endif()
+endfunction()
+
+# scyper_fuzzer(NAME SOURCES ... DEPS ... [CORPUS folder] [RUNS n] [ENV ...]): a libFuzzer program; one of SOURCES defines
+# LLVMFuzzerTestOneInput. Built in the asan tree only. Kept inputs lie in CORPUS, tests/data/fuzz/NAME unless told otherwise.
+# `make test` runs the kept inputs and RUNS changed ones (2,000 unless told otherwise) from a fixed seed, for at most 10 s;
+# `make fuzz` runs each fuzzer for FUZZ_SECONDS. Libraries to be seen from inside: scyper_fuzzed(library ...).
+add_custom_target(fuzzers)
+function(scyper_fuzzer name)
+  cmake_parse_arguments(ARG "" "CORPUS;RUNS" "SOURCES;DEPS;ENV" ${ARGN})
+  if(NOT ARG_RUNS)
+    set(ARG_RUNS 2000)
+  endif()
+  if(NOT ARG_CORPUS)
+    set(ARG_CORPUS ${CMAKE_SOURCE_DIR}/tests/data/fuzz/${name})
+  endif()
+  set(program ${CMAKE_SOURCE_DIR}/build/asan/bin/${name})
+  if(SCYPER_FUZZING)
+    add_executable(${name} EXCLUDE_FROM_ALL ${ARG_SOURCES})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+    add_dependencies(sanitized ${name})
+    add_dependencies(fuzzers ${name})
+    file(APPEND ${CMAKE_BINARY_DIR}/fuzzers.txt "${name} ${ARG_CORPUS}\n")  # for tools/fuzz
+    set(program $<TARGET_FILE:${name}>)
+  elseif(NOT CMAKE_BINARY_DIR STREQUAL "${CMAKE_SOURCE_DIR}/build/release")
+    return()
+  endif()
+  add_test(NAME asan.${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz check ${program} ${ARG_CORPUS} ${ARG_RUNS})
+  set_tests_properties(asan.${name} PROPERTIES TIMEOUT 300 LABELS "asan;fuzz" ENVIRONMENT
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0;UBSAN_OPTIONS=print_stacktrace=1;${ARG_ENV}")
+endfunction()
+file(WRITE ${CMAKE_BINARY_DIR}/fuzzers.txt "")
 
 # The oracle: one throwaway PostgreSQL 15 per ctest run, for the tests that ask for it. A unix socket path has at most 107 characters.
 string(MD5 scyper_tree_hash ${CMAKE_BINARY_DIR})

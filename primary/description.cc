@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/object_name.h"
 #include "partition_engine.h"
 #include "storage/table.h"
 
@@ -15,11 +16,9 @@ using storage::TableSchema;
 
 namespace {
 
-size_t visible_columns(const TableSchema& schema) { return schema.columns.size() - (schema.has_row_id ? 1 : 0); }
-
 std::vector<ResultColumn> columns_of(const TableSchema& schema) {
   std::vector<ResultColumn> columns;
-  for (size_t i = 0; i < visible_columns(schema); ++i)
+  for (size_t i = 0; i < storage::visible_columns(schema); ++i)
     columns.push_back({schema.columns[i].name, schema.columns[i].type});
   return columns;
 }
@@ -44,15 +43,61 @@ std::string partitioning_of(const TableSchema& schema) {
 
 std::string text_of(const storage::IndexDef& index, const TableSchema& schema) {
   std::vector<std::string> columns;
-  for (size_t i = 0; i < index.columns.size(); ++i) {
+  for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); ++i) {
     bool descending = i < index.descending.size() && index.descending[i];
     columns.push_back(schema.columns[index.columns[i]].name + (descending ? " DESC" : ""));
   }
   const char* kind = index.primary ? " primary key (" : index.unique ? " unique (" : " (";
-  return absl::StrCat(index.name, kind, absl::StrJoin(columns, ", "), ")");
+  return absl::StrCat(index.name, kind, absl::StrJoin(columns, ", "), ")",
+                      index.partial ? " WHERE " + schema.columns[index.columns[0]].name : "");
 }
 
-Engine::TableInfo describe_table(const storage::Table& table) {
+std::string names_of(const TableSchema& schema, const std::vector<uint32_t>& columns) {
+  std::vector<std::string> names;
+  for (uint32_t column : columns) names.push_back(schema.columns[column].name);
+  return absl::StrJoin(names, ", ");
+}
+
+std::string text_of(const query::ForeignKey& key, const TableSchema& schema, const query::Catalog& catalog) {
+  static constexpr const char* kActions[] = {"", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"};
+  auto parent = catalog.find_table(key.table);
+  if (parent == nullptr) return "";
+  std::string text =
+      absl::StrCat("CONSTRAINT ", key.name, " FOREIGN KEY (", names_of(schema, key.columns), ") REFERENCES ",
+                   parent->schema().name, "(", names_of(parent->schema(), key.referenced), ")");
+  if (key.on_update != query::ReferentialAction::kNoAction)
+    absl::StrAppend(&text, " ON UPDATE ", kActions[static_cast<size_t>(key.on_update)]);
+  if (key.on_delete != query::ReferentialAction::kNoAction)
+    absl::StrAppend(&text, " ON DELETE ", kActions[static_cast<size_t>(key.on_delete)]);
+  return text;
+}
+
+std::string text_of(const query::Trigger& trigger) {
+  std::vector<std::string> events;
+  if ((trigger.events & query::Trigger::kInsert) != 0) events.emplace_back("INSERT");
+  if ((trigger.events & query::Trigger::kDelete) != 0) events.emplace_back("DELETE");
+  if ((trigger.events & query::Trigger::kUpdate) != 0)
+    events.push_back(trigger.columns.empty() ? "UPDATE" : "UPDATE OF " + absl::StrJoin(trigger.columns, ", "));
+  return absl::StrCat("TRIGGER ", trigger.name, trigger.before ? " BEFORE " : " AFTER ", absl::StrJoin(events, " OR "),
+                      " FOR EACH ", trigger.per_row ? "ROW" : "STATEMENT",
+                      trigger.when.empty() ? "" : absl::StrCat(" WHEN (", trigger.when, ")"), " EXECUTE FUNCTION ",
+                      trigger.function, "(", absl::StrJoin(trigger.arguments, ", "), ")");
+}
+
+std::vector<std::string> constraints_of(const query::Catalog& catalog, const TableSchema& schema) {
+  std::vector<std::string> all;
+  if (auto rules = catalog.rules.find(schema.id); rules != catalog.rules.end()) {
+    for (const auto& check : rules->second.checks)
+      all.push_back(absl::StrCat("CONSTRAINT ", check.name, " CHECK (", check.expression, ")"));
+    for (const auto& key : rules->second.foreign_keys) all.push_back(text_of(key, schema, catalog));
+  }
+  for (const auto& [key, trigger] : catalog.triggers)
+    if (key.first == schema.name) all.push_back(text_of(*trigger));
+  for (std::string& text : all) text = without_keys(text, true);
+  return all;
+}
+
+Engine::TableInfo describe_table(const query::Catalog& catalog, const storage::Table& table) {
   const TableSchema& schema = table.schema();
   Engine::TableInfo info;
   info.name = schema.name;
@@ -63,6 +108,7 @@ Engine::TableInfo describe_table(const storage::Table& table) {
   info.layout = schema.layout == storage::Layout::kRow ? "row" : "column";
   info.columns = columns_of(schema);
   for (const storage::IndexDef& index : schema.indexes) info.indexes.push_back(text_of(index, schema));
+  info.constraints = constraints_of(catalog, schema);
   return info;
 }
 
@@ -76,7 +122,7 @@ StatusOr<std::vector<ResultColumn>> describe_columns(const query::Catalog& catal
 
 std::vector<Engine::TableInfo> describe_tables(const query::Catalog& catalog) {
   std::vector<Engine::TableInfo> all;
-  for (const auto& [name, table] : catalog.tables) all.push_back(describe_table(*table));
+  for (const auto& [name, table] : catalog.tables) all.push_back(describe_table(catalog, *table));
   return all;
 }
 

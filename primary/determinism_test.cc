@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "base/test_seed.h"
 #include "testing/bank.h"
 
 namespace scyper::primary {
@@ -38,8 +39,7 @@ storage::Digest digest_after(uint32_t partitions, uint32_t workers, ExecutionMod
 }
 
 TEST(DeterminismTest, SameCallsSameState) {
-  uint64_t seed = std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = test_seed();
   storage::Digest expected = digest_after(1, 1, ExecutionMode::kInterpreted, seed);
   EXPECT_EQ(digest_after(4, 1, ExecutionMode::kInterpreted, seed), expected);
   EXPECT_EQ(digest_after(4, 2, ExecutionMode::kInterpreted, seed), expected);

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "replay/warm_state.h"
+
 namespace scyper::primary {
 
 Durability::Durability(const EngineOptions& options, ExecutorEnvironment* environment)
@@ -15,8 +18,8 @@ Durability::~Durability() {
   log_.reset();
 }
 
-StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& options,
-                                                        ExecutorEnvironment* environment) {
+StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& options, ExecutorEnvironment* environment,
+                                                        replay::WarmState* warm) {
   std::unique_ptr<Durability> durability(new Durability(options, environment));
   if (options.log.directory.empty()) {
     if (options.replication.is_on) return sql_error("22023", "a primary with secondaries needs a data directory");
@@ -27,7 +30,7 @@ StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& opt
   if (options.redo == RedoMode::kNone) {
     return sql_error("22023", "a data directory needs redo: set redo to logical or physical");
   }
-  SCYPER_RETURN_IF_ERROR(durability->open());
+  SCYPER_RETURN_IF_ERROR(durability->open(warm));
   return durability;
 }
 
@@ -44,10 +47,21 @@ void Durability::remember_requests() {
   environment_->requests = requests_.get();
 }
 
-Status Durability::open() {
+// What a secondary had, instead of recovering it.
+Status Durability::take_over(replay::WarmState* warm) {
+  if (warm->identity.partitions != options_.partitions) {
+    return sql_error("22023", absl::StrCat("the database has ", warm->identity.partitions, " partitions"));
+  }
+  lock_ = std::move(warm->lock);
+  identity_ = warm->identity;
+  requests_ = std::move(warm->requests);
+  environment_->requests = requests_.get();
+  recovered_ = std::move(warm->recovered);
+  return Status();
+}
+
+Status Durability::recover() {
   const LogOptions& options = options_.log;
-  if (options.disk == nullptr) own_disk_ = make_real_disk();
-  disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(options.directory));
   if (own_disk_ != nullptr) {  // the machine's
     SCYPER_ASSIGN_OR_RETURN(lock_, replay::DataLock::take(options.directory));
@@ -58,11 +72,27 @@ Status Durability::open() {
   recovery.requests = requests_.get();
   recovery.threads = options.recovery_threads != 0 ? options.recovery_threads : options_.workers;
   recovery.on_progress = options.on_progress;
+  // where there are elections, the others have it
+  recovery.refuses_torn = is_quorum() && options_.replication.term == 0 && options_.replication.voters > 1;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
   base_ = recovered_.base;
-  if (options_.replication.is_on) {
+  return Status();
+}
+
+Status Durability::open(replay::WarmState* warm) {
+  const LogOptions& options = options_.log;
+  if (options.disk == nullptr) own_disk_ = make_real_disk();
+  disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
+  SCYPER_RETURN_IF_ERROR(warm != nullptr ? take_over(warm) : recover());
+  if (options_.replication.term != 0) {
+    SCYPER_RETURN_IF_ERROR(begin_elected_term());
+  } else if (options_.replication.is_on) {
     SCYPER_ASSIGN_OR_RETURN(recovered_.term, replay::raise_term(disk_, options.directory, recovered_.term));
+  }
+  if (const std::string kept = replay::kept_path(options.directory); disk_->exists(kept)) {
+    SCYPER_RETURN_IF_ERROR(disk_->remove(kept));  // what it kept counts again
+    SCYPER_RETURN_IF_ERROR(disk_->sync_directory(options.directory));
   }
   storage::LogAppender::Options appender;
   appender.cluster[0] = identity_.cluster.words[0];
@@ -90,19 +120,48 @@ Status Durability::open() {
   environment_->log = log_.get();
   if (publication_ != nullptr) publication_->set_log(log_.get());
   log_->start();
+  // the first batch of the term
+  if (options_.replication.term != 0) static_cast<void>(publication_->markers().draw(0));
+  if (options_.replication.term != 0) publication_->wake_log();
   return Status();
 }
 
+// Above all that the log has: else somebody else's batches would be taken for this node's.
+Status Durability::begin_elected_term() {
+  const uint64_t term = options_.replication.term;
+  const uint64_t known = recovered_.segments.empty() ? recovered_.last_term : recovered_.term;
+  if (known >= term) {
+    return sql_error("XX000", absl::StrCat("term ", term, " was won, but the log has term ", known));
+  }
+  SCYPER_ASSIGN_OR_RETURN(recovered_.term, replay::raise_term(disk_, options_.log.directory, term - 1));
+  if (recovered_.term == term) return Status();
+  return sql_error("XX000",
+                   absl::StrCat("term ", term, " was won, but this node has begun term ", recovered_.term - 1));
+}
+
+bool Durability::is_quorum() const {
+  return options_.log.mode == CommitMode::kQuorum || options_.log.mode == CommitMode::kQuorumDurable;
+}
+
 Status Durability::start_publication(GroupCommit::Start* start) {
-  const bool is_quorum = options_.log.mode == CommitMode::kQuorum || options_.log.mode == CommitMode::kQuorumDurable;
   if (!options_.replication.is_on) {
-    return is_quorum ? sql_error("22023", "commit modes quorum and quorum_durable need secondaries: set replication")
-                     : Status();
+    return is_quorum() ? sql_error("22023", "commit modes quorum and quorum_durable need secondaries: set replication")
+                       : Status();
   }
   Publication::Start publication;
   publication.cluster = identity_.cluster;
   publication.term = recovered_.term;
+  publication.is_elected = options_.replication.term != 0;
+  publication.terms = recovered_.terms;
   publication.lsn = recovered_.lsn;
+  // What was not confirmed before the end may be on this disk only: no reader, no request id is answered from it before
+  // it has its copies, or the first batch of the term has.
+  if (publication.is_elected) {
+    start->confirmed_lsn = 0;
+  } else if (is_quorum()) {
+    start->confirmed_lsn = recovered_.confirmed_lsn;
+  }
+  publication.commit_lsn = start->confirmed_lsn.value_or(recovered_.lsn);
   publication.disk = disk_;
   publication.directory = options_.log.directory;
   publication.partitions = identity_.partitions;
@@ -114,7 +173,9 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   start->members = &publication_->members();
   start->markers = &publication_->markers();
   // this node is one of the voters
-  if (is_quorum) start->copies = options_.replication.voters / 2;
+  if (is_quorum()) start->copies = options_.replication.voters / 2;
+  if (publication.is_elected) start->start_copies = options_.replication.voters / 2;
+  start->is_elected = publication.is_elected;
   return Status();
 }
 

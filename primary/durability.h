@@ -18,8 +18,10 @@
 #include "publication.h"
 #include "query/fork.h"
 #include "replay/archive.h"
+#include "replay/archive_child.h"
 #include "replay/data_lock.h"
 #include "replay/recovery.h"
+#include "replay/warm_state.h"
 
 namespace scyper::primary {
 
@@ -29,7 +31,9 @@ class Durability {
  public:
   // Recovers into the (empty) database and makes the streams and the log of *environment. Without a directory: streams
   // only. Before any worker runs. Messages for people on failure.
-  static StatusOr<std::unique_ptr<Durability>> start(const EngineOptions& options, ExecutorEnvironment* environment);
+  // warm: null, or what is taken instead of recovering the directory.
+  static StatusOr<std::unique_ptr<Durability>> start(const EngineOptions& options, ExecutorEnvironment* environment,
+                                                     replay::WarmState* warm = nullptr);
   ~Durability();  // writes what is left; after the workers have ended
 
   bool is_on() const { return log_ != nullptr; }
@@ -38,6 +42,10 @@ class Durability {
   const replay::Recovered& recovered() const { return recovered_; }
   // Raw bytes of the archive that is being written. Any thread.
   uint64_t archive_bytes() const { return archive_bytes_.load(std::memory_order_relaxed); }
+  // Archives that were found damaged, by the start too. Any thread.
+  uint64_t damaged_archives() const {
+    return recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
+  }
 
   // Writes an archive of the state at some LSN from now on, beside the transactions: in a forked child, or, on a
   // disk that a child cannot see, while nothing runs. One at a time; any thread but a worker's.
@@ -50,12 +58,19 @@ class Durability {
   void watch(Runner runner);
   void stop_watching();
   // archives: where to, empty = the data directory's own; "s3://bucket/prefix": one of those is copied there.
+  // 57P03 after stop_archives().
   StatusOr<replay::ArchiveResult> write_archive(const Runner& runner, const std::string& archives,
                                                 const std::function<void(uint64_t)>& on_progress);
+  // The node stops: no archive is written any more; what one under way has written goes. Any thread.
+  void stop_archives() { archive_child_.stop(); }
 
  private:
   Durability(const EngineOptions& options, ExecutorEnvironment* environment);
-  Status open();
+  Status open(replay::WarmState* warm);
+  Status recover();
+  Status take_over(replay::WarmState* warm);
+  bool is_quorum() const;
+  Status begin_elected_term();
   Status start_publication(GroupCommit::Start* start);
   void make_streams();
   void remember_requests();
@@ -66,11 +81,11 @@ class Durability {
   void attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) const;
   StatusOr<replay::ArchiveResult> archive(const Runner& runner, const std::string& to, bool is_own,
                                           const std::function<void(uint64_t)>& on_progress);
+  StatusOr<replay::ArchiveResult> archive_here(const Runner& runner, const std::function<void(uint64_t)>& on_progress);
   StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
                                                    const std::function<void(uint64_t)>& on_progress);
   std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
   Status set_base(uint64_t lsn);
-  Status retire_archives();
 
   const EngineOptions& options_;
   ExecutorEnvironment* const environment_;
@@ -85,6 +100,8 @@ class Durability {
   std::unique_ptr<GroupCommit> log_;
   std::unique_ptr<DigestRounds> digest_rounds_;
   std::atomic<uint64_t> archive_bytes_{0};
+  std::atomic<uint64_t> damaged_archives_{0};
+  replay::ArchiveChild archive_child_;
   std::mutex archiving_;                              // held while an archive is written; for the two below
   std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null
   storage::ChangedChunks changed_;                    // since then, as far as taken from the tables

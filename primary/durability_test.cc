@@ -3,105 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "base/simulated_disk.h"
-#include "query/value_text.h"
-#include "testing/bank.h"
+#include "testing/restarts.h"
 
 namespace scyper::primary {
 namespace {
-
-constexpr char kDirectory[] = "/data";
-
-EngineOptions log_options(Disk* disk, RedoMode redo = RedoMode::kLogical, CommitMode mode = CommitMode::kLocal) {
-  EngineOptions options = Bank::small_options();
-  options.memory_bytes = size_t{128} << 20;
-  options.redo = redo;
-  options.log.directory = kDirectory;
-  options.log.mode = mode;
-  options.log.segment_bytes = 256 << 10;
-  options.log.disk = disk;
-  options.log.on_failure = [](const Status&) {};
-  return options;
-}
-
-std::unique_ptr<PartitionEngine> open_or_null(const EngineOptions& options, Status* status = nullptr) {
-  auto engine = PartitionEngine::create(options);
-  if (status != nullptr) *status = engine.status();
-  if (!engine.ok()) return nullptr;
-  return *std::move(engine);
-}
-
-storage::Digest digest_of(PartitionEngine* engine) {
-  storage::Digest sum;
-  Status status = engine->run_exclusively([&] {
-    auto catalog = engine->database().catalog();
-    for (const auto& [name, table] : catalog->tables) {
-      storage::check_table(*table);
-      storage::Digest one = storage::table_digest(*table);
-      sum.add(one.lo, one.hi);
-    }
-    return Status();
-  });
-  EXPECT_TRUE(status.ok());
-  return sum;
-}
-
-int64_t number(PartitionEngine* engine, std::string_view sql) {
-  query::ResultSet result;
-  Status status = engine->execute(sql, {}, &result);
-  EXPECT_TRUE(status.ok()) << status;
-  return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
-}
-
-// Every class of transaction, on one thread or several.
-void work(Bank* bank, int threads, int rounds) {
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([=] {
-      for (int i = 0; i < rounds; ++i) {
-        int b = (t * 7 + i) % Bank::kBranches;
-        EXPECT_TRUE(bank->run("CALL deposit($1, $2, $3)", {b, i % 32, i}).ok());
-        if (i % 4 == 0) EXPECT_TRUE(bank->run("CALL move($1, 1, $2, 2, 5)", {b, (b + 3) % Bank::kBranches}).ok());
-        if (i % 8 == 0) EXPECT_FALSE(bank->run("CALL move_and_fail($1, 1, 2, 5)", {b}).ok());
-        if (i % 8 == 1) EXPECT_TRUE(bank->run("CALL set_rate($1, $2)", {b, i}).ok());
-        if (i % 8 == 2) EXPECT_TRUE(bank->run("CALL stamp($1)", {b}).ok());
-        if (i % 8 == 3) EXPECT_TRUE(bank->run("DELETE FROM stamps WHERE branch = $1", {b}).ok());
-        if (i % 8 == 4) EXPECT_TRUE(bank->run("CALL churn($1)", {b}).ok());
-      }
-    });
-  }
-  for (std::thread& thread : all) thread.join();
-}
-
-Status send(PartitionEngine* engine, uint64_t client, uint64_t request, std::string_view sql,
-            Call** answered = nullptr) {
-  static std::vector<std::unique_ptr<Call>> kept;
-  auto statement = engine->prepare(sql);
-  if (!statement.ok()) return statement.status();
-  kept.push_back(std::make_unique<Call>(*statement, std::initializer_list<int64_t>{}));
-  Call* call = kept.back().get();
-  call->client_id = client;
-  call->request_id = request;
-  call->start(engine);
-  call->wait();
-  if (answered != nullptr) *answered = call;
-  return call->status;
-}
-
-std::vector<std::string> texts_of(const query::ResultSet& result) {
-  std::vector<std::string> texts;
-  for (size_t row = 0; row < result.row_count(); ++row) {
-    for (size_t i = 0; i < result.columns.size(); ++i) {
-      texts.emplace_back();
-      query::append_value(&texts.back(), result.columns[i].type, result.value(row, i));
-    }
-  }
-  return texts;
-}
 
 class RestartTest : public testing::TestWithParam<RedoMode> {};
 
@@ -153,6 +63,24 @@ TEST(DurabilityTest, AcknowledgedSurvivesPowerLoss) {
     ASSERT_NE(engine, nullptr) << status;
     EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + i);
   }
+}
+
+TEST(DurabilityTest, CopiesSurvivePowerLoss) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk));
+  ASSERT_TRUE(bank.run("CREATE TABLE numbered (id serial PRIMARY KEY, t text)").ok());
+  auto copy = bank.engine().open_copy("COPY numbered (t) FROM STDIN");
+  ASSERT_TRUE(copy.ok() &&
+              (*copy)->add("a\na text that lies in the heap, being longer than sixty-three characters\n").ok());
+  query::ResultSet result;
+  ASSERT_TRUE((*copy)->finish({}, &result).ok());
+  Status status;
+  auto image = disk.after_power_loss(1);
+  auto engine = open_or_null(log_options(image.get()), &status);
+  ASSERT_NE(engine, nullptr) << status;
+  EXPECT_EQ(digest_of(engine.get()), bank.digest());
+  EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM numbered"), 2);
+  EXPECT_EQ(number(engine.get(), "SELECT nextval('numbered_id_seq')"), 3);
 }
 
 TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
@@ -207,29 +135,102 @@ TEST(DurabilityTest, FailedWriteOrSyncStopsTheNode) {
   }
 }
 
+// Mostly the next segment cannot be made and writes are refused. When the current one fills before that is noticed, the
+// last of them has committed and waits for space.
 TEST(DurabilityTest, FullDiskIsReadOnlyUntilThereIsSpace) {
   SimulatedDisk disk;
   Bank bank(log_options(&disk));
   ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
   disk.set_capacity(1);
+  std::atomic<bool> has_space{false};
   int64_t deposits = 1;
   Status status;
-  for (int i = 0; i < 200'000; ++i) {
-    status = bank.run("CALL churn(1)");
-    if (!status.ok()) break;
-    status = bank.run("CALL deposit(1, 1, 1)");
-    if (!status.ok()) break;
-    ++deposits;
-  }
-  EXPECT_EQ(sqlstate_of(status), "53100") << status;
-  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + deposits);
+  std::thread client([&] {
+    while (status.ok() && !has_space.load()) {
+      status = bank.run("CALL churn(1)");
+      if (status.ok()) status = bank.run("CALL deposit(1, 1, 1)");
+      if (status.ok()) ++deposits;
+    }
+  });
+  const GroupCommit* log = bank.engine().durability().log();
+  for (int i = 0; i < 60'000 && !log->is_full(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(log->is_full());
   EXPECT_EQ(sqlstate_of(bank.run("CREATE TABLE t (a integer)")), "53100");
+  has_space.store(true);
   disk.set_capacity(~uint64_t{0});
-  for (int i = 0; i < 100 && !status.ok(); ++i) {
+  client.join();
+  EXPECT_TRUE(status.ok() || sqlstate_of(status) == "53100") << status;
+  EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000 + deposits);
+  Status later = bank.run("CALL deposit(1, 1, 1)");
+  for (int i = 0; i < 3'000 && !later.ok(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    status = bank.run("CALL deposit(1, 1, 1)");
+    later = bank.run("CALL deposit(1, 1, 1)");
   }
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(later.ok()) << later;
+}
+
+// More redo than the log's memory holds: who was admitted before is refused when it is to commit, and no worker waits
+// for space.
+TEST(DurabilityTest, AFullDiskHoldsNoWorker) {
+  constexpr int kCalls = 120;  // of a megabyte each
+  for (const bool is_slow_before : {false, true}) {
+    SimulatedDisk disk;
+    std::atomic<bool> hold{false};
+    disk.set_observer([&] {
+      while (hold.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    EngineOptions options = log_options(&disk, RedoMode::kPhysical, CommitMode::kAsync);
+    options.log.compresses = false;
+    Bank bank(options);
+    ASSERT_TRUE(bank.run("CREATE TABLE texts (id integer PRIMARY KEY, t text) PARTITION BY HASH (id)").ok());
+    ASSERT_TRUE(bank.run("INSERT INTO texts VALUES (1, '')").ok());
+    ASSERT_TRUE(bank.engine().durability().log()->wait_confirmed(bank.engine().last_lsn()).ok());
+    const auto fill = bank.prepare("UPDATE texts SET t = repeat('x', 1000000 + $1::integer) WHERE id = 1");
+    hold = true;
+    std::vector<std::unique_ptr<Call>> calls;
+    std::vector<Transaction*> all;
+    for (int i = 0; i < kCalls; ++i) {
+      calls.push_back(std::make_unique<Call>(fill, std::initializer_list<int64_t>{i}));
+      all.push_back(calls.back().get());
+    }
+    const EngineCounters& counters = bank.engine().counters();
+    const uint64_t before = counters.committed.load() + counters.rolled_back.load();
+    bank.engine().submit(all);
+    if (is_slow_before) {  // a worker waits for the writer
+      for (uint64_t seen = 0, bytes = 0; bytes < LogBuffer::kWaitingBytesMax || seen != bytes;) {
+        seen = bytes;
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // less finds less
+        bytes = bank.engine().counters().redo_bytes.load();
+      }
+    }
+    disk.set_capacity(1);
+    hold = false;
+    const auto are_answered = [&] {
+      const EngineCounters& now = bank.engine().counters();
+      return now.committed.load() + now.rolled_back.load() - before >= kCalls;
+    };
+    for (int i = 0; i < 60'000 && !are_answered(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(are_answered());
+    EXPECT_TRUE(bank.engine().log_info().is_full);
+    if (!are_answered()) disk.set_capacity(~uint64_t{0});  // so that the test ends
+    EXPECT_EQ(bank.value_of("SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1000);
+    int64_t refused = 0;
+    for (auto& call : calls) {
+      call->wait();
+      refused += call->status.ok() ? 0 : 1;
+      EXPECT_TRUE(call->status.ok() || sqlstate_of(call->status) == "53100") << call->status;
+    }
+    EXPECT_GT(refused, 0);
+    const int64_t length = bank.value_of("SELECT length(t) FROM texts WHERE id = 1");
+    // in the order sent: the first ones have committed, if any was before the disk was found full
+    EXPECT_EQ(length, refused == kCalls ? 0 : 1000000 + kCalls - refused - 1);
+    disk.set_capacity(~uint64_t{0});
+    EXPECT_TRUE(bank.engine().durability().log()->wait_confirmed(bank.engine().last_lsn()).ok());
+    auto image = disk.after_power_loss(1);
+    auto engine = open_or_null(log_options(image.get(), RedoMode::kPhysical));
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(number(engine.get(), "SELECT length(t) FROM texts WHERE id = 1"), length);
+  }
 }
 
 TEST(DurabilityTest, AsyncIsWrittenWithinItsDelay) {
@@ -243,6 +244,116 @@ TEST(DurabilityTest, AsyncIsWrittenWithinItsDelay) {
   EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1001);
 }
 
+// A commit whose copies are not there may be on this disk only: a later primary can lack it.
+TEST(DurabilityTest, WhatARestartFindsNeedsItsCopies) {
+  SimulatedDisk disk;
+  EngineOptions options = log_options(&disk);
+  options.replication.is_on = true;
+  options.replication.uses_multicast = false;
+  {
+    Bank bank(options);
+    ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(1, 1, 1)").ok());
+  }
+  for (CommitMode mode : {CommitMode::kQuorum, CommitMode::kQuorumDurable}) {
+    options.log.mode = mode;
+    for (const bool has_copies : {false, true}) {
+      Status status;
+      auto engine = open_or_null(options, &status);
+      ASSERT_NE(engine, nullptr) << status;
+      Publication* publication = engine->durability().publication();
+      const uint64_t lsn = engine->last_lsn();
+      EXPECT_EQ(engine->log_info().durable_lsn, lsn);
+      EXPECT_LT(engine->log_info().confirmed_lsn, lsn);
+      EXPECT_LT(publication->outbox().watermark().commit_lsn, lsn);
+      EXPECT_GT(engine->log_info().confirmed_lsn, 0u);  // what the log says of earlier groups
+      Status read, again;
+      std::thread reader([&] {
+        query::ResultSet result;
+        read = engine->execute("SELECT balance FROM accounts WHERE branch = 1 AND id = 1", {}, &result);
+        again = send(engine.get(), 9, 1, "CALL deposit(1, 1, 1)");
+      });
+      if (has_copies) {
+        replication::Members& members = publication->members();
+        replication::Member member;
+        member.name = "s1";
+        member.is_voter = true;
+        const uint64_t number = members.enter(member);
+        replication::Position position;
+        position.term = publication->term();
+        position.received_lsn = lsn;
+        members.report(number, position, 0);
+        if (mode == CommitMode::kQuorumDurable) EXPECT_LT(engine->log_info().confirmed_lsn, lsn);
+        position.durable_lsn = lsn;
+        members.report(number, position, 0);
+      } else {
+        engine->give_up();
+      }
+      reader.join();
+      EXPECT_EQ(sqlstate_of(read), has_copies ? "00000" : "08007") << read;
+      EXPECT_EQ(sqlstate_of(again), has_copies ? "00000" : "08007") << again;
+      EXPECT_EQ(engine->log_info().confirmed_lsn >= lsn, has_copies);
+    }
+  }
+}
+
+// What looks torn on the disk of a primary that waits for copies may have been acknowledged: they have it still.
+TEST(DurabilityTest, ATornTailThatMayHaveBeenAcknowledgedIsNotCut) {
+  SimulatedDisk disk;
+  EngineOptions options = log_options(&disk);
+  options.replication.is_on = true;
+  options.replication.uses_multicast = false;
+  uint64_t lsn;
+  {
+    Bank bank(options);
+    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+    lsn = bank.engine().last_lsn();
+  }
+  const auto flip_end = [&disk] {  // of the last group, which no later one confirms
+    const std::string path = storage::list_segments(&disk, "/data/log")->back().path;
+    const std::string bytes = *disk.read_file(path);
+    disk.flip(path, bytes.find_last_not_of('\0'), 0x10);
+    return path;
+  };
+  const std::string path = flip_end();
+  const std::string damaged = *disk.read_file(path);
+  Status status;
+  for (CommitMode mode : {CommitMode::kQuorum, CommitMode::kQuorumDurable}) {
+    options.log.mode = mode;
+    EXPECT_EQ(open_or_null(options, &status), nullptr);
+    EXPECT_EQ(sqlstate_of(status), "XX001") << status;
+    EXPECT_NE(hint_of(status).find("scyper log cut /data"), std::string::npos) << hint_of(status);
+    EXPECT_EQ(*disk.read_file(path), damaged);
+  }
+  auto cut = replay::cut_torn_tail(&disk, "/data/log");
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_LT(cut->complete_lsn, lsn);
+  EXPECT_NE(cut->reason, "");
+  auto engine = open_or_null(options, &status);
+  ASSERT_NE(engine, nullptr) << status;
+  engine->give_up();
+  engine.reset();
+  // nothing is torn any more; without copies what is torn was never acknowledged
+  cut = replay::cut_torn_tail(&disk, "/data/log");
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_EQ(cut->reason, "");
+  options.log.mode = CommitMode::kLocal;
+  ASSERT_NE(open_or_null(options, &status), nullptr) << status;
+  static_cast<void>(flip_end());
+  EXPECT_NE(open_or_null(options, &status), nullptr) << status;
+}
+
+// A secondary's mark against throwing its history away: as the primary's it counts again.
+TEST(DurabilityTest, APrimaryNeedsNoMarkThatItsHistoryIsKept) {
+  SimulatedDisk disk;
+  {
+    Bank bank(log_options(&disk));
+  }
+  ASSERT_TRUE(disk.replace_file(replay::kept_path("/data"), "its primary began below").ok());
+  Status status;
+  EXPECT_NE(open_or_null(log_options(&disk), &status), nullptr) << status;
+  EXPECT_FALSE(disk.exists(replay::kept_path("/data")));
+}
+
 TEST(DurabilityTest, OtherPartitionsAreRefused) {
   SimulatedDisk disk;
   {
@@ -253,276 +364,6 @@ TEST(DurabilityTest, OtherPartitionsAreRefused) {
   Status status;
   EXPECT_EQ(open_or_null(options, &status), nullptr);
   EXPECT_EQ(sqlstate_of(status), "22023");
-}
-
-TEST(DurabilityTest, RequestsAreNotRepeated) {
-  for (bool with_archive : {false, true}) {
-    SimulatedDisk disk;
-    {
-      Bank bank(log_options(&disk, with_archive ? RedoMode::kPhysical : RedoMode::kLogical));
-      ASSERT_TRUE(send(&bank.engine(), 9, 1, "UPDATE accounts SET balance = balance + 1 WHERE branch = 1").ok());
-      ASSERT_TRUE(send(&bank.engine(), 9, 2, "CALL move(1, 1, 2, 2, 5)").ok());
-      ASSERT_FALSE(send(&bank.engine(), 9, 3, "CALL move_and_fail(1, 1, 2, 5)").ok());
-      ASSERT_TRUE(send(&bank.engine(), 9, 3, "CALL deposit(3, 3, 3)").ok());  // a failed one may come again
-      if (with_archive) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
-      ASSERT_TRUE(send(&bank.engine(), 9, 4, "CALL deposit(3, 3, 3)").ok());
-    }
-    auto engine = open_or_null(log_options(&disk));
-    ASSERT_NE(engine, nullptr);
-    const storage::Digest before = digest_of(engine.get());
-    Call* answered = nullptr;
-    ASSERT_TRUE(send(engine.get(), 9, 1, "UPDATE accounts SET balance = balance + 1 WHERE branch = 1", &answered).ok());
-    EXPECT_TRUE(answered->was_repeated);
-    EXPECT_EQ(answered->result.affected_rows, 32u);
-    for (uint64_t request : {2u, 3u, 4u}) {
-      ASSERT_TRUE(send(engine.get(), 9, request, "CALL deposit(5, 5, 5)", &answered).ok());
-      EXPECT_TRUE(answered->was_repeated);
-    }
-    EXPECT_EQ(digest_of(engine.get()), before);
-    ASSERT_TRUE(send(engine.get(), 10, 1, "CALL deposit(5, 5, 5)", &answered).ok());  // another client's
-    EXPECT_FALSE(answered->was_repeated);
-    EXPECT_NE(digest_of(engine.get()), before);
-  }
-}
-
-// Also a node without a data directory remembers, as long as it lives.
-TEST(RequestTest, NodesWithoutALogRememberToo) {
-  for (RedoMode redo : {RedoMode::kNone, RedoMode::kLogical, RedoMode::kPhysical}) {
-    EngineOptions options = log_options(nullptr, redo);
-    options.log = {};
-    Bank bank(options);
-    Call* answered = nullptr;
-    ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(3, 3, 3)", &answered).ok());
-    EXPECT_FALSE(answered->was_repeated);
-    const storage::Digest before = digest_of(&bank.engine());
-    ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(3, 3, 3)", &answered).ok());
-    EXPECT_TRUE(answered->was_repeated);
-    EXPECT_EQ(digest_of(&bank.engine()), before);
-    ASSERT_TRUE(send(&bank.engine(), 9, 2, "CALL deposit(3, 3, 3)", &answered).ok());
-    EXPECT_FALSE(answered->was_repeated);
-  }
-}
-
-TEST(RequestTest, ARepeatedOneGetsItsRowsAgain) {
-  const char* kUpdate =
-      "UPDATE accounts SET balance = balance + 7 WHERE branch = 6 AND id < 3 "
-      "RETURNING id, balance, balance * 0.25, 'text ' || id, NULL::date, CASE WHEN id > 0 THEN ARRAY[id, NULL] END";
-  const char* kLarge = "UPDATE accounts SET balance = 1 WHERE branch = 5 RETURNING repeat('large', 1000)";
-  for (RedoMode redo : {RedoMode::kLogical, RedoMode::kPhysical}) {
-    SimulatedDisk disk;
-    std::vector<std::string> first;
-    Call* answered = nullptr;
-    {
-      Bank bank(log_options(&disk, redo));
-      ASSERT_TRUE(send(&bank.engine(), 9, 1, kUpdate, &answered).ok());
-      first = texts_of(answered->result);
-      ASSERT_GE(first.size(), 6u);
-      ASSERT_TRUE(send(&bank.engine(), 9, 1, kUpdate, &answered).ok());
-      EXPECT_TRUE(answered->was_repeated);
-      EXPECT_EQ(texts_of(answered->result), first);
-      ASSERT_TRUE(send(&bank.engine(), 9, 2, kLarge, &answered).ok());
-    }
-    auto engine = open_or_null(log_options(&disk, redo));
-    ASSERT_NE(engine, nullptr);
-    ASSERT_TRUE(send(engine.get(), 9, 1, kUpdate, &answered).ok());
-    EXPECT_TRUE(answered->was_repeated);
-    EXPECT_EQ(texts_of(answered->result), first);
-    EXPECT_EQ(answered->result.command_tag, absl::StrCat("UPDATE ", answered->result.row_count()));
-    ASSERT_TRUE(send(engine.get(), 9, 2, kLarge, &answered).ok());
-    EXPECT_TRUE(answered->was_repeated);
-    EXPECT_EQ(answered->result.row_count(), 0u);
-    EXPECT_EQ(answered->result.notices.size(), 1u);
-  }
-}
-
-TEST(RequestTest, ADuplicateOfARunningOneWaits) {
-  SimulatedDisk disk;
-  Bank bank(log_options(&disk));
-  const int64_t before = number(&bank.engine(), "SELECT sum(balance)::bigint FROM accounts");
-  for (const char* sql : {"CALL deposit(3, 3, 3)", "UPDATE accounts SET balance = balance + 1 WHERE id = 1"}) {
-    auto statement = bank.engine().prepare(sql);
-    ASSERT_TRUE(statement.ok());
-    std::vector<std::unique_ptr<Call>> calls;
-    for (uint64_t i = 0; i < 60; ++i) {
-      calls.push_back(std::make_unique<Call>(*statement, std::initializer_list<int64_t>{}));
-      calls.back()->client_id = sql[0];
-      calls.back()->request_id = i / 6 + 1;
-    }
-    for (auto& call : calls) call->start(&bank.engine());
-    int repeated = 0;
-    for (auto& call : calls) {
-      call->wait();
-      EXPECT_TRUE(call->status.ok()) << call->status;
-      repeated += call->was_repeated ? 1 : 0;
-    }
-    EXPECT_EQ(repeated, 50);
-  }
-  const int64_t branches = number(&bank.engine(), "SELECT count(*) FROM accounts WHERE id = 1");
-  EXPECT_EQ(number(&bank.engine(), "SELECT sum(balance)::bigint FROM accounts"), before + 30 + 10 * branches);
-}
-
-TEST(RequestTest, OneOutsideOfTheWindowIsRefused) {
-  SimulatedDisk disk;
-  EngineOptions options = log_options(&disk);
-  options.log.request_window = 10;
-  auto check = [](PartitionEngine* engine) {
-    const storage::Digest before = digest_of(engine);
-    Call* answered = nullptr;
-    for (uint64_t request = 1; request <= 30; ++request) {
-      const Status status = send(engine, 9, request, "CALL deposit(3, 3, 3)", &answered);
-      EXPECT_EQ(sqlstate_of(status), request <= 20 ? "55000" : "00000") << request;
-    }
-    EXPECT_EQ(digest_of(engine), before);
-  };
-  {
-    Bank bank(options);
-    for (uint64_t request = 1; request <= 30; ++request) {
-      ASSERT_TRUE(send(&bank.engine(), 9, request, "CALL deposit(3, 3, 3)").ok());
-      if (request == 17) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
-    }
-    check(&bank.engine());
-  }
-  Status status;
-  auto engine = open_or_null(options, &status);
-  ASSERT_NE(engine, nullptr) << status;
-  check(engine.get());
-}
-
-TEST(RequestTest, IntervalsTravelWhole) {
-  SimulatedDisk disk;
-  storage::Digest before;
-  {
-    Bank bank(log_options(&disk, RedoMode::kLogical));
-    ASSERT_TRUE(bank.run("CREATE PROCEDURE later(b integer, d interval) LANGUAGE plpgsql AS $$ BEGIN "
-                         "UPDATE stamps SET at = at + d WHERE branch = b; END $$")
-                    .ok());
-    ASSERT_TRUE(bank.run("CALL stamp(1)").ok());
-    Datum interval = int_datum(-1'000'000);
-    interval.hi = (int64_t{3} << 32) | 5;  // 3 months, 5 days
-    const std::vector<Datum> arguments = {int_datum(1), interval};
-    ASSERT_TRUE(bank.engine().execute("CALL later($1, $2)", arguments, nullptr).ok());
-    before = digest_of(&bank.engine());
-  }
-  auto engine = open_or_null(log_options(&disk, RedoMode::kLogical));
-  ASSERT_NE(engine, nullptr);
-  EXPECT_EQ(digest_of(engine.get()), before);
-}
-
-TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {
-  SimulatedDisk disk;
-  EngineOptions options = log_options(&disk, RedoMode::kPhysical);
-  storage::Digest before;
-  uint64_t lsn;
-  {
-    Bank bank(options);
-    EXPECT_TRUE(bank.run("CREATE TABLE wide (a integer, b text, c numeric, d numeric(20,4), e boolean, f double "
-                         "precision, g integer[], h varchar(5), i smallint, j date)")
-                    .ok());
-    for (int i = 0; i < 50; ++i) {
-      EXPECT_TRUE(bank.run("INSERT INTO wide VALUES ($1, repeat('x', 7), 1.25, 3.5, true, 0.5, ARRAY[1,2,NULL], 'abc', "
-                           "3, '2024-02-29')",
-                           {i})
-                      .ok());
-    }
-    EXPECT_TRUE(bank.run("INSERT INTO wide (a) VALUES (77)").ok());
-    EXPECT_TRUE(bank.run("DELETE FROM wide WHERE a < 7").ok());
-    work(&bank, 2, 40);
-    auto first = bank.engine().write_archive("", nullptr);
-    ASSERT_TRUE(first.ok()) << first.status();
-    work(&bank, 2, 40);
-    for (int i = 0; i < 2; ++i) {
-      EXPECT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-      ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
-    }
-    EXPECT_TRUE(bank.run("UPDATE wide SET b = 'after', g = ARRAY[5] WHERE a = 9").ok());
-    EXPECT_TRUE(bank.run("CREATE PROCEDURE late() LANGUAGE plpgsql AS $$ BEGIN END $$").ok());
-    before = digest_of(&bank.engine());
-    lsn = bank.engine().last_lsn();
-    EXPECT_EQ(disk.list("/data/archives")->size(), 2u);  // the first one has been retired
-  }
-  Status status;
-  auto engine = open_or_null(options, &status);
-  ASSERT_NE(engine, nullptr) << status;
-  EXPECT_EQ(digest_of(engine.get()), before);
-  EXPECT_EQ(engine->last_lsn(), lsn);
-  EXPECT_EQ(engine->durability().recovered().transactions, 2u);
-  EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM wide"), 44);
-  EXPECT_TRUE(engine->execute("CALL late()", {}, nullptr).ok());
-  EXPECT_TRUE(engine->execute("INSERT INTO wide (a) VALUES (78)", {}, nullptr).ok());  // row ids go on
-  engine.reset();
-  // the newest is damaged: the one before, and more of the log
-  auto archives = *storage::list_archives(&disk, "/data/archives");
-  disk.flip(archives[1].path + "/" + storage::archive_file_name(1, archives[1].lsn), 100, 0x10);
-  engine = open_or_null(options, &status);
-  ASSERT_NE(engine, nullptr) << status;
-  EXPECT_EQ(engine->durability().recovered().archive_lsn, archives[0].lsn);
-  EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM wide"), 45);
-}
-
-TEST(ArchiveTest, LogIsDroppedOnlyWhenCovered) {
-  SimulatedDisk disk;
-  EngineOptions options = log_options(&disk);
-  options.log.segment_bytes = 64 << 10;
-  options.log.archives_kept = 1;
-  Bank bank(options);
-  for (int i = 0; i < 400; ++i) ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-  const size_t segments = disk.list("/data/log")->size();
-  ASSERT_GT(segments, 5u);
-  ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
-  ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-  for (int i = 0; i < 100 && disk.list("/data/log")->size() > 3; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_LE(disk.list("/data/log")->size(), 3u);
-  auto image = disk.after_power_loss(3);
-  auto engine = open_or_null(log_options(image.get()));
-  ASSERT_NE(engine, nullptr);
-  EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1401);
-}
-
-TEST(ArchiveTest, WrittenAfterSoMuchLog) {
-  SimulatedDisk disk;
-  EngineOptions options = log_options(&disk);
-  options.log.archive_log_bytes = 20 << 10;
-  Bank bank(options);
-  for (int i = 0; i < 400 && disk.list("/data/archives")->empty(); ++i) {
-    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  EXPECT_FALSE(disk.list("/data/archives")->empty());
-}
-
-TEST(ArchiveTest, WrittenByAForkedChildBesideTransactions) {
-  char directory[] = "/tmp/scyper_archive_test_XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  EngineOptions options = log_options(nullptr);
-  options.log.directory = std::string(directory) + "/data";
-  int64_t total = 0;
-  {
-    Bank bank(options);
-    std::atomic<bool> stop{false};
-    std::thread writer([&] {
-      while (!stop) EXPECT_TRUE(bank.run("CALL move(1, 1, 2, 2, 5)").ok());
-    });
-    for (int i = 0; i < 3; ++i) {
-      auto archive = bank.engine().write_archive("", nullptr);
-      ASSERT_TRUE(archive.ok()) << archive.status();
-      EXPECT_GT(archive->rows, 500u);
-    }
-    stop = true;
-    writer.join();
-    total = bank.value_of("SELECT sum(balance)::bigint FROM accounts");
-  }
-  Status status;
-  auto engine = open_or_null(options, &status);
-  ASSERT_NE(engine, nullptr) << status;
-  EXPECT_EQ(number(engine.get(), "SELECT sum(balance)::bigint FROM accounts"), total);
-  EXPECT_GT(engine->durability().recovered().archive_lsn, 0u);
-  Status second;
-  EXPECT_EQ(open_or_null(options, &second), nullptr);
-  EXPECT_EQ(sqlstate_of(second), "55006");
-  engine.reset();
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -76,6 +76,20 @@ TEST(EngineTest, SharedProgramsEndWithTheirCatalog) {
   }
 }
 
+// Statements of tables that are gone stay in the cache, and with them the catalogs that they were compiled for.
+TEST(EngineTest, DroppedTablesGiveTheirMemoryBack) {
+  EngineOptions options = Bank::small_options();
+  options.memory_bytes = size_t{128} << 20;
+  Bank bank(options);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(bank.run("CREATE TABLE v (k integer PRIMARY KEY, a text)").ok());
+    ASSERT_TRUE(bank.run("INSERT INTO v SELECT i, repeat('x', 1000) FROM generate_series(1, 8000) AS g(i)").ok()) << i;
+    EXPECT_EQ(bank.value_of("SELECT max(k) + " + std::to_string(i) + "::bigint FROM v"), 8000 + i);
+    ASSERT_TRUE(bank.run(i % 2 == 0 ? "DROP TABLE v" : "TRUNCATE v").ok());
+    if (i % 2 == 1) ASSERT_TRUE(bank.run("DROP TABLE v").ok());
+  }
+}
+
 TEST(EngineTest, WrongParameterCount) {
   Bank bank;
   EXPECT_EQ(sqlstate_of(bank.run(kMove, {1, 2})), "08P01");

@@ -34,6 +34,10 @@ void set_command_tag(const Binding& binding, uint64_t affected_rows, query::Resu
       result->affected_rows = affected_rows;
       tag.assign("DELETE ");
       break;
+    case CommandTag::kMerge:
+      result->affected_rows = affected_rows;
+      tag.assign("MERGE ");
+      break;
     case CommandTag::kOther:
       tag.assign(binding.program->command());
       return;
@@ -47,7 +51,9 @@ namespace {
 
 std::string client_prefix(uint64_t client_id, const replay::RequestWindow::Outcome& outcome) {
   const replay::RedoClient client{client_id, outcome.affected_rows, static_cast<uint32_t>(outcome.rows.size()),
-                                  outcome.has_rows ? 0u : 1u};
+                                  outcome.is_part    ? replay::RedoClient::kPartOnly
+                                  : outcome.has_rows ? 0u
+                                                     : 1u};
   std::string prefix(reinterpret_cast<const char*>(&client), sizeof(client));
   prefix += outcome.rows;
   return prefix;
@@ -75,22 +81,33 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
 }
 
 // COMMIT and ROLLBACK inside a procedure. What was committed stays, whatever the rest of the procedure does: a record
-// of row changes of its own. Such procedures run alone.
+// of row changes of its own, which says that the request has been begun. Such procedures run alone.
 int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept {
   auto* self = static_cast<Executor*>(owner);
   if (!commit) {
     self->log_->rollback_all();
   } else if (!self->log_->empty()) {
-    if (!self->log_sequences()) return 1;
-    if (self->environment_->options->redo == RedoMode::kNone)
-      self->environment_->lsns.draw();
-    else
-      append_alone(self->environment_, self->log_->redo());
+    if (!self->may_commit()) return 1;
+    self->append_part();
     self->log_->commit();
     self->has_committed_part_ = true;
   }
+  self->settings_.end_transaction(commit);
   context->transaction_time_us = self->environment_->clock.now_us() - kPostgresEpochUs;
   return 0;
+}
+
+void Executor::append_part() noexcept {
+  const Transaction& transaction = *running_;
+  replay::RequestWindow::Outcome outcome;
+  outcome.is_part = true;
+  outcome.has_rows = false;
+  const bool has_client = transaction.client_id != 0;
+  const uint64_t lsn = environment_->options->redo == RedoMode::kNone
+                           ? environment_->lsns.draw()
+                           : append_alone(environment_, log_->redo(), transaction.request_id,
+                                          has_client ? client_prefix(transaction.client_id, outcome) : std::string());
+  remember_request(transaction, lsn, std::move(outcome));
 }
 
 Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
@@ -121,7 +138,7 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
     outcome = run(*transaction, *binding);
   }
   Verdict verdict = Verdict::kAnswered;
-  if (outcome == Outcome::kOk && !log_sequences()) [[unlikely]]
+  if (outcome == Outcome::kOk && !may_commit()) [[unlikely]]
     outcome = Outcome::kError;
   if (outcome == Outcome::kOk) [[likely]] {
     commit(transaction, statement, *binding);
@@ -139,11 +156,17 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   return verdict;
 }
 
-// Before redo is taken: the numbers that were drawn belong to it. False: over a limit, the error is in the context.
-bool Executor::log_sequences() noexcept {
-  if (log_->log_sequences()) [[likely]]
+// Before redo is taken: the numbers that were drawn belong to it. False: over a limit, or the log has no room (it was
+// admitted before the disk was full); the error is in the context.
+bool Executor::may_commit() noexcept {
+  if (!log_->log_sequences()) [[unlikely]] {
+    context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
+    return false;
+  }
+  const GroupCommit* log = environment_->log;
+  if (log == nullptr || !log->is_full() || log_->empty()) [[likely]]
     return true;
-  context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
+  context_.fail(log->refusal(), /*catchable=*/false);
   return false;
 }
 
@@ -174,8 +197,10 @@ const Binding* Executor::bind(const PreparedStatement& statement, Transaction* t
 void Executor::enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
   query::ResultSet& result = transaction->result;
   has_committed_part_ = false;
+  running_ = transaction;
   result.clear_rows();
   if (!result.notices.empty()) result.notices.clear();
+  settings_.begin(transaction->settings);
   const auto& columns = binding.program->columns();
   if (transaction->columns_of != statement.number() || result.columns.size() != columns.size()) {
     result.columns = columns;
@@ -198,6 +223,7 @@ Outcome Executor::run(const Transaction& transaction, const Binding& binding) no
   if (transaction.cancelled != nullptr) [[unlikely]]
     watch(transaction.cancelled);
   run_number_.store(run, std::memory_order_release);
+  const query::StatementSettings::Scope scope(&settings_);
   Outcome outcome = binding.program->run(&context_, transaction.arguments.data());
   run_number_.store(run + 1, std::memory_order_release);
   if (transaction.cancelled != nullptr) [[unlikely]]
@@ -215,8 +241,12 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
   if (!log_->empty()) {
     append_redo(*transaction, statement, binding);
     log_->commit();
+  } else if (has_committed_part_ && transaction->client_id != 0) [[unlikely]] {
+    append_redo(*transaction, statement, binding);  // nothing changed since COMMIT, but the request has come to its end
   }
   set_command_tag(binding, context_.affected_rows, &transaction->result);
+  if (transaction->changed_settings != nullptr) [[unlikely]]
+    settings_.give_changed(transaction->changed_settings);
   if (!transaction->status.ok()) transaction->status = Status();
   counters_.committed.add();
   if (transaction->crossing) counters_.crossing.add();
@@ -224,12 +254,18 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
 
 void Executor::append_redo(const Transaction& transaction, const PreparedStatement& statement,
                            const Binding& binding) noexcept {
-  if (environment_->options->redo == RedoMode::kNone) {
-    const uint64_t lsn = environment_->lsns.draw();  // snapshots are told apart by it
-    if (transaction.client_id != 0 && environment_->requests != nullptr) [[unlikely]]
-      remember_request(transaction, lsn, outcome_of(transaction));
-    return;
-  }
+  replay::RequestWindow::Outcome outcome;
+  if (transaction.client_id != 0) [[unlikely]]
+    outcome = outcome_of(transaction);
+  const uint64_t lsn = environment_->options->redo == RedoMode::kNone
+                           ? environment_->lsns.draw()  // snapshots are told apart by it
+                           : append_record(transaction, statement, binding, outcome);
+  remember_request(transaction, lsn, std::move(outcome));
+}
+
+// Its LSN.
+uint64_t Executor::append_record(const Transaction& transaction, const PreparedStatement& statement,
+                                 const Binding& binding, const replay::RequestWindow::Outcome& outcome) noexcept {
   RedoHeader header;
   header.flags = transaction.crossing ? kRedoCrossing : 0;
   header.partition = transaction.crossing ? kNoPartition : static_cast<uint16_t>(transaction.partition);
@@ -239,10 +275,8 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
   RedoStream* stream =
       environment_->streams[is_alone ? replay::kAloneStream : replay::stream_of_partition(transaction.partition)].get();
   std::string prefix;
-  replay::RequestWindow::Outcome outcome;
   if (transaction.client_id != 0) [[unlikely]] {
     header.flags |= replay::kRedoHasClient;
-    outcome = outcome_of(transaction);
     prefix = client_prefix(transaction.client_id, outcome);
   }
   uint64_t lsn;
@@ -254,12 +288,14 @@ void Executor::append_redo(const Transaction& transaction, const PreparedStateme
                                  transaction.arguments.data(), prefix);
   }
   remember(stream, is_alone, lsn);
-  if (transaction.client_id != 0 && environment_->requests != nullptr) [[unlikely]]
-    remember_request(transaction, lsn, std::move(outcome));
+  return lsn;
 }
 
+// Of a client that names its requests.
 void Executor::remember_request(const Transaction& transaction, uint64_t lsn,
                                 replay::RequestWindow::Outcome outcome) const {
+  if (transaction.client_id == 0 || environment_->requests == nullptr) [[likely]]
+    return;
   outcome.lsn = lsn;
   environment_->requests->finish({transaction.client_id, transaction.request_id}, std::move(outcome));
 }
@@ -288,12 +324,17 @@ bool Executor::answer_request(Transaction* transaction, const PreparedStatement&
       return false;
     case replay::RequestWindow::Answer::kForgotten:
       refuse(transaction,
-             with_hint(sql_error("55000", absl::StrCat("request ", transaction->request_id, " of client ",
+             with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
                                                        transaction->client_id, " is older than what is remembered")),
                        "Whether it has committed is not known any more. Draw a new client id for new requests."));
       return true;
     case replay::RequestWindow::Answer::kCommitted:
-      break;
+      if (!known.is_part) break;
+      refuse(transaction,
+             with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
+                                                       transaction->client_id, " has not come to its end")),
+                       "What it had committed by COMMIT stays. Draw a new request id to run the procedure again."));
+      return true;
   }
   enter(transaction, statement, binding);
   transaction->was_repeated = true;
@@ -321,17 +362,21 @@ void Executor::remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcep
   }
 }
 
-void append_alone(ExecutorEnvironment* environment, std::string_view row_changes) {
+uint64_t append_alone(ExecutorEnvironment* environment, std::string_view row_changes, uint64_t request_id,
+                      std::string_view client) {
   RedoHeader header;
   header.kind = RedoKind::kPhysical;
   header.flags = kRedoCrossing;
+  if (!client.empty()) header.flags |= replay::kRedoHasClient;
+  header.request_id = request_id;
   header.partition = kNoPartition;
   header.time_us = environment->clock.now_us() - kPostgresEpochUs;
   RedoStream* stream = environment->streams[replay::kAloneStream].get();
-  const uint64_t lsn = stream->append(header, row_changes);
+  const uint64_t lsn = stream->append(header, row_changes, client);
   environment->last_alone_lsn.store(lsn, std::memory_order_relaxed);
   stream->flush();
   if (environment->log != nullptr) environment->log->idle();
+  return lsn;
 }
 
 void Executor::answer(Transaction* transaction) {
@@ -355,7 +400,8 @@ void Executor::flush_redo() {
 void Executor::fail(Transaction* transaction) noexcept {
   if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
   log_->rollback_all();
-  transaction->status = status_of(context_.error);
+  transaction->status = query::with_notices(status_of(context_.error), transaction->result.notices);
+  transaction->result.notices.clear();
   transaction->result.clear_rows();
   transaction->result.command_tag.clear();
   context_.error = query::ErrorState();
@@ -396,13 +442,20 @@ void Executor::define(Transaction* transaction) noexcept {
   transaction->result.clear();
   transaction->columns_of = 0;
   if (refuse_if_over(transaction)) return;
+  const bool is_definition = statement.prepared().kind() == query::Prepared::Kind::kDefinition;
+  if (is_definition && environment_->log != nullptr) {  // the disk may have become full since it was admitted
+    if (Status status = environment_->log->refusal(); !status.ok()) return refuse(transaction, std::move(status));
+  }
   query::Database* database = environment_->database;
+  query::DefinitionRun run;
+  run.time_us = transaction->time_us;
+  run.wants_rows = environment_->options->redo != RedoMode::kNone;
+  run.row_bytes_max = kRecordBytesMax;
   {
     MutexLock lock(&environment_->definition_mutex);
-    transaction->status = database->define(statement.prepared(), &transaction->result);
+    transaction->status = database->define(statement.prepared(), &transaction->result, &run);
     environment_->catalog_version.store(database->catalog()->version, std::memory_order_relaxed);
   }
-  bool is_definition = statement.prepared().kind() == query::Prepared::Kind::kDefinition;
   (transaction->status.ok() ? counters_.committed : counters_.rolled_back).add();
   if (!transaction->status.ok() || !is_definition || environment_->options->redo == RedoMode::kNone) return;
   RedoHeader header;
@@ -412,7 +465,7 @@ void Executor::define(Transaction* transaction) noexcept {
   header.time_us = transaction->time_us;
   header.request_id = transaction->request_id;
   RedoStream* stream = environment_->streams[replay::kAloneStream].get();
-  remember(stream, /*is_alone=*/true, stream->append(header, statement.text()));
+  remember(stream, /*is_alone=*/true, stream->append(header, run.log));
 }
 
 void Executor::check_time(int64_t now_ns) {

@@ -37,7 +37,8 @@ struct ExecutorEnvironment {
 };
 
 // The redo of work that runs alone and is no statement: bulk loads. Only while all workers stand still.
-void append_alone(ExecutorEnvironment* environment, std::string_view row_changes);
+uint64_t append_alone(ExecutorEnvironment* environment, std::string_view row_changes, uint64_t request_id = 0,
+                      std::string_view client = {});
 
 constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 
@@ -104,7 +105,7 @@ class Executor {
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
   bool was_meant_for_another() noexcept;
-  bool log_sequences() noexcept;
+  bool may_commit() noexcept;
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
@@ -112,7 +113,10 @@ class Executor {
   void remember_request(const Transaction& transaction, uint64_t lsn, replay::RequestWindow::Outcome outcome) const;
   bool answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding);
   static int32_t end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept;
+  void append_part() noexcept;
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
+  uint64_t append_record(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding,
+                         const replay::RequestWindow::Outcome& outcome) noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
@@ -125,12 +129,14 @@ class Executor {
   const std::unique_ptr<storage::ChangeLog> log_;
 
   // the worker's
+  query::StatementSettings settings_;
   query::ExecContext context_;
   query::ScratchArena scratch_;
   std::vector<RedoStream*> unflushed_;  // to a sink
   uint64_t last_lsn_ = 0;               // of what it has written
   bool has_committed_part_ = false;     // by COMMIT inside the procedure that runs
-  bool has_news_ = false;               // for the log writer
+  const Transaction* running_ = nullptr;
+  bool has_news_ = false;  // for the log writer
   ExecutorCounters counters_;
 
   // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.

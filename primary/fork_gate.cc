@@ -81,6 +81,7 @@ StatusOr<Forked> ForkGate::fork_now(ForkRequest* request) {
   rendezvous_->end_pause();
   point.stall_ns = environment_->clock.monotonic_ns() - start_ns;
   if (!child.ok()) return child.status();
+  environment_->database->arena()->forked((*child)->pid());
   (*child)->wait_until_watched();
   return Forked{*std::move(child), std::move(point)};
 }

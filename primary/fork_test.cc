@@ -5,23 +5,16 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
+#include "base/test_seed.h"
 #include "testing/bank.h"
 
 namespace scyper::primary {
 namespace {
 
 constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
-
-uint64_t seed_of_run() {
-  const char* given = std::getenv("SCYPER_TEST_SEED");
-  uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 // In the child, without any of the query library: reads the cells.
 int64_t sum_of_balances(const query::Catalog& catalog) {
@@ -123,7 +116,7 @@ struct ForkCase {
 class ForkTest : public testing::TestWithParam<ForkCase> {};
 
 TEST_P(ForkTest, SumsStayInEverySnapshot) {
-  uint64_t seed = seed_of_run();
+  uint64_t seed = test_seed();
   EngineOptions options = Bank::small_options();
   options.workers = GetParam().workers;
   options.fork_mode = GetParam().mode;
@@ -184,15 +177,19 @@ TEST(ForkTest, BesideDefinitions) {
   Bank bank;
   std::atomic<bool> is_over{false};
   std::thread definer([&] {
+    auto run = [&](std::string_view sql) {
+      Status status = bank.run(sql);
+      EXPECT_TRUE(status.ok()) << sql << ": " << status;
+      return status.ok();
+    };
     for (int i = 0; !is_over; ++i) {
-      ASSERT_TRUE(bank.run("CREATE TABLE side (a integer PRIMARY KEY, b integer)").ok());
-      ASSERT_TRUE(bank.run("INSERT INTO side VALUES (1, 2)").ok());
-      ASSERT_TRUE(bank.run("CREATE INDEX side_b ON side (b)").ok());
+      if (!run("CREATE TABLE side (a integer PRIMARY KEY, b integer)")) return;
+      if (!run("INSERT INTO side VALUES (1, 2)") || !run("CREATE INDEX side_b ON side (b)")) return;
       ASSERT_EQ(bank.value_of("SELECT count(*) + " + std::to_string(i) + " FROM side WHERE b = 2"), 1 + i);
-      ASSERT_TRUE(bank.run("DROP TABLE side").ok());
+      if (!run("DROP TABLE side")) return;
     }
   });
-  Load load(&bank, seed_of_run());
+  Load load(&bank, test_seed());
   for (int i = 0; i < 100; ++i) ASSERT_EQ(read_fork(&bank.engine()).sum, kTotalBalance);
   is_over = true;
   definer.join();

@@ -53,11 +53,13 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       members_(start.members),
       markers_(start.markers),
       copies_(start.copies),
+      start_copies_(start.start_copies),
+      start_lsn_(start.is_elected ? start.durable_lsn + 1 : 0),
       builder_({start.cluster, start.term, options.batch_bytes, options.compresses,
                 start.markers == nullptr ? nullptr : start.markers->buffer()},
                start.streams, std::move(start.positions)),
       durable_lsn_(start.durable_lsn),
-      confirmed_lsn_(start.durable_lsn) {
+      confirmed_lsn_(start.confirmed_lsn.value_or(start.durable_lsn)) {
   for (uint32_t i = 0; i < workers; ++i) waiting_.push_back(std::make_unique<Acknowledgements>());
 }
 
@@ -92,6 +94,7 @@ void GroupCommit::acknowledge(uint32_t worker, Transaction* transaction, uint64_
     return transaction->done(transaction);
   }
   while (!waiting_[worker]->push(transaction, lsn)) {
+    if (is_full()) return answer_unconfirmed(transaction);  // the worker is needed
     idle();
     ::usleep(50);
   }
@@ -112,15 +115,30 @@ Status GroupCommit::refusal() const {
                    "Make space; writing goes on by itself.");
 }
 
-Status GroupCommit::wait_confirmed(uint64_t lsn) {
+Status GroupCommit::wait_confirmed(uint64_t lsn, const std::function<Status()>& interruption) {
   confirmed_waiters_.fetch_add(1);
   idle();
   std::unique_lock<std::mutex> lock(wake_mutex_);
-  while (confirmed_lsn() < lsn && !is_failed() && !is_stopping_.load()) {
+  Status status;
+  while (confirmed_lsn() < lsn && !is_failed() && !is_stopping_.load() && !is_released_.load() && status.ok()) {
     confirmed_changed_.wait_for(lock, std::chrono::milliseconds(5));
+    if (interruption) status = interruption();
   }
   confirmed_waiters_.fetch_sub(1);
-  return confirmed_lsn() >= lsn ? Status() : failed_error();
+  if (confirmed_lsn() >= lsn) return Status();
+  SCYPER_RETURN_IF_ERROR(status);
+  return is_failed() ? failed_error() : sql_error("57P01", "the node stops, and the log is not confirmed that far");
+}
+
+void GroupCommit::release() {
+  is_released_.store(true);
+  confirmed_changed_.notify_all();
+}
+
+void GroupCommit::give_up() {
+  release();
+  gives_up_.store(true);
+  wake();
 }
 
 void GroupCommit::drop_before(uint64_t lsn) {
@@ -169,7 +187,10 @@ bool GroupCommit::run_once() {
   }
   const bool is_written = write_group(group_complete_);
   advance_commit_point();  // in any case: what is confirmed does not wait for space on the disk
-  if (!is_written) return false;
+  if (!is_written) {       // who follows must know that this node lives
+    if (outbox_ != nullptr) outbox_->beat(clock_->monotonic_ns(), clock_->now_us());
+    return false;
+  }
   drop_segments();
   return true;
 }
@@ -181,7 +202,7 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
   status = Status();
 #endif
   if (is_disk_full(status)) {
-    is_full_.store(true);
+    set_full(true);
     return false;
   }
   if (!status.ok()) {
@@ -200,8 +221,18 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
   return true;
 }
 
+// Batches of earlier terms are confirmed by the first of this one only: without it another node could still be elected
+// that lacks them (Raft, 5.4.2).
+bool GroupCommit::has_start() {
+  if (start_lsn_ == 0 || has_start_) return true;
+  has_start_ = durable_lsn() >= start_lsn_ &&
+               members_->confirmed_lsn(start_copies_, mode_ == CommitMode::kQuorumDurable) >= start_lsn_;
+  return has_start_;
+}
+
 // True: it has risen, or something was answered.
 bool GroupCommit::advance_commit_point() {
+  if (!has_start()) return false;
   uint64_t lsn = durable_lsn();
   if (copies_ > 0) lsn = std::min(lsn, members_->confirmed_lsn(copies_, mode_ == CommitMode::kQuorumDurable));
   if (lsn > confirmed_lsn()) {
@@ -251,20 +282,30 @@ void GroupCommit::answer_confirmed() {
 void GroupCommit::answer_failed() {
   for (const auto& waiting : waiting_) {
     uint64_t lsn;
-    while (waiting->peek(&lsn)) {
-      Transaction* transaction = waiting->pop();
-      transaction->status =
-          sql_error("08007", "the log failed before the transaction was confirmed: it may have committed or not");
-      transaction->result.clear_rows();
-      transaction->result.command_tag.clear();
-      transaction->done(transaction);
-    }
+    while (waiting->peek(&lsn)) answer_unconfirmed(waiting->pop());
   }
+}
+
+void GroupCommit::answer_unconfirmed(Transaction* transaction) const {
+  transaction->status =
+      is_full() && !gives_up_.load()
+          ? sql_error("08007", "the disk of the log is full, and too many transactions wait: it may commit or not")
+          : sql_error("08007", "the node ended before the transaction was confirmed: it may have committed or not");
+  transaction->result.clear_rows();
+  transaction->result.command_tag.clear();
+  transaction->done(transaction);
+}
+
+void GroupCommit::set_full(bool is_full) {
+  is_full_.store(is_full);
+  for (LogBuffer* stream : streams_) stream->set_waits(!is_full && !is_failed());
+  if (!is_failed()) return;  // by the other thread, meanwhile
+  for (LogBuffer* stream : streams_) stream->set_waits(false);
 }
 
 void GroupCommit::fail(const Status& status) {
   is_failed_.store(true);
-  for (LogBuffer* stream : streams_) stream->abandon();
+  for (LogBuffer* stream : streams_) stream->set_waits(false);
   if (on_failure_) return on_failure_(status);
   std::fprintf(stderr, "scyper: the log failed, the node stops: %s\n", std::string(status.message()).c_str());
   std::fflush(stderr);
@@ -286,7 +327,12 @@ void GroupCommit::run() {
     const bool stops = is_stopping_.load();
     const uint64_t signals = signals_.load(std::memory_order_seq_cst);
     if (delay_us_ > 0 && !stops && durable_lsn() < lsns_->last.load(std::memory_order_relaxed)) ::usleep(delay_us_);
-    if (run_once()) {
+    const bool did_something = run_once();
+    if (gives_up_.load() && !is_failed()) {
+      advance_commit_point();
+      answer_failed();
+    }
+    if (did_something) {
       looks = 0;
       continue;
     }
@@ -326,9 +372,9 @@ void GroupCommit::make_segments() {
     lock.lock();
     if (status.ok()) {
       wants_segment_ = false;
-      is_full_.store(false);
+      set_full(false);
     } else if (is_disk_full(status)) {
-      is_full_.store(true);
+      set_full(true);
       wake_.wait_for(lock, kFullRetry);
     } else {
       lock.unlock();

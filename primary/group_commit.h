@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,11 +41,14 @@ class GroupCommit {
     std::vector<LogBuffer*> streams;
     std::vector<storage::StreamPosition> positions;
     uint64_t durable_lsn = 0;
+    std::optional<uint64_t> confirmed_lsn;  // what of it counts already; unset: all
     // Of a primary with secondaries, else null.
     replication::Outbox* outbox = nullptr;
     replication::Members* members = nullptr;
     Markers* markers = nullptr;
-    uint32_t copies = 0;  // that secondaries must have before a commit counts (modes quorum, quorum_durable)
+    uint32_t copies = 0;        // that secondaries must have before a commit counts (modes quorum, quorum_durable)
+    bool is_elected = false;    // nothing counts, in no mode, before the first batch of the term has:
+    uint32_t start_copies = 0;  // this many, on secondaries
   };
   GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock);
   ~GroupCommit();  // writes what is left, stops the threads
@@ -72,10 +76,15 @@ class GroupCommit {
   uint64_t confirmed_lsn() const { return confirmed_lsn_.load(std::memory_order_acquire); }
   bool is_failed() const { return is_failed_.load(std::memory_order_relaxed); }
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
-  // Why a transaction that writes may not begin: 53100, 58030. OK: it may.
+  // Why a transaction that writes may neither begin nor commit: 53100, 58030. OK: it may.
   Status refusal() const;
-  // Waits until everything up to there is confirmed. 58030 when it never will be.
-  Status wait_confirmed(uint64_t lsn);
+  // Waits until everything up to there is confirmed. 58030 when it never will be; 57P01 after release(); what
+  // `interruption` says, asked now and then: why not to wait any longer. Empty: nothing.
+  Status wait_confirmed(uint64_t lsn, const std::function<Status()>& interruption = {});
+  // The node stops: wait_confirmed() no longer waits.
+  void release();
+  // It stops and has waited long enough: what the commit point has not reached is answered with 08007, now and later.
+  void give_up();
   // Segments whose records all lie up to there are dropped by and by.
   void drop_before(uint64_t lsn);
   uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
@@ -89,9 +98,12 @@ class GroupCommit {
   uint64_t complete_point() const;
   bool write_group(uint64_t complete_lsn);
   bool advance_commit_point();
+  bool has_start();
   bool owes_answers() const;
   void answer_confirmed();
   void answer_failed();
+  void answer_unconfirmed(Transaction* transaction) const;
+  void set_full(bool is_full);
   void fail(const Status& status);
   void run();
   void make_segments();
@@ -111,11 +123,14 @@ class GroupCommit {
   replication::Members* const members_;
   Markers* const markers_;
   const uint32_t copies_;
+  const uint32_t start_copies_;
+  const uint64_t start_lsn_;  // of the first batch of the term; 0: it needs no copies
 
   // the writer's
   GroupBuilder builder_;
   bool has_group_ = false;  // built, not yet on the disk
   uint64_t group_complete_ = 0;
+  bool has_start_ = false;
 
   std::vector<std::unique_ptr<Acknowledgements>> waiting_;
   Sleeper sleeper_;
@@ -123,6 +138,8 @@ class GroupCommit {
   std::atomic<uint64_t> durable_lsn_;
   std::atomic<uint64_t> confirmed_lsn_;
   std::atomic<bool> is_failed_{false};
+  std::atomic<bool> is_released_{false};
+  std::atomic<bool> gives_up_{false};
   std::atomic<bool> is_full_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<uint64_t> droppable_lsn_{0};

@@ -102,5 +102,57 @@ TEST(GroupCommitTest, ThreadsCommitWhileGroupsAreWritten) {
   EXPECT_EQ((*scan)->complete_lsn(), kWorkers * kCommits);
 }
 
+// Copies that nobody makes: a node that stops answers all the same.
+TEST(GroupCommitTest, GivesUpWhatIsNotConfirmed) {
+  SimulatedDisk disk;
+  ASSERT_TRUE(disk.make_directory("/log").ok());
+  LogOptions options;
+  options.mode = CommitMode::kQuorum;
+  options.segment_bytes = 64 << 10;
+  storage::LogAppender::Options appender;
+  appender.segment_bytes = options.segment_bytes;
+  auto made = storage::LogAppender::create(&disk, "/log", appender, {});
+  ASSERT_TRUE(made.ok());
+  LsnCounter lsns;
+  RealClock clock;
+  LogBuffer buffer;
+  RedoStream stream(0, &buffer, nullptr, &lsns);
+  replication::Members members(1, [] {});
+  GroupCommit::Start start;
+  start.appender = *std::move(made);
+  start.streams = {&buffer};
+  start.members = &members;
+  start.copies = 1;
+  GroupCommit log(options, std::move(start), &lsns, 1, &clock);
+  log.start();
+  std::atomic<int> answered{0};
+  struct Waiting : Transaction {
+    std::atomic<int>* answered = nullptr;
+  };
+  std::vector<Waiting> waiting(2);
+  const auto commit = [&](Waiting* one) {
+    RedoHeader header;
+    header.kind = RedoKind::kPhysical;
+    one->answered = &answered;
+    one->done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->answered->fetch_add(1); };
+    log.acknowledge(0, one, stream.append(header, "x"));
+    log.idle();
+  };
+  const auto is_answered = [&](int count) {
+    for (int i = 0; i < 60'000 && answered < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return answered == count;
+  };
+  commit(&waiting[0]);
+  std::thread waiter([&] { EXPECT_EQ(sqlstate_of(log.wait_confirmed(1)), "57P01"); });
+  while (log.durable_lsn() < 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(answered, 0);
+  log.give_up();
+  waiter.join();
+  ASSERT_TRUE(is_answered(1));
+  commit(&waiting[1]);  // it was accepted before
+  ASSERT_TRUE(is_answered(2));
+  for (const Waiting& one : waiting) EXPECT_EQ(sqlstate_of(one.status), "08007");
+}
+
 }  // namespace
 }  // namespace scyper::primary

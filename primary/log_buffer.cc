@@ -37,7 +37,7 @@ void LogBuffer::free_chunk(Chunk* chunk) {
 char* LogBuffer::reserve_slow(size_t bytes) {
   // the writer is behind by more than half a second of its disk's time: waiting is what bounds memory
   while (appended_bytes_ - taken_bytes_.load(std::memory_order_relaxed) > kWaitingBytesMax &&
-         !is_abandoned_.load(std::memory_order_relaxed)) {
+         waits_.load(std::memory_order_relaxed)) {
     ::usleep(100);
   }
   Chunk* chunk = bytes <= kChunkBytes ? spare_.exchange(nullptr, std::memory_order_acquire) : nullptr;

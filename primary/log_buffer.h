@@ -16,7 +16,8 @@ struct alignas(64) LsnCounter {
 };
 
 // The open batch of one stream: records on their way from the thread that commits to the log writer, without locks.
-// Memory is bounded: over kWaitingBytesMax reserve() waits until the writer has caught up.
+// Memory is bounded: over kWaitingBytesMax reserve() waits until the writer has caught up. While the disk is full it
+// does not wait, as nobody knows for how long: then its caller lets nothing more commit.
 // Invariants: (1) records lie whole within a chunk; (2) whoever finds drawing() == kNothing after it has read an LSN
 //   from the counter finds all records of this stream up to that LSN published; else all up to drawing() - 1.
 // Threads: reserve(), draw(), publish() one at a time, the committing one; take() and drawing() the log writer.
@@ -71,8 +72,8 @@ class LogBuffer {
       if (!next_chunk()) return any;
     }
   }
-  // Nobody takes any more: reserve() does not wait.
-  void abandon() { is_abandoned_.store(true, std::memory_order_relaxed); }
+  // Whether reserve() waits. Any thread.
+  void set_waits(bool waits) { waits_.store(waits, std::memory_order_relaxed); }
 
  private:
   struct Chunk {
@@ -95,7 +96,7 @@ class LogBuffer {
   alignas(64) std::atomic<uint64_t> drawing_{kNothing};
   std::atomic<uint64_t> taken_bytes_{0};
   std::atomic<Chunk*> spare_{nullptr};  // a chunk that the writer gives back
-  std::atomic<bool> is_abandoned_{false};
+  std::atomic<bool> waits_{true};
 
   // the log writer's
   alignas(64) Chunk* taking_;

@@ -1,14 +1,14 @@
 // Power losses under the log: everything from commit to acknowledgement on a simulated disk, in one thread from one
-// seed. SCYPER_LOG_IMAGES says how many images are opened; SCYPER_SEED repeats a run.
+// seed. SCYPER_TEST_LOG_IMAGES says how many images are opened; SCYPER_TEST_SEED repeats a run.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <functional>
-#include <random>
 
 #include "base/clock.h"
 #include "base/simulated_disk.h"
+#include "base/test_seed.h"
 #include "group_commit.h"
 #include "primary/engine.h"
 #include "redo_stream.h"
@@ -24,11 +24,6 @@ constexpr uint32_t kStreams = 4;
 uint64_t number_from(const char* variable, uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-uint64_t fresh_seed() {
-  const uint64_t seed = number_from("SCYPER_SEED", std::random_device()());
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  return seed;
 }
 
 // What a log holds: bodies by LSN, and where it ends.
@@ -172,8 +167,8 @@ void open_image(SimulatedDisk* image, std::map<uint64_t, std::string> model, uin
 }
 
 TEST(LogImages, PowerLossAtEveryMoment) {
-  const uint64_t seed = fresh_seed();
-  const uint64_t wanted = number_from("SCYPER_LOG_IMAGES", 5000);
+  const uint64_t seed = test_seed();
+  const uint64_t wanted = number_from("SCYPER_TEST_LOG_IMAGES", 5000);
   Random random(seed);
   uint64_t images = 0, torn = 0, runs = 0;
   while (images < wanted && !HasFatalFailure()) {
@@ -209,7 +204,7 @@ TEST(LogImages, PowerLossAtEveryMoment) {
 }
 
 TEST(LogImages, TheNthWriteOrSyncFails) {
-  const uint64_t seed = fresh_seed();
+  const uint64_t seed = test_seed();
   for (auto operation :
        {SimulatedDisk::Operation::kWrite, SimulatedDisk::Operation::kSync, SimulatedDisk::Operation::kName}) {
     int failed = 0;
@@ -236,7 +231,7 @@ TEST(LogImages, TheNthWriteOrSyncFails) {
 }
 
 TEST(LogImages, FullDiskLosesNothing) {
-  Random random(fresh_seed());
+  Random random(test_seed());
   auto disk = new_disk();
   std::map<uint64_t, std::string> model;
   LogUnderTest log(disk.get(), Content(), &random);
@@ -260,7 +255,7 @@ TEST(LogImages, FullDiskLosesNothing) {
 // Damage, not power loss: whatever byte changes, either the log is refused with its place, or it lies where nothing
 // that was acknowledged can be told from what never was: in the last group and behind it.
 TEST(LogImages, FlippedBytes) {
-  const uint64_t seed = fresh_seed();
+  const uint64_t seed = test_seed();
   Random random(seed);
   auto disk = new_disk();
   std::map<uint64_t, std::string> model;
@@ -276,7 +271,7 @@ TEST(LogImages, FlippedBytes) {
   const auto segments = whole->segments;
   ASSERT_GT(segments.size(), 2u);
   uint64_t refused = 0, harmless = 0;
-  const uint64_t flips = number_from("SCYPER_LOG_FLIPS", 2000);
+  const uint64_t flips = number_from("SCYPER_TEST_LOG_FLIPS", 2000);
   for (uint64_t i = 0; i < flips; ++i) {
     auto image = disk->after_kill();
     const std::string path = storage::segment_path(kLog, segments[random.below(segments.size())].number);

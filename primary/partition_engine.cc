@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "primary/warm_engine.h"
 
 namespace scyper::primary {
 
@@ -47,11 +48,21 @@ StatusOr<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options) {
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
+StatusOr<std::unique_ptr<CopyIn>> Engine::open_copy(std::string_view) {
+  return sql_error("0A000", "this engine does not copy");
+}
+
 StatusOr<Forked> Engine::fork(ForkRequest) { return sql_error("0A000", "this engine does not fork"); }
 
-StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineOptions& options) {
+StatusOr<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std::shared_ptr<replay::WarmState> warm) {
+  SCYPER_ASSIGN_OR_RETURN(auto engine, PartitionEngine::create(options, std::move(warm)));
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineOptions& options,
+                                                                   std::shared_ptr<replay::WarmState> warm) {
   std::unique_ptr<PartitionEngine> engine(new PartitionEngine(effective(options)));
-  SCYPER_RETURN_IF_ERROR(engine->start());
+  SCYPER_RETURN_IF_ERROR(engine->start(warm.get()));
   return engine;
 }
 
@@ -59,19 +70,30 @@ PartitionEngine::PartitionEngine(const EngineOptions& options)
     : options_(options),
       statements_(kCachedStatements),
       shared_(kCachedStatements),
-      rendezvous_(options.queue_capacity) {}
+      rendezvous_(options.queue_capacity) {
+  copy_memory_.bytes_max = options_.copy_bytes_max;
+}
 
-Status PartitionEngine::start() {
+Status PartitionEngine::start(replay::WarmState* warm) {
+  if (options_.redo_bytes_max > kRecordBytesMax) {
+    return sql_error("22023", absl::StrCat("redo_bytes_max is at most ", kRecordBytesMax, " bytes"));
+  }
   query::DatabaseOptions database;
   database.partitions = options_.partitions;
   database.memory_bytes = options_.memory_bytes;
   database.page_mode = options_.page_mode;
+  database.copy_ahead_rate = options_.copy_ahead_rate;
   database.layout = options_.layout;
   database.execution = options_.execution;
-  SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
+  database.spill_from_bytes = options_.queries.spill_from_bytes();
+  if (warm != nullptr) {
+    database_ = std::move(warm->database);
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
+  }
   environment_.database = database_.get();
   environment_.options = &options_;
-  SCYPER_ASSIGN_OR_RETURN(durability_, Durability::start(options_, &environment_));
+  SCYPER_ASSIGN_OR_RETURN(durability_, Durability::start(options_, &environment_, warm));
   environment_.catalog_version = database_->catalog()->version;
   environment_.request_companions = [this](std::shared_ptr<const query::Program> program) {
     request_companions(std::move(program));
@@ -98,10 +120,12 @@ void PartitionEngine::start_queries() {
   environment.fork = [this](ForkRequest request) { return fork_gate_->fork(std::move(request)); };
   environment.current_lsn = [this] { return environment_.lsns.last.load(std::memory_order_acquire); };
   environment.catalog_version = [this] { return environment_.catalog_version.load(std::memory_order_acquire); };
-  environment.wait_durable = [this](uint64_t lsn) {
+  environment.wait_durable = [this](uint64_t lsn, const std::function<Status()>& interruption) -> Status {
+    if (options_.replication.admits) SCYPER_RETURN_IF_ERROR(options_.replication.admits());
     const GroupCommit* log = environment_.log;
     if (log == nullptr || log->mode() == CommitMode::kAsync || log->confirmed_lsn() >= lsn) return Status();
-    return environment_.log->wait_confirmed(lsn);
+    SCYPER_RETURN_IF_ERROR(environment_.log->wait_confirmed(lsn, interruption));
+    return options_.replication.admits ? options_.replication.admits() : Status();
   };
   environment.partitions = options_.partitions;
   queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
@@ -109,7 +133,9 @@ void PartitionEngine::start_queries() {
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
-  durability_->stop_watching();      // it forks
+  if (environment_.log != nullptr) environment_.log->release();
+  durability_->stop_archives();
+  durability_->stop_watching();  // it forks
   queries_.reset();
   fork_gate_.reset();  // its children end with it
   stop_admission();
@@ -164,6 +190,12 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
   if (rendezvous_.is_closing()) {
     for (Transaction* transaction : transactions) refused.add(transaction);
     return refuse(&refused, stopping_error());
+  }
+  if (options_.replication.admits) [[unlikely]] {
+    if (Status status = options_.replication.admits(); !status.ok()) {
+      for (Transaction* transaction : transactions) refused.add(transaction);
+      return refuse(&refused, status);
+    }
   }
   int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
   for (Transaction* transaction : transactions) {
@@ -242,6 +274,15 @@ bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version
   return true;
 }
 
+// A literal may be what makes the index on an expression, or a partial one, the way to the rows.
+bool PartitionEngine::searches_alike(const PreparedStatement& a, const PreparedStatement& b) {
+  auto keys = [this](const PreparedStatement& statement) {
+    auto program = database_->program_of(statement.prepared());
+    return program.ok() ? (*program)->footprint().hidden_keys : 0;
+  };
+  return !a.is_program() || !b.is_program() || keys(a) == keys(b);
+}
+
 // Compiles the normalised text of statements like `seen`.
 void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc) {
   SharedStatements::Found found{SharedStatements::State::kRefused, nullptr};
@@ -250,6 +291,7 @@ void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_vers
     const auto& columns = (*statement)->columns();
     bool is_same = std::equal(columns.begin(), columns.end(), seen.columns().begin(), seen.columns().end(),
                               [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; });
+    is_same = is_same && searches_alike(seen, **statement);
     if (is_same) found = {SharedStatements::State::kShared, *std::move(statement)};
   }
   shared_.set(ad_hoc->text.text, catalog_version, std::move(found));
@@ -327,6 +369,8 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting.arguments.assign(parameters.begin(), parameters.end());
   waiting.deadline_ns = limits.deadline_ns;
   waiting.cancelled = limits.cancelled;
+  waiting.settings = limits.settings;
+  waiting.changed_settings = limits.changed_settings;
   waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
   std::swap(waiting.result, *result);
   Transaction* transaction = &waiting;
@@ -368,6 +412,18 @@ Status PartitionEngine::run_exclusively(std::function<Status()> work) {
   return std::move(exclusive.status);
 }
 
+bool PartitionEngine::when_quiet(std::function<void()> done) {
+  auto exclusive = std::make_unique<ExclusiveWork>();
+  exclusive->run = [done = std::move(done)] {
+    done();
+    return Status();
+  };
+  exclusive->done = [](Transaction* transaction) { delete static_cast<ExclusiveWork*>(transaction); };
+  if (rendezvous_.is_closing() || !push_exclusive(exclusive.get())) return false;
+  static_cast<void>(exclusive.release());
+  return true;
+}
+
 // Needs no room in the queue: bounded by the threads that wait for theirs, and by the statements bound after a DDL.
 bool PartitionEngine::push_exclusive(ExclusiveWork* work) {
   Chain chain;
@@ -379,25 +435,77 @@ bool PartitionEngine::push_exclusive(ExclusiveWork* work) {
 }
 
 Status PartitionEngine::load(std::string_view table, std::span<const Datum> values) {
-  if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
+  SCYPER_RETURN_IF_ERROR(admit_changes());
   size_t bytes = values.size() * 20;  // most that a value takes beside its text
   SCYPER_ASSIGN_OR_RETURN(auto columns, describe(table));
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!columns.empty() && is_string(columns[i % columns.size()].type.id) && !values[i].null)
+    if (!columns.empty() && holds_bytes(columns[i % columns.size()].type.id) && !values[i].null)
       bytes += values[i].size();
   }
   if (bytes > kLoadBytesMax) return sql_error("54000", "a load has too many bytes: send the rows in several");
   return run_exclusively([&]() -> Status {
+    if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
     std::string redo;
     const bool logs = options_.redo != RedoMode::kNone;
     SCYPER_RETURN_IF_ERROR(database_->load(table, values, logs ? &redo : nullptr));
-    if (logs && !redo.empty()) {
-      append_alone(&environment_, redo);
-    } else if (!logs) {
-      environment_.lsns.draw();  // snapshots are told apart by it
-    }
+    log_alone(redo);
     return Status();
   });
+}
+
+StatusOr<std::unique_ptr<CopyIn>> PartitionEngine::open_copy(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(sql));
+  SCYPER_RETURN_IF_ERROR(admit_changes());
+  return std::make_unique<EngineCopy>(this, &copy_memory_, std::move(rows));
+}
+
+Status PartitionEngine::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(admit_changes());
+  RunningCopy running{limits, {}};
+  return run_exclusively([&]() -> Status {
+    if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
+    query::DefinitionRun run;
+    run.time_us = environment_.clock.now_us() - kPostgresEpochUs;
+    run.wants_rows = options_.redo != RedoMode::kNone;
+    run.row_bytes_max = kLoadBytesMax;
+    run.interruption = &running.interruption;
+    set_running_copy(&running);
+    const Status status = database_->copy(rows, result, &run);
+    set_running_copy(nullptr);
+    if (status.ok()) log_alone(run.log);
+    return status;
+  });
+}
+
+void PartitionEngine::set_running_copy(RunningCopy* copy) {
+  MutexLock lock(&copy_mutex_);
+  running_copy_ = copy;
+}
+
+void PartitionEngine::check_copy(int64_t now_ns) {
+  MutexLock lock(&copy_mutex_);
+  if (running_copy_ == nullptr) return;
+  const StatementLimits& limits = running_copy_->limits;
+  if (limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed)) {
+    running_copy_->interruption.raise(query::Interrupt::kCancel);
+  } else if (limits.deadline_ns != 0 && now_ns >= limits.deadline_ns) {
+    running_copy_->interruption.raise(query::Interrupt::kTimeout);
+  }
+}
+
+// What changed beside all transactions; empty: nothing.
+void PartitionEngine::log_alone(std::string_view redo) {
+  if (options_.redo == RedoMode::kNone) {
+    environment_.lsns.draw();  // snapshots are told apart by it
+  } else if (!redo.empty()) {
+    append_alone(&environment_, redo);
+  }
+}
+
+// Whether this node takes changes now.
+Status PartitionEngine::admit_changes() const {
+  if (options_.replication.admits) SCYPER_RETURN_IF_ERROR(options_.replication.admits());
+  return environment_.log == nullptr ? Status() : environment_.log->refusal();
 }
 
 // --- durability ---
@@ -441,6 +549,7 @@ PartitionEngine::LogInfo PartitionEngine::log_info() const {
   info.groups = log->groups();
   info.bytes_written = log->bytes_written();
   info.archive_bytes = durability_->archive_bytes();
+  info.damaged_archives = durability_->damaged_archives();
   const replay::Recovered& recovered = durability_->recovered();
   info.recovered_transactions = recovered.transactions;
   info.recovery_seconds = recovered.archive_s + recovered.index_s + recovered.read_s + recovered.replay_s;
@@ -452,6 +561,7 @@ PartitionEngine::LogInfo PartitionEngine::log_info() const {
 void PartitionEngine::tick() {
   int64_t now_ns = environment_.clock.monotonic_ns();
   for (auto& worker : workers_) worker->executor().check_time(now_ns);
+  check_copy(now_ns);
   if (++ticks_ % kTicksPerSum == 0) sum_counters();
 }
 

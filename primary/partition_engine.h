@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "durability.h"
+#include "engine_copy.h"
 #include "executor.h"
 #include "fork_gate.h"
 #include "primary/engine.h"
@@ -25,7 +26,8 @@ namespace scyper::primary {
 // Threads: any for the public functions; owns the workers' threads and the watchdog's.
 class PartitionEngine final : public Engine {
  public:
-  static StatusOr<std::unique_ptr<PartitionEngine>> create(const EngineOptions& options);
+  static StatusOr<std::unique_ptr<PartitionEngine>> create(const EngineOptions& options,
+                                                           std::shared_ptr<replay::WarmState> warm = nullptr);
   ~PartitionEngine() override;
 
   StatusOr<std::shared_ptr<const Statement>> prepare(std::string_view sql) override;
@@ -35,6 +37,7 @@ class PartitionEngine final : public Engine {
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const StatementLimits& limits = {}) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
   StatusOr<Forked> fork(ForkRequest request) override { return fork_gate_->fork(std::move(request)); }
   query::Queries* queries() override { return queries_.get(); }
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
@@ -42,7 +45,12 @@ class PartitionEngine final : public Engine {
   std::vector<RoutineInfo> routines() override;
   StatusOr<ArchiveInfo> write_archive(const std::string& archives,
                                       const std::function<void(uint64_t)>& on_progress) override;
+  bool when_quiet(std::function<void()> done) override;
+  void stop_archives() override { durability_->stop_archives(); }
   LogInfo log_info() const override;
+  void give_up() override {
+    if (environment_.log != nullptr) environment_.log->give_up();
+  }
   const replication::PublisherOptions* publisher() override {
     Publication* publication = durability_->publication();
     return publication == nullptr ? nullptr : &publication->publisher();
@@ -50,6 +58,7 @@ class PartitionEngine final : public Engine {
   const EngineCounters& counters() const override;
   const EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }
+  uint64_t pages_copied_ahead() const override { return database_->arena()->pages_copied_ahead(); }
   uint64_t queue_depth() const override;
 
   query::Database& database() { return *database_; }  // for tests
@@ -60,10 +69,12 @@ class PartitionEngine final : public Engine {
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   Status run_exclusively(std::function<Status()> work);
+  // The rows of a COPY into its table, beside no transaction.
+  Status copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
 
  private:
   explicit PartitionEngine(const EngineOptions& options);
-  Status start();
+  Status start(replay::WarmState* warm);
 
   Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
   void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
@@ -78,6 +89,7 @@ class PartitionEngine final : public Engine {
   };
   Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc);
   bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc);
+  bool searches_alike(const PreparedStatement& a, const PreparedStatement& b);
   void share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc);
   bool make_ready(const PreparedStatement& statement);
   Status add_companions(const query::Program& program);
@@ -85,6 +97,8 @@ class PartitionEngine final : public Engine {
   Durability::Runner archive_runner();
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);
+  Status admit_changes() const;
+  void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
                       const StatementLimits& limits, query::ResultSet* result);
   void start_queries();
@@ -102,6 +116,17 @@ class PartitionEngine final : public Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;
   std::unique_ptr<query::Queries> queries_;
+  // The COPY whose rows go in.
+  struct RunningCopy {
+    const StatementLimits limits;
+    query::AloneInterruption interruption;
+  };
+  void set_running_copy(RunningCopy* copy);
+  void check_copy(int64_t now_ns);
+
+  CopyMemory copy_memory_;
+  Mutex copy_mutex_;
+  RunningCopy* running_copy_ ABSL_GUARDED_BY(copy_mutex_) = nullptr;
   std::atomic<uint64_t> refused_{0};  // in submit()
   mutable EngineCounters counters_;
   uint32_t ticks_ = 0;  // the watchdog's

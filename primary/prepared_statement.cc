@@ -13,6 +13,7 @@ CommandTag tag_of(std::string_view command) {
   if (command == "INSERT") return CommandTag::kInsert;
   if (command == "UPDATE") return CommandTag::kUpdate;
   if (command == "DELETE") return CommandTag::kDelete;
+  if (command == "MERGE") return CommandTag::kMerge;
   return CommandTag::kOther;
 }
 

@@ -13,7 +13,7 @@
 
 namespace scyper::primary {
 
-enum class CommandTag : uint8_t { kSelect, kInsert, kUpdate, kDelete, kOther };
+enum class CommandTag : uint8_t { kSelect, kInsert, kUpdate, kDelete, kMerge, kOther };
 
 // A statement's program for one catalog version. Immutable.
 struct Binding {

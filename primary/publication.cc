@@ -21,8 +21,9 @@ constexpr int64_t kSilenceNs = 2'000'000'000;
 Publication::Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment)
     : options_(options),
       start_(start),
-      outbox_({start.cluster, start.term, start.lsn, options.retained_bytes}),
-      members_(start.term, [this] { wake_log(); }),
+      outbox_({start.cluster, start.term, start.lsn, options.retained_bytes, start.commit_lsn}),
+      members_(
+          start.term, [this] { wake_log(); }, options.voter_names),
       markers_(&environment->lsns, &environment->clock,
                &(options.metrics != nullptr ? *options.metrics : own_metrics_)
                     .timer(replication::kStageMetric, replication::kStageHelp, {{"stage", "group"}})) {
@@ -43,6 +44,9 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
     return read_log(after_lsn, each);
   };
   publisher_.ticket = [this](const std::string& node) { return ticket(node); };
+  if (!start.is_elected) return;
+  publisher_.node = options.node;
+  publisher_.has_batch = [this](uint64_t lsn, uint64_t term) { return has_batch(lsn, term); };
 }
 
 // A network without multicast works, by unicast: no error here ends the start.
@@ -83,6 +87,16 @@ void Publication::wake_log() {
   if (GroupCommit* log = log_.load()) log->wake();
 }
 
+// Terms have one primary each: a batch of the same term at the same LSN is the same batch, behind the same ones.
+bool Publication::has_batch(uint64_t lsn, uint64_t term) const {
+  if (lsn > start_.lsn) return term == start_.term && lsn <= outbox_.watermark().complete_lsn;
+  uint64_t found = 0;
+  for (const replay::TermStart& start : start_.terms) {
+    if (start.base_lsn < lsn) found = start.term;
+  }
+  return found == term;
+}
+
 StatusOr<std::string> Publication::newest_archive() const {
   const std::string archives = replay::archives_directory(start_.directory);
   if (start_.disk->exists(archives)) {
@@ -121,6 +135,7 @@ Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replic
 }
 
 StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
+  if (options_.admits) SCYPER_RETURN_IF_ERROR(options_.admits());
   // older snapshots are kept by the nodes, which know their ages; here only what is asked for afresh
   const Marker marker = markers_.draw(std::max<int64_t>(options_.marker_distance_us, 0));
   wake_log();

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "markers.h"
 #include "primary/log_options.h"
+#include "replay/recovery.h"
 #include "replication/batch.h"
 #include "replication/digests.h"
 #include "replication/members.h"
@@ -30,10 +31,13 @@ class Publication {
     replication::ClusterId cluster;
     uint64_t term = 1;
     uint64_t lsn = 0;
+    uint64_t commit_lsn = 0;  // what of it counts already
     Disk* disk = nullptr;
     std::string directory;
     uint32_t partitions = 0;
     std::optional<replication::DatagramKey> key;  // of the multicast
+    bool is_elected = false;
+    std::vector<replay::TermStart> terms;  // of the log up to `lsn`
   };
   Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment);
 
@@ -54,6 +58,7 @@ class Publication {
 
  private:
   void start_multicast();
+  bool has_batch(uint64_t lsn, uint64_t term) const;
   StatusOr<std::string> newest_archive() const;
   Status read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const;
 

@@ -41,7 +41,7 @@ char* put_signed128(char* out, __int128 value) {
   return put_varint(out, (static_cast<unsigned __int128>(value) << 1) ^ static_cast<unsigned __int128>(value >> 127));
 }
 
-bool is_text(TypeId type) { return is_string(type) || type == TypeId::kUnknown; }
+bool is_text(TypeId type) { return holds_bytes(type) || type == TypeId::kUnknown; }
 
 size_t bytes_max(TypeId type, const Datum& value) {
   return kScalarBytesMax + (is_text(type) && !value.null ? value.size() : 0);
@@ -58,7 +58,7 @@ char* put_scalar(char* out, TypeId type, const Datum& value) {
     return out + sizeof(value.lo);
   }
   if (type == TypeId::kNumeric) return put_signed128(put_signed(out, value.scale), value.int128());
-  if (type == TypeId::kInterval) return put_signed(put_signed(out, value.lo), value.hi);
+  if (type == TypeId::kInterval || type == TypeId::kUuid) return put_signed(put_signed(out, value.lo), value.hi);
   return put_signed(out, value.lo);
 }
 

@@ -143,6 +143,19 @@ TEST_F(RedoTest, BulkLoadsAreRowChanges) {
                                          12));  // insert, table 3, partition 0, 900, 1
 }
 
+TEST_F(RedoTest, CopiesAreRowChanges) {
+  start(RedoMode::kLogical);
+  auto copy = bank_->engine().open_copy("COPY rates FROM STDIN");
+  ASSERT_TRUE(copy.ok() && (*copy)->add("900\t1\n").ok());
+  query::ResultSet result;
+  ASSERT_TRUE((*copy)->finish({}, &result).ok());
+  copy->reset();
+  auto records = finish();
+  ASSERT_THAT(kinds_of(records), testing::ElementsAre(RedoKind::kPhysical));
+  EXPECT_EQ(records[0].header.partition, kNoPartition);
+  EXPECT_EQ(records[0].body, std::string("\x01\x03\x00\x00\x84\x03\x00\x00\x01\x00\x00\x00", 12));
+}
+
 TEST_F(RedoTest, NoRedo) {
   start(RedoMode::kNone);
   call("CALL deposit($1, $2, $3)", {3, 1, 5});

@@ -9,8 +9,10 @@
 #include <random>
 #include <thread>
 
+#include "base/test_seed.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
+#include "storage/statistics.h"
 #include "testing/bank.h"
 
 namespace scyper::primary {
@@ -24,13 +26,6 @@ using query::ResultSet;
 
 constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
 constexpr char kSum[] = "SELECT sum(balance)::bigint FROM accounts";
-
-uint64_t seed_of_run() {
-  const char* given = std::getenv("SCYPER_TEST_SEED");
-  uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 struct Answer {
   Status status;
@@ -152,6 +147,41 @@ TEST_P(SnapshotTest, FreshAnswersSeeWhatWasCommitted) {
   EXPECT_EQ(queries->counters().snapshots.forks, forks);
 }
 
+TEST_P(SnapshotTest, StatisticsComeFromSnapshots) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  ASSERT_TRUE(bank.run("CREATE TABLE filled (id integer PRIMARY KEY, kind integer, name text)").ok());
+  ASSERT_TRUE(bank.run("INSERT INTO filled SELECT i, i % 4, 'n' || i % 9 FROM generate_series(1, 3000) i").ok());
+  auto& database = bank.engine().database();
+  const auto table = database.catalog()->find_table("filled");
+  ASSERT_EQ(table->statistics(), nullptr);
+  constexpr char kQuery[] = "SELECT count(*) FROM filled WHERE kind = 3";
+  ASSERT_EQ(ask(queries, kQuery).number(), 750);
+  while (table->statistics() == nullptr) std::this_thread::yield();  // the child's answer; the test's own bound ends it
+  const auto statistics = table->statistics();
+  EXPECT_EQ(statistics->rows, 3000);
+  ASSERT_EQ(statistics->columns.size(), 3u);
+  EXPECT_EQ(statistics->columns[1].distinct, 4);
+  EXPECT_EQ(statistics->columns[1].numbers.back(), 3);
+  EXPECT_EQ(statistics->columns[2].distinct, 9);
+  EXPECT_FALSE(statistics->columns[2].texts.empty());
+  // what was planned without them is planned anew, once; if they came late enough
+  const uint64_t compiled = database.programs_compiled();
+  EXPECT_EQ(ask(queries, kQuery).number(), 750);
+  const uint64_t planned = database.programs_compiled();
+  EXPECT_LE(planned, compiled + 1);
+  EXPECT_EQ(ask(queries, kQuery).number(), 750);
+  EXPECT_EQ(database.programs_compiled(), planned);
+  // few changes: the sample is good enough
+  ASSERT_TRUE(bank.run("DELETE FROM filled WHERE id <= 100").ok());
+  EXPECT_EQ(ask(queries, kQuery).number(), 725);
+  EXPECT_EQ(table->statistics(), statistics);
+  // ANALYZE takes them at once
+  ASSERT_TRUE(bank.run("ANALYZE filled").ok());
+  EXPECT_EQ(table->statistics()->rows, 2900);
+  EXPECT_EQ(ask(queries, kQuery).number(), 725);
+}
+
 TEST_P(SnapshotTest, SessionsKeepTheirSnapshot) {
   Bank bank(options());
   Queries* queries = bank.engine().queries();
@@ -259,7 +289,142 @@ TEST_P(SnapshotTest, ErrorsAreTheStatementsOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, SnapshotTest,
-                         testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick, ExecutionMode::kAdaptive));
+                         testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick, ExecutionMode::kAdaptive,
+                                         ExecutionMode::kSwapping));
+
+// Queries of a child that go on in better code, which their parent makes meanwhile.
+class SnapshotSwapTest : public testing::TestWithParam<ExecutionMode> {
+ protected:
+  static EngineOptions options(ExecutionMode mode) {
+    EngineOptions options = Bank::small_options();
+    options.execution = mode;
+    return options;
+  }
+  static void make_tables(Bank* bank) {
+    for (const char* sql :
+         {"CREATE TABLE line (n integer PRIMARY KEY, item integer, text varchar(20))",
+          "INSERT INTO line SELECT s, s * 7919 % 3000, 't' || s % 13 FROM generate_series(1, 40000) s",
+          "CREATE FUNCTION total(k integer) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE r record; s bigint := 0; "
+          "BEGIN FOR r IN SELECT n FROM line WHERE item % 3 = k LOOP s := s + r.n; END LOOP; RETURN s; END $$",
+          "ANALYZE"})
+      ASSERT_TRUE(bank->run(sql).ok()) << sql;
+  }
+  // size: up to 3000, all pairs of rows. Each chunk of the outer table begins with a place to change.
+  static std::string long_query(int size, int variant = 0) {
+    return "SELECT count(*), sum(a.n % 7) FROM line a JOIN line b ON a.n > b.item + " + std::to_string(variant) +
+           " AND b.item < " + std::to_string(size);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Modes, SnapshotSwapTest,
+                         testing::Values(ExecutionMode::kSwapping, ExecutionMode::kSwappingInterpreted));
+
+TEST_P(SnapshotSwapTest, SameRowsWhereverItChanges) {
+  Bank bank(options(GetParam())), stays(options(ExecutionMode::kQuick));
+  make_tables(&bank);
+  make_tables(&stays);
+  constexpr const char* kQueries[] = {
+      "SELECT text, count(*), sum(n), max(item) FROM line GROUP BY text ORDER BY text",
+      "SELECT count(*), sum(a.n) FROM line a JOIN line b ON a.item = b.item AND a.n <> b.n",
+      "SELECT n, text FROM line WHERE n % 5 = 3 ORDER BY text, n DESC",
+      "SELECT total(0), total(1)",
+      "SELECT sum(1 / (n - 39990)) FROM line",
+  };
+  auto session = bank.engine().queries()->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (const char* query : kQueries)
+    for (uint32_t threads : {1U, 2U}) {
+      const Answer expected = ask(stays.engine().queries(), query);
+      QueryOptions with = in_session(*session);
+      with.threads = threads;
+      Answer answer;
+      int run = 0;
+      do {
+        answer = ask(bank.engine().queries(), query, with);
+        ASSERT_EQ(sqlstate_of(answer.status), sqlstate_of(expected.status)) << answer.status;
+        ASSERT_EQ(answer.rows, expected.rows) << "place " << run << " " << query;
+      } while (answer.receipt.swaps > 0 && ++run < 2000);
+      if (threads == 1 && answer.status.ok()) EXPECT_GT(run, 0) << query;
+      EXPECT_LT(run, 2000) << query;
+    }
+  EXPECT_GT(bank.engine().queries()->counters().swapped, 0u);
+  EXPECT_EQ(stays.engine().queries()->counters().swapped, 0u);
+}
+
+TEST_F(SnapshotSwapTest, BetterCodeReachesRunningQueries) {
+  Bank bank(options(ExecutionMode::kAdaptive)), stays(options(ExecutionMode::kQuick));
+  make_tables(&bank);
+  make_tables(&stays);
+  Queries* queries = bank.engine().queries();
+  for (uint32_t threads : {1U, 2U}) {
+    QueryOptions with;
+    with.threads = threads;
+    uint32_t swaps = 0;
+    for (int size = 30; swaps == 0 && size <= 3000; size += size / 2) {
+      const std::string query = long_query(size, static_cast<int>(threads));
+      const Answer answer = ask(queries, query, with);
+      ASSERT_TRUE(answer.status.ok()) << answer.status;
+      EXPECT_EQ(answer.rows, ask(stays.engine().queries(), query).rows);
+      swaps = answer.receipt.swaps;
+    }
+    EXPECT_GT(swaps, 0u);
+  }
+  EXPECT_GE(queries->counters().swapped, 2u);
+  // a program that the child has goes on being improved: the next run begins in the better code
+  const Answer again = ask(queries, long_query(30, 1));
+  EXPECT_TRUE(again.status.ok()) << again.status;
+}
+
+TEST_F(SnapshotSwapTest, QueriesEndAndChildrenDieWhileBetterCodeComes) {
+  const uint64_t seed = test_seed();
+  std::mt19937_64 random(seed);
+  Bank bank(options(ExecutionMode::kAdaptive));
+  make_tables(&bank);
+  Queries* queries = bank.engine().queries();
+  for (int i = 0; i < 30; ++i) {
+    QueryOptions with;
+    with.threads = 1 + i % 2;
+    auto stream = queries->run(long_query(3000, i), {}, with);
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    std::thread ends([&, what = i % 3] {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 40000));
+      if (what == 0) (*stream)->cancel();
+      if (what == 1)
+        for (pid_t pid : children()) kill(pid, SIGKILL);
+    });
+    std::string batch;
+    if (i % 3 < 2) {
+      const Status status = (*stream)->next(&batch).status();
+      if (!status.ok()) EXPECT_EQ(sqlstate_of(status), i % 3 == 0 ? "57014" : "57P02") << status;
+    }
+    ends.join();
+    stream->reset();  // or the reader leaves
+    ASSERT_EQ(ask_again(queries, kSum).number(), kTotalBalance);
+    if (i % 5 == 0) ASSERT_TRUE(bank.run("UPDATE rates SET rate = 1 WHERE id = 1").ok());
+  }
+}
+
+// Both forms of the code go when neither statements nor children have it any more.
+TEST_F(SnapshotSwapTest, CodeIsGivenBack) {
+  Bank bank(options(ExecutionMode::kAdaptive));
+  make_tables(&bank);
+  Queries* queries = bank.engine().queries();
+  auto& database = bank.engine().database();
+  auto forget = [&] {
+    static int tables = 0;
+    ASSERT_TRUE(bank.run("CREATE TABLE t" + std::to_string(++tables) + " (a integer)").ok());
+    ASSERT_EQ(ask(queries, kSum).number(), kTotalBalance);
+  };
+  forget();
+  const size_t before = database.code_bytes();
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(ask(queries, long_query(30 << i / 3, i), in_session(*session)).status.ok());
+  EXPECT_GT(database.code_bytes(), before);
+  ASSERT_TRUE(queries->close_session(*session).ok());
+  forget();
+  // its child ends soon, the compiler finishes what it has begun; the test's own bound ends this
+  while (database.code_bytes() > before) std::this_thread::yield();
+}
 
 // More rows than a window holds, read slowly; and a reader that goes away.
 TEST(SnapshotStreamTest, WaitsForSlowReaders) {
@@ -396,19 +561,89 @@ TEST(SnapshotCapsTest, CopiedMemory) {
   EXPECT_NE(std::string(status.message()).find("memory"), std::string::npos) << status;
 }
 
-TEST(SnapshotCapsTest, QueryMemory) {
+// So many huge pages in the system's pool beside those that others have, and back again.
+class HugePages {
+ public:
+  explicit HugePages(uint64_t count) : before_(read("nr_hugepages")) {
+    std::ofstream(kPlace) << before_ - available() + count << std::flush;
+    now_ = available();
+  }
+  ~HugePages() { std::ofstream(kPlace) << before_ << std::flush; }
+  uint64_t count() const { return now_; }
+
+ private:
+  static constexpr char kPlace[] = "/proc/sys/vm/nr_hugepages";
+  static uint64_t read(const std::string& name) {
+    uint64_t value = 0;
+    std::ifstream("/sys/kernel/mm/hugepages/hugepages-2048kB/" + name) >> value;
+    return value;
+  }
+  static uint64_t available() { return read("free_hugepages") - read("resv_hugepages"); }
+  const uint64_t before_;
+  uint64_t now_ = 0;
+};
+
+// The child's pages are taken by the transactions' copies: the query fails and may be sent again, the node goes on.
+TEST(SnapshotCapsTest, NoReservedPageLeftForCopies) {
   EngineOptions options = Bank::small_options();
-  options.queries.query_bytes_max = 8 << 20;
+  options.page_mode = storage::PageMode::kReservedHuge;
+  options.memory_bytes = size_t{256} << 20;
+  HugePages pool((options.memory_bytes >> 21) + 1);
+  if (pool.count() != (options.memory_bytes >> 21) + 1) GTEST_SKIP() << "no pool of huge pages can be had here";
   Bank bank(options);
   Queries* queries = bank.engine().queries();
-  Answer answer = ask(queries, "SELECT DISTINCT a.id, b.id, c.id, a.branch FROM accounts a, accounts b, accounts c");
-  EXPECT_EQ(sqlstate_of(answer.status), "53200") << answer.status;
-  EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+  auto session = queries->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(ask(queries, kSum, in_session(*session)).number(), kTotalBalance);
+  ResultSet result;
+  ASSERT_TRUE(bank.engine().execute("UPDATE accounts SET balance = balance + 1", {}, &result).ok());
+  ASSERT_TRUE(bank.engine().execute("UPDATE accounts SET balance = balance - 1", {}, &result).ok());
+  const Answer answer = ask(queries, kSum, in_session(*session));
+  EXPECT_EQ(sqlstate_of(answer.status), "57P02") << answer.status;
+  EXPECT_NE(std::string(answer.status.message()).find("vm.nr_hugepages"), std::string::npos) << answer.status;
+  EXPECT_EQ(ask_again(queries, kSum).number(), kTotalBalance);
+}
+
+TEST(SnapshotCapsTest, QueryMemory) {
+  const char* large =
+      "SELECT DISTINCT a.id, b.id, c.id, a.branch, b.branch, c.branch FROM accounts a, accounts b, accounts c";
+  for (uint64_t disk : {uint64_t{0}, uint64_t{16} << 20}) {
+    EngineOptions options = Bank::small_options();
+    options.queries.query_bytes_max = 8 << 20;
+    options.queries.snapshots.spill_bytes_max = disk;
+    Bank bank(options);
+    Queries* queries = bank.engine().queries();
+    EXPECT_EQ(sqlstate_of(ask(queries, large).status), "53200");
+    EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+  }
+}
+
+// In the child: more rows than the query's memory holds, in temporary files of their own place.
+TEST(SnapshotCapsTest, QueriesGoToDisk) {
+  const char* query =
+      "SELECT count(*) FROM (SELECT DISTINCT a.id, b.id, a.branch FROM accounts a, accounts b WHERE a.id % 4 < b.id) d";
+  EngineOptions options = Bank::small_options();
+  Bank whole(options);
+  const int64_t rows = ask(whole.engine().queries(), query).number();
+  options.queries.query_bytes_max = 1 << 20;
+  options.queries.snapshots.spill_directory = testing::TempDir();
+  Bank bank(options);
+  for (uint32_t threads : {1U, 2U}) {
+    QueryOptions with;
+    with.threads = threads;
+    Answer answer = ask(bank.engine().queries(), query, with);
+    ASSERT_TRUE(answer.status.ok()) << answer.status;
+    EXPECT_EQ(answer.number(), rows);
+    EXPECT_LE(answer.receipt.memory_bytes, options.queries.query_bytes_max);
+  }
+  options.queries.snapshots.spill_directory = "/nowhere";
+  Bank other(options);
+  EXPECT_EQ(sqlstate_of(ask(other.engine().queries(), query).status), "58030");
 }
 
 // Random order of everything, with the mix running: sums stay, whatever snapshot, whatever age.
 TEST(SnapshotStressTest, ManySnapshotsDroppedInAnyOrder) {
-  const uint64_t seed = seed_of_run();
+  const uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
   EngineOptions options = Bank::small_options();
   options.partitions = 4;
@@ -444,7 +679,7 @@ TEST(SnapshotStressTest, ManySnapshotsDroppedInAnyOrder) {
 }
 
 TEST(SnapshotStressTest, SumsStayInAThousandSnapshots) {
-  const uint64_t seed = seed_of_run();
+  const uint64_t seed = test_seed();
   EngineOptions options = Bank::small_options();
   options.partitions = 4;
   options.workers = 2;

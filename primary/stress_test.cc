@@ -1,23 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
+#include "base/test_seed.h"
 #include "testing/bank.h"
 
 namespace scyper::primary {
 namespace {
 
 constexpr int64_t kTotalBalance = int64_t{1000} * Bank::kBranches * Bank::kAccounts;
-
-uint64_t seed_of_run() {
-  const char* given = std::getenv("SCYPER_TEST_SEED");
-  uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 struct Statements {
   explicit Statements(Bank* bank)
@@ -102,7 +95,7 @@ class Client {
 class StressTest : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(StressTest, SumStaysWhateverRuns) {
-  uint64_t seed = seed_of_run();
+  uint64_t seed = test_seed();
   EngineOptions options = Bank::small_options();
   options.workers = GetParam();
   if (GetParam() == 4) options.execution = ExecutionMode::kAdaptive;
@@ -168,7 +161,7 @@ TEST(StressTest, NeitherSideStarves) {
 
 // Transactions that sleeping workers have to be woken for: a lost wake-up would hang.
 TEST(StressTest, NoWakeUpIsLost) {
-  uint64_t seed = seed_of_run();
+  uint64_t seed = test_seed();
   Bank bank;
   Statements statements(&bank);
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
-#include "plpgsql_fuzz.h"
-
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -30,9 +30,8 @@ Session* session() {
   return kSession.get();
 }
 
-}  // namespace
-
-void fuzz_plpgsql(const uint8_t* data, size_t size) {
+// Reads the bytes as the body of a PL/pgSQL function: parsed, bound, turned into code, not run.
+void fuzz(const uint8_t* data, size_t size) {
   std::string body(reinterpret_cast<const char*>(data), size);
   if (body.find('\0') != std::string::npos || body.find("$fuzzed$") != std::string::npos) return;
   Status made = session()->run(
@@ -47,11 +46,12 @@ void fuzz_plpgsql(const uint8_t* data, size_t size) {
   if (!prepared.ok()) CHECK(sqlstate_of(prepared.status()).size() == 5);
 }
 
-}  // namespace scyper::query
+}  // namespace
 
-#ifdef SCYPER_LIBFUZZER
+// libFuzzer's entry point: its name and type are given.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  scyper::query::fuzz_plpgsql(data, size);
+  fuzz(data, size);
   return 0;
 }
-#endif
+
+}  // namespace scyper::query

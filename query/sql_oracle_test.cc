@@ -19,6 +19,7 @@ DatabaseOptions options_for(ExecutionMode mode) {
   options.partitions = 4;
   options.memory_bytes = size_t{1} << 30;
   options.execution = mode;
+  if (mode == ExecutionMode::kInterpreted) options.filter_from_ns = -1;  // wherever it can
   return options;
 }
 

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/random.h"
+#include "base/test_seed.h"
 #include "testing/session.h"
 
 namespace scyper::query {
@@ -60,7 +62,8 @@ TEST_P(SqlTest, ExplainsWhatRan) {
             "Pipeline 1: Seq Scan on e => Hash Aggregate  (time=# ms rows=10 memory=# kB)\n"
             "Pipeline 2: Hash Aggregate => Sort  (time=# ms rows=3 memory=# kB)\n"
             "Pipeline 3: Sort  (time=# ms rows=3 memory=# kB)\n"
-            "Planning Time: # ms\nMemory: # kB\nExecution Time: # ms");
+            "Planning Time: # ms\nMemory: # kB\nCode: " +
+                std::string(GetParam() == ExecutionMode::kQuick ? "quick" : "interpreted") + "\nExecution Time: # ms");
   EXPECT_EQ(without_times(q("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) DELETE FROM e WHERE id = 3")),
             "Direct (through indexes, as written) (actual rows=1)");
   EXPECT_EQ(q("SELECT count(*) FROM e"), "9");
@@ -70,6 +73,199 @@ TEST_P(SqlTest, ExplainsWhatRan) {
   EXPECT_EQ(q("EXPLAIN (TIMING) SELECT 1"), "ERROR 22023: EXPLAIN option TIMING requires ANALYZE");
   EXPECT_EQ(q("EXPLAIN (FORMAT xml) SELECT 1"), "ERROR 0A000: EXPLAIN format xml is not supported");
   EXPECT_EQ(q("EXPLAIN (ANALYZE maybe) SELECT 1"), "ERROR 42601: analyze requires a Boolean value");
+}
+
+// Joins by unique integers go by arrays; what nobody joins is left out by the scan; partners may be groups.
+TEST(Plans, ShowArraysFiltersAndGroupJoins) {
+  DatabaseOptions options = options_for(ExecutionMode::kInterpreted);
+  options.filter_from_ns = -1;
+  Session session(options);
+  ASSERT_TRUE(session
+                  .script("CREATE TABLE part (p integer PRIMARY KEY, name text, price integer);"
+                          "CREATE TABLE line (l integer PRIMARY KEY, p integer, n integer, t text);"
+                          "INSERT INTO part SELECT i, 'part ' || i, i % 7 FROM generate_series(1, 100) i;"
+                          "INSERT INTO line SELECT i, i % 120, i % 5, 'x' || i % 3 FROM generate_series(1, 2000) i;")
+                  .ok());
+  auto plan = [&](const std::string& sql) { return session.text("EXPLAIN (COSTS off, SUMMARY off) " + sql); };
+  EXPECT_EQ(plan("SELECT sum(n) FROM line JOIN part ON line.p = part.p WHERE price = 3"),
+            "Aggregate\n      Aggregates: sum(line.n)\n"
+            "  -> Array Join\n        Hash Cond: line.p = part.p\n        Makes Filter: 1\n"
+            "    -> Seq Scan on line\n          Passes Filter 1: line.p\n"
+            "    -> Seq Scan on part\n          Filter: (part.price = 3)");
+  EXPECT_EQ(session.text("SELECT sum(n), count(*) FROM line JOIN part ON line.p = part.p WHERE price = 3"), "487|236");
+  std::string groups =
+      "SELECT part.p, name, sum(n), count(*) FROM line, part WHERE line.p = part.p GROUP BY part.p, name";
+  EXPECT_NE(plan(groups).find("Group Join"), std::string::npos) << plan(groups);
+  EXPECT_NE(plan("SELECT line.p, count(*) FROM line, part WHERE line.p = part.p GROUP BY line.p").find("Group Join"),
+            std::string::npos);
+  // not where a group has several rows of the table, or takes part of its key from the other side
+  EXPECT_EQ(plan("SELECT price, count(*) FROM line, part WHERE line.p = part.p GROUP BY price").find("Group Join"),
+            std::string::npos);
+  EXPECT_EQ(plan("SELECT part.p, n, count(*) FROM line, part WHERE line.p = part.p GROUP BY 1, 2").find("Group Join"),
+            std::string::npos);
+  // by its keys a group passes a filter, too
+  EXPECT_NE(plan("SELECT * FROM (SELECT p, sum(n) FROM line GROUP BY p) s JOIN part USING (p)").find("Passes Filter"),
+            std::string::npos);
+  // nothing is left out before a LIMIT, or on the side that a left join keeps
+  EXPECT_EQ(plan("SELECT * FROM (SELECT p FROM line ORDER BY l LIMIT 9) s JOIN part USING (p)").find(": line.p\n"),
+            std::string::npos);
+  EXPECT_EQ(plan("SELECT * FROM line LEFT JOIN part USING (p)").find("Filter"), std::string::npos);
+  EXPECT_EQ(plan("SELECT * FROM line WHERE p NOT IN (SELECT price FROM part WHERE price > 2)").find("Makes Filter"),
+            std::string::npos);
+}
+
+TEST(Plans, DropsWhatChangesNoAnswer) {
+  Session session(options_for(ExecutionMode::kInterpreted));
+  ASSERT_TRUE(session
+                  .script("CREATE TABLE part (p integer PRIMARY KEY, name text, price integer);"
+                          "CREATE TABLE line (l integer PRIMARY KEY, p integer, f double precision);"
+                          "CREATE VIEW wide AS SELECT l, line.p, upper(name) AS u FROM line LEFT JOIN part USING (p);")
+                  .ok());
+  auto plan = [&](const std::string& sql) { return session.text("EXPLAIN (COSTS off, SUMMARY off) " + sql); };
+  auto has = [&](const std::string& sql, const char* what) { return plan(sql).find(what) != std::string::npos; };
+  // left joins with one partner at most that nobody reads
+  EXPECT_EQ(plan("SELECT l FROM line LEFT JOIN part USING (p)"), "Seq Scan on line");
+  EXPECT_FALSE(has("SELECT l, p FROM wide WHERE p > 3", "Left"));
+  EXPECT_EQ(plan("SELECT count(*) FROM line LEFT JOIN (SELECT price, sum(p) FROM part GROUP BY price) s ON price = l"),
+            "Aggregate\n      Aggregates: count(*)\n  -> Seq Scan on line");
+  EXPECT_TRUE(has("SELECT u FROM wide", "Left"));
+  EXPECT_TRUE(has("SELECT l FROM line LEFT JOIN part ON price = l", "Left"));
+  EXPECT_TRUE(has("SELECT l FROM line LEFT JOIN part ON part.p = part.price + l", "Left"));
+  EXPECT_TRUE(has("SELECT l FROM line LEFT JOIN (SELECT p FROM part WHERE random() < 1) s USING (p)", "Left"));
+  EXPECT_TRUE(has("SELECT part.p FROM line JOIN part USING (p)", "Join"));
+  // DISTINCT of rows that differ
+  EXPECT_EQ(plan("SELECT DISTINCT l FROM line"), "Project\n      Expressions: line.l\n  -> Seq Scan on line");
+  EXPECT_FALSE(has("SELECT DISTINCT ON (l) l, p FROM line", "Unique"));
+  EXPECT_FALSE(
+      has("SELECT DISTINCT price, n FROM (SELECT price, count(*) AS n FROM part GROUP BY price) s", "Distinct"));
+  EXPECT_TRUE(has("SELECT DISTINCT p FROM line", "Distinct"));
+  EXPECT_TRUE(has("SELECT DISTINCT ON (p) l, p FROM line", "Unique"));
+  // sorts whose order nobody sees
+  EXPECT_FALSE(has("SELECT count(*), max(p) FROM (SELECT * FROM line ORDER BY p) s", "Sort"));
+  EXPECT_FALSE(has("SELECT DISTINCT p FROM (SELECT p FROM line ORDER BY l) s", "Sort"));
+  EXPECT_FALSE(has("(SELECT p FROM line ORDER BY l) UNION SELECT p FROM part", "Sort"));
+  EXPECT_TRUE(has("(SELECT p FROM line ORDER BY l) UNION ALL SELECT p FROM part", "Sort"));
+  EXPECT_TRUE(has("SELECT sum(f) FROM (SELECT f FROM line ORDER BY f) s", "Sort"));
+  EXPECT_TRUE(has("SELECT array_agg(p) FROM (SELECT p FROM line ORDER BY l) s", "Sort"));
+  EXPECT_TRUE(has("SELECT sum(p) FROM (SELECT p FROM line ORDER BY l LIMIT 3) s", "Sort"));
+}
+
+TEST(Plans, AnalyzeSeesWhatTransactionsDid) {
+  Session session(options_for(ExecutionMode::kInterpreted));
+  ASSERT_TRUE(
+      session
+          .script("CREATE TABLE t (a integer PRIMARY KEY, b integer);"
+                  "INSERT INTO t SELECT i, CASE WHEN i % 100 = 0 THEN 1 ELSE 2 END FROM generate_series(1, 4000) i;")
+          .ok());
+  auto rows = [&](const std::string& sql) {
+    const std::string text = session.text("EXPLAIN " + sql);
+    return std::stod(text.substr(text.find("rows=") + 5));
+  };
+  EXPECT_NEAR(rows("SELECT a FROM t WHERE b = 1"), 10, 5);  // nothing is known
+  EXPECT_EQ(session.text("ANALYZE t"), "");
+  EXPECT_NEAR(rows("SELECT a FROM t WHERE b = 1"), 40, 30);
+  EXPECT_NEAR(rows("SELECT a FROM t WHERE b = 2"), 3960, 100);
+  EXPECT_EQ(session.text("DELETE FROM t WHERE b = 2"), "");
+  EXPECT_EQ(session.text("ANALYZE"), "");
+  EXPECT_EQ(rows("SELECT a FROM t WHERE b = 1"), 40);
+}
+
+TEST(Plans, GroupsAreBoundedByWhatReachesThem) {
+  Session session(options_for(ExecutionMode::kInterpreted));
+  ASSERT_TRUE(session
+                  .script("CREATE TABLE part (p integer PRIMARY KEY, name text, price integer);"
+                          "CREATE TABLE line (l integer PRIMARY KEY, p integer, n integer);"
+                          "INSERT INTO part SELECT i, 'part ' || i, i % 10 FROM generate_series(1, 1000) i;"
+                          "INSERT INTO line SELECT i, i % 1000 + 1, i % 5 FROM generate_series(1, 20000) i;")
+                  .ok());
+  session.database().refresh_statistics();
+  auto rows = [&](const std::string& sql) {  // of the topmost operator
+    const std::string text = session.text("EXPLAIN " + sql);
+    return std::stod(text.substr(text.find("rows=") + 5));
+  };
+  const std::string some = " FROM line JOIN part USING (p) WHERE price = 3 ";
+  EXPECT_NEAR(rows("SELECT part.p, count(*)" + some + "GROUP BY part.p"), 100, 50);
+  EXPECT_NEAR(rows("SELECT line.p, count(*)" + some + "GROUP BY line.p"), 100, 50);
+  EXPECT_NEAR(rows("SELECT part.p, part.name, line.p, count(*)" + some + "GROUP BY 1, 2, 3"), 100, 50);
+  EXPECT_NEAR(rows("SELECT DISTINCT line.p" + some), 100, 50);
+  EXPECT_EQ(rows("SELECT price, count(*)" + some + "GROUP BY price"), 1);
+  EXPECT_NEAR(rows("SELECT n, count(*) FROM line GROUP BY n"), 5, 1);
+  EXPECT_NEAR(rows("SELECT n, price, count(*) FROM line JOIN part USING (p) GROUP BY n, price"), 50, 10);
+  EXPECT_EQ(rows("SELECT l, p, n, count(*) FROM line GROUP BY l, p, n"), 20000);
+  EXPECT_NEAR(rows("SELECT p FROM line INTERSECT SELECT p FROM part"), 1000, 1);
+}
+
+// Which queries search partial indexes and indexes on expressions.
+TEST(Plans, ShowIndexesOfExpressions) {
+  Session session(options_for(ExecutionMode::kInterpreted));
+  ASSERT_TRUE(session
+                  .script("CREATE TABLE t (id integer PRIMARY KEY, name text, n integer, g integer);"
+                          "CREATE INDEX t_name ON t (lower(name)); CREATE INDEX t_part ON t (n) WHERE g = 1;"
+                          "CREATE INDEX t_sum ON t ((n + g)) WHERE name IS NOT NULL;"
+                          "INSERT INTO t SELECT i, 'N' || i, i, i % 50 FROM generate_series(1, 5000) i;")
+                  .ok());
+  auto searches = [&](const std::string& where) {
+    const std::string plan = session.text("EXPLAIN (COSTS off) SELECT count(*) FROM t WHERE " + where);
+    return plan.find("Seq Scan on t") == std::string::npos;
+  };
+  EXPECT_TRUE(searches("lower(name) = 'n7'"));
+  EXPECT_TRUE(searches("'n7' = lower(name)"));
+  EXPECT_TRUE(searches("n = 51 AND g = 1"));
+  EXPECT_TRUE(searches("g = 1"));
+  EXPECT_TRUE(searches("n + g = 7 AND name = 'x'"));
+  EXPECT_FALSE(searches("upper(name) = 'N7'"));
+  EXPECT_FALSE(searches("n = 51"));
+  EXPECT_FALSE(searches("n = 51 AND g = 2"));
+  EXPECT_FALSE(searches("n + g = 7"));
+  EXPECT_EQ(session.text("SELECT count(*) FROM t WHERE n + g = 7 AND name = 'x'"), "0");
+  EXPECT_EQ(session.text("SELECT id FROM t WHERE n + g = 8 AND name > 'N'"), "4");
+}
+
+// Random changes; what the indexes say is what the rows say.
+TEST_P(SqlTest, PartialIndexesAgreeWithTheirTables) {
+  ASSERT_TRUE(session_
+                  .script("CREATE TABLE t (id integer PRIMARY KEY, name text, n integer);"
+                          "CREATE UNIQUE INDEX one ON t (lower(name)) WHERE n > 5;"
+                          "CREATE INDEX many ON t (n) WHERE name IS NOT NULL; CREATE INDEX sums ON t ((n + id));")
+                  .ok());
+  Random random(test_seed());
+  auto one_of = [&](int below) { return std::to_string(random.below(static_cast<uint64_t>(below))); };
+  auto name = [&] { return random.one_in(5) ? "NULL" : (random.one_in(2) ? "'a" : "'A") + one_of(40) + "'"; };
+  int refused = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string sql;
+    switch (random.below(6)) {
+      case 0:
+        sql = "UPDATE t SET name = " + name() + ", n = n + 1 WHERE id = " + one_of(60);
+        break;
+      case 1:
+        sql = "UPDATE t SET n = " + one_of(12) + " WHERE id > " + one_of(60);
+        break;
+      case 2:
+        sql = "DELETE FROM t WHERE id = " + one_of(60);
+        break;
+      case 3:
+        sql = "INSERT INTO t VALUES (" + one_of(60) + ", " + name() + ", " + one_of(12) +
+              ") ON CONFLICT (lower(name)) WHERE n > 5 DO UPDATE SET n = excluded.n";
+        break;
+      default:
+        sql = "INSERT INTO t VALUES (" + one_of(60) + ", " + name() + ", " + one_of(12) +
+              ") ON CONFLICT (id) DO UPDATE SET name = excluded.name";
+    }
+    const std::string answer = q(sql);
+    refused += answer.find("23505") != std::string::npos ? 1 : 0;
+    ASSERT_TRUE(answer.find("ERROR") == std::string::npos || answer.find("23505") != std::string::npos) << answer;
+    if (i % 50 != 0) continue;
+    storage::check_table(*session_.database().catalog()->find_table("t"));
+    const std::string n = one_of(12), sum = one_of(60), key = one_of(40);
+    EXPECT_EQ(q("SELECT count(*) FROM t WHERE n = " + n + " AND name IS NOT NULL"),
+              q("SELECT count(name) FROM t WHERE n + 0 = " + n));
+    EXPECT_EQ(q("SELECT sum(id) FROM t WHERE n + id = " + sum), q("SELECT sum(id) FROM t WHERE id + n = " + sum));
+    EXPECT_EQ(q("SELECT id FROM t WHERE lower(name) = 'a" + key + "' AND n > 5"),
+              q("SELECT id FROM t WHERE lower(name) || '' = 'a" + key + "' AND n > 5"));
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(q("SELECT count(*) FROM (SELECT lower(name) FROM t WHERE n > 5 GROUP BY 1 HAVING count(name) > 1) s"), "0");
 }
 
 TEST_P(SqlTest, Expressions) {

@@ -111,6 +111,18 @@ TEST_P(WrongInputTest, DeepNestingEndsWithAnError) {
   EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "50");
 }
 
+// Deeper than jsonb is read, and longer without its exponents: refused before it is a value, however it is built.
+TEST_P(WrongInputTest, JsonbKeepsItsLimits) {
+  const std::string deepest = "(repeat('[', 1000) || repeat(']', 1000))::jsonb";
+  for (const std::string& sql :
+       {std::string("(repeat('[', 1001) || repeat(']', 1001))::jsonb"), "jsonb_build_array(" + deepest + ")",
+        "jsonb_build_object('a', " + deepest + ")", "to_jsonb(ARRAY[" + deepest + "])",
+        "(SELECT jsonb_agg(x) FROM (SELECT " + deepest + " x) y)", "jsonb_set('[1]', '{0}', " + deepest + ")"})
+    EXPECT_EQ(state("SELECT length((" + sql + ")::text)"), "54001") << sql;
+  EXPECT_EQ(state("SELECT (" + deepest + " -> 0)::text, " + deepest + " = " + deepest), "00000");
+  EXPECT_EQ(state("SELECT ('[' || repeat('1e131071,', 20000) || '1]')::jsonb"), "54000");
+}
+
 // Each level of these is bound several times: the work must stay bounded.
 TEST_P(WrongInputTest, NestingThatMultipliesWork) {
   for (const char* opening : {"nullif(", "1 BETWEEN 0 AND (", "CASE ("}) {
@@ -118,6 +130,23 @@ TEST_P(WrongInputTest, NestingThatMultipliesWork) {
     std::string close = opening[0] == 'n' ? ", 2)" : opening[0] == '1' ? ")::integer" : ") WHEN 1 THEN 2 ELSE 3 END";
     std::string result = state(sql + repeated(40, close));
     EXPECT_TRUE(result == "00000" || result == "54001") << opening << result;
+  }
+}
+
+// More inputs than a set of them has bits, in one chain, in pairs, and with nothing between them.
+TEST_P(WrongInputTest, JoinsOfManyTables) {
+  for (int count : {64, 65, 200}) {
+    const auto name = [](int i) { return "t" + std::to_string(i); };
+    std::string from, chain, pairs, constants;
+    for (int i = 0; i < count; i++) {
+      from += (i > 0 ? ", t " : "t ") + name(i);
+      constants += (i > 0 ? ", (SELECT 1 AS a) " : "(SELECT 1 AS a) ") + name(i);
+      if (i > 0) chain += (i > 1 ? " AND " : "") + name(i) + ".a = " + name(i - 1) + ".a";
+      pairs += (i > 0 ? " AND " : "") + (i % 2 == 0 ? name(i) + ".a = 7" : name(i) + ".a = " + name(i - 1) + ".a");
+    }
+    EXPECT_EQ(session_.text("SELECT count(*), sum(t0.a) FROM " + from + " WHERE " + chain), "50|1275") << count;
+    EXPECT_EQ(session_.text("SELECT count(*), sum(t0.a) FROM " + from + " WHERE " + pairs), "1|7") << count;
+    EXPECT_EQ(session_.text("SELECT count(*) FROM " + constants), "1") << count;
   }
 }
 
@@ -169,6 +198,25 @@ TEST_P(WrongInputTest, MemoryOfATransactionRunsOut) {
   EXPECT_EQ(state("SELECT eat()"), "53200");
   EXPECT_EQ(state("SELECT length(repeat(repeat('x', 1000000), 900))"), "53200");
   EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "50");
+}
+
+// What the log cannot take as one record fails before anything is there.
+TEST(WrongInputTest, CreateTableAsHasABoundOfItsRedo) {
+  Session session(DatabaseOptions{});
+  Database& database = session.database();
+  auto prepared =
+      database.prepare("CREATE TABLE many AS SELECT g, repeat('x', 100) AS t FROM generate_series(1, 1000) g");
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  ResultSet result;
+  DefinitionRun run;
+  run.wants_rows = true;
+  run.row_bytes_max = 64 << 10;
+  EXPECT_EQ(sqlstate_of(database.define(**prepared, &result, &run)), "53400");
+  EXPECT_EQ(session.text("SELECT count(*) FROM many").substr(0, 11), "ERROR 42P01");
+  run = {};
+  run.wants_rows = true;
+  EXPECT_TRUE(database.define(**prepared, &result, &run).ok());
+  EXPECT_EQ(session.text("SELECT count(*) FROM many"), "1000");
 }
 
 }  // namespace

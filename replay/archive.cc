@@ -199,12 +199,12 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   return status;
 }
 
-StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path) {
+StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const double start_s = now_s();
   for (const storage::ArchiveTable& entry : loaded.manifest.tables) {
-    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, entry, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, entry, nullptr, on_chunk));
     loaded.raw_bytes += one.raw_bytes;
     loaded.rows += one.rows;
   }

@@ -64,6 +64,7 @@ bool take_scalar(TypeId type, Input* in, Datum* value) {
       *value = int128_datum(scaled, static_cast<int32_t>(number));
       return true;
     }
+    case TypeId::kUuid:
     case TypeId::kInterval: {
       int64_t days;
       if (!in->signed64(&number) || !in->signed64(&days)) return false;
@@ -74,7 +75,7 @@ bool take_scalar(TypeId type, Input* in, Datum* value) {
     default:
       break;
   }
-  if (is_string(type) || type == TypeId::kUnknown) {
+  if (holds_bytes(type) || type == TypeId::kUnknown) {
     uint64_t size;
     if (!in->varint(&size) || size > in->left()) return false;
     *value = string_datum(in->at, size);

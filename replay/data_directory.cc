@@ -56,6 +56,7 @@ StatusOr<uint64_t> raise_term(Disk* disk, const std::string& directory, uint64_t
 }
 
 std::string log_directory(const std::string& directory) { return directory + "/log"; }
+std::string kept_path(const std::string& directory) { return directory + "/kept"; }
 std::string archives_directory(const std::string& directory) { return directory + "/archives"; }
 
 StatusOr<NodeIdentity> open_data_directory(Disk* disk, const std::string& directory, uint32_t partitions,

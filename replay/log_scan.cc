@@ -74,6 +74,7 @@ Status LogScan::begin(ScannedSegment* segment, bool is_first) {
     if (expected != positions_) return absl::DataLossError("the segment does not go on where the one before ends");
   }
   term_ = header.term;
+  lacks_positions_ = header.lacks_positions;
   return Status();
 }
 
@@ -84,7 +85,8 @@ Status LogScan::check_chain(const ScannedBatch& batch) {
   if (header.stream >= kStreamsMax) return absl::DataLossError("the batch is of an impossible stream");
   if (header.stream >= positions_.size()) positions_.resize(header.stream + 1);
   const StreamPosition& before = positions_[header.stream];
-  if (header.number != before.number + 1 || header.previous_hash != before.hash) {
+  const bool is_unknown = lacks_positions_ && before.number == 0;
+  if (!is_unknown && (header.number != before.number + 1 || header.previous_hash != before.hash)) {
     return absl::DataLossError(
         absl::StrCat("batch ", header.number, " of stream ", header.stream, " does not follow batch ", before.number));
   }
@@ -135,21 +137,36 @@ Status LogScan::read_group(ScannedSegment* segment, uint64_t offset, ScannedGrou
   return Status();
 }
 
-// A group does not count, and something other than zeros is there: torn, or damaged?
-Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool is_last) {
-  if (absl::IsUnimplemented(problem)) return sql_error("0A000", absl::StrCat(segment.path, ": ", problem.message()));
-  if (!is_last) return damage(segment, problem, "another segment follows");
-  // A batch written after the one that does not count had been confirmed knows that.
+// One group is in flight: what a later one has written proves that the one at `end` was on the disk, and may have been
+// acknowledged. Of several batches with different complete points one is of a later group, as is one that begins a
+// group behind the first; the commit point shows it in any other. Empty: no such batch.
+std::string LogScan::evidence_behind(const ScannedSegment& segment) const {
+  uint64_t complete_lsn = 0;  // of the first that is found
   for (uint64_t at = segment.end; at + sizeof(BatchHeader) <= bytes_.size(); at += replication::kBatchAlignment) {
     uint32_t magic;
     std::memcpy(&magic, bytes_.data() + at, sizeof(magic));
     if (magic != replication::kBatchMagic) continue;
     auto header = replication::read_batch_header(std::string_view(bytes_).substr(at));
-    if (!header.ok() || !(header->cluster == cluster_) || header->commit_lsn <= complete_lsn_) continue;
-    return damage(segment, problem,
-                  absl::StrCat("a batch of stream ", header->stream, " at offset ", at,
-                               " says that everything up to LSN ", header->commit_lsn, " was confirmed"));
+    if (!header.ok() || !(header->cluster == cluster_)) continue;
+    if (header->commit_lsn > complete_lsn_) {
+      return absl::StrCat("a batch of stream ", header->stream, " at offset ", at, " says that everything up to LSN ",
+                          header->commit_lsn, " was confirmed");
+    }
+    if (header->complete_lsn <= complete_lsn_) continue;  // no batch of this log's: a row may hold the bytes of one
+    const bool begins = header->group_index == 0 && at > segment.end && at % kDiskBlockBytes == 0;
+    if (begins || (complete_lsn != 0 && header->complete_lsn != complete_lsn)) {
+      return absl::StrCat("a batch of stream ", header->stream, " at offset ", at, " is of a group behind it");
+    }
+    complete_lsn = header->complete_lsn;
   }
+  return "";
+}
+
+// A group does not count, and something other than zeros is there: torn, or damaged?
+Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool is_last) {
+  if (absl::IsUnimplemented(problem)) return sql_error("0A000", absl::StrCat(segment.path, ": ", problem.message()));
+  if (!is_last) return damage(segment, problem, "another segment follows");
+  if (std::string evidence = evidence_behind(segment); !evidence.empty()) return damage(segment, problem, evidence);
   is_torn_ = true;
   torn_path_ = segment.path;
   torn_offset_ = segment.end;
@@ -219,6 +236,20 @@ Status LogScan::cut() {
   after_cut.fires();
   is_torn_ = false;
   return Status();
+}
+
+StatusOr<TornTail> cut_torn_tail(Disk* disk, const std::string& log) {
+  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk, log, {}));
+  ScannedSegment segment;
+  bool any = true;
+  while (any) {
+    SCYPER_ASSIGN_OR_RETURN(any, scan->next(&segment));
+  }
+  TornTail tail;
+  tail.complete_lsn = scan->complete_lsn();
+  tail.reason = scan->torn_reason();
+  SCYPER_RETURN_IF_ERROR(scan->cut());
+  return tail;
 }
 
 }  // namespace scyper::replay

@@ -5,13 +5,18 @@
 #include <string>
 #include <vector>
 
-// Everything that reads bytes which a damaged disk or a foreign node may have changed: batches, segments, records,
-// arguments, row changes, manifests, archive blocks, catalogs. Nothing may crash or read outside of its input.
+// Everything that reads bytes which a damaged disk or a foreign node may have changed. Nothing may crash or read
+// outside of its input.
 namespace scyper::replay {
 
-// The first byte chooses the reader, the rest is its input.
-void fuzz_readers(const uint8_t* data, size_t size);
+// kRecord: records, arguments, row changes. kBatch: batches, their bodies, segments. kArchive: manifests, blocks,
+// catalogs, request windows.
+enum class Readers : uint8_t { kRecord, kBatch, kArchive };
+
+// The first byte chooses the reader (its highest bit: hashes are made right), the rest is its input.
+// Returns whether the reader took it.
+bool fuzz_readers(Readers readers, const uint8_t* data, size_t size);
 // Inputs that the readers accept.
-std::vector<std::string> fuzz_seeds();
+std::vector<std::string> fuzz_seeds(Readers readers);
 
 }  // namespace scyper::replay

@@ -47,6 +47,7 @@ class Recovery {
     after_archive.fires();
     SCYPER_RETURN_IF_ERROR(replay_log());
     after_replay.fires();
+    SCYPER_RETURN_IF_ERROR(set_damaged_aside());
     return std::move(result_);
   }
 
@@ -59,6 +60,10 @@ class Recovery {
   Status load_newest_archive();
   bool is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const;
   Status check_start(const LogScan& scan);
+  Status torn_error(const LogScan& scan) const;
+  void note_groups(const ScannedSegment& segment);
+  Status drop_log(const std::string& log);
+  Status set_damaged_aside();
   Status replay_log();
 
   Disk* const disk_;
@@ -67,18 +72,14 @@ class Recovery {
   query::Database* const database_;
   const RecoveryOptions& options_;
   std::unique_ptr<Replayer> replayer_;
+  std::vector<storage::ArchiveEntry> damaged_;  // archives
   Recovered result_;
 };
 
 // Of a record with a client: its request, so that it is not repeated.
 void Recovery::remember(const RecordView& record) const {
   if (options_.observer) options_.observer(record);
-  if ((record.header.flags & kRedoHasClient) == 0) return;
-  RedoClient client;
-  std::string_view body = record.body, rows;
-  if (!take_client(&body, &client, &rows)) return;  // the replayer refuses it
-  options_.requests->finish({client.client_id, record.header.request_id},
-                            {record.header.lsn, client.affected_rows, client.lacks_rows == 0, std::string(rows)});
+  options_.requests->finish(record);
 }
 
 // Not beyond the point to which the database is restored.
@@ -119,8 +120,8 @@ Status Recovery::load_newest_archive() {
         result_.archive_bytes = loaded->raw_bytes;
         result_.archive_s = loaded->load_s;
         result_.index_s = loaded->index_s;
-        result_.term = std::max<uint64_t>(1, loaded->manifest.term);
-        result_.positions = loaded->manifest.streams;
+        result_.term = result_.last_term = std::max<uint64_t>(1, loaded->manifest.term);
+        result_.lacks_positions = result_.may_be_in_group = true;
         if (options_.archives.empty()) {
           result_.base = std::make_shared<storage::ArchiveBase>();
           result_.base->path = entry->path;
@@ -134,6 +135,8 @@ Status Recovery::load_newest_archive() {
     }
     if (sqlstate_of(status) != "XX001") return status;
     say(absl::StrCat("recovery: the archive cannot be used: ", std::string(status.message())));
+    damaged_.push_back(*entry);
+    ++result_.damaged_archives;
   }
   return Status();
 }
@@ -145,6 +148,37 @@ Status Recovery::check_start(const LogScan& scan) {
                                                    ", but the newest usable archive ends at LSN ", result_.archive_lsn,
                                                    ": what lies between is missing")),
                    "Put back the missing log segments or a newer archive.");
+}
+
+Status Recovery::torn_error(const LogScan& scan) const {
+  return with_hint(
+      sql_error("XX001", absl::StrCat("the log's last group is torn or damaged: ", scan.torn_reason(),
+                                      "; the last transaction before it has LSN ", scan.complete_lsn(),
+                                      ". In the commit modes that wait for copies it may have been acknowledged")),
+      absl::StrCat("Voters whose received_lsn is above ", scan.complete_lsn(),
+                   " have it (scyper status): make one of them the primary. When none has, or to give it up: scyper "
+                   "log cut ",
+                   directory_, "."));
+}
+
+// Oldest first: what a crash leaves is still a log that ends before the archive.
+Status Recovery::drop_log(const std::string& log) {
+  SCYPER_ASSIGN_OR_RETURN(auto files, storage::list_segments(disk_, log));
+  for (const storage::SegmentFile& file : files) {
+    SCYPER_RETURN_IF_ERROR(disk_->remove(file.path));
+    SCYPER_RETURN_IF_ERROR(disk_->sync_directory(log));
+  }
+  return Status();
+}
+
+// The state has been found without them: from now on they are not among the archives that are kept, whose log is
+// dropped. Their files go when the next archive is written, or at the next start.
+Status Recovery::set_damaged_aside() {
+  if (!options_.cuts || !options_.archives.empty()) return Status();
+  for (const storage::ArchiveEntry& entry : damaged_) {
+    SCYPER_RETURN_IF_ERROR(storage::set_archive_aside(disk_, entry));
+  }
+  return Status();
 }
 
 Status Recovery::make_replayer() {
@@ -160,11 +194,22 @@ Status Recovery::make_replayer() {
   return Status();
 }
 
+// A segment can begin in a term of which no batch was written: only batches count.
+void Recovery::note_groups(const ScannedSegment& segment) {
+  uint64_t base_lsn = segment.header.start_lsn;
+  for (const ScannedGroup& group : segment.groups) {
+    const uint64_t term = group.batches.back().header.term;
+    if (result_.terms.empty() || result_.terms.back().term != term) result_.terms.push_back({term, base_lsn});
+    result_.last_term = term;
+    result_.confirmed_lsn = std::max(result_.confirmed_lsn, group.batches.back().header.commit_lsn);
+    base_lsn = group.complete_lsn;
+  }
+}
+
 Status Recovery::replay_log() {
   const double start_s = now_s();
-  SCYPER_ASSIGN_OR_RETURN(auto scan,
-                          LogScan::open(disk_, options_.log.empty() ? log_directory(directory_) : options_.log,
-                                        identity_.cluster, options_.syncs));
+  const std::string log = options_.log.empty() ? log_directory(directory_) : options_.log;
+  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk_, log, identity_.cluster, options_.syncs));
   SCYPER_RETURN_IF_ERROR(scan->skip_to(result_.archive_lsn));
   Replayer::Range range = options_.range;
   range.from_lsn = result_.archive_lsn;
@@ -180,6 +225,7 @@ Status Recovery::replay_log() {
     if (is_first) SCYPER_RETURN_IF_ERROR(check_start(*scan));
     is_first = false;
     std::vector<ScannedGroup> groups;
+    note_groups(segment);
     for (ScannedGroup& group : segment.groups) {
       result_.log_bytes += group.end - group.offset;
       if (group.complete_lsn > range.from_lsn) groups.push_back(std::move(group));
@@ -197,18 +243,29 @@ Status Recovery::replay_log() {
     if (replayer_->last_lsn() >= range.to_lsn) break;
   }
   result_.was_torn = scan->is_torn();
+  if (scan->is_torn() && options_.refuses_torn) return torn_error(*scan);
   if (scan->is_torn()) {
     say("recovery: torn tail, never acknowledged, is cut: " + scan->torn_reason());
     if (options_.cuts) SCYPER_RETURN_IF_ERROR(scan->cut());
   }
   result_.lsn = std::max(result_.lsn, replayer_->last_lsn());
-  if (!is_first && scan->complete_lsn() < result_.archive_lsn) {
+  result_.confirmed_lsn = std::min(std::max(result_.confirmed_lsn, result_.archive_lsn), result_.lsn);
+  const bool ends_before = !is_first && scan->complete_lsn() < result_.archive_lsn;
+  if (ends_before && options_.log_may_lag) {
+    say(absl::StrCat("recovery: the log ends at LSN ", scan->complete_lsn(), ", before the archive: it is dropped"));
+    result_.terms.clear();
+    result_.last_term = result_.term;
+    return drop_log(log);
+  }
+  if (ends_before) {
     return with_hint(sql_error("XX001", absl::StrCat("the log ends at LSN ", scan->complete_lsn(),
                                                      ", before the archive of LSN ", result_.archive_lsn)),
                      "Put back the log segments that are missing, or restore the archive into a new directory.");
   }
   if (!is_first) {
     result_.positions = scan->positions();
+    result_.lacks_positions = scan->lacks_positions();
+    result_.may_be_in_group = false;
     result_.term = std::max<uint64_t>(result_.term, scan->term());
   }
   result_.segments = scan->segments();

@@ -31,9 +31,16 @@ Failpoint before_alone("recovery.before_alone");
 
 constexpr uint64_t kWindowBytes = 4 << 20;
 
-Status diverged(const RedoHeader& header, const std::string& what) {
-  return sql_error("XX001", absl::StrCat("replay of the transaction with LSN ", header.lsn, " failed: ", what));
+// Class 53: no memory or disk left here; 58: the machine. Elsewhere, or with more room, the same record fits.
+std::string state_of_failure(std::string cause) {
+  return cause.starts_with("53") || cause.starts_with("58") ? cause : "XX001";
 }
+
+Status failed(const RedoHeader& header, const Status& cause) {
+  return sql_error(state_of_failure(sqlstate_of(cause)), absl::StrCat("replay of the transaction with LSN ", header.lsn,
+                                                                      " failed: ", std::string(cause.message())));
+}
+Status diverged(const RedoHeader& header, const char* what) { return failed(header, sql_error("XX001", what)); }
 
 bool skip_client(const RedoHeader& header, std::string_view* body) {
   if ((header.flags & kRedoHasClient) == 0) return true;
@@ -170,6 +177,10 @@ class Lane {
         return diverged(record.header, "its kind is not known");
     }
   }
+  // Of a definition that made rows.
+  Status apply_rows(const RedoHeader& header, std::string_view rows) {
+    return note(header, applier_.apply(rows, storage::RowApplier::kAnyPartition));
+  }
   void forget() { applier_.forget(); }
   uint64_t physical() const { return physical_; }
 
@@ -195,7 +206,7 @@ class Lane {
   }
 
   static Status note(const RedoHeader& header, const Status& status) {
-    return status.ok() ? status : diverged(header, std::string(status.message()));
+    return status.ok() ? status : failed(header, status);
   }
 
   // As it ran before, without what only a client sees, and without redo.
@@ -209,9 +220,9 @@ class Lane {
     if (outcome != Outcome::kOk) {
       log_->rollback_all();
       scratch_.reset();
-      return sql_error("XX001", outcome == Outcome::kMisclassified
-                                    ? std::string("it touches another partition now")
-                                    : absl::StrCat(context_.error.sqlstate, ": ", context_.error.message));
+      if (outcome == Outcome::kMisclassified) return sql_error("XX001", "it touches another partition now");
+      return sql_error(state_of_failure(context_.error.sqlstate),
+                       absl::StrCat(context_.error.sqlstate, ": ", context_.error.message));
     }
     log_->commit();
     scratch_.reset();
@@ -412,10 +423,12 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   std::string_view text = record.body;
   if (!skip_client(record.header, &text)) return diverged(record.header, "its client is missing");
   query::ResultSet result;
-  auto prepared = database_->prepare(text);
+  std::string_view rows;
+  auto prepared = database_->prepare(query::Database::definition_of_log(text, &rows));
   Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
-  if (!status.ok()) return diverged(record.header, std::string(status.message()));
+  if (!status.ok()) return failed(record.header, status);
   for (auto& lane : lanes_) lane->forget();
+  if (!rows.empty()) SCYPER_RETURN_IF_ERROR(lanes_[0]->apply_rows(record.header, rows));
   for (StreamWindow& window : windows_) {
     for (auto& [number, explained] : window.explained) explained.entry = nullptr;
   }

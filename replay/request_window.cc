@@ -9,6 +9,8 @@ namespace scyper::replay {
 namespace {
 
 constexpr uint32_t kVersion = 2;
+// Instead of the size of the rows.
+constexpr uint32_t kNoRows = ~uint32_t{0}, kPart = ~uint32_t{0} - 1;
 
 template <typename T>
 void put(std::string* out, T number) {
@@ -55,15 +57,35 @@ void RequestWindow::finish(Key key, Outcome outcome) {
   insert(key, std::move(outcome));
 }
 
+void RequestWindow::finish(const RecordView& record) {
+  if ((record.header.flags & kRedoHasClient) == 0) return;
+  RedoClient client;
+  std::string_view body = record.body, rows;
+  if (!take_client(&body, &client, &rows)) return;
+  Outcome outcome{record.header.lsn, client.affected_rows, client.lacks_rows == 0, std::string(rows)};
+  outcome.is_part = client.lacks_rows == RedoClient::kPartOnly;
+  finish({client.client_id, record.header.request_id}, std::move(outcome));
+}
+
 void RequestWindow::insert(Key key, Outcome outcome) {
   const uint64_t lsn = outcome.lsn;
   if (outcome.lsn < rows_from_lsn_ && !outcome.rows.empty()) {
     outcome.has_rows = false;
     outcome.rows.clear();
   }
-  const size_t bytes = outcome.rows.size();
-  if (!requests_.try_emplace(key, std::move(outcome)).second) return;  // its first commit counts
-  row_bytes_ += bytes;
+  if (const auto known = requests_.find(key); known != requests_.end()) {
+    if (!known->second.is_part || lsn < known->second.lsn) return;  // its first commit counts
+    row_bytes_ += outcome.rows.size();
+    order_.erase(known->second.lsn);
+    known->second = std::move(outcome);
+    order_.emplace(lsn, key);
+    Client& client = clients_[key.client_id];
+    client.last_lsn = std::max(client.last_lsn, lsn);
+    while (row_bytes_ > row_bytes_max_) drop_rows();
+    return;
+  }
+  row_bytes_ += outcome.rows.size();
+  requests_.emplace(key, std::move(outcome));
   order_.emplace(lsn, key);
   Client& client = clients_[key.client_id];
   if (client.remembered == 0) idle_.erase(client.last_lsn);
@@ -133,7 +155,7 @@ std::string RequestWindow::encode(uint64_t lsn_max) const {
     put(&out, key);
     put(&out, lsn);
     put(&out, outcome.affected_rows);
-    put(&out, static_cast<uint32_t>(outcome.has_rows ? outcome.rows.size() : ~uint32_t{0}));
+    put(&out, static_cast<uint32_t>(outcome.is_part ? kPart : outcome.has_rows ? outcome.rows.size() : kNoRows));
     out += outcome.rows;
   }
   return out;
@@ -161,7 +183,8 @@ Status RequestWindow::decode(std::string_view bytes) {
     outcome.lsn = in.number<uint64_t>();
     outcome.affected_rows = in.number<uint64_t>();
     const auto size = in.number<uint32_t>();
-    outcome.has_rows = size != ~uint32_t{0};
+    outcome.is_part = size == kPart;
+    outcome.has_rows = size != kNoRows && size != kPart;
     if (outcome.has_rows) outcome.rows = std::string(in.text(size));
     if (!in.ok || outcome.lsn == 0) return damaged;
     insert(key, std::move(outcome));

@@ -1,4 +1,5 @@
 #include "replay/request_window.h"
+#include "base/test_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -26,10 +27,7 @@ std::vector<Sent> history(std::mt19937_64* random, size_t size) {
 }
 
 TEST(RequestWindowTest, IsAFunctionOfTheHistory) {
-  std::mt19937_64 random(std::random_device{}());
-  const uint64_t seed = random();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  random.seed(seed);
+  std::mt19937_64 random(test_seed());
   for (int round = 0; round < 50; ++round) {
     std::vector<Sent> all = history(&random, 200);
     RequestWindow in_order(40, 300), shuffled(40, 300);

@@ -26,7 +26,7 @@ void put_null_bits(std::string* out, std::span<const Datum> values) {
 }
 
 void put_scalar(std::string* out, TypeId type, const Datum& value) {
-  if (is_string(type) || type == TypeId::kUnknown) {
+  if (holds_bytes(type) || type == TypeId::kUnknown) {
     put_varint(out, value.size());
     out->append(value.data(), value.size());
   } else if (type == TypeId::kFloat8) {
@@ -36,7 +36,7 @@ void put_scalar(std::string* out, TypeId type, const Datum& value) {
     put_signed(out, value.int128());
   } else {
     put_signed(out, value.lo);
-    if (type == TypeId::kInterval) put_signed(out, value.hi);
+    if (type == TypeId::kInterval || type == TypeId::kUuid) put_signed(out, value.hi);
   }
 }
 

@@ -1,12 +1,9 @@
 #include "replay/state_digest.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "child_socket.h"
 #include "storage/child_process.h"
 #include "storage/partition_digest.h"
 
@@ -21,28 +18,6 @@ struct Message {
   uint32_t name_bytes = 0;
 };
 constexpr uint32_t kNameBytesMax = 1 << 16;
-
-bool send_all(int socket, const char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t n = ::send(socket, bytes, size, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes += n;
-    size -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
-bool receive_all(int socket, char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t n = ::recv(socket, bytes, size, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes += n;
-    size -= static_cast<size_t>(n);
-  }
-  return true;
-}
 
 // In the child.
 int run_child(const query::ForkedDatabase& forked, int socket) {
@@ -61,7 +36,7 @@ int run_child(const query::ForkedDatabase& forked, int socket) {
     }
   }
   const Message end;
-  return send_all(socket, reinterpret_cast<const char*>(&end), sizeof(end)) ? 0 : 1;
+  return send_all(socket, &end, sizeof(end)) ? 0 : 1;
 }
 
 }  // namespace
@@ -80,7 +55,7 @@ StatusOr<replication::StateDigest> read_digest(const query::Forked& forked) {
   digest.snapshot = forked.point.snapshot;
   digest.lsn = forked.point.lsn;
   Message message;
-  while (receive_all(forked.child->socket(), reinterpret_cast<char*>(&message), sizeof(message))) {
+  while (receive_all(forked.child->socket(), &message, sizeof(message))) {
     if (message.name_bytes == 0) {
       forked.child->wait();
       return digest;

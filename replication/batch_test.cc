@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "base/random.h"
+#include "base/test_seed.h"
 
 namespace scyper::replication {
 namespace {
@@ -92,9 +92,7 @@ TEST(Batch, CutOffAndRubbish) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_TRUE(absl::IsOutOfRange(decode(bytes.substr(0, i)).status())) << i;
   }
-  const uint64_t seed = std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  Random random(seed);
+  Random random(test_seed());
   for (int i = 0; i < 20'000; ++i) {
     std::string rubbish(random.below(400), '\0');
     for (char& c : rubbish) c = static_cast<char>(random.next());

@@ -10,7 +10,8 @@
 namespace scyper::replication {
 
 // The first byte says how they are read; then each has two bytes of size.
-void fuzz_datagrams(const uint8_t* data, size_t size);
+// Returns how many parcels the inbox took.
+size_t fuzz_datagrams(const uint8_t* data, size_t size);
 // Inputs that the reader accepts.
 std::vector<std::string> datagram_seeds();
 

@@ -13,6 +13,7 @@
 
 #include "base/mutate.h"
 #include "base/random.h"
+#include "base/test_seed.h"
 #include "datagram_fuzz.h"
 
 namespace scyper::replication {
@@ -96,9 +97,7 @@ TEST(Datagram, ReplayedOnesAreDropped) {
   DatagramWriter writer(kCluster, 5, 600, &key);
   DatagramReader reader(kCluster, 1 << 20, &key);
   std::vector<std::string> all = datagrams_of(&writer, 3, std::string(100'000, 'p'));
-  const uint64_t seed = std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  std::shuffle(all.begin(), all.end(), std::mt19937_64(seed));
+  std::shuffle(all.begin(), all.end(), std::mt19937_64(test_seed()));
   for (const std::string& datagram : all) EXPECT_TRUE(reader.read(datagram, 1).watermark.has_value());
   for (const std::string& datagram : all) EXPECT_FALSE(reader.read(datagram, 1).watermark.has_value());
   EXPECT_EQ(reader.counters().replayed, all.size());
@@ -149,9 +148,7 @@ TEST(Datagram, DerivedKeyNeverChanges) {
 }
 
 TEST(ReplayWindow, AgainstASet) {
-  const uint64_t seed = std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  Random random(seed);
+  Random random(test_seed());
   ReplayWindow window;
   std::set<uint64_t> seen;
   uint64_t highest = 0;
@@ -190,15 +187,26 @@ TEST(DatagramKey, ComesFromAFile) {
 
 // A fixed slice of what the fuzzer does for hours: seeds, and what small changes make of them.
 TEST(DatagramFuzz, ChangedBytes) {
-  const char* given = std::getenv("SCYPER_SEED");
-  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  Random random(seed);
+  Random random(test_seed());
   const std::vector<std::string> seeds = datagram_seeds();
+  // SCYPER_TEST_WRITE_SEEDS=FOLDER: the seeds as files, to begin the fuzzer's kept inputs with after the format has
+  // changed
+  const char* folder = std::getenv("SCYPER_TEST_WRITE_SEEDS");
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    EXPECT_LE(seeds[i].size(), 4096u);  // -max_len of tools/fuzz
+    if (folder != nullptr) std::ofstream(std::string(folder) + "/datagram_seed" + std::to_string(i + 1)) << seeds[i];
+  }
+  const auto take = [](const std::string& input) {
+    return fuzz_datagrams(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+  };
+  for (const std::string& seed : seeds) EXPECT_EQ(take(seed), 1u);
+  std::string other_body = seeds.back();  // made fit: the hashes of the batches inside, too
+  other_body[other_body.find("aaaa")] = 'b';
+  EXPECT_EQ(take(other_body), 1u);
   for (int i = 0; i < 20'000; ++i) {
     std::string input = seeds[random.below(seeds.size())];
     mutate(&input, random.below(5), &random);
-    fuzz_datagrams(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+    take(input);
   }
 }
 

@@ -12,11 +12,16 @@ Inbox::Inbox(const ClusterId& cluster, const Start& start, const Options& option
     : cluster_(cluster),
       options_(options),
       joins_(start.joins),
-      is_at_start_(start.joins),
+      is_at_start_(start.may_be_in_group),
+      joined_lsn_(start.may_be_in_group ? start.lsn : 0),
+      is_matched_(start.lsn == 0 || start.may_be_in_group),
       term_(start.term),
       received_lsn_(start.lsn),
       logged_lsn_(start.lsn),
       applied_lsn_(start.lsn),
+      confirmed_lsn_(start.confirmed_lsn),
+      done_term_(start.last_term),
+      logged_term_(start.last_term),
       positions_(start.positions) {}
 
 Inbox::Verdict Inbox::offer(Parcel parcel) {
@@ -28,9 +33,15 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
     ++damaged_;
     return Verdict::kDamaged;
   }
-  // the log of earlier terms is fetched, too: it fills gaps only
-  if (parcel.term < term_ && parcel.base_lsn > received_lsn_) return Verdict::kOldTerm;
+  // the log of earlier terms is fetched, too: it fills gaps only. Who sends it as his own is no primary any more
+  if (parcel.term < term_ && (is_described || parcel.base_lsn > received_lsn_ || parcel.complete_lsn > term_lsn_)) {
+    return Verdict::kOldTerm;
+  }
   if (parcel.term > term_ && !begin_term(parcel.term, parcel.base_lsn)) return Verdict::kDiverged;
+  if (!is_matched_ && !is_described && parcel.base_lsn < received_lsn_ && parcel.complete_lsn >= received_lsn_ &&
+      !match(parcel, *opened)) {
+    return has_diverged_ ? Verdict::kDiverged : Verdict::kDamaged;
+  }
   if (parcel.complete_lsn <= received_lsn_ || ahead_.contains(parcel.base_lsn)) return Verdict::kKnown;
   known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
   const bool is_next = parcel.base_lsn <= received_lsn_;
@@ -59,32 +70,69 @@ void Inbox::make_room(size_t bytes) {
 // The new primary's own groups begin behind term_lsn: what came from the old one beyond was never confirmed. False: it
 // has been applied or logged here all the same.
 bool Inbox::begin_term(uint64_t term, uint64_t term_lsn) {
+  if (const uint64_t confirmed_lsn = std::max(confirmed_lsn_, commit_lsn_);
+      options_.holds_confirmed && confirmed_lsn > term_lsn) {
+    lost_lsn_ = confirmed_lsn;
+    has_diverged_ = true;
+    return false;
+  }
   while (!in_order_.empty() && in_order_.back().parcel.complete_lsn > term_lsn) {
-    const size_t last = in_order_.size() - 1;
-    if (applied_ + applying_ > last || (options_.logs && logged_ + (is_logging_ ? 1 : 0) > last)) {
+    if (is_touched(in_order_.size() - 1)) {
       has_diverged_ = true;
       return false;
     }
-    bytes_ -= in_order_.back().parcel.bytes->size();
-    positions_ = std::move(in_order_.back().positions_before);
-    received_lsn_ = in_order_.back().parcel.base_lsn;
-    in_order_.pop_back();
+    drop_last();
   }
   if (received_lsn_ > term_lsn && !is_at_start_) {
     has_diverged_ = true;
     return false;
   }
-  for (auto parcel = ahead_.begin(); parcel != ahead_.end();) {
-    if (parcel->second.complete_lsn <= term_lsn) {
-      ++parcel;
-      continue;
-    }
-    bytes_ -= parcel->second.bytes->size();
-    parcel = ahead_.erase(parcel);
-  }
+  // what lies behind gaps may be of a history that has come to nothing, even below term_lsn: it is fetched again
+  for (const auto& [base_lsn, parcel] : ahead_) bytes_ -= parcel.bytes->size();
+  ahead_.clear();
   term_ = term;
-  known_lsn_ = term_lsn;
+  term_lsn_ = known_lsn_ = term_lsn;
+  is_matched_ = received_lsn_ == 0 || is_at_start_;
   return true;
+}
+
+bool Inbox::is_touched(size_t index) const {
+  return index < applied_ + applying_ || (options_.logs && index < logged_ + (is_logging_ ? 1 : 0));
+}
+
+void Inbox::drop_last() {
+  bytes_ -= in_order_.back().parcel.bytes->size();
+  positions_ = std::move(in_order_.back().positions_before);
+  received_lsn_ = in_order_.back().parcel.base_lsn;
+  in_order_.pop_back();
+  // the first behind an archive, which is the primary's: back to that
+  if (joined_lsn_ == 0 || received_lsn_ > joined_lsn_) return;
+  received_lsn_ = joined_lsn_;
+  is_at_start_ = is_matched_ = true;
+}
+
+// The group of the primary's log that has received_lsn_, beside what is here. Terms may have come and gone that this
+// node has not heard of: below term_lsn, too, its log may have another end than the primary's.
+bool Inbox::match(const Parcel& parcel, const std::vector<BatchView>& batches) {
+  std::vector<ChainPosition> ends;  // of the streams in it
+  for (const BatchView& batch : batches) {
+    if (ends.size() <= batch.header.stream) ends.resize(batch.header.stream + 1);
+    ends[batch.header.stream] = {batch.header.number, batch.header.header_hash};
+  }
+  is_matched_ = parcel.complete_lsn == received_lsn_;
+  for (size_t i = 0; i < ends.size() && is_matched_; ++i) {
+    const ChainPosition here = i < positions_.size() ? positions_[i] : ChainPosition();
+    is_matched_ = ends[i].number == 0 || ends[i] == here;
+  }
+  if (is_matched_) return true;
+  ++damaged_;
+  if (in_order_.empty() || is_touched(in_order_.size() - 1)) {
+    has_diverged_ = true;
+  } else {
+    is_matched_ = in_order_.back().parcel.base_lsn == 0;
+    drop_last();  // and the group before it is compared
+  }
+  return false;
 }
 
 bool Inbox::append(Parcel parcel) {
@@ -118,16 +166,20 @@ void Inbox::advance() {
   }
 }
 
-void Inbox::note(const Watermark& watermark) {
-  if (watermark.term < term_ || has_diverged_) return;
-  if (watermark.term > term_ && !begin_term(watermark.term, watermark.term_lsn)) return;
+bool Inbox::note(const Watermark& watermark) {
+  if (watermark.term < term_) return false;
+  if (has_diverged_ || (watermark.term > term_ && !begin_term(watermark.term, watermark.term_lsn))) return true;
+  // a parcel of the term may have come first, and have said less
+  term_lsn_ = watermark.term_lsn;
   known_lsn_ = std::max(known_lsn_, watermark.complete_lsn);
   commit_lsn_ = std::max(commit_lsn_, watermark.commit_lsn);
+  return true;
 }
 
 std::optional<Inbox::Range> Inbox::missing() const {
   if (has_diverged_) return std::nullopt;
   const uint64_t upto = ahead_.empty() ? known_lsn_ : ahead_.begin()->first;
+  if (!is_matched_) return Range{next_lsn(), std::max(upto, received_lsn_)};
   if (upto <= received_lsn_) return std::nullopt;
   if (bytes_ >= options_.bytes_max && !in_order_.empty()) return std::nullopt;
   return Range{received_lsn_, upto};
@@ -142,12 +194,14 @@ const Inbox::Group* Inbox::next_to_log() {
 void Inbox::logged() {
   CHECK(is_logging_ && logged_ < in_order_.size());
   is_logging_ = false;
+  logged_term_ = in_order_[logged_].parcel.term;
   logged_lsn_ = in_order_[logged_++].parcel.complete_lsn;
   drop_done();
 }
 
 const Inbox::Group* Inbox::next_to_apply(size_t skip) const {
   const size_t index = applied_ + skip;
+  if (!is_matched_) return nullptr;
   if (index >= in_order_.size() || in_order_[index].parcel.complete_lsn > commit_lsn_) return nullptr;
   return &in_order_[index];
 }
@@ -165,9 +219,15 @@ void Inbox::applied() {
   drop_done();
 }
 
+std::vector<Inbox::Group> Inbox::unapplied() const {
+  CHECK(applying_ == 0);
+  return {in_order_.begin() + static_cast<ptrdiff_t>(applied_), in_order_.end()};
+}
+
 void Inbox::drop_done() {
   while (!in_order_.empty() && applied_ > 0 && (!options_.logs || logged_ > 0)) {
     bytes_ -= in_order_.front().parcel.bytes->size();
+    done_term_ = in_order_.front().parcel.term;
     in_order_.pop_front();
     --applied_;
     if (options_.logs) --logged_;

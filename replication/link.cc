@@ -14,35 +14,41 @@ namespace scyper::replication {
 
 namespace {
 
-constexpr std::chrono::seconds kShortCall{5};
 constexpr uint64_t kArchiveNumberDigits = 20;
+constexpr char kManifest[] = "MANIFEST";
 
 class GrpcLink final : public Link {
  public:
-  explicit GrpcLink(const LinkOptions& options) : options_(options) {
+  explicit GrpcLink(const LinkOptions& options) : options_(options) { stub_ = make_stub(options.target); }
+
+  std::shared_ptr<v1::Replication::Stub> make_stub(const std::string& target) const {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    // a node that is being promoted listens again a moment later, and opens when it is followed
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-    if (!options.tls_ca.empty()) {
-      credentials = grpc::SslCredentials({options.tls_ca, options.tls_key, options.tls_cert});
+    if (!options_.tls_ca.empty()) {
+      credentials = grpc::SslCredentials({options_.tls_ca, options_.tls_key, options_.tls_cert});
     }
-    stub_ = v1::Replication::NewStub(grpc::CreateCustomChannel(options.target, credentials, arguments));
+    return v1::Replication::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
   }
 
   StatusOr<JoinInfo> join(const ClusterId* cluster) override {
     Call call(this);
-    call.context.set_deadline(std::chrono::system_clock::now() + kShortCall);
+    call.context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(options_.call_us));
     call.context.set_wait_for_ready(true);
     v1::JoinRequest request;
     if (cluster != nullptr) request.set_cluster(encode_cluster(*cluster));
     request.set_node(options_.node);
     v1::JoinReply reply;
-    SCYPER_RETURN_IF_ERROR(from_grpc(stub_->Join(&call.context, request, &reply)));
+    const Status joined = from_grpc(call.stub->Join(&call.context, request, &reply));
+    // a primary that ends cancels what it has: only this side's own cancel() is final
+    if (absl::IsCancelled(joined) && !is_cancelled()) return absl::UnavailableError(joined.message());
+    SCYPER_RETURN_IF_ERROR(joined);
     JoinInfo info;
     if (!decode_cluster(reply.cluster(), &info.cluster) || reply.partitions() == 0) {
       return absl::DataLossError("the primary's answer makes no sense");
@@ -62,17 +68,22 @@ class GrpcLink final : public Link {
   StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
                                       const std::function<void(uint64_t, uint64_t)>& on_progress) override;
 
-  Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each) override {
+  Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each,
+                uint64_t after_term) override {
     Call call(this);
     v1::FollowRequest request;
     request.set_cluster(encode_cluster(cluster));
     request.set_node(options_.node);
     request.set_after_lsn(after_lsn);
     request.set_upto_lsn(upto_lsn);
-    auto reader = stub_->Follow(&call.context, request);
+    request.set_after_term(after_term);
+    auto reader = call.stub->Follow(&call.context, request);
     v1::LogPiece piece;
     bool goes_on = true;
+    bool is_admitted = true;
     while (goes_on && reader->Read(&piece)) {
+      is_admitted = !options_.admits || options_.admits(piece.watermark().term(), piece.node());
+      if (!is_admitted) break;
       std::vector<Parcel> parcels;
       for (std::string& group : *piece.mutable_groups()) {
         Parcel parcel;
@@ -81,15 +92,16 @@ class GrpcLink final : public Link {
       }
       goes_on = each(std::move(parcels), decode_watermark(piece.watermark()));
     }
-    if (!goes_on) call.context.TryCancel();
+    if (!goes_on || !is_admitted) call.context.TryCancel();
     Status status = from_grpc(reader->Finish());
+    if (!is_admitted) return absl::UnavailableError("another primary is awaited");
     return goes_on ? status : Status();
   }
 
   Status attend(const std::function<std::optional<Position>()>& next) override {
     Call call(this);
     v1::AttendReply reply;
-    auto writer = stub_->Attend(&call.context, &reply);
+    auto writer = call.stub->Attend(&call.context, &reply);
     v1::PositionReport report;
     report.set_node(options_.node);
     report.set_address(options_.address);
@@ -116,12 +128,19 @@ class GrpcLink final : public Link {
 
   StatusOr<Ticket> ticket() override {
     Call call(this);
-    call.context.set_deadline(std::chrono::system_clock::now() + kShortCall);
+    call.context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(options_.call_us));
     v1::TicketRequest request;
     request.set_node(options_.node);
     v1::TicketReply reply;
-    SCYPER_RETURN_IF_ERROR(from_grpc(stub_->Ticket(&call.context, request, &reply)));
+    SCYPER_RETURN_IF_ERROR(from_grpc(call.stub->Ticket(&call.context, request, &reply)));
     return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};
+  }
+
+  void redirect(const std::string& target) override {
+    auto stub = make_stub(target);
+    std::lock_guard<std::mutex> lock(mutex_);
+    stub_ = std::move(stub);
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
   }
 
   void cancel() override {
@@ -131,24 +150,31 @@ class GrpcLink final : public Link {
   }
 
  private:
+  bool is_cancelled() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return is_cancelled_;
+  }
+
   // One call, so that cancel() finds it.
   struct Call {
     explicit Call(GrpcLink* owner) : link(owner) {
       std::lock_guard<std::mutex> lock(link->mutex_);
       if (link->is_cancelled_) context.TryCancel();
       link->contexts_.insert(&context);
+      stub = link->stub_;
     }
     ~Call() {
       std::lock_guard<std::mutex> lock(link->mutex_);
       link->contexts_.erase(&context);
     }
     GrpcLink* const link;
+    std::shared_ptr<v1::Replication::Stub> stub;
     grpc::ClientContext context;
   };
 
   const LinkOptions options_;
-  std::unique_ptr<v1::Replication::Stub> stub_;
-  std::mutex mutex_;  // the next two
+  std::mutex mutex_;  // all that follows
+  std::shared_ptr<v1::Replication::Stub> stub_;
   std::set<grpc::ClientContext*> contexts_;
   bool is_cancelled_ = false;
 };
@@ -168,7 +194,7 @@ StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* di
   Call call(this);
   v1::FetchArchiveRequest request;
   request.set_cluster(encode_cluster(cluster));
-  auto reader = stub_->FetchArchive(&call.context, request);
+  auto reader = call.stub->FetchArchive(&call.context, request);
   v1::ArchivePiece piece;
   std::string path, open_name;
   std::unique_ptr<File> file;
@@ -179,11 +205,14 @@ StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* di
       path = archives + "/" + archive_name(piece.lsn());
       SCYPER_RETURN_IF_ERROR(disk->make_directory(archives));
       SCYPER_RETURN_IF_ERROR(disk->make_directory(path));
+      SCYPER_RETURN_IF_ERROR(disk->sync_directory(archives));
     }
     if (piece.file() != open_name) {
       if (file != nullptr) SCYPER_RETURN_IF_ERROR(file->sync());
-      SCYPER_ASSIGN_OR_RETURN(file, disk->open(path + "/" + piece.file(), OpenMode::kCreate));
       open_name = piece.file();
+      const bool is_manifest = open_name == kManifest;  // it makes an archive of the directory: named when all is there
+      const std::string name = is_manifest ? absl::StrCat(kManifest, ".tmp") : open_name;
+      SCYPER_ASSIGN_OR_RETURN(file, disk->open(path + "/" + name, OpenMode::kCreate));
     }
     SCYPER_RETURN_IF_ERROR(file->write(piece.offset(), piece.bytes()));
     total += piece.bytes().size();
@@ -196,8 +225,10 @@ StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* di
   Status status = from_grpc(reader->Finish());
   SCYPER_RETURN_IF_ERROR(written);
   SCYPER_RETURN_IF_ERROR(status);
-  if (file == nullptr) return absl::DataLossError("the archive is empty");
+  if (file == nullptr || open_name != kManifest) return absl::DataLossError("the archive has no manifest");
   SCYPER_RETURN_IF_ERROR(file->sync());
+  SCYPER_RETURN_IF_ERROR(disk->sync_directory(path));
+  SCYPER_RETURN_IF_ERROR(disk->rename(absl::StrCat(path, "/", kManifest, ".tmp"), absl::StrCat(path, "/", kManifest)));
   SCYPER_RETURN_IF_ERROR(disk->sync_directory(path));
   return path;
 }

@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "base/disk.h"
+#include "base/simulated_disk.h"
 #include "replication/inbox.h"
 #include "replication/publisher.h"
 
@@ -33,7 +35,11 @@ class LinkTest : public testing::Test {
     options.clock = &clock_;
     options.partitions = 2;
     options.transport = [] { return TransportInfo(); };
-    options.newest_archive = [] { return StatusOr<std::string>(absl::NotFoundError("none")); };
+    options.disk = &disk_;
+    options.newest_archive = [this] {
+      std::lock_guard<std::mutex> lock(mutex_);
+      return archive_.empty() ? StatusOr<std::string>(absl::NotFoundError("none")) : StatusOr<std::string>(archive_);
+    };
     options.read_log = [](uint64_t, const std::function<bool(Parcel)>&) {
       return absl::OutOfRangeError("the log begins later");
     };
@@ -74,6 +80,9 @@ class LinkTest : public testing::Test {
   }
 
   RealClock clock_;
+  SimulatedDisk disk_;  // the primary's
+  std::mutex mutex_;
+  std::string archive_;  // its newest, empty = none
   Outbox outbox_;
   Members members_;
   DigestBook digests_;
@@ -174,6 +183,46 @@ TEST_F(LinkTest, ADifferentStateEndsTheAttendance) {
   Status status = link->attend(
       [&]() -> std::optional<Position> { return ++reports > 3 ? std::nullopt : std::optional<Position>(Position()); });
   EXPECT_TRUE(status.ok()) << status;
+}
+
+// A fetched archive counts when it is whole, and stays when it counts.
+TEST_F(LinkTest, AFetchedArchiveIsThereWholeOrNotAtAll) {
+  const std::string directory = "/00000000000000000010";
+  const std::map<std::string, std::string> files = {{"MANIFEST", std::string(3000, 'm')},
+                                                    {"t1.10.dat", std::string(9000, 'd')}};
+  SimulatedDisk to;
+  ASSERT_TRUE(to.make_directory("/to").ok());
+  ASSERT_TRUE(to.sync_directory("/").ok());
+  auto link = this->link("s");
+  auto fetch = [&] { return link->fetch_archive(kCluster, &to, "/to", nullptr).status(); };
+  EXPECT_TRUE(absl::IsNotFound(fetch()));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    archive_ = directory;  // that has gone when its files are read: no "there is none"
+  }
+  EXPECT_TRUE(absl::IsAborted(fetch())) << fetch();
+  ASSERT_TRUE(disk_.make_directory(directory).ok());
+  for (const auto& [name, bytes] : files) {
+    auto file = disk_.open(directory + "/" + name, OpenMode::kCreate);
+    ASSERT_TRUE(file.ok() && (*file)->write(0, bytes).ok());
+  }
+  auto look = [&](bool has_returned) {
+    for (uint64_t luck = 0; luck < 20; ++luck) {
+      auto image = to.after_power_loss(luck);
+      const bool is_there = image->exists("/to" + directory + "/MANIFEST");
+      EXPECT_TRUE(is_there || !has_returned);
+      for (const auto& [name, bytes] : files) {
+        if (!is_there) continue;
+        auto found = image->read_file("/to" + directory + "/" + name);
+        EXPECT_TRUE(found.ok() && *found == bytes) << name;
+      }
+    }
+  };
+  to.set_observer([&] { look(/*has_returned=*/false); });
+  Status status = fetch();
+  to.set_observer(nullptr);
+  ASSERT_TRUE(status.ok()) << status;
+  look(/*has_returned=*/true);
 }
 
 TEST_F(LinkTest, CancelEndsWhoeverWaits) {

@@ -39,6 +39,7 @@ uint64_t Members::confirmed_lsn(uint32_t copies, bool is_durable) const {
   for (const auto& [number, member] : members_) {
     // what it received in another term may not be what this one has sent
     if (!member.is_voter || member.position.term != term_) continue;
+    if (!voters_.empty() && std::find(voters_.begin(), voters_.end(), member.name) == voters_.end()) continue;
     lsns.push_back(is_durable ? member.position.durable_lsn : member.position.received_lsn);
   }
   if (lsns.size() < copies) return 0;
@@ -63,7 +64,9 @@ std::vector<Member> Members::list() const {
 void Members::add_ticket(const std::string& name, int change) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [number, member] : members_) {
-    if (member.name == name) member.tickets = static_cast<uint32_t>(static_cast<int>(member.tickets) + change);
+    if (member.name != name) continue;
+    // one that has entered anew has none of those before, which end all the same
+    member.tickets = static_cast<uint32_t>(std::max<int64_t>(0, int64_t{member.tickets} + change));
   }
 }
 

@@ -53,10 +53,10 @@ StatusOr<std::unique_ptr<MulticastProcess>> MulticastProcess::start(const Multic
 
 Status MulticastProcess::prepare() {
   if (::access(program_.c_str(), X_OK) != 0) return absl::NotFoundError(program_ + " is not there");
-  memory_fd_ = ::memfd_create("scyper-pgm", 0);
-  // inherited by the one process that is started with them
-  node_event_ = ::eventfd(0, EFD_NONBLOCK);
-  wire_event_ = ::eventfd(0, EFD_NONBLOCK);
+  memory_fd_ = ::memfd_create("scyper-pgm", MFD_CLOEXEC);
+  // for the one process that is started with them
+  node_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  wire_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (memory_fd_ < 0 || node_event_ < 0 || wire_event_ < 0 || ::ftruncate(memory_fd_, sizeof(MulticastMemory)) != 0) {
     return absl::UnavailableError("no memory to share with the multicast process");
   }
@@ -107,7 +107,13 @@ Status MulticastProcess::spawn() {
   sigemptyset(&none);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = ::posix_spawn(&pid_, program_.c_str(), nullptr, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (int fd : {memory_fd_, node_event_, wire_event_}) {
+    ::posix_spawn_file_actions_adddup2(&actions, fd, fd);  // keeps it open there
+  }
+  const int error = ::posix_spawn(&pid_, program_.c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return Status();
   pid_ = -1;

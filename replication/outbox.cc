@@ -14,7 +14,8 @@ constexpr int64_t kBeatNs = 20'000'000;
 
 Outbox::Outbox(const Start& start) : cluster_(start.cluster), bytes_max_(start.bytes_max) {
   watermark_.term = start.term;
-  watermark_.term_lsn = watermark_.complete_lsn = watermark_.commit_lsn = start.lsn;
+  watermark_.term_lsn = watermark_.complete_lsn = start.lsn;
+  watermark_.commit_lsn = start.commit_lsn;
 }
 
 Outbox::~Outbox() { stop(); }

@@ -41,7 +41,10 @@ class Publisher final : public v1::Replication::Service {
     if (!is_ours(request->cluster())) return wrong_cluster();
     auto path = options_.newest_archive();
     if (!path.ok()) return to_grpc(path.status());
-    return to_grpc(send_archive(context, *path, writer));
+    Status status = send_archive(context, *path, writer);
+    // not "there is no archive": a newer one has taken its place
+    if (absl::IsNotFound(status)) status = absl::AbortedError(status.message());
+    return to_grpc(status);
   }
 
   grpc::Status Follow(grpc::ServerContext* context, const v1::FollowRequest* request,
@@ -53,7 +56,7 @@ class Publisher final : public v1::Replication::Service {
   grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader, v1::AttendReply*) override {
     v1::PositionReport report;
     uint64_t number = 0;
-    while (reader->Read(&report)) {
+    while (!options_.outbox->is_stopped() && reader->Read(&report)) {
       if (number == 0) {
         Member member;
         member.name = report.node();
@@ -82,7 +85,7 @@ class Publisher final : public v1::Replication::Service {
       }
     }
     if (number != 0) options_.members->leave(number);
-    return grpc::Status::OK;
+    return options_.outbox->is_stopped() ? to_grpc(absl::UnavailableError("the primary stops")) : grpc::Status::OK;
   }
 
   grpc::Status Ticket(grpc::ServerContext*, const v1::TicketRequest* request, v1::TicketReply* reply) override {
@@ -133,6 +136,7 @@ class Publisher final : public v1::Replication::Service {
         piece.set_offset(offset);
         if (read == 0 && offset > 0) break;
         if (context->IsCancelled() || !writer->Write(piece)) return absl::CancelledError("the secondary has gone");
+        if (options_.outbox->is_stopped()) return absl::UnavailableError("the primary stops");
         offset += read;
         if (read < kArchivePieceBytes) break;
       }
@@ -144,6 +148,10 @@ class Publisher final : public v1::Replication::Service {
                 grpc::ServerWriter<v1::LogPiece>* writer) {
     uint64_t lsn = request.after_lsn();
     const uint64_t upto = request.upto_lsn();
+    if (options_.has_batch && request.after_term() != 0 && !options_.has_batch(lsn, request.after_term())) {
+      return absl::DataLossError(
+          absl::StrCat("the log of ", options_.node, " has no batch of term ", request.after_term(), " at LSN ", lsn));
+    }
     Watermark seen;
     v1::LogPiece message;
     while (!context->IsCancelled() && !options_.outbox->is_stopped()) {
@@ -153,6 +161,7 @@ class Publisher final : public v1::Replication::Service {
       } else {
         if (piece.parcels.empty() && piece.watermark == seen && upto == 0) continue;
         message.Clear();
+        message.set_node(options_.node);
         for (const Parcel& parcel : piece.parcels) {
           if (upto != 0 && lsn >= upto) break;
           message.add_groups(*parcel.bytes);
@@ -171,6 +180,7 @@ class Publisher final : public v1::Replication::Service {
   Status send_files(grpc::ServerContext* context, uint64_t* lsn, uint64_t upto, const Watermark& watermark,
                     grpc::ServerWriter<v1::LogPiece>* writer) {
     v1::LogPiece message;
+    message.set_node(options_.node);
     encode_watermark(watermark, message.mutable_watermark());
     size_t bytes = 0;
     bool is_gone = false;

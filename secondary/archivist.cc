@@ -1,107 +1,82 @@
 #include "archivist.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "replay/archive_keeping.h"
 #include "storage/archive.h"
 
 namespace scyper::secondary {
 
-namespace {
-
-// What the child says when it is done.
-struct Message {
-  bool ok = false;
-  char text[255] = {};
-  replay::ArchiveResult result;
-};
-
-int run_child(const query::ForkedDatabase& forked, int socket, const std::string& archives,
-              storage::ArchiveManifest manifest, uint64_t rate) {
-  auto disk = make_real_disk();
-  manifest.lsn = forked.point.lsn;
-  manifest.time_us = forked.point.time_us;
-  replay::ArchiveOptions options;
-  options.bytes_per_second_max = rate;
-  auto result = replay::write_archive(disk.get(), archives, *forked.point.catalog, std::move(manifest), options);
-  Message message;
-  message.ok = result.ok();
-  if (result.ok()) message.result = *result;
-  const absl::string_view text = result.status().message();
-  std::memcpy(message.text, text.data(), std::min(text.size(), sizeof(message.text) - 1));
-  static_cast<void>(::send(socket, &message, sizeof(message), MSG_NOSIGNAL));
-  return result.ok() ? 0 : 1;
-}
-
-bool receive(int socket, Message* message) {
-  ssize_t n;
-  do {
-    n = ::recv(socket, message, sizeof(*message), MSG_WAITALL);
-  } while (n < 0 && errno == EINTR);
-  return n == sizeof(*message);
-}
-
-}  // namespace
-
 StatusOr<Archivist::Written> Archivist::write(const std::string& archives, uint64_t term) {
   std::lock_guard<std::mutex> lock(writing_);
-  const std::string& to = !archives.empty() ? archives : options_.own.empty() ? options_.shared : options_.own;
+  const bool is_to_store = storage::is_store_path(archives);
+  // to a store by way of the own directory: a child must not use libcurl
+  const bool is_elsewhere = !archives.empty() && !(is_to_store && !options_.own.empty());
+  const std::string& to = is_elsewhere ? archives : options_.own.empty() ? options_.shared : options_.own;
   if (to.empty()) return sql_error("55000", "the node has no data directory and no archive directory");
   if (storage::is_store_path(to)) {
     return with_hint(sql_error("0A000", "a node without a data directory cannot write archives to a store"),
                      "Give it a data directory.");
   }
+  if (is_to_store)
+    SCYPER_RETURN_IF_ERROR(stores_->make_directory(archives));  // before the work, when it cannot be used
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
   Written written;
-  SCYPER_ASSIGN_OR_RETURN(written.result, write_to(to, term));
-  written.path = storage::archive_path(to, written.result.lsn);
-  if (!archives.empty()) return written;
-  if (!options_.own.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(written.oldest_own_lsn, retire(disk_, options_.own));
+  if (is_elsewhere || options_.own.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(written.result, write_to(to, term));
+    written.path = storage::archive_path(to, written.result.lsn);
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(written, write_own(term));
+    if (is_to_store) {
+      SCYPER_ASSIGN_OR_RETURN(written.path, copy(written.path, archives));
+      return written;
+    }
     if (!options_.shared.empty()) SCYPER_RETURN_IF_ERROR(share(written.path, written.result.lsn));
   }
-  if (!options_.shared.empty()) SCYPER_RETURN_IF_ERROR(retire(stores_.get(), options_.shared).status());
+  if (!is_elsewhere && !options_.shared.empty()) SCYPER_RETURN_IF_ERROR(retire_shared());
+  return written;
+}
+
+StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
+  replay::ArchiveKeeping keeping;
+  keeping.kept = options_.kept;
+  keeping.bytes_per_second_max = options_.bytes_per_second_max;
+  keeping.interruption = [this] { return child_.interruption(); };
+  keeping.on_damage = options_.on_damage;
+  keeping.on_warning = options_.on_warning;
+  SCYPER_ASSIGN_OR_RETURN(auto kept, replay::write_kept_archive(disk_, options_.own, keeping,
+                                                                [&](bool) { return write_to(options_.own, term); }));
+  Written written;
+  written.result = kept.written;
+  written.path = storage::archive_path(options_.own, kept.written.lsn);
+  written.oldest_own_lsn = kept.oldest_lsn;
   return written;
 }
 
 StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives, uint64_t term) {
-  auto manifest = std::make_shared<storage::ArchiveManifest>();
-  manifest->cluster[0] = identity_.cluster.words[0];
-  manifest->cluster[1] = identity_.cluster.words[1];
-  manifest->term = term;
-  manifest->partitions = identity_.partitions;
-  query::ForkRequest request;
-  request.child.name = "scyper-archive";
-  request.child.nice = 5;
-  request.at_cut = [this, manifest](const query::ForkPoint& point) {
+  replay::ArchiveChild::Request request;
+  request.archives = archives;
+  request.nice = 5;
+  request.manifest.cluster[0] = identity_.cluster.words[0];
+  request.manifest.cluster[1] = identity_.cluster.words[1];
+  request.manifest.term = term;
+  request.manifest.partitions = identity_.partitions;
+  request.options.bytes_per_second_max = options_.bytes_per_second_max;
+  uint64_t lsn = 0;
+  request.at_cut = [&](const query::ForkPoint& point, storage::ArchiveManifest* manifest, replay::ArchiveOptions*) {
+    lsn = point.lsn;
     manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
   };
-  request.body = [manifest, archives, rate = options_.bytes_per_second_max](const query::ForkedDatabase& forked,
-                                                                            int socket) {
-    return run_child(forked, socket, archives, *manifest, rate);
-  };
-  SCYPER_ASSIGN_OR_RETURN(query::Forked forked, fork_(std::move(request)));
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_) return sql_error("57P03", "the node is shutting down");
-    child_ = forked.child.get();
-  }
-  Message message;
-  const bool has_answered = receive(forked.child->socket(), &message);
-  const int status = forked.child->wait();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    child_ = nullptr;
-  }
-  if (has_answered && message.ok) return message.result;
-  return sql_error("58030", has_answered ? absl::StrCat("the archive could not be written: ", message.text)
-                                         : absl::StrCat("the process that wrote the archive ",
-                                                        storage::describe_wait_status(status)));
+  request.wait_logged = wait_logged_;
+  auto result = child_.write(disk_, fork_, std::move(request));
+  const std::string path = storage::archive_path(archives, lsn);
+  if (result.ok() || !child_.interruption().ok() || !disk_->exists(path + "/MANIFEST")) return result;
+  replay::ArchiveResult found;  // nothing has happened since
+  SCYPER_ASSIGN_OR_RETURN(const storage::ArchiveManifest manifest, storage::read_manifest(disk_, path));
+  found.lsn = lsn;
+  for (const storage::ArchiveTable& table : manifest.tables) found.rows += table.rows;
+  return found;
 }
 
 uint64_t Archivist::shared_lsn() const {
@@ -115,29 +90,27 @@ uint64_t Archivist::shared_lsn() const {
   return lsn;
 }
 
+StatusOr<std::string> Archivist::copy(const std::string& path, const std::string& to) {
+  return storage::copy_archive(disk_, path, stores_.get(), to, options_.bytes_per_second_max,
+                               [this](uint64_t) { return child_.interruption(); });
+}
+
 Status Archivist::share(const std::string& path, uint64_t lsn) {
   SCYPER_RETURN_IF_ERROR(stores_->make_directory(options_.shared));
   // another node's, of the same history
   if (stores_->exists(storage::archive_path(options_.shared, lsn) + "/MANIFEST")) return Status();
-  return storage::copy_archive(disk_, path, stores_.get(), options_.shared, options_.bytes_per_second_max, {}).status();
+  return copy(path, options_.shared).status();
 }
 
-// The LSN of the oldest one that stays; 0 while there are fewer than are kept.
-StatusOr<uint64_t> Archivist::retire(Disk* disk, const std::string& archives) {
-  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk, archives));
+// Another node may be writing there: what is not finished stays. They are checked when they are loaded.
+Status Archivist::retire_shared() {
+  SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(stores_.get(), options_.shared));
   std::erase_if(entries, [](const storage::ArchiveEntry& entry) { return !entry.is_complete; });
   const size_t kept = std::max(1u, options_.kept);
-  while (entries.size() > kept) {
-    SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk, entries.front()));
-    entries.erase(entries.begin());
+  for (size_t i = 0; i + kept < entries.size(); ++i) {
+    SCYPER_RETURN_IF_ERROR(storage::remove_archive(stores_.get(), entries[i]));
   }
-  return entries.size() == kept ? entries.front().lsn : 0;
-}
-
-void Archivist::stop() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  is_stopping_ = true;
-  if (child_ != nullptr) child_->kill();
+  return Status();
 }
 
 }  // namespace scyper::secondary

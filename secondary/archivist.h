@@ -8,6 +8,7 @@
 #include "base/disk.h"
 #include "query/fork.h"
 #include "replay/archive.h"
+#include "replay/archive_child.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
 #include "storage/object_store.h"
@@ -26,11 +27,19 @@ class Archivist {
     std::string shared;  // a directory or a store (storage/object_store.h); empty: none
     uint64_t bytes_per_second_max = 0;
     uint32_t kept = 2;
+    std::function<void(const std::string&)> on_damage;   // of its own archives: a line for people. May be empty
+    std::function<void(const std::string&)> on_warning;  // the same, when they could not be checked. May be empty
   };
-  using Fork = std::function<StatusOr<query::Forked>(query::ForkRequest)>;
+  // Returns when the node's own log, if it keeps one, has everything up to that LSN.
+  using WaitLogged = std::function<Status(uint64_t, const replay::ArchiveChild::Interruption&)>;
   Archivist(const Options& options, Disk* disk, const replay::NodeIdentity& identity, replay::RequestWindow* requests,
-            Fork fork)
-      : options_(options), disk_(disk), identity_(identity), requests_(requests), fork_(std::move(fork)) {}
+            query::Forker fork, WaitLogged wait_logged)
+      : options_(options),
+        disk_(disk),
+        identity_(identity),
+        requests_(requests),
+        fork_(std::move(fork)),
+        wait_logged_(std::move(wait_logged)) {}
 
   bool has_place() const { return !options_.own.empty() || !options_.shared.empty(); }
   struct Written {
@@ -38,28 +47,29 @@ class Archivist {
     std::string path;
     uint64_t oldest_own_lsn = 0;  // of the archives that are kept: no log before is needed. 0: not all are there yet
   };
-  // archives: where to; empty: own or shared.
+  // archives: where to, a store too if there is a directory of its own; empty: own or shared.
   StatusOr<Written> write(const std::string& archives, uint64_t term);
   // Of the newest archive in the shared directory.
   uint64_t shared_lsn() const;
-  // Whoever writes gives up.
-  void stop();
+  // Whoever writes gives up, now and later: 57P03.
+  void stop() { child_.stop(); }
 
  private:
   StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term);
+  StatusOr<std::string> copy(const std::string& path, const std::string& to);
   Status share(const std::string& path, uint64_t lsn);
-  StatusOr<uint64_t> retire(Disk* disk, const std::string& archives);
+  StatusOr<Written> write_own(uint64_t term);
+  Status retire_shared();
 
   const Options options_;
   Disk* const disk_;
   const std::unique_ptr<Disk> stores_ = storage::make_disk_with_stores();  // for the shared place
   const replay::NodeIdentity identity_;
   replay::RequestWindow* const requests_;
-  const Fork fork_;
+  const query::Forker fork_;
+  const WaitLogged wait_logged_;
   std::mutex writing_;
-  std::mutex mutex_;  // the next two
-  bool is_stopping_ = false;
-  storage::ChildProcess* child_ = nullptr;
+  replay::ArchiveChild child_;
 };
 
 }  // namespace scyper::secondary

@@ -21,9 +21,11 @@ replication::Inbox::Start start_of(const Seed& seed) {
   replication::Inbox::Start start;
   start.term = seed.recovered.segments.empty() && seed.recovered.archive_lsn == 0 ? 0 : seed.recovered.term;
   start.lsn = seed.recovered.lsn;
+  start.last_term = seed.recovered.last_term;
   for (const auto& position : seed.recovered.positions) start.positions.push_back({position.number, position.hash});
-  // an archive does not know where the streams stand
-  start.joins = seed.recovered.archive_lsn != 0 && seed.recovered.archive_lsn == seed.recovered.lsn;
+  start.joins = seed.recovered.lacks_positions;
+  start.may_be_in_group = seed.recovered.may_be_in_group;
+  start.confirmed_lsn = seed.recovered.confirmed_lsn;
   return start;
 }
 
@@ -40,6 +42,7 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   auto link = replication::Link::make(options.link);
   SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
   auto node = std::make_unique<Follower>(options, std::move(own_disk), disk, std::move(link), std::move(seed));
+  if (options.on_created) options.on_created(node.get());
   SCYPER_RETURN_IF_ERROR(node->begin());
   return std::unique_ptr<Node>(std::move(node));
 }
@@ -60,21 +63,30 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       repair_time_(stage(options.metrics, &own_metrics_, "repair")),
       replay_time_(stage(options.metrics, &own_metrics_, "replay")),
       fork_time_(stage(options.metrics, &own_metrics_, "fork")),
-      inbox_(seed.identity.cluster, start_of(seed), {options.inbox_bytes, !seed.directory.empty()}) {}
+      inbox_(seed.identity.cluster, start_of(seed),
+             {options.inbox_bytes, !seed.directory.empty(), options.link.admits == nullptr}),
+      terms_(recovered_.terms) {}
 
 Status Follower::begin() {
   replay::Replayer::Options replaying;
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
-  replayer_->set_observer([this](const replay::RecordView& record) { remember(record); });
+  replayer_->set_observer([this](const replay::RecordView& record) { requests_->finish(record); });
   Archivist::Options archives;
   archives.node = options_.link.node;
   if (!options_.data_directory.empty()) archives.own = replay::archives_directory(options_.data_directory);
   archives.shared = options_.archive_directory;
   archives.bytes_per_second_max = options_.archive_rate;
   archives.kept = options_.archives_kept;
-  archivist_ = std::make_unique<Archivist>(archives, disk_, identity_, requests_.get(),
-                                           [this](query::ForkRequest request) { return fork(std::move(request)); });
+  archives.on_damage = [this](const std::string& line) {
+    damaged_archives_.fetch_add(1, std::memory_order_relaxed);
+    say(line);
+  };
+  archives.on_warning = [this](const std::string& line) { say(line); };
+  archivist_ = std::make_unique<Archivist>(
+      archives, disk_, identity_, requests_.get(),
+      [this](query::ForkRequest request) { return fork(std::move(request)); },
+      [this](uint64_t lsn, const auto& interruption) { return wait_logged(lsn, interruption); });
   if (!options_.data_directory.empty()) {
     SCYPER_ASSIGN_OR_RETURN(keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_,
                                                      options_.segment_bytes, options_.log_retention_bytes));
@@ -110,7 +122,9 @@ void Follower::start_queries() {
   queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
 }
 
-Follower::~Follower() {
+Follower::~Follower() { end_threads(); }
+
+void Follower::end_threads() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_ = true;
@@ -120,6 +134,7 @@ Follower::~Follower() {
   if (archivist_ != nullptr) archivist_->stop();
   link_->cancel();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
   queries_.reset();  // it may wait for a fork
   if (replay_thread_.joinable()) replay_thread_.join();
 }
@@ -150,7 +165,7 @@ bool Follower::is_behind(std::string* why) const {
     return true;
   }
   *why = "it is catching up";
-  if (!has_caught_up_) return true;
+  if (!has_caught_up_ || !is_own_confirmed_) return true;
   if (lag_ns() / kNsPerUs <= static_cast<int64_t>(options_.lag_us_max)) return false;
   *why = "it is behind the primary";
   return true;
@@ -171,7 +186,8 @@ Status Follower::readiness() const {
 replication::Position Follower::position() const {
   std::lock_guard<std::mutex> lock(mutex_);
   replication::Position position;
-  position.term = inbox_.term();
+  // what is not known to be the primary's history is no copy of it
+  position.term = inbox_.is_matched() ? inbox_.term() : 0;
   position.received_lsn = inbox_.received_lsn();
   position.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
   position.applied_lsn = inbox_.applied_lsn();
@@ -193,6 +209,9 @@ NodeInfo Follower::info() const {
   info.commit_lsn = inbox_.commit_lsn();
   info.received_lsn = inbox_.received_lsn();
   info.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
+  info.logged_term = inbox_.logged_term();
+  info.join_lsn = primary_.complete_lsn;
+  info.has_caught_up = keeper_ != nullptr && heard_ns_ != 0 && inbox_.logged_lsn() >= primary_.complete_lsn;
   info.applied_lsn = inbox_.applied_lsn();
   info.inbox_bytes = inbox_.bytes();
   info.lag_us = lag_ns() / kNsPerUs;
@@ -211,11 +230,55 @@ NodeInfo Follower::info() const {
   info.replayed_datagrams = datagrams_.replayed;
   info.is_encrypted = key_.has_value();
   info.is_connected = is_connected_;
+  info.damaged_archives = recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
   info.digests = digests_;
   info.digest_lsn = digest_ == nullptr ? 0 : digest_->lsn;
   std::string why;
   info.serves = failure_.ok() && !is_behind(&why);
   return info;
+}
+
+Status Follower::bar(uint64_t term, int64_t timeout_us) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  barred_term_ = std::max(barred_term_, term);
+  const auto is_logged = [this] { return keeper_ == nullptr || inbox_.logged_lsn() >= inbox_.received_lsn(); };
+  changed_.wait_for(lock, std::chrono::microseconds(timeout_us),
+                    [&] { return is_stopping_ || !failure_.ok() || is_logged(); });
+  if (failure_.ok() && is_logged()) return Status();
+  return absl::UnavailableError("what was received is not in the log yet");
+}
+
+StatusOr<std::shared_ptr<replay::WarmState>> hand_over(Node* node) {
+  return dynamic_cast<Follower&>(*node).hand_over();
+}
+
+// As recovery would: all that is in the log counts, confirmed or not.
+StatusOr<std::shared_ptr<replay::WarmState>> Follower::hand_over() {
+  end_threads();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  if (keeper_ == nullptr || inbox_.logged_lsn() != inbox_.received_lsn()) {
+    return absl::UnavailableError("what was received is not in the log");
+  }
+  if (const auto groups = inbox_.unapplied(); !groups.empty()) SCYPER_RETURN_IF_ERROR(apply(groups));
+  auto warm = std::make_shared<replay::WarmState>();
+  replay::Recovered& state = warm->recovered;
+  state.lsn = inbox_.logged_lsn();
+  state.confirmed_lsn = std::min(std::max(recovered_.confirmed_lsn, inbox_.commit_lsn()), state.lsn);
+  state.term = std::max(recovered_.term, inbox_.logged_term());
+  state.last_term = inbox_.logged_term();
+  state.terms = terms_;
+  for (const auto& position : inbox_.positions()) state.positions.push_back({position.number, position.hash});
+  state.segments = keeper_->segments();
+  state.damaged_archives = recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
+  state.transactions = replayer_->transactions();
+  warm->identity = identity_;
+  warm->requests = std::move(requests_);
+  replayer_.reset();
+  archivist_.reset();  // it may be within what it is given
+  warm->database = std::move(database_);
+  warm->lock = std::move(lock_);
+  return warm;
 }
 
 Status Follower::run_at_border(std::function<void()> work) {

@@ -21,6 +21,7 @@
 #include "replication/digests.h"
 #include "replication/inbox.h"
 #include "replication/multicast.h"
+#include "secondary/hand_over.h"
 #include "secondary/node.h"
 #include "seed.h"
 
@@ -44,7 +45,11 @@ class Follower final : public Node {
   uint32_t partitions() const override { return identity_.partitions; }
   Status run_at_border(std::function<void()> work) override;
   StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) override;
+  void stop_archives() override { archivist_->stop(); }
   StatusOr<query::Forked> fork(query::ForkRequest request) override;
+  Status bar(uint64_t term, int64_t timeout_us) override;
+  // hand_over.h
+  StatusOr<std::shared_ptr<replay::WarmState>> hand_over();
 
  private:
   struct BorderWork {
@@ -55,6 +60,7 @@ class Follower final : public Node {
 
   // follower.cc
   void start_queries();
+  void end_threads();
   void fail(const Status& status, bool restarts_empty);
   bool is_behind(std::string* why) const;
   replication::Position position() const;
@@ -72,6 +78,7 @@ class Follower final : public Node {
   void report();
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
+  void fail_behind_loss(uint64_t lost_lsn, const replication::Watermark& watermark);
   void note_gap();
   void note_known();
   void drop_applied();
@@ -82,11 +89,11 @@ class Follower final : public Node {
   void replay();
   void log();
   Status apply(const std::vector<replication::Inbox::Group>& groups);
+  Status wait_logged(uint64_t lsn, const replay::ArchiveChild::Interruption& interruption);
   Status take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn);
   Status take_digest(uint64_t term, uint32_t snapshot, uint64_t lsn);
   void digest();
   void archive();
-  void remember(const replay::RecordView& record);
   StatusOr<query::Forked> fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot);
   void run_border_work();
 
@@ -97,15 +104,16 @@ class Follower final : public Node {
   const replication::JoinInfo primary_;
   const replay::NodeIdentity identity_;
   const replay::Recovered recovered_;
-  const replay::DataLock lock_;
+  replay::DataLock lock_;
   const RealClock clock_;
   std::shared_ptr<query::Database> database_;
   std::unique_ptr<replay::RequestWindow> requests_;
   std::unique_ptr<replay::Replayer> replayer_;  // the replaying thread's
   std::unique_ptr<LogKeeper> keeper_;           // the logging thread's; null: no log
   std::unique_ptr<Archivist> archivist_;
-  std::atomic<uint64_t> droppable_lsn_{0};  // of the log: the logging thread does it
-  uint64_t forks_ = 0;                      // the replaying thread's
+  std::atomic<uint64_t> droppable_lsn_{0};     // of the log: the logging thread does it
+  std::atomic<uint64_t> damaged_archives_{0};  // found while it runs
+  uint64_t forks_ = 0;                         // the replaying thread's
   std::unique_ptr<query::Queries> queries_;
   std::unique_ptr<replication::MulticastProcess> multicast_;  // null: unicast only
   std::string transport_note_;                                // why; constant after begin(), as is the next
@@ -121,6 +129,8 @@ class Follower final : public Node {
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable changed_;
   replication::Inbox inbox_;
+  std::vector<replay::TermStart> terms_;  // of the log
+  uint64_t barred_term_ = 0;              // nothing of a lower one is taken
   std::deque<BorderWork*> border_work_;
   Status failure_;
   bool restarts_empty_ = false;
@@ -131,8 +141,10 @@ class Follower final : public Node {
   };
   std::deque<Known> knowns_;    // that have not been applied; rising
   bool has_caught_up_ = false;  // with what there was when it joined
-  int64_t heard_ns_ = 0;        // when the primary was heard of, last
-  int64_t multicast_ns_ = 0;    // by multicast
+  // What it restarted with: its own log has groups that were not confirmed when they came, and may never be.
+  bool is_own_confirmed_ = false;
+  int64_t heard_ns_ = 0;      // when the primary was heard of, last
+  int64_t multicast_ns_ = 0;  // by multicast
   replication::DatagramReader::Counters datagrams_;
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;

@@ -31,15 +31,17 @@ constexpr std::chrono::milliseconds kReportPeriod{100};
 // kFull: some were not taken, and are missing now. kStop: nothing is taken any more.
 Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& watermark, bool is_repair) {
   bool has_diverged = false, is_full = false;
+  uint64_t lost_lsn = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_ || !failure_.ok()) return Taken::kStop;
+    if (watermark.term < barred_term_) return Taken::kFull;
+    const uint64_t before_lsn = inbox_.received_lsn();
+    if (!inbox_.note(watermark)) return Taken::kAll;  // a primary that does not know yet that it is none
     heard_ns_ = clock_.monotonic_ns();
     if (!parcels.empty() && !is_repair) {
       send_time_.record_ns(static_cast<uint64_t>(std::max<int64_t>(0, clock_.now_us() - watermark.time_us) * 1000));
     }
-    const uint64_t before_lsn = inbox_.received_lsn();
-    inbox_.note(watermark);
     for (Parcel& parcel : parcels) {
       const Inbox::Verdict verdict = inbox_.offer(std::move(parcel));
       if (verdict == Inbox::Verdict::kNew && is_repair) ++repaired_groups_;
@@ -50,11 +52,29 @@ Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& wat
     note_gap();
     note_known();
     has_diverged = inbox_.has_diverged();
+    lost_lsn = inbox_.lost_lsn();
   }
   changed_.notify_all();
   if (!has_diverged) return is_full ? Taken::kFull : Taken::kAll;
-  fail(sql_error("XX001", "the primary's history differs from this node's"), /*restarts_empty=*/true);
+  if (lost_lsn == 0) {
+    fail(sql_error("XX001", "the primary's history differs from this node's"), /*restarts_empty=*/true);
+  } else {
+    fail_behind_loss(lost_lsn, watermark);
+  }
   return Taken::kStop;
+}
+
+// What this node has may be all that is left of it.
+void Follower::fail_behind_loss(uint64_t lost_lsn, const Watermark& watermark) {
+  const std::string what = absl::StrCat("the primary has lost transactions: they were confirmed up to LSN ", lost_lsn,
+                                        ", but term ", watermark.term, " began behind LSN ", watermark.term_lsn);
+  const bool is_kept = !options_.data_directory.empty();
+  if (is_kept) {
+    if (Status status = keep_history(disk_, options_.data_directory, what); !status.ok()) {
+      say(absl::StrCat("the data directory could not be marked: ", std::string(status.message())));
+    }
+  }
+  fail(sql_error("XX001", what), /*restarts_empty=*/!is_kept);
 }
 
 // With the lock. Under load there is always something that has just come: only since when counts.
@@ -84,6 +104,7 @@ void Follower::drop_applied() {
   }
   while (!knowns_.empty() && knowns_.front().lsn <= applied_lsn) knowns_.pop_front();
   if (heard_ns_ == 0) return;
+  is_own_confirmed_ = is_own_confirmed_ || (inbox_.is_matched() && inbox_.commit_lsn() >= recovered_.lsn);
   has_caught_up_ = has_caught_up_ || applied_lsn >= primary_.complete_lsn ||
                    applied_lsn >= std::max(inbox_.known_lsn(), inbox_.received_lsn());
 }
@@ -179,24 +200,37 @@ void Follower::receive() {
 
 // By unicast: the primary's log from where this node stands, until multicast brings it.
 void Follower::follow_primary() {
-  uint64_t after_lsn;
+  uint64_t after_lsn, after_term;
+  bool is_compared;  // the first group that comes is compared with the last one here
   {
     std::unique_lock<std::mutex> lock(mutex_);
     // a full inbox is waited for, not fetched again and again
     changed_.wait_for(lock, std::chrono::seconds(1),
                       [this] { return is_stopping_ || inbox_.bytes() < options_.inbox_bytes / 2; });
-    after_lsn = inbox_.received_lsn();
+    after_lsn = inbox_.next_lsn();
+    is_compared = !inbox_.is_matched();
+    // a state that an archive gave is nobody's log
+    const bool is_known =
+        !is_compared && options_.link.admits != nullptr && (after_lsn > recovered_.lsn || !recovered_.segments.empty());
+    after_term = is_known ? inbox_.received_term() : 0;
   }
   bool is_replaced = false;
-  Status status = link_->follow(identity_.cluster, after_lsn, 0, [&](std::vector<Parcel> parcels, const Watermark& w) {
-    if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
-    std::unique_lock<std::mutex> lock(mutex_);
-    is_connected_ = true;
-    // slower than the primary: gRPC's flow control holds the rest back
-    changed_.wait(lock, [this] { return is_stopping_ || !failure_.ok() || inbox_.bytes() < options_.inbox_bytes / 2; });
-    is_replaced = hears_multicast() && !inbox_.missing().has_value();
-    return !is_replaced;
-  });
+  Status status = link_->follow(
+      identity_.cluster, after_lsn, 0,
+      [&](std::vector<Parcel> parcels, const Watermark& w) {
+        const bool is_empty = parcels.empty();
+        if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
+        std::unique_lock<std::mutex> lock(mutex_);
+        // a new term, or another end of the log than here: from further back
+        if (!inbox_.is_matched() && !(is_compared && is_empty)) return false;
+        is_connected_ = true;
+        // slower than the primary: gRPC's flow control holds the rest back
+        changed_.wait(lock,
+                      [this] { return is_stopping_ || !failure_.ok() || inbox_.bytes() < options_.inbox_bytes / 2; });
+        is_replaced = hears_multicast() && !inbox_.missing().has_value();
+        return !is_replaced;
+      },
+      after_term);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_connected_ = is_replaced;
@@ -204,6 +238,11 @@ void Follower::follow_primary() {
   if (is_replaced) return;
   if (absl::IsOutOfRange(status)) {
     return fail(sql_error("XX001", "the primary's log does not reach back to this node's state"),
+                /*restarts_empty=*/true);
+  }
+  if (absl::IsDataLoss(status)) {
+    return fail(sql_error("XX001", absl::StrCat("the primary's history differs from this node's: ",
+                                                std::string(status.message()))),
                 /*restarts_empty=*/true);
   }
   if (absl::IsFailedPrecondition(status)) return fail(status, /*restarts_empty=*/false);

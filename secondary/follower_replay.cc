@@ -57,6 +57,9 @@ void Follower::log() {
     }
     lock.lock();
     inbox_.logged();
+    if (terms_.empty() || terms_.back().term != group.parcel.term) {
+      terms_.push_back({group.parcel.term, group.parcel.base_lsn});
+    }
     changed_.notify_all();
   }
 }
@@ -88,7 +91,8 @@ void Follower::replay() {
     lock.unlock();
     Status status = apply(groups);
     if (!status.ok()) {
-      fail(status, /*restarts_empty=*/true);
+      // no room left says nothing about the log: what it has stays, and counts for those who wait for copies
+      fail(status, /*restarts_empty=*/sqlstate_of(status) == "XX001");
       lock.lock();
       continue;
     }
@@ -119,6 +123,16 @@ Status Follower::apply(const std::vector<Inbox::Group>& groups) {
   return replayer_->apply(scanned(groups), range);
 }
 
+// For archives, which must not be ahead of the log of their node: what replay does needs the primary's word only.
+Status Follower::wait_logged(uint64_t lsn, const replay::ArchiveChild::Interruption& interruption) {
+  const auto is_over = [&] {
+    return is_stopping_ || !failure_.ok() || keeper_ == nullptr || inbox_.logged_lsn() >= lsn;
+  };
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!changed_.wait_for(lock, kArchiveLook, is_over)) SCYPER_RETURN_IF_ERROR(interruption());
+  return is_stopping_ || !failure_.ok() ? sql_error("57P03", "the node is shutting down") : Status();
+}
+
 Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -137,21 +151,12 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
   return Status();
 }
 
-// So that archives have the requests that clients may repeat.
-void Follower::remember(const replay::RecordView& record) {
-  if ((record.header.flags & replay::kRedoHasClient) == 0) return;
-  replay::RedoClient client;
-  std::string_view body = record.body, rows;
-  if (!replay::take_client(&body, &client, &rows)) return;  // the replayer refuses it
-  requests_->finish({client.client_id, record.header.request_id},
-                    {record.header.lsn, client.affected_rows, client.lacks_rows == 0, std::string(rows)});
-}
-
 StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(const std::string& archives) {
   if (own_disk_ == nullptr) return sql_error("0A000", "archives need the machine's disk");
   uint64_t term;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_own_confirmed_) return sql_error("57P03", "the node does not know yet whether its state is the primary's");
     term = inbox_.term();
   }
   SCYPER_ASSIGN_OR_RETURN(Archivist::Written written, archivist_->write(archives, term));
@@ -238,6 +243,7 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   });
   point.stall_ns = clock_.monotonic_ns() - start_ns;
   if (!child.ok()) return child.status();
+  database_->arena()->forked((*child)->pid());
   (*child)->wait_until_watched();
   return query::Forked{*std::move(child), std::move(point)};
 }

@@ -18,9 +18,16 @@ StatusOr<std::unique_ptr<LogKeeper>> LogKeeper::open(Disk* disk, const std::stri
   options.term = recovered.term;
   options.segment_bytes = (segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
   options.retention_bytes = retention_bytes;
+  options.lacks_positions = recovered.lacks_positions;
   SCYPER_ASSIGN_OR_RETURN(
       auto appender, storage::LogAppender::create(disk, replay::log_directory(directory), options, recovered.segments));
-  return std::unique_ptr<LogKeeper>(new LogKeeper(std::move(appender)));
+  return std::unique_ptr<LogKeeper>(new LogKeeper(std::move(appender), recovered.segments));
+}
+
+Status LogKeeper::drop_before(uint64_t lsn) {
+  const Status dropped = appender_->drop_before(lsn).status();
+  while (segments_.size() > appender_->segment_count()) segments_.erase(segments_.begin());  // the oldest go
+  return dropped;
 }
 
 Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us) {
@@ -37,6 +44,9 @@ Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us
   for (const auto& position : group.positions_before) positions.push_back({position.number, position.hash});
   appender_->set_term(group.parcel.term);
   SCYPER_RETURN_IF_ERROR(appender_->append({block_.get(), padded}, group.parcel.base_lsn, positions, time_us));
+  if (segments_.empty() || segments_.back().number != appender_->segment_number()) {
+    segments_.push_back({appender_->segment_number(), group.parcel.base_lsn});
+  }
   return appender_->prepare_next();
 }
 

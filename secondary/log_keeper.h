@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/disk.h"
@@ -24,13 +25,16 @@ class LogKeeper {
   // On the disk when it returns.
   Status append(const replication::Inbox::Group& group, int64_t time_us);
   // Segments that have nothing beyond.
-  Status drop_before(uint64_t lsn) { return appender_->drop_before(lsn).status(); }
+  Status drop_before(uint64_t lsn);
+  const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
   uint64_t bytes_written() const { return appender_->bytes_written(); }
 
  private:
-  explicit LogKeeper(std::unique_ptr<storage::LogAppender> appender) : appender_(std::move(appender)) {}
+  LogKeeper(std::unique_ptr<storage::LogAppender> appender, std::vector<storage::LogAppender::Existing> segments)
+      : appender_(std::move(appender)), segments_(std::move(segments)) {}
 
   const std::unique_ptr<storage::LogAppender> appender_;
+  std::vector<storage::LogAppender::Existing> segments_;
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };

@@ -16,6 +16,7 @@ namespace scyper::secondary {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{100};
+constexpr int kFetchesMax = 5;  // of archives that newer ones take the place of meanwhile
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -36,6 +37,7 @@ class Seeding {
       if (options_.disk == nullptr) {
         SCYPER_ASSIGN_OR_RETURN(seed_.lock, replay::DataLock::take(seed_.directory));
       }
+      SCYPER_RETURN_IF_ERROR(check_kept(seed_.directory));
       SCYPER_RETURN_IF_ERROR(seed_from(seed_.directory));
       return std::move(seed_);
     }
@@ -81,6 +83,14 @@ class Seeding {
     }
   }
 
+  Status check_kept(const std::string& directory) {
+    const std::string path = replay::kept_path(directory);
+    if (!disk_->exists(path)) return Status();
+    SCYPER_ASSIGN_OR_RETURN(const std::string why, disk_->read_file(path, 1 << 12));
+    return with_hint(sql_error("55000", absl::StrCat("this node keeps what its primary lacks: ", why)),
+                     absl::StrCat("Start it as the primary. To give up what only it has, remove ", path, "."));
+  }
+
   Status seed_from(const std::string& directory) {
     SCYPER_RETURN_IF_ERROR(disk_->make_directory(directory));
     SCYPER_ASSIGN_OR_RETURN(seed_.identity, replay::open_data_directory(disk_, directory, seed_.primary.partitions,
@@ -89,6 +99,7 @@ class Seeding {
     if (!has_state) SCYPER_RETURN_IF_ERROR(fetch(replay::archives_directory(directory)));
     replay::RecoveryOptions recovery;
     recovery.threads = options_.replay_threads;
+    recovery.log_may_lag = true;
     recovery.requests = seed_.requests.get();
     recovery.on_progress = options_.on_progress;
     SCYPER_ASSIGN_OR_RETURN(seed_.recovered,
@@ -112,11 +123,14 @@ class Seeding {
       if (found) return Status();
     }
     double said_s = now_s();
-    auto path = link_->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
-      if (now_s() - said_s < 1) return;
-      said_s = now_s();
-      say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
-    });
+    StatusOr<std::string> path = absl::AbortedError("");
+    for (int i = 0; i < kFetchesMax && absl::IsAborted(path.status()); ++i) {
+      path = link_->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
+        if (now_s() - said_s < 1) return;
+        said_s = now_s();
+        say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
+      });
+    }
     if (absl::IsNotFound(path.status())) {
       say("join: the primary has no archive: its whole log is replayed");
       return Status();
@@ -155,12 +169,19 @@ StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Li
   return Seeding(options, disk, link).run();
 }
 
+Status keep_history(Disk* disk, const std::string& data_directory, const std::string& why) {
+  return disk->replace_file(replay::kept_path(data_directory), why);
+}
+
 Status remove_history(Disk* disk, const std::string& data_directory) {
   const std::string log = replay::log_directory(data_directory);
   if (disk->exists(log)) {
     SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(log));
-    for (const std::string& name : names) SCYPER_RETURN_IF_ERROR(disk->remove(log + "/" + name));
-    SCYPER_RETURN_IF_ERROR(disk->sync_directory(log));
+    // newest first: what a crash leaves is a log that goes on from the archives, or from nothing
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      SCYPER_RETURN_IF_ERROR(disk->remove(log + "/" + *name));
+      SCYPER_RETURN_IF_ERROR(disk->sync_directory(log));
+    }
   }
   const std::string archives = replay::archives_directory(data_directory);
   if (!disk->exists(archives)) return Status();

@@ -22,6 +22,10 @@ struct Seed {
 };
 // Joins: finds the primary, then the newest state that can be had: this node's own, an archive of the shared directory,
 // the primary's archive, or nothing where the log reaches back to the beginning.
+// 55000 after keep_history().
 StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link);
+// The primary lacks what this directory has: no secondary starts on it, and nothing of it is removed, until a person
+// has decided. why: a line for people, kept in the directory.
+Status keep_history(Disk* disk, const std::string& data_directory, const std::string& why);
 
 }  // namespace scyper::secondary

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "commit_modes.h"
 #include "errors.h"
+#include "server/messages.h"
 #include "server/packed.h"
 #include "typed_values.h"
 
@@ -103,6 +105,7 @@ void fill_status(NodeParts* node, v1::StatusResponse* out) {
   out->set_log_bytes(log.bytes_written);
   out->set_log_full(log.is_full);
   out->set_archive_bytes(log.archive_bytes);
+  out->set_damaged_archives(log.damaged_archives);
   out->set_commit_lsn(log.confirmed_lsn);
   out->set_node(options.queries.node);
   fill_replication_status(node, out);
@@ -118,6 +121,7 @@ void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
     made->set_layout(table.layout);
     encode_columns(table.columns, made->mutable_columns());
     for (const std::string& index : table.indexes) made->add_indexes(index);
+    for (const std::string& constraint : table.constraints) made->add_constraints(constraint);
   }
   for (const auto& routine : node->engine->routines()) {
     v1::Routine* made = out->add_routines();
@@ -139,6 +143,9 @@ const char* execution_name(primary::ExecutionMode mode) {
       return "quick";
     case primary::ExecutionMode::kBetter:
       return "better";
+    case primary::ExecutionMode::kSwapping:
+    case primary::ExecutionMode::kSwappingInterpreted:
+      return "swapping";
   }
   return "unknown";
 }
@@ -151,20 +158,6 @@ const char* redo_name(primary::RedoMode mode) {
       return "logical";
     case primary::RedoMode::kPhysical:
       return "physical";
-  }
-  return "unknown";
-}
-
-const char* commit_mode_name(primary::CommitMode mode) {
-  switch (mode) {
-    case primary::CommitMode::kAsync:
-      return "async";
-    case primary::CommitMode::kLocal:
-      return "local";
-    case primary::CommitMode::kQuorum:
-      return "quorum";
-    case primary::CommitMode::kQuorumDurable:
-      return "quorum_durable";
   }
   return "unknown";
 }

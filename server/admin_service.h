@@ -30,6 +30,4 @@ const char* layout_name(storage::Layout layout);
 // What replication adds to a status.
 void fill_replication_status(NodeParts* node, v1::StatusResponse* out);
 
-const char* commit_mode_name(primary::CommitMode mode);
-
 }  // namespace scyper::server

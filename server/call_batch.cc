@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "server/messages.h"
 #include "typed_values.h"
 
 namespace scyper::server {
@@ -73,6 +74,7 @@ void encode_typed_result(const primary::Transaction& call, v1::CallResult* out) 
   out->set_retried_as_crossing(call.retried_as_crossing);
   if (Status status = check_result_size(call); !status.ok()) {
     encode_error(status, out->mutable_error());
+    encode_notices(status, out->mutable_error());
     return;
   }
   const query::ResultSet& result = call.result;

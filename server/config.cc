@@ -6,6 +6,9 @@
 #include <fstream>
 #include <toml.hpp>
 
+#include "absl/strings/str_split.h"
+#include "consensus/cluster_keys.h"
+
 namespace scyper::server {
 
 namespace {
@@ -73,6 +76,43 @@ Status check_multicast(const NodeConfig& config) {
       "Give multicast_key_file, or insecure_listen where the network is trusted.");
 }
 
+// What elections need, and what they do not go with yet.
+Status check_cluster(const NodeConfig& config) {
+  const ClusterSettings& cluster = config.cluster;
+  if (cluster.name.empty()) {
+    if (cluster.etcd.empty() && cluster.voters.empty()) return {};
+    return absl::InvalidArgumentError("etcd and voter_names are for clusters: set cluster to its name");
+  }
+  const std::string& node = config.engine.queries.node;
+  if (!consensus::is_key_name(cluster.name) || !consensus::is_key_name(node)) {
+    return absl::InvalidArgumentError("cluster and node_name must be of letters, digits, \"-\", \"_\" and \".\"");
+  }
+  if (cluster.etcd.empty()) return absl::InvalidArgumentError("a cluster needs etcd: host:port of its members");
+  const std::vector<std::string> voters = absl::StrSplit(cluster.voters, ',', absl::SkipEmpty());
+  for (const std::string& voter : voters) {
+    if (!consensus::is_key_name(voter)) {
+      return absl::InvalidArgumentError("voter_names: \"" + voter + "\" is no name of a node");
+    }
+  }
+  if (voters.empty()) return absl::InvalidArgumentError("a cluster needs voter_names");
+  if (config.engine.log.directory.empty()) return absl::InvalidArgumentError("a cluster needs data_directory");
+  if (config.server.listen.ends_with(":0"))
+    return absl::InvalidArgumentError("a cluster needs listen with a fixed port");
+  if (!config.engine.replication.multicast_interface.empty()) {
+    return absl::InvalidArgumentError("a cluster does not send by multicast yet: leave out multicast_interface");
+  }
+  if (config.role != Role::kPrimary || !config.secondary.link.target.empty()) {
+    return absl::InvalidArgumentError("in a cluster role and primary are elected: leave them out");
+  }
+  const bool has_tls = !config.server.tls_cert.empty() && !config.server.tls_client_ca.empty();
+  const bool is_exposed = !is_loopback(cluster.peer_listen) && !has_tls;
+  if (is_exposed && !config.server.insecure_listen) {
+    return with_hint(absl::InvalidArgumentError("refusing to listen on " + cluster.peer_listen + " without TLS"),
+                     "Give tls_cert, tls_key and tls_client_ca, or insecure_listen where the network is trusted.");
+  }
+  return {};
+}
+
 }  // namespace
 
 StatusOr<std::vector<Assignment>> read_config_file(const std::string& path) {
@@ -130,6 +170,7 @@ StatusOr<NodeConfig> make_config(const std::vector<Assignment>& file, const std:
   SCYPER_RETURN_IF_ERROR(apply(environment, "environment", &config));
   SCYPER_RETURN_IF_ERROR(apply(flags, "command line", &config));
   SCYPER_RETURN_IF_ERROR(check_multicast(config));
+  SCYPER_RETURN_IF_ERROR(check_cluster(config));
   return config;
 }
 

@@ -98,5 +98,30 @@ TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
   EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"insecure_listen", "true"}}).ok());
 }
 
+TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
+  const std::vector<Assignment> right = {{"cluster", "c"},         {"etcd", "127.0.0.1:2379"},
+                                         {"node_name", "n1"},      {"voter_names", "n1,n2,n3"},
+                                         {"data_directory", "/d"}, {"listen", "127.0.0.1:7400"}};
+  auto make = [&](std::vector<Assignment> more) {
+    std::vector<Assignment> flags = right;
+    flags.insert(flags.end(), more.begin(), more.end());
+    return make_config({}, {}, flags).status();
+  };
+  EXPECT_TRUE(make({}).ok()) << make({});
+  const std::vector<Assignment> wrong = {{"cluster", "a/b"},
+                                         {"cluster", ""},
+                                         {"etcd", ""},
+                                         {"node_name", "n 1"},
+                                         {"voter_names", ""},
+                                         {"data_directory", ""},
+                                         {"role", "secondary"},
+                                         {"primary", "127.0.0.1:1"},
+                                         {"voter_names", "a,b=c"},
+                                         {"listen", "127.0.0.1:0"},
+                                         {"peer_listen", "10.0.0.1:0"},
+                                         {"multicast_interface", "127.0.0.1"}};
+  for (const Assignment& each : wrong) EXPECT_FALSE(make({each}).ok()) << each.first << " = " << each.second;
+}
+
 }  // namespace
 }  // namespace scyper::server

@@ -45,6 +45,8 @@ void observe_queries(MetricsRegistry* registry, query::Queries* queries,
        [](const Counters& c) { return static_cast<double>(c.started); });
   show("scyper_queries_refused_total", "Queries that found too many waiting, or waited too long for their turn.",
        kCounter, [](const Counters& c) { return static_cast<double>(c.refused); });
+  show("scyper_queries_swapped_total", "Queries that went on in better code while they ran.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.swapped); });
   show("scyper_queries_running", "Queries running now.", kGauge,
        [](const Counters& c) { return static_cast<double>(c.running); });
   show("scyper_queries_waiting", "Queries waiting for their turn.", kGauge,
@@ -94,10 +96,16 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
   };
   gauge("scyper_memory_used_bytes", "Memory used by tables, indexes and undo.",
         [engine] { return static_cast<double>(engine->memory_used_bytes()); });
+  all.push_back(registry->observe(
+      "scyper_pages_copied_ahead_total", "Reserved huge pages copied before a transaction had to wait for it.",
+      MetricType::kCounter, {}, [engine] { return static_cast<double>(engine->pages_copied_ahead()); }));
   gauge("scyper_memory_budget_bytes", "Memory budget.",
         [engine] { return static_cast<double>(engine->options().memory_bytes); });
   gauge("scyper_queue_depth", "Transactions waiting in the workers' queues.",
         [engine] { return static_cast<double>(engine->queue_depth()); });
+  all.push_back(registry->observe("scyper_archives_damaged_total", "Archives that were found damaged, and set aside.",
+                                  MetricType::kCounter, {},
+                                  [engine] { return static_cast<double>(engine->log_info().damaged_archives); }));
   if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
   return all;
 }

@@ -3,26 +3,53 @@
 #include <grpcpp/support/status.h>
 
 #include "google/rpc/details.pb.h"
+#include "query/error_status.h"
 #include "scyper.pb.h"
+#include "server/messages.h"
 #include "server/packed.h"
 
 namespace scyper::server {
 
-namespace {
-// A `string` field refuses to be serialised when it is not UTF-8; error texts may quote what the client sent.
 std::string printable(std::string_view text) {
   if (check_text(text).ok()) return std::string(text);
   std::string clean;
   for (char c : text) clean += static_cast<unsigned char>(c) < 0x80 && c != 0 ? c : '?';
   return clean;
 }
+
+namespace {
 std::string_view message_of(const Status& status) { return {status.message().data(), status.message().size()}; }
+
+// What of an error goes into an RPC's status. gRPC's clients refuse more than 8 KB of trailing metadata: the message is
+// in there twice, percent-encoded (up to three bytes each) and in the details, which are in base 64.
+constexpr size_t kMessageBytesMax = 400;
+constexpr size_t kErrorMessageBytesMax = 1500, kDetailBytesMax = 800, kHintBytesMax = 400, kNoticesBytesMax = 1000;
+
+// The beginning of a UTF-8 text, between characters.
+std::string cut(std::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  size_t end = bytes_max - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+void fit(v1::Error* error) {
+  error->set_message(cut(error->message(), kErrorMessageBytesMax));
+  error->set_detail(cut(error->detail(), kDetailBytesMax));
+  error->set_hint(cut(error->hint(), kHintBytesMax));
+  error->set_context(cut(error->context(), kHintBytesMax));
+  size_t bytes = 0;
+  int first = error->notices_size();
+  while (first > 0 && bytes + error->notices(first - 1).size() <= kNoticesBytesMax)
+    bytes += error->notices(--first).size() + 4;
+  error->mutable_notices()->DeleteSubrange(0, first);
+}
 }  // namespace
 
 uint32_t retry_after_ms_of(const Status& status) {
   std::string sqlstate = sqlstate_of(status);
   if (sqlstate == "53300" || sqlstate == "55000" || sqlstate == "57P02") return 10;
-  if (sqlstate.starts_with("40")) return 1;
+  if (sqlstate.starts_with("40") && sqlstate != "40003") return 1;  // 40003: whether it has committed is not known
   if (sqlstate == "57P01" || sqlstate == "57P03") return 1000;
   return 0;
 }
@@ -32,18 +59,26 @@ void encode_error(const Status& status, v1::Error* error) {
   error->set_message(printable(message_of(status)));
   error->set_detail(printable(detail_of(status)));
   error->set_hint(printable(hint_of(status)));
+  error->set_context(printable(query::context_of(status)));
   error->set_position(position_of(status));
   error->set_retry_after_ms(retry_after_ms_of(status));
   error->set_code(static_cast<int32_t>(status.code()));
+}
+
+void encode_notices(const Status& status, v1::Error* error) {
+  for (const std::string& notice : query::notices_of(status)) error->add_notices(printable(notice));
 }
 
 grpc::Status grpc_status_of(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
   v1::Error error;
   encode_error(status, &error);
+  encode_notices(status, &error);
+  const std::string message = cut(error.message(), kMessageBytesMax);
+  fit(&error);
   google::rpc::Status details;
   details.set_code(error.code());
-  details.set_message(error.message());
+  details.set_message(message);
   details.add_details()->PackFrom(error);
   google::rpc::ErrorInfo info;
   info.set_reason(error.sqlstate());
@@ -55,22 +90,12 @@ grpc::Status grpc_status_of(const Status& status) {
     retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(error.retry_after_ms() % 1000) * 1'000'000);
     details.add_details()->PackFrom(retry);
   }
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), error.message(), details.SerializeAsString());
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message, details.SerializeAsString());
 }
 
 Status status_of_grpc(const grpc::Status& status) {
   if (status.ok()) return Status();
-  google::rpc::Status details;
-  v1::Error error;
-  if (details.ParseFromString(status.error_details())) {
-    for (const auto& any : details.details()) {
-      if (!any.Is<v1::Error>() || !any.UnpackTo(&error)) continue;
-      const std::string sqlstate = error.sqlstate().size() == 5 ? error.sqlstate() : "XX000";
-      Status made = sql_error(sqlstate, error.message(), error.position());
-      if (!error.detail().empty()) made = with_detail(std::move(made), error.detail());
-      return error.hint().empty() ? made : with_hint(std::move(made), error.hint());
-    }
-  }
+  if (v1::Error error; find_error(status, &error)) return status_of(error);
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     return absl::UnavailableError("connection to another node failed: " + status.error_message());
   }

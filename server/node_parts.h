@@ -37,6 +37,7 @@ struct NodeParts {
   ThreadPool query_pool;  // apart, so that waiting queries never hold up transactions' statements
 };
 
+constexpr int64_t kNsPerUs = 1000;
 inline int64_t monotonic_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }

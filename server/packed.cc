@@ -3,6 +3,9 @@
 #include <limits>
 
 #include "base/check.h"
+#include "query/value_binary.h"
+#include "query/value_text.h"
+#include "text_values.h"
 
 namespace scyper::server {
 
@@ -86,6 +89,12 @@ Status decode_text(std::string_view* bytes, Datum* out) {
   return {};
 }
 
+Status decode_as_text(const SqlType& type, std::string_view* bytes, Datum* out, RowArena* arena) {
+  Datum text;
+  SCYPER_RETURN_IF_ERROR(decode_text(bytes, &text));
+  return read_text(type, {text.data(), text.size()}, out, arena);
+}
+
 Status decode_array(const SqlType& type, std::string_view* bytes, Datum* out, RowArena* arena) {
   uint32_t count;
   int32_t lower_bound;
@@ -111,11 +120,17 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
     case TypeId::kInt2:
       return decode_fixed<int16_t>(bytes, out);
     case TypeId::kInt4:
-    case TypeId::kDate:
       return decode_fixed<int32_t>(bytes, out);
     case TypeId::kInt8:
-    case TypeId::kTimestamp:
       return decode_fixed<int64_t>(bytes, out);
+    case TypeId::kDate:
+      SCYPER_RETURN_IF_ERROR(decode_fixed<int32_t>(bytes, out));
+      return query::check_range(type.id, out->lo);
+    case TypeId::kTime:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+      SCYPER_RETURN_IF_ERROR(decode_fixed<int64_t>(bytes, out));
+      return query::check_range(type.id, out->lo);
     case TypeId::kFloat4:
     case TypeId::kFloat8: {
       double value;
@@ -132,9 +147,14 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
       return decode_text(bytes, out);
     case TypeId::kArray:
       return decode_array(type, bytes, out, arena);
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
+    case TypeId::kEnum:
+    case TypeId::kInterval:
+      return decode_as_text(type, bytes, out, arena);
     case TypeId::kRecord:
     case TypeId::kVoid:
-    case TypeId::kInterval:
       break;
   }
   return malformed("a value of this type cannot be sent");
@@ -164,6 +184,12 @@ bool is_narrow(const Datum& value) { return value.hi == (value.lo < 0 ? -1 : 0);
 template <typename Types>
 size_t values_bytes(const Types& types, size_t count, const Datum* values);
 
+std::string text_of(const SqlType& type, const Datum& value) {
+  std::string text;
+  query::append_value(&text, type, value);
+  return text;
+}
+
 size_t cell_bytes(const SqlType& type, const Datum& value) {
   switch (type.id) {
     case TypeId::kBool:
@@ -175,6 +201,8 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
       return 4;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       return 8;
@@ -190,17 +218,22 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
       size_t count = static_cast<size_t>(array->size);
       return 8 + values_bytes(SameType{element_of(type)}, count, array->elements);
     }
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
+    case TypeId::kEnum:
+    case TypeId::kInterval:
+      return 4 + text_of(type, value).size();
     case TypeId::kRecord:
     case TypeId::kVoid:
-    case TypeId::kInterval:
       return 0;
   }
   return 0;
 }
 
-// Records and void have no wire form: they travel as NULL. Intervals became text before they got here.
+// Records and void have no wire form: they travel as NULL.
 bool is_sent_as_null(const SqlType& type, const Datum& value) {
-  return value.null || type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kInterval;
+  return value.null || type.id == TypeId::kRecord || type.id == TypeId::kVoid;
 }
 
 template <typename Types>
@@ -232,6 +265,8 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
       return write(out, static_cast<int32_t>(value.lo));
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       return write(out, value.lo);
@@ -253,9 +288,18 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
       out = write(write(out, static_cast<uint32_t>(array->size)), array->lower_bound);
       return write_values(SameType{element_of(type)}, static_cast<size_t>(array->size), array->elements, out);
     }
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
+    case TypeId::kEnum:
+    case TypeId::kInterval: {
+      const std::string text = text_of(type, value);
+      out = write(out, static_cast<uint32_t>(text.size()));
+      std::memcpy(out, text.data(), text.size());
+      return out + text.size();
+    }
     case TypeId::kRecord:
     case TypeId::kVoid:
-    case TypeId::kInterval:
       return out;
   }
   return out;

@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
+#include "server/messages.h"
 #include "server/packed.h"
 #include "typed_values.h"
 
@@ -57,18 +58,6 @@ query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string c
   options.reuses_code = !from.fresh_code();
   options.client = std::move(client);
   return options;
-}
-
-void encode_receipt(const query::Receipt& receipt, v1::Receipt* out) {
-  out->set_lsn(receipt.lsn);
-  out->set_snapshot(receipt.snapshot);
-  out->set_term(receipt.term);
-  out->set_age_ms(receipt.age_ms);
-  out->set_node(receipt.node);
-  out->set_wait_ms(receipt.wait_ms);
-  out->set_compile_ms(receipt.compile_ms);
-  out->set_run_ms(receipt.run_ms);
-  out->set_memory_bytes(receipt.memory_bytes);
 }
 
 // Runs one Execute on a pool thread, which waits for every message to be taken: back-pressure ends at the engine's
@@ -150,9 +139,6 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
                           : decode_row(types, &packed, arguments->data(), arena);
   }
 
-  // A SELECT that calls a function which writes.
-  static bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
-
   Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
     query::QueryOptions options = query_options_of(request_->query(), context_->peer());
     const bool is_here = request_->query().here() || request_->query().has_ticket();
@@ -162,9 +148,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       bool has_begun = false;
       Status status = pass_on(route, sql, &has_begun);
       node_->router.note(route, -1);
-      // a node, or its snapshot, has gone meanwhile: here, then
-      const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
-      if (has_begun || !has_gone || node_->engine->publisher() == nullptr) return status;
+      if (has_begun || !node_->router.is_for_here(status)) return status;
     }
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
     set_stream(stream.get());
@@ -181,13 +165,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     v1::ExecuteRequest request = *request_;
     request.set_sql(sql);
     request.clear_statement_id();
-    // the primary's own snapshots are not global: it takes the query as one that came to it
-    request.mutable_query()->set_here(true);
-    if (!route.node.empty()) {
-      auto* ticket = request.mutable_query()->mutable_ticket();
-      ticket->set_term(route.ticket.term);
-      ticket->set_snapshot(route.ticket.snapshot);
-    }
+    QueryRouter::address(route, request.mutable_query());
     auto reader = stub->Execute(context.get(), request);
     while (reader->Read(&message_)) {
       *has_begun = true;

@@ -2,10 +2,10 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "base/text_file.h"
+#include "scyper.pb.h"
 #include "secondary_engine.h"
 
 namespace scyper::server {
@@ -14,12 +14,8 @@ namespace {
 
 constexpr size_t kChannelsMax = 256;  // nodes of a cluster, and some that have gone
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+// Empty: it cannot be read any more, and the connection does not come about.
+std::string text_of(const std::string& path) { return read_text_file(path).value_or(""); }
 
 bool wants_global(const query::QueryOptions& options) {
   return options.session == 0 && options.freshness.kind == query::Freshness::Kind::kFresh;
@@ -32,6 +28,8 @@ void use(const replication::Ticket& ticket, query::QueryOptions* options) {
 }
 
 }  // namespace
+
+bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
 
 QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
     : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
@@ -63,6 +61,19 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
     return Route{ticket->node, "", *ticket};
   }
   return Route{ticket->node, ticket->node.empty() ? secondary_->primary() : ticket->address, *ticket};
+}
+
+void QueryRouter::address(const Route& route, v1::QueryOptions* options) {
+  // the primary's own snapshots are not global: it takes the query as one that came to it
+  options->set_here(true);
+  if (route.node.empty()) return;
+  options->mutable_ticket()->set_term(route.ticket.term);
+  options->mutable_ticket()->set_snapshot(route.ticket.snapshot);
+}
+
+bool QueryRouter::is_for_here(const Status& status) const {
+  const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
+  return has_gone && engine_->publisher() != nullptr;
 }
 
 void QueryRouter::note(const Route& route, int change) {

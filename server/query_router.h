@@ -14,10 +14,16 @@
 namespace grpc {
 class Channel;
 }
+namespace scyper::v1 {
+class QueryOptions;
+}
 
 namespace scyper::server {
 
 class SecondaryEngine;
+
+// A statement that only asks for rows, but calls a function which writes, ended so: it runs as a transaction.
+bool is_for_transactions(const Status& status);
 
 // Where a query runs: the primary's tickets say on which global snapshot and node; every node takes queries and passes
 // them on (docs/replication.md, "Queries"). Threads: any.
@@ -33,6 +39,10 @@ class QueryRouter {
   // Changes *options to the ticket's snapshot. is_here: this node, whatever the load; the request has been passed on
   // already, has a session, or asks for it.
   StatusOr<Route> route(bool is_here, query::QueryOptions* options);
+  // Makes the options of a request those of a query that another node, the route's, is to answer itself.
+  static void address(const Route& route, v1::QueryOptions* options);
+  // A query that another node ended so runs here instead: that node, or its snapshot, has gone meanwhile.
+  bool is_for_here(const Status& status) const;
   // While a query runs there.
   void note(const Route& route, int change);
   // The connection to another node.

@@ -107,6 +107,12 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
 
 void fill_replication_status(NodeParts* node, v1::StatusResponse* out) {
   fill_stages(*node->metrics, out);
+  if (node->options.cluster_state) {
+    const consensus::ClusterState state = node->options.cluster_state();
+    out->set_election(state.cluster);
+    out->set_etcd(state.etcd);
+    out->set_paused(state.paused);
+  }
   auto* secondary = dynamic_cast<SecondaryEngine*>(node->engine);
   out->set_role(secondary != nullptr ? "secondary" : "primary");
   if (secondary != nullptr) return fill_secondary(secondary, out);

@@ -10,11 +10,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/failpoint.h"
 #include "base/metrics.h"
+#include "failover_node.h"
 #include "primary/engine.h"
+#include "primary/warm_engine.h"
 #include "secondary_engine.h"
 #include "server/config.h"
 #include "server/server.h"
@@ -97,12 +100,21 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config, MetricsRegistry* metrics) {
+// Temporary files lie where the log does, unless the settings say otherwise: a system's own place may be memory.
+query::QueriesOptions queries_of(const NodeConfig& config) {
+  query::QueriesOptions queries = config.engine.queries;
+  if (queries.snapshots.spill_directory.empty()) queries.snapshots.spill_directory = config.engine.log.directory;
+  return queries;
+}
+
+StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config, MetricsRegistry* metrics,
+                                                       std::shared_ptr<replay::WarmState> warm) {
   if (config.role == Role::kPrimary) {
     primary::EngineOptions options = config.engine;
+    options.queries = queries_of(config);
     options.log.on_progress = say;
     options.replication.metrics = metrics;
-    return primary::Engine::create(options);
+    return primary::create_engine(options, std::move(warm));
   }
   secondary::NodeOptions options = config.secondary;
   options.on_progress = say;
@@ -114,15 +126,17 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.log_retention_bytes = config.engine.log.retention_bytes;
   options.segment_bytes = config.engine.log.segment_bytes;
   options.request_window = config.engine.log.request_window;
-  options.queries = config.engine.queries;
+  options.queries = queries_of(config);
   options.interface = config.engine.replication.multicast_interface;
   options.multicast_key_file = config.engine.replication.multicast_key_file;
   options.link.node = config.engine.queries.node;
   if (options.link.address.empty()) options.link.address = config.server.listen;
   options.database.memory_bytes = config.engine.memory_bytes;
   options.database.page_mode = config.engine.page_mode;
+  options.database.copy_ahead_rate = config.engine.copy_ahead_rate;
   options.database.layout = config.engine.layout;
   options.database.execution = config.engine.execution;
+  options.database.spill_from_bytes = options.queries.spill_from_bytes();
   SCYPER_ASSIGN_OR_RETURN(auto node, secondary::Node::start(options));
   return std::unique_ptr<primary::Engine>(
       std::make_unique<SecondaryEngine>(std::move(node), config.engine, options.link.target));
@@ -141,10 +155,13 @@ int wait_for_end(const sigset_t& signals, primary::Engine* engine) {
 }
 
 // The process begins again from its command line, as if it had just been started: nothing of the wrong state is left.
-int start_anew(const NodeConfig& config, SecondaryEngine* engine, Server* server) {
+int start_anew(const NodeConfig& config, std::unique_ptr<primary::Engine> engine, std::unique_ptr<Server> server) {
   server->stop();
   bool is_empty = false;
-  static_cast<void>(engine->node().failure(&is_empty));
+  static_cast<void>(static_cast<SecondaryEngine*>(engine.get())->node().failure(&is_empty));
+  // its threads and processes end: they would write to the directory, and a process outlives exec
+  server.reset();
+  engine.reset();
   if (is_empty && !config.engine.log.directory.empty()) {
     auto disk = make_real_disk();
     if (Status status = secondary::remove_history(disk.get(), config.engine.log.directory); !status.ok()) {
@@ -158,24 +175,56 @@ int start_anew(const NodeConfig& config, SecondaryEngine* engine, Server* server
   return kExitStart;
 }
 
+int become_again() {
+  say("starting anew");
+  ::unsetenv("SCYPER_FAILPOINTS");  // planted failures are for one life
+  ::execv("/proc/self/exe", command_line);
+  return kExitStart;
+}
+
+// A node whose role is elected.
+int run_elected(const NodeConfig& config, const sigset_t& signals) {
+  MetricsRegistry metrics;
+  FailoverNode node(config, &metrics, make_engine, say);
+  if (Status status = node.start(); !status.ok()) return fail(kExitStart, status);
+  auto end = node.run(signals);
+  if (!end.ok()) return fail(kExitStart, end.status());
+  if (end->signal_number == 0) {
+    // a primary answers nothing any more: it is gone with the process, as if it had died
+    if (end->was_handed_over) node.stop_serving();
+    if (!end->removes_log) return become_again();
+    node.stop();
+    if (Status status = node.remove_log(); !status.ok()) return fail(kExitStart, status);
+    return become_again();
+  }
+  say(end->signal_number == SIGTERM ? "SIGTERM, stopping" : "SIGINT, stopping");
+  signal(end->signal_number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  node.stop();
+  say("stopped");
+  return 0;
+}
+
 int run(const NodeConfig& config) {
   sigset_t signals = block_signals();
   if (!config.failpoints.empty()) {
     if (Status status = arm_failpoints(config.failpoints); !status.ok()) return fail(kExitConfiguration, status);
   }
+  if (!config.cluster.name.empty()) return run_elected(config, signals);
   MetricsRegistry metrics;
-  auto engine = make_engine(config, &metrics);
+  auto engine = make_engine(config, &metrics, nullptr);
   if (!engine.ok()) return fail(kExitStart, engine.status());
   auto server = Server::start(config.server, engine->get(), &metrics);
   if (!server.ok()) return fail(kExitStart, server.status());
   std::printf("scyperd %s: %u partitions, %u workers, gRPC on port %u%s", kVersion, config.engine.partitions,
               config.engine.workers, (*server)->port(), config.server.tls_cert.empty() ? "" : " (TLS)");
   if ((*server)->http_port() != 0) std::printf(", http://localhost:%u/metrics", (*server)->http_port());
+  if ((*server)->postgres_port() != 0) std::printf(", PostgreSQL clients on port %u", (*server)->postgres_port());
   std::printf("\n");
   std::fflush(stdout);
 
   const int signal_number = wait_for_end(signals, engine->get());
-  if (signal_number == 0) return start_anew(config, static_cast<SecondaryEngine*>(engine->get()), server->get());
+  if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));
   std::printf("scyperd: %s, stopping\n", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
   std::fflush(stdout);
   // A second signal ends the process at once.

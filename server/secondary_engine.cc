@@ -18,7 +18,7 @@ SecondaryEngine::SecondaryEngine(std::unique_ptr<secondary::Node> node, primary:
 
 Status SecondaryEngine::read_only_error() const {
   return with_hint(sql_error("25006", "cannot execute transactions on a secondary"),
-                   "Send them to the primary at " + primary_ + ".");
+                   "Send them to the primary at " + primary() + ".");
 }
 
 StatusOr<std::shared_ptr<const primary::Statement>> SecondaryEngine::prepare(std::string_view) {
@@ -76,6 +76,7 @@ primary::Engine::LogInfo SecondaryEngine::log_info() const {
   log.last_lsn = info.applied_lsn;
   log.durable_lsn = info.durable_lsn;
   log.confirmed_lsn = info.commit_lsn;
+  log.damaged_archives = info.damaged_archives;
   return log;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,16 @@ class SecondaryEngine final : public primary::Engine {
   SecondaryEngine(std::unique_ptr<secondary::Node> node, primary::EngineOptions options, std::string primary);
 
   secondary::Node& node() { return *node_; }
-  const std::string& primary() const { return primary_; }
+  std::string primary() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return primary_;
+  }
+  // Another node leads from now on.
+  void set_primary(const std::string& primary) {
+    node_->link()->redirect(primary);
+    std::lock_guard<std::mutex> lock(mutex_);
+    primary_ = primary;
+  }
 
   StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
   void submit(std::span<primary::Transaction* const> transactions) override;
@@ -26,9 +36,11 @@ class SecondaryEngine final : public primary::Engine {
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const primary::StatementLimits& limits = {}) override;
   StatusOr<ArchiveInfo> write_archive(const std::string& archives, const std::function<void(uint64_t)>&) override;
+  void stop_archives() override { node_->stop_archives(); }
   StatusOr<primary::Forked> fork(primary::ForkRequest request) override { return node_->fork(std::move(request)); }
   query::Queries* queries() override { return node_->queries(); }
   Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view) override { return read_only_error(); }
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override { return {}; }
@@ -36,6 +48,7 @@ class SecondaryEngine final : public primary::Engine {
   const primary::EngineCounters& counters() const override { return counters_; }
   const primary::EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return node_->database()->arena()->used_bytes(); }
+  uint64_t pages_copied_ahead() const override { return node_->database()->arena()->pages_copied_ahead(); }
   uint64_t queue_depth() const override { return 0; }
 
  private:
@@ -43,7 +56,8 @@ class SecondaryEngine final : public primary::Engine {
 
   const std::unique_ptr<secondary::Node> node_;
   primary::EngineOptions options_;
-  const std::string primary_;
+  mutable std::mutex mutex_;
+  std::string primary_;
   primary::EngineCounters counters_;
 };
 

@@ -4,20 +4,23 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
+#include <condition_variable>
 #include <mutex>
-#include <sstream>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "admin_service.h"
+#include "base/text_file.h"
 #include "exposition.h"
 #include "http.h"
 #include "node_parts.h"
+#include "postgres/endpoint.h"
 #include "queries_service.h"
 #include "replication/publisher.h"
 #include "replication_metrics.h"
@@ -39,6 +42,7 @@ struct Server::Parts {
   std::shared_ptr<grpc::Service> publisher;  // of a primary with secondaries
   std::unique_ptr<grpc::Server> grpc_server;
   std::unique_ptr<HttpEndpoint> http;
+  std::unique_ptr<postgres::Endpoint> postgres;
   int port = 0;
   bool stopped = false;
   std::vector<MetricsRegistry::Registration> observed;
@@ -47,13 +51,7 @@ struct Server::Parts {
 namespace {
 
 constexpr std::chrono::milliseconds kStopPoll{1};
-
-StatusOr<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return absl::NotFoundError("cannot read " + path);
-  return text.str();
-}
+constexpr std::chrono::milliseconds kGiveUp{2000};  // for the answers that say so, at most
 
 StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServerOptions& options) {
   if (options.tls_cert.empty() != options.tls_key.empty()) {
@@ -66,10 +64,10 @@ StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServerOp
   grpc::SslServerCredentialsOptions tls(options.tls_client_ca.empty()
                                             ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
                                             : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  SCYPER_ASSIGN_OR_RETURN(std::string key, read_file(options.tls_key));
-  SCYPER_ASSIGN_OR_RETURN(std::string cert, read_file(options.tls_cert));
+  SCYPER_ASSIGN_OR_RETURN(std::string key, read_text_file(options.tls_key));
+  SCYPER_ASSIGN_OR_RETURN(std::string cert, read_text_file(options.tls_cert));
   if (!options.tls_client_ca.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_file(options.tls_client_ca));
+    SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_text_file(options.tls_client_ca));
   }
   tls.pem_key_cert_pairs.push_back({std::move(key), std::move(cert)});
   return grpc::SslServerCredentials(tls);
@@ -88,7 +86,16 @@ Status check_address(const char* setting, const std::string& address) {
 Status check_exposure(const ServerOptions& options) {
   SCYPER_RETURN_IF_ERROR(check_address("listen", options.listen));
   if (!options.http_listen.empty()) SCYPER_RETURN_IF_ERROR(check_address("http_listen", options.http_listen));
+  if (!options.postgres_listen.empty()) {
+    if (options.postgres_listen.starts_with("unix:"))
+      return absl::InvalidArgumentError("postgres_listen: sockets of files are not supported");
+    SCYPER_RETURN_IF_ERROR(check_address("postgres_listen", options.postgres_listen));
+  }
   if (options.insecure_listen) return {};
+  if (options.tls_cert.empty() && !options.postgres_listen.empty() && !is_loopback(options.postgres_listen)) {
+    return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.postgres_listen + " without TLS"),
+                     "Give tls_cert and tls_key, or insecure_listen where the network is trusted.");
+  }
   if (options.tls_cert.empty() && !is_loopback(options.listen)) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.listen + " without TLS"),
                      "Give tls_cert and tls_key, or insecure_listen where the network is trusted.");
@@ -184,23 +191,42 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
     };
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
   }
+  if (!options.postgres_listen.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(p->postgres, postgres::Endpoint::start(&p->node));
+  }
   set_serving(p->grpc_server.get(), true);
   return server;
 }
 
-void Server::stop() {
+void Server::stop() { stop(parts_->node.options.stop_timeout_ms); }
+
+void Server::stop(uint32_t timeout_ms) {
   Parts& parts = *parts_;
   if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
   parts.node.stopping = true;
-  if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
   set_serving(parts.grpc_server.get(), false);
   parts.transactions.drain();
+  if (parts.postgres != nullptr) parts.postgres->begin_stop();
+  parts.node.engine->stop_archives();
   // While accepted calls are being answered gRPC stays open, so that new ones are refused with a reason.
-  auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(parts.node.options.stop_timeout_ms);
+  auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
   auto is_busy = [&parts] {
-    return parts.node.counters.streams_open.value() > 0 || parts.node.counters.calls_open.value() > 0;
+    return parts.node.counters.streams_open.value() > 0 || parts.node.counters.calls_open.value() > 0 ||
+           (parts.postgres != nullptr && parts.postgres->is_busy());
   };
-  while (is_busy() && std::chrono::system_clock::now() < deadline) std::this_thread::sleep_for(kStopPoll);
+  // Commits may wait for copies that nobody makes, or for space on the disk.
+  std::jthread patience([&parts, deadline](std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait_until(lock, stop, deadline, [] { return false; });
+    if (!stop.stop_requested()) parts.node.engine->give_up();
+  });
+  const auto last = deadline + std::min(kGiveUp, std::chrono::milliseconds(timeout_ms));
+  while (is_busy() && std::chrono::system_clock::now() < last) std::this_thread::sleep_for(kStopPoll);
+  // Until here secondaries are needed: for the copies that answers wait for.
+  if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
+  parts.postgres.reset();  // cancels what is left
   // Statements end by themselves; after the deadline gRPC cancels what is left.
   parts.grpc_server->Shutdown(deadline);
   parts.transactions.stop();
@@ -210,6 +236,7 @@ void Server::stop() {
 }
 
 uint16_t Server::port() const { return static_cast<uint16_t>(parts_->port); }
+uint16_t Server::postgres_port() const { return parts_->postgres == nullptr ? 0 : parts_->postgres->port(); }
 uint16_t Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
 
 }  // namespace scyper::server

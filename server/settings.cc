@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 
+#include "commit_modes.h"
 #include "server/config.h"
 
 namespace scyper::server {
@@ -107,6 +108,18 @@ std::vector<Setting> server_settings() {
   return {
       text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
       text_setting("http_listen", "host:port of /metrics and /healthz; empty = none", SCYPER_FIELD(server.http_listen)),
+      text_setting("postgres_listen", "host:port for PostgreSQL's clients; port 0 picks a free one; empty = none",
+                   SCYPER_FIELD(server.postgres_listen)),
+      text_setting("postgres_users",
+                   "file with the users who may come there, a name:password or name:SCRAM verifier per line; empty = "
+                   "without passwords, from this machine only",
+                   SCYPER_FIELD(server.postgres_users)),
+      number_setting("postgres_connections_max", "PostgreSQL's clients at once", 1, 10'000,
+                     SCYPER_FIELD(server.postgres_connections_max)),
+      number_setting("postgres_statements_max", "prepared statements of one of them", 1, 1'000'000,
+                     SCYPER_FIELD(server.postgres_statements_max)),
+      quantity_setting("postgres_authentication_timeout", "time for one of them to say who it is", parse_duration_us,
+                       format_duration_us, kMs, kMs, SCYPER_FIELD(server.postgres_authentication_timeout_ms)),
       text_setting("tls_cert", "PEM file with the node's certificate chain", SCYPER_FIELD(server.tls_cert)),
       text_setting("tls_key", "PEM file with its private key", SCYPER_FIELD(server.tls_key)),
       text_setting("tls_client_ca", "PEM file; clients must show a certificate signed by it",
@@ -141,6 +154,10 @@ std::vector<Setting> query_settings() {
       number_setting("query_queue", "queries that wait", 0, 1'000'000, SCYPER_FIELD(engine.queries.waiting_max)),
       quantity_setting("query_memory", "intermediate results of a query", parse_bytes, format_bytes, 1, 1 << 20,
                        SCYPER_FIELD(engine.queries.query_bytes_max)),
+      quantity_setting("query_spill", "temporary files of a query that needs more memory; 0 = none", parse_bytes,
+                       format_bytes, 1, 0, SCYPER_FIELD(engine.queries.snapshots.spill_bytes_max)),
+      text_setting("spill_directory", "of temporary files of queries; empty = data_directory, else the system's",
+                   SCYPER_FIELD(engine.queries.snapshots.spill_directory)),
       quantity_setting("session_idle_max", "a query session unused for so long gives its snapshot back",
                        parse_duration_us, format_duration_us, 1, 1000,
                        SCYPER_FIELD(engine.queries.session_idle_us_max)),
@@ -176,8 +193,12 @@ std::vector<Setting> engine_settings() {
       quantity_setting("memory", "memory budget of tables and indexes", parse_bytes, format_bytes, 1, 1 << 20,
                        SCYPER_FIELD(engine.memory_bytes)),
       choice_setting("pages", "pages of that memory",
-                     std::array{std::pair{"huge", PageMode::kTransparentHuge}, std::pair{"small", PageMode::kSmall}},
+                     std::array{std::pair{"huge", PageMode::kTransparentHuge},
+                                std::pair{"reserved", PageMode::kReservedHuge}, std::pair{"small", PageMode::kSmall}},
                      SCYPER_FIELD(engine.page_mode)),
+      quantity_setting("copy_ahead_rate",
+                       "reserved pages: bytes per second copied ahead of transactions after a fork; 0 = none",
+                       parse_bytes, format_bytes, 1, 0, SCYPER_FIELD(engine.copy_ahead_rate)),
       choice_setting("layout", "of tables that do not say it",
                      std::array{std::pair{"column", Layout::kColumn}, std::pair{"row", Layout::kRow}},
                      SCYPER_FIELD(engine.layout)),
@@ -194,22 +215,19 @@ std::vector<Setting> engine_settings() {
                      SCYPER_FIELD(engine.queue_capacity)),
       quantity_setting("transaction_time_max", "run time of a transaction", parse_duration_us, format_duration_us, 1,
                        1000, SCYPER_FIELD(engine.transaction_time_us_max)),
+      quantity_setting("copy_memory", "rows of COPYs whose text is coming, of all together", parse_bytes, format_bytes,
+                       1, 1 << 20, SCYPER_FIELD(engine.copy_bytes_max)),
       quantity_setting("redo_bytes_max", "redo of a transaction", parse_bytes, format_bytes, 1, 4096,
                        SCYPER_FIELD(engine.redo_bytes_max)),
   };
 }
 
 std::vector<Setting> log_settings() {
-  using primary::CommitMode;
   constexpr uint64_t kMinSegment = 1 << 20;
   return {
       text_setting("data_directory", "log and archives of the database; empty = it ends with the process",
                    SCYPER_FIELD(engine.log.directory)),
-      choice_setting(
-          "commit_mode", "what a commit waits for",
-          std::array{std::pair{"local", CommitMode::kLocal}, std::pair{"async", CommitMode::kAsync},
-                     std::pair{"quorum", CommitMode::kQuorum}, std::pair{"quorum_durable", CommitMode::kQuorumDurable}},
-          SCYPER_FIELD(engine.log.mode)),
+      choice_setting("commit_mode", "what a commit waits for", kCommitModes, SCYPER_FIELD(engine.log.mode)),
       quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
                        SCYPER_FIELD(engine.log.segment_bytes)),
       quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,
@@ -283,6 +301,27 @@ std::vector<Setting> replication_settings() {
   };
 }
 
+std::vector<Setting> cluster_settings() {
+  return {
+      text_setting("cluster", "name of the cluster in etcd: nodes elect their primary; empty = no elections",
+                   SCYPER_FIELD(cluster.name)),
+      text_setting("etcd", "elections: host:port of etcd's members, separated by commas", SCYPER_FIELD(cluster.etcd)),
+      text_setting("etcd_ca", "elections: PEM file with the authority of etcd's certificates; empty = no TLS",
+                   SCYPER_FIELD(cluster.etcd_ca)),
+      text_setting("etcd_cert", "elections: PEM file with this node's certificate for etcd",
+                   SCYPER_FIELD(cluster.etcd_cert)),
+      text_setting("etcd_key", "elections: PEM file with its private key", SCYPER_FIELD(cluster.etcd_key)),
+      text_setting("voter_names", "elections: nodes that vote, by name, separated by commas; kept in etcd from then on",
+                   SCYPER_FIELD(cluster.voters)),
+      quantity_setting("lease_ttl", "elections: a primary that etcd does not hear for so long is replaced",
+                       parse_duration_us, format_duration_us, 1, 2'000'000, SCYPER_FIELD(cluster.lease_us)),
+      text_setting("peer_listen", "elections: host:port for the other voters; port 0 picks a free one",
+                   SCYPER_FIELD(cluster.peer_listen)),
+      text_setting("peer_advertise", "elections: host:port at which they reach it; empty = as peer_listen",
+                   SCYPER_FIELD(cluster.peer_advertise)),
+  };
+}
+
 #undef SCYPER_FIELD
 
 }  // namespace
@@ -293,6 +332,7 @@ const std::vector<Setting>& settings() {
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
     for (Setting& setting : log_settings()) all.push_back(std::move(setting));
     for (Setting& setting : replication_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : cluster_settings()) all.push_back(std::move(setting));
     for (Setting& setting : query_settings()) all.push_back(std::move(setting));
     return all;
   }();

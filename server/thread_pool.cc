@@ -10,7 +10,16 @@ ThreadPool::ThreadPool(size_t threads, size_t queue_max) : queue_max_(queue_max)
 
 bool ThreadPool::try_run(std::function<void()> task) {
   absl::MutexLock lock(&mutex_);
-  if (stopping_ || tasks_.size() >= queue_max_) return false;
+  return tasks_.size() < queue_max_ && push(std::move(task));
+}
+
+bool ThreadPool::run_next(std::function<void()> task) {
+  absl::MutexLock lock(&mutex_);
+  return push(std::move(task));
+}
+
+bool ThreadPool::push(std::function<void()> task) {
+  if (stopping_) return false;
   tasks_.push_back(std::move(task));
   return true;
 }

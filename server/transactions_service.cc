@@ -6,6 +6,7 @@
 #include "call_batch.h"
 #include "deadline.h"
 #include "errors.h"
+#include "server/messages.h"
 #include "stream_session.h"
 #include "typed_values.h"
 

@@ -2,7 +2,10 @@
 
 #include <limits>
 
+#include "query/value_binary.h"
+#include "query/value_text.h"
 #include "scyper.pb.h"
+#include "text_values.h"
 
 namespace scyper::server {
 
@@ -122,6 +125,7 @@ Status decode_value(const v1::Value& value, const SqlType& type, size_t index, D
     case v1::Value::kText:
       SCYPER_RETURN_IF_ERROR(check_text(value.text()));
       if (type.id == TypeId::kNumeric) return decode_numeric_text(value.text(), type, out);
+      if (is_read_as_text(type.id)) return read_text(type, value.text(), out, arena);
       if (!is_text) break;
       *out = string_datum(value.text().data(), value.text().size());
       return {};
@@ -131,11 +135,11 @@ Status decode_value(const v1::Value& value, const SqlType& type, size_t index, D
     case v1::Value::kDate:
       if (type.id != TypeId::kDate) break;
       *out = int_datum(value.date());
-      return {};
+      return query::check_range(type.id, value.date());
     case v1::Value::kTimestamp:
-      if (type.id != TypeId::kTimestamp) break;
+      if (type.id != TypeId::kTimestamp && type.id != TypeId::kTimestamptz && type.id != TypeId::kTime) break;
       *out = int_datum(value.timestamp());
-      return {};
+      return query::check_range(type.id, value.timestamp());
     case v1::Value::kArray:
       if (type.id != TypeId::kArray) break;
       return decode_array(value.array(), type, index, out, arena);
@@ -167,6 +171,8 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     case TypeId::kDate:
       return out->set_date(static_cast<int32_t>(value.lo));
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
       return out->set_timestamp(value.lo);
     case TypeId::kArray: {
       auto* array = reinterpret_cast<const ArrayValue*>(value.lo);
@@ -178,8 +184,16 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     }
     case TypeId::kRecord:
     case TypeId::kVoid:
-    case TypeId::kInterval:
       return;
+    case TypeId::kInterval:
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
+    case TypeId::kEnum: {
+      std::string text;
+      query::append_value(&text, type, value);
+      return out->set_text(std::move(text));
+    }
   }
 }
 
@@ -200,22 +214,6 @@ Status decode_arguments(std::span<const SqlType> types, const google::protobuf::
 
 void encode_row(std::span<const query::ResultColumn> columns, const Datum* row, v1::Row* out) {
   for (size_t i = 0; i < columns.size(); ++i) encode_value(columns[i].type, row[i], out->add_values());
-}
-
-void encode_type(const SqlType& type, v1::Type* out) {
-  out->set_id(static_cast<v1::TypeId>(type.id));
-  out->set_element(static_cast<v1::TypeId>(type.element));
-  out->set_precision(type.precision);
-  out->set_scale(type.scale);
-  out->set_length(type.length);
-}
-
-void encode_columns(std::span<const query::ResultColumn> columns, google::protobuf::RepeatedPtrField<v1::Column>* out) {
-  for (const query::ResultColumn& column : columns) {
-    v1::Column* made = out->Add();
-    made->set_name(column.name);
-    encode_type(column.type, made->mutable_type());
-  }
 }
 
 }  // namespace scyper::server

@@ -13,9 +13,7 @@ template <typename Element>
 class RepeatedPtrField;
 }
 namespace scyper::v1 {
-class Column;
 class Row;
-class Type;
 class Value;
 }  // namespace scyper::v1
 
@@ -27,7 +25,5 @@ namespace scyper::server {
 Status decode_arguments(std::span<const SqlType> types, const google::protobuf::RepeatedPtrField<v1::Value>& values,
                         Datum* row, RowArena* arena);
 void encode_row(std::span<const query::ResultColumn> columns, const Datum* row, v1::Row* out);
-void encode_type(const SqlType& type, v1::Type* out);
-void encode_columns(std::span<const query::ResultColumn> columns, google::protobuf::RepeatedPtrField<v1::Column>* out);
 
 }  // namespace scyper::server

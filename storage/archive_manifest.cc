@@ -163,6 +163,17 @@ Status remove_archive(Disk* disk, const ArchiveEntry& archive) {
   return disk->remove(archive.path);
 }
 
+Status remove_unfinished(Disk* disk, const std::string& archives, uint64_t lsn) {
+  const ArchiveEntry entry{lsn, archive_path(archives, lsn), false};
+  if (!disk->exists(entry.path) || disk->exists(entry.path + "/MANIFEST")) return Status();
+  return remove_archive(disk, entry);
+}
+
+Status set_archive_aside(Disk* disk, const ArchiveEntry& archive) {
+  SCYPER_RETURN_IF_ERROR(disk->rename(archive.path + "/MANIFEST", archive.path + "/MANIFEST.damaged"));
+  return disk->sync_directory(archive.path);
+}
+
 StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path) {
   SCYPER_ASSIGN_OR_RETURN(std::string bytes, disk->read_file(path + "/MANIFEST"));
   auto manifest = decode_manifest(bytes);

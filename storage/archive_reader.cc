@@ -213,15 +213,18 @@ Status read_block(File* file, uint64_t offset, uint64_t end, std::string* bytes)
 // The files of one table of an archive, and how its chunks get into a table.
 class TableLoader {
  public:
-  TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table)
-      : disk_(disk), path_(path), entry_(entry), table_(table) {}
+  TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table, const OnChunk& on_chunk)
+      : disk_(disk), path_(path), entry_(entry), table_(table), on_chunk_(on_chunk) {}
 
   StatusOr<ArchiveLoad> run() {
     for (const ArchiveFile& file : entry_.files) SCYPER_RETURN_IF_ERROR(open(file));
     if (table_ != nullptr && entry_.row_ids.size() != table_->partition_count()) {
       return damaged(path_ + "/MANIFEST: another number of partitions than the definition of the table");
     }
-    for (const ArchiveChunk& chunk : entry_.chunks) SCYPER_RETURN_IF_ERROR(load(chunk));
+    for (const ArchiveChunk& chunk : entry_.chunks) {
+      SCYPER_RETURN_IF_ERROR(load(chunk));
+      if (on_chunk_) SCYPER_RETURN_IF_ERROR(on_chunk_(chunk.bytes));
+    }
     if (load_.rows != entry_.rows) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
     if (table_ != nullptr) finish();
     return std::move(load_);
@@ -242,6 +245,7 @@ class TableLoader {
     if (size != file.bytes) {
       return at_place(file, size, damaged("the file does not have the size the manifest says"));
     }
+    if (table_ == nullptr) (*opened)->drop_cached();  // it is the disk that is checked
     files_.push_back(*std::move(opened));
     return Status();
   }
@@ -288,6 +292,7 @@ class TableLoader {
   const std::string& path_;
   const ArchiveTable& entry_;
   Table* const table_;
+  const OnChunk& on_chunk_;
   std::vector<std::unique_ptr<File>> files_;
   std::string bytes_;
   ArchiveLoad load_;
@@ -295,9 +300,10 @@ class TableLoader {
 
 }  // namespace
 
-StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table) {
+StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
+                                         const OnChunk& on_chunk) {
   before_table_load.fires();
-  return TableLoader(disk, path, entry, table).run();
+  return TableLoader(disk, path, entry, table, on_chunk).run();
 }
 
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes) {

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
 #include <utility>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "base/simulated_disk.h"
+#include "base/test_seed.h"
 #include "table_test_schema.h"
 
 // Archives that refer to earlier ones for what has not changed.
@@ -192,16 +191,9 @@ TEST(ArchiveTest, DamageIsFoundAndWrittenAgain) {
   EXPECT_EQ(archives.loaded(), archives.digest());
 }
 
-uint64_t fresh_seed() {
-  const char* given = std::getenv("SCYPER_SEED");
-  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
-
 // Whatever bit of an archive changes, loading it says so, but for what later archives no longer use.
 TEST(ArchiveTest, FlippedBits) {
-  Random random(fresh_seed());
+  Random random(test_seed());
   Archives archives;
   archives.append(0, 3 * static_cast<int>(kChunkTuples));
   archives.append(1, 100);
@@ -237,7 +229,7 @@ TEST(ArchiveTest, FlippedBits) {
 
 // After a power loss at any moment each archive that has its manifest is whole.
 TEST(ArchiveTest, PowerLossWhileWriting) {
-  Random random(fresh_seed());
+  Random random(test_seed());
   Archives archives;
   archives.append(0, static_cast<int>(kChunkTuples) + 10);
   archives.append(1, 50);
@@ -276,7 +268,7 @@ TEST(ArchiveTest, PowerLossWhileWriting) {
 
 // Random changes, archives that fail, loads that go on: every archive is what the table was.
 TEST(ArchiveTest, RandomChanges) {
-  Random random(fresh_seed());
+  Random random(test_seed());
   Archives archives;
   archives.append(0, 50'000);
   archives.append(1, 35'000);

@@ -1,8 +1,5 @@
 #include <lz4.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "archive_format.h"
@@ -22,14 +19,13 @@ Failpoint before_directory("archive.before_directory");
 Failpoint after_directory("archive.after_directory");
 Failpoint before_block("archive.before_block");
 Failpoint after_block("archive.after_block");
+Failpoint garbles_block("archive.garbles_block");  // as a disk that stores something else
 Failpoint before_table_sync("archive.before_table_sync");
 Failpoint after_table_sync("archive.after_table_sync");
 Failpoint before_manifest("archive.before_manifest");
 Failpoint after_manifest_write("archive.after_manifest_write");
 Failpoint after_manifest_rename("archive.after_manifest_rename");
 Failpoint after_manifest("archive.after_manifest");
-
-int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 void put_strings(const ColumnPlan& column, const char* chunk, const std::vector<uint32_t>& offsets, std::string* out) {
   const size_t lengths_at = out->size();
@@ -145,7 +141,7 @@ ArchiveWriter::ArchiveWriter(Disk* disk, std::string archives, std::string path,
       path_(std::move(path)),
       lsn_(lsn),
       options_(std::move(options)),
-      start_ns_(now_ns()) {}
+      pace_(options_.bytes_per_second_max) {}
 
 StatusOr<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(Disk* disk, std::string archives, uint64_t lsn,
                                                                Options options) {
@@ -160,14 +156,9 @@ StatusOr<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(Disk* disk, std::
   return std::unique_ptr<ArchiveWriter>(new ArchiveWriter(disk, std::move(archives), path, lsn, std::move(options)));
 }
 
-// Counts, and sleeps until that is no more than the rate allows.
 void ArchiveWriter::pass(uint64_t raw_bytes) {
-  raw_bytes_ += raw_bytes;
-  if (options_.on_progress) options_.on_progress(raw_bytes_);
-  if (options_.bytes_per_second_max == 0) return;
-  const double wanted_ns = static_cast<double>(raw_bytes_) / static_cast<double>(options_.bytes_per_second_max) * 1e9;
-  const auto left_ns = static_cast<int64_t>(wanted_ns) - (now_ns() - start_ns_);
-  if (left_ns > 100'000) ::usleep(static_cast<useconds_t>(std::min<int64_t>(left_ns / 1000, 1'000'000)));
+  if (options_.on_progress) options_.on_progress(pace_.bytes() + raw_bytes);
+  pace_.pass(raw_bytes);
 }
 
 // Made when the first block comes.
@@ -218,6 +209,7 @@ Status ArchiveWriter::write_block(const TablePartition& partition, uint32_t rows
   header.body_hash = XXH3_64bits(block_.data() + sizeof(header), header.body_bytes);
   header.header_hash = XXH3_64bits(&header, offsetof(BlockHeader, header_hash));
   std::memcpy(block_.data(), &header, sizeof(header));
+  if (garbles_block.fires()) block_.back() = static_cast<char>(block_.back() ^ 1);
   SCYPER_RETURN_IF_ERROR(output->file->write(output->bytes, block_));
   after_block.fires();
   if (made->blocks == 0) {

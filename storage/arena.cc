@@ -16,11 +16,15 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
+#include "copy_ahead.h"
 #include "page_ahead.h"
 #include "poison.h"
 
 namespace scyper::storage {
 namespace {
+
+constexpr int kHugePageShift = 21;
+static_assert(size_t{1} << kHugePageShift == kHugePageBytes);
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -30,21 +34,24 @@ constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / t
 class MappedArena final : public Arena {
  public:
   MappedArena(char* base, size_t reserve_bytes, size_t budget_bytes, PageMode mode)
-      : base_(base), reserve_bytes_(reserve_bytes), budget_bytes_(budget_bytes), mode_(mode) {}
+      : base_(base), reserve_bytes_(reserve_bytes), budget_bytes_(budget_bytes), mode_(mode) {
+    if (mode_ == PageMode::kReservedHuge) count_reserved_mapping(1);
+  }
   ~MappedArena() override {
     {
       absl::MutexLock lock(&mutex_);
       ahead_.reset();
+      copies_.reset();
     }
     unpoison(base_, reserve_bytes_);
     munmap(base_, reserve_bytes_);
+    if (mode_ == PageMode::kReservedHuge) count_reserved_mapping(-1);
   }
 
   void* allocate(size_t bytes) noexcept override {
     if (bytes == 0 || bytes > reserve_bytes_) return nullptr;
     bytes = round_up(bytes, kArenaGranuleBytes);
-    const size_t align =
-        mode_ == PageMode::kTransparentHuge && bytes >= kHugePageBytes ? kHugePageBytes : kArenaGranuleBytes;
+    const size_t align = mode_ != PageMode::kSmall && bytes >= kHugePageBytes ? kHugePageBytes : kArenaGranuleBytes;
     absl::InlinedVector<Extent, 4> dirty;
     size_t offset;
     {
@@ -77,6 +84,24 @@ class MappedArena final : public Arena {
     ahead_ = std::make_unique<PageAhead>(base_, std::min(reserve_bytes_, budget_bytes_));
     ahead_->reached(high_water_);
   }
+
+  void copy_ahead(uint64_t bytes_per_second) override {
+    if (mode_ == PageMode::kReservedHuge && bytes_per_second > 0) {
+      copies_ = std::make_unique<CopyAhead>(base_, reserve_bytes_, bytes_per_second);
+    }
+  }
+  // With the pages that are faulted in ahead: the child shares them, and they are written next.
+  void forked(pid_t child) noexcept override {
+    if (copies_ == nullptr) return;
+    size_t bytes;
+    {
+      absl::MutexLock lock(&mutex_);
+      bytes = round_up(high_water_, kHugePageBytes);
+      if (ahead_ != nullptr) bytes = std::max(bytes, ahead_->ready_bytes());
+    }
+    copies_->forked(child, bytes);
+  }
+  uint64_t pages_copied_ahead() const noexcept override { return copies_ == nullptr ? 0 : copies_->pages_copied(); }
 
   size_t used_bytes() const noexcept override { return used_bytes_.load(std::memory_order_relaxed); }
   size_t budget_bytes() const noexcept override { return budget_bytes_; }
@@ -154,6 +179,7 @@ class MappedArena final : public Arena {
   const size_t reserve_bytes_;
   const size_t budget_bytes_;
   const PageMode mode_;
+  std::unique_ptr<CopyAhead> copies_;  // constant after copy_ahead()
 
   absl::Mutex mutex_;
   std::atomic<size_t> used_bytes_{0};  // written under mutex_; relaxed reads elsewhere are for display
@@ -164,9 +190,32 @@ class MappedArena final : public Arena {
   std::vector<bool> dirty_ ABSL_GUARDED_BY(mutex_);  // per granule, up to the highest ever used
 };
 
+// Without MAP_NORESERVE: the pages are this mapping's from now on, so that no touch can fail.
+StatusOr<char*> map_reserved_pages(size_t bytes) {
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (kHugePageShift << MAP_HUGE_SHIFT), -1, 0);
+  if (mapped != MAP_FAILED) return static_cast<char*>(mapped);
+  const int error = errno;
+  const HugePagePool pool = read_huge_page_pool();
+  std::string message =
+      "pages = reserved: " + std::to_string(bytes / kHugePageBytes) + " huge pages of 2 MB are needed";
+  if (pool.is_known) {
+    message += ", the system has reserved " + std::to_string(pool.total) + ", of which " +
+               std::to_string(pool.available()) + " are left";
+  }
+  return with_hint(
+      sql_error("53200", message + ": " + std::strerror(error)),
+      "Raise vm.nr_hugepages, with room for the copies that snapshots and archives cost, or lower memory.");
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Arena>> Arena::create(size_t reserve_bytes, size_t budget_bytes, PageMode mode) {
+  if (mode == PageMode::kReservedHuge) {
+    const size_t bytes = round_up(std::min(reserve_bytes, budget_bytes), kHugePageBytes);
+    SCYPER_ASSIGN_OR_RETURN(char* base, map_reserved_pages(bytes));
+    return std::make_unique<MappedArena>(base, bytes, budget_bytes, mode);
+  }
   reserve_bytes = round_up(reserve_bytes, kHugePageBytes);
   const size_t mapped_bytes = reserve_bytes + kHugePageBytes;  // room to align the start
   void* mapped =

@@ -217,8 +217,8 @@ class BTree final : public OrderedIndex {
 
   // All lines of the keys at once: a search would ask for them one after the other.
   static void prefetch_keys(const Node* node) {
-    constexpr uint32_t bytes = kHeadBytes + kSlots * sizeof(Key);
-    for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(reinterpret_cast<const char*>(node) + i);
+    constexpr uint32_t kBytes = kHeadBytes + kSlots * sizeof(Key);
+    for (uint32_t i = 0; i < kBytes; i += 64) __builtin_prefetch(reinterpret_cast<const char*>(node) + i);
   }
 
   const Node* leaf_of(const Key& key) const {

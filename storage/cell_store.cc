@@ -32,7 +32,7 @@ ChangeResult failure(const ChangeLog* log) { return log != nullptr ? log->last_r
 
 uint64_t image_bytes_of(const SqlType& element, const ArrayValue& array) {
   uint64_t bytes = sizeof(ArrayImage) + static_cast<uint64_t>(array.size) * sizeof(Datum);
-  if (!is_string(element.id)) return bytes;
+  if (!holds_bytes(element.id)) return bytes;
   for (int32_t i = 0; i < array.size; ++i) {
     if (array.elements[i].null == 0) bytes += array.elements[i].size();
   }
@@ -45,7 +45,7 @@ void write_image(char* piece, uint64_t bytes, const SqlType& type, const ArrayVa
   image->bytes = bytes;
   image->value = {array.size, array.size, array.lower_bound, type.element, elements};
   char* text = reinterpret_cast<char*>(elements + array.size);
-  const bool strings = is_string(type.element);
+  const bool strings = holds_bytes(type.element);
   for (int32_t i = 0; i < array.size; ++i) {
     const Datum& value = array.elements[i];
     elements[i] = value.null != 0 ? null_datum() : value;
@@ -144,7 +144,8 @@ bool same_value(const SqlType& type, const Datum& a, const Datum& b) {
     return same_array(element_of(type), *reinterpret_cast<const ArrayValue*>(a.lo),
                       *reinterpret_cast<const ArrayValue*>(b.lo));
   }
-  if (is_string(type.id)) return compare_strings({a.data(), a.size()}, {b.data(), b.size()}) == 0;
+  if (holds_bytes(type.id)) return compare_strings({a.data(), a.size()}, {b.data(), b.size()}) == 0;
+  if (type.id == TypeId::kUuid || type.id == TypeId::kInterval) return a.lo == b.lo && a.hi == b.hi;
   if (type.id != TypeId::kNumeric) return a.lo == b.lo;
   return a.lo == b.lo && a.hi == b.hi && a.scale == b.scale;
 }

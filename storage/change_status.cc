@@ -9,7 +9,8 @@ std::string key_text(const TablePartition* partition, const IndexDef& index, Tid
   const TableSchema& schema = partition->table->schema();
   std::string names;
   std::string values;
-  for (uint32_t column : index.columns) {
+  for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); ++i) {
+    const uint32_t column = index.columns[i];
     const char* separator = names.empty() ? "" : ", ";
     const Datum value = read_column(partition, tid, column);
     names += separator + schema.columns[column].name;

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "copy_ahead.h"
+
 namespace scyper::storage {
 namespace {
 
@@ -137,11 +139,23 @@ StatusOr<ProcessMemory> memory_of_process(pid_t pid) {
     value("Private_Clean:", &memory.copied_bytes);
     value("Private_Dirty:", &memory.copied_bytes);
     value("AnonHugePages:", &memory.huge_bytes);
+    // reserved pages (hugetlbfs) are in none of the above
+    for (const char* shared_or_not : {"Private_Hugetlb:", "Shared_Hugetlb:"}) {
+      value(shared_or_not, &memory.resident_bytes);
+      value(shared_or_not, &memory.huge_bytes);
+    }
+    value("Private_Hugetlb:", &memory.proportional_bytes);
+    value("Private_Hugetlb:", &memory.copied_bytes);
+    value("Private_Hugetlb:", &memory.reserved_copied_bytes);
   }
   return memory;
 }
 
 std::string describe_wait_status(int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS && has_reserved_pages()) {
+    return "lost a page of its memory (signal " + std::to_string(SIGBUS) +
+           "): no reserved huge page was left to copy to, vm.nr_hugepages is too small";
+  }
   if (WIFSIGNALED(status)) return "was killed by signal " + std::to_string(WTERMSIG(status));
   return "exited with code " + std::to_string(WEXITSTATUS(status));
 }

@@ -63,6 +63,12 @@ void append_value(KeyWriter* writer, const KeyColumn& column, const Datum& value
   if (is_string(type)) {
     writer->append(value.data(), key_string_bytes(value.data(), value.size(), type == TypeId::kChar));
     writer->append_byte(0);
+  } else if (type == TypeId::kBytea) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      writer->append_byte(value.data()[i]);
+      if (value.data()[i] == 0) writer->append_byte(static_cast<char>(0xff));
+    }
+    writer->append_zeros(2);
   } else if (is_float(type)) {
     char buffer[8];
     put_key_float8(buffer, std::bit_cast<double>(value.lo));
@@ -90,9 +96,14 @@ uint32_t key_bytes_of(const SqlType& type) {
       return 4;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
+    case TypeId::kEnum:
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       return 8;
+    case TypeId::kUuid:
+      return 16;
     case TypeId::kNumeric:
       return numeric_key_bytes(type.precision);
     default:
@@ -101,7 +112,7 @@ uint32_t key_bytes_of(const SqlType& type) {
 }
 
 bool can_be_key(const SqlType& type) {
-  return is_string(type.id) || type.id == TypeId::kNumeric || key_bytes_of(type) > 0;
+  return is_string(type.id) || type.id == TypeId::kBytea || type.id == TypeId::kNumeric || key_bytes_of(type) > 0;
 }
 
 char* put_key_decimal(char* out, __int128 value, int32_t scale) {

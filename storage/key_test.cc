@@ -58,7 +58,7 @@ __int128 power10(int32_t exponent) {
 // SQL order of two values of a type, slowly and obviously. Scales are small enough here not to overflow.
 int compare_values(const SqlType& type, const Datum& a, const Datum& b) {
   if (a.null || b.null) return compare<int>(a.null, b.null);
-  if (is_string(type.id)) {
+  if (holds_bytes(type.id)) {
     std::string x(a.data(), a.size()), y(b.data(), b.size());
     while (type.id == TypeId::kChar && !x.empty() && x.back() == ' ') x.pop_back();
     while (type.id == TypeId::kChar && !y.empty() && y.back() == ' ') y.pop_back();
@@ -73,6 +73,7 @@ int compare_values(const SqlType& type, const Datum& a, const Datum& b) {
     const int32_t scale = std::max(a.scale, b.scale);
     return compare(a.int128() * power10(scale - a.scale), b.int128() * power10(scale - b.scale));
   }
+  if (type.id == TypeId::kUuid) return compare(a.int128(), b.int128());
   return compare(a.lo, b.lo);
 }
 
@@ -93,7 +94,13 @@ class RowSource {
         return int_datum(static_cast<int32_t>(number()));
       case TypeId::kInt8:
       case TypeId::kTimestamp:
+      case TypeId::kTimestamptz:
+      case TypeId::kTime:
         return int_datum(number());
+      case TypeId::kUuid:
+        return Datum{number(), number(), 0, 0, {}};
+      case TypeId::kBytea:
+        return bytes();
       case TypeId::kFloat8:
         return float_datum(real());
       case TypeId::kNumeric:
@@ -104,6 +111,11 @@ class RowSource {
   }
 
  private:
+  Datum bytes() {
+    std::string& text = *strings_.emplace_back(std::make_unique<std::string>());
+    for (uint64_t i = random_.below(6); i > 0; --i) text += "\0\xff\1"[random_.below(3)];
+    return string_datum(text.data(), text.size());
+  }
   int64_t number() {
     switch (random_.below(4)) {
       case 0:
@@ -164,7 +176,11 @@ const SqlType kTypes[] = {make_type(TypeId::kBool),
                           make_numeric(0, 0),
                           make_string(TypeId::kChar, 8),
                           make_string(TypeId::kVarchar, 9),
-                          make_string(TypeId::kText, -1)};
+                          make_string(TypeId::kText, -1),
+                          make_type(TypeId::kTimestamptz),
+                          make_type(TypeId::kTime),
+                          make_type(TypeId::kUuid),
+                          make_type(TypeId::kBytea)};
 
 // Byte order is SQL order, equality is equality, and no key begins another, for random rows of random types.
 TEST(Key, BytesFollowSqlOrder) {

@@ -29,6 +29,7 @@ Failpoint after_segment_drop("log.after_segment_drop");
 constexpr uint64_t kMagic = 0x31676f4c50796353;  // "ScyPLog1"
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kStreamsMax = 1 << 16;
+constexpr uint32_t kLacksPositions = 1;  // the one flag
 constexpr size_t kFillBytes = size_t{1} << 20;
 
 struct FixedHeader {
@@ -41,7 +42,7 @@ struct FixedHeader {
   uint64_t start_lsn;
   int64_t time_us;
   uint32_t streams;
-  uint32_t zero;
+  uint32_t flags;
 };
 static_assert(sizeof(FixedHeader) == 72);
 
@@ -67,6 +68,21 @@ std::string new_path(const std::string& directory, uint64_t number) {
   return directory + name;
 }
 
+// Whether it can be used as if it had just been made: of that size, and nothing was written to it.
+bool is_all_zero(Disk* disk, const std::string& path, uint64_t bytes) {
+  auto file = disk->open(path, OpenMode::kRead);
+  if (!file.ok()) return false;
+  const auto size = (*file)->size();
+  if (!size.ok() || *size != bytes) return false;
+  std::string piece(std::min<uint64_t>(kFillBytes, bytes), '\0');
+  for (uint64_t at = 0; at < bytes; at += piece.size()) {
+    const auto read = (*file)->read(at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
+    if (!read.ok() || *read != std::min<uint64_t>(piece.size(), bytes - at)) return false;
+    if (piece[0] != 0 || std::memcmp(piece.data(), piece.data() + 1, *read - 1) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string encode_segment_header(SegmentHeader* header) {
@@ -81,7 +97,7 @@ std::string encode_segment_header(SegmentHeader* header) {
                     header->start_lsn,
                     header->time_us,
                     static_cast<uint32_t>(header->streams.size()),
-                    0};
+                    header->lacks_positions ? kLacksPositions : 0};
   std::string bytes(header->header_bytes, '\0');
   std::memcpy(bytes.data(), &fixed, sizeof(fixed));
   const size_t stream_bytes = header->streams.size() * sizeof(StreamPosition);
@@ -109,6 +125,9 @@ StatusOr<SegmentHeader> decode_segment_header(std::string_view bytes) {
   if (fixed.version != kVersion) {
     return absl::UnimplementedError(absl::StrCat("the segment has version ", fixed.version, ", known is 1"));
   }
+  if ((fixed.flags & ~kLacksPositions) != 0) {
+    return absl::UnimplementedError(absl::StrCat("the segment has flags ", fixed.flags, ", known are 0 and 1"));
+  }
   if (fixed.header_bytes != round_up(sizeof(fixed) + stream_bytes + sizeof(hash))) {
     return absl::DataLossError("the segment's header contradicts itself");
   }
@@ -120,6 +139,7 @@ StatusOr<SegmentHeader> decode_segment_header(std::string_view bytes) {
   header.start_lsn = fixed.start_lsn;
   header.time_us = fixed.time_us;
   header.header_bytes = fixed.header_bytes;
+  header.lacks_positions = (fixed.flags & kLacksPositions) != 0;
   header.streams.resize(fixed.streams);
   if (stream_bytes > 0) std::memcpy(header.streams.data(), bytes.data() + sizeof(fixed), stream_bytes);
   return header;
@@ -155,10 +175,21 @@ StatusOr<std::unique_ptr<LogAppender>> LogAppender::create(Disk* disk, std::stri
   CHECK(options.segment_bytes % kDiskBlockBytes == 0 && options.segment_bytes >= 4 * kDiskBlockBytes);
   std::unique_ptr<LogAppender> log(new LogAppender(disk, std::move(directory), options, std::move(existing)));
   log->number_ = log->segments_.empty() ? 0 : log->segments_.back().number;
-  // left over from a run before; its size may not fit
+  // left over from a run before, or of a secondary that becomes primary; its size may not fit
   SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(log->directory_));
   for (const std::string& name : names) {
-    if (name.ends_with(".new")) SCYPER_RETURN_IF_ERROR(disk->remove(log->directory_ + "/" + name));
+    const std::string path = log->directory_ + "/" + name;
+    if (!name.ends_with(".new")) continue;
+    if (path == new_path(log->directory_, log->number_ + 1) && is_all_zero(disk, path, options.segment_bytes)) {
+      SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(path, OpenMode::kLog));
+      SCYPER_RETURN_IF_ERROR(file->sync());
+      absl::MutexLock lock(&log->mutex_);
+      log->next_ = std::move(file);
+      log->next_number_ = log->number_ + 1;
+      log->next_bytes_ = options.segment_bytes;
+    } else {
+      SCYPER_RETURN_IF_ERROR(disk->remove(path));
+    }
   }
   SCYPER_RETURN_IF_ERROR(log->prepare_next());
   return log;
@@ -218,6 +249,7 @@ Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std:
   header.start_lsn = start_lsn;
   header.time_us = time_us;
   header.streams.assign(streams.begin(), streams.end());
+  header.lacks_positions = options_.lacks_positions;
   header.number = number_ + 1;
   const std::string bytes = encode_segment_header(&header);
   const uint64_t needed = header.header_bytes + group_bytes;
@@ -294,8 +326,8 @@ StatusOr<uint64_t> LogAppender::drop_before(uint64_t lsn) {
     before_segment_drop.fires();
     SCYPER_RETURN_IF_ERROR(disk_->remove(segment_path(directory_, segments_[0].number)));
     after_segment_drop.fires();
+    segments_.erase(segments_.begin());  // it is gone, whatever becomes of its name
     SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
-    segments_.erase(segments_.begin());
     ++dropped;
   }
   return dropped;

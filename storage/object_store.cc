@@ -1,14 +1,12 @@
 #include "storage/object_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/pace.h"
 #include "s3_client.h"
 #include "storage/archive.h"
 
@@ -178,13 +176,11 @@ class DiskWithStores final : public Disk {
   const std::unique_ptr<Disk> machine_ = make_real_disk();
 };
 
-int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
-
 // Copies files, no faster than allowed.
 class Copier {
  public:
-  Copier(uint64_t bytes_per_second_max, const std::function<void(uint64_t)>& on_progress)
-      : bytes_per_second_max_(bytes_per_second_max), on_progress_(on_progress), start_ns_(now_ns()) {}
+  Copier(uint64_t bytes_per_second_max, const std::function<Status(uint64_t)>& on_progress)
+      : pace_(bytes_per_second_max), on_progress_(on_progress) {}
 
   Status copy(Disk* from, const std::string& path, Disk* to, const std::string& target) {
     SCYPER_ASSIGN_OR_RETURN(auto in, from->open(path, OpenMode::kRead));
@@ -195,46 +191,52 @@ class Copier {
       if (got == 0) break;
       SCYPER_RETURN_IF_ERROR(out->write(offset, std::string_view(buffer_).substr(0, got)));
       offset += got;
-      bytes_ += got;
-      if (on_progress_) on_progress_(bytes_);
-      keep_rate();
+      if (on_progress_) SCYPER_RETURN_IF_ERROR(on_progress_(pace_.bytes() + got));
+      pace_.pass(got);
     }
     return out->sync();
   }
 
  private:
-  void keep_rate() const {
-    if (bytes_per_second_max_ == 0) return;
-    const double wanted_ns = static_cast<double>(bytes_) / static_cast<double>(bytes_per_second_max_) * 1e9;
-    const auto left_ns = static_cast<int64_t>(wanted_ns) - (now_ns() - start_ns_);
-    if (left_ns > 100'000) ::usleep(static_cast<useconds_t>(std::min<int64_t>(left_ns / 1000, 1'000'000)));
-  }
-
-  const uint64_t bytes_per_second_max_;
-  const std::function<void(uint64_t)>& on_progress_;
-  const int64_t start_ns_;
+  Pace pace_;
+  const std::function<Status(uint64_t)>& on_progress_;
   std::string buffer_;
-  uint64_t bytes_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Disk> make_disk_with_stores() { return std::make_unique<DiskWithStores>(); }
 
-StatusOr<std::string> copy_archive(Disk* from, const std::string& path, Disk* to, const std::string& archives,
-                                   uint64_t bytes_per_second_max, const std::function<void(uint64_t)>& on_progress) {
-  const std::string target = archives + path.substr(path.rfind('/'));
+namespace {
+
+Status copy_files(Disk* from, const std::string& path, Disk* to, const std::string& archives, const std::string& target,
+                  Copier* copier) {
   SCYPER_RETURN_IF_ERROR(to->make_directory(target));
+  SCYPER_RETURN_IF_ERROR(to->sync_directory(archives));
   SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> names, from->list(path));
-  Copier copier(bytes_per_second_max, on_progress);
   for (const std::string& name : names) {
     if (!name.ends_with(".dat")) continue;
-    SCYPER_RETURN_IF_ERROR(copier.copy(from, path + "/" + name, to, target + "/" + name));
+    SCYPER_RETURN_IF_ERROR(copier->copy(from, path + "/" + name, to, target + "/" + name));
   }
   SCYPER_RETURN_IF_ERROR(to->sync_directory(target));
-  SCYPER_RETURN_IF_ERROR(copier.copy(from, path + "/MANIFEST", to, target + "/MANIFEST"));
+  // in a store an object is there whole or not at all
+  const std::string manifest = target + "/MANIFEST", written = is_store_path(target) ? manifest : manifest + ".tmp";
+  SCYPER_RETURN_IF_ERROR(copier->copy(from, path + "/MANIFEST", to, written));
   SCYPER_RETURN_IF_ERROR(to->sync_directory(target));
-  return target;
+  if (written != manifest) SCYPER_RETURN_IF_ERROR(to->rename(written, manifest));
+  return to->sync_directory(target);
+}
+
+}  // namespace
+
+StatusOr<std::string> copy_archive(Disk* from, const std::string& path, Disk* to, const std::string& archives,
+                                   uint64_t bytes_per_second_max, const std::function<Status(uint64_t)>& on_progress) {
+  const std::string target = archives + path.substr(path.rfind('/'));
+  Copier copier(bytes_per_second_max, on_progress);
+  Status status = copy_files(from, path, to, archives, target, &copier);
+  if (status.ok()) return target;
+  if (!to->exists(target + "/MANIFEST")) static_cast<void>(remove_archive(to, {0, target, false}));
+  return status;
 }
 
 }  // namespace scyper::storage

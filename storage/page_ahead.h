@@ -23,6 +23,7 @@ class PageAhead {
 
   // Memory up to base + bytes is handed out.
   void reached(size_t bytes);
+  size_t ready_bytes() const { return ready_; }  // up to there pages may have been faulted in
 
  private:
   void run();

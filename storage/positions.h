@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "row_plan.h"
 #include "storage/table.h"
 
@@ -53,7 +55,8 @@ inline void set_live(TablePartition* partition, Tid tid, bool live) noexcept {
   *live_byte(partition, tid) = live ? 1 : 0;
   auto* header = reinterpret_cast<ChunkHeader*>(chunk_of(partition, tid));
   header->live += live ? 1 : -1;
-  partition->live_tuples += live ? 1 : -1;
+  // only the partition's worker writes it; others read it for estimates
+  std::atomic_ref(partition->live_tuples).store(partition->live_tuples + (live ? 1 : -1), std::memory_order_relaxed);
 }
 
 // The hidden row id of a new tuple.

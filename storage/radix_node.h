@@ -73,12 +73,12 @@ struct RadixNode256 : RadixNode {
 static_assert(sizeof(RadixNode4) == 64 && sizeof(RadixNode256) <= PiecePool::kMaxPieceBytes);
 
 constexpr uint32_t radix_capacity(RadixNode::Type type) {
-  constexpr uint32_t capacities[] = {4, 16, 48, 256};
-  return capacities[static_cast<int>(type)];
+  constexpr uint32_t kCapacities[] = {4, 16, 48, 256};
+  return kCapacities[static_cast<int>(type)];
 }
 constexpr uint32_t radix_bytes(RadixNode::Type type) {
-  constexpr uint32_t bytes[] = {sizeof(RadixNode4), sizeof(RadixNode16), sizeof(RadixNode48), sizeof(RadixNode256)};
-  return bytes[static_cast<int>(type)];
+  constexpr uint32_t kBytes[] = {sizeof(RadixNode4), sizeof(RadixNode16), sizeof(RadixNode48), sizeof(RadixNode256)};
+  return kBytes[static_cast<int>(type)];
 }
 
 // The place of the byte's child, or nullptr.

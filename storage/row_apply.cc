@@ -70,7 +70,7 @@ struct RowApplier::Input {
 
 // A value that is not NULL and no array.
 Datum RowApplier::Input::value(const SqlType& type) {
-  if (is_string(type.id)) {
+  if (holds_bytes(type.id)) {
     const StringRef text = string();
     return string_datum(text.data, text.size);
   }
@@ -325,7 +325,7 @@ Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
     for (const bool varying : {false, true}) {
       for (size_t i = 0; i < values.size(); ++i) {
         const SqlType& type = target->key_format->columns()[i].type;
-        if (is_string(type.id) == varying) values[i] = in->value(type);
+        if (holds_bytes(type.id) == varying) values[i] = in->value(type);
       }
     }
     size = in->ok ? target->key_format->encode(values, key) : kKeyTooLarge;

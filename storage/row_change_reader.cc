@@ -94,7 +94,7 @@ Datum RowChangeReader::Input::array(const SqlType& type) {
   const SqlType element = element_of(type);
   array->elements.resize(size);
   for (uint32_t i = 0; i < size && ok; ++i) {
-    if ((bitmap[i / 8] >> (i % 8) & 1) == 0) array->elements[i] = is_string(element.id) ? string() : fixed(element);
+    if ((bitmap[i / 8] >> (i % 8) & 1) == 0) array->elements[i] = holds_bytes(element.id) ? string() : fixed(element);
   }
   array->value.size = array->value.capacity = static_cast<int32_t>(size);
   array->value.elements = array->elements.data();
@@ -127,7 +127,7 @@ void RowChangeReader::Input::values(const TableSchema& schema, const std::vector
         for (uint32_t j = 0; ok && j < width; ++j) ok = zeros[j] == 0;
         (*out)[i] = null_datum();
       } else {
-        (*out)[i] = !varying ? fixed(type) : is_string(type.id) ? string() : array(type);
+        (*out)[i] = !varying ? fixed(type) : holds_bytes(type.id) ? string() : array(type);
       }
     }
   }

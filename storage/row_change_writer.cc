@@ -8,11 +8,11 @@ namespace {
 constexpr uint32_t kFixedBytesMax = 24;  // of a cell
 
 uint64_t element_bytes_max(const SqlType& type, const Datum& value) {
-  return is_string(type.id) ? kVarintBytesMax + value.size() : kFixedBytesMax;
+  return holds_bytes(type.id) ? kVarintBytesMax + value.size() : kFixedBytesMax;
 }
 
 char* put_element(char* out, const SqlType& type, const Datum& value) {
-  if (is_string(type.id)) return put_bytes(out, {value.data(), value.size()});
+  if (holds_bytes(type.id)) return put_bytes(out, {value.data(), value.size()});
   const CellKind kind = cell_kind_of(type);
   char cell[kFixedBytesMax];
   write_plain_cell(kind, cell, value);

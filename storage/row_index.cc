@@ -38,6 +38,7 @@ ChangeResult insert_key(TablePartition* partition, uint32_t index, const char* k
     *conflict = {partition, index, kNoTid, info.size};
     return ChangeResult::kKeyTooLarge;
   }
+  if (info.size == 0) return ChangeResult::kOk;
   const ChangeResult result = insert_once(partition->indexes[index], key, info, tid);
   if (result == ChangeResult::kDuplicateKey) [[unlikely]]
     return duplicate(partition, index, key, info.size, conflict);
@@ -45,6 +46,7 @@ ChangeResult insert_key(TablePartition* partition, uint32_t index, const char* k
 }
 
 void erase_key(TablePartition* partition, uint32_t index, const char* key, RowKey info) noexcept {
+  if (info.size == 0) return;
   const PartitionIndex& entry = partition->indexes[index];
   CHECK(entry.ordered->erase(key, info.size) == IndexResult::kOk);
   if (entry.hash != nullptr && !info.with_tid) CHECK(entry.hash->erase(key, info.size) == IndexResult::kOk);
@@ -52,6 +54,7 @@ void erase_key(TablePartition* partition, uint32_t index, const char* key, RowKe
 
 void restore_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
                  ChangeLog* log) noexcept {
+  if (info.size == 0) return;
   ChangeResult result = insert_once(partition->indexes[index], key, info, tid);
   while (result == ChangeResult::kOutOfMemory && log->release_reserve()) {
     result = insert_once(partition->indexes[index], key, info, tid);

@@ -50,6 +50,7 @@ uint32_t encode_plain_part(KeyForm form, const char* cell, char* out) {
 }  // namespace
 
 RowKey encode_row_key_general(const IndexPlan& plan, const char* chunk, uint32_t offset, Tid tid, char* out) noexcept {
+  if (plan.partial && is_null(plan.parts[0].access, chunk, offset)) return {0, true, false};
   BoundedKey key{out};
   bool with_tid = !plan.unique;
   char buffer[kMaxDecimalKeyBytes] = {};
@@ -65,6 +66,11 @@ RowKey encode_row_key_general(const IndexPlan& plan, const char* chunk, uint32_t
       with_tid = true;
       std::memset(buffer, 0, part.value_bytes);
       key.append(buffer, part.value_bytes);
+    } else if (part.form == KeyForm::kBytea) {
+      const StringRef bytes = read_string(part.access.kind, cell);
+      for (uint64_t i = 0; i < bytes.size; ++i)
+        key.append(bytes.data[i] == 0 ? "\0\xff" : bytes.data + i, bytes.data[i] == 0 ? 2 : 1);
+      key.append("\0", 2);
     } else if (part.form >= KeyForm::kString) {
       StringRef text = read_string(part.access.kind, cell);
       if (part.form == KeyForm::kPadded) text = trim_blanks(text);

@@ -8,7 +8,7 @@
 namespace scyper::storage {
 
 struct RowKey {
-  uint32_t size;   // bytes written; too_large: what it would take
+  uint32_t size;   // bytes written; 0: the index has no entry of this tuple; too_large: what it would take
   bool with_tid;   // the entry ends with the Tid
   bool too_large;  // over kMaxKeyBytes; written in part
 };

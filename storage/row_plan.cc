@@ -25,6 +25,7 @@ KeyForm key_form_of(const ColumnAccess& access, const SqlType& type) {
     case CellKind::kDecimal:
       return KeyForm::kDecimal;
     default:
+      if (type.id == TypeId::kBytea) return KeyForm::kBytea;
       return type.id == TypeId::kChar ? KeyForm::kPadded : KeyForm::kString;
   }
 }
@@ -33,6 +34,7 @@ StatusOr<IndexPlan> make_index_plan(const IndexDef& index, const TableSchema& sc
   SCYPER_ASSIGN_OR_RETURN(const KeyFormat format, KeyFormat::create(index, schema));
   IndexPlan plan;
   plan.unique = index.unique;
+  plan.partial = index.partial;
   plan.key_bytes = format.key_bytes();
   plan.simple = true;
   bool fixed = true;

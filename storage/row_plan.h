@@ -12,7 +12,7 @@
 
 namespace scyper::storage {
 
-enum class KeyForm : uint8_t { kBool, kInt16, kInt32, kInt64, kInt128, kFloat64, kDecimal, kString, kPadded };
+enum class KeyForm : uint8_t { kBool, kInt16, kInt32, kInt64, kInt128, kFloat64, kDecimal, kString, kPadded, kBytea };
 
 // One column of an index key, read from a tuple.
 struct KeyPart {
@@ -25,6 +25,7 @@ struct KeyPart {
 struct IndexPlan {
   std::vector<KeyPart> parts;
   bool unique = false;
+  bool partial = false;         // no entry where the first part is NULL
   bool nullable = false;        // some key column may be NULL
   bool simple = false;          // fixed width, no NULLs, all ascending
   uint32_t key_bytes = 0;       // of an entry of the ordered index; 0 = varies

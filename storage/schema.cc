@@ -107,6 +107,10 @@ uint64_t place_all(TableLayout* layout, const TableSchema& schema) {
 
 }  // namespace
 
+size_t visible_columns(const TableSchema& schema) {
+  return schema.columns.size() - schema.hidden_columns - (schema.has_row_id ? 1 : 0);
+}
+
 CellKind cell_kind_of(const SqlType& type) {
   switch (type.id) {
     case TypeId::kBool:
@@ -118,6 +122,9 @@ CellKind cell_kind_of(const SqlType& type) {
       return CellKind::kInt32;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
+    case TypeId::kEnum:
       return CellKind::kInt64;
     case TypeId::kFloat4:
     case TypeId::kFloat8:
@@ -128,9 +135,12 @@ CellKind cell_kind_of(const SqlType& type) {
     case TypeId::kVarchar:
       return type.length >= 0 && type.length <= kMaxShortCharacters ? CellKind::kShortString : CellKind::kLongString;
     case TypeId::kText:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
       return CellKind::kLongString;
     case TypeId::kArray:
       return CellKind::kArray;
+    case TypeId::kUuid:
     case TypeId::kInterval:
       return CellKind::kInt128;  // microseconds, days and months as in a Datum
     case TypeId::kUnknown:
@@ -188,6 +198,7 @@ uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partition
     const size_t size = key_string_bytes(value.data(), value.size(), type.id == TypeId::kChar);
     return partition_of(static_cast<int64_t>(XXH3_64bits(value.data(), size)), partitions);
   }
+  if (type.id == TypeId::kUuid) return partition_of(value.lo ^ value.hi, partitions);
   std::array<char, kMaxDecimalKeyBytes> key;
   char* end = is_float(type.id) ? put_key_float8(key.data(), std::bit_cast<double>(value.lo))
                                 : put_key_decimal(key.data(), value.int128(), value.scale);

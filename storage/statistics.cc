@@ -12,7 +12,7 @@ constexpr size_t kSampleTuples = 4096;  // error of a fraction below 2 %; readin
 constexpr size_t kSampleTexts = 256;
 
 bool is_number(const SqlType& type) {
-  return type.id == TypeId::kBool || is_integer(type.id) || type.id == TypeId::kDate || type.id == TypeId::kTimestamp ||
+  return type.id == TypeId::kBool || is_integer(type.id) || is_moment(type.id) || type.id == TypeId::kTime ||
          type.id == TypeId::kNumeric || type.id == TypeId::kFloat8;
 }
 
@@ -64,7 +64,7 @@ class Sampler {
         result.numbers.push_back(number_of(type, value));
         continue;
       }
-      if (!is_string(type.id)) continue;
+      if (!holds_bytes(type.id)) continue;
       std::string text(value.data(), value.size());
       if (result.texts.size() < kSampleTexts) result.texts.push_back(text);
       seen[std::move(text)]++;
@@ -95,6 +95,15 @@ class Sampler {
 };
 
 }  // namespace
+
+bool needs_statistics(const Table& table) {
+  constexpr double kShareMax = 0.25;
+  constexpr double kRowsMin = 50;  // small tables are soon sampled, but seldom matter
+  const auto known = table.statistics();
+  const double rows = static_cast<double>(table.live_tuples());
+  if (known == nullptr) return rows > 0;
+  return std::abs(rows - known->rows) > std::max(kRowsMin, known->rows * kShareMax);
+}
 
 std::shared_ptr<const TableStatistics> collect_statistics(const Table& table) {
   auto result = std::make_shared<TableStatistics>();

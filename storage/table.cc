@@ -1,5 +1,6 @@
 #include "storage/table.h"
 
+#include <atomic>
 #include <utility>
 
 #include "base/check.h"
@@ -12,6 +13,21 @@ namespace scyper::storage {
 namespace {
 
 std::string quoted(const std::string& name) { return '"' + name + '"'; }
+
+// Without its indexes, and without its heap.
+void free_rows(Arena* arena, const TableLayout& layout, TablePartition* partition) {
+  // large payloads are blocks of the arena of their own; the others go with the heap
+  for (Tid tid = 0; tid < partition->tuple_limit && partition->heap->large_bytes() > 0; ++tid) {
+    if (is_live(partition, tid)) free_payloads(partition, tid);
+  }
+  for (uint32_t i = 0; i < partition->chunk_count; ++i) arena->free(partition->chunks[i], layout.chunk_bytes);
+  delete[] std::exchange(partition->chunks, nullptr);
+  delete[] std::exchange(partition->changed, nullptr);
+  delete std::exchange(partition->heap, nullptr);
+  partition->tuple_limit = 0;
+  std::atomic_ref(partition->live_tuples).store(0, std::memory_order_relaxed);
+  partition->chunk_count = partition->chunk_capacity = partition->free_chunk = 0;
+}
 
 }  // namespace
 
@@ -28,8 +44,7 @@ void Table::publish(std::unique_ptr<const TableSchema> schema) {
 StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t partitions, Arena* arena) {
   CHECK(partitions > 0);
   for (const ColumnDef& column : schema.columns) {
-    bool storable = column.type.id != TypeId::kUnknown && column.type.id <= TypeId::kArray;
-    if (storable || column.type.id == TypeId::kFloat4 || column.type.id == TypeId::kInterval) continue;
+    if (is_storable(column.type.id)) continue;
     return sql_error("42P16", "column " + quoted(column.name) + " has pseudo-type " + type_name(column.type));
   }
   if (chunk_bytes_of(schema) > kMaxChunkBytes) {
@@ -47,28 +62,27 @@ StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t part
 
 Table::~Table() {
   for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
+  for (TablePartition* partition : partitions_) free_rows(arena_, layout_, partition);
+}
+
+void Table::release() {
+  for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
   for (TablePartition* partition : partitions_) {
-    // large payloads are blocks of the arena of their own; the others go with the heap
-    for (Tid tid = 0; tid < partition->tuple_limit && partition->heap->large_bytes() > 0; ++tid) {
-      if (is_live(partition, tid)) free_payloads(partition, tid);
-    }
-    for (uint32_t i = 0; i < partition->chunk_count; ++i) arena_->free(partition->chunks[i], layout_.chunk_bytes);
-    delete[] partition->chunks;
-    delete[] partition->changed;
-    delete partition->heap;
+    free_rows(arena_, layout_, partition);
+    partition->heap = new StringHeap(arena_);
   }
 }
 
 Status Table::add_partitions(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    auto partition = std::make_unique<TablePartition>();
+    owned_.push_back(std::make_unique<TablePartition>());
+    TablePartition* partition = owned_.back().get();
     partition->heap = new StringHeap(arena_);
     partition->table = this;
     partition->partition = i;
     partition->partitions = count;
     partition->plan = plan_.get();
-    partitions_.push_back(partition.get());
-    owned_.push_back(std::move(partition));
+    partitions_.push_back(partition);
   }
   return absl::OkStatus();
 }
@@ -93,7 +107,8 @@ void Table::destroy_index(uint32_t index) {
 
 uint64_t Table::live_tuples() const {
   uint64_t live = 0;
-  for (const TablePartition* partition : partitions_) live += partition->live_tuples;
+  for (TablePartition* partition : partitions_)
+    live += std::atomic_ref(partition->live_tuples).load(std::memory_order_relaxed);
   return live;
 }
 

@@ -21,7 +21,8 @@ inline std::string plain_text(const SqlType& type, const Datum& value) {
   return std::to_string(value.lo);
 }
 
-// Every type; a nullable unique index, a plain one with a descending string, a unique one on a fixed pair.
+// Every type; a nullable unique index, a plain one with a descending string, a unique one on a fixed pair, a partial
+// one.
 inline TableSchema wide_schema(Layout layout) {
   TableSchema schema;
   schema.id = TableId(7);
@@ -51,6 +52,7 @@ inline TableSchema wide_schema(Layout layout) {
       {IndexId(2), "wide_name", {10, 2}, {true, false}, false, false},
       {IndexId(3), "wide_note_key", {11}, {}, true, false},
       {IndexId(4), "wide_pair_key", {3, 9}, {}, true, false},
+      {IndexId(5), "wide_partial", {1, 10}, {false, true}, false, false, false, true},
   };
   return schema;
 }

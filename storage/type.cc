@@ -1,5 +1,9 @@
 #include "storage/type.h"
 
+#include <algorithm>
+
+#include "storage/enum_type.h"
+
 namespace scyper {
 
 namespace {
@@ -30,6 +34,16 @@ const char* base_name(TypeId id) {
       return "date";
     case TypeId::kTimestamp:
       return "timestamp without time zone";
+    case TypeId::kTimestamptz:
+      return "timestamp with time zone";
+    case TypeId::kTime:
+      return "time without time zone";
+    case TypeId::kUuid:
+      return "uuid";
+    case TypeId::kBytea:
+      return "bytea";
+    case TypeId::kJsonb:
+      return "jsonb";
     case TypeId::kArray:
       return "array";
     case TypeId::kRecord:
@@ -40,14 +54,27 @@ const char* base_name(TypeId id) {
       return "interval";
     case TypeId::kFloat4:
       return "real";
+    case TypeId::kEnum:
+      return "anyenum";
   }
   return "?";
+}
+
+// Names that users gave, as SQL has to write them.
+std::string quoted(const std::string& name) {
+  auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || (c >= '0' && c <= '9'); };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), is_plain) && (name[0] < '0' || name[0] > '9')) return name;
+  std::string text = "\"";
+  for (char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
 }
 
 }  // namespace
 
 std::string type_name(const SqlType& type) {
   if (type.id == TypeId::kArray) return type_name(element_of(type)) + "[]";
+  if (type.id == TypeId::kEnum)
+    if (const EnumType* known = find_enum(type.length)) return quoted(known->name);
   std::string name = base_name(type.id);
   if (type.id == TypeId::kNumeric && type.precision > 0) {
     return name + "(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";

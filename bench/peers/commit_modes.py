@@ -25,11 +25,18 @@ def run(*command, **more):
     return made.stdout
 
 
+def node_flags(options):
+    flags = ["--pages", options.pages]
+    if options.memory:
+        flags += ["--memory", options.memory]
+    return flags
+
+
 def scyper(options, *more):
     data = os.path.join(options.directory, "scyper")
     shutil.rmtree(data, ignore_errors=True)
     out = run(os.path.join(options.build, "bin", "scyper"), "bench", "oltp", "--warehouses", options.warehouses, "--workers", 1,
-              "--seconds", options.seconds, "--data-directory", data, "-o", "json", *more)
+              "--seconds", options.seconds, "--data-directory", data, "-o", "json", *node_flags(options), *more)
     shutil.rmtree(data, ignore_errors=True)
     made = json.loads(out)
     return {"tps": made["tps"], "p50_us": made["p50_us"], "p99_us": made["p99_us"]}
@@ -77,7 +84,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--warehouses", type=int, default=2)
-    parser.add_argument("--archive-rate", default="0")
+    parser.add_argument("--archive-rate", default="50MB")
+    parser.add_argument("--pages", choices=["huge", "reserved", "small"], default="huge",
+                        help="reserved: needs vm.nr_hugepages for --memory and copies")
+    parser.add_argument("--memory", help="of the node")
     parser.add_argument("--only", choices=["throughput", "latency", "archives", "postgres"])
     options = parser.parse_args()
     os.makedirs(options.directory, exist_ok=True)

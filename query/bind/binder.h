@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "bind/object_numbers.h"
 #include "bind/system_tables.h"
 #include "parse/ast.h"
 #include "parse/plpgsql_ast.h"
@@ -20,6 +21,15 @@ namespace scyper::query {
 
 enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
+
+// Position of a column that statements see, -1 = none.
+int find_target_column(const storage::TableSchema& schema, std::string_view name);
+
+// How the INSERT of a COPY FROM names the rows it reads (RelationKind::kFeed): a table of this schema, which no name
+// can be, called as the one that is copied to.
+inline constexpr std::string_view kFeedSchema =
+    "\x01"
+    "copy";
 
 // A query level that names are looked up in, innermost first.
 struct Scope {
@@ -52,7 +62,8 @@ struct VariableScope {
     bool fixed = false;              // declared with a row type: keeps its shape
     std::vector<std::string> names;  // of fields, once a statement has given it a shape
     std::vector<uint32_t> variables;
-    std::shared_ptr<LooseRecord> loose;  // shape unknown: fields come into being where they are named
+    bool absent = false, present = false;  // OLD, NEW: the event has none, has it
+    std::shared_ptr<LooseRecord> loose;    // shape unknown: fields come into being where they are named
   };
   std::map<std::string, Record*, std::less<>> records;
   // A declared cursor. The variable of that name holds its portal's name.
@@ -85,6 +96,10 @@ class Binder {
   // CHECK and GENERATED expressions over one row of the table, as a definition gives them.
   StatusOr<BoundPtr> bind_check(const ast::Expr& expr, std::shared_ptr<storage::Table> table);
   StatusOr<BoundPtr> bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table, uint32_t column);
+  // An expression of an index, or its predicate.
+  StatusOr<BoundPtr> bind_index_part(const ast::Expr& expr, std::shared_ptr<storage::Table> table, bool is_predicate);
+  // The condition of a trigger of the table (events and per_row are known), as its definition gives it.
+  Status check_trigger_condition(const ast::Expr& expr, const Trigger& trigger, std::shared_ptr<storage::Table> table);
 
  private:
   friend class PlBinder;
@@ -122,6 +137,7 @@ class Binder {
   StatusOr<BoundPtr> bind_value_function(const ast::ValueFunction& expr);
   StatusOr<BoundPtr> bind_subquery(const ast::Expr& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope);
+  StatusOr<BoundPtr> make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array, int32_t location);
   StatusOr<BoundPtr> bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause);
   // binder_call.cc: operators, functions, aggregates
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
@@ -130,6 +146,7 @@ class Binder {
   Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
   StatusOr<Aggregate> make_aggregate(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> resolve_unknown(BoundPtr literal, const Aggregate& aggregate, const ast::FunctionCall& call);
   static bool is_aggregate(std::string_view name);
   // binder_window.cc
   StatusOr<BoundPtr> bind_window_call(const ast::FunctionCall& call, const Scope* scope);
@@ -149,11 +166,26 @@ class Binder {
   Status match_numbers(BoundPtr* left, BoundPtr* right);
   Status match_compared(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
   Status match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location);
-  StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location);
+  // written_as: the operator that stands for the function; empty: its name does.
+  StatusOr<BoundPtr> make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
+                               std::string_view written_as = {});
+  Status no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const;
   StatusOr<BoundPtr> make_extract(DatetimeUnit unit, std::vector<BoundPtr> args, int32_t location);
-  Status match_element(std::vector<BoundPtr>* args, int32_t location);
-  Status match_array_elements(const Builtin& builtin, std::vector<BoundPtr>* args, int32_t location);
-  StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call);
+  static bool find_element(const Builtin& builtin, const std::vector<BoundPtr>& args, SqlType* element);
+  Status match_array_elements(const Builtin& builtin, const SqlType& element, std::vector<BoundPtr>* args);
+  // binder_object.cc
+  StatusOr<BoundPtr> object_constant(ObjectKind kind, const std::string& text, int32_t location);
+  StatusOr<BoundPtr> find_object(ObjectKind kind, BoundPtr text, bool must_exist);
+  StatusOr<BoundPtr> cast_to_object(ObjectKind kind, BoundPtr value);
+  StatusOr<BoundPtr> object_text(ObjectKind kind, BoundPtr value);
+  StatusOr<BoundPtr> bind_catalog_cast(const ast::Cast& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_number(const ast::Expr& expr, const SqlType& type, const Scope* scope);
+  StatusOr<BoundPtr> bind_text_function(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
+  StatusOr<BoundPtr> bind_object_call(const ast::FunctionCall& call, const Scope* scope);
+  Status show_objects(std::unique_ptr<BoundQuery>* query);
+  StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call, const Scope* scope);
   Status no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const;
   // binder_routine.cc: calls of routines
   struct GivenArguments {
@@ -191,14 +223,22 @@ class Binder {
   // binder_composite.cc: rows as values
   static BoundPtr make_row(std::vector<OutputColumn> fields, int32_t location);
   static BoundPtr make_query_row(std::unique_ptr<BoundQuery> query, int32_t location);
-  std::optional<std::vector<OutputColumn>> fields_of(std::string_view name, const Scope* scope, int32_t location);
+  StatusOr<std::optional<std::vector<OutputColumn>>> fields_of(std::string_view name, const Scope* scope,
+                                                               int32_t location);
   StatusOr<BoundPtr> bind_row(const ast::RowConstructor& row, const Scope* scope);
   StatusOr<std::vector<BoundPtr>> bind_list(const std::vector<ast::ExprPtr>& list, const Scope* scope);
   BoundPtr row_subquery(const BoundQuery& query, const std::function<BoundPtr(std::vector<BoundPtr>)>& make);
   BoundPtr row_field(const BoundExpr& row, size_t i);
   StatusOr<BoundPtr> row_text(BoundPtr row);
+  StatusOr<BoundPtr> row_json(BoundPtr row);
+  uint32_t image_variable(LooseRecord* loose);
+  StatusOr<BoundPtr> image_call(std::string_view function, const BoundExpr& row, std::vector<BoundPtr> more);
+  StatusOr<BoundPtr> image_field(const BoundExpr& row, size_t i, const SqlType& type);
+  StatusOr<BoundPtr> whole_row(std::string_view name, bool star, const Scope* scope, int32_t location);
+  Status no_image(const BoundExpr& row, std::string_view what) const;
+  StatusOr<BoundPtr> coalesce_rows(std::vector<BoundPtr> rows, int32_t location);
   StatusOr<BoundPtr> bind_field(const ast::FieldSelect& select, const Scope* scope);
-  BoundPtr row_is_null(const BoundExpr& row, bool negated, int32_t location);
+  StatusOr<BoundPtr> row_is_null(const BoundExpr& row, bool negated, int32_t location);
   StatusOr<BoundPtr> compare_bound_rows(std::string_view op, const BoundExpr& a, const BoundExpr& b, int32_t location);
   StatusOr<std::vector<RelationColumn>> relation_columns(const std::string& relation, int32_t location);
   StatusOr<BoundPtr> cast_row(BoundPtr row, const std::vector<RelationColumn>& columns, const std::string& relation);
@@ -206,6 +246,8 @@ class Binder {
   StatusOr<BoundPtr> coerce(BoundPtr expr, const SqlType& target, Coercion context);
   StatusOr<BoundPtr> coerce_assign(BoundPtr expr, const SqlType& type);
   StatusOr<SqlType> common_type(const std::vector<BoundPtr>& exprs, std::string_view construct);
+  static bool merge_types(const SqlType& next, SqlType* type);
+  static SqlType type_beside_unknown(const std::vector<BoundPtr>& exprs, const SqlType& type);
   StatusOr<BoundPtr> coerce_boolean(BoundPtr expr, std::string_view clause);
   StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target, bool is_explicit);
   // binder_query.cc
@@ -214,9 +256,82 @@ class Binder {
                                                     bool keep_unknown = false);
   Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                            BoundQuery* query);
-  Status check_common_tables(const ast::WithClause& with);
-  StatusOr<std::shared_ptr<CommonQuery>> bind_recursive(const ast::CommonTable& table);
+  // scope: what is around the statement that has the WITH.
+  Status check_common_tables(const ast::WithClause& with, const Scope* scope);
+  static bool needs_tree(const ast::FromItem& item);
+  // binder_with.cc: queries of WITH that change something
+  // A statement, nested ones deeper: only the outermost may have a WITH that changes something.
+  class Nested {
+   public:
+    explicit Nested(Binder* binder) : binder_(binder) {
+      if (binder->statement_depth_++ > 0) return;
+      binder->parts_.clear();
+      binder->main_reads_.clear();
+      binder->reads_ = nullptr;
+      binder->rebound_queries_ = 0;
+    }
+    ~Nested() { binder_->statement_depth_--; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    Binder* const binder_;
+  };
+  struct Part {
+    std::shared_ptr<CommonQuery> common;
+    std::set<const CommonQuery*> reads;  // parts
+  };
+  static bool changes_data(const ast::WithClause& with);
+  StatusOr<std::shared_ptr<CommonQuery>> bind_common_query(const ast::CommonTable& table, bool recursive,
+                                                           const Scope* scope);
+  struct CommonTable;
+  static bool is_repeatable(CommonQuery* bound);
+  static bool reads_around(CommonQuery* bound);
+  static bool is_bound_for_each(const ast::CommonTable& table, CommonQuery* bound);
+  StatusOr<std::shared_ptr<CommonQuery>> bind_anew(const CommonTable& common);
+  StatusOr<std::shared_ptr<CommonQuery>> referenced_query(const CommonTable& common);
+  StatusOr<std::unique_ptr<Relation>> dependent_relation(const CommonTable& common, std::string alias,
+                                                         const Scope* reader, int32_t location);
+  void add_statement_part(std::shared_ptr<CommonQuery> common, std::set<const CommonQuery*> reads);
+  std::shared_ptr<CommonQuery> copy_of(const std::shared_ptr<storage::Table>& table);
+  std::shared_ptr<const BoundWith> finish_parts(BoundQuery* query, BoundDml* dml);
+  // binder_array.cc
+  StatusOr<BoundPtr> bind_quantified_subquery(const ast::QuantifiedSubquery& expr, const Scope* scope);
+  StatusOr<BoundPtr> bind_array_of(const ast::SelectStatement& select, const Scope* scope, int32_t location);
+  StatusOr<BoundPtr> bind_array_subquery(const ast::ArraySubquery& expr, const Scope* scope);
+  StatusOr<BoundPtr> replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
+                                  std::string_view name, const Scope* scope, int32_t location);
+  StatusOr<BoundPtr> bind_slice(const ast::SubscriptIndex& index, BoundPtr array, const Scope* scope, int32_t location);
+  // binder_merge.cc
+  StatusOr<std::unique_ptr<BoundDml>> bind_merge(const ast::MergeStatement& merge);
+  Status bind_merge_source(const ast::MergeStatement& merge, Scope* sources, BoundQuery* rows, BoundDml* dml);
+  StatusOr<BoundMergeWhen> bind_merge_when(const ast::MergeWhen& when, const Scope* scope, BoundDml* dml);
+  Status bind_merge_insert(const ast::MergeWhen& when, const Scope* scope, BoundDml* action, BoundMergeWhen* bound);
+  StatusOr<std::shared_ptr<CommonQuery>> bind_recursive(const ast::CommonTable& table, const Scope* scope);
+  // binder_recursion.cc: where a query of WITH RECURSIVE may name itself
+  enum class RecursionPlace : uint8_t {
+    kAllowed,
+    kFirstTerm,
+    kSubquery,
+    kOuterJoin,
+    kIntersect,
+    kExcept,
+    kNotUnion,  // nowhere: it has no recursive term
+    kChange
+  };
+  struct RecursiveName {
+    const ast::CommonTable* table;
+    RecursionPlace place;
+  };
+  class Recursion;
+  class RecursionAt;
+  Status check_recursion(const ast::CommonTable& table, int32_t location) const;
+  Status check_recursive_term(const ast::SelectStatement& select) const;
+  Status check_recursive_aggregates(const BoundQuery& query) const;
+  StatusOr<bool> widen_recursive(const std::string& name, CommonQuery* common);
   Status bind_distinct_on(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
+  class Barred;
+  Status reach(const Relation& relation, const Scope* scope, const Scope* level, int32_t location) const;
   StatusOr<JoinTree> bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query);
   Status bind_group_item(const ast::Expr& item, const Scope* scope, BoundQuery* query, uint32_t* position);
   StatusOr<std::vector<std::vector<uint32_t>>> bind_grouping_set(const ast::Expr& item, const Scope* scope,
@@ -231,7 +346,8 @@ class Binder {
   Status bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
   // Whatever a name in FROM stands for: a common table, a table, a view, a table of the catalog.
-  StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref);
+  StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref, const Scope* scope);
+  StatusOr<std::unique_ptr<Relation>> feed_relation(const ast::TableRef& ref, std::string alias);
   StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
   // binder_function.cc: functions that return rows
@@ -243,6 +359,7 @@ class Binder {
   Status add_set_relation(BoundQuery* query);
   StatusOr<std::unique_ptr<Relation>> scalar_relation(const ast::Expr& call, const Scope* scope);
   StatusOr<std::unique_ptr<Relation>> series_relation(const ast::FunctionCall& call, const Scope* scope);
+  std::unique_ptr<Relation> with_arrays(std::unique_ptr<Relation> relation, const std::vector<size_t>& columns);
   Status bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
                                                      const Scope* parent);
@@ -264,6 +381,9 @@ class Binder {
                       int32_t location);
   // binder_dml.cc
   StatusOr<std::unique_ptr<BoundDml>> bind_insert(const ast::InsertStatement& insert);
+  StatusOr<uint32_t> target_column(const storage::TableSchema& schema, const std::string& name, int32_t location) const;
+  StatusOr<std::vector<uint32_t>> target_columns(const std::vector<ast::InsertColumn>& given,
+                                                 const storage::TableSchema& schema) const;
   StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
   StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
   StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
@@ -291,13 +411,19 @@ class Binder {
   Status check_overriding(const ast::InsertStatement& insert, const storage::TableSchema& schema, uint32_t column,
                           const ast::Expr* value);
   // binder_conflict.cc
-  Status bind_conflict(const ast::InsertStatement& insert, const Relation* target, BoundDml* dml);
-  Status infer_indexes(const ast::OnConflict& conflict, const storage::TableSchema& schema,
-                       std::vector<uint32_t>* indexes);
+  Status bind_conflict(const ast::InsertStatement& insert, Relation* target, BoundDml* dml);
+  struct ConflictTarget {
+    std::set<uint32_t> columns;
+    std::vector<BoundPtr> exprs, where;
+  };
+  StatusOr<ConflictTarget> bind_conflict_target(const ast::OnConflict& conflict, const Relation& target);
+  static bool matches(const ConflictTarget& wanted, const storage::IndexDef& index, const Relation& target);
+  Status infer_indexes(const ast::OnConflict& conflict, Relation* target, std::vector<uint32_t>* indexes);
   // binder_constraint.cc
   class InnerText;
   const TableRules* rules_of(const storage::TableSchema& schema) const;
   StatusOr<BoundPtr> bind_rule(std::string_view text, const Relation* row, std::string_view clause);
+  void bind_hidden_columns(Relation* relation);
   Status bind_constraints(BoundDml* dml);
   Status bind_generated_columns(const TableRules& rules, BoundDml* dml);
   Status bind_checks(const TableRules& rules, BoundDml* dml);
@@ -310,7 +436,9 @@ class Binder {
   const Relation* row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias);
   Status bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml);
   StatusOr<uint32_t> check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml);
-  Status add_assignment(const ast::Assignment& assignment, BoundPtr value, BoundDml* dml);
+  Status add_assignment(const ast::Assignment& assignment, BoundPtr value, const Scope* scope, BoundDml* dml);
+  Status assign_part(const ast::Assignment& assignment, uint32_t column, BoundPtr value, const Scope* scope,
+                     BoundDml* dml);
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
   StatusOr<std::unique_ptr<Step>> bind_call_step(const ast::FunctionCall& call);
   uint32_t output_variable(const ast::Expr* given) const;
@@ -339,15 +467,25 @@ class Binder {
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   std::set<std::string> used_relations_;
   int view_depth_ = 0;
-  const Scope* action_scope_ = nullptr;    // of a foreign key's action: the rows that it follows
-  std::vector<const BoundDml*> reacting_;  // statements whose actions are being bound, outermost first
-  struct CommonTable;
+  int statement_depth_ = 0;
+  std::vector<Part> parts_;  // of the statement at hand
+  std::set<const CommonQuery*> main_reads_;
+  std::set<const CommonQuery*>* reads_ = nullptr;  // of the part being bound
+  const Scope* action_scope_ = nullptr;            // of a foreign key's action: the rows that it follows
+  std::vector<const BoundDml*> reacting_;          // statements whose actions are being bound, outermost first
   using CommonTables = std::map<std::string, CommonTable>;
   struct CommonTable {
     const ast::CommonTable* table = nullptr;
-    std::shared_ptr<CommonQuery> query;
+    std::shared_ptr<CommonQuery> query = nullptr;
+    std::shared_ptr<const CommonTables> visible = nullptr;  // bound anew for each reference: the names that it sees
+    const Scope* scope = nullptr;  // around the statement that has the WITH, while that is bound
+    // It reads columns of `scope`: each reference is a subquery there.
+    bool is_dependent = false;
   };
   CommonTables common_tables_;
+  std::set<const Relation*> barred_;            // LATERAL may not refer to them: left sides of RIGHT and FULL JOIN
+  std::vector<RecursiveName> recursive_names_;  // whose queries are being bound, outermost first
+  int rebound_queries_ = 0;                     // of WITH, of the statement at hand
   // calls of set-returning routines in the select list: their relations
   std::map<const ast::FunctionCall*, const Relation*> select_functions_;
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record

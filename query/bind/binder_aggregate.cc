@@ -43,6 +43,8 @@ constexpr Name kNames[] = {
     {"every", AggregateKind::kBoolAnd, 1},
     {"bool_or", AggregateKind::kBoolOr, 1},
     {"string_agg", AggregateKind::kStringAgg, 2},
+    {"jsonb_agg", AggregateKind::kArrayAgg, 1},  // of what it gives a document is made
+    {"jsonb_object_agg", AggregateKind::kArrayAgg, 1},
     {"array_agg", AggregateKind::kArrayAgg, 1},
     {"bit_and", AggregateKind::kBitAnd, 1},
     {"bit_or", AggregateKind::kBitOr, 1},
@@ -100,13 +102,14 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
       return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
     case AggregateKind::kMin:
     case AggregateKind::kMax:
-      if (arg.id == TypeId::kBool) return SqlType{};
+      if (arg.id == TypeId::kBool || arg.id == TypeId::kUuid || arg.id == TypeId::kBytea || arg.id == TypeId::kJsonb)
+        return SqlType{};
       return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
     case AggregateKind::kBoolAnd:
     case AggregateKind::kBoolOr:
       return arg.id == TypeId::kBool ? arg : SqlType{};
     case AggregateKind::kStringAgg:
-      return is_string(arg.id) ? make_type(TypeId::kText) : SqlType{};
+      return is_string(arg.id) ? make_type(TypeId::kText) : arg.id == TypeId::kBytea ? arg : SqlType{};
     case AggregateKind::kArrayAgg:
       return arg.id != TypeId::kArray ? make_array(arg) : SqlType{};
     case AggregateKind::kBitAnd:
@@ -146,6 +149,13 @@ bool is_of_outer_query(const Aggregate& aggregate, const Scope& scope) {
 }
 }  // namespace
 
+namespace {
+// Aggregates that collect values and make one document of them.
+bool makes_document(const ast::FunctionCall& call) {
+  return call.name.back() == "jsonb_agg" || call.name.back() == "jsonb_object_agg";
+}
+}  // namespace
+
 Status Binder::check_aggregate_place(const ast::FunctionCall& call, const Scope* scope) {
   if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
   if (aggregate_query_ == nullptr && scope != nullptr && scope->parent != nullptr) {
@@ -165,18 +175,54 @@ Status Binder::check_aggregate_place(const ast::FunctionCall& call, const Scope*
   return absl::OkStatus();
 }
 
+// A literal without a type: what the aggregate's only candidate takes, or the preferred one of those of one category.
+StatusOr<BoundPtr> Binder::resolve_unknown(BoundPtr literal, const Aggregate& aggregate,
+                                           const ast::FunctionCall& call) {
+  const bool is_argument = aggregate.args.size() < call.args.size();
+  TypeId type = TypeId::kText;
+  switch (aggregate.kind) {
+    case AggregateKind::kStringAgg:
+      if (!aggregate.args.empty() && aggregate.args[0]->type.id == TypeId::kBytea) type = TypeId::kBytea;
+      break;
+    case AggregateKind::kBoolAnd:
+    case AggregateKind::kBoolOr:
+      if (is_argument) type = TypeId::kBool;
+      break;
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg:
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor:
+    case AggregateKind::kArrayAgg:
+      if (!is_argument) break;
+      return with_hint(
+          error("42725", absl::StrCat("function ", call.name.back(), "(unknown) is not unique"), call.location),
+          "Could not choose a best candidate function. You might need to add explicit type casts.");
+    default:
+      if (aggregate.kind >= AggregateKind::kVarPop && aggregate.kind <= AggregateKind::kRegrIntercept)
+        type = TypeId::kFloat8;
+  }
+  return coerce(std::move(literal), make_type(type), Coercion::kImplicit);
+}
+
 // Arguments, FILTER and ORDER BY. An ordered-set aggregate's first argument is what its rows are ordered by, its direct
 // argument comes second.
 Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate) {
   auto bind_one = [&](const ast::Expr& expr) -> StatusOr<BoundPtr> {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
-    if (bound->type.id != TypeId::kUnknown) return bound;
-    bool number = aggregate->kind >= AggregateKind::kVarPop && aggregate->kind <= AggregateKind::kRegrIntercept;
-    return coerce(std::move(bound), make_type(number ? TypeId::kFloat8 : TypeId::kText), Coercion::kImplicit);
+    if (bound->kind == BoundKind::kRow && makes_document(call)) return row_json(std::move(bound));
+    return bound->type.id == TypeId::kUnknown ? resolve_unknown(std::move(bound), *aggregate, call) : std::move(bound);
   };
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, call.within_group ? bind(*arg, scope) : bind_one(*arg));
     aggregate->args.push_back(std::move(bound));
+  }
+  if (call.name.back() == "jsonb_object_agg" && aggregate->args.size() == 2) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr pair, make_call(" jsonb_pair", std::move(aggregate->args), call.location));
+    aggregate->args.clear();
+    aggregate->args.push_back(std::move(pair));
+  } else if (call.name.back() == "jsonb_object_agg") {
+    return error("42883", "jsonb_object_agg takes a key and a value", call.location);
   }
   aggregate->arity = aggregate->args.size();
   for (const auto& item : call.order_by) {
@@ -255,7 +301,11 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   SCYPER_RETURN_IF_ERROR(aggregate.status());
   if (scope != nullptr && is_of_outer_query(*aggregate, *scope))
     return error("0A000", "aggregates of an outer query are not supported", call.location);
-  return add_aggregate(*std::move(aggregate), call.location);
+  BoundPtr result = add_aggregate(*std::move(aggregate), call.location);
+  if (!makes_document(call)) return result;
+  std::vector<BoundPtr> args;
+  args.push_back(std::move(result));
+  return make_call(call.name.back() == "jsonb_agg" ? "to_jsonb" : " jsonb_of_pairs", std::move(args), call.location);
 }
 
 // Of an aggregation or over a window.
@@ -267,13 +317,15 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
   SCYPER_RETURN_IF_ERROR(bind_aggregate_input(call, scope, &aggregate));
   std::string types;
   for (size_t i = 0; i < (call.within_group ? aggregate.args.size() : aggregate.arity); i++)
-    absl::StrAppend(&types, i > 0 ? ", " : "", type_name(make_type(aggregate.args[i]->type.id)));
+    absl::StrAppend(&types, i > 0 ? ", " : "", type_name(without_modifiers(aggregate.args[i]->type)));
   auto wrong = [&] {
     return with_hint(
         error("42883", absl::StrCat("function ", std::string(name.name), "(", types, ") does not exist"),
               call.location),
         "No function matches the given name and argument types. You might need to add explicit type casts.");
   };
+  if (makes_document(call) && call.over != nullptr)
+    return error("0A000", absl::StrCat(std::string(name.name), " over a window is not supported"), call.location);
   if (is_ordered_set(name.kind) && call.over != nullptr)
     return error("0A000", absl::StrCat("OVER is not supported for ordered-set aggregate ", std::string(name.name)),
                  call.location);
@@ -293,9 +345,15 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
   if (!call.star && aggregate.arity != name.arity) return wrong();
   if (is_ordered_set(name.kind)) SCYPER_RETURN_IF_ERROR(arrange_ordered_set(&aggregate, call.location));
   if (name.kind == AggregateKind::kStringAgg || is_two_dimensional(name.kind)) {
-    SqlType wanted = make_type(name.kind == AggregateKind::kStringAgg ? TypeId::kText : TypeId::kFloat8);
+    bool of_bytes = aggregate.args[0]->type.id == TypeId::kBytea;
+    SqlType wanted = make_type(name.kind != AggregateKind::kStringAgg ? TypeId::kFloat8
+                               : of_bytes                             ? TypeId::kBytea
+                                                                      : TypeId::kText);
     for (size_t i = 0; i < 2; i++) {
-      bool fits = is_string(wanted.id) ? is_string(aggregate.args[i]->type.id) : is_number(aggregate.args[i]->type.id);
+      TypeId given = aggregate.args[i]->type.id;
+      bool fits = is_string(wanted.id) ? is_string(given)
+                  : of_bytes           ? given == TypeId::kBytea || given == TypeId::kUnknown
+                                       : is_number(given);
       if (!fits) return wrong();
       SCYPER_ASSIGN_OR_RETURN(aggregate.args[i], coerce(std::move(aggregate.args[i]), wanted, Coercion::kImplicit));
     }

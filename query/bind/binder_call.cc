@@ -1,8 +1,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "parse/name_path.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "types/datetime.h"
@@ -16,6 +19,13 @@ bool is_comparison(std::string_view op) {
 }
 
 bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op == "*" || op == "/" || op == "%"; }
+
+// Does it look a zone up by its name, in a database that a node which replays the statement need not have?
+bool reads_zones(const Builtin& f) {
+  return (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
+         (f.name == "date_trunc" && f.parameters.size() == 3) ||
+         (f.name == "make_timestamptz" && f.parameters.size() == 7);
+}
 
 int number_order(TypeId id) {
   return id == TypeId::kInt2      ? 1
@@ -32,13 +42,24 @@ int fit(TypeId arg, TypeId parameter) {
   constexpr int kPreferred = 100, kOther = 101;
   if (arg == parameter || parameter == TypeId::kUnknown) return 0;
   if (arg == TypeId::kUnknown)
-    return parameter == TypeId::kFloat8 || parameter == TypeId::kInterval ? kPreferred : kOther;
+    return parameter == TypeId::kFloat8 || parameter == TypeId::kInterval || parameter == TypeId::kTimestamptz
+               ? kPreferred
+               : kOther;
   if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter))
     return parameter == TypeId::kFloat8 ? kPreferred : kOther;
   if (is_string(arg) && is_string(parameter))
     return parameter != TypeId::kText ? kOther : arg == TypeId::kChar ? kPreferred : 0;
-  if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return kPreferred;
+  if (arg == TypeId::kDate && parameter == TypeId::kTimestamp) return kOther;
+  if ((arg == TypeId::kDate || arg == TypeId::kTimestamp) && parameter == TypeId::kTimestamptz) return kPreferred;
+  if (arg == TypeId::kTime && parameter == TypeId::kInterval) return kPreferred;
   return -1;
+}
+
+// The enum that the arguments of a call are of.
+SqlType enum_of(const std::vector<BoundPtr>& args) {
+  for (const auto& arg : args)
+    if (arg->type.id == TypeId::kEnum) return arg->type;
+  return make_type(TypeId::kEnum);
 }
 
 int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
@@ -87,8 +108,9 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
                                         left_known ? " unknown" : " date"),
                            location),
                      "Could not choose a best candidate operator. You might need to add explicit type casts.");
-  if (op == "+" && target.id == TypeId::kTimestamp) target = make_type(TypeId::kInterval);
+  if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
   if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
+  if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
   if (is_string(target.id)) target = make_type(target.id);
   if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
@@ -117,17 +139,26 @@ Status Binder::match_numbers(BoundPtr* left, BoundPtr* right) {
 Status Binder::match_compared(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location) {
   TypeId a = (*left)->type.id;
   TypeId b = (*right)->type.id;
-  auto is_moment = [](TypeId id) { return id == TypeId::kDate || id == TypeId::kTimestamp; };
   if (is_string(a) && is_string(b) && (a != TypeId::kChar || b != TypeId::kChar)) {
+    // varchar has no operators of its own: beside char(n) it is compared as that, without trailing blanks
+    const bool as_char = (a == TypeId::kVarchar && b == TypeId::kChar) || (a == TypeId::kChar && b == TypeId::kVarchar);
+    if (as_char) {
+      BoundPtr* side = a == TypeId::kVarchar ? left : right;
+      SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), make_string(TypeId::kChar, -1), Coercion::kImplicit));
+      return absl::OkStatus();
+    }
     for (BoundPtr* side : {left, right}) {
       if ((*side)->type.id != TypeId::kChar) continue;
       SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), make_type(TypeId::kText), Coercion::kImplicit));
     }
   } else if (a != b && is_moment(a) && is_moment(b)) {
-    SqlType timestamp = make_type(TypeId::kTimestamp);
+    bool zoned = a == TypeId::kTimestamptz || b == TypeId::kTimestamptz;
+    SqlType timestamp = make_type(zoned ? TypeId::kTimestamptz : TypeId::kTimestamp);
     SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), timestamp, Coercion::kImplicit));
     SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), timestamp, Coercion::kImplicit));
-  } else if (a == TypeId::kArray && b == TypeId::kArray && (*left)->type.element != (*right)->type.element) {
+  } else if ((a == TypeId::kArray && b == TypeId::kArray && (*left)->type.element != (*right)->type.element) ||
+             ((a == TypeId::kEnum || (*left)->type.element == TypeId::kEnum) && a == b &&
+              (*left)->type.length != (*right)->type.length)) {
     return error("42883",
                  absl::StrCat("operator does not exist: ", type_name((*left)->type), " ", std::string(op), " ",
                               type_name((*right)->type)),
@@ -139,6 +170,14 @@ Status Binder::match_compared(std::string_view op, BoundPtr* left, BoundPtr* rig
 Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location) {
   TypeId a = (*left)->type.id;
   TypeId b = (*right)->type.id;
+  auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
+  if (either(TypeId::kBytea) || either(TypeId::kJsonb)) {
+    SqlType wanted = make_type(either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
+    for (BoundPtr* side : {left, right}) {
+      SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), wanted, Coercion::kImplicit));
+    }
+    return absl::OkStatus();
+  }
   if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown)
     return error("42883",
                  absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
@@ -175,7 +214,28 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));
-  return make_call(function, std::move(args), location);
+  return make_call(function, std::move(args), location, op);
+}
+
+// CASE WHEN a = b THEN NULL ELSE a END
+StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*nullif.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*nullif.left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*nullif.right, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), nullif.location));
+  // the type that "=" has on its left side: text for varchar, and that of the numbers where PostgreSQL has no "=" of
+  // both
+  const TypeId compared = equal->args[0]->type.id;
+  if (value->type.id == TypeId::kUnknown || (value->type.id == TypeId::kVarchar && is_string(compared)) ||
+      (compared != value->type.id && (compared == TypeId::kNumeric || compared == TypeId::kFloat8))) {
+    const SqlType type = value->type.id == TypeId::kVarchar ? make_type(TypeId::kText) : equal->args[0]->type;
+    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kImplicit));
+  }
+  BoundPtr result = make_expr(BoundKind::kCase, value->type, true, nullif.location);
+  result->args.push_back(std::move(equal));
+  result->args.push_back(make_null(value->type, nullif.location));
+  result->args.push_back(std::move(value));
+  return result;
 }
 
 namespace {
@@ -183,9 +243,8 @@ namespace {
 bool is_calendar_unit(const BoundExpr& unit, const BoundExpr& moment, DatetimeUnit* out) {
   if (unit.kind != BoundKind::kConst || unit.value.null || unit_parse(unit.text, out) != ValueError::kNone)
     return false;
-  if (moment.type.id == TypeId::kTimestamp && (*out == DatetimeUnit::kHour || *out == DatetimeUnit::kMinute))
-    return true;
-  if (moment.type.id != TypeId::kDate && moment.type.id != TypeId::kTimestamp) return false;
+  if (!is_moment(moment.type.id)) return false;
+  if (moment.type.id != TypeId::kDate && (*out == DatetimeUnit::kHour || *out == DatetimeUnit::kMinute)) return true;
   return *out == DatetimeUnit::kDay || *out == DatetimeUnit::kWeek || *out == DatetimeUnit::kMonth ||
          *out == DatetimeUnit::kQuarter || *out == DatetimeUnit::kYear || *out == DatetimeUnit::kDayOfWeek ||
          *out == DatetimeUnit::kIsoDayOfWeek || *out == DatetimeUnit::kDayOfYear || *out == DatetimeUnit::kIsoYear;
@@ -202,7 +261,7 @@ StatusOr<BoundPtr> Binder::make_extract(DatetimeUnit unit, std::vector<BoundPtr>
 
 Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const {
   auto shown = [](const BoundPtr& e) {
-    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(make_type(e->type.id));
+    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(without_modifiers(e->type));
   };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
@@ -211,7 +270,17 @@ Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPt
                    "No operator matches the given name and argument types. You might need to add explicit type casts.");
 }
 
-StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location) {
+Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const {
+  auto shown = [](const BoundPtr& e) { return type_name(without_modifiers(e->type)); };
+  return with_hint(error("42883",
+                         absl::StrCat("operator does not exist: ", args.size() == 2 ? shown(args[0]) + " " : "",
+                                      std::string(op), " ", args.empty() ? "" : shown(args.back())),
+                         location),
+                   "No operator matches the given name and argument types. You might need to add explicit type casts.");
+}
+
+StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
+                                     std::string_view written_as) {
   DatetimeUnit unit;
   if (name == "extract" && args.size() == 2 && is_calendar_unit(*args[0], *args[1], &unit))
     return make_extract(unit, std::move(args), location);
@@ -223,23 +292,27 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
     if (cost >= 0 && cost < best_cost) best = candidate, best_cost = cost;
   }
   if (best == nullptr) {
-    bool is_operator = !name.empty() && !isalpha(static_cast<unsigned char>(name[0])) && name[0] != '_';
+    bool is_operator = !name.empty() && bare_name(name).size() == name.size() &&
+                       !isalpha(static_cast<unsigned char>(name[0])) && name[0] != '_';
     if (!is_operator && (name == "like" || name == "ilike") && args.size() == 2)
       return no_like_operator(name, args, location);
     if (!is_operator) return make_user_call(name, GivenArguments{std::move(args), {}, false}, location);
-    std::string left = args.size() == 2 ? type_name(make_type(args[0]->type.id)) + " " : "";
-    return with_hint(
-        error("42883",
-              absl::StrCat("operator does not exist: ", left, std::string(name), " ",
-                           args.empty() ? "" : type_name(make_type(args.back()->type.id))),
-              location),
-        "No operator matches the given name and argument types. You might need to add explicit type casts.");
+    return no_operator(name, args, location);
   }
-  if (best->name == "array_append") {
-    SCYPER_RETURN_IF_ERROR(match_element(&args, location));
-  } else if (std::find(best->parameters.begin(), best->parameters.end(), TypeId::kArray) != best->parameters.end() &&
-             best->op == BuiltinOp::kRuntime) {
-    SCYPER_RETURN_IF_ERROR(match_array_elements(*best, &args, location));
+  if (std::find(best->parameters.begin(), best->parameters.end(), TypeId::kArray) != best->parameters.end() &&
+      best->op == BuiltinOp::kRuntime) {
+    SqlType element;
+    if (!find_element(*best, args, &element)) {
+      if (!written_as.empty()) return no_operator(written_as, args, location);
+      return make_user_call(name, GivenArguments{std::move(args), {}, false}, location);
+    }
+    SCYPER_RETURN_IF_ERROR(match_array_elements(*best, element, &args));
+  }
+  if (best->name == "pg_typeof") {  // known now, of NULLs too
+    const auto kind = object_kind(args[0]->type);
+    const std::string shown =
+        kind.has_value() ? std::string(name_of_kind(*kind)) : type_name(without_modifiers(args[0]->type));
+    return make_text_constant(make_type(TypeId::kText), shown, location);
   }
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
   std::vector<SqlType> types;
@@ -248,6 +321,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
     if (wanted == TypeId::kUnknown && args[i]->type.id == TypeId::kUnknown) wanted = TypeId::kText;
     if (wanted != TypeId::kUnknown && wanted != args[i]->type.id) {
       SqlType target = wanted == TypeId::kNumeric ? as_numeric(args[i]->type) : make_type(wanted);
+      if (wanted == TypeId::kEnum) target = enum_of(args);
       SCYPER_ASSIGN_OR_RETURN(args[i], coerce(std::move(args[i]), target, Coercion::kExplicit));
     }
     if (best->strict) call->nullable |= args[i]->nullable;
@@ -256,29 +330,10 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   call->builtin = best;
   if (best->result_type != nullptr) call->type = best->result_type(types);
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
-  if (best->is_volatile) program_->volatile_result = true;
+  if (best->is_volatile || reads_zones(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
   call->args = std::move(args);
   return call;
-}
-
-// The array and the element that array_append() puts behind it have one type.
-Status Binder::match_element(std::vector<BoundPtr>* args, int32_t location) {
-  BoundPtr& array = (*args)[0];
-  BoundPtr& element = (*args)[1];
-  if (array->type.id == TypeId::kUnknown) {
-    SqlType type = element->type.id == TypeId::kUnknown ? make_type(TypeId::kText) : element->type;
-    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(type), Coercion::kImplicit));
-  }
-  SqlType wanted = element_of(array->type);
-  SqlType given = element->type;
-  StatusOr<BoundPtr> coerced = coerce(std::move(element), wanted, Coercion::kImplicit);
-  if (coerced.ok()) return element = *std::move(coerced), absl::OkStatus();
-  if (sqlstate_of(coerced.status()) != "42804") return coerced.status();
-  return error("42883",
-               absl::StrCat("function array_append(", type_name(array->type), ", ", type_name(make_type(given.id)),
-                            ") does not exist"),
-               location);
 }
 
 int Binder::pass_cost(const BoundExpr& arg, const SqlType& parameter) {
@@ -293,7 +348,7 @@ Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
     return absl::OkStatus();
   const std::string& text = args[0]->text;
   if (text.find('"') != std::string::npos) return absl::OkStatus();
-  std::string name = text.substr(text.rfind('.') + 1);
+  std::string name = object_key_of_text(text);
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   if (catalog_.sequences.count(name) != 0 || catalog_.find_table(name) != nullptr || catalog_.views.count(name) != 0 ||
@@ -301,6 +356,23 @@ Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
     return absl::OkStatus();
   return error("42P01", absl::StrCat("relation \"", text, "\" does not exist"), args[0]->location);
 }
+
+namespace {
+// The literal name of a sequence of a schema of search_path, with that schema.
+void find_sequence_in_path(const Catalog& catalog, std::vector<BoundPtr>* args) {
+  const auto* path = SessionPathScope::current;
+  if (path == nullptr || args->empty() || (*args)[0]->kind != BoundKind::kConst || (*args)[0]->value.null) return;
+  const BoundExpr& name = *(*args)[0];
+  if (name.text.find_first_of("\".") != std::string::npos) return;
+  for (const std::string& schema : *path) {
+    if (catalog.sequences.count(object_key_of_text(absl::StrCat(quote_identifier(schema), ".", name.text))) == 0)
+      continue;
+    const SqlType type = name.type;
+    (*args)[0] = make_text_constant(type, absl::StrCat(quote_identifier(schema), ".", name.text), name.location);
+    return;
+  }
+}
+}  // namespace
 
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   if (call.over != nullptr) return bind_window_call(call, scope);
@@ -320,7 +392,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
                  call.star ? absl::StrCat(name, "(*) specified, but ", name, " is not an aggregate function")
                            : absl::StrCat(clause, " specified, but ", name, " is not an aggregate function"),
                  call.location);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr environment, bind_environment_call(call));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr environment, bind_environment_call(call, scope));
   if (environment != nullptr) return environment;
   if (auto found = select_functions_.find(&call); found != select_functions_.end())
     return select_column(*found->second);
@@ -333,9 +405,21 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
   for (auto& arg : given.args) {
     if (arg->kind != BoundKind::kRow) continue;
-    SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
+    bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";
+    if (json) {
+      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg)));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
+    }
   }
-  if (name == "nextval" || name == "setval" || name == "currval") SCYPER_RETURN_IF_ERROR(check_sequence(given.args));
+  if (name == "nextval" || name == "setval" || name == "currval") {
+    if (!given.args.empty() && object_kind(given.args[0]->type).has_value()) {
+      SCYPER_ASSIGN_OR_RETURN(given.args[0],
+                              coerce(std::move(given.args[0]), make_type(TypeId::kText), Coercion::kImplicit));
+    }
+    find_sequence_in_path(catalog_, &given.args);
+    SCYPER_RETURN_IF_ERROR(check_sequence(given.args));
+  }
   return make_call(name, std::move(given.args), call.location);
 }
 

@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/type_resolver.h"
+#include "runtime/functions_record.h"
 
 // Composite values: whole rows of tables, record variables, ROW(...) and what functions with several OUT parameters
 // give. They exist in the binder only: a kRow is its fields, or the query that gives them, until its place says what it
@@ -29,16 +30,25 @@ BoundPtr Binder::make_query_row(std::unique_ptr<BoundQuery> query, int32_t locat
   return row;
 }
 
+namespace {
+const Relation* nearest_relation(std::string_view name, const Scope* scope, bool* nullable) {
+  for (; scope != nullptr; scope = scope->parent) {
+    for (size_t r = 0; r < scope->relations.size(); r++)
+      if (scope->relations[r]->alias == name) return *nullable = scope->nullable[r], scope->relations[r];
+  }
+  return nullptr;
+}
+}  // namespace
+
 // The fields of the record variable or the relation of that name.
-std::optional<std::vector<OutputColumn>> Binder::fields_of(std::string_view name, const Scope* scope,
-                                                           int32_t location) {
+StatusOr<std::optional<std::vector<OutputColumn>>> Binder::fields_of(std::string_view name, const Scope* scope,
+                                                                     int32_t location) {
   std::vector<OutputColumn> fields;
   for (const Scope* level = scope; level != nullptr; level = level->parent) {
     for (size_t r = 0; r < level->relations.size(); r++) {
       const Relation* relation = level->relations[r];
       if (relation->alias != name) continue;
-      for (const Scope* s = scope; s != level; s = s->parent)
-        if (s->query != nullptr) s->query->correlated = true;
+      SCYPER_RETURN_IF_ERROR(reach(*relation, scope, level, location));
       for (uint32_t c = 0; c < relation->columns.size(); c++) {
         const RelationColumn& column = relation->columns[c];
         if (column.hidden) continue;
@@ -51,7 +61,7 @@ std::optional<std::vector<OutputColumn>> Binder::fields_of(std::string_view name
   for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
     auto record = s->records.find(name);
     if (record == s->records.end()) continue;
-    if (!record->second->assigned) return std::nullopt;
+    if (!record->second->assigned || record->second->loose != nullptr) break;
     for (size_t i = 0; i < record->second->names.size(); i++) {
       uint32_t v = record->second->variables[i];
       fields.push_back(
@@ -59,7 +69,72 @@ std::optional<std::vector<OutputColumn>> Binder::fields_of(std::string_view name
     }
     return fields;
   }
-  return std::nullopt;
+  return std::optional<std::vector<OutputColumn>>();
+}
+
+// --- records that dynamic SQL fills ---
+
+uint32_t Binder::image_variable(LooseRecord* loose) {
+  for (size_t i = 0; i < loose->names.size(); i++)
+    if (loose->names[i] == kRecordImage) return loose->variables[i];
+  loose->names.emplace_back(kRecordImage);
+  loose->variables.push_back(new_variable(std::string(kRecordImage), make_type(TypeId::kText)));
+  return loose->variables.back();
+}
+
+StatusOr<BoundPtr> Binder::image_call(std::string_view function, const BoundExpr& row, std::vector<BoundPtr> more) {
+  std::vector<BoundPtr> args;
+  args.push_back(clone(*row.args[0]));
+  for (auto& arg : more) args.push_back(std::move(arg));
+  return make_call(function, std::move(args), row.location);
+}
+
+// The field at a position as what its place wants.
+StatusOr<BoundPtr> Binder::image_field(const BoundExpr& row, size_t i, const SqlType& type) {
+  std::vector<BoundPtr> more;
+  more.push_back(make_constant(make_type(TypeId::kInt4), int_datum(static_cast<int64_t>(i)), row.location));
+  more.push_back(make_text_constant(make_type(TypeId::kText),
+                                    std::string(reinterpret_cast<const char*>(&type), sizeof(type)), row.location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr field, image_call(" image field", row, std::move(more)));
+  return coerce(std::move(field), type, Coercion::kExplicit);
+}
+
+Status Binder::no_image(const BoundExpr& row, std::string_view what) const {
+  if (row.index != kImageRow) return absl::OkStatus();
+  return error("0A000", absl::StrCat(std::string(what), " a record that EXECUTE filled is not supported"),
+               row.location);
+}
+
+// The row of a relation or a record variable of that name; nullptr: there is none.
+StatusOr<BoundPtr> Binder::whole_row(std::string_view name, bool star, const Scope* scope, int32_t location) {
+  SCYPER_ASSIGN_OR_RETURN(auto fields, fields_of(name, scope, location));
+  if (fields.has_value()) {
+    bool nullable = false;
+    const Relation* relation = nearest_relation(name, scope, &nullable);
+    if (!star && relation != nullptr && relation->is_scalar) return std::move(fields->front().expr);
+    BoundPtr row = make_row(std::move(*fields), location);
+    const VariableScope::Record* record = nullptr;
+    for (const VariableScope* s = variables_; s != nullptr && record == nullptr; s = s->parent)
+      if (auto it = s->records.find(name); it != s->records.end()) record = it->second;
+    if (relation != nullptr) row->nullable = nullable;
+    if (relation != nullptr || record == nullptr) return row;
+    row->nullable = !record->present;
+    if (record->absent) row->index = kAbsentRow;
+    return row;
+  }
+  for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
+    auto record = s->records.find(name);
+    if (record == s->records.end()) continue;
+    if (record->second->loose == nullptr) break;
+    if (star) return error("42809", "record type has not been registered", location);
+    uint32_t image = image_variable(record->second->loose.get());
+    BoundPtr row = make_row({}, location);
+    row->nullable = true;
+    row->index = kImageRow;
+    row->args.push_back(make_variable(image, make_type(TypeId::kText), true, location));
+    return row;
+  }
+  return BoundPtr();
 }
 
 StatusOr<BoundPtr> Binder::bind_row(const ast::RowConstructor& row, const Scope* scope) {
@@ -75,7 +150,8 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_list(const std::vector<ast::ExprPtr
   for (const auto& item : list) {
     const auto* ref = ast::node_if<ast::ColumnRef>(item.get());
     if (ref != nullptr && ref->star && !ref->name.empty()) {
-      if (auto fields = fields_of(ref->name.back(), scope, item->location); fields.has_value()) {
+      SCYPER_ASSIGN_OR_RETURN(auto fields, fields_of(ref->name.back(), scope, item->location));
+      if (fields.has_value()) {
         for (auto& field : *fields) values.push_back(std::move(field.expr));
         continue;
       }
@@ -114,6 +190,8 @@ BoundPtr Binder::row_field(const BoundExpr& row, size_t i) {
 
 StatusOr<BoundPtr> Binder::row_text(BoundPtr row) {
   int32_t location = row->location;
+  if (row->index == kAbsentRow) return make_null(make_type(TypeId::kText), location);
+  if (row->index == kImageRow) return image_call(" image text", *row, {});
   if (row->query == nullptr) return make_call(" record", std::move(row->args), location);
   Status status;
   BoundPtr text = row_subquery(*row->query, [&](std::vector<BoundPtr> columns) -> BoundPtr {
@@ -124,6 +202,95 @@ StatusOr<BoundPtr> Binder::row_text(BoundPtr row) {
   });
   SCYPER_RETURN_IF_ERROR(status);
   return text;
+}
+
+// The row as an object of jsonb. A row of an outer join's missing side, or a variable that was not assigned, is NULL;
+// it shows as a row of NULLs here.
+StatusOr<BoundPtr> Binder::row_json(BoundPtr row) {
+  int32_t location = row->location;
+  SqlType jsonb = make_type(TypeId::kJsonb);
+  if (row->index == kAbsentRow) return make_null(jsonb, location);
+  if (row->index == kImageRow) return image_call(" image json", *row, {});
+  auto object = [&](std::vector<BoundPtr> fields) -> StatusOr<BoundPtr> {
+    std::vector<BoundPtr> args;
+    for (size_t i = 0; i < fields.size(); i++) {
+      args.push_back(make_text_constant(make_type(TypeId::kText), row->names[i], location));
+      BoundPtr& field = fields[i];
+      if (field->kind == BoundKind::kRow) {
+        SCYPER_ASSIGN_OR_RETURN(field, row_json(std::move(field)));
+      } else if (field->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(field, coerce(std::move(field), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+      args.push_back(std::move(field));
+    }
+    return make_call("jsonb_build_object", std::move(args), location);
+  };
+  if (row->query != nullptr) {
+    Status status;
+    BoundPtr value = row_subquery(*row->query, [&](std::vector<BoundPtr> columns) -> BoundPtr {
+      auto made = object(std::move(columns));
+      if (made.ok()) return *std::move(made);
+      status = made.status();
+      return make_null(jsonb, location);
+    });
+    SCYPER_RETURN_IF_ERROR(status);
+    return value;
+  }
+  bool may_be_null = row->nullable && !row->args.empty();
+  BoundPtr missing;
+  if (may_be_null) {
+    SCYPER_ASSIGN_OR_RETURN(missing, row_is_null(*row, false, location));
+  }
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, object(std::move(row->args)));
+  if (!may_be_null) return value;
+  BoundPtr result = make_expr(BoundKind::kCase, jsonb, true, location);
+  result->args.push_back(std::move(missing));
+  result->args.push_back(make_null(jsonb, location));
+  result->args.push_back(std::move(value));
+  return result;
+}
+
+// COALESCE of whole rows, field by field: the first that is not NULL as a whole.
+StatusOr<BoundPtr> Binder::coalesce_rows(std::vector<BoundPtr> rows, int32_t location) {
+  BoundPtr last;
+  for (auto& row : rows) {
+    if (row->kind == BoundKind::kConst && row->value.null) continue;
+    if (row->kind != BoundKind::kRow || row->query != nullptr || row->index == kImageRow)
+      return error("0A000", "such whole rows in COALESCE are not supported", row->location);
+    if (last != nullptr && row->names.size() != last->names.size())
+      return error("42804", "COALESCE could not convert a row to the type of another", row->location);
+  }
+  std::erase_if(rows, [](const BoundPtr& row) { return row->kind == BoundKind::kConst; });
+  BoundPtr absent = clone(*rows[0]);
+  std::erase_if(rows, [](const BoundPtr& row) { return row->index == kAbsentRow; });
+  if (rows.empty()) return absent;
+  BoundPtr result = std::move(rows.back());
+  for (size_t r = rows.size() - 1; r-- > 0;) {
+    BoundPtr row = std::move(rows[r]);
+    if (row->names.size() != result->names.size())
+      return error("42804", "COALESCE could not convert a row to the type of another", location);
+    if (!row->nullable) {
+      result = std::move(row);
+      continue;
+    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr missing, row_is_null(*row, false, location));
+    for (size_t i = 0; i < row->args.size(); i++) {
+      std::vector<BoundPtr> both;
+      both.push_back(std::move(row->args[i]));
+      both.push_back(std::move(result->args[i]));
+      SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, "COALESCE"));
+      BoundPtr value = make_expr(BoundKind::kCase, type, true, location);
+      value->args.push_back(clone(*missing));
+      SCYPER_ASSIGN_OR_RETURN(both[1], coerce(std::move(both[1]), type, Coercion::kImplicit));
+      SCYPER_ASSIGN_OR_RETURN(both[0], coerce(std::move(both[0]), type, Coercion::kImplicit));
+      value->args.push_back(std::move(both[1]));
+      value->args.push_back(std::move(both[0]));
+      row->args[i] = std::move(value);
+    }
+    row->nullable = result->nullable;
+    result = std::move(row);
+  }
+  return result;
 }
 
 StatusOr<BoundPtr> Binder::bind_field(const ast::FieldSelect& select, const Scope* scope) {
@@ -140,7 +307,12 @@ StatusOr<BoundPtr> Binder::bind_field(const ast::FieldSelect& select, const Scop
 }
 
 // r IS [NOT] NULL: all fields are (not).
-BoundPtr Binder::row_is_null(const BoundExpr& row, bool negated, int32_t location) {
+StatusOr<BoundPtr> Binder::row_is_null(const BoundExpr& row, bool negated, int32_t location) {
+  if (row.index == kImageRow) {
+    std::vector<BoundPtr> more;
+    more.push_back(make_constant(make_type(TypeId::kInt4), int_datum(negated ? 1 : 0), location));
+    return image_call(" image null", row, std::move(more));
+  }
   std::vector<BoundPtr> conditions;
   for (size_t i = 0; i < row.names.size(); i++) {
     BoundPtr one = make_expr(BoundKind::kIsNull, make_type(TypeId::kBool), false, location);
@@ -155,25 +327,45 @@ BoundPtr Binder::row_is_null(const BoundExpr& row, bool negated, int32_t locatio
   return join_conditions(BoundKind::kAnd, std::move(conditions), location);
 }
 
-// a = b, a <> b, a IS DISTINCT FROM b of whole rows. "" is IS DISTINCT FROM.
+// a = b, a <> b, a IS DISTINCT FROM b of whole rows: fields that are NULL are equal, unlike those of ROW() = ROW(). ""
+// is IS DISTINCT FROM.
 StatusOr<BoundPtr> Binder::compare_bound_rows(std::string_view op, const BoundExpr& a, const BoundExpr& b,
                                               int32_t location) {
+  SCYPER_RETURN_IF_ERROR(no_image(a, "comparing"));
+  SCYPER_RETURN_IF_ERROR(no_image(b, "comparing"));
   if (a.names.size() != b.names.size()) return error("42601", "unequal number of entries in row expressions", location);
   if (!op.empty() && op != "=" && op != "<>")
     return error("0A000", "ordering of whole rows is not supported", location);
+  const SqlType boolean = make_type(TypeId::kBool);
   std::vector<BoundPtr> conditions;
   for (size_t i = 0; i < a.names.size(); i++) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
-                            make_operator(op.empty() ? "=" : op, row_field(a, i), row_field(b, i), location));
-    if (op.empty()) {
-      BoundPtr one = make_expr(BoundKind::kDistinct, make_type(TypeId::kBool), false, location);
+    BoundPtr left = row_field(a, i), right = row_field(b, i), one;
+    if (left->kind == BoundKind::kRow && right->kind == BoundKind::kRow) {
+      SCYPER_ASSIGN_OR_RETURN(one, compare_bound_rows("", *left, *right, location));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), location));
+      one = make_expr(BoundKind::kDistinct, boolean, false, location);
       one->builtin = equal->builtin;
       one->args = std::move(equal->args);
-      equal = std::move(one);
     }
-    conditions.push_back(std::move(equal));
+    conditions.push_back(std::move(one));
   }
-  return join_conditions(op == "=" ? BoundKind::kAnd : BoundKind::kOr, std::move(conditions), location);
+  BoundPtr result = join_conditions(BoundKind::kOr, std::move(conditions), location);
+  if (op == "=") {
+    BoundPtr inverse = make_expr(BoundKind::kNot, boolean, false, location);
+    inverse->args.push_back(std::move(result));
+    result = std::move(inverse);
+  }
+  for (const BoundExpr* row : {&a, &b}) {
+    if (op.empty() || !row->nullable || row->names.empty()) continue;
+    BoundPtr known = make_expr(BoundKind::kCase, boolean, true, location);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr missing, row_is_null(*row, false, location));
+    known->args.push_back(std::move(missing));
+    known->args.push_back(make_null(boolean, location));
+    known->args.push_back(std::move(result));
+    result = std::move(known);
+  }
+  return result;
 }
 
 // The columns of a table's or a view's rows.
@@ -187,7 +379,7 @@ StatusOr<std::vector<RelationColumn>> Binder::relation_columns(const std::string
   auto table = catalog_.find_table(relation);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", relation, "\" does not exist"), location);
   const storage::TableSchema& schema = table->schema();
-  for (size_t i = 0; i + (schema.has_row_id ? 1 : 0) < schema.columns.size(); i++)
+  for (size_t i = 0; i < storage::visible_columns(schema); i++)
     columns.push_back({schema.columns[i].name, schema.columns[i].type, true, false});
   return columns;
 }
@@ -200,6 +392,8 @@ StatusOr<BoundPtr> Binder::cast_row(BoundPtr row, const std::vector<RelationColu
   bool is_null = row->kind == BoundKind::kConst && row->value.null;
   if (!is_null && row->kind != BoundKind::kRow)
     return error("42846", absl::StrCat("cannot cast type ", type_name(row->type), " to ", relation), location);
+  if (!is_null && row->index == kImageRow)
+    return error("42846", absl::StrCat("cannot cast type record to ", relation), location);
   if (!is_null && row->names.size() != columns.size())
     return with_detail(
         error("42846", absl::StrCat("cannot cast type record to ", relation), location),

@@ -2,8 +2,10 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "plan/access_path.h"
 
 // INSERT ... ON CONFLICT
 namespace scyper::query {
@@ -16,12 +18,72 @@ Status without_match() {
 
 }  // namespace
 
-// The unique indexes over exactly the named columns, or all of them where none are named.
-Status Binder::infer_indexes(const ast::OnConflict& conflict, const storage::TableSchema& schema,
-                             std::vector<uint32_t>* indexes) {
+StatusOr<Binder::ConflictTarget> Binder::bind_conflict_target(const ast::OnConflict& conflict, const Relation& target) {
+  ConflictTarget wanted;
+  Scope scope;
+  scope.add(&target, false);
+  aggregate_clause_ = "index expressions";
+  for (const auto& element : conflict.target) {
+    if (!element.column.empty()) {
+      const int column = find_target_column(target.table->schema(), element.column);
+      if (column < 0)
+        return error("42703", absl::StrCat("column \"", element.column, "\" does not exist"), conflict.infer_location);
+      wanted.columns.insert(static_cast<uint32_t>(column));
+      continue;
+    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*element.expr, &scope));
+    if (expr->kind == BoundKind::kColumn)
+      wanted.columns.insert(expr->index);
+    else
+      wanted.exprs.push_back(std::move(expr));
+  }
+  if (conflict.target_where == nullptr) return wanted;
+  aggregate_clause_ = "index predicates";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*conflict.target_where, &scope, "WHERE"));
+  flatten_and(std::move(where), &wanted.where);
+  return wanted;
+}
+
+// Exactly these columns and expressions, and a predicate that follows from the target's.
+bool Binder::matches(const ConflictTarget& wanted, const storage::IndexDef& index, const Relation& target) {
+  auto hidden_of = [&](uint32_t column) {
+    return std::find_if(target.hidden.begin(), target.hidden.end(),
+                        [&](const HiddenColumn& hidden) { return hidden.column == column; });
+  };
+  const size_t visible = storage::visible_columns(target.table->schema());
+  std::set<uint32_t> columns;
+  std::vector<const BoundExpr*> exprs;
+  for (uint32_t column : index.columns) {
+    if (column < visible) {
+      columns.insert(column);
+      continue;
+    }
+    const auto hidden = hidden_of(column);
+    if (hidden == target.hidden.end()) return false;
+    if (!hidden->is_predicate) {
+      exprs.push_back(hidden->exprs[0].get());
+      continue;
+    }
+    std::vector<const BoundExpr*> where;
+    for (const BoundPtr& e : wanted.where) where.push_back(e.get());
+    size_t which = 0;
+    if (!implies(where, hidden->exprs, &which)) return false;
+  }
+  auto has = [](const auto& list, const BoundExpr& e) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& other) { return same(*other, e); });
+  };
+  return columns == wanted.columns &&
+         std::all_of(exprs.begin(), exprs.end(), [&](const auto* e) { return has(wanted.exprs, *e); }) &&
+         std::all_of(wanted.exprs.begin(), wanted.exprs.end(), [&](const auto& e) { return has(exprs, *e); });
+}
+
+// The unique indexes over exactly what is named, or all of them where nothing is.
+Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, std::vector<uint32_t>* indexes) {
+  const storage::TableSchema& schema = target->table->schema();
   if (!conflict.constraint.empty()) {
     for (uint32_t i = 0; i < schema.indexes.size(); i++)
-      if (schema.indexes[i].name == conflict.constraint && schema.indexes[i].constraint) indexes->push_back(i);
+      if (bare_name(schema.indexes[i].name) == conflict.constraint && schema.indexes[i].constraint)
+        indexes->push_back(i);
     if (!indexes->empty()) return absl::OkStatus();
     const TableRules* rules = rules_of(schema);
     if (rules != nullptr) {
@@ -33,30 +95,20 @@ Status Binder::infer_indexes(const ast::OnConflict& conflict, const storage::Tab
         "42704",
         absl::StrCat("constraint \"", conflict.constraint, "\" for table \"", schema.name, "\" does not exist"), -1);
   }
-  if (conflict.target_where != nullptr)
-    return error("0A000", "WHERE of a conflict target is not supported", conflict.target_where->location);
-  std::set<uint32_t> wanted;
-  for (const auto& element : conflict.target) {
-    if (element.column.empty())
-      return error("0A000", "expressions as conflict target are not supported", element.location);
-    uint32_t column = 0;
-    const size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
-    while (column < visible && schema.columns[column].name != element.column) column++;
-    if (column == visible)
-      return error("42703", absl::StrCat("column \"", element.column, "\" does not exist"), conflict.infer_location);
-    wanted.insert(column);
+  ConflictTarget wanted;
+  if (!conflict.target.empty()) {
+    bind_hidden_columns(target);
+    SCYPER_ASSIGN_OR_RETURN(wanted, bind_conflict_target(conflict, *target));
   }
   for (uint32_t i = 0; i < schema.indexes.size(); i++) {
     const storage::IndexDef& index = schema.indexes[i];
-    if (!index.unique) continue;
-    if (conflict.target.empty() || std::set<uint32_t>(index.columns.begin(), index.columns.end()) == wanted)
-      indexes->push_back(i);
+    if (index.unique && (conflict.target.empty() || matches(wanted, index, *target))) indexes->push_back(i);
   }
   if (indexes->empty() && !conflict.target.empty()) return without_match();
   return absl::OkStatus();
 }
 
-Status Binder::bind_conflict(const ast::InsertStatement& insert, const Relation* target, BoundDml* dml) {
+Status Binder::bind_conflict(const ast::InsertStatement& insert, Relation* target, BoundDml* dml) {
   const ast::OnConflict& conflict = insert.on_conflict;
   if (conflict.action == ast::ConflictAction::kNone) return absl::OkStatus();
   if (conflict.action == ast::ConflictAction::kUpdate && conflict.target.empty() && conflict.constraint.empty())
@@ -64,7 +116,7 @@ Status Binder::bind_conflict(const ast::InsertStatement& insert, const Relation*
         error("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name", conflict.location),
         "For example, ON CONFLICT (column_name).");
   auto bound = std::make_unique<BoundConflict>();
-  SCYPER_RETURN_IF_ERROR(infer_indexes(conflict, dml->table->schema(), &bound->indexes));
+  SCYPER_RETURN_IF_ERROR(infer_indexes(conflict, target, &bound->indexes));
   if (conflict.action == ast::ConflictAction::kUpdate) {
     bound->excluded = table_relation(dml->table, "excluded");
     auto update = std::make_unique<BoundDml>();
@@ -86,9 +138,6 @@ Status Binder::bind_conflict(const ast::InsertStatement& insert, const Relation*
     returned.add(target, false);
     SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &returned, update.get()));
     SCYPER_RETURN_IF_ERROR(bind_triggers(update.get()));
-    if (update->triggers != nullptr)
-      return error("0A000", "ON CONFLICT DO UPDATE of a table with UPDATE triggers is not supported",
-                   conflict.location);
     SCYPER_RETURN_IF_ERROR(bind_constraints(update.get()));
     bound->update = std::move(update);
   }

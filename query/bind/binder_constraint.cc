@@ -20,7 +20,7 @@ constexpr std::string_view kOldRow = " old";
 constexpr std::string_view kNewRow = " new";
 constexpr size_t kActionDepthMax = 16;
 
-std::string quoted(std::string_view name) {
+std::string quoted_name(std::string_view name) {
   std::string text = "\"";
   for (char c : name) {
     if (c == '"') text += '"';
@@ -53,9 +53,9 @@ std::string pairs(std::string_view left, const storage::TableSchema& left_schema
                   std::string_view op = " = ", std::string_view junction = " AND ") {
   std::string text;
   for (size_t i = 0; i < left_columns.size(); i++)
-    absl::StrAppend(&text, i == 0 ? "" : std::string(junction), quoted(left), ".",
-                    quoted(left_schema.columns[left_columns[i]].name), std::string(op), quoted(right), ".",
-                    quoted(right_schema.columns[right_columns[i]].name));
+    absl::StrAppend(&text, i == 0 ? "" : std::string(junction), quoted_name(left), ".",
+                    quoted_name(left_schema.columns[left_columns[i]].name), std::string(op), quoted_name(right), ".",
+                    quoted_name(right_schema.columns[right_columns[i]].name));
   return text;
 }
 
@@ -64,7 +64,7 @@ std::string any_null(std::string_view row, const storage::TableSchema& schema, c
   std::string text;
   for (uint32_t column : columns)
     if (!schema.columns[column].not_null)
-      absl::StrAppend(&text, quoted(row), ".", quoted(schema.columns[column].name), " IS NULL OR ");
+      absl::StrAppend(&text, quoted_name(row), ".", quoted_name(schema.columns[column].name), " IS NULL OR ");
   return text;
 }
 
@@ -129,6 +129,53 @@ StatusOr<BoundPtr> Binder::bind_check(const ast::Expr& expr, std::shared_ptr<sto
   return coerce_boolean(std::move(bound), "CHECK");
 }
 
+namespace {
+
+// Does the value depend on settings, in PostgreSQL at least: on the session's time zone, on DateStyle?
+bool is_stable(const BoundExpr& e) {
+  auto is_time = [](TypeId id) { return is_moment(id) || id == TypeId::kTime || id == TypeId::kInterval; };
+  if (e.kind == BoundKind::kCast) {
+    const TypeId from = e.args[0]->type.id, to = e.type.id;
+    if (is_string(from)) return is_time(to) || to == TypeId::kEnum;
+    if (is_string(to))
+      return is_moment(from) || from == TypeId::kInterval || from == TypeId::kEnum || from == TypeId::kArray;
+    return from != to && is_time(from) && is_time(to) && (from == TypeId::kTimestamptz || to == TypeId::kTimestamptz);
+  }
+  if (e.kind != BoundKind::kBuiltin) return false;
+  const Builtin& f = *e.builtin;
+  if (f.name == "concat" || f.name == "concat_ws" || f.name == "format" || f.name == "array_to_string" ||
+      f.name == "to_number")
+    return true;
+  if (f.name == "to_char" || f.name == "to_jsonb" || f.name == "jsonb_build_object" || f.name == "jsonb_build_array" ||
+      f.name == "make_timestamptz" || f.name == "to_date" || (f.name == "to_timestamp" && f.parameters.size() == 2))
+    return true;
+  if (f.result != TypeId::kInterval && f.name != "timezone" && f.name != "date_bin" && f.parameters.size() > 1) {
+    const bool of_zoned =
+        std::find(f.parameters.begin(), f.parameters.end(), TypeId::kTimestamptz) != f.parameters.end();
+    return of_zoned && (f.name == "+" || f.name == "-" || f.name == "extract" || f.name == " extract" ||
+                        f.name == "date_part" || f.name == "date_trunc");
+  }
+  return false;
+}
+
+bool is_immutable(const BoundExpr& expr) {
+  bool is_changing = false;
+  visit(expr, [&](const BoundExpr& e) {
+    is_changing |= e.builtin != nullptr && (e.builtin->op == BuiltinOp::kNow || e.builtin->is_volatile);
+    is_changing |= is_stable(e);
+    is_changing |= e.kind == BoundKind::kUserCall && !e.routine->is_immutable;
+  });
+  return !is_changing;
+}
+
+const BoundExpr* subquery_of(const BoundExpr& expr) {
+  const BoundExpr* query = nullptr;
+  visit(expr, [&](const BoundExpr& e) { query = query == nullptr && e.query != nullptr ? &e : query; });
+  return query;
+}
+
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table,
                                           uint32_t column) {
   const storage::ColumnDef definition = table->schema().columns[column];
@@ -138,15 +185,56 @@ StatusOr<BoundPtr> Binder::bind_generated(const ast::Expr& expr, std::shared_ptr
   scope.add(relation.get(), false);
   aggregate_clause_ = "column generation expressions";
   SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
-  bool has_query = false, is_changing = program_->volatile_result;
-  visit(*bound, [&](const BoundExpr& e) {
-    has_query |= e.query != nullptr;
-    is_changing |= e.kind == BoundKind::kBuiltin && e.builtin->op == BuiltinOp::kNow;
-    is_changing |= e.kind == BoundKind::kUserCall && e.routine->is_volatile;
-  });
-  if (has_query) return error("0A000", "cannot use subquery in column generation expression", expr.location);
-  if (is_changing) return error("42P17", "generation expression is not immutable", -1);
+  if (subquery_of(*bound) != nullptr)
+    return error("0A000", "cannot use subquery in column generation expression", expr.location);
+  if (!is_immutable(*bound)) return error("42P17", "generation expression is not immutable", -1);
   return coerce_to_column(std::move(bound), definition);
+}
+
+StatusOr<BoundPtr> Binder::bind_index_part(const ast::Expr& expr, std::shared_ptr<storage::Table> table,
+                                           bool is_predicate) {
+  const std::string name = table->schema().name;
+  auto relation = table_relation(std::move(table), name);
+  Scope scope;
+  scope.add(relation.get(), false);
+  aggregate_clause_ = is_predicate ? "index predicates" : "index expressions";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
+  if (is_predicate) {
+    SCYPER_ASSIGN_OR_RETURN(bound, coerce_boolean(std::move(bound), "WHERE"));
+  } else if (bound->type.id == TypeId::kUnknown) {
+    SCYPER_ASSIGN_OR_RETURN(bound, coerce(std::move(bound), make_type(TypeId::kText), Coercion::kImplicit));
+  }
+  const std::string what = is_predicate ? "index predicate" : "index expression";
+  if (const BoundExpr* query = subquery_of(*bound); query != nullptr)
+    return error("0A000", absl::StrCat("cannot use subquery in ", what), query->location);
+  if (!is_immutable(*bound))
+    return error("42P17", absl::StrCat("functions in ", what, " must be marked IMMUTABLE"), -1);
+  return bound;
+}
+
+// What the table's hidden columns hold, for who looks for ways into it. The names of hidden columns are the expressions
+// and predicates that indexes were made with.
+void Binder::bind_hidden_columns(Relation* relation) {
+  const storage::TableSchema& schema = relation->table->schema();
+  const size_t first = storage::visible_columns(schema);
+  const size_t callees = program_->callees.size();
+  for (size_t c = first; c < first + schema.hidden_columns; c++) {
+    auto bound = bind_rule(schema.columns[c].name, relation, "");
+    if (!bound.ok()) continue;  // the index is maintained and not used
+    HiddenColumn hidden;
+    hidden.column = static_cast<uint32_t>(c);
+    hidden.is_predicate =
+        std::any_of(schema.indexes.begin(), schema.indexes.end(),
+                    [&](const storage::IndexDef& index) { return index.partial && index.columns[0] == c; });
+    if (hidden.is_predicate) {
+      flatten_and(*std::move(bound), &hidden.exprs);
+      hidden.is_true = make_constant(make_type(TypeId::kBool), int_datum(1), -1);
+    } else {
+      hidden.exprs.push_back(*std::move(bound));
+    }
+    relation->hidden.push_back(std::move(hidden));
+  }
+  program_->callees.resize(callees);  // these are compared, never run
 }
 
 const Relation* Binder::row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias) {
@@ -179,6 +267,12 @@ Status Binder::bind_generated_columns(const TableRules& rules, BoundDml* dml) {
     const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind_rule(text, row, "column generation expressions"));
     SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[c]));
+    if (dml->kind == DmlKind::kUpdate) {
+      std::set<uint32_t> read;
+      collect_columns(*value, row->id, &read);
+      read.insert(c);
+      if (!assigns_any(*dml, {read.begin(), read.end()})) continue;  // as it is
+    }
     ColumnAssignment assignment;
     assignment.column = c;
     assignment.generated = std::move(value);
@@ -195,7 +289,7 @@ Status Binder::bind_generated_columns(const TableRules& rules, BoundDml* dml) {
 Status Binder::bind_checks(const TableRules& rules, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   std::vector<uint32_t> all;
-  for (uint32_t c = 0; c + (schema.has_row_id ? 1 : 0) < schema.columns.size(); c++) all.push_back(c);
+  for (uint32_t c = 0; c < storage::visible_columns(schema); c++) all.push_back(c);
   for (const TableRules::Check& check : rules.checks) {
     const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_rule(check.expression, row, "check constraints"));
@@ -226,7 +320,7 @@ Status Binder::bind_reference(const ForeignKey& key, BoundDml* dml) {
   const storage::TableSchema& other = parent->schema();
   const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
   const std::string text = absl::StrCat(any_null(kNewRow, schema, key.columns), "EXISTS (SELECT 1 FROM ",
-                                        quoted(other.name), " AS \" parent\" WHERE ",
+                                        quoted_name(other.name), " AS \" parent\" WHERE ",
                                         pairs(" parent", other, key.referenced, kNewRow, schema, key.columns), ")");
   auto named = clone(*row);
   named->alias = kNewRow;
@@ -310,13 +404,13 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
         absl::StrCat(" WHERE ", pairs(" child", other, key.columns, kOldRow, schema, key.referenced));
     std::string text;
     if (action == ReferentialAction::kCascade && !is_update) {
-      text = absl::StrCat("DELETE FROM ", quoted(other.name), " AS \" child\"", where);
+      text = absl::StrCat("DELETE FROM ", quoted_name(other.name), " AS \" child\"", where);
     } else {
-      text = absl::StrCat("UPDATE ", quoted(other.name), " AS \" child\" SET ");
+      text = absl::StrCat("UPDATE ", quoted_name(other.name), " AS \" child\" SET ");
       for (size_t i = 0; i < key.columns.size(); i++) {
-        absl::StrAppend(&text, i == 0 ? "" : ", ", quoted(other.columns[key.columns[i]].name), " = ");
+        absl::StrAppend(&text, i == 0 ? "" : ", ", quoted_name(other.columns[key.columns[i]].name), " = ");
         if (action == ReferentialAction::kCascade)
-          absl::StrAppend(&text, quoted(kNewRow), ".", quoted(schema.columns[key.referenced[i]].name));
+          absl::StrAppend(&text, quoted_name(kNewRow), ".", quoted_name(schema.columns[key.referenced[i]].name));
         else
           text += action == ReferentialAction::kSetNull ? "NULL" : "DEFAULT";
       }
@@ -336,10 +430,10 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
 Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
                                    BoundDml* dml, RowReaction* reaction) {
   const storage::TableSchema& schema = dml->table->schema();
-  std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted(child.name), " AS \" child\" WHERE ",
+  std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted_name(child.name), " AS \" child\" WHERE ",
                                   pairs(" child", child, key.columns, kOldRow, schema, key.referenced), ")");
   if (keeps_replaced)
-    absl::StrAppend(&text, " OR EXISTS (SELECT 1 FROM ", quoted(schema.name), " AS \" other\" WHERE ",
+    absl::StrAppend(&text, " OR EXISTS (SELECT 1 FROM ", quoted_name(schema.name), " AS \" other\" WHERE ",
                     pairs(" other", schema, key.referenced, kOldRow, schema, key.referenced), ")");
   InnerText inner(this, text);
   SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));

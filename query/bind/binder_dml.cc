@@ -11,27 +11,47 @@ namespace scyper::query {
 
 using ast::node_as;
 
-namespace {
-
 int find_target_column(const storage::TableSchema& schema, std::string_view name) {
-  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  size_t visible = storage::visible_columns(schema);
   for (size_t i = 0; i < visible; i++)
     if (schema.columns[i].name == name) return static_cast<int>(i);
   return -1;
 }
 
-}  // namespace
+StatusOr<uint32_t> Binder::target_column(const storage::TableSchema& schema, const std::string& name,
+                                         int32_t location) const {
+  const int column = find_target_column(schema, name);
+  if (column >= 0) return static_cast<uint32_t>(column);
+  return error("42703", absl::StrCat("column \"", name, "\" of relation \"", schema.name, "\" does not exist"),
+               location);
+}
+
+// The columns that an INSERT names.
+StatusOr<std::vector<uint32_t>> Binder::target_columns(const std::vector<ast::InsertColumn>& given,
+                                                       const storage::TableSchema& schema) const {
+  std::vector<uint32_t> columns;
+  for (const auto& column : given) {
+    SCYPER_ASSIGN_OR_RETURN(const uint32_t c, target_column(schema, column.name, column.location));
+    if (!column.subscripts.empty() || !column.fields.empty())
+      return error("0A000", "INSERT into parts of a column is not supported", column.location);
+    if (std::find(columns.begin(), columns.end(), c) != columns.end())
+      return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
+    columns.push_back(c);
+  }
+  return columns;
+}
 
 StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::ColumnDef& column) {
   SqlType from = value->type;
   int32_t location = value->location;
   StatusOr<BoundPtr> coerced = coerce(std::move(value), column.type, Coercion::kAssignment);
   if (coerced.ok() || sqlstate_of(coerced.status()) != "42804") return coerced;
-  return with_hint(error("42804",
-                         absl::StrCat("column \"", column.name, "\" is of type ", type_name(make_type(column.type.id)),
-                                      " but expression is of type ", type_name(make_type(from.id))),
-                         location),
-                   "You will need to rewrite or cast the expression.");
+  return with_hint(
+      error("42804",
+            absl::StrCat("column \"", column.name, "\" is of type ", type_name(without_modifiers(column.type)),
+                         " but expression is of type ", type_name(without_modifiers(from))),
+            location),
+      "You will need to rewrite or cast the expression.");
 }
 
 StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32_t column) {
@@ -55,20 +75,8 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   const storage::TableSchema& schema = dml->table->schema();
   auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
   dml->relation = target->id;
-  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
-  std::vector<uint32_t> columns;
-  for (const auto& column : insert.columns) {
-    int c = find_target_column(schema, column.name);
-    if (c < 0)
-      return error("42703",
-                   absl::StrCat("column \"", column.name, "\" of relation \"", schema.name, "\" does not exist"),
-                   column.location);
-    if (!column.subscripts.empty() || !column.fields.empty())
-      return error("0A000", "INSERT into parts of a column is not supported", column.location);
-    if (std::find(columns.begin(), columns.end(), static_cast<uint32_t>(c)) != columns.end())
-      return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
-    columns.push_back(static_cast<uint32_t>(c));
-  }
+  size_t visible = storage::visible_columns(schema);
+  SCYPER_ASSIGN_OR_RETURN(std::vector<uint32_t> columns, target_columns(insert.columns, schema));
   SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(columns), visible, dml.get()));
   Scope scope;
   scope.add(target.get(), false);
@@ -191,8 +199,11 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   if (is_values)
     for (const auto& item : insert.source->values[0]) {  // r.* is several
       const auto* ref = ast::node_if<ast::ColumnRef>(item.get());
-      auto fields =
-          ref != nullptr && ref->star && !ref->name.empty() ? fields_of(ref->name.back(), nullptr, -1) : std::nullopt;
+      const bool is_row = ref != nullptr && ref->star && !ref->name.empty();
+      std::optional<std::vector<OutputColumn>> fields;
+      if (is_row) {
+        SCYPER_ASSIGN_OR_RETURN(fields, fields_of(ref->name.back(), nullptr, -1));
+      }
       width += fields.has_value() ? fields->size() : 1;
     }
   if (insert.source != nullptr && !is_values) {
@@ -231,6 +242,7 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     }
     query->outputs.push_back({schema.columns[c].name, std::move(value), false});
   }
+  add_hidden_outputs(schema, query.get());
   dml->source = std::move(query);
   return absl::OkStatus();
 }
@@ -290,6 +302,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   scope.parent = action_scope_;
   scope.query = dml->source.get();
   auto target = table_relation(dml->table, update.table.alias.name.empty() ? schema.name : update.table.alias.name);
+  bind_hidden_columns(target.get());
   dml->relation = target->id;
   SCYPER_RETURN_IF_ERROR(add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, update.location));
   aggregate_clause_ = "FROM";
@@ -348,36 +361,32 @@ Status Binder::bind_set_query(const ast::SetItem& item, const Scope* scope, Boun
     query->outputs.push_back(std::move(output));
     BoundPtr value = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, item.source->location);
     value->query = std::move(query);
-    SCYPER_RETURN_IF_ERROR(add_assignment(item.targets[i], std::move(value), dml));
+    SCYPER_RETURN_IF_ERROR(add_assignment(item.targets[i], std::move(value), scope, dml));
   }
   return absl::OkStatus();
 }
 
 Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope,
                                BoundDml* dml) {
-  if (source.kind == ast::ExprKind::kDefaultMarker) return add_assignment(assignment, nullptr, dml);
+  if (source.kind == ast::ExprKind::kDefaultMarker) return add_assignment(assignment, nullptr, scope, dml);
   SCYPER_RETURN_IF_ERROR(check_assignment(assignment, false, dml).status());
   SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(source, scope));
-  return add_assignment(assignment, std::move(value), dml);
+  return add_assignment(assignment, std::move(value), scope, dml);
 }
 
 // The column that may be assigned.
 StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
-  int c = find_target_column(schema, assignment.column);
-  if (c < 0)
-    return error("42703",
-                 absl::StrCat("column \"", assignment.column, "\" of relation \"", schema.name, "\" does not exist"),
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(schema, assignment.column, assignment.location));
+  if (!assignment.fields.empty() || assignment.subscripts.size() > 1)
+    return error("0A000", "assignment to parts of a column but elements of arrays is not supported",
                  assignment.location);
-  if (!assignment.subscripts.empty() || !assignment.fields.empty())
-    return error("0A000", "assignment to parts of a column is not supported", assignment.location);
   for (const auto& other : dml->assignments)
-    if (other.column == static_cast<uint32_t>(c))
+    if (other.column == column && !(other.is_part && !assignment.subscripts.empty()))
       return error("42601", absl::StrCat("multiple assignments to same column \"", assignment.column, "\""), -1);
-  if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == static_cast<uint32_t>(c))
+  if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == column)
     return error("0A000", absl::StrCat("update of the partition column \"", assignment.column, "\" is not supported"),
                  assignment.location);
-  const auto column = static_cast<uint32_t>(c);
   if (const TableRules* rules = rules_of(schema); rules != nullptr) {
     const TableRules::Column& rule = rules->columns[column];
     bool is_generated = !rule.generated_text.empty();
@@ -392,13 +401,14 @@ StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, b
 }
 
 // value: null = DEFAULT.
-Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value, BoundDml* dml) {
+Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value, const Scope* scope, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   ColumnAssignment bound;
   SCYPER_ASSIGN_OR_RETURN(bound.column, check_assignment(assignment, value == nullptr, dml));
   const TableRules* rules = rules_of(schema);
   if (rules != nullptr && !rules->columns[bound.column].generated_text.empty())
     return absl::OkStatus();  // bind_constraints()
+  if (!assignment.subscripts.empty()) return assign_part(assignment, bound.column, std::move(value), scope, dml);
   if (value == nullptr) {
     SCYPER_ASSIGN_OR_RETURN(bound.value, default_of(schema, bound.column));
   } else {
@@ -419,6 +429,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   scope.query = dml->source.get();
   auto target =
       table_relation(dml->table, statement.table.alias.name.empty() ? schema.name : statement.table.alias.name);
+  bind_hidden_columns(target.get());
   dml->relation = target->id;
   SCYPER_RETURN_IF_ERROR(
       add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, statement.location));
@@ -436,15 +447,17 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
 }
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& statement) {
+  const Nested nested(this);
   StatusOr<std::unique_ptr<BoundDml>> dml = absl::InternalError("not a DML statement");
   const ast::WithClause* with =
       statement.kind == ast::StatementKind::kInsert   ? &node_as<ast::InsertStatement>(statement).with
       : statement.kind == ast::StatementKind::kUpdate ? &node_as<ast::UpdateStatement>(statement).with
       : statement.kind == ast::StatementKind::kDelete ? &node_as<ast::DeleteStatement>(statement).with
+      : statement.kind == ast::StatementKind::kMerge  ? &node_as<ast::MergeStatement>(statement).with
                                                       : nullptr;
   CommonTables saved = common_tables_;
   if (with != nullptr) {
-    Status status = check_common_tables(*with);
+    Status status = check_common_tables(*with, nullptr);
     if (!status.ok()) return common_tables_ = std::move(saved), status;
   }
   switch (statement.kind) {
@@ -457,19 +470,26 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
     case ast::StatementKind::kDelete:
       dml = bind_delete(node_as<ast::DeleteStatement>(statement));
       break;
+    case ast::StatementKind::kMerge:
+      dml = bind_merge(node_as<ast::MergeStatement>(statement));
+      break;
     default:
+      common_tables_ = std::move(saved);
       return error("0A000", "this statement is not supported", statement.location);
   }
   common_tables_ = std::move(saved);
   SCYPER_RETURN_IF_ERROR(dml.status());
   program_->writes = true;
   if ((*dml)->table->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;
-  SCYPER_RETURN_IF_ERROR(bind_triggers(dml->get()));
-  auto& conjuncts = (*dml)->source->where;
-  std::vector<BoundPtr> flat;
-  for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
-  conjuncts = std::move(flat);
-  SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
+  if ((*dml)->kind != DmlKind::kMerge) {  // whose actions have their own
+    SCYPER_RETURN_IF_ERROR(bind_triggers(dml->get()));
+    auto& conjuncts = (*dml)->source->where;
+    std::vector<BoundPtr> flat;
+    for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
+    conjuncts = std::move(flat);
+    SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
+  }
+  if (statement_depth_ == 1 && !parts_.empty()) (*dml)->with = finish_parts(nullptr, dml->get());
   return dml;
 }
 
@@ -492,6 +512,7 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
   switch (statement.kind) {
     case ast::StatementKind::kSelect: {
       SCYPER_ASSIGN_OR_RETURN(program_->query, bind_select(node_as<ast::SelectStatement>(statement), nullptr));
+      SCYPER_RETURN_IF_ERROR(show_objects(&program_->query));
       for (const auto& output : program_->query->outputs)
         if (!output.hidden) program_->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
       break;
@@ -506,10 +527,7 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
       break;
     }
   }
-  for (auto& column : program_->columns) {  // what Generator::gen_emit() makes of them
-    if (column.type.id == TypeId::kInterval) column.type = make_type(TypeId::kText);
-    if (column.type.id == TypeId::kFloat4) column.type = make_type(TypeId::kFloat8);
-  }
+  for (auto& column : program_->columns) column.type = shown_type(column.type);
   for (uint32_t i = 0; i < program_->parameters; i++)
     if (program_->variables[i].type.id == TypeId::kUnknown)
       return error("42P18", absl::StrCat("could not determine data type of parameter $", i + 1), -1);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/binder_recursion.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -80,7 +81,8 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
     case ExprKind::kInList:
       return bind_in_list(node_as<ast::InList>(expr), scope);
     case ExprKind::kQuantifiedArray:
-      return bind_quantified_array(node_as<ast::QuantifiedArray>(expr), scope);
+    case ExprKind::kQuantifiedSubquery:
+    case ExprKind::kArraySubquery:
     case ExprKind::kInSubquery:
     case ExprKind::kExists:
     case ExprKind::kScalarSubquery:
@@ -109,7 +111,8 @@ StatusOr<BoundPtr> Binder::bind_collate(const ast::Collate& expr, const Scope* s
     return error("0A000", absl::StrCat("collation \"", name, "\" is not supported"), expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   if (!is_string(arg->type.id) && arg->type.id != TypeId::kUnknown)
-    return error("42804", absl::StrCat("collations are not supported by type ", type_name(make_type(arg->type.id))),
+    return error("42804",
+                 absl::StrCat("collations are not supported by type ", type_name(without_modifiers(arg->type))),
                  expr.location);
   return arg;
 }
@@ -222,6 +225,7 @@ StatusOr<BoundPtr> Binder::bind_between(const ast::Between& expr, const Scope* s
 
 StatusOr<BoundPtr> Binder::bind_in_list(const ast::InList& expr, const Scope* scope) {
   BoundPtr any = make_expr(BoundKind::kOr, make_type(TypeId::kBool), false, expr.location);
+  any->index = kInListOr;
   for (const auto& item : expr.list) {
     if (expr.arg->kind == ExprKind::kRowConstructor) {
       SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, compare_rows("=", *expr.arg, *item, scope, expr.location));
@@ -334,22 +338,6 @@ StatusOr<BoundPtr> Binder::bind_distinct(const ast::IsDistinct& test, const Scop
   return negate_if(test.negated, std::move(result), test.location);
 }
 
-// CASE WHEN a = b THEN NULL ELSE a END
-StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* scope) {
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*nullif.left, scope));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*nullif.left, scope));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*nullif.right, scope));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), nullif.location));
-  if (value->type.id == TypeId::kUnknown) {
-    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), equal->args[0]->type, Coercion::kImplicit));
-  }
-  BoundPtr result = make_expr(BoundKind::kCase, value->type, true, nullif.location);
-  result->args.push_back(std::move(equal));
-  result->args.push_back(make_null(value->type, nullif.location));
-  result->args.push_back(std::move(value));
-  return result;
-}
-
 // COALESCE, GREATEST, LEAST
 StatusOr<BoundPtr> Binder::bind_coalesce(const ast::Expr& expr, const Scope* scope) {
   bool coalesce = expr.kind == ExprKind::kCoalesce;
@@ -361,6 +349,8 @@ StatusOr<BoundPtr> Binder::bind_coalesce(const ast::Expr& expr, const Scope* sco
     all_nullable &= bound->nullable;
     args.push_back(std::move(bound));
   }
+  if (coalesce && std::any_of(args.begin(), args.end(), [](const auto& a) { return a->kind == BoundKind::kRow; }))
+    return coalesce_rows(std::move(args), expr.location);
   std::string_view name = coalesce ? "COALESCE" : node_as<ast::MinMax>(expr).greatest ? "GREATEST" : "LEAST";
   SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(args, name));
   for (auto& arg : args) {
@@ -410,8 +400,15 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
   auto now = [&] { return make_call("now", {}, expr.location); };
   switch (expr.op) {
     case ast::ValueFunctionOp::kCurrentTimestamp:
-    case ast::ValueFunctionOp::kLocalTimestamp:
       return now();
+    case ast::ValueFunctionOp::kLocalTimestamp: {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
+      return coerce(std::move(time), make_type(TypeId::kTimestamp), Coercion::kExplicit);
+    }
+    case ast::ValueFunctionOp::kLocalTime: {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
+      return coerce(std::move(time), make_type(TypeId::kTime), Coercion::kExplicit);
+    }
     case ast::ValueFunctionOp::kCurrentDate: {
       SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
       return coerce(std::move(time), make_type(TypeId::kDate), Coercion::kExplicit);
@@ -423,10 +420,14 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
       return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
     case ast::ValueFunctionOp::kCurrentCatalog:
       return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
-    case ast::ValueFunctionOp::kCurrentSchema:
-      return make_text_constant(make_type(TypeId::kText), "public", expr.location);
+    case ast::ValueFunctionOp::kCurrentSchema: {
+      ast::FunctionCall call;
+      call.name = {"current_schema"};
+      call.location = expr.location;
+      return bind_environment_call(call, nullptr);
+    }
     default:
-      return error("0A000", "time without date is not supported", expr.location);
+      return error("0A000", "type \"timetz\" is not supported", expr.location);
   }
 }
 
@@ -445,14 +446,14 @@ StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, con
 }
 
 StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {
-  if (expr.indexes.size() != 1 || expr.indexes[0].slice)
-    return error("0A000", "array slices and multidimensional arrays are not supported", expr.location);
+  if (expr.indexes.size() != 1) return error("0A000", "multidimensional arrays are not supported", expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.arg, scope));
   if (array->type.id != TypeId::kArray)
     return error(
         "42804",
         absl::StrCat("cannot subscript type ", type_name(array->type), " because it does not support subscripting"),
         expr.location);
+  if (expr.indexes[0].slice) return bind_slice(expr.indexes[0], std::move(array), scope, expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr index, bind(*expr.indexes[0].upper, scope));
   SCYPER_ASSIGN_OR_RETURN(index, coerce(std::move(index), make_type(TypeId::kInt4), Coercion::kAssignment));
   BoundPtr result = make_expr(BoundKind::kSubscript, element_of(array->type), true, expr.location);
@@ -484,25 +485,29 @@ StatusOr<BoundPtr> Binder::bind_array(const ast::ArrayConstructor& expr, const S
 StatusOr<BoundPtr> Binder::bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.array, scope));
+  return make_any_all(expr.op, expr.all, std::move(left), std::move(array), expr.location);
+}
+
+StatusOr<BoundPtr> Binder::make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array,
+                                        int32_t location) {
   if (array->type.id == TypeId::kUnknown) {
     SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(left->type), Coercion::kImplicit));
   }
   if (array->type.id != TypeId::kArray)
-    return error("42809", "op ANY/ALL (array) requires array on right side", expr.location);
-  if (expr.op != "=" && expr.op != "<>" && expr.op != "<" && expr.op != "<=" && expr.op != ">" && expr.op != ">=")
-    return error("0A000", absl::StrCat("operator ", expr.op, " with ANY or ALL is not supported"), expr.location);
+    return error("42809", "op ANY/ALL (array) requires array on right side", location);
+  if (op != "=" && op != "<>" && op != "<" && op != "<=" && op != ">" && op != ">=")
+    return error("0A000", absl::StrCat("operator ", std::string(op), " with ANY or ALL is not supported"), location);
   // The comparison is resolved on stand-ins, so that its casts of the left side are known.
   SqlType element = element_of(array->type);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr compare,
-                          make_operator(expr.op, std::move(left), make_null(element, expr.location), expr.location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr compare, make_operator(op, std::move(left), make_null(element, location), location));
   if (compare->type.id != TypeId::kBool)
-    return error("42809", "op ANY/ALL (array) requires operator to yield boolean", expr.location);
+    return error("42809", "op ANY/ALL (array) requires operator to yield boolean", location);
   if (compare->args[1]->type.id != element.id) {
     SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(compare->args[1]->type), Coercion::kExplicit));
   }
-  BoundPtr result = make_expr(BoundKind::kAnyAll, make_type(TypeId::kBool), true, expr.location);
+  BoundPtr result = make_expr(BoundKind::kAnyAll, make_type(TypeId::kBool), true, location);
   result->builtin = compare->builtin;
-  result->index = expr.all ? 1 : 0;
+  result->index = all ? 1 : 0;
   result->args.push_back(std::move(compare->args[0]));
   result->args.push_back(std::move(array));
   return result;
@@ -514,9 +519,15 @@ StatusOr<BoundPtr> Binder::bind_condition(const ast::Expr& expr, const Scope* sc
 }
 
 StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* scope) {
+  if (expr.kind == ExprKind::kQuantifiedArray) return bind_quantified_array(node_as<ast::QuantifiedArray>(expr), scope);
+  if (expr.kind == ExprKind::kArraySubquery) return bind_array_subquery(node_as<ast::ArraySubquery>(expr), scope);
+  if (expr.kind == ExprKind::kQuantifiedSubquery)
+    return bind_quantified_subquery(node_as<ast::QuantifiedSubquery>(expr), scope);
   SqlType boolean = make_type(TypeId::kBool);
   BoundQuery* saved_aggregates = aggregate_query_;
   aggregate_query_ = nullptr;
+  const Nested nested(this);
+  const RecursionAt at(this, RecursionPlace::kSubquery);
   auto sub = [&](const ast::SelectStatement& select) { return bind_select(select, scope); };
   StatusOr<BoundPtr> answer = [&]() -> StatusOr<BoundPtr> {
     if (expr.kind == ExprKind::kExists) {

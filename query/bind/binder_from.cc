@@ -1,7 +1,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/binder_recursion.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -36,11 +39,12 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
 }
 
 std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table> table, std::string alias) {
-  auto relation = new_relation(RelationKind::kTable, std::move(alias));
+  auto relation = new_relation(RelationKind::kTable, std::string(bare_name(alias)));
   const storage::TableSchema& schema = table->schema();
+  if (alias == schema.name) relation->key = schema.name;
   for (size_t i = 0; i < schema.columns.size(); i++) {
     const auto& column = schema.columns[i];
-    bool hidden = schema.has_row_id && i + 1 == schema.columns.size();
+    const bool hidden = i >= storage::visible_columns(schema);
     relation->columns.push_back({column.name, column.type, !column.not_null, hidden});
   }
   relation->table = std::move(table);
@@ -50,7 +54,8 @@ std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table>
 Status Binder::add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
                             int32_t /*location*/) {
   for (const Relation* other : scope->relations)
-    if (other->alias == relation->alias && !relation->alias.empty())
+    if (other->alias == relation->alias && !relation->alias.empty() &&
+        (other->key.empty() || relation->key.empty() || other->key == relation->key))  // tables of two schemas
       return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), -1);
   scope->add(relation.get(), join == JoinType::kLeft);
   FromEntry entry;
@@ -82,14 +87,26 @@ StatusOr<std::unique_ptr<Relation>> Binder::query_relation(const ast::SelectStat
   return relation;
 }
 
-StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& ref) {
-  std::string alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
+StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& ref, const Scope* scope) {
+  std::string alias = ref.alias.name.empty() ? std::string(bare_name(ref.name.back())) : ref.alias.name;
   auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
   if (common != common_tables_.end()) {
-    auto relation = common_relation(common->second.query, alias);
-    SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), common->second.table->columns));
+    SCYPER_RETURN_IF_ERROR(check_recursion(*common->second.table, ref.location));
+    if (common->second.query->dml != nullptr && common->second.query->columns.empty())
+      return error("0A000", absl::StrCat("WITH query \"", ref.name[0], "\" does not have a RETURNING clause"),
+                   ref.location);
+    const std::vector<std::string>& names = common->second.table->columns;
+    std::unique_ptr<Relation> relation;
+    if (common->second.is_dependent) {
+      SCYPER_ASSIGN_OR_RETURN(relation, dependent_relation(common->second, alias, scope, ref.location));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(auto query, referenced_query(common->second));
+      relation = common_relation(std::move(query), alias);
+    }
+    SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), names));
     return relation;
   }
+  if (ref.name.size() > 1 && ref.name[0] == kFeedSchema) return feed_relation(ref, std::move(alias));
   std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : std::string_view();
   if (const SystemTable* table = find_system_table(schema, ref.name.back()); table != nullptr)
     return system_relation(*table, alias);
@@ -97,7 +114,22 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
   if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
     return view_relation(*view->second, alias);
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
-  return table_relation(std::move(table), alias);
+  auto relation = table_relation(std::move(table), alias);
+  bind_hidden_columns(relation.get());
+  return relation;
+}
+
+// COPY FROM: rows of the columns that the alias names.
+StatusOr<std::unique_ptr<Relation>> Binder::feed_relation(const ast::TableRef& ref, std::string alias) {
+  auto table = catalog_.find_table(ref.name.back());
+  CHECK(table != nullptr);
+  auto relation = new_relation(RelationKind::kFeed, std::move(alias));
+  for (const std::string& name : ref.alias.columns) {
+    const int column = find_target_column(table->schema(), name);
+    CHECK(column >= 0);
+    relation->columns.push_back({name, table->schema().columns[static_cast<size_t>(column)].type, true, false});
+  }
+  return relation;
 }
 
 StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std::string alias) {
@@ -127,7 +159,11 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
 StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& table, std::string alias) {
   auto relation = new_relation(RelationKind::kValues, std::move(alias));
   for (const auto& column : table.columns)
-    relation->columns.push_back({std::string(column.name), make_type(column.type), true, false});
+    relation->columns.push_back({std::string(column.name),
+                                 column.is_vector  ? number_type(ObjectKind::kVector)
+                                 : column.is_array ? make_array(make_type(column.type))
+                                                   : make_type(column.type),
+                                 true, false});
   for (const auto& row : table.rows(catalog_)) {
     relation->rows.emplace_back();
     for (size_t i = 0; i < row.size(); i++) {
@@ -135,6 +171,9 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
       const SystemValue& value = row[i];
       if (!value.present)
         relation->rows.back().push_back(make_null(type, -1));
+      else if (type.id == TypeId::kArray)
+        relation->rows.back().push_back(
+            make_cast(make_text_constant(make_type(TypeId::kText), value.text, -1), type, true));
       else if (is_string(type.id))
         relation->rows.back().push_back(make_text_constant(type, value.text, -1));
       else
@@ -148,7 +187,12 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
   switch (item.kind) {
     case ast::FromKind::kTable: {
       const ast::TableRef& ref = node_as<ast::FromTable>(item).table;
-      SCYPER_ASSIGN_OR_RETURN(auto relation, named_relation(ref));
+      SCYPER_ASSIGN_OR_RETURN(auto relation, named_relation(ref, scope));
+      const std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : "";
+      const bool is_stored = relation->table != nullptr || catalog_.views.count(ref.name.back()) != 0 ||
+                             find_system_table(schema, ref.name.back()) != nullptr;
+      relation->key =
+          ref.alias.name.empty() && relation->kind != RelationKind::kCommon && is_stored ? ref.name.back() : "";
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), ref.alias.columns));
       return add_relation(std::move(relation), scope, query, join, ref.location);
     }
@@ -233,7 +277,10 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   if (right && before != 0) return error("0A000", "RIGHT JOIN after other tables is not supported", item.location);
   SCYPER_RETURN_IF_ERROR(bind_from(preserved, scope, query, JoinType::kInner));
   const size_t middle = scope->relations.size(), middle_column = scope->columns.size();
-  SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
+  {
+    const RecursionAt at(this, RecursionPlace::kOuterJoin, left || right);
+    SCYPER_RETURN_IF_ERROR(bind_from(other, scope, query, left || right ? JoinType::kLeft : JoinType::kInner));
+  }
   // * has the left side first, whatever is bound first
   if (right)
     std::rotate(scope->columns.begin() + static_cast<ptrdiff_t>(first_column),

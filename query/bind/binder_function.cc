@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
@@ -13,8 +14,30 @@ namespace scyper::query {
 using ast::node_as;
 
 namespace {
-constexpr std::string_view kSetFunctions[] = {"unnest", "generate_series", "generate_subscripts",
-                                              "regexp_split_to_table", "string_to_table"};
+constexpr std::string_view kSetFunctions[] = {"unnest",
+                                              "generate_series",
+                                              "generate_subscripts",
+                                              "regexp_split_to_table",
+                                              "string_to_table",
+                                              "jsonb_array_elements",
+                                              "jsonb_array_elements_text",
+                                              "jsonb_object_keys",
+                                              "jsonb_each",
+                                              "jsonb_each_text",
+                                              "regexp_matches",
+                                              "pg_partition_ancestors"};
+
+bool gives_pairs(std::string_view name) { return name == "jsonb_each" || name == "jsonb_each_text"; }
+
+// PostgreSQL's jsonb_array_elements(from_json, OUT value)
+constexpr std::string_view kElementColumn = "value";
+bool is_named_element(std::string_view name) {
+  return name == "jsonb_array_elements" || name == "jsonb_array_elements_text";
+}
+
+// Arrays of arrays are not there: its rows are texts of arrays, and cast where they are read.
+bool gives_arrays(std::string_view name) { return name == "regexp_matches"; }
+SqlType text_array() { return make_array(make_type(TypeId::kText)); }
 
 bool refers_to(const BoundExpr& expr, uint32_t relation) {
   if (expr.kind == BoundKind::kColumn && expr.relation == relation) return true;
@@ -33,10 +56,9 @@ StatusOr<SqlType> Binder::match_series(std::vector<BoundPtr>* args, int32_t loca
     std::string types;
     for (const auto& arg : *args)
       absl::StrAppend(&types, types.empty() ? "" : ", ",
-                      arg->type.id == TypeId::kUnknown ? "unknown" : type_name(make_type(arg->type.id)));
+                      arg->type.id == TypeId::kUnknown ? "unknown" : type_name(without_modifiers(arg->type)));
     return error(sqlstate, absl::StrCat("function generate_series(", types, ") ", std::string(end)), location);
   };
-  auto is_moment = [](TypeId id) { return id == TypeId::kTimestamp || id == TypeId::kDate; };
   if (args->size() < 2 || args->size() > 3) return wrong("42883", "does not exist");
   bool moments = is_moment((*args)[0]->type.id) || is_moment((*args)[1]->type.id);
   bool known = false;
@@ -44,11 +66,15 @@ StatusOr<SqlType> Binder::match_series(std::vector<BoundPtr>* args, int32_t loca
   if (!known) return wrong("42725", "is not unique");
   if (moments) {
     if (args->size() != 3) return wrong("42883", "does not exist");
+    int matches = 0;  // more exact ones decide; of as many each, timestamptz is preferred
+    for (size_t i = 0; i < 2; i++)
+      matches += ((*args)[i]->type.id == TypeId::kTimestamp) - ((*args)[i]->type.id == TypeId::kTimestamptz);
+    TypeId moment = matches > 0 ? TypeId::kTimestamp : TypeId::kTimestamptz;
     for (size_t i = 0; i < 3; i++) {
-      SqlType wanted = make_type(i < 2 ? TypeId::kTimestamp : TypeId::kInterval);
+      SqlType wanted = make_type(i < 2 ? moment : TypeId::kInterval);
       SCYPER_ASSIGN_OR_RETURN((*args)[i], coerce(std::move((*args)[i]), wanted, Coercion::kImplicit));
     }
-    return make_type(TypeId::kTimestamp);
+    return make_type(moment);
   }
   for (const auto& arg : *args)
     if (arg->type.id != TypeId::kUnknown && !is_integer(arg->type.id) && arg->type.id != TypeId::kNumeric)
@@ -86,12 +112,19 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
   if (name == "unnest") {
     for (const auto& arg : args)
       if (arg->type.id != TypeId::kArray)
-        return error(arg->type.id == TypeId::kUnknown ? "42725" : "42883",
-                     arg->type.id == TypeId::kUnknown
-                         ? "function unnest(unknown) is not unique"
-                         : absl::StrCat("function unnest(", type_name(make_type(arg->type.id)), ") does not exist"),
-                     call.location);
+        return error(
+            arg->type.id == TypeId::kUnknown ? "42725" : "42883",
+            arg->type.id == TypeId::kUnknown
+                ? "function unnest(unknown) is not unique"
+                : absl::StrCat("function unnest(", type_name(without_modifiers(arg->type)), ") does not exist"),
+            call.location);
     if (args.empty()) return error("42883", "function unnest() does not exist", call.location);
+    return args;
+  }
+  if (name == "pg_partition_ancestors" && args.size() == 1) {  // no table is a partition of another
+    args.clear();
+    args.push_back(make_cast(make_text_constant(make_type(TypeId::kText), "{}", call.location),
+                             make_array(make_type(TypeId::kInt8)), true));
     return args;
   }
   if (name == "generate_subscripts") {
@@ -107,10 +140,27 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
     }
     name = " series";
   }
+  if (name == "regexp_matches") name = " regexp_matches";
   if (name == "regexp_split_to_table") name = "regexp_split_to_array";
+  if (name == "jsonb_array_elements") name = " jsonb_elements";
+  if (name == "jsonb_array_elements_text") name = " jsonb_elements_text";
+  if (name == "jsonb_object_keys") name = " jsonb_keys";
   if (name == "string_to_table") name = "string_to_array";
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, make_call(name, std::move(args), call.location));
   std::vector<BoundPtr> arrays;
+  if (gives_pairs(name) && args.size() == 1) {
+    if (args[0]->type.id != TypeId::kUnknown && args[0]->type.id != TypeId::kJsonb)
+      return error(
+          "42883",
+          absl::StrCat("function ", name, "(", type_name(without_modifiers(args[0]->type)), ") does not exist"),
+          call.location);
+    std::vector<BoundPtr> same_args;
+    same_args.push_back(clone(*args[0]));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr keys,
+                            make_call(absl::StrCat(" ", name, "_keys"), std::move(same_args), call.location));
+    arrays.push_back(std::move(keys));
+    name = absl::StrCat(" ", name, "_values");
+  }
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, make_call(name, std::move(args), call.location));
   arrays.push_back(std::move(array));
   return arrays;
 }
@@ -129,6 +179,8 @@ StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Sc
                                                           : std::string(aggregate_clause_)),
                  call.location);
   SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(call, scope));
+  if (gives_pairs(call.name.back()))
+    return error("0A000", absl::StrCat("function ", call.name.back(), " is supported in FROM only"), call.location);
   if (arrays.size() != 1)
     return error("42883", "function unnest of several arrays does not exist outside of FROM", call.location);
   if (set_relation_ == nullptr) set_relation_ = new_relation(RelationKind::kUnnest, "*SELECT*");
@@ -138,10 +190,11 @@ StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Sc
   uint32_t column = 0;
   while (column < relation.arguments.size() && !same(*relation.arguments[column], *arrays[0])) column++;
   if (column == relation.arguments.size()) {
-    relation.columns.push_back({call.name.back(), element_of(arrays[0]->type), true, false});
+    relation.columns.push_back({std::string(bare_name(call.name.back())), element_of(arrays[0]->type), true, false});
     relation.arguments.push_back(std::move(arrays[0]));
   }
-  return make_column(relation.id, column, relation.columns[column].type, true, call.location);
+  BoundPtr value = make_column(relation.id, column, relation.columns[column].type, true, call.location);
+  return gives_arrays(call.name.back()) ? make_cast(std::move(value), text_array(), true) : std::move(value);
 }
 
 Status Binder::add_set_relation(BoundQuery* query) {
@@ -162,7 +215,8 @@ Status Binder::add_set_relation(BoundQuery* query) {
 namespace {
 Status name_columns(const ast::FromFunction& item, Relation* relation) {
   size_t values = relation->columns.size() - (item.ordinality ? 1 : 0);
-  if (values == 1 && !item.alias.name.empty()) relation->columns[0].name = item.alias.name;
+  const bool is_named = relation->columns[0].name == kElementColumn;
+  if (values == 1 && !item.alias.name.empty() && !is_named) relation->columns[0].name = item.alias.name;
   if (item.alias.columns.size() > relation->columns.size())
     return sql_error("42P10", absl::StrCat("table \"", relation->alias, "\" has ", relation->columns.size(),
                                            " columns available but ", item.alias.columns.size(), " columns specified"));
@@ -204,15 +258,30 @@ StatusOr<std::unique_ptr<Relation>> Binder::series_relation(const ast::FunctionC
   return relation;
 }
 
+// The relation with columns that are texts of arrays as arrays.
+std::unique_ptr<Relation> Binder::with_arrays(std::unique_ptr<Relation> relation, const std::vector<size_t>& columns) {
+  auto outer = new_relation(RelationKind::kQuery, relation->alias);
+  outer->columns = relation->columns;
+  outer->is_scalar = relation->is_scalar;
+  outer->query = query_over(std::move(relation));
+  for (size_t c : columns) {
+    outer->columns[c].type = text_array();
+    BoundPtr& output = outer->query->outputs[c].expr;
+    output = make_cast(std::move(output), text_array(), true);
+  }
+  return outer;
+}
+
 Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
   if (!item.columns.empty())
     return error("0A000", "functions with a column definition list are not supported", item.location);
   std::unique_ptr<Relation> relation;
+  std::vector<size_t> array_columns;
   std::string first_name;
   bool single = item.functions.size() == 1;
   for (const auto& function : item.functions) {
     const auto* call = ast::node_if<ast::FunctionCall>(function.get());
-    std::string name = call == nullptr ? name_of_target(*function) : call->name.back();
+    std::string name = call == nullptr ? name_of_target(*function) : std::string(bare_name(call->name.back()));
     if (first_name.empty()) first_name = name;
     bool returns_set = call != nullptr && is_set_function(name);
     if (!returns_set) {
@@ -228,14 +297,21 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(*call, scope));
     if (relation == nullptr) relation = new_relation(RelationKind::kUnnest, "");
     for (auto& array : arrays) {
+      if (gives_arrays(name)) array_columns.push_back(relation->columns.size());
       relation->columns.push_back({name, element_of(array->type), true, false});
       relation->arguments.push_back(std::move(array));
     }
+    if (!gives_pairs(name)) continue;
+    relation->columns.end()[-2].name = "key";
+    relation->columns.end()[-1].name = "value";
   }
   relation->alias = item.alias.name.empty() ? first_name : item.alias.name;
-  if (relation->columns.size() == 1) relation->columns[0].name = first_name;
+  relation->is_scalar = relation->columns.size() == 1 && !item.ordinality;
+  if (relation->columns.size() == 1)
+    relation->columns[0].name = is_named_element(first_name) ? std::string(kElementColumn) : first_name;
   if (item.ordinality) relation->columns.push_back({"ordinality", make_type(TypeId::kInt8), false, false});
   if (Status named = name_columns(item, relation.get()); !named.ok()) return named;
+  if (!array_columns.empty()) relation = with_arrays(std::move(relation), array_columns);
   return add_relation(std::move(relation), scope, query, join, item.location);
 }
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/binder_recursion.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 
@@ -33,10 +34,26 @@ bool is_local(const BoundExpr& column, const BoundQuery& query) {
 }
 }  // namespace
 
+namespace {
+// Are they one expression of GROUP BY? Calls of routines and volatile functions are, too, as in PostgreSQL: they are
+// computed once for each row then.
+bool is_grouped_by(const BoundExpr& a, const BoundExpr& b) {
+  if (same(a, b)) return true;
+  const bool is_call = a.kind == BoundKind::kUserCall;  // its index is of the call, not of the routine
+  if (a.kind != b.kind || a.type != b.type || a.relation != b.relation || (a.index != b.index && !is_call) ||
+      a.explicit_cast != b.explicit_cast || a.builtin != b.builtin || a.routine != b.routine ||
+      a.args.size() != b.args.size() || a.query != nullptr || b.query != nullptr || a.kind == BoundKind::kConst)
+    return false;
+  for (size_t i = 0; i < a.args.size(); i++)
+    if (!is_grouped_by(*a.args[i], *b.args[i])) return false;
+  return true;
+}
+}  // namespace
+
 // Replaces what GROUP BY computes by references to it; a column that remains is an error.
 Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
   for (size_t i = 0; i < query->groups.size(); i++) {
-    if (!same(**expr, *query->groups[i])) continue;
+    if (!is_grouped_by(**expr, *query->groups[i])) continue;
     bool nullable = (*expr)->nullable || !query->grouping_sets.empty();
     BoundPtr reference = make_expr(BoundKind::kGroup, (*expr)->type, nullable, (*expr)->location);
     reference->index = static_cast<uint32_t>(i);
@@ -208,40 +225,73 @@ Status Binder::bind_distinct_on(const ast::SelectStatement& select, const Scope*
 }
 
 std::unique_ptr<Relation> Binder::common_relation(std::shared_ptr<CommonQuery> common, std::string alias) {
-  auto relation = new_relation(RelationKind::kCommon, std::move(alias));
+  auto relation = new_relation(common->is_part ? RelationKind::kFunction : RelationKind::kCommon, std::move(alias));
+  if (common->is_part && reads_ != nullptr) reads_->insert(common.get());
   relation->columns = common->columns;
   common->references++;
   relation->common = std::move(common);
   return relation;
 }
 
+// Columns whose lengths or digits the recursive term does not keep. Of expressions they are found by us, PostgreSQL has
+// none: the column takes all values then. Returns whether a column has changed.
+StatusOr<bool> Binder::widen_recursive(const std::string& name, CommonQuery* common) {
+  bool widened = false;
+  size_t c = 0;
+  if (common->recursive->visible_outputs() != common->columns.size()) return false;
+  for (const auto& output : common->recursive->outputs) {
+    if (output.hidden) continue;
+    RelationColumn& column = common->columns[c++];
+    const SqlType& given = output.expr->type;
+    bool numeric = column.type.id == TypeId::kNumeric && column.type.precision != 0;
+    bool string = is_string(column.type.id) && column.type.length >= 0;
+    if ((!numeric && !string) || given == column.type || given.id == TypeId::kUnknown) continue;
+    if (string && given.id != column.type.id) continue;  // an error of its own
+    if (common->query->set != SetOp::kNone) wrap(&common->query);
+    BoundPtr& first = common->query->outputs[c - 1].expr;
+    if (string || (first->kind == BoundKind::kCast && first->explicit_cast)) {
+      return with_hint(
+          error("42804",
+                absl::StrCat("recursive query \"", name, "\" column ", c, " has type ", type_name(column.type),
+                             " in non-recursive term but type ", type_name(without_modifiers(given)), " overall"),
+                first->location),
+          "Cast the output of the non-recursive term to the correct type.");
+    }
+    column.type = make_numeric(0, 0);
+    first = make_cast(std::move(first), column.type, false);
+    widened = true;
+  }
+  return widened;
+}
+
 // WITH RECURSIVE name AS (term UNION [ALL] term that names it); nullptr: it does not name itself.
-StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonTable& table) {
+StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonTable& table, const Scope* scope) {
   const auto& select = node_as<ast::SelectStatement>(*table.statement);
   auto common = std::make_shared<CommonQuery>();
   common->keeps_duplicates = select.set_all;
-  auto saved = common_tables_;
   auto bind = [&]() -> Status {
-    SCYPER_RETURN_IF_ERROR(check_common_tables(select.with));
-    SCYPER_ASSIGN_OR_RETURN(common->query, bind_select(*select.left, nullptr));
+    Recursion recursion(this, table, RecursionPlace::kSubquery);
+    SCYPER_RETURN_IF_ERROR(check_common_tables(select.with, scope));
+    recursion.go_to(RecursionPlace::kFirstTerm);
+    SCYPER_ASSIGN_OR_RETURN(common->query, bind_select(*select.left, scope));
+    recursion.go_to(RecursionPlace::kAllowed);
     for (const auto& output : common->query->outputs)
       if (!output.hidden) common->columns.push_back({output.name, output.expr->type, true, false});
     for (size_t i = 0; i < table.columns.size() && i < common->columns.size(); i++)
       common->columns[i].name = table.columns[i];
     // the term that names the query is owned by it: no share, or nobody would ever free both
     common_tables_[table.name] = {&table, {std::shared_ptr<CommonQuery>(), common.get()}};
-    SCYPER_ASSIGN_OR_RETURN(common->recursive, bind_select(*select.right, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(common->recursive, bind_select(*select.right, scope));
+    SCYPER_ASSIGN_OR_RETURN(bool widened, widen_recursive(table.name, common.get()));
+    if (!widened) return absl::OkStatus();
+    common->references = 0;
+    SCYPER_ASSIGN_OR_RETURN(common->recursive, bind_select(*select.right, scope));
     return absl::OkStatus();
   };
-  Status status = bind();
-  common_tables_ = std::move(saved);
-  SCYPER_RETURN_IF_ERROR(status);
+  SCYPER_RETURN_IF_ERROR(bind());
   if (common->references == 0) return std::shared_ptr<CommonQuery>();
   common->references = 0;
-  if (!select.order_by.empty())
-    return error("0A000", "ORDER BY in a recursive query is not implemented", select.location);
-  if (select.limit != nullptr || select.offset != nullptr)
-    return error("0A000", "LIMIT in a recursive query is not implemented", select.location);
+  SCYPER_RETURN_IF_ERROR(check_recursive_term(select));
   if (common->recursive->visible_outputs() != common->columns.size())
     return error("42601", "each UNION query must have the same number of columns", -1);
   if (common->recursive->set != SetOp::kNone || common->recursive->distinct || !common->recursive->order.empty())
@@ -264,6 +314,35 @@ StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonT
   return common;
 }
 
+// While the right side of a RIGHT or FULL JOIN is bound: it has rows without any of the left side's.
+class Binder::Barred {
+ public:
+  Barred(Binder* binder, ast::JoinKind join, const Scope& scope, size_t from)
+      : binder_(binder), saved_(binder->barred_) {
+    if (join != ast::JoinKind::kRight && join != ast::JoinKind::kFull) return;
+    binder->barred_.insert(scope.relations.begin() + static_cast<ptrdiff_t>(from), scope.relations.end());
+  }
+  ~Barred() { binder_->barred_ = std::move(saved_); }
+  Barred(const Barred&) = delete;
+  Barred& operator=(const Barred&) = delete;
+
+ private:
+  Binder* const binder_;
+  std::set<const Relation*> saved_;
+};
+
+// A column of a relation of `level` is read in `scope`: every query between here and there depends on it.
+Status Binder::reach(const Relation& relation, const Scope* scope, const Scope* level, int32_t location) const {
+  if (barred_.count(&relation) != 0)
+    return with_detail(
+        error("42P10", absl::StrCat("invalid reference to FROM-clause entry for table \"", relation.alias, "\""),
+              location),
+        "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
+  for (const Scope* s = scope; s != level; s = s->parent)
+    if (s->query != nullptr) s->query->correlated = true;
+  return absl::OkStatus();
+}
+
 // Outer joins of any shape. ON sees the join's own relations only.
 StatusOr<JoinTree> Binder::bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query) {
   JoinTree tree;
@@ -276,9 +355,19 @@ StatusOr<JoinTree> Binder::bind_join_tree(const ast::FromItem& item, Scope* scop
   if (!join.alias.name.empty() || !join.using_alias.name.empty())
     return error("0A000", "aliases of joins are not supported", item.location);
   size_t relations = scope->relations.size(), columns = scope->columns.size();
-  SCYPER_ASSIGN_OR_RETURN(JoinTree left, bind_join_tree(*join.left, scope, query));
+  const bool is_full = join.join == ast::JoinKind::kFull;
+  auto bind_left = [&] {
+    const RecursionAt at(this, RecursionPlace::kOuterJoin, is_full || join.join == ast::JoinKind::kRight);
+    return bind_join_tree(*join.left, scope, query);
+  };
+  SCYPER_ASSIGN_OR_RETURN(JoinTree left, bind_left());
   size_t middle = scope->relations.size(), middle_column = scope->columns.size();
-  SCYPER_ASSIGN_OR_RETURN(JoinTree right, bind_join_tree(*join.right, scope, query));
+  auto bind_right = [&] {
+    const Barred barred(this, join.join, *scope, relations);
+    const RecursionAt at(this, RecursionPlace::kOuterJoin, is_full || join.join == ast::JoinKind::kLeft);
+    return bind_join_tree(*join.right, scope, query);
+  };
+  SCYPER_ASSIGN_OR_RETURN(JoinTree right, bind_right());
   tree.type = join.join == ast::JoinKind::kLeft    ? JoinType::kLeft
               : join.join == ast::JoinKind::kRight ? JoinType::kRight
               : join.join == ast::JoinKind::kFull  ? JoinType::kFull

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
@@ -24,16 +25,27 @@ void Scope::add(const Relation* relation, bool is_nullable) {
 
 namespace {
 
+constexpr size_t kTargetsMax = 1664;  // PostgreSQL's MaxTupleAttributeNumber
+
 struct Found {
   const Scope::Visible* merged = nullptr;  // of a full join's USING
   const Relation* relation = nullptr;
   uint32_t column = 0;
   bool nullable = false;
   int matches = 0;
+  int relations = 0;  // that the name before the column means
   const Scope* level = nullptr;
 };
 
-Found find_column(const Scope* scope, std::string_view qualifier, std::string_view name) {
+// Whether {table} or {schema, table} in front of a column means the relation.
+bool is_called(const Relation& relation, const ast::Name& name, size_t parts) {
+  if (parts == 0 || relation.alias != name[parts - 1]) return false;
+  return parts == 1 || relation.key == object_key(name[parts - 2], name[parts - 1]);
+}
+
+Found find_column(const Scope* scope, const ast::Name& parts) {
+  const size_t qualifiers = parts.size() - 1;
+  const std::string& name = parts.back();
   Found found;
   for (const Scope* level = scope; level != nullptr; level = level->parent) {
     auto match = [&](size_t r, uint32_t c) {
@@ -44,7 +56,7 @@ Found find_column(const Scope* scope, std::string_view qualifier, std::string_vi
       found.nullable = column.nullable || level->nullable[r];
       found.level = level;
     };
-    if (qualifier.empty()) {
+    if (qualifiers == 0) {
       for (const auto& visible : level->columns) {
         int before = found.matches;
         match(visible.relation, visible.column);
@@ -52,10 +64,12 @@ Found find_column(const Scope* scope, std::string_view qualifier, std::string_vi
       }
     } else {
       for (size_t r = 0; r < level->relations.size(); r++)
-        if (level->relations[r]->alias == qualifier)
+        if (is_called(*level->relations[r], parts, qualifiers)) {
+          found.relations++;
           for (uint32_t c = 0; c < level->relations[r]->columns.size(); c++) match(r, c);
+        }
     }
-    if (found.matches > 0) return found;
+    if (found.matches > 0 || found.relations > 0) return found;
   }
   return found;
 }
@@ -110,8 +124,10 @@ bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
 
 StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* scope) {
   if (ref.star) {
-    auto fields = ref.name.empty() ? std::nullopt : fields_of(ref.name.back(), scope, ref.location);
-    if (fields.has_value()) return make_row(std::move(*fields), ref.location);
+    if (!ref.name.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr row, whole_row(ref.name.back(), true, scope, ref.location));
+      if (row != nullptr) return row;
+    }
     return error("42601", "row expansion via \"*\" is not supported here", ref.location);
   }
   const std::string& column = ref.name.back();
@@ -120,7 +136,9 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
                  absl::StrCat("improper qualified name (too many dotted names): ", absl::StrJoin(ref.name, ".")),
                  ref.location);
   std::string qualifier = ref.name.size() > 1 ? ref.name[ref.name.size() - 2] : "";
-  Found found = find_column(scope, qualifier, column);
+  Found found = find_column(scope, ref.name);
+  if (found.relations > 1)
+    return error("42P09", absl::StrCat("table reference \"", qualifier, "\" is ambiguous"), ref.location);
   uint32_t variable = 0;
   bool is_variable = find_variable(ref.name, &variable);
   if (found.matches == 1 && is_variable && variable_conflict_ != plpgsql::VariableConflict::kError) {
@@ -140,8 +158,8 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   }
   if (found.matches == 0) {
     if (qualifier.empty()) {
-      if (auto fields = fields_of(column, scope, ref.location); fields.has_value())
-        return make_row(std::move(*fields), ref.location);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr row, whole_row(column, false, scope, ref.location));
+      if (row != nullptr) return row;
     }
     if (qualifier.empty()) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), ref.location);
     for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
@@ -154,20 +172,20 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
     }
     for (const Scope* s = scope; s != nullptr; s = s->parent)
       for (const Relation* r : s->relations)
-        if (r->alias == qualifier)
+        if (is_called(*r, ref.name, ref.name.size() - 1))
           return error("42703", absl::StrCat("column ", qualifier, ".", column, " does not exist"), ref.location);
+    const bool is_qualified = ref.name.size() > 2;
+    const std::string key = is_qualified ? object_key(ref.name[ref.name.size() - 3], qualifier) : qualifier;
     for (const Scope* s = scope; s != nullptr; s = s->parent)
       for (const Relation* r : s->relations)
-        if (r->table != nullptr && r->table->schema().name == qualifier)
+        if (r->table != nullptr && (r->table->schema().name == key || (is_qualified && r->alias == qualifier)))
           return with_hint(
               error("42P01", absl::StrCat("invalid reference to FROM-clause entry for table \"", qualifier, "\""),
                     ref.location),
               absl::StrCat("Perhaps you meant to reference the table alias \"", r->alias, "\"."));
     return error("42P01", absl::StrCat("missing FROM-clause entry for table \"", qualifier, "\""), ref.location);
   }
-  // every query between here and the level that has the column depends on it
-  for (const Scope* s = scope; s != found.level; s = s->parent)
-    if (s->query != nullptr) s->query->correlated = true;
+  SCYPER_RETURN_IF_ERROR(reach(*found.relation, scope, found.level, ref.location));
   BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
                                found.nullable, ref.location);
   return found.merged == nullptr ? std::move(value) : merge_values(std::move(value), *found.level, *found.merged);
@@ -178,10 +196,12 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
+  const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())
     return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);
   auto saved_tables = common_tables_;
-  if (Status with = check_common_tables(select.with); !with.ok()) return common_tables_ = std::move(saved_tables), with;
+  if (Status with = check_common_tables(select.with, parent); !with.ok())
+    return common_tables_ = std::move(saved_tables), with;
   auto query = std::make_unique<BoundQuery>();
   query->id = ++query_count_;
   query->with_ties = select.with_ties;
@@ -210,46 +230,52 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
   SCYPER_RETURN_IF_ERROR(status);
+  if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
 }
 
 // Names of WITH: each sees those before it only.
-Status Binder::check_common_tables(const ast::WithClause& with) {
+Status Binder::check_common_tables(const ast::WithClause& with, const Scope* scope) {
+  const bool is_changing = changes_data(with);
   for (size_t i = 0; i < with.tables.size(); i++) {
     const ast::CommonTable& table = with.tables[i];
     for (size_t j = 0; j < i; j++)
       if (with.tables[j].name == table.name)
         return error("42712", absl::StrCat("WITH query name \"", table.name, "\" specified more than once"),
                      table.location);
-    if (table.statement->kind != ast::StatementKind::kSelect)
-      return error("0A000", "data-modifying statements in WITH are not supported", table.location);
+    if (table.statement->kind != ast::StatementKind::kSelect && statement_depth_ > 1)
+      return error("0A000", "WITH clause containing a data-modifying statement must be at the top level",
+                   table.location);
     BoundQuery* saved = aggregate_query_;
     aggregate_query_ = nullptr;
-    auto bind = [&]() -> StatusOr<std::shared_ptr<CommonQuery>> {
-      const auto& statement = node_as<ast::SelectStatement>(*table.statement);
-      if (with.recursive && statement.set == ast::SetOperation::kUnion) {
-        SCYPER_ASSIGN_OR_RETURN(auto recursive, bind_recursive(table));
-        if (recursive != nullptr) return recursive;
-      }
-      auto common = std::make_shared<CommonQuery>();
-      SCYPER_ASSIGN_OR_RETURN(common->query, bind_select(statement, nullptr));
-      for (const auto& output : common->query->outputs)
-        if (!output.hidden) common->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
-      return common;
-    };
-    auto bound = bind();
+    std::set<const CommonQuery*> reads;
+    if (is_changing) reads_ = &reads;
+    auto bound = bind_common_query(table, with.recursive, scope);
+    if (is_changing) reads_ = &main_reads_;
     aggregate_query_ = saved;
     SCYPER_RETURN_IF_ERROR(bound.status());
+    if (table.columns.size() > (*bound)->columns.size())
+      return error("42P10",
+                   absl::StrCat("WITH query \"", table.name, "\" has ", (*bound)->columns.size(),
+                                " columns available but ", table.columns.size(), " columns specified"),
+                   table.location);
     (*bound)->always_materialised = table.materialize == ast::CommonTable::Materialize::kAlways;
-    (*bound)->never_materialised = table.materialize == ast::CommonTable::Materialize::kNever;
-    common_tables_[table.name] = {&table, *std::move(bound)};
+    CommonTable common{&table, *bound};
+    common.scope = scope;
+    common.is_dependent = scope != nullptr && reads_around(bound->get());
+    if (common.is_dependent && (*bound)->recursive != nullptr)
+      return error("0A000", "a recursive query of WITH that reads columns of an outer query is not supported",
+                   table.location);
+    if (!is_changing && (common.is_dependent || is_bound_for_each(table, bound->get())))
+      common.visible = std::make_shared<const CommonTables>(common_tables_);
+    common_tables_[table.name] = std::move(common);
+    if (is_changing) add_statement_part(*std::move(bound), std::move(reads));
   }
   return absl::OkStatus();
 }
 
-namespace {
 // A full join, or an outer join with a join on its other side?
-bool needs_tree(const ast::FromItem& item) {
+bool Binder::needs_tree(const ast::FromItem& item) {
   if (item.kind != ast::FromKind::kJoin) return false;
   const auto& join = node_as<ast::FromJoin>(item);
   bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
@@ -257,7 +283,6 @@ bool needs_tree(const ast::FromItem& item) {
   if (left && join.right->kind == ast::FromKind::kJoin) return true;
   return needs_tree(*join.left) || needs_tree(*join.right);
 }
-}  // namespace
 
 Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                                  BoundQuery* query) {
@@ -306,6 +331,7 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
   SCYPER_RETURN_IF_ERROR(add_set_relation(query));
   aggregate_query_ = window_query_ = nullptr;
   aggregate_clause_ = "GROUP BY";
+  SCYPER_RETURN_IF_ERROR(check_recursive_aggregates(*query));
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
   aggregate_clause_ = "LIMIT";
   return bind_limit(select, &scope, query);
@@ -330,11 +356,13 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
           expand(visible.relation, visible.column);
           if (visible.merged) out->back().expr = merge_values(std::move(out->back().expr), *scope, visible);
         }
-      for (size_t r = 0; !any && scope != nullptr && r < scope->relations.size(); r++) {
-        if (ref->name.empty() || scope->relations[r]->alias != ref->name.back()) continue;
+      for (size_t r = 0; scope != nullptr && !ref->name.empty() && r < scope->relations.size(); r++) {
+        if (!is_called(*scope->relations[r], ref->name, ref->name.size())) continue;
+        if (any)
+          return error("42P09", absl::StrCat("table reference \"", ref->name.back(), "\" is ambiguous"),
+                       target.location);
         any = true;
         for (uint32_t c = 0; c < scope->relations[r]->columns.size(); c++) expand(r, c);
-        break;
       }
       if (any) continue;
       if (ref->name.empty()) return error("42601", "SELECT * with no tables specified is not valid", target.location);
@@ -352,6 +380,8 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
     }
     out->push_back({target.alias.empty() ? name_of_target(*target.expr) : target.alias, std::move(expr), false});
   }
+  if (out->size() > kTargetsMax)
+    return error("54011", absl::StrCat("target lists can have at most ", kTargetsMax, " entries"), -1);
   return absl::OkStatus();
 }
 
@@ -360,6 +390,7 @@ Status Binder::expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn
   for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
     auto record = s->records.find(ref.name.back());
     if (record == s->records.end()) continue;
+    if (record->second->loose != nullptr) return error("42809", "record type has not been registered", ref.location);
     for (size_t i = 0; i < record->second->names.size(); i++) {
       uint32_t v = record->second->variables[i];
       out->push_back(
@@ -420,6 +451,12 @@ GroupingSets cross_sets(const GroupingSets& a, const GroupingSets& b) {
     }
   return result;
 }
+
+// GROUP BY DISTINCT: of sets with the same members one stays.
+void remove_duplicate_sets(GroupingSets* sets) {
+  std::set<std::set<uint32_t>> seen;
+  std::erase_if(*sets, [&](const auto& set) { return !seen.emplace(set.begin(), set.end()).second; });
+}
 }  // namespace
 
 Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
@@ -441,6 +478,7 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
     query->aggregated = true;
   }
   if (!query->aggregated) return absl::OkStatus();
+  if (select.group_by_distinct) remove_duplicate_sets(&query->grouping_sets);
   for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
   for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
   for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
@@ -453,7 +491,7 @@ Status Binder::bind_group_item(const ast::Expr& group, const Scope* scope, Bound
   bool out_of_range = false;
   const auto* ref = ast::node_if<ast::ColumnRef>(item);
   // GROUP BY prefers input columns to output names
-  bool input = ref != nullptr && find_column(scope, "", ref->name.back()).matches > 0;
+  bool input = ref != nullptr && find_column(scope, ast::Name{ref->name.back()}).matches > 0;
   int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
   if (output == kAmbiguous)
     return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);

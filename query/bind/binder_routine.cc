@@ -2,6 +2,7 @@
 #include <climits>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
@@ -25,9 +26,7 @@ std::string type_list(const std::vector<BoundPtr>& args, const std::vector<std::
   for (size_t i = 0; i < args.size(); i++) {
     const SqlType& type = args[i]->type;
     absl::StrAppend(&text, text.empty() ? "" : ", ", i < names.size() && !names[i].empty() ? names[i] + " => " : "",
-                    type.id == TypeId::kUnknown ? "unknown"
-                    : type.id == TypeId::kArray ? type_name(make_array(make_type(type.element)))
-                                                : type_name(make_type(type.id)));
+                    type.id == TypeId::kUnknown ? "unknown" : type_name(without_modifiers(type)));
   }
   return text;
 }
@@ -272,6 +271,12 @@ StatusOr<Binder::GivenArguments> Binder::bind_given(const ast::FunctionCall& cal
   GivenArguments given;
   given.variadic = call.variadic;
   given.names = call.arg_names;
+  bool named = false;
+  for (size_t i = 0; i < call.args.size() && i < call.arg_names.size(); i++) {
+    if (named && call.arg_names[i].empty())
+      return error("42601", "positional argument cannot follow named argument", call.args[i]->location);
+    named |= !call.arg_names[i].empty();
+  }
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
     given.args.push_back(std::move(bound));
@@ -303,7 +308,7 @@ const ast::FunctionCall* Binder::routine_in_from(const ast::FromFunction& item) 
 Status Binder::bind_routine_from(const ast::FromFunction& item, const ast::FunctionCall& call, Scope* scope,
                                  BoundQuery* query, JoinType join) {
   SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(call, scope));
-  std::string alias = item.alias.name.empty() ? call.name.back() : item.alias.name;
+  std::string alias = item.alias.name.empty() ? std::string(bare_name(call.name.back())) : item.alias.name;
   SCYPER_ASSIGN_OR_RETURN(auto relation,
                           routine_relation(call, std::move(given), std::move(alias), item.columns, item.location));
   if (item.ordinality) return error("0A000", "WITH ORDINALITY of this function is not supported", item.location);
@@ -337,7 +342,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::routine_relation(const ast::Function
     for (const auto& column : declared) {
       RoutineParameter p;
       p.name = column.name;
-      SCYPER_ASSIGN_OR_RETURN(p.type, resolve_type(column.type, source_));
+      SCYPER_ASSIGN_OR_RETURN(p.type, resolve_type(column.type, source_, catalog_.enums));
       absl::StrAppend(&variant->variant, column.name, " ", type_name(p.type), ",");
       variant->record_columns.push_back(std::move(p));
     }
@@ -375,7 +380,8 @@ Status Binder::lift_select_functions(const std::vector<ast::SelectTarget>& targe
     if (lifted)
       return error("0A000", "several set-returning functions in a select list are not supported", call->location);
     lifted = true;
-    SCYPER_ASSIGN_OR_RETURN(auto relation, routine_relation(*call, std::move(given), call->name.back(), {}, -1));
+    SCYPER_ASSIGN_OR_RETURN(
+        auto relation, routine_relation(*call, std::move(given), std::string(bare_name(call->name.back())), {}, -1));
     select_functions_[call] = relation.get();
     FromEntry entry;
     entry.relation = std::move(relation);
@@ -400,6 +406,7 @@ StatusOr<bool> Binder::expand_call(const ast::Expr& expr, const Scope* scope, st
   SCYPER_ASSIGN_OR_RETURN(BoundPtr row, bind(*field->arg, scope));
   if (row->kind != BoundKind::kRow)
     return error("42809", absl::StrCat("type ", type_name(row->type), " is not composite"), expr.location);
+  if (row->index == kImageRow) return error("42809", "record type has not been registered", expr.location);
   for (size_t i = 0; i < row->names.size(); i++) out->push_back({row->names[i], row_field(*row, i), false});
   return true;
 }

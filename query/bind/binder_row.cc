@@ -1,8 +1,14 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/object_numbers.h"
+#include "bind/system_tables.h"
+#include "parse/name_path.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
 
 // Comparisons of rows, column by column, and functions over arrays whose element types must agree.
 namespace scyper::query {
@@ -123,42 +129,59 @@ StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* sco
   return test.negated ? negated(std::move(any)) : std::move(any);
 }
 
-// Arrays of a function are of one type, and so are the elements that go with them.
-Status Binder::match_array_elements(const Builtin& builtin, std::vector<BoundPtr>* args, int32_t location) {
-  SqlType element;
-  for (size_t i = 0; i < args->size(); i++)
-    if (builtin.parameters[i] == TypeId::kArray && (*args)[i]->type.id == TypeId::kArray)
-      element = element_of((*args)[i]->type);
-  for (size_t i = 0; i < args->size() && element.id == TypeId::kUnknown; i++)
-    if (builtin.parameters[i] == TypeId::kUnknown && (*args)[i]->type.id != TypeId::kArray) element = (*args)[i]->type;
-  if (element.id == TypeId::kUnknown) element = make_type(TypeId::kText);
-  for (size_t i = 0; i < args->size(); i++) {
-    BoundPtr& arg = (*args)[i];
-    bool array = builtin.parameters[i] == TypeId::kArray;
-    if (!array && builtin.parameters[i] != TypeId::kUnknown) continue;
-    if (array && arg->type.id == TypeId::kArray && arg->type.element != element.id)
-      return error("42883",
-                   absl::StrCat("function ", std::string(builtin.name), "(", type_name((*args)[0]->type), ", ",
-                                type_name(arg->type), ") does not exist"),
-                   location);
-    SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), array ? make_array(element) : element, Coercion::kImplicit));
-  }
-  return absl::OkStatus();
+// Where names are looked up, of the schemas that exist; new objects go to the first.
+std::vector<std::string> current_schemas(const Catalog& catalog) {
+  std::vector<std::string> schemas;
+  const auto* path = SessionPathScope::current;
+  if (path == nullptr || path->empty()) schemas.emplace_back(kPublicSchema);
+  for (size_t i = 0; path != nullptr && i < path->size(); i++)
+    if ((*path)[i] == kPublicSchema || catalog.namespaces.count((*path)[i]) != 0) schemas.push_back((*path)[i]);
+  return schemas;
 }
 
+namespace {
+
+// current_schemas(implicit): whether pg_catalog counts, too.
+BoundPtr schemas_array(const std::vector<std::string>& schemas, BoundPtr implicit, int32_t location) {
+  const SqlType type = make_type(TypeId::kText);
+  auto array = [&](bool has_catalog) {
+    BoundPtr result = make_expr(BoundKind::kArray, make_array(type), false, location);
+    if (has_catalog) result->args.push_back(make_text_constant(type, "pg_catalog", location));
+    for (const std::string& schema : schemas) result->args.push_back(make_text_constant(type, schema, location));
+    return result;
+  };
+  BoundPtr result = make_expr(BoundKind::kCase, make_array(type), false, location);
+  result->args.push_back(std::move(implicit));
+  result->args.push_back(array(true));
+  result->args.push_back(array(false));
+  return result;
+}
+
+}  // namespace
+
 // What tools ask about where they are; null: none of these.
-StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call) {
+StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
   auto text = [&](const char* value) { return make_text_constant(make_type(TypeId::kText), value, call.location); };
-  if (call.args.empty() && name == "current_schema") return text("public");
+  if (call.args.empty() && name == "current_schema") {
+    const auto schemas = current_schemas(catalog_);
+    return schemas.empty() ? make_null(make_type(TypeId::kText), call.location) : text(schemas[0].c_str());
+  }
+  if (call.args.size() == 1 && name == "current_schemas") {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr implicit, bind(*call.args[0], scope));
+    SCYPER_ASSIGN_OR_RETURN(implicit, coerce(std::move(implicit), make_type(TypeId::kBool), Coercion::kImplicit));
+    return schemas_array(current_schemas(catalog_), std::move(implicit), call.location);
+  }
   if (call.args.empty() && (name == "current_database" || name == "current_catalog")) return text("scyper");
-  if (call.args.size() == 1 && name == "pg_get_userbyid") return text("scyper");
-  if (call.args.size() == 1 &&
-      (name == "pg_table_is_visible" || name == "pg_type_is_visible" || name == "pg_function_is_visible"))
-    return make_constant(make_type(TypeId::kBool), int_datum(1), call.location);
-  if (call.args.size() == 2 && (name == "obj_description" || name == "col_description"))
-    return make_null(make_type(TypeId::kText), call.location);
-  return BoundPtr();
+  if (call.args.size() == 1 && name == "pg_tablespace_location") return text("");
+  if (const SystemLookup* lookup = find_system_lookup(name); lookup != nullptr && call.args.size() == 1) {
+    // the names in it are no columns that the argument could mean
+    std::string query = "(SELECT " + std::string(lookup->column) + " FROM pg_catalog." + std::string(lookup->table) +
+                        " WHERE " + std::string(lookup->key) + " = (" + to_sql(*call.args[0]) + "))";
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(query));
+    return bind(*expr, scope);
+  }
+  return bind_object_call(call, scope);
 }
 
 }  // namespace scyper::query

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/binder_recursion.h"
 #include "bind/make.h"
 
 // VALUES and set operations.
@@ -60,8 +61,14 @@ void Binder::wrap(std::unique_ptr<BoundQuery>* query) {
 }
 
 Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query) {
-  SCYPER_ASSIGN_OR_RETURN(query->left, bind_select(*select.left, parent, select.left->order_by.empty()));
-  SCYPER_ASSIGN_OR_RETURN(query->right, bind_select(*select.right, parent, select.right->order_by.empty()));
+  const bool except = select.set == ast::SetOperation::kExcept, intersect = select.set == ast::SetOperation::kIntersect;
+  const RecursionPlace place = except ? RecursionPlace::kExcept : RecursionPlace::kIntersect;
+  auto bind_side = [&](const ast::SelectStatement& side, bool barred) {
+    const RecursionAt at(this, place, barred);
+    return bind_select(side, parent, side.order_by.empty());
+  };
+  SCYPER_ASSIGN_OR_RETURN(query->left, bind_side(*select.left, (except || intersect) && select.set_all));
+  SCYPER_ASSIGN_OR_RETURN(query->right, bind_side(*select.right, except || (intersect && select.set_all)));
   query->correlated = query->left->correlated || query->right->correlated;
   query->set = select.set == ast::SetOperation::kUnion       ? SetOp::kUnion
                : select.set == ast::SetOperation::kIntersect ? SetOp::kIntersect

@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
+#include "plan/expressions.h"
 
 // The triggers that a statement fires.
 namespace scyper::query {
@@ -76,10 +77,44 @@ StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>&
   return call;
 }
 
+Status Binder::check_trigger_condition(const ast::Expr& expr, const Trigger& trigger,
+                                       std::shared_ptr<storage::Table> table) {
+  const auto old_row = table_relation(table, "old"), new_row = table_relation(table, "new");
+  Scope scope;
+  scope.add(old_row.get(), false);
+  scope.add(new_row.get(), false);
+  aggregate_clause_ = "trigger WHEN conditions";
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
+  const BoundExpr* query = nullptr;
+  std::vector<const BoundExpr*> columns;
+  visit(*bound, [&](const BoundExpr& e) {
+    if (e.query != nullptr && query == nullptr) query = &e;
+    if (e.kind == BoundKind::kColumn) columns.push_back(&e);
+  });
+  if (query != nullptr) return error("0A000", "cannot use subquery in trigger WHEN condition", query->location);
+  SCYPER_ASSIGN_OR_RETURN(const BoundPtr condition, coerce_boolean(std::move(bound), "WHEN"));  // `columns` lie in it
+  for (const BoundExpr* column : columns) {
+    const bool is_old = column->relation == old_row->id;
+    if (!trigger.per_row)
+      return error("42P17", "statement trigger's WHEN condition cannot reference column values", column->location);
+    if (is_old && (trigger.events & Trigger::kInsert) != 0)
+      return error("42P17", "INSERT trigger's WHEN condition cannot reference OLD values", column->location);
+    if (!is_old && (trigger.events & Trigger::kDelete) != 0)
+      return error("42P17", "DELETE trigger's WHEN condition cannot reference NEW values", column->location);
+    const TableRules* rules = rules_of(table->schema());
+    if (!is_old && trigger.before && rules != nullptr && column->index < rules->columns.size() &&
+        !rules->columns[column->index].generated_text.empty())
+      return with_detail(
+          error("42P17", "BEFORE trigger's WHEN condition cannot reference NEW generated columns", column->location),
+          absl::StrCat("Column \"", table->schema().columns[column->index].name, "\" is a generated column."));
+  }
+  return absl::OkStatus();
+}
+
 // A trigger may change any column of the row but the one that decides the partition.
 void Binder::assign_all_columns(BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
-  size_t visible = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  size_t visible = storage::visible_columns(schema);
   for (uint32_t c = 0; c < visible; c++) {
     bool fixed = schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == c;
     bool assigned = std::any_of(dml->assignments.begin(), dml->assignments.end(),

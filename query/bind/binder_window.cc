@@ -55,8 +55,7 @@ SqlType offset_type(const SqlType& type) {
   if (is_integer(type.id)) return make_type(TypeId::kInt8);
   if (is_float(type.id)) return make_type(TypeId::kFloat8);
   if (type.id == TypeId::kNumeric) return make_numeric(0, 0);
-  if (type.id == TypeId::kDate || type.id == TypeId::kTimestamp || type.id == TypeId::kInterval)
-    return make_type(TypeId::kInterval);
+  if (is_moment(type.id) || type.id == TypeId::kInterval) return make_type(TypeId::kInterval);
   return SqlType{};
 }
 
@@ -140,7 +139,7 @@ Status Binder::bind_window_arguments(const ast::FunctionCall& call, const Scope*
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
     absl::StrAppend(&types, types.empty() ? "" : ", ",
-                    bound->type.id == TypeId::kUnknown ? "unknown" : type_name(make_type(bound->type.id)));
+                    bound->type.id == TypeId::kUnknown ? "unknown" : type_name(without_modifiers(bound->type)));
     target.args.push_back(std::move(bound));
   }
   target.arity = target.args.size();
@@ -271,10 +270,10 @@ StatusOr<BoundPtr> Binder::bind_frame_offset(const ast::Expr& expr, const Scope*
   SqlType wanted = make_type(TypeId::kInt8);
   if (mode != FrameMode::kRange) {
     if (offset->type.id != TypeId::kUnknown && !is_number(offset->type.id))
-      return error(
-          "42804",
-          absl::StrCat("argument of ", name, " must be type bigint, not type ", type_name(make_type(offset->type.id))),
-          expr.location);
+      return error("42804",
+                   absl::StrCat("argument of ", name, " must be type bigint, not type ",
+                                type_name(without_modifiers(offset->type))),
+                   expr.location);
     return coerce(std::move(offset), wanted, Coercion::kAssignment);
   }
   SqlType key = window.order[0].expr->type;
@@ -283,15 +282,15 @@ StatusOr<BoundPtr> Binder::bind_frame_offset(const ast::Expr& expr, const Scope*
   if (wanted.id == TypeId::kUnknown)
     return error("0A000",
                  absl::StrCat("RANGE with offset PRECEDING/FOLLOWING is not supported for column type ",
-                              type_name(make_type(key.id))),
+                              type_name(without_modifiers(key))),
                  expr.location);
   if (!moves(offset->type, wanted))
-    return with_hint(
-        error("0A000",
-              absl::StrCat("RANGE with offset PRECEDING/FOLLOWING is not supported for column type ",
-                           type_name(make_type(key.id)), " and offset type ", type_name(make_type(offset->type.id))),
-              expr.location),
-        "Cast the offset value to an appropriate type.");
+    return with_hint(error("0A000",
+                           absl::StrCat("RANGE with offset PRECEDING/FOLLOWING is not supported for column type ",
+                                        type_name(without_modifiers(key)), " and offset type ",
+                                        type_name(without_modifiers(offset->type))),
+                           expr.location),
+                     "Cast the offset value to an appropriate type.");
   return coerce(std::move(offset), wanted, Coercion::kImplicit);
 }
 

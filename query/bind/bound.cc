@@ -1,5 +1,7 @@
 #include "bind/bound.h"
 
+#include "query/catalog.h"
+
 #include <cstring>
 
 #include "base/check.h"
@@ -8,6 +10,7 @@ namespace scyper::query {
 
 BoundExpr::~BoundExpr() = default;
 Relation::~Relation() = default;
+CommonQuery::~CommonQuery() = default;
 
 BoundPtr clone(const BoundExpr& expr) {
   auto copy = std::make_unique<BoundExpr>();
@@ -20,7 +23,7 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->explicit_cast = expr.explicit_cast;
   copy->value = expr.value;
   copy->text = expr.text;
-  if (expr.kind == BoundKind::kConst && is_string(expr.type.id) && !expr.value.null)
+  if (expr.kind == BoundKind::kConst && holds_bytes(expr.type.id) && !expr.value.null)
     copy->value = string_datum(copy->text.data(), copy->text.size());
   copy->builtin = expr.builtin;
   copy->routine = expr.routine;
@@ -82,12 +85,16 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
   copy->id = relation.id;
   copy->kind = relation.kind;
   copy->alias = relation.alias;
+  copy->key = relation.key;
   copy->table = relation.table;
   if (relation.query != nullptr) copy->query = clone(*relation.query);
   for (const auto& row : relation.rows) copy->rows.push_back(clone_all(row));
   copy->arguments = clone_all(relation.arguments);
   copy->common = relation.common;
   copy->columns = relation.columns;
+  for (const HiddenColumn& hidden : relation.hidden)
+    copy->hidden.push_back({hidden.column, hidden.is_predicate, clone_all(hidden.exprs),
+                            hidden.is_true == nullptr ? nullptr : clone(*hidden.is_true)});
   return copy;
 }
 
@@ -116,24 +123,26 @@ std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
   if (query.left != nullptr) copy->left = clone(*query.left);
   if (query.right != nullptr) copy->right = clone(*query.right);
   copy->correlated = query.correlated;
+  copy->with = query.with;
   return copy;
 }
 
 namespace {
 bool same_constant(const BoundExpr& a, const BoundExpr& b) {
   if (a.value.null || b.value.null) return a.value.null == b.value.null;
-  if (is_string(a.type.id) || a.type.id == TypeId::kUnknown || a.type.id == TypeId::kArray) return a.text == b.text;
+  if (holds_bytes(a.type.id) || a.type.id == TypeId::kUnknown || a.type.id == TypeId::kArray) return a.text == b.text;
   return a.value.lo == b.value.lo && a.value.hi == b.value.hi && a.value.scale == b.value.scale;
 }
 }  // namespace
 
 bool same(const BoundExpr& a, const BoundExpr& b) {
-  if (a.kind != b.kind || a.type != b.type || a.relation != b.relation || a.index != b.index ||
-      a.explicit_cast != b.explicit_cast || a.builtin != b.builtin || a.routine != b.routine ||
-      a.args.size() != b.args.size() || a.query != nullptr || b.query != nullptr)
+  if (a.kind != b.kind || a.type != b.type || a.relation != b.relation ||
+      (a.index != b.index && a.kind != BoundKind::kUserCall) || a.explicit_cast != b.explicit_cast ||
+      a.builtin != b.builtin || a.routine != b.routine || a.args.size() != b.args.size() || a.query != nullptr ||
+      b.query != nullptr)
     return false;
   if (a.builtin != nullptr && a.builtin->is_volatile) return false;
-  if (a.kind == BoundKind::kUserCall) return false;
+  if (a.kind == BoundKind::kUserCall && (a.routine == nullptr || a.routine->is_volatile)) return false;
   if (a.kind == BoundKind::kConst && !same_constant(a, b)) return false;
   for (size_t i = 0; i < a.args.size(); i++)
     if (!same(*a.args[i], *b.args[i])) return false;

@@ -78,7 +78,7 @@ BoundPtr clone(const BoundExpr& expr);
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
-enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon, kFunction };
+enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon, kFunction, kFeed };
 
 // A query of WITH. Its references are relations of kind kCommon.
 struct CommonQuery;
@@ -90,17 +90,30 @@ struct RelationColumn {
   bool hidden = false;  // not found by name, not in *
 };
 
+// What a hidden column of a table holds, over the columns of its relation: the key of an index on an expression, or
+// whether a row belongs to a partial index (TRUE or NULL).
+struct HiddenColumn {
+  uint32_t column = 0;
+  bool is_predicate = false;
+  std::vector<BoundPtr> exprs;  // the one, or the predicate's conjuncts
+  BoundPtr is_true;             // predicates: what the column is compared with
+};
+
 struct Relation {
   uint32_t id = 0;
   RelationKind kind = RelationKind::kTable;
   std::string alias;
+  std::string key;                          // of a table or view that is called by its own name, else empty
   std::shared_ptr<storage::Table> table;    // kTable
   std::unique_ptr<BoundQuery> query;        // kQuery
   std::vector<std::vector<BoundPtr>> rows;  // kValues
   std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array;
-                                            // kFunction: one kUserCall
-  std::shared_ptr<CommonQuery> common;      // kCommon
+                                            // kFunction: one kUserCall, or none and `common`, a part
+                                            // kFeed (ExecContext::feed): none
+  std::shared_ptr<CommonQuery> common;      // kCommon, kFunction
   std::vector<RelationColumn> columns;
+  std::vector<HiddenColumn> hidden;  // kTable that is searched
+  bool is_scalar = false;            // a function that returns no rows but values: its name means its value
   ~Relation();
 };
 
@@ -165,6 +178,17 @@ enum class AggregateKind : uint8_t {
   kHypotheticalPercentRank,
   kHypotheticalCumeDist,
 };
+// What a column of results is to clients.
+constexpr SqlType shown_type(const SqlType& type) {
+  auto as_text = [](TypeId id) {
+    return id == TypeId::kInterval || id == TypeId::kUuid || id == TypeId::kBytea || id == TypeId::kJsonb ||
+           id == TypeId::kEnum;
+  };
+  if (type.id == TypeId::kFloat4) return make_type(TypeId::kFloat8);
+  if (type.id == TypeId::kArray && as_text(type.element)) return make_array(make_type(TypeId::kText));
+  return as_text(type.id) ? make_type(TypeId::kText) : type;
+}
+
 constexpr bool is_hypothetical(AggregateKind kind) { return kind >= AggregateKind::kHypotheticalRank; }
 
 // Is it 0, not NULL, where there is no row?
@@ -226,6 +250,8 @@ struct OutputColumn {
 
 enum class SetOp : uint8_t { kNone, kUnion, kIntersect, kExcept };
 
+struct BoundWith;
+
 struct BoundQuery {
   uint32_t id = 0;  // in the program: what `relation` of kGroup and kAggregate names
   std::vector<FromEntry> from;
@@ -248,7 +274,8 @@ struct BoundQuery {
   SetOp set = SetOp::kNone;
   bool set_all = false;
   std::unique_ptr<BoundQuery> left, right;
-  bool correlated = false;  // refers to a relation of an enclosing query
+  bool correlated = false;                // refers to a relation of an enclosing query
+  std::shared_ptr<const BoundWith> with;  // of a whole statement: WITH that changes something
 
   size_t visible_outputs() const {
     size_t n = 0;
@@ -257,22 +284,38 @@ struct BoundQuery {
   }
 };
 
+struct BoundDml;
+
 struct CommonQuery {
   std::unique_ptr<BoundQuery> query;      // of a recursive one: the term that does not refer to it
   std::unique_ptr<BoundQuery> recursive;  // the term that does
   bool keeps_duplicates = false;          // recursive: UNION ALL
-  bool always_materialised = false, never_materialised = false;
+  bool always_materialised = false;       // else a single reference is inlined
   uint32_t references = 0;
   std::vector<RelationColumn> columns;
+  // A part of a WITH that changes something: run once, its rows are kept. References are relations of kind kFunction.
+  bool is_part = false;
+  std::unique_ptr<BoundDml> dml;  // instead of query; the rows are those of RETURNING
+  ~CommonQuery();
+};
+
+// WITH whose queries change something. All parts, the main statement among them, see the tables as they were: parts
+// that run after one that changed a table read a copy of it, and leave alone the rows that were changed.
+struct BoundWith {
+  std::vector<std::shared_ptr<CommonQuery>> copies;    // tables as they were
+  std::vector<std::shared_ptr<CommonQuery>> before;    // what the main statement reads, in order
+  std::vector<std::shared_ptr<CommonQuery>> after;     // changes that nobody reads, and what they read
+  std::vector<std::shared_ptr<storage::Table>> noted;  // tables whose changed rows are to be known
 };
 
 struct ColumnAssignment {
   uint32_t column = 0;
   BoundPtr value;
-  BoundPtr generated;  // GENERATED ALWAYS AS: over BoundDml::new_row, instead of value
+  BoundPtr generated;    // GENERATED ALWAYS AS: over BoundDml::new_row, instead of value
+  bool is_part = false;  // SET a[1] = ...: the value is the column's, changed there
 };
 
-enum class DmlKind : uint8_t { kInsert, kUpdate, kDelete };
+enum class DmlKind : uint8_t { kInsert, kUpdate, kDelete, kMerge };
 
 // What must not be false for a row that was changed.
 struct RowCheck {
@@ -312,6 +355,22 @@ struct BoundTriggers {
   std::vector<TriggerCall> before_statement, before_row, after_row, after_statement;
 };
 
+// WHEN of a MERGE.
+struct BoundMergeWhen {
+  bool matched = false;
+  std::vector<BoundPtr> condition;  // conjuncts
+  std::vector<BoundPtr> values;     // INSERT: by table column
+  // null: DO NOTHING. The source of an INSERT reads `rows`, a part that holds the values; that of others is empty.
+  std::unique_ptr<BoundDml> action;
+  std::shared_ptr<CommonQuery> rows;
+};
+
+struct BoundMerge {
+  std::shared_ptr<CommonQuery> rows;    // of the source, with their numbers as the last column
+  std::unique_ptr<Relation> unmatched;  // the rows once more, of the same number as the relation in the source
+  std::vector<BoundMergeWhen> whens;
+};
+
 struct BoundDml {
   DmlKind kind = DmlKind::kInsert;
   uint32_t relation = 0;  // id of the target in RETURNING, WHERE and SET expressions
@@ -332,6 +391,9 @@ struct BoundDml {
   bool checks_at_once = false;                     // no reactions, and no row that it refers to can change meanwhile
   const BoundDml* events_of = nullptr;             // reacts as part of this statement, which it is an action of
   std::unique_ptr<BoundTriggers> triggers;         // null: none
+  std::shared_ptr<const BoundWith> with;           // of a whole statement: WITH that changes something
+  bool skips_changed = false;                      // leaves alone what an earlier part has changed
+  std::unique_ptr<BoundMerge> merge;               // MERGE; its source joins target and rows
 };
 
 struct Variable {

@@ -41,5 +41,9 @@ void add_math_functions(BuiltinTable* t);
 void add_time_functions(BuiltinTable* t);
 void add_array_functions(BuiltinTable* t);
 void add_sequence_functions(BuiltinTable* t);
+void add_catalog_functions(BuiltinTable* t);
+void add_zone_functions(BuiltinTable* t);
+void add_binary_functions(BuiltinTable* t);
+void add_jsonb_functions(BuiltinTable* t);
 
 }  // namespace scyper::query

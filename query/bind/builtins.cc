@@ -5,6 +5,7 @@
 
 #include "bind/builtin_table.h"
 #include "runtime/functions.h"
+#include "runtime/functions_record.h"
 
 namespace scyper::query {
 
@@ -85,8 +86,9 @@ void add_operators(BuiltinTable* t) {
       {"<=", BuiltinOp::kLessEqual}, {">", BuiltinOp::kGreater},   {">=", BuiltinOp::kGreaterEqual},
   };
   for (const auto& [name, op] : comparisons)
-    for (T type : {T::kBool, T::kInt2, T::kInt4, T::kInt8, T::kFloat4, T::kFloat8, T::kNumeric, T::kChar, T::kText,
-                   T::kVarchar, T::kDate, T::kTimestamp, T::kInterval, T::kArray})
+    for (T type : {T::kBool,        T::kInt2, T::kInt4,    T::kInt8,  T::kFloat4,    T::kFloat8,   T::kNumeric,
+                   T::kChar,        T::kText, T::kVarchar, T::kDate,  T::kTimestamp, T::kInterval, T::kArray,
+                   T::kTimestamptz, T::kTime, T::kUuid,    T::kBytea, T::kJsonb,     T::kEnum})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
   t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add);
@@ -150,6 +152,16 @@ void add_output(BuiltinTable* t) {
   record.strict = false;
   record.variadic = true;
   record.takes_types = true;
+  // of records filled by dynamic SQL
+  t->runtime(" image field", {T::kText, T::kInt4, T::kText}, T::kText, k_fn_record_image_field).may_return_null = true;
+  t->runtime(" image result", {T::kText, T::kInt4, T::kText, T::kText}, T::kText, k_fn_record_image_result)
+      .may_return_null = true;
+  Builtin& set = t->runtime(" image set", {T::kText, T::kText, T::kText}, T::kText, k_fn_record_image_set);
+  set.strict = false;
+  set.may_return_null = true;
+  t->runtime(" image text", {T::kText}, T::kText, k_fn_record_image_text);
+  t->runtime(" image json", {T::kText}, T::kJsonb, k_fn_record_image_json);
+  t->runtime(" image null", {T::kText, T::kInt4}, T::kBool, k_fn_record_image_null).strict = false;
 }
 
 void add_numbers(BuiltinTable* t) {
@@ -185,7 +197,7 @@ void add_numbers(BuiltinTable* t) {
 
 void add_times_and_arrays(BuiltinTable* t) {
   for (std::string_view name : {"now", "transaction_timestamp", "statement_timestamp"})
-    t->add(name, {}, T::kTimestamp).op = BuiltinOp::kNow;
+    t->add(name, {}, T::kTimestamptz).op = BuiltinOp::kNow;
   t->runtime("extract", {T::kText, T::kDate}, T::kNumeric, k_fn_extract_date);
   t->runtime("extract", {T::kText, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp);
   t->runtime("date_trunc", {T::kText, T::kTimestamp}, T::kTimestamp, k_fn_date_trunc);
@@ -196,7 +208,7 @@ void add_times_and_arrays(BuiltinTable* t) {
   Builtin& append = t->runtime("array_append", {T::kArray, T::kUnknown}, T::kUnknown, k_fn_array_append);
   append.result_type = array_of_second;
   append.strict = false;
-  append.takes_types = true;
+  append.takes_types = append.elements_meet = true;
   t->runtime("version", {}, T::kText, k_fn_version);
 }
 
@@ -213,6 +225,10 @@ const BuiltinTable& builtin_table() {
     add_time_functions(t);
     add_array_functions(t);
     add_sequence_functions(t);
+    add_catalog_functions(t);
+    add_zone_functions(t);
+    add_binary_functions(t);
+    add_jsonb_functions(t);
     return t;
   }();
   return *table;

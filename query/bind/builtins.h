@@ -46,7 +46,9 @@ struct Builtin {
   // unless takes_types
   const ir::External* runtime = nullptr;
   bool takes_types = false;
-  bool result_is_new = false;  // what the result points to is in the transaction's memory, never part of an argument
+  bool takes_dimensions = false;  // its kArray parameters are integer[], whatever the others are
+  bool elements_meet = false;     // of its arrays, with values beside them: in a common type
+  bool result_is_new = false;     // what the result points to is in the transaction's memory, never part of an argument
   // kUnknown result: from the argument types.
   SqlType (*result_type)(const std::vector<SqlType>& arguments) = nullptr;
 };

@@ -4,6 +4,24 @@ namespace scyper::query {
 
 using T = TypeId;
 
+// runtime/functions_setting.cc
+extern const ir::External k_fn_current_setting;
+extern const ir::External k_fn_set_config;
+
+namespace {
+void add_setting_functions(BuiltinTable* t) {
+  auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) -> Builtin& {
+    Builtin& builtin = t->runtime(name, std::move(parameters), T::kText, function);
+    builtin.is_volatile = true;
+    builtin.writes = true;  // a snapshot knows nothing of sessions
+    return builtin;
+  };
+  add("current_setting", {T::kText}, k_fn_current_setting);
+  add("current_setting", {T::kText, T::kBool}, k_fn_current_setting).may_return_null = true;
+  add("set_config", {T::kText, T::kText, T::kBool}, k_fn_set_config).strict = false;
+}
+}  // namespace
+
 void add_sequence_functions(BuiltinTable* t) {
   auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) {
     Builtin& builtin = t->runtime(name, std::move(parameters), T::kInt8, function);
@@ -16,6 +34,25 @@ void add_sequence_functions(BuiltinTable* t) {
   add("setval", {T::kText, T::kInt8, T::kBool}, k_fn_setval);
   add("currval", {T::kText}, k_fn_currval);
   add("lastval", {}, k_fn_lastval);
+  add_setting_functions(t);
+}
+
+// What binder_object.cc makes of functions over objects: their first argument is what the catalog knows.
+void add_catalog_functions(BuiltinTable* t) {
+  for (const std::vector<T>& numbers :
+       {std::vector<T>{T::kInt8}, {T::kInt8, T::kInt4}, {T::kInt8, T::kInt4, T::kInt4}}) {
+    std::vector<T> parameters = {T::kText};
+    parameters.insert(parameters.end(), numbers.begin(), numbers.end());
+    t->runtime(" catalog text", parameters, T::kText, k_fn_catalog_text).may_return_null = true;
+  }
+  t->runtime(" catalog form", {T::kText, T::kText}, T::kText, k_fn_catalog_form);
+  t->runtime(" object name", {T::kText, T::kInt8}, T::kText, k_fn_object_name);
+  t->runtime(" object number", {T::kText, T::kText, T::kInt4, T::kInt4}, T::kInt8, k_fn_object_number).may_return_null =
+      true;
+  Builtin& format = t->runtime(" format type", {T::kText, T::kInt8, T::kInt4}, T::kText, k_fn_format_type);
+  format.strict = false;
+  format.may_return_null = true;
+  t->runtime("pg_size_pretty", {T::kInt8}, T::kText, k_fn_size_pretty);
 }
 
 }  // namespace scyper::query

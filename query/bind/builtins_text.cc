@@ -36,6 +36,7 @@ void add_regex(BuiltinTable* t) {
   };
   const std::vector<T> pair = {T::kText, T::kText};
   add("regexp_match", {{}, {T::kText}}, T::kArray, k_fn_regexp_match, pair);
+  add(" regexp_matches", {{}, {T::kText}}, T::kArray, k_fn_regexp_matches, pair);
   add("regexp_split_to_array", {{}, {T::kText}}, T::kArray, k_fn_regexp_split_to_array, pair);
   add("regexp_substr",
       {{}, {T::kInt4}, {T::kInt4, T::kInt4}, {T::kInt4, T::kInt4, T::kText}, {T::kInt4, T::kInt4, T::kText, T::kInt4}},
@@ -77,7 +78,9 @@ void add_text_functions(BuiltinTable* t) {
   Builtin& nullable = t->runtime("quote_nullable", {T::kUnknown}, T::kText, k_fn_quote_nullable);
   nullable.strict = false;
   nullable.takes_types = true;
-  t->runtime("pg_typeof", {T::kUnknown}, T::kText, k_fn_type_of).takes_types = true;
+  Builtin& type_of = t->runtime("pg_typeof", {T::kUnknown}, T::kText, k_fn_type_of);
+  type_of.takes_types = true;
+  type_of.strict = false;
   for (std::string_view name : {"num_nulls", "num_nonnulls"}) {
     Builtin& builtin =
         t->runtime(name, {T::kUnknown}, T::kInt4, name == "num_nulls" ? k_fn_num_nulls : k_fn_num_nonnulls);

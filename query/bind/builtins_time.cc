@@ -40,19 +40,21 @@ void add_time_functions(BuiltinTable* t) {
     if (given == 7) parameters.back() = T::kFloat8;
     t->runtime("make_interval", parameters, T::kInterval, k_fn_make_interval);
   }
-  for (T type : {T::kDate, T::kTimestamp, T::kInterval}) t->runtime("isfinite", {type}, T::kBool, k_fn_isfinite);
-  for (T second : {T::kTimestamp, T::kInterval}) {
-    for (T fourth : {T::kTimestamp, T::kInterval}) {
-      Builtin& overlaps =
-          t->runtime("overlaps", {T::kTimestamp, second, T::kTimestamp, fourth}, T::kBool, k_fn_overlaps);
-      overlaps.strict = false;
-      overlaps.takes_types = true;
+  for (T type : {T::kDate, T::kTimestamp, T::kTimestamptz, T::kInterval})
+    t->runtime("isfinite", {type}, T::kBool, k_fn_isfinite);
+  for (T moment : {T::kTimestamp, T::kTimestamptz, T::kTime}) {
+    for (T second : {moment, T::kInterval}) {
+      for (T fourth : {moment, T::kInterval}) {
+        Builtin& overlaps = t->runtime("overlaps", {moment, second, moment, fourth}, T::kBool, k_fn_overlaps);
+        overlaps.strict = false;
+        overlaps.takes_types = true;
+      }
     }
   }
   t->runtime("to_char", {T::kTimestamp, T::kText}, T::kText, k_fn_to_char_timestamp);
   t->runtime("to_char", {T::kInterval, T::kText}, T::kText, k_fn_to_char_interval);
   t->runtime("to_date", {T::kText, T::kText}, T::kDate, k_fn_to_date);
-  t->runtime("to_timestamp", {T::kText, T::kText}, T::kTimestamp, k_fn_to_timestamp);
+  t->runtime("to_timestamp", {T::kText, T::kText}, T::kTimestamptz, k_fn_to_timestamp);
 }
 
 void add_array_functions(BuiltinTable* t) {
@@ -63,7 +65,7 @@ void add_array_functions(BuiltinTable* t) {
                  SqlType (*type)(const std::vector<SqlType>&)) {
     Builtin& builtin = t->runtime(name, std::move(parameters), result, function);
     builtin.strict = false;
-    builtin.takes_types = true;
+    builtin.takes_types = builtin.elements_meet = true;
     if (type != nullptr) builtin.result_type = type;
   };
   add("array_cat", {T::kArray, T::kArray}, T::kArray, k_fn_array_cat, same_as_first);
@@ -72,6 +74,19 @@ void add_array_functions(BuiltinTable* t) {
   add("array_position", {T::kArray, T::kUnknown}, T::kInt4, k_fn_array_position, nullptr);
   add("array_position", {T::kArray, T::kUnknown, T::kInt4}, T::kInt4, k_fn_array_position, nullptr);
   add("array_positions", {T::kArray, T::kUnknown}, T::kArray, k_fn_array_positions, integers);
+  auto array_of_first = [](const std::vector<SqlType>& args) { return make_array(args[0]); };
+  add("enum_range", {T::kEnum}, T::kArray, k_fn_enum_range, array_of_first);
+  add("enum_range", {T::kEnum, T::kEnum}, T::kArray, k_fn_enum_range, array_of_first);
+  add("enum_first", {T::kEnum}, T::kEnum, k_fn_enum_first, same_as_first);
+  add("enum_last", {T::kEnum}, T::kEnum, k_fn_enum_last, same_as_first);
+  for (size_t arrays : {1, 2}) {
+    std::vector<T> parameters(1 + arrays, T::kArray);
+    parameters[0] = T::kUnknown;
+    Builtin& fill = t->runtime("array_fill", std::move(parameters), T::kArray, k_fn_array_fill);
+    fill.strict = false;
+    fill.takes_types = fill.takes_dimensions = true;
+    fill.result_type = array_of_first;
+  }
   add("array_remove", {T::kArray, T::kUnknown}, T::kArray, k_fn_array_remove, same_as_first);
   add("array_replace", {T::kArray, T::kUnknown, T::kUnknown}, T::kArray, k_fn_array_replace, same_as_first);
   add("array_to_string", {T::kArray, T::kText}, T::kText, k_fn_array_to_string, nullptr);
@@ -87,14 +102,24 @@ void add_array_functions(BuiltinTable* t) {
   auto of_first = [](const std::vector<SqlType>& args) {
     return make_array(args[0].id == T::kNumeric ? make_numeric(0, 0) : args[0]);
   };
-  for (T type : {T::kInt4, T::kInt8, T::kNumeric, T::kTimestamp}) {
+  for (T type : {T::kInt4, T::kInt8, T::kNumeric, T::kTimestamp, T::kTimestamptz}) {
     Builtin& series =
-        t->runtime(" series", {type, type, type == T::kTimestamp ? T::kInterval : type}, T::kArray, k_fn_series);
+        t->runtime(" series", {type, type, is_moment(type) ? T::kInterval : type}, T::kArray, k_fn_series);
     series.takes_types = true;
     series.result_type = of_first;
   }
   Builtin& trim = t->runtime("trim_array", {T::kArray, T::kInt4}, T::kArray, k_fn_trim_array);
   trim.result_type = same_as_first;
+  t->runtime(" slice", {T::kArray, T::kInt4, T::kInt4}, T::kArray, k_fn_array_slice).result_type = same_as_first;
+  // array, index, element; array, bounds, which of them are given, array: SET a[1] = ...
+  Builtin& element = t->runtime(" set element", {T::kArray, T::kInt4, T::kUnknown}, T::kArray, k_fn_array_set_element);
+  Builtin& slice =
+      t->runtime(" set slice", {T::kArray, T::kInt4, T::kInt4, T::kInt4, T::kArray}, T::kArray, k_fn_array_set_slice);
+  for (Builtin* part : {&element, &slice}) {
+    part->result_type = same_as_first;
+    part->strict = false;
+    part->takes_types = true;
+  }
 }
 
 }  // namespace scyper::query

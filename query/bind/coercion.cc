@@ -39,8 +39,14 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
   int b = number_rank(to);
   if (a != 0 && b != 0) return *context = a < b ? Coercion::kImplicit : Coercion::kAssignment, true;
   if (is_string(from) && is_string(to)) return *context = Coercion::kImplicit, true;
-  if (from == TypeId::kDate && to == TypeId::kTimestamp) return *context = Coercion::kImplicit, true;
-  if (from == TypeId::kTimestamp && to == TypeId::kDate) return *context = Coercion::kAssignment, true;
+  if (is_moment(from) && is_moment(to)) {  // to what knows more: date, timestamp, timestamptz
+    auto rank = [](TypeId id) { return id == TypeId::kDate ? 0 : id == TypeId::kTimestamp ? 1 : 2; };
+    return *context = rank(from) < rank(to) ? Coercion::kImplicit : Coercion::kAssignment, true;
+  }
+  if (from == TypeId::kJsonb && (to == TypeId::kBool || b != 0)) return *context = Coercion::kExplicit, true;
+  if (from == TypeId::kTime && to == TypeId::kInterval) return *context = Coercion::kImplicit, true;
+  if (to == TypeId::kTime && (from == TypeId::kInterval || from == TypeId::kTimestamp || from == TypeId::kTimestamptz))
+    return *context = Coercion::kAssignment, true;
   if ((from == TypeId::kBool && to == TypeId::kInt4) || (from == TypeId::kInt4 && to == TypeId::kBool))
     return *context = Coercion::kExplicit, true;
   if (is_string(to)) return *context = Coercion::kAssignment, from != TypeId::kRecord && from != TypeId::kVoid;
@@ -49,10 +55,7 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
 }
 
 // Without length and precision, as messages have it.
-std::string name_of_type(const SqlType& type) {
-  if (type.id == TypeId::kArray) return type_name(make_array(make_type(type.element)));
-  return type_name(make_type(type.id));
-}
+std::string name_of_type(const SqlType& type) { return type_name(without_modifiers(type)); }
 
 void* take_from_string(void* arg, size_t size) noexcept {
   // The binder's constants live as long as the program: one block each, owned by the expression's text.
@@ -61,10 +64,27 @@ void* take_from_string(void* arg, size_t size) noexcept {
   return blocks->back().get();
 }
 
+TypeId innermost(const SqlType& type) { return type.id == TypeId::kArray ? type.element : type.id; }
+
+// May the text have the name of a zone? What it means is up to the system's time zone database, which a node that
+// replays the statement need not have: the changes are logged then, not the statement.
+bool reads_zones(const SqlType& from, const SqlType& target) {
+  const TypeId to = innermost(target);
+  return is_string(innermost(from)) && (is_moment(to) || to == TypeId::kTime);
+}
+bool names_zone(const SqlType& target, std::string_view text) {
+  if (!reads_zones(make_type(TypeId::kText), target)) return false;
+  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (size_t i = 1; i < text.size(); i++)  // but for the T of ISO 8601 and Z
+    if (is_letter(text[i - 1]) && is_letter(text[i])) return true;
+  return false;
+}
+
 }  // namespace
 
 StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool is_explicit) {
   if (expr->value.null) return make_null(target, expr->location);
+  if (names_zone(target, expr->text)) program_->volatile_result = true;
   if (is_string(target.id)) {
     BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
     if (target.length < 0) {
@@ -103,12 +123,21 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     std::string detail = detail_of(parsed);
     return detail.empty() ? located : with_detail(located, detail);
   }
+  if (holds_bytes(target.id))
+    return make_text_constant(target, std::string(value.data(), value.size()), expr->location);
   return make_constant(target, value, expr->location);
 }
 
 StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
   const SqlType from = expr->type;
   if (from == target) return expr;
+  if (const auto kind = object_kind(from); kind.has_value() && is_string(target.id)) {
+    SCYPER_ASSIGN_OR_RETURN(expr, object_text(*kind, std::move(expr)));
+    return coerce(std::move(expr), target, context);
+  }
+  if (const auto kind = object_kind(target); kind.has_value() && *kind != ObjectKind::kVector)
+    return cast_to_object(*kind, std::move(expr));
+  if (reads_zones(from, target)) program_->volatile_result = true;
   if (expr->kind == BoundKind::kRow) {
     if (!is_string(target.id))
       return error("42846", absl::StrCat("cannot cast type record to ", name_of_type(target)), expr->location);
@@ -135,7 +164,8 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   }
   if (from.id == TypeId::kArray && target.id == TypeId::kArray) {
     Coercion needed = Coercion::kImplicit;
-    if (!find_cast(from.element, target.element, &needed) || needed > context)
+    const bool are_enums = from.element == TypeId::kEnum && target.element == TypeId::kEnum;
+    if (are_enums || !find_cast(from.element, target.element, &needed) || needed > context)
       return error("42846", absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)),
                    expr->location);
     return make_cast(std::move(expr), target, context == Coercion::kExplicit);
@@ -145,6 +175,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
                                                                          : is_string(from.id) || is_string(target.id);
   if (from.id == TypeId::kArray || target.id == TypeId::kArray)
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
+  if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);
@@ -193,53 +224,76 @@ SqlType merge_numeric(const SqlType& a, const SqlType& b) {
 }
 }  // namespace
 
-// PostgreSQL, "UNION, CASE, and Related Constructs".
+namespace {
+// PostgreSQL's categories of types: what is of two of them is never matched.
+char category_of(const SqlType& type) {
+  if (is_number(type.id)) return 'N';
+  if (is_string(type.id)) return 'S';
+  if (is_moment(type.id) || type.id == TypeId::kTime) return 'D';
+  if (type.id == TypeId::kInterval) return 'T';
+  if (type.id == TypeId::kBool) return 'B';
+  if (type.id == TypeId::kArray) return 'A';
+  return type.id == TypeId::kEnum ? 'E' : 'U';
+}
+}  // namespace
+
+// PostgreSQL, "UNION, CASE, and Related Constructs": the type that values of both have there.
+bool Binder::merge_types(const SqlType& next, SqlType* type) {
+  if (next.id == TypeId::kUnknown || next == *type) return true;
+  if (type->id == TypeId::kUnknown) return *type = next, true;
+  if (is_number(type->id) && is_number(next.id)) {
+    if (is_float(type->id) || is_float(next.id))
+      *type = make_type(type->id == TypeId::kFloat8 || next.id == TypeId::kFloat8 ? TypeId::kFloat8 : TypeId::kFloat4);
+    else if (type->id == TypeId::kNumeric || next.id == TypeId::kNumeric)
+      *type = merge_numeric(*type, next);
+    else if (number_rank(next.id) > number_rank(type->id))
+      *type = next;
+    return true;
+  }
+  if (is_string(type->id) && is_string(next.id))  // the first one's: all strings cast to each other implicitly
+    return *type = make_type(type->id), true;
+  if (type->id == TypeId::kArray && next.id == TypeId::kArray) {
+    SqlType element = element_of(*type);
+    if (!merge_types(element_of(next), &element)) return false;
+    return *type = make_array(element), true;
+  }
+  if (category_of(*type) != category_of(next)) return false;
+  if (type->id == TypeId::kEnum && next.id == TypeId::kEnum) return type->length == next.length;
+  Coercion context = Coercion::kExplicit;
+  if (find_cast(type->id, next.id, &context) && context == Coercion::kImplicit) return *type = next, true;
+  return find_cast(next.id, type->id, &context) && context == Coercion::kImplicit;
+}
+
+// A literal without a type is of the whole type beside it, not of its length or scale.
+SqlType Binder::type_beside_unknown(const std::vector<BoundPtr>& exprs, const SqlType& type) {
+  const bool has_literal = std::any_of(exprs.begin(), exprs.end(), [](const BoundPtr& e) {
+    return e->type.id == TypeId::kUnknown && !(e->kind == BoundKind::kConst && e->value.null);
+  });
+  if (!has_literal) return type;
+  if (is_string(type.id)) return make_type(type.id);
+  return type.id == TypeId::kNumeric ? make_numeric(0, 0) : type;
+}
+
 StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::string_view construct) {
   SqlType type;
   for (const auto& expr : exprs) {
-    const SqlType& next = expr->type;
     if (expr->kind == BoundKind::kRow)
       return error("0A000", absl::StrCat("whole rows in ", std::string(construct), " are not supported"),
                    expr->location);
-    if (next.id == TypeId::kUnknown || next == type) continue;
-    if (type.id == TypeId::kUnknown) {
-      type = next;
-      continue;
-    }
-    if (is_number(type.id) && is_number(next.id)) {
-      if (is_float(type.id) || is_float(next.id))
-        type = make_type(type.id == TypeId::kFloat8 || next.id == TypeId::kFloat8 ? TypeId::kFloat8 : TypeId::kFloat4);
-      else if (type.id == TypeId::kNumeric || next.id == TypeId::kNumeric)
-        type = merge_numeric(type, next);
-      else if (number_rank(next.id) > number_rank(type.id))
-        type = next;
-      continue;
-    }
-    if (is_string(type.id) && is_string(next.id)) {
-      type = make_type(type.id);  // the first one's: all strings cast to each other implicitly
-      continue;
-    }
-    Coercion context = Coercion::kExplicit;
-    if (type.id != TypeId::kArray && find_cast(type.id, next.id, &context) && context == Coercion::kImplicit) {
-      type = next;
-    } else if (type.id == TypeId::kArray || !find_cast(next.id, type.id, &context) || context != Coercion::kImplicit) {
-      return error("42804",
-                   absl::StrCat(std::string(construct), " types ", name_of_type(type), " and ", name_of_type(next),
-                                " cannot be matched"),
-                   expr->location);
-    }
+    if (merge_types(expr->type, &type)) continue;
+    const std::string ours = name_of_type(type), other = name_of_type(expr->type), what(construct);
+    const char* place = what == "CASE" ? "/WHEN" : "";
+    if (category_of(type) == category_of(expr->type))
+      return error("42846", absl::StrCat(what, place, " could not convert type ", other, " to ", ours), expr->location);
+    return error("42804", absl::StrCat(what, " types ", ours, " and ", other, " cannot be matched"), expr->location);
   }
-  if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
-  return type;
+  if (type.id == TypeId::kUnknown) return make_type(TypeId::kText);
+  return type_beside_unknown(exprs, type);
 }
 
 StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
-  // a relation by name, as functions of sequences take it
-  if (expr.type.name.back() == "regclass" && expr.arg->kind == ast::ExprKind::kLiteral &&
-      expr.type.array_bounds.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr name, bind(*expr.arg, scope));
-    return coerce(std::move(name), make_type(TypeId::kText), Coercion::kExplicit);
-  }
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr object, bind_catalog_cast(expr, scope));
+  if (object != nullptr) return object;
   const std::string& type_word = expr.type.name.back();
   if (expr.type.array_bounds.empty() &&
       (catalog_.find_table(type_word) != nullptr || catalog_.views.count(type_word) != 0)) {
@@ -247,7 +301,7 @@ StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) 
     SCYPER_ASSIGN_OR_RETURN(auto columns, relation_columns(type_word, expr.location));
     return cast_row(std::move(row), columns, type_word);
   }
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_));
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_, catalog_.enums));
   const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
   if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
     return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);

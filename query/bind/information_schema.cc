@@ -1,4 +1,6 @@
+#include "base/object_name.h"
 #include "bind/system_types.h"
+#include "query/search_path.h"
 
 namespace scyper::query {
 
@@ -7,8 +9,12 @@ namespace {
 using T = TypeId;
 constexpr const char* kCatalogName = "scyper";
 
-std::vector<SystemRow> schemata(const Catalog&) {
+std::string schema_name(std::string_view key) { return std::string(schema_of(key)); }
+std::string name_in_schema(std::string_view key) { return std::string(bare_name(key)); }
+
+std::vector<SystemRow> schemata(const Catalog& catalog) {
   std::vector<SystemRow> rows;
+  for (const std::string& name : catalog.namespaces) rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
   for (const char* name : {"information_schema", "pg_catalog", "public"})
     rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
   return rows;
@@ -19,8 +25,8 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
   for (const auto& relation : system_relations(catalog)) {
     bool table = relation.schema != nullptr;
     rows.push_back({kCatalogName,
-                    "public",
-                    std::string(relation.name),
+                    schema_name(relation.name),
+                    name_in_schema(relation.name),
                     table ? "BASE TABLE" : "VIEW",
                     {},
                     {},
@@ -37,7 +43,8 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
 std::vector<SystemRow> views(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    rows.push_back({kCatalogName, "public", name, view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
+    rows.push_back(
+        {kCatalogName, schema_name(name), name_in_schema(name), view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
   return rows;
 }
 
@@ -60,19 +67,32 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
     if (type.precision > 0 && relation.schema != nullptr) precision = int{type.precision}, scale = int{type.scale};
   }
   if (type.id == T::kDate) datetime = 0;
-  if (type.id == T::kTimestamp || type.id == T::kInterval) datetime = 6;
-  std::string value = default_of_column(catalog, relation, i);
+  if (type.id == T::kTimestamp || type.id == T::kTimestamptz || type.id == T::kTime || type.id == T::kInterval)
+    datetime = 6;
+  const TableRules::Column* rule = nullptr;
+  if (relation.schema != nullptr)
+    if (auto rules = catalog.rules.find(relation.schema->id);
+        rules != catalog.rules.end() && i < rules->second.columns.size())
+      rule = &rules->second.columns[i];
+  const bool is_identity = rule != nullptr && rule->identity != Identity::kNone;
+  std::string value = is_identity ? "" : default_of_column(catalog, relation, i);
   bool array = type.id == T::kArray;
   bool nullable = relation.schema == nullptr || !relation.schema->columns[i].not_null;
-  std::string udt = array ? "_" + std::string(system_type(type.element).name) : std::string(system_type(type.id).name);
+  const bool is_enum = type.id == T::kEnum;
+  const EnumType* user_type = is_enum ? find_enum(type.length) : nullptr;
+  std::string udt = user_type != nullptr ? user_type->name
+                    : array              ? "_" + std::string(system_type(type.element).name)
+                                         : std::string(system_type(type.id).name);
   return {kCatalogName,
-          "public",
-          std::string(relation.name),
+          schema_name(relation.name),
+          name_in_schema(relation.name),
           relation.column_name(i),
           i + 1,
           value.empty() ? SystemValue() : SystemValue(value),
           nullable ? "YES" : "NO",
-          array ? std::string("ARRAY") : type_name(make_type(type.id)),
+          array     ? std::string("ARRAY")
+          : is_enum ? std::string("USER-DEFINED")
+                    : type_name(without_modifiers(type)),
           characters,
           bytes,
           precision,
@@ -81,11 +101,11 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
           datetime,
           {},
           kCatalogName,
-          "pg_catalog",
+          is_enum ? "public" : "pg_catalog",
           udt,
           std::to_string(i + 1),
-          "NO",
-          "NEVER",
+          is_identity ? "YES" : "NO",
+          rule != nullptr && !rule->generated_text.empty() ? "ALWAYS" : "NEVER",
           relation.schema != nullptr ? "YES" : "NO"};
 }
 
@@ -102,8 +122,8 @@ std::vector<SystemRow> table_constraints(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables)
     for (const auto& index : table->schema().indexes)
       if (index.unique)
-        rows.push_back({kCatalogName, "public", index.name, kCatalogName, "public", name,
-                        index.primary ? "PRIMARY KEY" : "UNIQUE", "NO", "NO", "YES"});
+        rows.push_back({kCatalogName, schema_name(name), name_in_schema(index.name), kCatalogName, schema_name(name),
+                        name_in_schema(name), index.primary ? "PRIMARY KEY" : "UNIQUE", "NO", "NO", "YES"});
   return rows;
 }
 
@@ -113,11 +133,11 @@ std::vector<SystemRow> key_column_usage(const Catalog& catalog) {
     for (const auto& index : table->schema().indexes)
       for (size_t i = 0; index.unique && i < index.columns.size(); i++)
         rows.push_back({kCatalogName,
-                        "public",
-                        index.name,
+                        schema_name(name),
+                        name_in_schema(index.name),
                         kCatalogName,
-                        "public",
-                        name,
+                        schema_name(name),
+                        name_in_schema(name),
                         table->schema().columns[index.columns[i]].name,
                         i + 1,
                         {}});
@@ -127,10 +147,11 @@ std::vector<SystemRow> key_column_usage(const Catalog& catalog) {
 std::vector<SystemRow> routines(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, routine] : catalog.routines)
-    rows.push_back({kCatalogName, "public", name + "_" + std::to_string(routine_oid(*routine)), kCatalogName, "public",
-                    name, routine->procedure ? "PROCEDURE" : "FUNCTION",
+    rows.push_back({kCatalogName, schema_name(name), name_in_schema(name) + "_" + std::to_string(routine_oid(*routine)),
+                    kCatalogName, schema_name(name), name_in_schema(name),
+                    routine->procedure ? "PROCEDURE" : "FUNCTION",
                     routine->procedure ? SystemValue() : SystemValue(type_name(routine->return_type)), "EXTERNAL",
-                    routine->body, "PLPGSQL"});
+                    std::string(without_search_path(routine->body)), "PLPGSQL"});
   return rows;
 }
 

@@ -11,6 +11,13 @@ namespace scyper::query {
 // Name of the variables that are fields of a record whose columns are not known (LooseRecord): texts of unknown type.
 constexpr const char* kLooseField = " field";
 
+// BoundExpr::index of a kRow: whole rows that are no list of fields.
+constexpr uint32_t kImageRow = 1;   // args[0]: the image of a record that dynamic SQL filled (functions_record.h)
+constexpr uint32_t kAbsentRow = 2;  // NULL as a whole: OLD of an INSERT, NEW of a DELETE
+
+// BoundExpr::index of a kOr of equalities: written as IN.
+constexpr uint32_t kInListOr = 1;
+
 inline BoundPtr make_expr(BoundKind kind, const SqlType& type, bool nullable, int32_t location) {
   auto expr = std::make_unique<BoundExpr>();
   expr->kind = kind;
@@ -22,6 +29,12 @@ inline BoundPtr make_expr(BoundKind kind, const SqlType& type, bool nullable, in
 
 inline BoundPtr make_null(const SqlType& type, int32_t location) {
   return make_expr(BoundKind::kConst, type, true, location);
+}
+
+// Places of the hidden columns in a source of rows: they are computed of the others.
+inline void add_hidden_outputs(const storage::TableSchema& schema, BoundQuery* source) {
+  for (size_t c = storage::visible_columns(schema); c + (schema.has_row_id ? 1 : 0) < schema.columns.size(); c++)
+    source->outputs.push_back({schema.columns[c].name, make_null(schema.columns[c].type, -1), false});
 }
 
 inline BoundPtr make_constant(const SqlType& type, const Datum& value, int32_t location) {

@@ -1,4 +1,9 @@
+#include <bit>
+
+#include "base/object_name.h"
 #include "bind/system_types.h"
+#include "parse/printer.h"
+#include "query/search_path.h"
 
 namespace scyper::query {
 
@@ -6,176 +11,210 @@ namespace {
 
 using T = TypeId;
 
-std::vector<SystemRow> namespaces(const Catalog&) {
-  return {{kCatalogSchemaOid, "pg_catalog", kOwnerOid},
-          {kPublicSchemaOid, "public", kOwnerOid},
-          {kInformationSchemaOid, "information_schema", kOwnerOid}};
-}
+constexpr int64_t kHeapOid = 2, kBtreeOid = 403;
+constexpr int64_t kDefaultCollationOid = 100;
 
-std::vector<SystemRow> classes(const Catalog& catalog) {
+std::string name_in_schema(std::string_view key) { return std::string(bare_name(key)); }
+
+std::vector<SystemRow> namespaces(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  auto add = [&](int64_t oid, std::string_view name, const char* kind, size_t columns, bool has_index, int64_t tuples) {
-    rows.push_back({oid, std::string(name), kPublicSchemaOid, int64_t{0}, kOwnerOid, int64_t{0}, tuples, has_index,
-                    false, "p", kind, columns, false, false, false, false, false});
-  };
-  for (const auto& [name, table] : catalog.tables) {
-    const auto& schema = table->schema();
-    add(table_oid(schema), name, "r", visible_columns(schema), !schema.indexes.empty(), -1);
-    for (const auto& index : schema.indexes) add(index_oid(index), index.name, "i", index.columns.size(), false, -1);
-  }
-  for (const auto& [name, view] : catalog.views)
-    add(view_oid(catalog, name), name, "v", view->column_names.size(), false, -1);
+  for (const auto& [oid, name] : schema_names(catalog)) rows.push_back({oid, name, kOwnerOid, SystemValue()});
   return rows;
 }
 
-std::vector<SystemRow> attributes(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& relation : system_relations(catalog)) {
-    for (size_t i = 0; i < relation.column_count(); i++) {
-      const SqlType& type = relation.column_type(i);
-      bool not_null = relation.schema != nullptr && relation.schema->columns[i].not_null;
-      int length = type.id == T::kArray ? -1 : system_type(type.id).length;
-      rows.push_back({relation.oid, relation.column_name(i), type_oid(type), length, i + 1,
-                      relation.schema == nullptr && type.id == T::kNumeric ? int64_t{-1} : type_modifier(type),
-                      type.id == T::kArray ? 1 : 0, not_null, !default_of_column(catalog, relation, i).empty(), "", "",
-                      false, int64_t{0}});
-    }
-  }
-  return rows;
+struct TypeRow {
+  int64_t oid;
+  std::string name;
+  int64_t schema = kCatalogSchemaOid;
+  int length = -1;
+  const char* kind = "b";
+  char category = 'A';
+  int64_t element = 0;
+  int64_t array = 0;
+  int64_t collation = 0;
+};
+
+SystemRow type_row(const TypeRow& row) {
+  constexpr int kByValueBytesMax = 8;
+  return {row.oid,
+          row.name,
+          row.schema,
+          kOwnerOid,
+          row.length,
+          row.length > 0 && row.length <= kByValueBytesMax,
+          row.kind,
+          std::string(1, row.category),
+          false,
+          true,
+          ",",
+          int64_t{0},
+          row.element,
+          row.array,
+          row.length > 0 ? "p" : "x",
+          false,
+          int64_t{0},
+          -1,
+          0,
+          row.collation,
+          SystemValue(),
+          SystemValue()};
 }
 
-std::vector<SystemRow> types(const Catalog&) {
+std::vector<SystemRow> types(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const SystemType& type : kSystemTypes) {
-    rows.push_back({type.oid, std::string(type.name), kCatalogSchemaOid, kOwnerOid, int{type.length}, "b",
-                    std::string(1, type.category), int64_t{0}, type.array_oid, int64_t{0}});
-    rows.push_back({type.array_oid, "_" + std::string(type.name), kCatalogSchemaOid, kOwnerOid, -1, "b", "A", type.oid,
-                    int64_t{0}, int64_t{0}});
+    const std::string name(type.name);
+    const int64_t collation = is_string(type.id) ? kDefaultCollationOid : 0;
+    rows.push_back(
+        type_row({type.oid, name, kCatalogSchemaOid, type.length, "b", type.category, 0, type.array_oid, collation}));
+    rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, collation}));
+  }
+  for (const CatalogType& type : kCatalogTypes) {
+    const std::string name(type.name);
+    rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length, type.kind == 'p' ? "p" : "b",
+                             type.category, 0, type.array_oid, 0}));
+    if (type.array_oid != 0)
+      rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, 0}));
+  }
+  for (const auto& [name, type] : catalog.enums) {
+    const int64_t schema = schema_oid(catalog, name), array = enum_array_oid(type->number);
+    rows.push_back(type_row({enum_oid(type->number), name_in_schema(name), schema, 4, "e", 'E', 0, array, 0}));
+    rows.push_back(type_row({array, "_" + name_in_schema(name), schema, -1, "b", 'A', enum_oid(type->number), 0, 0}));
   }
   return rows;
 }
 
-std::string key_text(const storage::IndexDef& index) {
-  std::string text;
-  for (uint32_t column : index.columns) text += (text.empty() ? "" : " ") + std::to_string(column + 1);
-  return text;
-}
-
-std::vector<SystemRow> indexes(const Catalog& catalog) {
+std::vector<SystemRow> operator_classes(const Catalog&) {
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (const auto& index : table->schema().indexes)
-      rows.push_back({index_oid(index), table_oid(table->schema()), index.columns.size(), index.columns.size(),
-                      index.unique, index.primary, true, true, key_text(index)});
+  for (const SystemType& type : kSystemTypes)
+    rows.push_back({operator_class_oid(make_type(type.id)), kBtreeOid, std::string(type.name) + "_ops",
+                    kCatalogSchemaOid, kOwnerOid, type.oid, true, int64_t{0}});
   return rows;
 }
 
-std::string index_definition(const std::string& table, const storage::TableSchema& schema,
-                             const storage::IndexDef& index) {
-  std::string columns;
-  for (size_t i = 0; i < index.columns.size(); i++) {
-    columns += (i > 0 ? ", " : "") + schema.columns[index.columns[i]].name;
-    if (!index.descending.empty() && index.descending[i]) columns += " DESC";
-  }
-  return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX " + index.name + " ON public." + table +
-         " USING btree (" + columns + ")";
+std::vector<SystemRow> collations(const Catalog&) {
+  return {{kDefaultCollationOid, "default", kCatalogSchemaOid, kOwnerOid, "d", true, -1, SystemValue(), SystemValue()},
+          {int64_t{950}, "C", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "C", "C"},
+          {int64_t{951}, "POSIX", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "POSIX", "POSIX"}};
 }
 
-std::vector<SystemRow> index_list(const Catalog& catalog) {
+std::vector<SystemRow> enum_labels(const Catalog& catalog) {
+  constexpr int64_t kFirst = 7000000;
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (const auto& index : table->schema().indexes)
-      rows.push_back({"public", name, index.name, {}, index_definition(name, table->schema(), index)});
+  for (const auto& [name, type] : catalog.enums)
+    for (size_t i = 0; i < type->labels.size(); i++)
+      rows.push_back({kFirst + static_cast<int64_t>(rows.size()), enum_oid(type->number),
+                      std::bit_cast<int64_t>(static_cast<double>(i + 1)), type->labels[i].text});
   return rows;
 }
 
-std::vector<SystemRow> table_list(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    rows.push_back({"public", name, "scyper", {}, !table->schema().indexes.empty(), false, false, false});
-  return rows;
+std::vector<SystemRow> databases(const Catalog&) {
+  return {{int64_t{5}, "scyper", kOwnerOid, int64_t{6}, "c", false, true, -1, int64_t{1663}, "C", "C", SystemValue(),
+           SystemValue(), SystemValue()}};
 }
-
-std::vector<SystemRow> view_list(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, view] : catalog.views) rows.push_back({"public", name, "scyper", view->query});
-  return rows;
+std::vector<SystemRow> roles(const Catalog&) {
+  return {{kOwnerOid, "scyper", true, true, true, true, true, false, int64_t{-1}, SystemValue(), SystemValue(), false,
+           SystemValue()}};
 }
-
-std::vector<SystemRow> constraints(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (const auto& index : table->schema().indexes)
-      if (index.unique)
-        rows.push_back({index_oid(index), index.name, kPublicSchemaOid, index.primary ? "p" : "u", false, false, true,
-                        table_oid(table->schema()), index_oid(index), key_text(index)});
-  return rows;
+std::vector<SystemRow> users(const Catalog&) {
+  return {{"scyper", kOwnerOid, true, true, false, false, SystemValue(), SystemValue()}};
 }
-
-std::vector<SystemRow> defaults(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& relation : system_relations(catalog))
-    for (size_t i = 0; i < relation.column_count(); i++)
-      if (std::string text = default_of_column(catalog, relation, i); !text.empty())
-        rows.push_back({relation.oid * 2000 + static_cast<int64_t>(i), relation.oid, i + 1, text});
-  return rows;
+std::vector<SystemRow> access_methods(const Catalog&) { return {{kHeapOid, "heap", "t"}, {kBtreeOid, "btree", "i"}}; }
+std::vector<SystemRow> tablespaces(const Catalog&) {
+  return {{int64_t{1663}, "pg_default", kOwnerOid, SystemValue(), SystemValue()},
+          {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
 }
-
-std::vector<SystemRow> routines(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
-  for (const auto& [name, routine] : catalog.routines)
-    rows.push_back({routine_oid(*routine), name, kPublicSchemaOid, kOwnerOid, routine->procedure ? "p" : "f",
-                    routine->strict, routine->input_count(),
-                    routine->procedure ? int64_t{2278} : type_oid(routine->return_type), routine->body});
-  return rows;
+std::vector<SystemRow> extensions(const Catalog&) {
+  return {{kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0"}};
 }
-
-std::vector<SystemRow> databases(const Catalog&) { return {{int64_t{5}, "scyper", kOwnerOid, int64_t{6}, "C", "C"}}; }
-std::vector<SystemRow> roles(const Catalog&) { return {{kOwnerOid, "scyper", true, true}}; }
 std::vector<SystemRow> nothing(const Catalog&) { return {}; }
+
+struct EmptyTable {
+  std::string_view name;
+  std::string_view columns;
+};
+// Of what there is nothing here: tools look whether there is.
+constexpr EmptyTable kEmptyTables[] = {
+    {"pg_auth_members", "roleid:int8 member:int8 grantor:int8 admin_option:bool"},
+    {"pg_cast", "oid:int8 castsource:int8 casttarget:int8 castfunc:int8 castcontext castmethod"},
+    {"pg_conversion",
+     "oid:int8 conname connamespace:int8 conowner:int8 conforencoding:int4 contoencoding:int4 "
+     "conproc:int8 condefault:bool"},
+    {"pg_db_role_setting", "setdatabase:int8 setrole:int8 setconfig:text[]"},
+    {"pg_default_acl", "oid:int8 defaclrole:int8 defaclnamespace:int8 defaclobjtype defaclacl:text[]"},
+    {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
+    {"pg_foreign_data_wrapper",
+     "oid:int8 fdwname fdwowner:int8 fdwhandler:int8 fdwvalidator:int8 fdwacl:text[] "
+     "fdwoptions:text[]"},
+    {"pg_foreign_server",
+     "oid:int8 srvname srvowner:int8 srvfdw:int8 srvtype srvversion srvacl:text[] "
+     "srvoptions:text[]"},
+    {"pg_foreign_table", "ftrelid:int8 ftserver:int8 ftoptions:text[]"},
+    {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
+    {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
+    {"pg_matviews", "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"},
+    {"pg_partitioned_table", "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector"},
+    {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
+    {"pg_publication",
+     "oid:int8 pubname pubowner:int8 puballtables:bool pubinsert:bool pubupdate:bool pubdelete:bool "
+     "pubtruncate:bool pubviaroot:bool"},
+    {"pg_publication_namespace", "oid:int8 pnpubid:int8 pnnspid:int8"},
+    {"pg_publication_rel", "oid:int8 prpubid:int8 prrelid:int8 prqual prattrs:vector"},
+    {"pg_range", "rngtypid:int8 rngsubtype:int8 rngmultitypid:int8 rngcollation:int8"},
+    {"pg_rewrite", "oid:int8 rulename ev_class:int8 ev_type ev_enabled is_instead:bool ev_qual ev_action"},
+    {"pg_shdescription", "objoid:int8 classoid:int8 description"},
+    {"pg_statistic_ext",
+     "oid:int8 stxrelid:int8 stxname stxnamespace:int8 stxowner:int8 stxstattarget:int4 "
+     "stxkeys:vector stxkind:text[] stxexprs"},
+    {"pg_subscription",
+     "oid:int8 subdbid:int8 subname subowner:int8 subenabled:bool subbinary:bool substream:bool "
+     "subconninfo subslotname subsynccommit subpublications:text[]"},
+    {"pg_user_mappings", "umid:int8 srvid:int8 srvname umuser:int8 usename umoptions:text[]"},
+};
 
 }  // namespace
 
 std::vector<SystemTable> pg_catalog_tables() {
   constexpr std::string_view kSchema = "pg_catalog";
-  return {
-      {kSchema, "pg_namespace", columns_of("oid:int8 nspname nspowner:int8"), namespaces},
-      {kSchema, "pg_class",
-       columns_of("oid:int8 relname relnamespace:int8 reltype:int8 relowner:int8 relam:int8 reltuples:int8 "
-                  "relhasindex:bool relisshared:bool relpersistence relkind relnatts:int2 relhasrules:bool "
-                  "relhastriggers:bool relrowsecurity:bool relforcerowsecurity:bool relispartition:bool"),
-       classes},
-      {kSchema, "pg_attribute",
-       columns_of("attrelid:int8 attname atttypid:int8 attlen:int2 attnum:int2 atttypmod:int4 attndims:int4 "
-                  "attnotnull:bool atthasdef:bool attidentity attgenerated attisdropped:bool attcollation:int8"),
-       attributes},
+  std::vector<SystemTable> tables = {
+      {kSchema, "pg_namespace", columns_of("oid:int8 nspname nspowner:int8 nspacl:text[]"), namespaces},
       {kSchema, "pg_type",
-       columns_of("oid:int8 typname typnamespace:int8 typowner:int8 typlen:int2 typtype typcategory typelem:int8 "
-                  "typarray:int8 typrelid:int8"),
+       columns_of("oid:int8 typname typnamespace:int8 typowner:int8 typlen:int2 typbyval:bool typtype typcategory "
+                  "typispreferred:bool typisdefined:bool typdelim typrelid:int8 typelem:int8 typarray:int8 typstorage "
+                  "typnotnull:bool typbasetype:int8 typtypmod:int4 typndims:int4 typcollation:int8 typdefault "
+                  "typacl:text[]"),
        types},
-      {kSchema, "pg_index",
-       columns_of("indexrelid:int8 indrelid:int8 indnatts:int2 indnkeyatts:int2 indisunique:bool indisprimary:bool "
-                  "indisvalid:bool indisready:bool indkey"),
-       indexes},
-      {kSchema, "pg_indexes", columns_of("schemaname tablename indexname tablespace indexdef"), index_list},
-      {kSchema, "pg_tables",
-       columns_of("schemaname tablename tableowner tablespace hasindexes:bool hasrules:bool hastriggers:bool "
-                  "rowsecurity:bool"),
-       table_list},
-      {kSchema, "pg_views", columns_of("schemaname viewname viewowner definition"), view_list},
-      {kSchema, "pg_constraint",
-       columns_of("oid:int8 conname connamespace:int8 contype condeferrable:bool condeferred:bool convalidated:bool "
-                  "conrelid:int8 conindid:int8 conkey"),
-       constraints},
-      {kSchema, "pg_attrdef", columns_of("oid:int8 adrelid:int8 adnum:int2 adbin"), defaults},
-      {kSchema, "pg_proc",
-       columns_of("oid:int8 proname pronamespace:int8 proowner:int8 prokind proisstrict:bool pronargs:int2 "
-                  "prorettype:int8 prosrc"),
-       routines},
-      {kSchema, "pg_database", columns_of("oid:int8 datname datdba:int8 encoding:int4 datcollate datctype"), databases},
-      {kSchema, "pg_roles", columns_of("oid:int8 rolname rolsuper:bool rolcanlogin:bool"), roles},
-      {kSchema, "pg_description", columns_of("objoid:int8 classoid:int8 objsubid:int4 description"), nothing},
+      {kSchema, "pg_enum", columns_of("oid:int8 enumtypid:int8 enumsortorder:float4 enumlabel"), enum_labels},
+      {kSchema, "pg_collation",
+       columns_of("oid:int8 collname collnamespace:int8 collowner:int8 collprovider collisdeterministic:bool "
+                  "collencoding:int4 collcollate collctype"),
+       collations},
+      {kSchema, "pg_opclass",
+       columns_of("oid:int8 opcmethod:int8 opcname opcnamespace:int8 opcowner:int8 opcintype:int8 opcdefault:bool "
+                  "opckeytype:int8"),
+       operator_classes},
+      {kSchema, "pg_database",
+       columns_of("oid:int8 datname datdba:int8 encoding:int4 datlocprovider datistemplate:bool datallowconn:bool "
+                  "datconnlimit:int4 dattablespace:int8 datcollate datctype daticulocale datcollversion datacl:text[]"),
+       databases},
+      {kSchema, "pg_roles",
+       columns_of("oid:int8 rolname rolsuper:bool rolcanlogin:bool rolinherit:bool rolcreaterole:bool rolcreatedb:bool "
+                  "rolreplication:bool rolconnlimit:int4 rolpassword rolvaliduntil:timestamptz rolbypassrls:bool "
+                  "rolconfig:text[]"),
+       roles},
+      {kSchema, "pg_user",
+       columns_of("usename usesysid:int8 usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool passwd "
+                  "valuntil:timestamptz"),
+       users},
+      {kSchema, "pg_am", columns_of("oid:int8 amname amtype"), access_methods},
+      {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
+       tablespaces},
+      {kSchema, "pg_extension",
+       columns_of("oid:int8 extname extowner:int8 extnamespace:int8 extrelocatable:bool extversion"), extensions},
   };
+  for (const EmptyTable& table : kEmptyTables)
+    tables.push_back({kSchema, table.name, columns_of(table.columns), nothing});
+  return tables;
 }
 
 }  // namespace scyper::query

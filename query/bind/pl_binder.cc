@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/make.h"
 #include "parse/conditions.h"
 #include "parse/type_resolver.h"
@@ -20,7 +21,7 @@ const T& as(const plpgsql::Statement& statement) {
 }  // namespace
 
 StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_routine(const Routine& routine, const plpgsql::Body& body) {
-  program_->name = routine.name;
+  program_->name = bare_name(routine.name);
   program_->is_routine = true;
   program_->return_type = routine.procedure ? SqlType{} : routine.return_type;
   PlBinder pl(this, routine);
@@ -32,7 +33,7 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   BoundProgram& program = *binder_.program_;
   program.returns_set = routine_.returns_set;
   VariableScope outer;
-  outer.label = routine_.name;
+  outer.label = bare_name(routine_.name);
   scope_ = &outer;
   binder_.variables_ = scope_;
   binder_.variable_conflict_ = body.variable_conflict;
@@ -46,9 +47,21 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   outer.variables["found"] = found_;
   program.found_variable = found_;
   SCYPER_RETURN_IF_ERROR(bind_block(*body.block, &program.steps));
+  if (returns_row_ && !routine_.returns_set && !routine_.is_sql) raise_no_return(&program.steps);
   scope_ = nullptr;
   binder_.variables_ = nullptr;
   return absl::OkStatus();
+}
+
+// At the end of what is to return a row; values' RETURN the generator misses.
+void PlBinder::raise_no_return(StepList* out) {
+  auto raise = std::make_unique<Step>();
+  raise->kind = StepKind::kRaise;
+  raise->level = "exception";
+  raise->format = absl::StrCat("control reached end of ",
+                               routine_.trigger != nullptr ? "trigger procedure" : "function", " without RETURN");
+  raise->options.emplace_back("errcode", make_text_constant(make_type(TypeId::kText), "2F005", -1));
+  out->push_back(std::move(raise));
 }
 
 // Inputs first: they are the arguments. A row is its fields.
@@ -152,22 +165,8 @@ bool is_about_return(absl::string_view message) {
 }
 }  // namespace
 
-Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* out) {
-  size_t steps = out->size();
-  size_t labels = labels_.size();
-  VariableScope* scope = scope_;
-  Status status = bind_now(statement, out);
-  // of a block only declarations are left: they are part of the compilation
-  bool compiles = statement.kind != StatementKind::kBlock && !is_about_return(status.message());
-  if (status.ok() || !compiles || !is_found_when_run(sqlstate_of(status))) return status;
-  out->resize(steps);
-  labels_.resize(labels);
-  scope_ = scope;
-  binder_.variables_ = scope;
-  binder_.aggregate_query_ = nullptr;
-  binder_.in_aggregate_ = false;
-  binder_.grouped_subquery_ = false;
-  binder_.common_tables_.clear();
+// A step that fails with `status` where it is reached.
+std::unique_ptr<Step> PlBinder::failing_step(const Status& status, const plpgsql::Statement& statement) const {
   auto step = new_step(StepKind::kRaise, statement);
   step->level = "exception";
   auto option = [&](const char* name, std::string text) {
@@ -179,7 +178,38 @@ Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* o
   option("message", std::string(status.message()));
   option("detail", detail_of(status));
   option("hint", hint_of(status));
-  out->push_back(std::move(step));
+  return step;
+}
+
+// The binder as it is between statements, after one that failed.
+void PlBinder::forget_failed(VariableScope* scope) {
+  scope_ = scope;
+  binder_.variables_ = scope;
+  binder_.aggregate_query_ = nullptr;
+  binder_.in_aggregate_ = false;
+  binder_.grouped_subquery_ = false;
+  binder_.common_tables_.clear();
+}
+
+bool PlBinder::fails_when_run(const Status& status, const plpgsql::Statement& statement, StepList* out) {
+  if (!is_found_when_run(sqlstate_of(status))) return false;
+  forget_failed(scope_);
+  out->push_back(failing_step(status, statement));
+  return true;
+}
+
+Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* out) {
+  size_t steps = out->size();
+  size_t labels = labels_.size();
+  VariableScope* scope = scope_;
+  Status status = bind_now(statement, out);
+  // of a block only declarations are left: they are part of the compilation
+  bool compiles = statement.kind != StatementKind::kBlock && !is_about_return(status.message());
+  if (status.ok() || !compiles || !is_found_when_run(sqlstate_of(status))) return status;
+  out->resize(steps);
+  labels_.resize(labels);
+  forget_failed(scope);
+  out->push_back(failing_step(status, statement));
   return absl::OkStatus();
 }
 
@@ -284,7 +314,7 @@ StatusOr<uint32_t> PlBinder::target_variable(const ast::Name& name, int32_t loca
 }
 
 StatusOr<SqlType> PlBinder::declared_type(const ast::TypeName& type) {
-  if (!type.percent_type) return resolve_type(type, binder_.source_);
+  if (!type.percent_type) return resolve_type(type, binder_.source_, binder_.catalog_.enums);
   uint32_t variable = 0;
   if (binder_.find_variable(type.name, &variable)) return binder_.program_->variables[variable].type;
   if (type.name.size() >= 2) {
@@ -411,7 +441,8 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   }
   const std::string& word = d.type.name.back();
   bool is_relation = !d.type.percent_type && d.type.array_bounds.empty() &&
-                     (d.type.percent_rowtype || resolve_type(d.type, binder_.source_).status().ok() == false) &&
+                     (d.type.percent_rowtype ||
+                      resolve_type(d.type, binder_.source_, binder_.catalog_.enums).status().ok() == false) &&
                      (binder_.catalog_.find_table(word) != nullptr || binder_.catalog_.views.count(word) != 0);
   if (is_relation || (word == "record" && !d.type.percent_type)) {
     Record* record = nullptr;
@@ -435,7 +466,11 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(d.type));
   BoundPtr initial;
   if (d.initial != nullptr) {  // sees the variables before it, not itself
-    SCYPER_ASSIGN_OR_RETURN(initial, expression(*d.initial, type));
+    auto value = expression(*d.initial, type);
+    plpgsql::Null at;
+    at.location = d.location;
+    if (!value.ok() && !fails_when_run(value.status(), at, out)) return value.status();
+    initial = value.ok() ? *std::move(value) : make_null(type, d.location);
   } else {
     if (d.not_null)
       return binder_.error(

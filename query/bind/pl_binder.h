@@ -29,12 +29,17 @@ class PlBinder {
   Status bind_statements(const plpgsql::Statements& statements, StepList* out);
   // A statement that does not fit the catalog fails when it runs, as in PostgreSQL.
   Status bind_statement(const plpgsql::Statement& statement, StepList* out);
+  std::unique_ptr<Step> failing_step(const Status& status, const plpgsql::Statement& statement) const;
+  void forget_failed(VariableScope* scope);
+  // Of a part that is reached later than its statement, or not at all; false: the compilation fails.
+  bool fails_when_run(const Status& status, const plpgsql::Statement& statement, StepList* out);
   Status bind_now(const plpgsql::Statement& statement, StepList* out);
   Status bind_block(const plpgsql::Block& block, StepList* out);
   Status bind_declaration(const plpgsql::Declaration& declaration, VariableScope* scope, StepList* out);
   Status bind_handlers(const plpgsql::Block& block, Step* step);
   Status bind_assign(const plpgsql::Assign& assign, StepList* out);
   Status bind_if(const plpgsql::If& statement, StepList* out);
+  StatusOr<BoundPtr> case_test(const plpgsql::CaseBranch& branch, const BoundExpr* value);
   Status bind_case(const plpgsql::Case& statement, StepList* out);
   Status bind_loop(const plpgsql::Statement& statement, const std::string& label, const ast::Expr* condition,
                    const plpgsql::Statements& body, StepList* out);
@@ -64,6 +69,7 @@ class PlBinder {
   // pl_trigger.cc
   Status bind_trigger_variables(StepList* out);
   Status bind_trigger_return(const plpgsql::Return& statement, StepList* out);
+  void raise_no_return(StepList* out);
   Status bind_parameters();
   Status bind_results();
   Record* new_record(const std::vector<RelationColumn>& columns);
@@ -71,9 +77,14 @@ class PlBinder {
   Status bind_return_next(const plpgsql::ReturnNext& statement, StepList* out);
   Status bind_return_query(const plpgsql::ReturnQuery& statement, StepList* out);
   Status bind_sql_result(const plpgsql::ReturnQuery& statement, StepList* out);
-  Status check_structure(const std::vector<OutputColumn>& columns, int32_t location);
+  Status check_structure(const std::vector<OutputColumn>& columns);
   // A query of one row for a composite value; null: it is NULL.
-  StatusOr<std::unique_ptr<BoundQuery>> row_query(const ast::Expr& value, std::string_view what);
+  // `what` it is for: assign, return, next (RETURN NEXT), trigger. `targets` take a record that dynamic SQL filled.
+  StatusOr<std::unique_ptr<BoundQuery>> row_query(const ast::Expr& value, std::string_view what,
+                                                  const std::vector<uint32_t>* targets);
+  StatusOr<std::unique_ptr<BoundQuery>> image_query(const BoundExpr& row, std::string_view what,
+                                                    const std::vector<uint32_t>& targets);
+  Status note_field(const ast::Name& name, uint32_t variable, const plpgsql::Statement& statement, StepList* out);
   Status assign_row(const ast::Expr& value, Record* record, const std::vector<uint32_t>& variables,
                     std::string_view what, const plpgsql::Statement& statement, StepList* out);
   StatusOr<std::unique_ptr<BoundQuery>> bind_rows(const ast::Statement& statement, bool composite);
@@ -81,6 +92,7 @@ class PlBinder {
   Status bind_raise(const plpgsql::Raise& raise, StepList* out);
   Status bind_assert(const plpgsql::Assert& statement, StepList* out);
   Status bind_sql(const plpgsql::Sql& statement, StepList* out);
+  Status bind_set(const ast::SetStatement& set, const plpgsql::Sql& statement, StepList* out);
   Status bind_perform(const plpgsql::Perform& statement, StepList* out);
   Status bind_diagnostics(const plpgsql::GetDiagnostics& statement, StepList* out);
   // Targets of INTO or FOR: scalars, or one record that takes the shape of `columns`.

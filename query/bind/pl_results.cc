@@ -3,15 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "bind/make.h"
 #include "bind/pl_binder.h"
+#include "runtime/functions_record.h"
 
 // RETURN in all its forms, and assignments of whole rows.
 namespace scyper::query {
-
-namespace {
-std::string plain_name(const SqlType& type) {
-  return type.id == TypeId::kArray ? type_name(make_array(make_type(type.element))) : type_name(make_type(type.id));
-}
-}  // namespace
 
 // A SELECT whose outputs are the fields of a row: one output that is a whole row stands for its fields.
 StatusOr<std::unique_ptr<BoundQuery>> PlBinder::bind_rows(const ast::Statement& statement, bool composite) {
@@ -20,7 +15,8 @@ StatusOr<std::unique_ptr<BoundQuery>> PlBinder::bind_rows(const ast::Statement& 
   binder_.keep_rows_ = saved;
   SCYPER_RETURN_IF_ERROR(bound.status());
   auto& outputs = (*bound)->outputs;
-  bool one = outputs.size() == 1 && outputs[0].expr->kind == BoundKind::kRow && outputs[0].expr->query == nullptr;
+  bool one = outputs.size() == 1 && outputs[0].expr->kind == BoundKind::kRow && outputs[0].expr->query == nullptr &&
+             outputs[0].expr->index != kImageRow;
   if (one) {
     BoundPtr row = std::move(outputs[0].expr);
     outputs.clear();
@@ -34,7 +30,8 @@ StatusOr<std::unique_ptr<BoundQuery>> PlBinder::bind_rows(const ast::Statement& 
   return bound;
 }
 
-StatusOr<std::unique_ptr<BoundQuery>> PlBinder::row_query(const ast::Expr& value, std::string_view what) {
+StatusOr<std::unique_ptr<BoundQuery>> PlBinder::row_query(const ast::Expr& value, std::string_view what,
+                                                          const std::vector<uint32_t>* targets) {
   if (const auto* subquery = ast::node_if<ast::ScalarSubquery>(&value); subquery != nullptr)
     return bind_rows(*subquery->subquery, true);
   binder_.aggregate_clause_ = "this context";
@@ -42,9 +39,14 @@ StatusOr<std::unique_ptr<BoundQuery>> PlBinder::row_query(const ast::Expr& value
   if (row->kind == BoundKind::kConst && row->value.null) return std::unique_ptr<BoundQuery>();
   if (row->kind != BoundKind::kRow)
     return binder_.error("42804",
-                         what == "return" ? "cannot return non-composite value from function returning composite type"
+                         what != "assign" ? "cannot return non-composite value from function returning composite type"
                                           : "cannot assign non-composite value to a record variable",
                          -1);
+  if (row->index == kAbsentRow) return std::unique_ptr<BoundQuery>();
+  if (row->index == kImageRow) {
+    if (targets == nullptr) return binder_.no_image(*row, "assigning to another record");
+    return image_query(*row, what, *targets);
+  }
   if (row->query != nullptr) return std::move(row->query);
   auto query = std::make_unique<BoundQuery>();
   query->id = ++binder_.query_count_;
@@ -58,10 +60,59 @@ StatusOr<std::unique_ptr<BoundQuery>> PlBinder::row_query(const ast::Expr& value
   return query;
 }
 
+// The fields of a record whose columns show when it runs. What is returned has to have the types of the result.
+StatusOr<std::unique_ptr<BoundQuery>> PlBinder::image_query(const BoundExpr& row, std::string_view what,
+                                                            const std::vector<uint32_t>& targets) {
+  SqlType text = make_type(TypeId::kText);
+  std::string expected;
+  for (uint32_t target : targets)
+    absl::StrAppend(&expected, expected.empty() ? "" : ",", plain_name(binder_.program_->variables[target].type));
+  const char* message = what == "next" ? "wrong record type supplied in RETURN NEXT"
+                        : what == "trigger"
+                            ? "returned row structure does not match the structure of the triggering table"
+                            : "returned record type does not match expected record type";
+  auto query = std::make_unique<BoundQuery>();
+  query->id = ++binder_.query_count_;
+  for (size_t i = 0; i < targets.size(); i++) {
+    const SqlType& type = binder_.program_->variables[targets[i]].type;
+    BoundPtr field;
+    if (what == "assign") {
+      SCYPER_ASSIGN_OR_RETURN(field, binder_.image_field(row, i, type));
+    } else {
+      std::vector<BoundPtr> more;
+      more.push_back(make_constant(make_type(TypeId::kInt4), int_datum(static_cast<int64_t>(i)), -1));
+      more.push_back(make_text_constant(text, expected, -1));
+      more.push_back(make_text_constant(text, message, -1));
+      SCYPER_ASSIGN_OR_RETURN(field, binder_.image_call(" image result", row, std::move(more)));
+      SCYPER_ASSIGN_OR_RETURN(field, binder_.coerce(std::move(field), type, Coercion::kExplicit));
+    }
+    query->outputs.push_back({"", std::move(field), false});
+  }
+  return query;
+}
+
+// A field was assigned: the image of a record that dynamic SQL filled has it, too.
+Status PlBinder::note_field(const ast::Name& name, uint32_t variable, const plpgsql::Statement& statement,
+                            StepList* out) {
+  Record* record = name.size() == 2 ? find_record({name[0]}) : nullptr;
+  if (record == nullptr || record->loose == nullptr) return absl::OkStatus();
+  SqlType text = make_type(TypeId::kText);
+  auto step = new_step(StepKind::kAssign, statement);
+  step->variable = binder_.image_variable(record->loose.get());
+  std::vector<BoundPtr> args;
+  args.push_back(make_variable(step->variable, text, true, -1));
+  args.push_back(make_text_constant(text, name[1], -1));
+  args.push_back(make_variable(variable, text, true, -1));
+  SCYPER_ASSIGN_OR_RETURN(step->expr, binder_.make_call(" image set", std::move(args), -1));
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
 // All fields at once: the value may read what it is assigned to. A record takes the value's shape.
 Status PlBinder::assign_row(const ast::Expr& value, Record* record, const std::vector<uint32_t>& variables,
                             std::string_view what, const plpgsql::Statement& statement, StepList* out) {
-  SCYPER_ASSIGN_OR_RETURN(auto query, row_query(value, what));
+  bool shapes = record != nullptr && !record->fixed;  // takes the shape of the value
+  SCYPER_ASSIGN_OR_RETURN(auto query, row_query(value, what, shapes ? nullptr : &variables));
   if (query == nullptr) {
     for (uint32_t variable : variables) {
       auto step = new_step(StepKind::kAssign, statement);
@@ -125,7 +176,7 @@ Status PlBinder::bind_return_next(const plpgsql::ReturnNext& statement, StepList
   if (!has_outputs && statement.value == nullptr)
     return binder_.error("42601", "missing expression at or near \";\"", statement.location);
   if (returns_row_) {
-    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "return", statement, out));
+    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "next", statement, out));
   } else if (!has_outputs) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*statement.value, routine_.return_type));
     step->args.push_back(std::move(value));
@@ -134,25 +185,12 @@ Status PlBinder::bind_return_next(const plpgsql::ReturnNext& statement, StepList
   return absl::OkStatus();
 }
 
-Status PlBinder::check_structure(const std::vector<OutputColumn>& outputs, int32_t location) {
-  const auto& columns = binder_.program_->columns;
-  std::vector<const OutputColumn*> visible;
+Status PlBinder::check_structure(const std::vector<OutputColumn>& outputs) {
+  std::vector<std::string> given, expected;
   for (const auto& output : outputs)
-    if (!output.hidden) visible.push_back(&output);
-  auto mismatch = [&](std::string detail) {
-    return with_detail(binder_.error("42804", "structure of query does not match function result type", location),
-                       detail);
-  };
-  if (visible.size() != columns.size())
-    return mismatch(absl::StrCat("Number of returned columns (", visible.size(),
-                                 ") does not match expected column count (", columns.size(), ")."));
-  for (size_t i = 0; i < columns.size(); i++) {
-    const SqlType& given = visible[i]->expr->type;
-    if (given.id != columns[i].type.id || given.element != columns[i].type.element)
-      return mismatch(absl::StrCat("Returned type ", plain_name(given), " does not match expected type ",
-                                   plain_name(columns[i].type), " in column ", i + 1, "."));
-  }
-  return absl::OkStatus();
+    if (!output.hidden) given.push_back(plain_name(output.expr->type));
+  for (const auto& column : binder_.program_->columns) expected.push_back(plain_name(column.type));
+  return check_returned_types(given, expected, "structure of query does not match function result type");
 }
 
 Status PlBinder::bind_return_query(const plpgsql::ReturnQuery& statement, StepList* out) {
@@ -171,7 +209,7 @@ Status PlBinder::bind_return_query(const plpgsql::ReturnQuery& statement, StepLi
     SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.query));
   }
   auto& outputs = step->dml != nullptr ? step->dml->returning : step->query->outputs;
-  if (!routine_.is_sql) SCYPER_RETURN_IF_ERROR(check_structure(outputs, -1));
+  if (!routine_.is_sql) SCYPER_RETURN_IF_ERROR(check_structure(outputs));
   size_t visible = static_cast<size_t>(
       std::count_if(outputs.begin(), outputs.end(), [](const OutputColumn& output) { return !output.hidden; }));
   if (visible != binder_.program_->columns.size())

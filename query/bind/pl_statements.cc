@@ -4,6 +4,9 @@
 #include "bind/make.h"
 #include "bind/pl_binder.h"
 #include "parse/conditions.h"
+#include "parse/printer.h"
+#include "parse/setting_text.h"
+#include "parse/sql_parser.h"
 
 // The statements of PL/pgSQL, one by one; blocks, declarations and names are in pl_binder.cc.
 namespace scyper::query {
@@ -25,63 +28,103 @@ Status PlBinder::bind_assign(const plpgsql::Assign& assign, StepList* out) {
   SCYPER_ASSIGN_OR_RETURN(step->variable, target_variable(name, assign.location));
   SqlType type = binder_.program_->variables[step->variable].type;
   if (subscript != nullptr) {
-    if (subscript->indexes.size() != 1 || subscript->indexes[0].slice)
-      return binder_.error("0A000", "array slices and multidimensional arrays are not supported", assign.location);
+    if (subscript->indexes.size() != 1)
+      return binder_.error("0A000", "multidimensional arrays are not supported", assign.location);
     if (type.id != TypeId::kArray)
       return binder_.error(
           "42804", absl::StrCat("cannot subscript type ", type_name(type), " because it does not support subscripting"),
           assign.location);
+    if (subscript->indexes[0].slice) {
+      binder_.aggregate_clause_ = "this context";
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*assign.value, nullptr));
+      SCYPER_ASSIGN_OR_RETURN(
+          step->expr,
+          binder_.replace_part(make_variable(step->variable, type, true, assign.location), subscript->indexes[0],
+                               std::move(value), name.back(), nullptr, assign.location));
+      out->push_back(std::move(step));
+      return absl::OkStatus();
+    }
     step->kind = StepKind::kAssignElement;
     SCYPER_ASSIGN_OR_RETURN(step->expr2, expression(*subscript->indexes[0].upper, make_type(TypeId::kInt4)));
     type = element_of(type);
   }
   SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*assign.value, type));
+  uint32_t variable = step->variable;
   out->push_back(std::move(step));
-  return absl::OkStatus();
+  return note_field(name, variable, assign, out);
 }
 
 Status PlBinder::bind_if(const plpgsql::If& statement, StepList* out) {
   auto step = new_step(StepKind::kIf, statement);
   Shapes before = save_shapes();
+  bool is_cut = false;  // behind a condition that fails nothing is reached
   for (const auto& branch : statement.branches) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr test, condition(*branch.condition));
+    auto test = condition(*branch.condition);
+    if (!test.ok()) {
+      is_cut = !step->branches.empty() && fails_when_run(test.status(), statement, &step->body);
+      if (!is_cut) return test.status();
+      break;
+    }
     StepList body;
     SCYPER_RETURN_IF_ERROR(bind_statements(branch.body, &body));
     merge_shapes(before);
-    step->branches.emplace_back(std::move(test), std::move(body));
+    step->branches.emplace_back(*std::move(test), std::move(body));
   }
-  SCYPER_RETURN_IF_ERROR(bind_statements(statement.otherwise, &step->body));
+  if (!is_cut) SCYPER_RETURN_IF_ERROR(bind_statements(statement.otherwise, &step->body));
   merge_shapes(before);
   out->push_back(std::move(step));
   return absl::OkStatus();
 }
 
+// WHEN a, b: one of them. value: the variable that holds what is compared; null: the items are conditions.
+StatusOr<BoundPtr> PlBinder::case_test(const plpgsql::CaseBranch& branch, const BoundExpr* value) {
+  BoundPtr test = make_expr(BoundKind::kOr, make_type(TypeId::kBool), true, branch.location);
+  for (const auto& item : branch.conditions) {
+    BoundPtr one;
+    if (value != nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr other, binder_.bind(*item, nullptr));
+      SCYPER_ASSIGN_OR_RETURN(one, binder_.make_operator("=", clone(*value), std::move(other), branch.location));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(one, condition(*item));
+    }
+    test->args.push_back(std::move(one));
+  }
+  return test->args.size() == 1 ? std::move(test->args[0]) : std::move(test);
+}
+
 Status PlBinder::bind_case(const plpgsql::Case& statement, StepList* out) {
   auto step = new_step(StepKind::kIf, statement);
-  Shapes before = save_shapes();
-  for (const auto& branch : statement.branches) {
-    BoundPtr test = make_expr(BoundKind::kOr, make_type(TypeId::kBool), true, branch.location);
-    for (const auto& item : branch.conditions) {
-      BoundPtr one;
-      if (statement.arg != nullptr) {
-        SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, binder_.bind(*statement.arg, nullptr));
-        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*item, nullptr));
-        SCYPER_ASSIGN_OR_RETURN(one, binder_.make_operator("=", std::move(arg), std::move(value), branch.location));
-      } else {
-        SCYPER_ASSIGN_OR_RETURN(one, condition(*item));
+  BoundPtr value;
+  if (statement.arg != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(value, binder_.bind(*statement.arg, nullptr));
+    if (value->kind != BoundKind::kVariable && value->kind != BoundKind::kRow) {  // computed once
+      auto assign = new_step(StepKind::kAssign, statement);
+      if (value->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(value, binder_.coerce(std::move(value), make_type(TypeId::kText), Coercion::kImplicit));
       }
-      test->args.push_back(std::move(one));
+      assign->variable = binder_.new_variable("", value->type);
+      assign->expr = std::exchange(value, make_variable(assign->variable, value->type, true, statement.location));
+      out->push_back(std::move(assign));
     }
-    if (test->args.size() == 1) test = std::move(test->args[0]);
+  }
+  Shapes before = save_shapes();
+  bool is_cut = false;  // as in bind_if()
+  for (const auto& branch : statement.branches) {
+    auto test = case_test(branch, value.get());
+    if (!test.ok()) {
+      is_cut = !step->branches.empty() && fails_when_run(test.status(), statement, &step->body);
+      if (!is_cut) return test.status();
+      break;
+    }
     StepList body;
     SCYPER_RETURN_IF_ERROR(bind_statements(branch.body, &body));
     merge_shapes(before);
-    step->branches.emplace_back(std::move(test), std::move(body));
+    step->branches.emplace_back(*std::move(test), std::move(body));
   }
-  if (statement.has_else) {
+  if (statement.has_else && !is_cut) {
     SCYPER_RETURN_IF_ERROR(bind_statements(statement.otherwise, &step->body));
     merge_shapes(before);
-  } else {
+  } else if (!is_cut) {
     auto raise = new_step(StepKind::kRaise, statement);
     raise->level = "exception";
     raise->format = "case not found";
@@ -317,6 +360,23 @@ Status PlBinder::bind_assert(const plpgsql::Assert& statement, StepList* out) {
   return absl::OkStatus();
 }
 
+// SET name = value: set_config(). Of a transaction's modes there is nothing to choose.
+Status PlBinder::bind_set(const ast::SetStatement& set, const plpgsql::Sql& statement, StepList* out) {
+  if (set.action == ast::SetAction::kSetTransaction || set.action == ast::SetAction::kFromCurrent ||
+      set.action == ast::SetAction::kResetAll)
+    return absl::OkStatus();
+  const bool has_value = set.action == ast::SetAction::kSet;
+  const std::string value = has_value ? quote_literal(setting_value(set)) : "NULL";
+  SCYPER_ASSIGN_OR_RETURN(auto call, parse_expression(absl::StrCat("set_config(", quote_literal(set.name), ", ", value,
+                                                                   ", ", set.local ? "true" : "false", ")")));
+  const SqlType text = make_type(TypeId::kText);
+  auto step = new_step(StepKind::kAssign, statement);
+  step->variable = binder_.new_variable(" setting", text);
+  SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*call, text));
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
 Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
   if (statement.statement->kind == ast::StatementKind::kSelect) {
     if (statement.into.targets.empty())
@@ -330,7 +390,8 @@ Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
     out->push_back(std::move(step));
     return absl::OkStatus();
   }
-  if (statement.statement->kind == ast::StatementKind::kSet) return absl::OkStatus();  // as outside of routines
+  if (const auto* set = ast::node_if<ast::SetStatement>(statement.statement.get()); set != nullptr)
+    return bind_set(*set, statement, out);
   if (const auto* truncate = ast::node_if<ast::TruncateStatement>(statement.statement.get()); truncate != nullptr) {
     for (const auto& table : truncate->tables) {  // inside a transaction, row by row
       ast::DeleteStatement all;

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/make.h"
 #include "bind/pl_binder.h"
 
@@ -14,10 +15,12 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
   bool has_new = trigger.per_row && routine_.trigger_event != Trigger::kDelete;
   if (has_old) outer.records["old"] = new_record(columns);
   if (has_new) outer.records["new"] = new_record(columns);
+  for (auto& [name, record] : outer.records) record->present = true;
   program.parameters = static_cast<uint32_t>(program.variables.size());
   for (const char* name : {"old", "new"}) {  // NULL where the event has none
     if (outer.records.count(name) != 0) continue;
     Record* record = new_record(trigger.per_row ? columns : std::vector<RelationColumn>{});
+    record->absent = true;
     outer.records[name] = record;
   }
   program.result_variables.push_back(binder_.new_variable("", make_type(TypeId::kInt4)));
@@ -46,9 +49,9 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
   text_constant("tg_op", routine_.trigger_event == Trigger::kInsert   ? "INSERT"
                          : routine_.trigger_event == Trigger::kDelete ? "DELETE"
                                                                       : "UPDATE");
-  text_constant("tg_table_name", trigger.table);
-  text_constant("tg_relname", trigger.table);
-  text_constant("tg_table_schema", "public");
+  text_constant("tg_table_name", std::string(bare_name(trigger.table)));
+  text_constant("tg_relname", std::string(bare_name(trigger.table)));
+  text_constant("tg_table_schema", std::string(schema_of(trigger.table)));
   SqlType integer = make_type(TypeId::kInt4);
   constant("tg_nargs", integer, make_constant(integer, int_datum(static_cast<int64_t>(trigger.arguments.size())), -1));
   std::string items;
@@ -85,7 +88,7 @@ Status PlBinder::bind_trigger_return(const plpgsql::Return& statement, StepList*
   flag(is_null ? 1 : 0);
   if (!is_null && routine_.trigger->per_row) {
     std::vector<uint32_t> row(program.result_variables.begin() + 1, program.result_variables.end());
-    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, row, "return", statement, out));
+    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, row, "trigger", statement, out));
   }
   out->push_back(new_step(StepKind::kReturn, statement));
   return absl::OkStatus();

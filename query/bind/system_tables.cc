@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/object_name.h"
 #include "bind/system_types.h"
 
 namespace scyper::query {
@@ -15,7 +16,29 @@ const SystemType& system_type(TypeId id) {
 }
 
 int64_t type_oid(const SqlType& type) {
+  constexpr int64_t kVoidOid = 2278, kRecordOid = 2249;
+  if (type.id == TypeId::kVoid) return kVoidOid;
+  if (type.id == TypeId::kText && type.length == kJsonTextLength) return kJsonOid;
+  if (type.id == TypeId::kRecord) return kRecordOid;
+  if (type.id == TypeId::kEnum) return enum_oid(type.length);
+  if (type.id == TypeId::kArray && type.element == TypeId::kEnum) return enum_array_oid(type.length);
   return type.id == TypeId::kArray ? system_type(type.element).array_oid : system_type(type.id).oid;
+}
+
+std::optional<SqlType> type_of_oid(int64_t oid) {
+  for (const SystemType& type : kSystemTypes) {
+    if (type.oid == oid) return make_type(type.id);
+    if (type.array_oid == oid) return make_array(make_type(type.id));
+  }
+  constexpr int64_t kNameOid = 19, kCharOid = 18;
+  if (oid == kNameOid || oid == kCharOid) return make_type(TypeId::kText);
+  return std::nullopt;
+}
+
+int16_t type_length(const SqlType& type) {
+  constexpr int16_t kVoidBytes = 4;
+  if (type.id == TypeId::kVoid) return kVoidBytes;
+  return type.id == TypeId::kArray || type.id == TypeId::kRecord ? int16_t{-1} : system_type(type.id).length;
 }
 
 int64_t type_modifier(const SqlType& type) {
@@ -29,9 +52,62 @@ int64_t view_oid(const Catalog& catalog, std::string_view name) {
   return 3000000 + std::distance(catalog.views.begin(), catalog.views.find(name));
 }
 
-size_t visible_columns(const storage::TableSchema& schema) {
-  return schema.columns.size() - (schema.has_row_id ? 1 : 0);
+int64_t system_table_oid(std::string_view name) {
+  static constexpr struct {
+    std::string_view name;
+    int64_t oid;
+  } kKnown[] = {{"pg_class", 1259},
+                {"pg_type", 1247},
+                {"pg_proc", 1255},
+                {"pg_attribute", 1249},
+                {"pg_namespace", 2615},
+                {"pg_constraint", 2606},
+                {"pg_trigger", 2620},
+                {"pg_attrdef", 2604},
+                {"pg_index", 2610},
+                {"pg_database", 1262},
+                {"pg_extension", 3079},
+                {"pg_rewrite", 2618},
+                {"pg_description", 2609},
+                {"pg_enum", 3501},
+                {"pg_am", 2601},
+                {"pg_opclass", 2616},
+                {"pg_cast", 2605},
+                {"pg_collation", 3456},
+                {"pg_language", 2612},
+                {"pg_tablespace", 1213},
+                {"pg_sequence", 2224},
+                {"pg_depend", 2608},
+                {"pg_inherits", 2611},
+                {"pg_policy", 3256},
+                {"pg_publication", 6104},
+                {"pg_statistic_ext", 3381},
+                {"pg_event_trigger", 3466},
+                {"pg_foreign_data_wrapper", 2328},
+                {"pg_foreign_server", 1417}};
+  for (const auto& known : kKnown)
+    if (known.name == name) return known.oid;
+  constexpr int64_t kFirst = 12000;
+  for (size_t i = 0; i < system_tables().size(); i++)
+    if (system_tables()[i].name == name) return kFirst + static_cast<int64_t>(i);
+  return 0;
 }
+
+int64_t schema_oid(const Catalog& catalog, std::string_view key) {
+  constexpr int64_t kFirst = 2900000;
+  auto found = catalog.namespaces.find(schema_of(key));
+  return found == catalog.namespaces.end() ? kPublicSchemaOid
+                                           : kFirst + std::distance(catalog.namespaces.begin(), found);
+}
+
+std::map<int64_t, std::string> schema_names(const Catalog& catalog) {
+  std::map<int64_t, std::string> all = {
+      {kCatalogSchemaOid, "pg_catalog"}, {kPublicSchemaOid, "public"}, {kInformationSchemaOid, "information_schema"}};
+  for (const std::string& name : catalog.namespaces) all.emplace(schema_oid(catalog, object_key(name, "")), name);
+  return all;
+}
+
+int64_t operator_class_oid(const SqlType& type) { return 8000000 + system_type(type.id).oid; }
 
 std::vector<SystemRelation> system_relations(const Catalog& catalog) {
   std::vector<SystemRelation> all;
@@ -51,7 +127,7 @@ std::string default_of_column(const Catalog& catalog, const SystemRelation& rela
   if (text.compare(0, kDraw.size(), kDraw) == 0) {
     const auto id = SequenceId(static_cast<uint32_t>(std::strtoul(text.c_str() + kDraw.size(), nullptr, 10)));
     if (storage::Sequence* sequence = catalog.find_sequence(id))
-      text = "nextval('" + sequence->definition().name + "'::regclass)";
+      text = "nextval('" + without_keys(sequence->definition().name, true) + "'::regclass)";
   }
   return text;
 }
@@ -61,23 +137,44 @@ std::vector<SystemColumn> columns_of(std::string_view list) {
   while (!list.empty()) {
     std::string_view word = list.substr(0, list.find(' '));
     list.remove_prefix(std::min(word.size() + 1, list.size()));
+    const bool is_array = word.ends_with("[]");
+    if (is_array) word.remove_suffix(2);
     size_t colon = word.find(':');
     TypeId type = TypeId::kText;
     for (const SystemType& known : kSystemTypes)
       if (colon != std::string_view::npos && known.name == word.substr(colon + 1)) type = known.id;
-    columns.push_back({word.substr(0, colon), type});
+    const bool is_vector = word.ends_with(":vector");
+    columns.push_back({word.substr(0, colon), is_vector ? TypeId::kInt2 : type, is_array, is_vector});
   }
   return columns;
 }
 
-const SystemTable* find_system_table(std::string_view schema, std::string_view name) {
+const SystemLookup* find_system_lookup(std::string_view function) {
+  static constexpr std::string_view kRoutines = "scyper_routine_texts", kOid = "scyper_oid";
+  static constexpr SystemLookup kLookups[] = {
+      {"pg_get_function_result", kRoutines, kOid, "scyper_result"},
+      {"pg_get_function_arguments", kRoutines, kOid, "scyper_arguments"},
+      {"pg_get_function_identity_arguments", kRoutines, kOid, "scyper_identity_arguments"},
+      {"pg_get_functiondef", kRoutines, kOid, "scyper_definition"},
+  };
+  for (const SystemLookup& lookup : kLookups)
+    if (lookup.function == function) return &lookup;
+  return nullptr;
+}
+
+const std::vector<SystemTable>& system_tables() {
   static const auto* tables = [] {
     auto* all = new std::vector<SystemTable>(information_schema_tables());
-    for (auto& table : pg_catalog_tables()) all->push_back(std::move(table));
+    for (auto make : {pg_catalog_tables, catalog_relation_tables, catalog_routine_tables})
+      for (auto& table : make()) all->push_back(std::move(table));
     return all;
   }();
+  return *tables;
+}
+
+const SystemTable* find_system_table(std::string_view schema, std::string_view name) {
   if (schema.empty()) schema = "pg_catalog";
-  for (const SystemTable& table : *tables)
+  for (const SystemTable& table : system_tables())
     if (table.schema == schema && table.name == name) return &table;
   return nullptr;
 }

@@ -12,6 +12,8 @@ namespace scyper::query {
 struct SystemColumn {
   std::string_view name;
   TypeId type;  // kText for PostgreSQL's name, kInt8 for oid
+  bool is_array = false;
+  bool is_vector = false;  // int2vector
 };
 
 struct SystemValue {
@@ -35,6 +37,16 @@ struct SystemTable {
   std::vector<SystemColumn> columns;
   std::vector<SystemRow> (*rows)(const Catalog& catalog);
 };
+
+// A function of pg_catalog that says something about an object: the column of a system table whose row has its number.
+struct SystemLookup {
+  std::string_view function;
+  std::string_view table;
+  std::string_view key;
+  std::string_view column;
+};
+// nullptr: no such function.
+const SystemLookup* find_system_lookup(std::string_view function);
 
 // nullptr: none of that name. schema: empty for pg_catalog, which every search path contains.
 const SystemTable* find_system_table(std::string_view schema, std::string_view name);

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "bind/system_tables.h"
+#include "query/type_numbers.h"
 
 // What the system tables share: PostgreSQL's numbers and names of types, our numbers of objects.
 namespace scyper::query {
@@ -16,27 +19,77 @@ struct SystemType {
   int16_t length;         // in pg_type: -1 = varies
   char category;
 };
-constexpr SystemType kSystemTypes[] = {
-    {TypeId::kBool, 16, 1000, "bool", 1, 'B'},           {TypeId::kInt2, 21, 1005, "int2", 2, 'N'},
-    {TypeId::kInt4, 23, 1007, "int4", 4, 'N'},           {TypeId::kInt8, 20, 1016, "int8", 8, 'N'},
-    {TypeId::kFloat4, 700, 1021, "float4", 4, 'N'},      {TypeId::kFloat8, 701, 1022, "float8", 8, 'N'},
-    {TypeId::kNumeric, 1700, 1231, "numeric", -1, 'N'},  {TypeId::kChar, 1042, 1014, "bpchar", -1, 'S'},
-    {TypeId::kVarchar, 1043, 1015, "varchar", -1, 'S'},  {TypeId::kText, 25, 1009, "text", -1, 'S'},
-    {TypeId::kDate, 1082, 1182, "date", 4, 'D'},         {TypeId::kTimestamp, 1114, 1115, "timestamp", 8, 'D'},
-    {TypeId::kInterval, 1186, 1187, "interval", 16, 'T'}};
+constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'},
+                                       {TypeId::kInt2, 21, 1005, "int2", 2, 'N'},
+                                       {TypeId::kInt4, 23, 1007, "int4", 4, 'N'},
+                                       {TypeId::kInt8, 20, 1016, "int8", 8, 'N'},
+                                       {TypeId::kFloat4, 700, 1021, "float4", 4, 'N'},
+                                       {TypeId::kFloat8, 701, 1022, "float8", 8, 'N'},
+                                       {TypeId::kNumeric, 1700, 1231, "numeric", -1, 'N'},
+                                       {TypeId::kChar, 1042, 1014, "bpchar", -1, 'S'},
+                                       {TypeId::kVarchar, 1043, 1015, "varchar", -1, 'S'},
+                                       {TypeId::kText, 25, 1009, "text", -1, 'S'},
+                                       {TypeId::kDate, 1082, 1182, "date", 4, 'D'},
+                                       {TypeId::kTimestamp, 1114, 1115, "timestamp", 8, 'D'},
+                                       {TypeId::kInterval, 1186, 1187, "interval", 16, 'T'},
+                                       {TypeId::kTimestamptz, 1184, 1185, "timestamptz", 8, 'D'},
+                                       {TypeId::kTime, 1083, 1183, "time", 8, 'D'},
+                                       {TypeId::kUuid, 2950, 2951, "uuid", 16, 'U'},
+                                       {TypeId::kBytea, 17, 1001, "bytea", -1, 'U'},
+                                       {TypeId::kJsonb, 3802, 3807, "jsonb", -1, 'U'}};
 
 const SystemType& system_type(TypeId id);
-int64_t type_oid(const SqlType& type);
-int64_t type_modifier(const SqlType& type);  // pg_attribute.atttypmod
+
+// SqlType::length of texts that are json to clients.
+constexpr int32_t kJsonTextLength = -114;
+constexpr int64_t kJsonOid = 114;
+
+// Types that only catalogs have: columns of theirs are bigint (oid) and text (name, "char") here.
+struct CatalogType {
+  int64_t oid;
+  int64_t array_oid;
+  std::string_view name;   // in pg_type
+  std::string_view shown;  // by format_type()
+  int16_t length;
+  char category;
+  char kind;  // typtype: b, or p for pseudo-types
+};
+constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 'b'},
+                                         {19, 1003, "name", "name", 64, 'S', 'b'},
+                                         {22, 1006, "int2vector", "int2vector", -1, 'A', 'b'},
+                                         {24, 1008, "regproc", "regproc", 4, 'N', 'b'},
+                                         {26, 1028, "oid", "oid", 4, 'N', 'b'},
+                                         {30, 1013, "oidvector", "oidvector", -1, 'A', 'b'},
+                                         {2202, 2207, "regprocedure", "regprocedure", 4, 'N', 'b'},
+                                         {2205, 2210, "regclass", "regclass", 4, 'N', 'b'},
+                                         {2206, 2211, "regtype", "regtype", 4, 'N', 'b'},
+                                         {4089, 4090, "regnamespace", "regnamespace", 4, 'N', 'b'},
+                                         {4096, 4097, "regrole", "regrole", 4, 'N', 'b'},
+                                         {1790, 2201, "refcursor", "refcursor", -1, 'U', 'b'},
+                                         {705, 0, "unknown", "unknown", -2, 'X', 'p'},
+                                         {2249, 2287, "record", "record", -1, 'P', 'p'},
+                                         {2276, 0, "any", "\"any\"", 4, 'P', 'p'},
+                                         {2277, 0, "anyarray", "anyarray", -1, 'P', 'p'},
+                                         {2278, 0, "void", "void", 4, 'P', 'p'},
+                                         {2279, 0, "trigger", "trigger", 4, 'P', 'p'},
+                                         {2283, 0, "anyelement", "anyelement", 4, 'P', 'p'}};
 
 constexpr int64_t kCatalogSchemaOid = 11, kPublicSchemaOid = 2200, kInformationSchemaOid = 13000;
-constexpr int64_t kOwnerOid = 10;
+constexpr int64_t kOwnerOid = 10, kPlpgsqlExtensionOid = 13000, kFirstTriggerOid = 5000000;
 inline int64_t table_oid(const storage::TableSchema& schema) { return 1000000 + int64_t{schema.id.value()}; }
 inline int64_t index_oid(const storage::IndexDef& index) { return 2000000 + int64_t{index.id.value()}; }
+inline int64_t enum_oid(int32_t number) { return 6000000 + int64_t{number}; }
+inline int64_t enum_array_oid(int32_t number) { return 6500000 + int64_t{number}; }
+inline int64_t sequence_oid(const storage::Sequence& sequence) {
+  return 3500000 + int64_t{sequence.definition().id.value()};
+}
 int64_t view_oid(const Catalog& catalog, std::string_view name);
+// PostgreSQL's numbers where its clients know them by heart.
+int64_t system_table_oid(std::string_view name);
+// As long as no schema comes or goes, like those of views.
+int64_t schema_oid(const Catalog& catalog, std::string_view key);
+std::map<int64_t, std::string> schema_names(const Catalog& catalog);
 inline int64_t routine_oid(const Routine& routine) { return 4000000 + int64_t{routine.id.value()}; }
-
-size_t visible_columns(const storage::TableSchema& schema);
 
 // A table or a view: name, kind, columns.
 struct SystemRelation {
@@ -45,7 +98,9 @@ struct SystemRelation {
   const storage::TableSchema* schema;  // nullptr: a view
   const View* view;
 
-  size_t column_count() const { return schema != nullptr ? visible_columns(*schema) : view->column_names.size(); }
+  size_t column_count() const {
+    return schema != nullptr ? storage::visible_columns(*schema) : view->column_names.size();
+  }
   const std::string& column_name(size_t i) const {
     return schema != nullptr ? schema->columns[i].name : view->column_names[i];
   }
@@ -57,9 +112,16 @@ std::vector<SystemRelation> system_relations(const Catalog& catalog);
 // The text of a column's default, empty = none.
 std::string default_of_column(const Catalog& catalog, const SystemRelation& relation, size_t column);
 
+// The btree operators of a type: pg_opclass.
+int64_t operator_class_oid(const SqlType& type);
+// As parameters and results of routines are declared: without lengths and precisions.
+std::string parameter_type_name(const SqlType& type, const std::string& relation);
 // "name name:int4 ...": of type text where nothing is said.
 std::vector<SystemColumn> columns_of(std::string_view list);
 std::vector<SystemTable> information_schema_tables();
 std::vector<SystemTable> pg_catalog_tables();
+std::vector<SystemTable> catalog_relation_tables();  // catalog_relations.cc: of pg_catalog, as the next
+std::vector<SystemTable> catalog_routine_tables();
+const std::vector<SystemTable>& system_tables();
 
 }  // namespace scyper::query

@@ -1,4 +1,5 @@
 #include "bind/target_name.h"
+#include "base/object_name.h"
 
 namespace scyper::query {
 
@@ -19,7 +20,7 @@ int figure_name(const ast::Expr& expr, std::string* name) {
     case ExprKind::kSubscript:
       return figure_name(*node_as<ast::Subscript>(expr).arg, name);
     case ExprKind::kFunctionCall:
-      *name = node_as<ast::FunctionCall>(expr).name.back();
+      *name = bare_name(node_as<ast::FunctionCall>(expr).name.back());
       return 2;
     case ExprKind::kNullIf:
       return *name = "nullif", 2;
@@ -40,7 +41,7 @@ int figure_name(const ast::Expr& expr, std::string* name) {
       const auto& cast = node_as<ast::Cast>(expr);
       int strength = figure_name(*cast.arg, name);
       if (strength > 1) return strength;
-      if (!cast.type.name.empty()) *name = cast.type.name.back();
+      if (!cast.type.name.empty()) *name = bare_name(cast.type.name.back());
       return 1;
     }
     case ExprKind::kCollate:

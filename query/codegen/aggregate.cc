@@ -48,7 +48,7 @@ void Generator::gen_aggregation(const BoundQuery& query, JoinPlan* plan, const C
   b_.set_block(each);
   check_interrupt();
   Reg row = b_.offset(entry, offsetof(KeyTable::Entry, row));
-  gen_group_output(query, row, b_.offset(row, store.key_bytes), next, consume);
+  gen_round([&] { gen_group_output(query, row, b_.offset(row, store.key_bytes), next, consume); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(entry, b_.load(Type::kPtr, entry, offsetof(KeyTable::Entry, next)));

@@ -43,6 +43,7 @@ void Generator::begin_analysis() {
   if (!is_analysed()) return;
   check(b_.call(k_rt_analysis_start, {context()}));
   analysis_ = b_.load(Type::kPtr, context(), kContextValue);
+  b_.store(analysis_, kFirstFormCounter * kCounterBytes, b_.form());
 }
 
 void Generator::note_plan(const Plan& plan) {
@@ -60,21 +61,27 @@ void Generator::end_analysis() {
   if (!is_analysed() || b_.terminated()) return;
   const ExplainOptions& options = resources_.explain_options;
   b_.store(analysis_, kRowsCounter * kCounterBytes, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 0)));
+  b_.store(analysis_, kFormCounter * kCounterBytes, b_.form());
   std::string text = resources_.plan;
+  std::string code = counter_text(CounterForm::kCode, kFormCounter, {kFirstFormCounter});
   std::string rows = counter_text(CounterForm::kCount, kRowsCounter);
   std::string time = counter_text(CounterForm::kMilliseconds, kTimeCounter);
   std::string memory = counter_text(CounterForm::kKilobytes, kMemoryCounter);
+  std::string spilled = counter_text(CounterForm::kKilobytes, kSpillCounter);
   if (options.json) {
     if (text.empty()) text = absl::StrCat("    \"Plan\": {\"Node Type\": \"Direct\", \"Actual Rows\": ", rows, "}");
     if (options.summary)
       absl::StrAppend(&text, ",\n    \"Planning Time\": ", resources_.planning_time,
-                      ",\n    \"Memory Usage\": ", memory, ",\n    \"Execution Time\": ", time);
+                      ",\n    \"Memory Usage\": ", memory,
+                      resources_.can_spill ? absl::StrCat(",\n    \"Written To Disk\": ", spilled) : "",
+                      ",\n    \"Code\": \"", code, "\",\n    \"Execution Time\": ", time);
     text = absl::StrCat("[\n  {\n", text, "\n  }\n]");
   } else {
     if (text.empty()) text = absl::StrCat(kDirectPlan, " (actual rows=", rows, ")\n");
     if (options.summary)
-      absl::StrAppend(&text, "Planning Time: ", resources_.planning_time, " ms\nMemory: ", memory,
-                      " kB\nExecution Time: ", time, " ms\n");
+      absl::StrAppend(&text, "Planning Time: ", resources_.planning_time, " ms\nMemory: ", memory, " kB\n",
+                      resources_.can_spill ? absl::StrCat("Written to Disk: ", spilled, " kB\n") : "", "Code: ", code,
+                      "\nExecution Time: ", time, " ms\n");
   }
   check(b_.call(k_rt_analysis_emit, {context(), b_.data(text), constant(Type::kI64, static_cast<int64_t>(text.size())),
                                      analysis_, constant(Type::kI64, options.json ? 1 : 0)}));

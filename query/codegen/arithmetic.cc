@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "runtime/functions_jsonb.h"
 #include "types/decimal.h"
 
 namespace scyper::query {
@@ -239,6 +240,7 @@ ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
     case TypeId::kUnknown: {
       bool blank_padded = a.type.id == TypeId::kChar && b.type.id == TypeId::kChar;
       if (op == BuiltinOp::kEqual || op == BuiltinOp::kNotEqual) {
@@ -250,6 +252,8 @@ ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
     }
     case TypeId::kInterval:
       return b_.compare(code, b_.call(k_rt_compare_interval, {a.a, b.a}), constant(Type::kI32, 0));
+    case TypeId::kJsonb:
+      return b_.compare(code, b_.call(k_rt_compare_jsonb, {a.a, a.b, b.a, b.b}), constant(Type::kI32, 0));
     case TypeId::kArray: {
       Reg type = data_of(std::vector<SqlType>{element_of(a.type)});
       Reg order = b_.call(k_rt_compare_array, {a.a, b.a, type, constant(Type::kI64, 0)});

@@ -92,8 +92,10 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
 
 // All rows have changed. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too.
 void Generator::end_events(const BoundDml& dml) {
-  if (events_.empty() || events_.back().dml != &dml) return;
-  const RowEvents events = events_.back();
+  size_t number = 0;
+  while (number < events_.size() && events_[number].dml != &dml) number++;
+  if (number == events_.size()) return;
+  const RowEvents events = events_[number];
   Reg count = b_.new_variable(Type::kI64);
   b_.assign(count, row_count_);
   auto slots_of = [&](const std::vector<uint32_t>& columns, size_t first) {
@@ -123,7 +125,7 @@ void Generator::end_events(const BoundDml& dml) {
   if (dml.old_row != nullptr) sources_.erase(dml.old_row->id);
   if (dml.new_row != nullptr) sources_.erase(dml.new_row->id);
   b_.assign(row_count_, count);
-  events_.pop_back();
+  events_.erase(events_.begin() + static_cast<ptrdiff_t>(number));
 }
 
 void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old_value) {
@@ -151,23 +153,24 @@ Generator::ConflictState Generator::begin_conflict(const BoundDml& dml) {
   resources_.updates.push_back(
       std::make_unique<storage::UpdateDescriptor>(storage::make_update_descriptor(*dml.table, columns)));
   state.descriptor = static_cast<uint32_t>(resources_.updates.size() - 1);
-  begin_events(*dml.conflict->update);
+  if (auto changed = changed_rows_.find(dml.table.get()); changed != changed_rows_.end()) {
+    state.seen = changed->second;
+    return state;
+  }
   if (dml.source->from.empty()) return state;  // one row
-  const std::vector<SqlType> types(2, make_type(TypeId::kInt8));
-  Reg two = constant(Type::kI64, 2);
-  check(b_.call(k_rt_table_create, {context(), data_of(types), two, two}));
-  state.seen = b_.load(Type::kPtr, context(), kContextValue);
+  state.seen = open_row_table();
   return state;
 }
 
-// I8: this statement has not changed that row before; from now on it has.
-ir::Reg Generator::is_first_change(const ConflictState& state, Reg partition, Reg tid) {
+// Does the table of open_row_table() hold that row? With `add`, from now on it does.
+ir::Reg Generator::finds_row(Reg rows, Reg partition, Reg tid, bool add) {
   Values row(2);
   row[0].type = row[1].type = make_type(TypeId::kInt8);
   row[0].a = b_.convert(Op::kBitcast, partition, Type::kI64);
   row[1].a = tid;
-  check(b_.call(k_rt_table_find, {context(), state.seen, store_row(row), constant(Type::kI64, 1)}));
-  return b_.compare(Op::kNe, b_.load(Type::kI64, context(), kContextValue + 8), constant(Type::kI64, 0));
+  check(b_.call(k_rt_table_find, {context(), rows, store_row(row), constant(Type::kI64, add ? 1 : 0)}));
+  if (!add) return b_.compare(Op::kNe, b_.load(Type::kPtr, context(), kContextValue), b_.null_pointer());
+  return b_.compare(Op::kEq, b_.load(Type::kI64, context(), kContextValue + 8), constant(Type::kI64, 0));
 }
 
 // The new row lies in its cells, in no index. Goes on where nothing is in its way; gives the block behind it.
@@ -185,7 +188,8 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
     const RowSource inserted = target;
     if (state.seen != ir::kNoReg) {
       Block first = b_.new_block();
-      b_.branch(is_first_change(state, partition, found), first, raise_block(RuntimeError::kConflictTwice), 1);
+      Reg is_second = finds_row(state.seen, partition, found, false);
+      b_.branch(is_second, raise_block(RuntimeError::kConflictTwice), first, 2);
       b_.set_block(first);
     }
     locate(&target, partition, found);
@@ -196,13 +200,17 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
     gen_conjuncts(update->source->where, next);
     Values assigned;
     for (const auto& assignment : update->assignments) assigned.push_back(stabilise(gen(*assignment.value)));
+    // what WHERE or a trigger leaves alone may come again
+    const auto noted = changed_rows_;
+    if (state.seen != ir::kNoReg) changed_rows_[dml.table.get()] = state.seen;
     gen_change_row(*update, state.descriptor, assigned, returning);
+    changed_rows_ = noted;
     sources_.erase(dml.conflict->excluded->id);
     sources_[dml.relation] = inserted;
   }
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(fresh);
-  if (state.seen != ir::kNoReg) is_first_change(state, partition, tid);
+  if (state.seen != ir::kNoReg) finds_row(state.seen, partition, tid, true);
   return next;
 }
 

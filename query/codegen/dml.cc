@@ -53,20 +53,43 @@ bool reads_table(const BoundQuery& query, const storage::Table* table) {
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
-  const BoundTriggers* triggers = dml.triggers.get();
-  if (triggers != nullptr) {
-    gen_statement_triggers(triggers->before_statement);
+  auto rows = [&] {
+    begin_dml(dml);
+    gen_rows_of_dml(dml, returning);
+  };
+  if (dml.with != nullptr) return gen_with(*dml.with, &dml, rows);
+  rows();
+  end_dml(dml);
+}
+
+void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) {
+  if (dml.kind == DmlKind::kInsert)
+    gen_insert(dml, returning);
+  else if (dml.kind == DmlKind::kMerge)
+    gen_merge_rows(dml);
+  else
+    gen_change(dml, returning);
+}
+
+// What comes before a statement's rows: triggers, and room for what follows them.
+void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
+  if (dml.merge != nullptr) return begin_merge(*dml.merge);
+  if (const BoundTriggers* triggers = dml.triggers.get()) {
+    if (statement_triggers) gen_statement_triggers(triggers->before_statement);
     if (!triggers->after_row.empty()) open_after_rows(dml);
   }
   begin_events(dml);
-  if (dml.kind == DmlKind::kInsert)
-    gen_insert(dml, returning);
-  else
-    gen_change(dml, returning);
+  if (dml.conflict != nullptr && dml.conflict->update != nullptr) begin_dml(*dml.conflict->update);
+}
+
+// What follows them: foreign keys, triggers.
+void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
+  if (dml.merge != nullptr) return end_merge(*dml.merge);
+  if (dml.conflict != nullptr && dml.conflict->update != nullptr) end_dml(*dml.conflict->update);
   end_events(dml);
-  if (triggers != nullptr) {
+  if (const BoundTriggers* triggers = dml.triggers.get()) {
     if (!triggers->after_row.empty()) gen_after_rows(dml);
-    gen_statement_triggers(triggers->after_statement);
+    if (statement_triggers) gen_statement_triggers(triggers->after_statement);
   }
 }
 
@@ -122,6 +145,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     Block next = ir::kNoBlock;
     if (dml.conflict != nullptr) next = gen_conflict(dml, conflict, partition, tid, values, returning);
     gen_insert_finish(source, values);
+    note_changed_row(dml, partition, tid);
     count_row();
     if (dml.checks_at_once)
       gen_checks(dml, dml.references, value_of);
@@ -148,7 +172,6 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   } else {
     gen_buffered(*dml.source, insert_row);
   }
-  if (dml.conflict != nullptr && dml.conflict->update != nullptr) end_events(*dml.conflict->update);
   if (schema.scheme != storage::PartitionScheme::kShared)
     note_route(dml.source->outputs[schema.partition_column].expr.get());
   sources_.erase(relation.id);
@@ -170,8 +193,9 @@ void Generator::gen_insert_finish(const RowSource& source, const Values& values)
   gen_live(source);
 }
 
-// Runs the whole query before the first row is consumed: what the consumer changes is not seen by it.
-void Generator::gen_buffered(const BoundQuery& query, const Consumer& consume) {
+// Keeps all rows of the query, which `run` runs, before the first one is consumed.
+void Generator::gen_collected(const BoundQuery& query, const std::function<void(const Consumer&)>& run,
+                              const Consumer& consume) {
   std::vector<SqlType> types;
   std::vector<bool> nullable;
   for (const auto& output : query.outputs) {
@@ -182,14 +206,18 @@ void Generator::gen_buffered(const BoundQuery& query, const Consumer& consume) {
   Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
   check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
   Reg rows = b_.load(Type::kPtr, context(), kContextValue);
-  gen_query(query,
-            [&](const Values& values) { check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)})); });
+  run([&](const Values& values) { check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)})); });
   gen_buffer_rows(rows, types.size(), [&](Reg row) {
     Values values;
     for (size_t c = 0; c < types.size(); c++)
       values.push_back(load_datum(row, static_cast<int64_t>(c) * kDatumBytes, types[c], nullable[c], true));
     consume(values);
   });
+}
+
+// What the consumer changes is not seen by the query.
+void Generator::gen_buffered(const BoundQuery& query, const Consumer& consume) {
+  gen_collected(query, [&](const Consumer& keep) { gen_query(query, keep); }, consume);
 }
 
 // Runs body for each row of a RowBuffer.
@@ -243,14 +271,20 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
         std::make_unique<storage::UpdateDescriptor>(storage::make_update_descriptor(*dml.table, columns)));
     descriptor = static_cast<uint32_t>(resources_.updates.size() - 1);
   }
-  JoinPlan plan = plan_joins(*dml.source, known_relations());
+  JoinPlan plan = plan_joins(*dml.source, known_relations(), dml.relation);
   auto new_values = [&] {
     Values values;
     for (const auto& assignment : dml.assignments) values.push_back(stabilise(gen(*assignment.value)));
     return values;
   };
   if (!needs_collection(dml, plan)) {
-    gen_joins(&plan, [&] { gen_change_row(dml, descriptor, new_values(), returning); });
+    gen_joins(&plan, [&] {
+      Block next = b_.new_block();
+      skip_changed_row(dml, next);
+      gen_change_row(dml, descriptor, new_values(), returning);
+      if (!b_.terminated()) b_.jump(next);
+      b_.set_block(next);
+    });
   } else {
     gen_collected(dml, &plan, descriptor, returning);
   }
@@ -291,9 +325,11 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     gen_before_row(dml, &old_row, nullptr, skip);
   } else if (before) {
     Values new_row = old_row;
-    for (size_t i = 0; i < values.size(); i++) new_row[dml.assignments[i].column] = values[i];
+    for (size_t i = 0; i < values.size(); i++)
+      if (dml.assignments[i].column < new_row.size()) new_row[dml.assignments[i].column] = values[i];
     new_row = gen_before_row(dml, &old_row, &new_row, skip);
-    for (size_t i = 0; i < values.size(); i++) values[i] = new_row[dml.assignments[i].column];
+    for (size_t i = 0; i < values.size(); i++)
+      if (dml.assignments[i].column < new_row.size()) values[i] = new_row[dml.assignments[i].column];
   }
   auto output_values = [&] {
     for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
@@ -332,6 +368,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     if (dml.kind == DmlKind::kUpdate) new_row = row_values(dml);
     note_after_row(dml, &old_row, dml.kind == DmlKind::kUpdate ? &new_row : nullptr);
   }
+  note_changed_row(dml, source.partition, source.tid);
   count_row();
   if (!dml.returning.empty()) returning(outputs);
   if (!b_.terminated()) b_.jump(skip);
@@ -374,6 +411,7 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     row[0].a = b_.convert(Op::kBitcast, source.partition, Type::kI64);
     row[1].a = source.tid;
     Block next = b_.new_block();
+    skip_changed_row(dml, next);
     if (seen != ir::kNoReg) {
       check(b_.call(k_rt_table_find, {context(), seen, store_row(row), constant(Type::kI64, 1)}));
       Block fresh = b_.new_block();

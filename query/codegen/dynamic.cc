@@ -116,7 +116,7 @@ void Generator::gen_for_rows(const Step& step) {
   } else {
     assign_from_rows(step.into, rows, b_.binary(Op::kAdd, i, constant(Type::kI64, 0)));
   }
-  gen_steps(step.body);
+  gen_round([&] { gen_steps(step.body); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));

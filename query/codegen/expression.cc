@@ -395,7 +395,7 @@ std::optional<Value> Generator::constant_array(const BoundExpr& cast) {
     BoundExpr item;
     item.type = element_of(cast.type);
     item.value = array.elements[i];
-    if (is_string(item.type.id) && !item.value.null) item.text.assign(item.value.data(), item.value.size());
+    if (holds_bytes(item.type.id) && !item.value.null) item.text.assign(item.value.data(), item.value.size());
     items.push_back(constant_value(item));
   }
   return make_array_of(items, cast.type);
@@ -413,12 +413,13 @@ Value Generator::make_array_of(const Values& items, const SqlType& type) {
   return value;
 }
 
-// left op ANY|ALL (array): true as soon as one element decides, NULL when an element was NULL and none decided.
+// left op ANY|ALL (array): true as soon as one element decides, NULL when a comparison was NULL and none decided. An
+// array without elements decides for a NULL on the left, too.
 Value Generator::gen_any_all(const BoundExpr& expr) {
-  Value left = gen(*expr.args[0]);
+  Value left = stabilise(gen(*expr.args[0]));
   Value array = gen(*expr.args[1]);
   bool all = expr.index == 1;
-  return strict({left, array}, expr.type, [&](const Values& values) {
+  return strict({array}, expr.type, [&](const Values& values) {
     Value result = new_variable(expr.type, true);
     b_.assign(result.a, constant(Type::kI8, all ? 1 : 0));
     b_.assign(result.null, constant(Type::kI8, 0));
@@ -433,18 +434,20 @@ Value Generator::gen_any_all(const BoundExpr& expr) {
     Block done = b_.new_block();
     b_.jump(head);
     b_.set_block(head);
-    b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, values[1].a, offsetof(ArrayValue, size))), body, done);
+    b_.branch(b_.compare(Op::kLt, i, b_.load(Type::kI32, values[0].a, offsetof(ArrayValue, size))), body, done);
     b_.set_block(body);
-    Reg elements = b_.load(Type::kPtr, values[1].a, offsetof(ArrayValue, elements));
+    Reg elements = b_.load(Type::kPtr, values[0].a, offsetof(ArrayValue, elements));
     Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
-    Value item = load_datum(element, 0, element_of(values[1].type), true, true);
-    b_.branch(item.null, null, test);
+    Value item = load_datum(element, 0, element_of(values[0].type), true, true);
+    b_.branch(or_null(item.null, left.null), null, test);
     b_.set_block(null);
     b_.assign(result.null, constant(Type::kI8, 1));
     b_.jump(next);
     b_.set_block(test);
     item.null = ir::kNoReg;
-    Reg hit = compare(expr.builtin->op, values[0], item);
+    Value known = left;
+    known.null = ir::kNoReg;
+    Reg hit = compare(expr.builtin->op, known, item);
     if (all)
       b_.branch(hit, next, decided);
     else

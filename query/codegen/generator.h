@@ -28,9 +28,6 @@ namespace scyper::query {
 // Variables that the steps assign, nested ones included.
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 
-// Has the aggregate a state that two of its kind can be added up in?
-bool has_small_state(const Aggregate& aggregate);
-
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
@@ -88,7 +85,8 @@ class Generator {
   void raise(RuntimeError error);  // ends the block
   Block raise_block(RuntimeError error);
   void check_interrupt();
-
+  void may_swap();                                    // the run may go on in better code here
+  void gen_round(const std::function<void()>& body);  // of a loop that drives a pipeline
   // --- expressions (expression.cc, arithmetic.cc, cast.cc) ---
   Value gen(const BoundExpr& expr);
   void gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely = 0);
@@ -146,6 +144,7 @@ class Generator {
 
   // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
   void gen_query(const BoundQuery& query, const Consumer& consume);
+  void gen_plain_query(const BoundQuery& query, const Consumer& consume);
   void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
                     const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
   void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
@@ -163,11 +162,14 @@ class Generator {
   void gen_probe(JoinStep* step, const std::function<void()>& body);
   void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
+  void gen_feed(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
   Value gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i);
   Value integer_of(Reg bigint);
   void gen_routine_rows(const Relation& relation, const std::function<void()>& body);
   void gen_filters(const std::vector<const BoundExpr*>& filters, Block reject);
+  // Goes on where the value is not NULL, which is likely, and to `reject` where it is: NULL equals nothing.
+  void reject_null(Value* value, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
   void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
   void gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body);
@@ -177,8 +179,7 @@ class Generator {
   void gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
   void gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body);
-  // Encodes a key prefix into frame memory; jumps to no_match where a value can be in no row. Returns address and size
-  // (I64).
+  // Encodes a key prefix into frame memory; jumps to no_match where no row can have a value. Address and size (I64).
   std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
                               const std::vector<const KeyPart*>& parts, Block no_match);
   Reg key_bits(const storage::ColumnDef& column, const Value& value, Block no_match);
@@ -277,56 +278,67 @@ class Generator {
                                bool nullable, TupleLayout* layout);
   Reg null_tuple(const StoredColumns& columns, int64_t bytes);
   static bool is_worth_staging(const PlanNode& input, double table_rows, int64_t tuple_bytes);
+  // after() all rows, of each partition on disk. meets: a team comes together before, where nothing is on disk.
+  struct Rounds {
+    bool meets = false;
+    std::function<void()> after;
+  };
   void gen_staged(const PlanNode& input, Reg store, const std::function<Reg(Block)>& hash_row,
-                  const std::function<void(Reg)>& consume);
+                  const std::function<void(Reg)>& consume, const Rounds* rounds = nullptr);
+  struct StageState;
+  struct StageBlocks;
+  void gen_spilled_rows(Reg store, Reg stage, Reg count, int64_t bytes, Reg again, Block resume, Block partition);
+  void gen_stage_rounds(Reg store, const Rounds& rounds, const StageState& state, const StageBlocks& blocks);
+  bool may_spill(double rows, int64_t bytes);
   Reg hash_of(const Values& keys, const std::vector<bool>& apart);
   Reg hash_word(const Value& key);
   Reg find_slot(Reg store, Reg hash);
   void compare_keys(const Values& keys, const std::vector<TupleField>& fields, Reg tuple, Block equal, Block differs);
-  struct JoinTable;
+  struct JoinTable;  // codegen/hash_table.h has it, GroupTable and AggregateSlot
   void gen_join(const PlanNode& node, const Body& body);
   void gen_lookup_join(const PlanNode& node, const Body& body);
   JoinTable gen_join_build(const PlanNode& node, const PlanNode& input, bool keeps_null);
   // hash: of the row at hand, where it is known
   void gen_join_probe(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
   void gen_probes(const PlanNode& node, const PlanNode& input, const JoinTable& table,
-                  const std::function<void(Reg hash)>& probe);
+                  const std::function<void(Reg hash)>& probe, const Rounds& rounds);
   void gen_swapped_join(const PlanNode& node, const Body& body);
   void gen_full_join(const PlanNode& node, const Body& body);
   Values gen_join_keys(const PlanNode& node, bool left, Block null);
   void gen_chain(const JoinTable& table, const Values& keys, Reg hash, Reg entry,
                  const std::function<void(Block)>& match, Block end);
   void gen_mark(const PlanNode& node, const JoinTable& table, Reg hash, const Body& body);
-  void gen_group(const PlanNode& node, const Body& body);
-  // Groups in a hash table: keys, then the states of the aggregates.
-  struct GroupTable {
-    Reg store = ir::kNoReg;
-    std::vector<TupleField> keys;    // of the hashed keys
-    std::vector<TupleField> fields;  // of all keys, by position
-    std::vector<bool> apart;         // by hashed key: may be NULL
-    int64_t bytes = 0;
+  // arrays instead of chains, and filters of scans (plan_direct.cc): KeyPlaces of runtime/direct.h
+  struct Places {
+    Reg size, shift, offset, memory;  // memory: the tuples, or a filter's bits
+    std::vector<Reg> factors;
   };
+  Places load_places(Reg object, int64_t memory, size_t keys);
+  Reg gen_place(const Places& places, const Values& keys);
+  Reg layout_data(const JoinTable& table, bool hashed);
+  void gen_direct_build(size_t keys, JoinTable* table);
+  void gen_direct_run(const JoinTable& table, const Values& keys, Reg entry, const std::function<void(Block)>& match,
+                      Block end);
+  void gen_filter_build(const PlanNode& join, const JoinTable& table);
+  void gen_join_filters(const PlanNode& get, Block reject);
+  struct GroupJoin;  // plan_group_join.cc
+  void gen_group_join(const PlanNode& node, const Body& body);
+  void open_group_join(GroupJoin* group, JoinTable* table);
+  void gen_other_states(const PlanNode& node, const GroupJoin& group, Reg all, Reg count, Reg place);
+  void gen_group_places(const PlanNode& node, const GroupJoin& group, const Body& body);
+  void gen_group(const PlanNode& node, const Body& body);
+  struct GroupTable;
+  void gen_group_table(const PlanNode& node, double rows, bool can_spill, GroupTable* table);
   void gen_distinct(const PlanNode& node, const Body& body);
   void gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
                    const std::function<void(Reg)>& body);
   void gen_plain_aggregation(const PlanNode& node, const Body& body);
   Reg find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new);
-  // Where an aggregate keeps its state: in registers without GROUP BY, in the group's tuple else. Small states for the
-  // common aggregates; the others have the 48 bytes of codegen/aggregate_state.h.
-  struct AggregateSlot {
-    enum class Kind : uint8_t { kCount, kSum, kExtreme, kGeneric };
-    Kind kind = Kind::kGeneric;
-    ir::Type type = ir::Type::kVoid;  // of the count, sum or extreme
-    bool checked = false;             // sums that could overflow
-    int64_t offset = -1;              // in the tuple
-    Reg variable = ir::kNoReg;
-    int64_t frame = -1;  // of generic states without GROUP BY
-    // Slot that counts this aggregate's inputs; -1: that the group exists says that there was one; -2 - i: slot i,
-    // which is raised together with this one.
-    int counter = -1;
-  };
+  struct AggregateSlot;
   using AggregateSlots = std::vector<AggregateSlot>;
-  Reg gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine);
+  void gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine,
+                 const std::function<void(Reg store)>& emit);
+  void gen_merge_source(const GroupTable& table, Reg merged, const std::function<void(Reg, Reg)>& combine);
   void combine_states(const PlanNode& node, const AggregateSlots& slots, Reg mine, Reg other,
                       const std::vector<int64_t>& offsets);
   void gen_sum_up(const PlanNode& node, const AggregateSlots& slots);
@@ -338,6 +350,8 @@ class Generator {
   void step_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
   Value finish_state(const Aggregate& aggregate, const AggregateSlots& slots, size_t number, Reg tuple);
   void gen_sort(const PlanNode& node, const Body& body);
+  void gen_spill_sorted(Reg store, Reg keys, size_t count, Reg offset, Reg limit);
+  void gen_sorted_batches(Reg store, bool spills, const std::function<void(Reg tuples, Reg count)>& body);
   // --- window calls (plan_window.cc) ---
   struct WindowTuple {
     TupleLayout layout{0};
@@ -349,6 +363,8 @@ class Generator {
   TupleField window_input(const BoundExpr& expr, WindowTuple* tuple);
   WindowTuple lay_out_windows(const PlanNode& node, std::vector<TupleSortKey>* keys, std::vector<WindowSpec>* specs);
   void gen_window(const PlanNode& node, const Body& body);
+  void gen_window_partitions(const PlanNode& node, const WindowTuple& tuple, const std::vector<WindowSpec>& specs,
+                             Reg spec_data, Reg run, const Body& body);
   void gen_window_aggregate(const Aggregate& aggregate, const WindowSpec& spec, Reg spec_data, Reg run,
                             const std::vector<TupleField>& arguments, const TupleField& result_field);
   void gen_window_step(const Aggregate& aggregate, const WindowSpec& spec, Reg run, Reg at,
@@ -398,8 +414,28 @@ class Generator {
 
   // --- changes (dml.cc) ---
   void gen_dml(const BoundDml& dml, const Consumer& returning);
+  void begin_dml(const BoundDml& dml, bool statement_triggers = true);
+  void gen_rows_of_dml(const BoundDml& dml, const Consumer& returning);
+  void end_dml(const BoundDml& dml, bool statement_triggers = true);
+  // statements of several parts (with.cc)
+  Reg open_part(const CommonQuery& part);
+  void gen_part(const CommonQuery& part);
+  void gen_part_rows(const Relation& relation, const std::function<void()>& body);
+  Reg open_row_table();
+  void note_changed_row(const BoundDml& dml, Reg partition, Reg tid);
+  void skip_changed_row(const BoundDml& dml, Block skip);
+  void gen_with(const BoundWith& with, const BoundDml* main_dml, const std::function<void()>& main);
+  void gen_changing_query(const BoundQuery& query, const Consumer& consume);
+  // MERGE (merge.cc)
+  void begin_merge(const BoundMerge& merge);
+  void end_merge(const BoundMerge& merge);
+  void gen_merge_choice(const BoundMerge& merge, bool matched, const std::vector<Reg>& buffers, const Values& place);
+  std::vector<Reg> open_merge_buffers(const BoundMerge& merge);
+  void gen_merge_changes(const BoundDml& action, Reg buffer, Reg seen);
+  void gen_merge_rows(const BoundDml& dml);
   void gen_insert(const BoundDml& dml, const Consumer& returning);
   void gen_insert_finish(const RowSource& source, const Values& values);
+  void gen_collected(const BoundQuery& query, const std::function<void(const Consumer&)>& run, const Consumer& consume);
   void gen_buffered(const BoundQuery& query, const Consumer& consume);
   void gen_buffer_rows(Reg rows, size_t width, const std::function<void(Reg)>& body);
   static bool moves_keys(const BoundDml& dml);
@@ -434,7 +470,7 @@ class Generator {
   ConflictState begin_conflict(const BoundDml& dml);
   Block gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid, const Values& values,
                      const Consumer& returning);
-  Reg is_first_change(const ConflictState& state, Reg partition, Reg tid);
+  Reg finds_row(Reg rows, Reg partition, Reg tid, bool add);
   uint32_t table_number(const std::shared_ptr<storage::Table>& table);
 
   // --- undo and redo (change.cc) ---
@@ -473,7 +509,6 @@ class Generator {
   void assign_variable(uint32_t variable, const Value& value);
   void set_found(Reg found);
   Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
-  // of functions that give rows (routine.cc)
   // dynamic SQL and cursors (dynamic.cc)
   Reg gen_statement_text(const Step& step, bool wants_rows);
   void gen_execute(const Step& step);
@@ -548,13 +583,18 @@ class Generator {
   Reg analysis_ = ir::kNoReg;  // counters
   PlanCounters counters_;      // of the plan at hand
   uint32_t next_counter_ = kFirstNodeCounter;
-  std::map<const BoundDml*, Reg> after_rows_;  // rows that AFTER triggers will see
-  Reg row_set_ = ir::kNoReg;                   // Ptr variable: RowBuffer of a set-returning function
-  bool shared_run_ = false;                    // the plan at hand is one that several threads may run together
-  bool dispensed_ = false;                     // the next full scan drives a pipeline: it takes morsels
-  bool sealed_ = false;                        // the next store to be read is sealed, and others read it too
+  std::map<const CommonQuery*, Reg> part_rows_;        // RowBuffer*, of the parts of the statement at hand
+  std::map<const storage::Table*, Reg> changed_rows_;  // KeyTable*: rows that the statement at hand has changed
+  std::map<const BoundDml*, Reg> after_rows_;          // rows that AFTER triggers will see
+  Reg row_set_ = ir::kNoReg;                           // Ptr variable: RowBuffer of a set-returning function
+  bool shared_run_ = false;                            // the plan at hand is one that several threads may run together
+  bool dispensed_ = false;                             // the next full scan drives a pipeline: it takes morsels
+  bool sealed_ = false;                                // the next store to be read is sealed, and others read it too
   int64_t scan_count_ = 0;
-  bool staged_ = false;  // control comes back into a pipeline (stage.cc): ir::demote()
+  std::map<uint32_t, Places> filters_;  // of the plan at hand, by number
+  GroupJoin* grouping_ = nullptr;       // the next join's partners are groups
+  uint32_t loops_ = 0;                  // around the place at hand
+  bool staged_ = false;                 // control comes back into a pipeline (stage.cc): ir::demote()
 };
 
 }  // namespace scyper::query

@@ -20,6 +20,14 @@ void Generator::gen_filters(const std::vector<const BoundExpr*>& filters, Block 
   }
 }
 
+void Generator::reject_null(Value* value, Block reject) {
+  if (value->null == ir::kNoReg) return;
+  Block present = b_.new_block();
+  b_.branch(value->null, reject, present, 2);
+  b_.set_block(present);
+  value->null = ir::kNoReg;
+}
+
 void Generator::gen_joins(JoinPlan* plan, const std::function<void()>& body) {
   Block done = b_.new_block();
   gen_filters(plan->constant_filters, done);
@@ -95,6 +103,8 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
       return gen_unnest(relation, body);
     case JoinStep::Kind::kFunction:
       return gen_routine_rows(relation, body);
+    case JoinStep::Kind::kFeed:
+      return gen_feed(relation, body);
     case JoinStep::Kind::kBuffer:
       source.values.clear();
       return gen_materialised(relation, step->store, step->slots, body);
@@ -149,7 +159,30 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
       return gen_unnest(relation, body);
     case RelationKind::kFunction:
       return gen_routine_rows(relation, body);
+    case RelationKind::kFeed:
+      return gen_feed(relation, body);
   }
+}
+
+// Rows from outside. What their values point to may be gone with the next row.
+void Generator::gen_feed(const Relation& relation, const std::function<void()>& body) {
+  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
+  b_.jump(head);
+  b_.set_block(head);
+  check_interrupt();
+  check(b_.call(k_rt_feed_next, {context()}));
+  Reg row = b_.load(Type::kPtr, context(), kContextValue);
+  b_.branch(b_.compare(Op::kEq, row, b_.null_pointer()), done, each, 2);
+  b_.set_block(each);
+  Values values;
+  for (size_t i = 0; i < relation.columns.size(); i++)
+    values.push_back(load_datum(row, static_cast<int64_t>(i) * kDatumBytes, relation.columns[i].type, true, false));
+  sources_[relation.id].values = std::move(values);
+  gen_round(body);
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+  b_.jump(head);
+  b_.set_block(done);
 }
 
 void Generator::gen_series(const Relation& relation, const std::function<void()>& body) {
@@ -190,7 +223,7 @@ void Generator::gen_series(const Relation& relation, const std::function<void()>
     b_.assign(ordinality, b_.binary(Op::kAdd, ordinality, constant(Type::kI64, 1)));
     sources_[relation.id].values.push_back(integer_of(b_.binary(Op::kAdd, ordinality, zero)));
   }
-  body();
+  gen_round(body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary_checked(Op::kAddChecked, i, step.a, done));
@@ -233,7 +266,7 @@ void Generator::gen_unnest(const Relation& relation, const std::function<void()>
   if (relation.columns.size() > arrays.size())
     values.push_back(integer_of(b_.binary(Op::kAdd, i, constant(Type::kI64, 1))));
   sources_[relation.id].values = std::move(values);
-  body();
+  gen_round(body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
@@ -296,12 +329,7 @@ void Generator::gen_build(JoinStep* step) {
     Values row;
     for (size_t i = 0; i < step->keys.size(); i++) {
       Value key = cast(gen(*step->keys[i].first), types[i], true);
-      if (key.null != ir::kNoReg) {  // NULL equals nothing
-        Block present = b_.new_block();
-        b_.branch(key.null, next, present, 2);
-        b_.set_block(present);
-        key.null = ir::kNoReg;
-      }
+      reject_null(&key, next);  // NULL equals nothing
       row.push_back(key);
     }
     for (uint32_t column : step->columns) row.push_back(load_column(sources_[relation.id], column));
@@ -321,12 +349,7 @@ void Generator::gen_probe(JoinStep* step, const std::function<void()>& body) {
   Values keys;
   for (const auto& [mine, other] : step->keys) {
     Value key = cast(gen(*other), key_type(mine->type, other->type), true);
-    if (key.null != ir::kNoReg) {
-      Block present = b_.new_block();
-      b_.branch(key.null, done, present, 2);
-      b_.set_block(present);
-      key.null = ir::kNoReg;
-    }
+    reject_null(&key, done);
     keys.push_back(key);
   }
   check(b_.call(k_rt_table_find, {context(), step->store, store_row(keys), constant(Type::kI64, 0)}));
@@ -340,7 +363,7 @@ void Generator::gen_probe(JoinStep* step, const std::function<void()>& body) {
   RowSource& source = sources_[relation.id];
   source.row = b_.offset(entry, kEntryRow + static_cast<int64_t>(step->keys.size()) * kDatumBytes);
   source.slots = step->slots;
-  body();
+  gen_round(body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(entry, b_.load(Type::kPtr, entry, offsetof(KeyTable::Entry, next_equal)));

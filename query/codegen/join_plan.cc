@@ -37,10 +37,12 @@ bool wanted_order(const BoundQuery& query, uint32_t* relation, WantedOrder* orde
   return true;
 }
 
+constexpr int kGoodScore = 10;  // AccessPath::score of an equality on an index's first column
+
 class Planner {
  public:
-  Planner(const BoundQuery& query, const std::set<uint32_t>& outer)
-      : query_(query), own_(own_relations(query)), known_(outer) {
+  Planner(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t target)
+      : query_(query), own_(own_relations(query)), known_(outer), target_(target) {
     has_order_ = wanted_order(query, &order_relation_, &order_);
     for (const auto& conjunct : query.where) pending_.push_back(conjunct.get());
   }
@@ -90,7 +92,18 @@ class Planner {
     return choose_access(*entry.relation, conjuncts, known_, order);
   }
 
+  // The rows of the target are needed where they lie. If no index finds them for a row of the others, it comes first.
+  bool goes_first(const FromEntry& entry) const {
+    if (entry.relation->id != target_) return false;
+    std::set<uint32_t> others = known_;
+    for (const auto& other : query_.from)
+      if (other.relation->id != target_) others.insert(other.relation->id);
+    return choose_access(*entry.relation, pending_, others, WantedOrder{}).score < kGoodScore;
+  }
+
   size_t pick(const std::vector<const FromEntry*>& rest) const {
+    for (size_t i = 0; i < rest.size(); i++)
+      if (goes_first(*rest[i])) return i;
     size_t best = 0;
     int best_score = -1;
     for (size_t i = 0; i < rest.size(); i++) {
@@ -118,7 +131,7 @@ class Planner {
       case RelationKind::kTable: {
         step.path = access(entry, source);
         if (first && !left && has_order_ && relation.id == order_relation_ && step.path.ordered) plan_.ordered = true;
-        if (step.path.score < 10 && !first) materialise(&step, &source);
+        if (step.path.score < kGoodScore && !first && relation.id != target_) materialise(&step, &source);
         if (step.kind == JoinStep::Kind::kTable) drop_covered(step.path, relation, &source);
         break;
       }
@@ -143,8 +156,12 @@ class Planner {
       case RelationKind::kUnnest:
         step.kind = JoinStep::Kind::kUnnest;
         break;
+      case RelationKind::kFeed:
+        step.kind = JoinStep::Kind::kFeed;
+        break;
       case RelationKind::kFunction:
         step.kind = JoinStep::Kind::kFunction;
+        if (relation.common != nullptr && (!first || left)) materialise(&step, &source);
         break;
     }
     if (left) step.on = on;
@@ -208,6 +225,7 @@ class Planner {
   const BoundQuery& query_;
   const std::set<uint32_t> own_;
   std::set<uint32_t> known_;
+  const uint32_t target_;
   std::vector<const BoundExpr*> pending_;
   bool has_order_ = false;
   uint32_t order_relation_ = 0;
@@ -217,6 +235,8 @@ class Planner {
 
 }  // namespace
 
-JoinPlan plan_joins(const BoundQuery& query, const std::set<uint32_t>& outer) { return Planner(query, outer).plan(); }
+JoinPlan plan_joins(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t target) {
+  return Planner(query, outer, target).plan();
+}
 
 }  // namespace scyper::query

@@ -18,6 +18,7 @@ struct JoinStep {
     kSeries,
     kUnnest,
     kFunction,
+    kFeed,
     kBuffer,  // materialised before the pipeline starts, visited whole
     kHash,    // materialised in a hash table before the pipeline starts, probed
   };
@@ -43,6 +44,6 @@ struct JoinPlan {
 };
 
 // outer: relations whose current row is known (of enclosing queries).
-JoinPlan plan_joins(const BoundQuery& query, const std::set<uint32_t>& outer);
+JoinPlan plan_joins(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t target = ~0u);
 
 }  // namespace scyper::query

@@ -42,12 +42,7 @@ std::pair<ir::Reg, ir::Reg> Generator::gen_key(const Relation& relation, const s
     const storage::ColumnDef& column = schema.columns[parts[i]->column];
     bool descending = !index.descending.empty() && index.descending[i];
     Value value = gen(*parts[i]->value);
-    if (value.null != ir::kNoReg) {
-      Block present = b_.new_block();
-      b_.branch(value.null, no_match, present, 2);
-      b_.set_block(present);
-      value.null = ir::kNoReg;
-    }
+    reject_null(&value, no_match);
     gen_key_part(column, descending, value, base, &size, &fixed, no_match);
   }
   Reg total = size == ir::kNoReg ? constant(Type::kI64, fixed) : size;
@@ -80,6 +75,13 @@ void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, 
     Reg written = b_.call(k_rt_key_text,
                           {address, value.a, value.b, constant(Type::kI64, column.type.id == TypeId::kChar ? 1 : 0),
                            constant(Type::kI64, descending ? 1 : 0)});
+    Block next = b_.new_block();
+    b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
+    b_.set_block(next);
+    return advance(written);
+  }
+  if (column.type.id == TypeId::kBytea) {
+    Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, descending ? 1 : 0)});
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
     b_.set_block(next);
@@ -188,11 +190,7 @@ Generator::WordKey Generator::gen_word_key(const Relation& relation, const stora
   std::vector<std::pair<uint32_t, Reg>> cells;
   for (const KeyPart* part : parts) {
     Value value = gen(*part->value);
-    if (value.null != ir::kNoReg) {
-      Block present = b_.new_block();
-      b_.branch(value.null, no_match, present, 2);
-      b_.set_block(present);
-    }
+    reject_null(&value, no_match);
     Reg bits = key_bits(relation.table->schema().columns[part->column], value, no_match);
     if (b_.is_variable(bits)) bits = b_.binary(Op::kAdd, bits, constant(b_.type_of(bits), 0));  // its value here
     cells.emplace_back(part->column, bits);

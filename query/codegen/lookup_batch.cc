@@ -82,6 +82,7 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
                    visit_row(round);
                  });
     };
+    loops_++;
     for (bool rows : {false, true}) {
       each([&](Reg round) {
         Reg place = b_.index(b_.frame_address(lookup.frame), round, sizeof(int64_t));
@@ -94,6 +95,7 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
       gen_join_step(plan, number + 1, body);
       remembered_.pop_back();
     });
+    loops_--;
     b_.branch(b_.compare(Op::kLt, count, wanted), done, next);
     b_.set_block(next);
     Reg most = constant(Type::kI64, kRoundsAhead);

@@ -4,6 +4,8 @@
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
+#include "runtime/spill.h"
+#include "runtime/tuple_sort.h"
 
 namespace scyper::query {
 
@@ -29,7 +31,8 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
     bool good = step.kind == JoinStep::Kind::kTable
                     ? step.path.score >= kGoodAccess
                     : step.kind == JoinStep::Kind::kSeries || step.kind == JoinStep::Kind::kUnnest ||
-                          step.kind == JoinStep::Kind::kFunction || step.kind == JoinStep::Kind::kValues;
+                          step.kind == JoinStep::Kind::kFunction || step.kind == JoinStep::Kind::kFeed ||
+                          step.kind == JoinStep::Kind::kValues;
     if (!good) return false;
   }
   std::set<uint32_t> inner = known;
@@ -68,7 +71,7 @@ bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
 
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
-  Plan plan = make_plan(query, known_relations(), &next_relation_);
+  Plan plan = make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_);
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;
@@ -194,6 +197,7 @@ void Generator::gen_get(const PlanNode& node, const Body& body) {
     gen_table_scan(*node.source, node.path, [&] {
       Block next = b_.new_block();
       gen_conjuncts(node.conjuncts, next);
+      gen_join_filters(node, next);
       body();
       if (!b_.terminated()) b_.jump(next);
       b_.set_block(next);
@@ -249,12 +253,15 @@ void Generator::gen_function(const PlanNode& node, const Body& body) {
     call.id = node.relation;
     call.kind = node.source->kind;
     call.columns = node.source->columns;
+    call.common = node.source->common;
     for (const auto& e : node.exprs) call.arguments.push_back(clone(*e));
     sources_[node.relation] = RowSource{};
     if (call.kind == RelationKind::kFunction)
       gen_routine_rows(call, body);
     else if (call.kind == RelationKind::kSeries)
       gen_series(call, body);
+    else if (call.kind == RelationKind::kFeed)
+      gen_feed(call, body);
     else
       gen_unnest(call, body);
   });
@@ -374,6 +381,15 @@ void Generator::gen_limit(const PlanNode& node, const Body& body) {
   b_.set_block(done);
 }
 
+// Runs on disk need no more than the rows that are asked for.
+void Generator::gen_spill_sorted(Reg store, Reg keys, size_t count, Reg offset, Reg limit) {
+  Reg zero = constant(Type::kI64, 0), none = constant(Type::kI64, -1);
+  Reg sum = b_.binary(Op::kAdd, offset, limit);
+  Reg unlimited = b_.binary(Op::kOr, b_.compare(Op::kLt, limit, zero), b_.compare(Op::kLt, sum, zero));
+  Reg keep = b_.select(unlimited, none, sum);
+  b_.call(k_rt_spill_sorted, {context(), store, keys, constant(Type::kI64, static_cast<int64_t>(count)), keep, none});
+}
+
 void Generator::gen_sort(const PlanNode& node, const Body& body) {
   TupleLayout layout(0);
   StoredColumns columns = lay_out(node.needed, produced_by(*node.inputs[0]), false, &layout);
@@ -400,6 +416,9 @@ void Generator::gen_sort(const PlanNode& node, const Body& body) {
   Reg limit = gen_bound(node.limit.get(), -1, RuntimeError::kNegativeLimit);
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
   Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  Reg key_data = data_of(keys);
+  bool spills = may_spill(node.inputs[0]->rows, bytes);
+  if (spills) gen_spill_sorted(store, key_data, keys.size(), offset, limit);
   gen_node(*node.inputs[0], [&] {
     Values terms;
     for (size_t i = 0; i < keys.size(); i++) terms.push_back(fields[i].offset < 0 ? Value{} : gen(*node.order[i].expr));
@@ -409,16 +428,35 @@ void Generator::gen_sort(const PlanNode& node, const Body& body) {
       if (fields[i].offset >= 0) store_field(tuple, fields[i], cast_stored(terms[i], fields[i].type));
   });
   store = gen_gather(store, false);
-  check(b_.call(k_rt_tuples_sort, {context(), store, data_of(keys),
-                                   constant(Type::kI64, static_cast<int64_t>(keys.size())), offset, limit}));
+  Reg key_count = constant(Type::kI64, static_cast<int64_t>(keys.size()));
+  check(b_.call(k_rt_tuples_sort, {context(), store, key_data, key_count, offset, limit}));
+  gen_sorted_batches(store, spills, [&](Reg tuples, Reg count) {
+    gen_rounds([&] { return count; },
+               [&](Reg i) {
+                 check_interrupt();
+                 publish(columns, b_.load(Type::kPtr, b_.index(tuples, i, 8)));
+                 body();
+               });
+  });
+}
+
+// What sorting has given: all at once, or a batch after the other where runs are merged from disk.
+void Generator::gen_sorted_batches(Reg store, bool spills, const std::function<void(Reg, Reg)>& body) {
+  Block batch = b_.new_block(), done = b_.new_block();
+  b_.jump(batch);
+  b_.set_block(batch);
   Reg tuples = b_.load(Type::kPtr, context(), kContextValue);
   Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  gen_rounds([&] { return count; },
-             [&](Reg i) {
-               check_interrupt();
-               publish(columns, b_.load(Type::kPtr, b_.index(tuples, i, 8)));
-               body();
-             });
+  body(tuples, count);
+  if (b_.terminated()) return b_.set_block(done);
+  if (!spills) {
+    b_.jump(done);
+    return b_.set_block(done);
+  }
+  check(b_.call(k_rt_tuples_more, {context(), store}));
+  Reg left = b_.load(Type::kI64, context(), kContextValue + 8);
+  b_.branch(b_.compare(Op::kNe, left, constant(Type::kI64, 0)), batch, done);
+  b_.set_block(done);
 }
 
 }  // namespace scyper::query

@@ -2,8 +2,10 @@
 
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
-#include "codegen/generator.h"
+#include "codegen/hash_table.h"
+#include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
+#include "runtime/spill.h"
 
 namespace scyper::query {
 
@@ -18,6 +20,7 @@ constexpr int64_t kHeaderBytes = sizeof(TupleEntry);
 void Generator::gen_group(const PlanNode& node, const Body& body) {
   if (node.exprs.empty() && !node.aggregates.empty()) return gen_plain_aggregation(node, body);
   if (node.aggregates.empty()) return gen_distinct(node, body);
+  if (node.is_group_join) return gen_group_join(node, body);
   TupleLayout layout(kHeaderBytes);
   GroupTable table;
   for (size_t i = 0; i < node.exprs.size(); i++) {
@@ -28,9 +31,8 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
   }
   std::vector<AggregateSlot> slots = lay_out_aggregates(node, &layout);
   table.bytes = layout.bytes();
-  check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
-                                     constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
-  table.store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_group_table(node, node.inputs[0]->rows,
+                  std::all_of(node.aggregates.begin(), node.aggregates.end(), has_small_state), &table);
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
   auto gen_keys = [&] {
     Values keys;
@@ -57,8 +59,8 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
   });
   std::vector<int64_t> offsets;
   for (const auto& slot : slots) offsets.push_back(slot.offset);
-  Reg groups = gen_merge(table, node, [&](Reg mine, Reg other) { combine_states(node, slots, mine, other, offsets); });
-  for_each_tuple(groups, table.bytes, [&](Reg tuple) {
+  auto combine = [&](Reg mine, Reg other) { combine_states(node, slots, mine, other, offsets); };
+  auto emit = [&](Reg tuple) {
     RowSource source;
     source.tuple = tuple;
     source.values.resize(node.exprs.size() + node.aggregates.size());
@@ -71,7 +73,18 @@ void Generator::gen_group(const PlanNode& node, const Body& body) {
     source.tuple = ir::kNoReg;
     sources_[node.relation] = std::move(source);
     body();
-  });
+  };
+  gen_merge(table, node, combine, [&](Reg groups) { for_each_tuple(groups, table.bytes, emit); });
+}
+
+// rows: of the input, each of which may be a group.
+void Generator::gen_group_table(const PlanNode& node, double rows, bool can_spill, GroupTable* table) {
+  check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table->bytes),
+                                     constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
+  table->store = b_.load(Type::kPtr, context(), kContextValue);
+  constexpr double kMoreThanEstimated = 32;
+  table->spills = can_spill && may_spill(std::min(rows, node.rows * kMoreThanEstimated), table->bytes);
+  if (table->spills) b_.call(k_rt_spill_hashed, {context(), table->store});
 }
 
 // Runs body(hash) for each input row; no hash where the groups are few.
@@ -119,7 +132,8 @@ ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg h
   b_.store(tuple, offsetof(TupleEntry, next), b_.binary(Op::kAnd, old, mask));
   b_.store(tuple, offsetof(TupleEntry, hash), hash);
   b_.store(place, 0, b_.convert(Op::kBitcast, tuple, Type::kI64));
-  b_.store(table.store, offsetof(TupleStore, count), b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
+  Reg before = b_.load(Type::kI64, table.store, offsetof(TupleStore, count));  // 0 where all went to disk meanwhile
+  b_.store(table.store, offsetof(TupleStore, count), b_.binary(Op::kAdd, before, constant(Type::kI64, 1)));
   b_.assign(group, tuple);
   b_.assign(is_new, constant(Type::kI8, 1));
   b_.jump(done);
@@ -139,9 +153,8 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   }
   table.keys = table.fields;
   table.bytes = layout.bytes();
-  check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
-                                     constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
-  table.store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_group_table(node, node.inputs[0]->rows, true, &table);
+  bool streams = !shared_run_ && !table.spills;  // a row leaves as soon as it is known to be new
   auto gen_keys = [&] {
     Values keys;
     for (const auto& e : node.exprs) keys.push_back(cast_stored(gen(*e), e->type));
@@ -162,16 +175,17 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
     b_.branch(is_new, fresh, next);
     b_.set_block(fresh);
     for (size_t i = 0; i < keys.size(); i++) store_field(group, table.fields[i], keys[i]);
-    if (!shared_run_) emit(keys);
+    if (streams) emit(keys);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
   });
-  if (!shared_run_) return;
-  for_each_tuple(gen_merge(table, node, [](Reg, Reg) {}), table.bytes, [&](Reg tuple) {
+  if (streams) return;
+  auto emit_tuple = [&](Reg tuple) {
     Values keys;
     for (const auto& field : table.fields) keys.push_back(load_field(tuple, field));
     emit(keys);
-  });
+  };
+  gen_merge(table, node, [](Reg, Reg) {}, [&](Reg groups) { for_each_tuple(groups, table.bytes, emit_tuple); });
 }
 
 // --- states ---
@@ -185,27 +199,6 @@ bool sums_small(const SqlType& type) {
          (type.id == TypeId::kNumeric && type.precision != 0 && type.precision <= kSumDigits64);
 }
 }  // namespace
-
-namespace {
-bool is_plain(const Aggregate& a) { return !a.distinct && a.args.size() <= 1; }
-bool is_plain_sum(const Aggregate& a) {
-  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kSum && a.kind != AggregateKind::kAvg)) return false;
-  const SqlType& type = a.args[0]->type;
-  return is_integer(type.id) || type.id == TypeId::kFloat8 ||
-         (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
-}
-bool is_plain_extreme(const Aggregate& a) {
-  if (!is_plain(a) || a.args.empty() || (a.kind != AggregateKind::kMin && a.kind != AggregateKind::kMax)) return false;
-  const SqlType& type = a.args[0]->type;
-  return is_integer(type.id) || type.id == TypeId::kFloat8 || type.id == TypeId::kDate ||
-         type.id == TypeId::kTimestamp || (type.id == TypeId::kNumeric && !is_dynamic_numeric(type));
-}
-}  // namespace
-
-bool has_small_state(const Aggregate& a) {
-  bool counts = is_plain(a) && (a.kind == AggregateKind::kCount || a.kind == AggregateKind::kCountStar);
-  return counts || is_plain_sum(a) || is_plain_extreme(a);
-}
 
 std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNode& node, TupleLayout* layout) {
   std::vector<AggregateSlot> slots(node.aggregates.size());

@@ -19,12 +19,14 @@ ir::Reg Generator::hash_word(const Value& key) {
       return b_.call(k_rt_hash_char, {key.a, key.b});
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
     case TypeId::kUnknown:
       return b_.call(k_rt_hash_text, {key.a, key.b});
     case TypeId::kFloat4:
     case TypeId::kFloat8:
     case TypeId::kArray:
     case TypeId::kInterval:
+    case TypeId::kJsonb:
       return b_.call(k_rt_hash_datum, {data_of(std::vector<SqlType>{key.type}), store_row({key})});
     case TypeId::kNumeric:
       if (is_dynamic_numeric(key.type))

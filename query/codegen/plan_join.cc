@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
-#include "codegen/generator.h"
+#include "codegen/hash_table.h"
 #include "plan/expressions.h"
+#include "runtime/spill.h"
 #include "runtime/team.h"
 
 namespace scyper::query {
@@ -15,47 +17,73 @@ constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int64_t kHeaderBytes = sizeof(TupleEntry);
 }  // namespace
 
-// One side of a join in a hash table (runtime/tuples.h). Without keys all entries are in one chain: a nested loop.
-struct Generator::JoinTable {
-  Reg store = ir::kNoReg;
-  std::vector<TupleField> keys;
-  std::vector<bool> apart;  // by key: NULLs are compared
-  StoredColumns columns;
-  int64_t bytes = 0;
-  int64_t flag = -1;  // offset of a byte: met a partner
-};
-
 void Generator::gen_join(const PlanNode& node, const Body& body) {
   if (node.method == JoinMethod::kLookup) return gen_lookup_join(node, body);
   if (node.method == JoinMethod::kHashSwapped) return gen_swapped_join(node, body);
   if (node.join == JoinKind::kFull) return gen_full_join(node, body);
+  GroupJoin* group = std::exchange(grouping_, nullptr);
   JoinTable table = gen_join_build(node, *node.inputs[1], false);
-  gen_probes(node, *node.inputs[0], table, [&](Reg hash) {
+  if (group != nullptr) open_group_join(group, &table);
+  auto probe = [&](Reg hash) {
     if (node.join == JoinKind::kMark) return gen_mark(node, table, hash, body);
     gen_join_probe(node, table, hash, body);
-  });
+  };
+  gen_probes(node, *node.inputs[0], table, probe, {});
 }
 
+namespace {
+bool has_effects(const PlanNode& node) {
+  bool found = false;
+  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { found |= is_volatile(*e) || has_subquery(*e); });
+  return found || node.kind == PlanKind::kFunction || node.kind == PlanKind::kSubquery ||
+         std::any_of(node.inputs.begin(), node.inputs.end(), [](const PlanPtr& in) { return has_effects(*in); });
+}
+}  // namespace
+
 // Runs probe() for each row of `input`, the side that is not in the table; those whose NULL meets nobody are left out
-// where they are not wanted.
+// where they are not wanted. Then what `rounds` says. Nothing of it where the table is empty and no row can come out,
+// unless somebody could notice; errors of that side may not be raised then, as in PostgreSQL.
 void Generator::gen_probes(const PlanNode& node, const PlanNode& input, const JoinTable& table,
-                           const std::function<void(Reg hash)>& probe) {
+                           const std::function<void(Reg hash)>& probe, const Rounds& rounds) {
   bool left = &input == node.inputs[0].get();
   const PlanNode& other = *node.inputs[left ? 1 : 0];
-  if (node.keys.empty() || !is_worth_staging(input, other.rows, table.bytes))
-    return gen_node(input, [&] { probe(ir::kNoReg); });
-  bool dropped = !left || node.join == JoinKind::kInner || node.join == JoinKind::kSemi;
-  gen_staged(
-      input, table.store,
-      [&](Block skip) { return hash_of(gen_join_keys(node, left, dropped ? skip : ir::kNoBlock), table.apart); },
-      probe);
+  bool needs_partner = node.join == JoinKind::kInner || node.join == JoinKind::kSemi;
+  Block some = b_.new_block(), done = b_.new_block();
+  if ((!left || needs_partner) && !has_effects(input)) {
+    Reg kept = b_.load(Type::kI64, table.store, offsetof(TupleStore, count));
+    if (table.spills) kept = b_.binary(Op::kOr, kept, b_.load(Type::kI64, table.store, offsetof(TupleStore, spilled)));
+    b_.branch(b_.compare(Op::kNe, kept, constant(Type::kI64, 0)), some, done, 1);
+  } else {
+    b_.jump(some);
+  }
+  b_.set_block(some);
+  bool staged = !node.keys.empty() && !table.is_direct && node.join != JoinKind::kFull &&
+                is_worth_staging(input, other.rows, table.bytes);
+  auto finish = [&] {
+    if (rounds.meets && shared_run_) check(b_.call(k_rt_meet, {context()}));
+    if (rounds.after) rounds.after();
+  };
+  if (!staged && !table.spills) {
+    gen_node(input, [&] { probe(ir::kNoReg); });
+    finish();
+  } else {
+    bool dropped = node.join == JoinKind::kFull ? false : !left || needs_partner;
+    gen_staged(
+        input, table.store,
+        [&](Block skip) { return hash_of(gen_join_keys(node, left, dropped ? skip : ir::kNoBlock), table.apart); },
+        probe, table.spills ? &rounds : nullptr);
+    if (!table.spills) finish();
+  }
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
 }
 
 // The table's rows through an index, for each row of the other side.
 void Generator::gen_lookup_join(const PlanNode& node, const Body& body) {
   const PlanNode& get = *node.inputs[1];
   std::vector<bool> covered(node.conjuncts.size(), false);
-  for (const auto& part : get.path.equal) covered[part.conjunct] = true;
+  for (const auto& part : get.path.equal)
+    if (part.conjunct != kNoConjunct) covered[part.conjunct] = true;
   gen_node(*node.inputs[0], [&] {
     sources_[get.relation] = RowSource{};
     sources_[get.relation].relation = get.source;
@@ -79,12 +107,7 @@ Generator::Values Generator::gen_join_keys(const PlanNode& node, bool left, Bloc
   Values keys;
   for (const auto& key : node.keys) {
     Value value = cast(gen(left ? *key.left : *key.right), key.type, true);
-    if (value.null != ir::kNoReg && !key.null_safe && null != ir::kNoBlock) {
-      Block present = b_.new_block();
-      b_.branch(value.null, null, present, 2);
-      b_.set_block(present);
-      value.null = ir::kNoReg;
-    }
+    if (!key.null_safe && null != ir::kNoBlock) reject_null(&value, null);
     keys.push_back(value);
   }
   return keys;
@@ -96,7 +119,8 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
   bool outer = right ? node.join == JoinKind::kLeft || node.join == JoinKind::kSingle || node.join == JoinKind::kFull
                      : node.join == JoinKind::kFull;
   JoinTable table;
-  TupleLayout layout(kHeaderBytes);
+  table.is_direct = node.is_direct && !keeps_null;
+  TupleLayout layout(table.is_direct ? 0 : kHeaderBytes);
   // what is read of this side: above the join, and in its residual conditions
   std::vector<PlanColumn> wanted = node.needed;
   for (const auto* list : {&node.conjuncts, &node.doubtful})
@@ -127,15 +151,19 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
     if (!shared[i]) table.keys.push_back(layout.add(key.type, expr.nullable && (key.null_safe || keeps_null)));
   }
   if (keeps_null) table.flag = layout.add_bytes(1, 1);
+  if (table.is_direct) table.present = layout.add_bytes(1, 1);
   table.bytes = layout.bytes();
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, table.bytes)}));
   table.store = b_.load(Type::kPtr, context(), kContextValue);
+  table.spills = !node.keys.empty() && !table.is_direct && may_spill(input.rows, table.bytes);
+  if (table.spills) b_.call(k_rt_spill_hashed, {context(), table.store});
   gen_node(input, [&] {
     Block next = b_.new_block();
     Values keys = gen_join_keys(node, !right, keeps_null ? ir::kNoBlock : next);
-    Reg hash = hash_of(keys, table.apart);
+    Reg hash = table.is_direct ? ir::kNoReg : hash_of(keys, table.apart);
     Reg tuple = append_tuple(table.store, table.bytes);
-    b_.store(tuple, offsetof(TupleEntry, hash), hash);
+    if (!table.is_direct) b_.store(tuple, offsetof(TupleEntry, hash), hash);
+    if (table.is_direct) b_.store(tuple, table.present, constant(Type::kI8, 1));
     store_columns(table.columns, tuple);
     for (size_t i = 0; i < keys.size(); i++)
       if (!shared[i]) store_field(tuple, table.keys[i], keys[i]);
@@ -143,8 +171,13 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
     b_.jump(next);
     b_.set_block(next);
   });
-  check(b_.call(k_rt_join_build, {context(), table.store}));
-  table.store = b_.load(Type::kPtr, context(), kContextValue);
+  if (table.is_direct) {
+    gen_direct_build(node.keys.size(), &table);
+  } else {
+    check(b_.call(k_rt_join_build, {context(), table.store}));
+    table.store = b_.load(Type::kPtr, context(), kContextValue);
+  }
+  gen_filter_build(node, table);
   return table;
 }
 
@@ -152,6 +185,7 @@ Generator::JoinTable Generator::gen_join_build(const PlanNode& node, const PlanN
 // variable) is the current one. Leaves to `end`.
 void Generator::gen_chain(const JoinTable& table, const Values& keys, Reg hash, Reg entry,
                           const std::function<void(Block)>& match, Block end) {
+  if (table.is_direct) return gen_direct_run(table, keys, entry, match, end);
   Block walk = b_.new_block(), head = b_.new_block(), each = b_.new_block(), equal = b_.new_block(),
         next = b_.new_block();
   if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
@@ -164,9 +198,12 @@ void Generator::gen_chain(const JoinTable& table, const Values& keys, Reg hash, 
   b_.assign(entry, b_.convert(Op::kBitcast, first, Type::kPtr));
   b_.jump(each);
   b_.set_block(head);
-  b_.branch(b_.compare(Op::kEq, entry, b_.null_pointer()), end, each);
+  Block further = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, entry, b_.null_pointer()), end, further);
+  b_.set_block(further);
+  check_interrupt();  // many rows may have one key
+  b_.jump(each);
   b_.set_block(each);
-  if (keys.empty()) check_interrupt();
   compare_keys(keys, table.keys, entry, equal, next);
   b_.set_block(equal);
   match(next);
@@ -299,7 +336,7 @@ void Generator::gen_mark(const PlanNode& node, const JoinTable& table, Reg hash,
 // Semi and anti joins whose left side is in the table: partners set a flag, then the table is read.
 void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
   JoinTable table = gen_join_build(node, *node.inputs[0], true);
-  gen_probes(node, *node.inputs[1], table, [&](Reg hash) {
+  auto probe = [&](Reg hash) {
     Block end = b_.new_block();
     Reg entry = b_.new_variable(Type::kPtr);
     Values keys = gen_join_keys(node, false, end);
@@ -312,8 +349,7 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
         },
         end);
     b_.set_block(end);
-  });
-  if (shared_run_) check(b_.call(k_rt_meet, {context()}));
+  };
   bool wanted = node.join == JoinKind::kSemi;
   auto each = [&](Reg tuple) {
     Block accept = b_.new_block(), next = b_.new_block();
@@ -325,7 +361,8 @@ void Generator::gen_swapped_join(const PlanNode& node, const Body& body) {
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
   };
-  for_each_tuple(table.store, table.bytes, each, true);
+  Rounds rounds{true, [&] { for_each_tuple(table.store, table.bytes, each, true); }};
+  gen_probes(node, *node.inputs[1], table, probe, rounds);
 }
 
 // Both sides' rows go through a buffer: pairs and rows of the left first, then rows of the right without partner.
@@ -340,9 +377,9 @@ void Generator::gen_full_join(const PlanNode& node, const Body& body) {
   auto fill_null = [&](const StoredColumns& columns, Reg tuple) {
     for (const auto& column : columns) store_field(tuple, column.field, null_value(column.field.type));
   };
-  gen_node(*node.inputs[0], [&] {
+  auto probe = [&](Reg hash) {
     Block end = b_.new_block(), done = b_.new_block(), none = b_.new_block();
-    Reg hash = ir::kNoReg, entry = b_.new_variable(Type::kPtr), matched = b_.new_variable(Type::kI8);
+    Reg entry = b_.new_variable(Type::kPtr), matched = b_.new_variable(Type::kI8);
     b_.assign(matched, constant(Type::kI8, 0));
     Values keys = gen_join_keys(node, true, end);
     gen_chain(
@@ -365,8 +402,8 @@ void Generator::gen_full_join(const PlanNode& node, const Body& body) {
     fill_null(right, tuple);
     b_.jump(done);
     b_.set_block(done);
-  });
-  for_each_tuple(table.store, table.bytes, [&](Reg entry) {
+  };
+  auto without_partner = [&](Reg entry) {
     Block accept = b_.new_block(), next = b_.new_block();
     b_.branch(b_.load(Type::kI8, entry, table.flag), next, accept);
     b_.set_block(accept);
@@ -376,12 +413,17 @@ void Generator::gen_full_join(const PlanNode& node, const Body& body) {
     store_columns(right, tuple);
     b_.jump(next);
     b_.set_block(next);
-  });
-  for_each_tuple(buffer, bytes, [&](Reg tuple) {
-    publish(left, tuple);
-    publish(right, tuple);
-    body();
-  });
+  };
+  auto emit = [&] {
+    for_each_tuple(table.store, table.bytes, without_partner);
+    for_each_tuple(buffer, bytes, [&](Reg tuple) {
+      publish(left, tuple);
+      publish(right, tuple);
+      body();
+    });
+    if (table.spills && !b_.terminated()) b_.call(k_rt_tuples_clear, {buffer});
+  };
+  gen_probes(node, *node.inputs[0], table, probe, {false, emit});
 }
 
 }  // namespace scyper::query

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "codegen/generator.h"
+#include "codegen/hash_table.h"
 
 // WITH RECURSIVE and DISTINCT ON of planned queries.
 namespace scyper::query {

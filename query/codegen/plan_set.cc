@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "codegen/generator.h"
+#include "codegen/hash_table.h"
 
 // Set operations of planned queries.
 namespace scyper::query {
@@ -72,9 +72,7 @@ void Generator::gen_set(const PlanNode& node, const Body& body) {
   }
   int64_t counts[2] = {layout.add_bytes(8, 8), layout.add_bytes(8, 8)};
   table.bytes = layout.bytes();
-  check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
-                                     constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
-  table.store = b_.load(Type::kPtr, context(), kContextValue);
+  gen_group_table(node, node.inputs[0]->rows + node.inputs[1]->rows, true, &table);
   Reg zero = constant(Type::kI64, 0), one = constant(Type::kI64, 1);
   for (size_t side = 0; side < 2; side++)
     gen_node(*node.inputs[side], [&] {
@@ -94,8 +92,12 @@ void Generator::gen_set(const PlanNode& node, const Body& body) {
       int64_t at = counts[is_union ? 0 : side];
       b_.store(group, at, b_.binary(Op::kAdd, b_.load(Type::kI64, group, at), one));
     });
+  auto combine = [&](Reg mine, Reg other) {
+    for (int64_t at : counts)
+      b_.store(mine, at, b_.binary(Op::kAdd, b_.load(Type::kI64, mine, at), b_.load(Type::kI64, other, at)));
+  };
   Reg times = b_.new_variable(Type::kI64);
-  for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
+  auto emit = [&](Reg tuple) {
     Reg l = b_.load(Type::kI64, tuple, counts[0]), r = b_.load(Type::kI64, tuple, counts[1]);
     Reg in_left = b_.convert(Op::kZExt, b_.compare(Op::kGt, l, zero), Type::kI64);
     Reg wanted = in_left;
@@ -118,7 +120,8 @@ void Generator::gen_set(const PlanNode& node, const Body& body) {
     body();
     if (!b_.terminated()) b_.jump(again);
     b_.set_block(next);
-  });
+  };
+  gen_merge(table, node, combine, [&](Reg groups) { for_each_tuple(groups, table.bytes, emit); });
 }
 
 }  // namespace scyper::query

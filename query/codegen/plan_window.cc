@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
 #include "codegen/generator.h"
+#include "runtime/spill.h"
+#include "runtime/tuple_sort.h"
 #include "runtime/window.h"
 
 // Window calls: rows are kept, sorted by partition and order, and taken partition by partition; every call writes its
@@ -126,6 +128,11 @@ void Generator::gen_window(const PlanNode& node, const Body& body) {
   int64_t bytes = std::max<int64_t>(8, tuple.layout.bytes());
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
   Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  Reg key_data = data_of(keys), zero = constant(Type::kI64, 0), none = constant(Type::kI64, -1);
+  Reg partition_keys = constant(Type::kI64, static_cast<int64_t>(node.exprs.size()));
+  Reg key_count = constant(Type::kI64, static_cast<int64_t>(keys.size()));
+  bool spills = may_spill(node.inputs[0]->rows, bytes);
+  if (spills) b_.call(k_rt_spill_sorted, {context(), store, key_data, key_count, none, partition_keys});
   gen_node(*node.inputs[0], [&] {
     Values values;
     for (const auto& [expr, field] : tuple.inputs) values.push_back(cast_stored(gen(*expr), field.type));
@@ -141,17 +148,21 @@ void Generator::gen_window(const PlanNode& node, const Body& body) {
     for (const auto& [expr, field] : tuple.inputs) store_field(row, field, values[i++]);
     for (const auto& [expr, field] : tuple.filters) store_field(row, field, values[i++]);
   });
-  Reg key_data = data_of(keys);
-  int64_t sorted_by = node.is_sorted ? 0 : static_cast<int64_t>(keys.size());
-  check(b_.call(k_rt_tuples_sort, {context(), store, key_data, constant(Type::kI64, sorted_by), constant(Type::kI64, 0),
-                                   constant(Type::kI64, -1)}));
-  Reg tuples = b_.load(Type::kPtr, context(), kContextValue);
-  Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  check(b_.call(k_rt_window_create,
-                {context(), tuples, count, key_data, constant(Type::kI64, static_cast<int64_t>(node.exprs.size())),
-                 constant(Type::kI64, static_cast<int64_t>(node.order.size()))}));
-  Reg run = b_.load(Type::kPtr, context(), kContextValue);
+  Reg sorted_by = node.is_sorted && !spills ? zero : key_count;
+  check(b_.call(k_rt_tuples_sort, {context(), store, key_data, sorted_by, zero, none}));
+  Reg run = b_.new_variable(Type::kPtr);
+  b_.assign(run, b_.null_pointer());
   Reg spec_data = data_of(specs);
+  gen_sorted_batches(store, spills, [&](Reg tuples, Reg count) {
+    check(b_.call(k_rt_window_create, {context(), run, tuples, count, key_data, partition_keys,
+                                       constant(Type::kI64, static_cast<int64_t>(node.order.size()))}));
+    b_.assign(run, b_.load(Type::kPtr, context(), kContextValue));
+    gen_window_partitions(node, tuple, specs, spec_data, b_.offset(run, 0), body);
+  });
+}
+
+void Generator::gen_window_partitions(const PlanNode& node, const WindowTuple& tuple,
+                                      const std::vector<WindowSpec>& specs, Reg spec_data, Reg run, const Body& body) {
   Block next = b_.new_block(), partition = b_.new_block(), done = b_.new_block();
   b_.jump(next);
   b_.set_block(next);
@@ -193,7 +204,7 @@ void Generator::for_each_position(Reg from, Reg to, const std::function<void(Reg
   b_.branch(b_.compare(Op::kLt, i, to), each, done, 1);
   b_.set_block(each);
   check_interrupt();
-  body(b_.binary(Op::kAdd, i, constant(Type::kI64, 0)));
+  gen_round([&] { body(b_.binary(Op::kAdd, i, constant(Type::kI64, 0))); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
@@ -217,7 +228,10 @@ void Generator::gen_window_aggregate(const Aggregate& aggregate, const WindowSpe
     b_.branch(b_.compare(Op::kEq, change, constant(Type::kI64, kSameFrame)), put, update);
     b_.set_block(update);
     if (method != WindowMethod::kStep) {
-      b_.call(method == WindowMethod::kSum ? k_rt_window_sum : k_rt_window_extreme, {run, i, state});
+      if (method == WindowMethod::kSum)
+        b_.call(k_rt_window_sum, {run, i, state});
+      else
+        check(b_.call(k_rt_window_extreme, {context(), run, state}));
       b_.jump(finish);
     } else {
       Block clear = b_.new_block(), step = b_.new_block();

@@ -117,8 +117,10 @@ bool Generator::keeps_rows(const StepList& steps, const storage::Table* table) c
     for (const auto& arg : step->args) look_at(arg.get());
     for (const auto& option : step->options) look_at(option.second.get());
     if (step->query != nullptr) visit(*step->query, look);
+    if (step->query != nullptr && step->query->with != nullptr) return false;
     if (step->dml != nullptr) {
       const BoundDml& dml = *step->dml;
+      if (dml.with != nullptr || dml.merge != nullptr) return false;
       if (dml.conflict != nullptr || !dml.reactions.empty() || dml.triggers != nullptr) return false;
       visit(*dml.source, look);
       for (const RowCheck& check : dml.checks) look_at(check.condition.get());
@@ -234,11 +236,7 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg round, Reg
   Reg number = constant(Type::kI32, 0);
   if (relation.table->schema().scheme != storage::PartitionScheme::kShared) {
     Value value = gen(*lookup.path.route);
-    if (value.null != ir::kNoReg) {
-      Block present = b_.new_block();
-      b_.branch(value.null, skip, present, 2);
-      b_.set_block(present);
-    }
+    reject_null(&value, skip);
     number = gen_partition_number(value);
     Block mine = b_.new_block();  // foreign data is not ours to read, unless we run alone
     Reg own = b_.compare(Op::kEq, number, b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, partition)));

@@ -67,6 +67,7 @@ Generator::Generator(const BoundProgram& program, ProgramResources* resources)
   // once
   if (program.is_routine && program.return_type.id != TypeId::kUnknown) overwrites_all_ = true;
   if (program.dml != nullptr) note_changes(*program.dml);
+  overwrites_all_ |= program.query != nullptr && program.query->with != nullptr;
 }
 
 StatusOr<ir::Function> Generator::generate() {
@@ -129,14 +130,14 @@ StatusOr<ir::Function> Generator::generate() {
   return result;
 }
 
-// A row of the result. Clients know no intervals and reals: intervals leave as text, a real as the double that looks
-// alike.
+// A row of the result. What clients do not know leaves as text, a real as the double that looks alike.
 void Generator::gen_emit(const Values& values) {
   Values shown;
   for (const auto& value : values) {
     shown.push_back(value);
-    if (value.type.id == TypeId::kInterval) shown.back() = cast(value, make_type(TypeId::kText), true);
-    if (value.type.id == TypeId::kFloat4)
+    if (const SqlType type = shown_type(value.type); type != value.type && !is_float(value.type.id))
+      shown.back() = cast(value, type, true);
+    else if (value.type.id == TypeId::kFloat4)
       shown.back() = cast(cast(value, make_type(TypeId::kText), true), make_type(TypeId::kFloat8), true);
   }
   check(b_.call(k_rt_emit, {context(), store_row(shown)}));
@@ -310,6 +311,7 @@ void Generator::gen_block(const Step& step) {
   }
   // declarations are outside of what the handlers cover
   gen_steps(step.declarations);
+  if (b_.terminated()) return b_.set_block(after);  // one of them fails
   int64_t mark = b_.reserve_frame(sizeof(storage::ChangeLog::Mark));
   b_.call(k_rt_mark, {context(), b_.frame_address(mark)});
   Block saved = handler_;
@@ -371,7 +373,7 @@ void Generator::gen_loop(const Step& step) {
     gen_condition(*step.expr, body, after);
     b_.set_block(body);
   }
-  gen_steps(step.body);
+  gen_round([&] { gen_steps(step.body); });
   if (!b_.terminated()) b_.jump(head);
   b_.set_block(after);
 }
@@ -417,7 +419,7 @@ void Generator::gen_for_integer(const Step& step) {
   counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
   assign(variables_[step.variable], counter);
   for (size_t n = remembered; n > 0; n--) gen_fetch_ahead(remembered_[remembered_.size() - n]);
-  gen_steps(step.body);
+  gen_round([&] { gen_steps(step.body); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   if (remembered > 0) {
@@ -450,7 +452,7 @@ void Generator::gen_for_query(const Step& step) {
     labels_[step.label] = {finished, next};
     b_.assign(ran, constant(Type::kI8, 1));
     assign_into(step.into, values);
-    gen_steps(step.body);
+    gen_round([&] { gen_steps(step.body); });
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
   };
@@ -487,7 +489,7 @@ void Generator::gen_for_each(const Step& step) {
   Reg elements = b_.load(Type::kPtr, copy, offsetof(ArrayValue, elements));
   Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
   assign_variable(step.variable, load_datum(element, 0, element_of(array.type), true, true));
-  gen_steps(step.body);
+  gen_round([&] { gen_steps(step.body); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
@@ -497,64 +499,6 @@ void Generator::gen_for_each(const Step& step) {
 }
 
 // --- SQL in procedures ---
-
-// All values are cast before the first is assigned: they may be the targets themselves.
-void Generator::assign_into(const IntoTargets& into, const Values& values) {
-  Values held;
-  for (size_t i = 0; i < into.variables.size(); i++) {
-    SqlType type = program_.variables[into.variables[i]].type;
-    Value value = i < values.size() ? stabilise(cast(values[i], type, false)) : null_value(type);
-    if (into.variables.size() > 1 && b_.is_variable(value.a)) {
-      Value copy = new_variable(value.type, value.null != ir::kNoReg);
-      copy.stable = value.stable;
-      assign(copy, value);
-      value = copy;
-    }
-    held.push_back(value);
-  }
-  for (size_t i = 0; i < held.size(); i++) assign_variable(into.variables[i], held[i]);
-}
-
-void Generator::gen_into(const Step& step) {
-  Block done = b_.new_block();
-  Reg rows = b_.new_variable(Type::kI64);
-  b_.assign(rows, constant(Type::kI64, 0));
-  bool at_most_one = step.into.strict || step.kind == StepKind::kDml;  // more is an error, not ignored
-  auto consume = [&](const Values& values) {
-    if (!step.into.present) return;
-    if (at_most_one) {
-      Block first = b_.new_block();
-      b_.branch(b_.compare(Op::kNe, rows, constant(Type::kI64, 0)), raise_block(RuntimeError::kTooManyRows), first, 2);
-      b_.set_block(first);
-    }
-    b_.assign(rows, constant(Type::kI64, 1));
-    assign_into(step.into, values);
-    if (!at_most_one) b_.jump(done);
-  };
-  if (step.kind == StepKind::kDml)
-    gen_dml(*step.dml, consume);
-  else
-    gen_query(*step.query, consume);
-  if (!b_.terminated()) b_.jump(done);
-  b_.set_block(done);
-  if (step.into.present) {
-    Block none = b_.new_block();
-    Block some = b_.new_block();
-    b_.branch(b_.compare(Op::kEq, rows, constant(Type::kI64, 0)), none, some, 2);
-    b_.set_block(none);
-    if (step.into.strict) {
-      raise(RuntimeError::kNoRows);
-    } else {
-      for (uint32_t variable : step.into.variables)
-        assign_variable(variable, null_value(program_.variables[variable].type));
-      b_.jump(some);
-    }
-    b_.set_block(some);
-  }
-  if (step.keeps_found) return;
-  if (step.kind == StepKind::kQuery) b_.assign(row_count_, rows);
-  set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
-}
 
 Value Generator::call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs,
                               Values* results) {

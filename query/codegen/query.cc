@@ -18,6 +18,11 @@ std::set<uint32_t> Generator::known_relations() const {
 }
 
 void Generator::gen_query(const BoundQuery& query, const Consumer& consume) {
+  if (query.with != nullptr) return gen_changing_query(query, consume);
+  gen_plain_query(query, consume);
+}
+
+void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume) {
   if (!is_simple(query, known_relations())) return gen_planned(query, consume);
   Block done = b_.new_block();
   // what enclosing queries grouped is not what this one refers to, but for correlated references, which keep their
@@ -160,7 +165,7 @@ void Generator::gen_sorted(const BoundQuery& query, const std::function<void(con
     if (!query.outputs[c].hidden)
       values.push_back(
           load_datum(row, static_cast<int64_t>(c) * kDatumBytes, types[c], query.outputs[c].expr->nullable, true));
-  consume(values);
+  gen_round([&] { consume(values); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));

@@ -13,6 +13,7 @@ constexpr int64_t kDatumBytes = sizeof(Datum);
 
 // The rows of a function in FROM: those it collected, or the one that its results are.
 void Generator::gen_routine_rows(const Relation& relation, const std::function<void()>& body) {
+  if (relation.common != nullptr) return gen_part_rows(relation, body);
   const BoundExpr& call = *relation.arguments[0];
   Values args;
   for (const auto& arg : call.args) args.push_back(gen(*arg));
@@ -102,6 +103,7 @@ void Generator::gen_return_query(const Step& step) {
     Reg out = b_.frame_address(b_.reserve_frame(static_cast<uint32_t>(kDatumBytes * (types.size() + 1))));
     Reg types_of_row = data_of(types);
     Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
+    check(b_.call(k_rt_rows_match, {context(), rows, types_of_row, width}));
     Block head = b_.new_block(), body = b_.new_block(), done = b_.new_block();
     b_.jump(head);
     b_.set_block(head);

@@ -35,7 +35,7 @@ bool Generator::may_write(uint32_t callee) const {
 
 void Generator::note_changes(const BoundDml& dml) {
   auto look = [&](const BoundExpr& e) { overwrites_all_ |= e.kind == BoundKind::kUserCall && may_write(e.index); };
-  overwrites_all_ |= dml.triggers != nullptr;
+  overwrites_all_ |= dml.triggers != nullptr || dml.with != nullptr || dml.merge != nullptr;
   if (dml.source != nullptr) visit(*dml.source, look);
   for (const RowCheck& check : dml.checks) visit(*check.condition, look);
   for (const RowReaction& reaction : dml.reactions)
@@ -65,6 +65,7 @@ void Generator::note_changes(const StepList& steps) {
     for (const auto& arg : step->args) visit(*arg, look);
     for (const auto& option : step->options) visit(*option.second, look);
     if (step->query != nullptr) visit(*step->query, look);
+    overwrites_all_ |= step->query != nullptr && step->query->with != nullptr;
     if (step->dml != nullptr) note_changes(*step->dml);
     note_changes(step->body);
     note_changes(step->declarations);

@@ -30,7 +30,10 @@ ir::Reg Generator::partition_pointer(const Relation& relation, Reg number) {
 // The partition (I32) that a partitioning value, not NULL, belongs to.
 ir::Reg Generator::gen_partition_number(const Value& value) {
   Reg key = value.a;
-  if (is_string(value.type.id) || value.type.id == TypeId::kNumeric || is_float(value.type.id)) {
+  if (value.type.id == TypeId::kUuid) {
+    Reg high = b_.convert(Op::kTrunc, b_.binary(Op::kLShr, key, constant(Type::kI128, 64)), Type::kI64);
+    key = b_.binary(Op::kXor, high, b_.convert(Op::kTrunc, key, Type::kI64));
+  } else if (holds_bytes(value.type.id) || value.type.id == TypeId::kNumeric || is_float(value.type.id)) {
     unsupported("this type of a partition column");
     key = constant(Type::kI64, 0);
   }
@@ -161,6 +164,9 @@ void Generator::gen_table_scan(const Relation& relation, const AccessPath& path,
 // An OrderedCursor* on the range's first entry; jumps to `none` where a bound is NULL.
 ir::Reg Generator::gen_seek(const Relation& relation, const AccessPath& path, Reg partition, Block none) {
   const storage::IndexDef& index = relation.table->schema().indexes[path.index];
+  if (std::any_of(index.columns.begin(), index.columns.end(),
+                  [&](uint32_t c) { return c >= storage::visible_columns(relation.table->schema()); }))
+    resources_.footprint.hidden_keys++;
   std::vector<const KeyPart*> low;
   for (const auto& part : path.equal) low.push_back(&part);
   std::vector<const KeyPart*> high = low;
@@ -192,6 +198,7 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
   Reg number = constant(Type::kI64, static_cast<int64_t>(path.index));
   Block head = b_.new_block();
   Block found = b_.new_block();
+  may_swap();
   b_.jump(head);
   b_.set_block(head);
   check_interrupt();
@@ -199,7 +206,7 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
   b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found);
   b_.set_block(found);
   locate(&sources_[relation.id], partition, tid);
-  body();
+  gen_round(body);
   if (!b_.terminated()) b_.jump(head);
   b_.set_block(done);
 }
@@ -215,6 +222,7 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   b_.assign(first, constant(Type::kI64, 0));
   b_.jump(chunk_head);
   b_.set_block(chunk_head);
+  may_swap();
   if (scan != ir::kNoReg) b_.assign(first, b_.call(k_rt_next_morsel, {context(), scan, partition, first}));
   b_.branch(b_.compare(Op::kLt, first, limit), chunk_open, done, 1);
   b_.set_block(chunk_open);
@@ -234,7 +242,7 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), relation.table->layout().live_offset);
   b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), live, next, 1);
   b_.set_block(live);
-  body();
+  gen_round(body);
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(offset, b_.binary(Op::kAdd, offset, constant(Type::kI64, 1)));
@@ -248,12 +256,13 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
 void Generator::gen_rounds(const std::function<Reg()>& count, const std::function<void(Reg)>& body) {
   Reg round = b_.new_variable(Type::kI64);
   b_.assign(round, constant(Type::kI64, 0));
+  may_swap();
   Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
   b_.jump(head);
   b_.set_block(head);
   b_.branch(b_.compare(Op::kLt, round, count()), each, done, 1);
   b_.set_block(each);
-  body(round);
+  gen_round([&] { body(round); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));

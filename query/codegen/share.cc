@@ -1,7 +1,9 @@
 #include <algorithm>
 
-#include "codegen/generator.h"
+#include "codegen/hash_table.h"
+#include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
+#include "runtime/spill.h"
 #include "runtime/team.h"
 
 // Plans that several threads run together (runtime/team.h): what each of them has gathered at the end of a pipeline is
@@ -124,31 +126,46 @@ ir::Reg Generator::gen_gather(Reg store, bool for_all) {
   return b_.load(Type::kPtr, context(), kContextValue);
 }
 
-// Everybody's groups, put together: each thread has those whose hash says so. combine(mine, other) adds the states of a
-// group to those of the same group.
-ir::Reg Generator::gen_merge(const GroupTable& table, const PlanNode& node,
-                             const std::function<void(Reg mine, Reg other)>& combine) {
-  if (!shared_run_) return table.store;
-  Reg result = b_.new_variable(Type::kPtr), i = b_.new_variable(Type::kI64);
-  b_.assign(result, table.store);
-  check(b_.call(k_rt_groups_exchange, {context(), table.store}));
-  Reg stores = b_.load(Type::kPtr, context(), kContextValue);
-  Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  Block merge = b_.new_block(), head = b_.new_block(), each = b_.new_block(), done = b_.new_block();
-  b_.branch(b_.compare(Op::kGt, count, constant(Type::kI64, 1)), merge, done);
-  b_.set_block(merge);
+// Everybody's groups, and those on disk, put together: each thread has those whose hash says so. combine(mine, other)
+// adds the states of a group to those of the same group. emit(store) is generated once; it runs for each partition that
+// went to disk.
+void Generator::gen_merge(const GroupTable& table, const PlanNode& node,
+                          const std::function<void(Reg mine, Reg other)>& combine,
+                          const std::function<void(Reg store)>& emit) {
+  if (!shared_run_ && !table.spills) return emit(table.store);
+  Reg result = b_.new_variable(Type::kPtr);
+  check(b_.call(k_rt_groups_merge,
+                {context(), table.store, constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
+  Reg merge = b_.load(Type::kPtr, context(), kContextValue);
+  Block round = b_.new_block(), sources = b_.new_block(), source = b_.new_block(), whole = b_.new_block(),
+        done = b_.new_block();
+  b_.jump(round);
+  b_.set_block(round);
+  check(b_.call(k_rt_groups_round, {context(), merge}));
+  b_.assign(result, b_.load(Type::kPtr, context(), kContextValue));
+  b_.branch(b_.compare(Op::kEq, result, b_.null_pointer()), done, sources);
+  b_.set_block(sources);
+  check(b_.call(k_rt_groups_source, {context(), merge}));
+  Reg some = b_.load(Type::kI64, context(), kContextValue);
+  b_.branch(b_.compare(Op::kEq, some, constant(Type::kI64, 0)), whole, source);
+  b_.set_block(source);
+  gen_merge_source(table, b_.offset(result, 0), combine);
+  b_.jump(sources);
+  b_.set_block(whole);
+  emit(b_.offset(result, 0));
+  if (!b_.terminated()) b_.jump(round);
+  b_.set_block(done);
+}
+
+// Parts of groups, in the store that the context has, into `result`.
+void Generator::gen_merge_source(const GroupTable& table, Reg result, const std::function<void(Reg, Reg)>& combine) {
+  Reg store = b_.load(Type::kPtr, context(), kContextValue);
+  Reg count = b_.load(Type::kI64, context(), kContextValue + 8),
+      me = b_.load(Type::kI64, context(), kContextValue + 16);
   GroupTable merged = table;
-  check(b_.call(k_rt_groups_create, {context(), constant(Type::kI64, table.bytes),
-                                     constant(Type::kI64, static_cast<int64_t>(std::min(node.rows, 1e6)))}));
-  merged.store = b_.load(Type::kPtr, context(), kContextValue);
-  Reg me = b_.convert(Op::kZExt, b_.load_invariant(Type::kI32, context(), offsetof(ExecContext, thread)), Type::kI64);
-  b_.assign(i, constant(Type::kI64, 0));
-  b_.jump(head);
-  b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, i, count), each, done);
-  b_.set_block(each);
+  merged.store = result;
   sealed_ = true;
-  for_each_tuple(b_.load(Type::kPtr, b_.index(stores, i, 8)), table.bytes, [&](Reg tuple) {
+  for_each_tuple(store, table.bytes, [&](Reg tuple) {
     Block mine = b_.new_block(), next = b_.new_block(), fresh = b_.new_block(), known = b_.new_block();
     Reg hash = b_.load(Type::kI64, tuple, offsetof(TupleEntry, hash));
     Reg bits = b_.binary(Op::kAnd, b_.binary(Op::kLShr, hash, constant(Type::kI64, 8)), constant(Type::kI64, 0xffff));
@@ -168,11 +185,6 @@ ir::Reg Generator::gen_merge(const GroupTable& table, const PlanNode& node,
     b_.jump(next);
     b_.set_block(next);
   });
-  b_.assign(result, merged.store);
-  b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
-  b_.jump(head);
-  b_.set_block(done);
-  return b_.offset(result, 0);
 }
 
 // The states at `other` (a tuple, or memory at `offsets`) into mine.

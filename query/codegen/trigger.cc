@@ -13,8 +13,7 @@ constexpr int64_t kDatumBytes = sizeof(Datum);
 
 std::vector<SqlType> row_types(const storage::TableSchema& schema) {
   std::vector<SqlType> types;
-  for (size_t c = 0; c + (schema.has_row_id ? 1 : 0) < schema.columns.size(); c++)
-    types.push_back(schema.columns[c].type);
+  for (size_t c = 0; c < storage::visible_columns(schema); c++) types.push_back(schema.columns[c].type);
   return types;
 }
 }  // namespace

@@ -102,6 +102,7 @@ void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<voi
         next = b_.new_block(), close = b_.new_block(), done = b_.new_block();
   b_.jump(head);
   b_.set_block(head);
+  may_swap();
   b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), done, open);
   b_.set_block(open);
   check_interrupt();
@@ -112,7 +113,7 @@ void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<voi
   b_.branch(b_.compare(Op::kEq, tuple, end), close, each, 2);
   b_.set_block(each);
   Reg current = b_.offset(tuple, 0);
-  body(current);
+  gen_round([&] { body(current); });
   if (!b_.terminated()) b_.jump(next);
   b_.set_block(next);
   b_.assign(tuple, b_.offset(tuple, bytes));

@@ -5,10 +5,10 @@
 
 namespace scyper::query {
 
-// A SQL value in registers. By type: bool I8; int2 I16; int4, date I32; int8, timestamp I64; float4, float8 F64;
-// interval I128; numeric with known scale I64 (up to 18 digits) or I128; other numeric I128 with its scale (I32) in b;
-// strings Ptr with byte length (I64) in b; arrays Ptr. null: I8, 1 = NULL; kNoReg = never NULL. What a and b hold for
-// NULL is undefined but computable.
+// A SQL value in registers. By type: bool I8; int2 I16; int4, date I32; int8, time, timestamp(tz) I64; float4, float8
+// F64; interval, uuid I128; numeric with known scale I64 (up to 18 digits) or I128; other numeric I128 with its scale
+// (I32) in b; strings, bytea, jsonb Ptr with byte length (I64) in b; arrays Ptr. null: I8, 1 = NULL; kNoReg = never
+// NULL. What a and b hold for NULL is undefined but computable.
 struct Value {
   SqlType type;
   ir::Reg a = ir::kNoReg;
@@ -32,11 +32,15 @@ inline ir::Type register_type(const SqlType& type) {
       return ir::Type::kI32;
     case TypeId::kInt8:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
+    case TypeId::kEnum:
       return ir::Type::kI64;
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       return ir::Type::kF64;
     case TypeId::kInterval:
+    case TypeId::kUuid:
       return ir::Type::kI128;
     case TypeId::kNumeric:
       return type.precision != 0 && type.precision <= kMaxPrecision64 ? ir::Type::kI64 : ir::Type::kI128;
@@ -50,7 +54,7 @@ inline bool is_dynamic_numeric(const SqlType& type) { return type.id == TypeId::
 // Type of register b, kVoid = unused.
 inline ir::Type second_register_type(const SqlType& type) {
   if (is_dynamic_numeric(type)) return ir::Type::kI32;
-  if (is_string(type.id) || type.id == TypeId::kUnknown) return ir::Type::kI64;
+  if (holds_bytes(type.id) || type.id == TypeId::kUnknown) return ir::Type::kI64;
   return ir::Type::kVoid;
 }
 

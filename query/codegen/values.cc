@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "runtime/swap.h"
 
 namespace scyper::query {
 
@@ -67,11 +68,14 @@ Value Generator::constant_value(const BoundExpr& expr) {
       if (is_dynamic_numeric(expr.type)) value.b = constant(Type::kI32, expr.value.scale);
       break;
     case TypeId::kInterval:
+    case TypeId::kUuid:
       value.a = b_.constant_i128(expr.value.int128());
       break;
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
     case TypeId::kUnknown:
       value.a = b_.data(expr.text);
       value.b = constant(Type::kI64, static_cast<int64_t>(expr.text.size()));
@@ -240,6 +244,22 @@ void Generator::check_interrupt() {
   check(b_.call(k_rt_interrupted, {context()}));
   b_.jump(next);
   b_.set_block(next);
+}
+
+// Before a loop that drives a pipeline, or at the head of one whose rounds are thousands of rows: the run may go on in
+// better code here (ir/swap.cc). Nothing inside of other loops: with an entry in them they would be none to the
+// compiler.
+void Generator::may_swap() {
+  if (loops_ > 0) return;
+  b_.set_swaps(swap_points());
+  if (resources_.passes_swaps) b_.call(k_rt_swap_passed, {context()});
+  b_.swap_point();
+}
+
+void Generator::gen_round(const std::function<void()>& body) {
+  loops_++;
+  body();
+  loops_--;
 }
 
 }  // namespace scyper::query

@@ -1,5 +1,6 @@
 #include "query/catalog_image.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -7,7 +8,7 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 5;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -17,7 +18,7 @@ static_assert(sizeof(Routine) == 272);
 static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
 static_assert(sizeof(View) == 136);
-static_assert(sizeof(Catalog) == 472);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 568);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {
@@ -36,11 +37,17 @@ class Writer {
     number(n);
     return n;
   }
+  void name_enum(int32_t number) { enums_.push_back(number); }
+  void enum_number(int32_t& value) {
+    auto place = static_cast<uint32_t>(std::find(enums_.begin(), enums_.end(), value) - enums_.begin());
+    number(place);
+  }
   bool ok() const { return true; }
   std::string take() { return std::move(out_); }
 
  private:
   std::string out_;
+  std::vector<int32_t> enums_;
 };
 
 class Reader {
@@ -72,11 +79,19 @@ class Reader {
     if (n > bytes_.size()) ok_ = false;  // each takes a byte at least
     return ok_ ? n : 0;
   }
+  void name_enum(int32_t number) { enums_.push_back(number); }
+  void enum_number(int32_t& value) {
+    uint32_t place = 0;
+    number(place);
+    if (place >= enums_.size()) ok_ = false;
+    value = ok_ ? enums_[place] : 0;
+  }
   bool ok() const { return ok_; }
   bool is_at_end() const { return bytes_.empty(); }
 
  private:
   std::string_view bytes_;
+  std::vector<int32_t> enums_;
   bool ok_ = true;
 };
 
@@ -100,13 +115,25 @@ void walk_positions(IO& io, std::vector<uint32_t>& positions) {
   for (uint32_t& position : positions) io.number(position);
 }
 
+// Enums are numbered anew in each process: an image numbers them as it has them.
 template <typename IO>
 void walk(IO& io, SqlType& type) {
   io.number(type.id);
   io.number(type.element);
   io.number(type.precision);
   io.number(type.scale);
-  io.number(type.length);
+  if (type.id != TypeId::kEnum && type.element != TypeId::kEnum) return io.number(type.length);
+  io.enum_number(type.length);
+}
+
+template <typename IO>
+void walk(IO& io, EnumType& type) {
+  io.text(type.name);
+  type.labels.resize(io.count(type.labels.size()));
+  for (EnumType::Label& label : type.labels) {
+    io.text(label.text);
+    io.number(label.code);
+  }
 }
 
 template <typename IO>
@@ -124,6 +151,7 @@ void walk(IO& io, storage::IndexDef& index) {
   walk_bool(io, index.unique);
   walk_bool(io, index.primary);
   walk_bool(io, index.constraint);
+  walk_bool(io, index.partial);
 }
 
 template <typename IO>
@@ -137,6 +165,7 @@ void walk(IO& io, storage::TableSchema& schema) {
     walk(io, column.type);
     walk_bool(io, column.not_null);
   }
+  io.number(schema.hidden_columns);
   walk_bool(io, schema.has_row_id);
   io.number(schema.scheme);
   io.number(schema.partition_column);
@@ -210,6 +239,7 @@ void walk(IO& io, Routine& routine) {
   io.text(routine.body);
   walk_bool(io, routine.strict);
   walk_bool(io, routine.is_volatile);
+  walk_bool(io, routine.is_immutable);
   io.text(routine.definition);
 }
 
@@ -245,13 +275,12 @@ Status damaged() { return sql_error("XX001", "the catalog of the archive is dama
 
 bool is_sound(const storage::TableSchema& schema) {
   const size_t width = schema.columns.size();
-  if (width == 0 || schema.scheme > storage::PartitionScheme::kList || schema.layout > storage::Layout::kRow)
+  if (width <= size_t{schema.hidden_columns} + (schema.has_row_id ? 1 : 0) ||
+      schema.scheme > storage::PartitionScheme::kList || schema.layout > storage::Layout::kRow)
     return false;
   if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column >= width) return false;
   for (const storage::ColumnDef& column : schema.columns) {
-    const TypeId id = column.type.id;
-    if (id == TypeId::kUnknown || (id > TypeId::kArray && id != TypeId::kFloat4 && id != TypeId::kInterval))
-      return false;
+    if (!is_storable(column.type.id)) return false;
   }
   bool has_primary = false;
   for (const storage::IndexDef& index : schema.indexes) {
@@ -259,12 +288,30 @@ bool is_sound(const storage::TableSchema& schema) {
     if (index.columns.empty() || (!index.descending.empty() && index.descending.size() != index.columns.size())) {
       return false;
     }
+    if (index.partial && (index.columns[0] < visible_columns(schema) || index.columns.size() < 2)) return false;
     for (uint32_t column : index.columns) {
       if (column >= width || (index.primary && !schema.columns[column].not_null)) return false;
     }
   }
   const storage::ColumnDef& last = schema.columns.back();
   return schema.has_row_id ? last.not_null && last.type.id == TypeId::kInt8 : has_primary;
+}
+
+Status decode_enums(Reader* in, Catalog* catalog) {
+  const uint32_t enums = in->count(0);
+  for (uint32_t i = 0; i < enums && in->ok(); ++i) {
+    auto type = std::make_shared<EnumType>();
+    walk(*in, *type);
+    auto out_of_order = [](const EnumType::Label& a, const EnumType::Label& b) { return a.code >= b.code; };
+    const auto& labels = type->labels;
+    if (!in->ok() || std::adjacent_find(labels.begin(), labels.end(), out_of_order) != labels.end()) return damaged();
+    type->number = new_enum_number();
+    if (type->number == 0) return sql_error("54000", "too many enums have been created in this process");
+    in->name_enum(type->number);
+    publish_enum(type);
+    catalog->enums[type->name] = std::move(type);
+  }
+  return Status();
 }
 
 void decode_sequences(Reader* in, Catalog* catalog) {
@@ -312,6 +359,12 @@ std::string encode_catalog(const Catalog& catalog) {
   out.number(copy.next_table_id);
   out.number(copy.next_index_id);
   out.number(copy.next_routine_id);
+  out.count(copy.enums.size());
+  for (const auto& [name, type] : copy.enums) {
+    EnumType written = *type;
+    walk(out, written);
+    out.name_enum(type->number);
+  }
   out.count(copy.tables.size());
   for (const auto& [name, table] : copy.tables) {
     storage::TableSchema schema = table->schema();
@@ -342,6 +395,8 @@ std::string encode_catalog(const Catalog& catalog) {
     storage::SequenceState state = sequence->state();
     walk(out, definition, state);
   }
+  out.count(copy.namespaces.size());
+  for (std::string name : copy.namespaces) out.text(name);
   out.count(copy.comments.size());
   for (const auto& entry : copy.comments) {
     std::string key = entry.first, text = entry.second;
@@ -356,13 +411,15 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   uint32_t version = 0;
   in.number(version);
   if (in.ok() && version != kVersion) {
-    return sql_error("0A000", "the catalog has version " + std::to_string(version) + ", known is 2");
+    return sql_error("0A000",
+                     "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
   auto catalog = std::make_shared<Catalog>();
   in.number(catalog->version);
   in.number(catalog->next_table_id);
   in.number(catalog->next_index_id);
   in.number(catalog->next_routine_id);
+  SCYPER_RETURN_IF_ERROR(decode_enums(&in, catalog.get()));
   const uint32_t tables = in.count(0);
   for (uint32_t i = 0; i < tables && in.ok(); ++i) {
     storage::TableSchema schema;
@@ -399,6 +456,12 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
     catalog->views[name] = std::move(view);
   }
   decode_sequences(&in, catalog.get());
+  const uint32_t namespaces = in.count(0);
+  for (uint32_t i = 0; i < namespaces && in.ok(); ++i) {
+    std::string name;
+    in.text(name);
+    catalog->namespaces.insert(std::move(name));
+  }
   const uint32_t comments = in.count(0);
   for (uint32_t i = 0; i < comments && in.ok(); ++i) {
     std::string key, text;

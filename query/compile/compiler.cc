@@ -10,11 +10,13 @@
 #include "codegen/generator.h"
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
+#include "compile/search_path.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
+#include "query/search_path.h"
 
 namespace scyper::query {
 
@@ -28,6 +30,8 @@ const char* command_of(const ast::Statement& statement) {
       return "UPDATE";
     case ast::StatementKind::kDelete:
       return "DELETE";
+    case ast::StatementKind::kMerge:
+      return "MERGE";
     case ast::StatementKind::kCall:
       return "CALL";
     default:
@@ -63,10 +67,10 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
 }
 
 // What saves most time in the first run. Interpreted code is some 20 times as slow as the estimate says; better code
-// costs some 25 us an instruction more to make and saves a third of what quick code computes.
+// costs some 25 us an instruction more to make, while quick code runs, and saves a third of what that computes.
 jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
   if (work_ns < 100e3) return jit::Tiering::Start::kInterpreter;
-  return work_ns > 70e3 * static_cast<double>(instructions) ? jit::Tiering::Start::kBetter
+  return work_ns > 35e3 * static_cast<double>(instructions) ? jit::Tiering::Start::kBetter
                                                             : jit::Tiering::Start::kQuick;
 }
 
@@ -75,13 +79,30 @@ class RowFinder {
  public:
   bool found() const { return found_; }
   void look_at(const BoundProgram& program) {
-    if (program.query != nullptr) visit(*program.query, look_);
+    if (program.query != nullptr) look_at(*program.query);
     if (program.dml != nullptr) look_at(*program.dml);
     look_at(program.steps);
   }
 
  private:
+  void look_at(const BoundQuery& query) {
+    visit(query, look_);
+    if (query.with != nullptr) look_at(*query.with);
+  }
+  void look_at(const BoundWith& with) {
+    for (const auto* list : {&with.before, &with.after})
+      for (const auto& part : *list) {
+        if (part->query != nullptr) visit(*part->query, look_);
+        if (part->dml != nullptr) look_at(*part->dml);
+      }
+  }
   void look_at(const BoundDml& dml) {
+    if (dml.with != nullptr) look_at(*dml.with);
+    if (dml.merge != nullptr)
+      for (const auto& when : dml.merge->whens) {
+        for (const auto& value : when.values) visit(*value, look_);
+        if (when.action != nullptr) look_at(*when.action);
+      }
     if (dml.source != nullptr) visit(*dml.source, look_);
     for (const auto& assignment : dml.assignments) visit(*assignment.value, look_);
     for (const auto& output : dml.returning) visit(*output.expr, look_);
@@ -92,7 +113,7 @@ class RowFinder {
         if (expr != nullptr) visit(*expr, look_);
       for (const auto& arg : step->args) visit(*arg, look_);
       for (const auto& option : step->options) visit(*option.second, look_);
-      if (step->query != nullptr) visit(*step->query, look_);
+      if (step->query != nullptr) look_at(*step->query);
       if (step->dml != nullptr) look_at(*step->dml);
       look_at(step->body);
       look_at(step->declarations);
@@ -116,7 +137,7 @@ Status without_position(const Status& status, const Routine& routine) {
   Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
   std::string detail = detail_of(status);
   if (detail.empty()) {
-    std::string_view body = routine.body;
+    std::string_view body = without_search_path(routine.body);
     int32_t offset = byte_offset_of(body, position);
     auto line = std::count(body.begin(), body.begin() + offset, '\n') + 1;
     detail =
@@ -138,6 +159,14 @@ std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
   return routines_;
 }
 
+void Compiler::set_limits(ProgramResources* resources) const {
+  resources->shared_from_ns = options_.shared_from_ns;
+  resources->spill_from_bytes = static_cast<double>(options_.spill_from_bytes);
+  resources->filter_from_ns = options_.filter_from_ns;
+  resources->passes_swaps =
+      options_.execution == ExecutionMode::kSwapping || options_.execution == ExecutionMode::kSwappingInterpreted;
+}
+
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
   RowFinder rows;
@@ -157,9 +186,10 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
     if (is_unfinished && target != program) {
       Footprint& footprint = parts.resources.footprint;
       footprint.writes = footprint.writes_shared = footprint.reads_partitioned = footprint.all_partitions = true;
+      footprint.is_volatile = true;
     }
   }
-  parts.resources.shared_from_ns = shared_from_ns_;
+  set_limits(&parts.resources);
   Generator generator(bound, &parts.resources);
   SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
   parts.footprint = parts.resources.footprint;
@@ -173,6 +203,8 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
   jit::Tiering::Start start = first_tier(parts.resources.work_ns, function.instruction_count());
+  // what is over before better code could come would only have more to compile
+  if (start != jit::Tiering::Start::kBetter && !parts.resources.passes_swaps) function.swaps.blocks.clear();
   std::string broken = ir::verify(function);
   if (!broken.empty()) return absl::InternalError("generated code is wrong: " + broken);
   SCYPER_ASSIGN_OR_RETURN(parts.code, tiering_->add(std::move(function), start));
@@ -219,9 +251,22 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   return program;
 }
 
+namespace {
+// *body: as a text with a search_path, then without.
+StatusOr<std::unique_ptr<plpgsql::Body>> parse_body(const Catalog& catalog, std::string_view* body,
+                                                    std::vector<std::string>* search_path) {
+  *body = take_search_path(*body, search_path);
+  const SearchPath path(catalog, *search_path);
+  const NamePathScope names(path.get());
+  return parse_plpgsql(*body);
+}
+}  // namespace
+
 StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_view body,
                                                                  std::shared_ptr<const Catalog> catalog) {
-  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(body));
+  std::vector<std::string> search_path;
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+  const SessionPathScope session(&search_path);
   Routine routine;
   routine.name = "inline_code_block";
   routine.procedure = true;
@@ -229,6 +274,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "DO";
+  parts->search_path = search_path;
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
   auto routines = routines_of(*catalog);
@@ -244,14 +290,16 @@ constexpr size_t kDynamicProgramsMax = 256;
 bool runs_dynamically(ast::StatementKind kind) {
   using Kind = ast::StatementKind;
   return kind == Kind::kSelect || kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete ||
-         kind == Kind::kCall;
+         kind == Kind::kMerge || kind == Kind::kCall;
 }
 }  // namespace
 
-StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view text,
+StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view given_text,
                                                                    const std::vector<SqlType>& types,
                                                                    std::shared_ptr<const Catalog> catalog) {
-  std::string key(text);
+  std::vector<std::string> search_path;
+  const std::string_view text = take_search_path(given_text, &search_path);
+  std::string key(given_text);
   for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
   auto routines = routines_of(*catalog);
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
@@ -263,7 +311,13 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   };
   if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return with_routines(found->second);
   const storage::SchemaScope as_of(&catalog->schemas);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  const SearchPath path(*catalog, search_path);
+  const SessionPathScope session(&search_path);
+  auto parse = [&] {
+    const NamePathScope names(path.get());
+    return parse_sql(text);
+  };
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse());
   if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
   if (statements.size() > 1) return sql_error("0A000", "several statements in one EXECUTE are not supported");
   const ast::Statement& statement = *statements[0];
@@ -301,8 +355,11 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   if (done != routines->programs.end()) return done->second.get();
   auto current = routines->in_progress.find(key);
   if (current != routines->in_progress.end()) return current->second;  // a recursive call
-  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(routine.body));
-  Binder binder(*catalog, routine.body);
+  std::string_view body = routine.body;
+  std::vector<std::string> search_path;
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+  const SessionPathScope session(&search_path);
+  Binder binder(*catalog, body);
   auto bind = binder.bind_routine(routine, *parsed);
   if (!bind.ok()) return without_position(bind.status(), routine);
   std::unique_ptr<BoundProgram> bound = *std::move(bind);
@@ -310,6 +367,7 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   parts->command = "CALL";
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;  // `routines` is not held: it owns the program
+  parts->search_path = search_path;
   auto program = std::make_unique<Program>(std::move(parts));
   routines->in_progress[key] = program.get();
   Status status = generate(*bound, program.get(), routines);
@@ -340,6 +398,7 @@ StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::S
   Binder binder(*catalog, text, parameter_count);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
   ProgramResources resources;
+  set_limits(&resources);
   resources.explains = true;
   resources.explain_options = options;
   Generator generator(*bound, &resources);
@@ -363,8 +422,11 @@ StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statem
   std::string out;
   // of a CALL, what runs is the procedure
   for (const auto& callee : bound->callees) {
-    SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_plpgsql(callee->body));
-    Binder inner(*catalog, callee->body);
+    std::string_view body = callee->body;
+    std::vector<std::string> search_path;
+    SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+    const SessionPathScope session(&search_path);
+    Binder inner(*catalog, body);
     SCYPER_ASSIGN_OR_RETURN(auto routine, inner.bind_routine(*callee, *parsed));
     SCYPER_RETURN_IF_ERROR(append_code(*routine, jit, &out));
   }

@@ -18,6 +18,8 @@
 
 namespace scyper::query {
 
+struct ProgramResources;
+
 // The compiled routines of one catalog version, made when first needed. They may call each other in cycles, so they
 // refer to each other by plain pointers and live and die together.
 class RoutinePrograms {
@@ -37,7 +39,7 @@ class RoutinePrograms {
 // Bound program to runnable program.
 class Compiler {
  public:
-  Compiler(jit::Tiering* tiering, double shared_from_ns) : tiering_(tiering), shared_from_ns_(shared_from_ns) {}
+  Compiler(jit::Tiering* tiering, const DatabaseOptions& options) : tiering_(tiering), options_(options) {}
 
   StatusOr<std::shared_ptr<const Program>> compile_statement(std::string_view text, const ast::Statement& statement,
                                                              size_t parameter_count,
@@ -67,10 +69,11 @@ class Compiler {
                                                   const std::shared_ptr<const Catalog>& catalog,
                                                   const std::shared_ptr<RoutinePrograms>& routines,
                                                   const ExplainOptions* analysed);
+  void set_limits(ProgramResources* resources) const;
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
   jit::Tiering* const tiering_;
-  const double shared_from_ns_;
+  const DatabaseOptions options_;
   std::mutex mutex_;
   uint64_t routines_version_ = 0;
   std::shared_ptr<RoutinePrograms> routines_;

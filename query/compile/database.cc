@@ -5,16 +5,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/object_name.h"
+#include "compile/alone.h"
 #include "compile/compiler.h"
+#include "compile/copy.h"
 #include "compile/definition.h"
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
+#include "compile/search_path.h"
+#include "compile/setting.h"
+#include "compile/statement_kind.h"
 #include "jit/jit.h"
 #include "jit/tiering.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "query/error_status.h"
+#include "query/search_path.h"
 #include "runtime/memory.h"
 #include "storage/statistics.h"
 
@@ -29,8 +36,17 @@ class PreparedStatement final : public Prepared {
   const std::vector<SqlType>& parameter_types() const override { return parameter_types_; }
   const std::vector<ResultColumn>& columns() const override { return columns_; }
 
+ private:
+  friend class DatabaseImpl;
+
+  // The statement itself, whose positions count.
+  std::string_view sql() const { return std::string_view(text_).substr(path_bytes_); }
+
   Kind kind_ = Kind::kProgram;
   std::string text_;
+  std::vector<std::string> search_path_;  // that the text begins with (query/search_path.h)
+  size_t path_bytes_ = 0;
+  bool is_copy_ = false;  // TO: statement_ is the query
   ast::StatementPtr statement_;
   size_t parameter_count_ = 0;
   std::vector<SqlType> parameter_types_;
@@ -39,20 +55,13 @@ class PreparedStatement final : public Prepared {
   mutable std::shared_ptr<const Program> program_;
 };
 
-// EXPLAIN ANALYZE runs its statement.
-bool is_analysis(const ast::Statement& statement) {
-  const auto* explain = ast::node_if<ast::ExplainStatement>(&statement);
-  if (explain == nullptr) return false;
-  StatusOr<ExplainOptions> options = ExplainOptions::read(explain->options);
-  return options.ok() && options->analyze && !options->compiled;
-}
-
 Prepared::Kind kind_of(const ast::Statement& statement) {
   switch (statement.kind) {
     case ast::StatementKind::kSelect:
     case ast::StatementKind::kInsert:
     case ast::StatementKind::kUpdate:
     case ast::StatementKind::kDelete:
+    case ast::StatementKind::kMerge:
     case ast::StatementKind::kCall:
     case ast::StatementKind::kDo:
       return Prepared::Kind::kProgram;
@@ -69,14 +78,6 @@ Prepared::Kind kind_of(const ast::Statement& statement) {
 
 const char* name_of(ast::StatementKind kind) {
   switch (kind) {
-    case ast::StatementKind::kMerge:
-      return "MERGE";
-    case ast::StatementKind::kCreateTableAs:
-      return "CREATE TABLE AS";
-    case ast::StatementKind::kCreateSchema:
-      return "CREATE SCHEMA";
-    case ast::StatementKind::kCopy:
-      return "COPY";
     case ast::StatementKind::kTransaction:
       return "an interactive transaction (BEGIN, COMMIT, ROLLBACK)";
     case ast::StatementKind::kPrepare:
@@ -92,20 +93,10 @@ const char* name_of(ast::StatementKind kind) {
 
 jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   jit::TieringOptions tiering;
-  switch (options.execution) {
-    case ExecutionMode::kAdaptive:
-      tiering.mode = jit::TieringMode::kAdaptive;
-      break;
-    case ExecutionMode::kInterpreted:
-      tiering.mode = jit::TieringMode::kInterpreter;
-      break;
-    case ExecutionMode::kQuick:
-      tiering.mode = jit::TieringMode::kQuick;
-      break;
-    case ExecutionMode::kBetter:
-      tiering.mode = jit::TieringMode::kBetter;
-      break;
-  }
+  using Mode = jit::TieringMode;
+  constexpr Mode kModes[] = {Mode::kAdaptive, Mode::kInterpreter, Mode::kQuick,
+                             Mode::kBetter,   Mode::kSwapping,    Mode::kSwappingInterpreter};
+  tiering.mode = kModes[static_cast<size_t>(options.execution)];
   return tiering;
 }
 
@@ -122,7 +113,7 @@ class DatabaseImpl final : public Database {
         arena_(std::move(arena)),
         jit_(std::move(jit)),
         tiering_(*jit_, tiering_options(options)),
-        compiler_(&tiering_, options.shared_from_ns),
+        compiler_(&tiering_, options),
         catalog_(std::make_shared<const Catalog>()) {}
 
   const DatabaseOptions& options() const override { return options_; }
@@ -132,6 +123,7 @@ class DatabaseImpl final : public Database {
     return catalog_;
   }
   uint64_t programs_compiled() const override { return compiler_.compiled(); }
+  size_t code_bytes() const override { return jit_->live_code_bytes(); }
 
   void while_no_code_is_linked(const std::function<void()>& work) override {
     auto hold = jit_->hold_for_fork();
@@ -143,11 +135,8 @@ class DatabaseImpl final : public Database {
     return prepare_for(sql, catalog());
   }
   bool is_query(std::string_view sql) override {
-    auto statements = parse_sql(sql);
-    if (!statements.ok() || statements->size() != 1) return false;
-    const ast::Statement* statement = (*statements)[0].get();
-    if (is_analysis(*statement)) statement = ast::node_as<ast::ExplainStatement>(*statement).statement.get();
-    return statement->kind == ast::StatementKind::kSelect || kind_of(*statement) == Prepared::Kind::kRows;
+    auto statements = parse_sql(without_search_path(sql));
+    return statements.ok() && statements->size() == 1 && asks_for_rows(*(*statements)[0]);
   }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                         std::shared_ptr<const Catalog> catalog) override;
@@ -157,7 +146,10 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override;
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;
-  Status define(const Prepared& prepared, ResultSet* result) override;
+  Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run) override;
+  StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) override;
+  Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) override;
+  Status fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run);
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
   Status load_checked(const storage::TableSchema& schema, const TableRules& rules, std::span<const Datum> values,
                       std::string* redo);
@@ -178,8 +170,9 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
                                                    std::shared_ptr<const Catalog> catalog);
   Status explain(const PreparedStatement& prepared, ResultSet* result);
-  void enter_alone(storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result, ExecContext* context) const;
-  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog);
+  StatusOr<std::shared_ptr<const Program>> copy_program(ast::CopyStatement* copy, const CopyTarget& target,
+                                                        std::shared_ptr<const Catalog> catalog);
+  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile);
   Status show(const ast::ShowStatement& show, ResultSet* result);
 
   const DatabaseOptions options_;
@@ -202,17 +195,28 @@ StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view sql) {
   return texts;
 }
 
-StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_view sql,
+StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_view text,
                                                                     std::shared_ptr<const Catalog> catalog) {
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  std::vector<std::string> search_path;
+  const std::string_view sql = take_search_path(text, &search_path);
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, search_path, sql));
   if (statements.size() > 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
   auto prepared = std::make_shared<PreparedStatement>();
-  prepared->text_ = std::string(sql);
+  prepared->text_ = std::string(text);
+  prepared->search_path_ = std::move(search_path);
+  prepared->path_bytes_ = text.size() - sql.size();
   if (statements.empty()) {
     prepared->kind_ = Prepared::Kind::kNothing;
     return prepared;
   }
   prepared->statement_ = std::move(statements[0]);
+  const bool is_copy = prepared->is_copy_ = prepared->statement_->kind == ast::StatementKind::kCopy;
+  if (is_copy) {
+    const storage::SchemaScope as_of(&catalog->schemas);
+    auto& copy = ast::node_as<ast::CopyStatement>(*prepared->statement_);
+    SCYPER_RETURN_IF_ERROR(check_copy_place(copy, /*from=*/false));
+    SCYPER_ASSIGN_OR_RETURN(prepared->statement_, query_of_copy(&copy, *catalog, sql));
+  }
   const ast::Statement& statement = *prepared->statement_;
   if (const char* name = name_of(statement.kind))
     return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
@@ -221,7 +225,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
                      absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"),
                      position_at(sql, statement.location));
   prepared->kind_ = kind_of(statement);
-  prepared->parameter_count_ = parameter_count(sql);
+  prepared->parameter_count_ = is_copy ? 0 : parameter_count(sql);  // COPY has none
   if (prepared->parameter_count_ > 65535) return sql_error("54023", "too many parameters");
   if (prepared->kind_ != Prepared::Kind::kProgram) return prepared;
   SCYPER_ASSIGN_OR_RETURN(prepared->program_, compile(*prepared, std::move(catalog)));
@@ -233,20 +237,29 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
 StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedStatement& prepared,
                                                                std::shared_ptr<const Catalog> catalog) {
   const storage::SchemaScope as_of(&catalog->schemas);
-  if (const auto* block = ast::node_if<ast::DoStatement>(prepared.statement_.get())) {
+  const SessionPathScope session(&prepared.search_path_);
+  const std::string_view sql = prepared.sql();
+  ast::StatementPtr again;  // another catalog has other names
+  const bool is_renewed = !prepared.search_path_.empty() && prepared.program_ != nullptr && !prepared.is_copy_;
+  if (is_renewed) {
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, prepared.search_path_, sql));
+    again = std::move(statements[0]);
+  }
+  const ast::Statement& statement = is_renewed ? *again : *prepared.statement_;
+  if (const auto* block = ast::node_if<ast::DoStatement>(&statement)) {
     if (!block->language.empty() && block->language != "plpgsql")
       return sql_error("0A000", absl::StrCat("language \"", block->language, "\" is not supported"));
-    return compiler_.compile_block(block->body, std::move(catalog));
+    return compiler_.compile_block(with_search_path(prepared.search_path_, block->body), std::move(catalog));
   }
-  if (const auto* explain = ast::node_if<ast::ExplainStatement>(prepared.statement_.get())) {
+  if (const auto* explain = ast::node_if<ast::ExplainStatement>(&statement)) {
     SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain->options));
     if (explain->statement->kind == ast::StatementKind::kCall || explain->statement->kind == ast::StatementKind::kDo)
       return sql_error("0A000", "EXPLAIN ANALYZE of CALL and DO is not supported");
-    return compiler_.compile_statement(prepared.text_, *explain->statement, prepared.parameter_count_,
-                                       prepared.parameter_types_, std::move(catalog), &options);
+    return compiler_.compile_statement(sql, *explain->statement, prepared.parameter_count_, prepared.parameter_types_,
+                                       std::move(catalog), &options);
   }
-  return compiler_.compile_statement(prepared.text_, *prepared.statement_, prepared.parameter_count_,
-                                     prepared.parameter_types_, std::move(catalog));
+  return compiler_.compile_statement(sql, statement, prepared.parameter_count_, prepared.parameter_types_,
+                                     std::move(catalog));
 }
 
 StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared& base) {
@@ -312,38 +325,91 @@ Status DatabaseImpl::add_companions(const Program& program) {
   return absl::OkStatus();
 }
 
-// For a program that runs while nothing else does, in all partitions.
-void DatabaseImpl::enter_alone(storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result,
-                               ExecContext* context) const {
-  context->set_log(log);
-  context->scratch = scratch;
-  context->partitions = options_.partitions;
-  context->partition = ~uint32_t{0};
-  context->crossing = 1;
-  context->result = result;
-}
-
 // A query of a definition, while nothing else runs.
-StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog) {
+StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
+                                            bool* is_volatile) {
   SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, std::move(catalog)));
   auto program = first_program_of(*prepared);
-  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(arena_.get(), {}));
-  ScratchArena scratch(size_t{4} << 30);
-  ResultSet result;
-  result.columns = program->columns();
-  ExecContext context;
-  enter_alone(log.get(), &scratch, &result, &context);
-  context.result_bytes_max = SIZE_MAX;
-  const Outcome outcome = program->run(&context, nullptr);
-  log->rollback_all();
-  if (outcome == Outcome::kOk) return result;
-  return status_of(context.error);
+  *is_volatile = program->footprint().is_volatile;
+  return query_alone(options_, arena_.get(), *program);
 }
 
-Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
+// The rows of CREATE TABLE AS, while nothing else runs. Nothing has changed where this fails: `next` is dropped then.
+Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run) {
+  // a version of its own: what is compiled for it is not taken for the one that will be published
+  static std::atomic<uint64_t> trials{uint64_t{3} << 61};
+  auto trial = std::make_shared<Catalog>(next);
+  trial->version = trials.fetch_add(1);
+  note_schemas(trial.get());
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, trial));
+  auto program = first_program_of(*prepared);
+  const bool records = run != nullptr && run->wants_rows;
+  std::string redo;
+  AloneRun alone;
+  if (run != nullptr) alone.time_us = run->time_us;
+  if (records) alone.redo = &redo;
+  if (records) alone.redo_bytes_max = run->row_bytes_max;
+  SCYPER_RETURN_IF_ERROR(change_alone(options_, arena_.get(), *program, alone, result));
+  if (records) run->log.append(1, '\0').append(redo);
+  result->command_tag = absl::StrCat("SELECT ", result->affected_rows);
+  return Status();
+}
+
+StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy(std::string_view text) {
+  std::vector<std::string> search_path;
+  const std::string_view sql = take_search_path(text, &search_path);
+  auto current = catalog();
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, search_path, sql));
+  if (statements.size() != 1 || statements[0]->kind != ast::StatementKind::kCopy)
+    return sql_error("42601", "the statement is not a COPY");
+  auto& copy = ast::node_as<ast::CopyStatement>(*statements[0]);
+  SCYPER_RETURN_IF_ERROR(check_copy_place(copy, /*from=*/true));
+  const storage::SchemaScope as_of(&current->schemas);
+  SCYPER_ASSIGN_OR_RETURN(CopyTarget target, copy_target(copy, *current, sql));
+  target.sql = std::string(text);
+  auto rows = std::make_unique<CopyRows>(std::move(target));
+  SCYPER_ASSIGN_OR_RETURN(auto program, copy_program(&copy, rows->target(), current));
+  rows->set_program(std::move(program));
+  return rows;
+}
+
+StatusOr<std::shared_ptr<const Program>> DatabaseImpl::copy_program(ast::CopyStatement* copy, const CopyTarget& target,
+                                                                    std::shared_ptr<const Catalog> catalog) {
+  const storage::SchemaScope as_of(&catalog->schemas);
+  SCYPER_ASSIGN_OR_RETURN(auto insert, insert_of_copy(copy, *catalog, target));
+  auto program = compiler_.compile_statement(without_search_path(target.sql), *insert, 0, {}, std::move(catalog));
+  if (!program.ok()) return copy_error(program.status());
+  return program;
+}
+
+Status DatabaseImpl::copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) {
+  auto current = catalog();
+  if (rows->program()->catalog_version() != current->version) {
+    SCYPER_ASSIGN_OR_RETURN(auto now, open_copy(rows->target().sql));
+    if (!now->target().is_like(rows->target()))
+      return sql_error("40001",
+                       absl::StrCat("table \"", rows->target().table, "\" has changed while COPY read its input"));
+    rows->set_program(now->program());
+  }
+  result->clear();
+  rows->rewind();
+  const AloneRun alone{.feed = rows,
+                       .time_us = run->time_us,
+                       .redo = run->wants_rows ? &run->log : nullptr,
+                       .redo_bytes_max = run->row_bytes_max,
+                       .interruption = run->interruption};
+  Status status = change_alone(options_, arena_.get(), *rows->program(), alone, result);
+  if (!status.ok()) return rows->with_line(std::move(status));
+  result->command_tag = absl::StrCat("COPY ", result->affected_rows);
+  if (auto table = current->find_table(rows->target().key); table != nullptr) note_growth(table.get());
+  return Status();
+}
+
+Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionRun* run) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
     case Prepared::Kind::kNothing:
+      if (prepared.statement_ != nullptr) SCYPER_RETURN_IF_ERROR(check_setting(*prepared.statement_));
       result->command_tag = prepared.statement_ == nullptr ? "" : "SET";
       return absl::OkStatus();
     case Prepared::Kind::kRows:
@@ -353,13 +419,20 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result) {
     default:
       break;
   }
-  Definer definer(options_, arena_.get(), catalog(), prepared.text_);
-  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog) {
-    return run_query(sql, std::move(catalog));
+  const auto current = catalog();
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, prepared.search_path_, prepared.sql()));
+  Definer definer(options_, arena_.get(), current, prepared.sql());
+  const SessionPathScope session(&prepared.search_path_);
+  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
+    return run_query(sql, std::move(catalog), is_volatile);
   });
-  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*prepared.statement_, result));
+  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*statements[0], result));
+  if (run != nullptr) run->log = definer.definition_text().empty() ? prepared.text_ : definer.definition_text();
   if (next == nullptr) return absl::OkStatus();
+  if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer.rows_text(), *next, result, run));
   note_schemas(next.get());
+  release_dropped(*catalog(), *next);
+  for (const auto& [name, type] : next->enums) publish_enum(type);
   std::lock_guard<std::mutex> lock(catalog_mutex_);
   catalog_ = std::move(next);
   return absl::OkStatus();
@@ -374,9 +447,9 @@ void append_line(ResultSet* result, std::string_view line) {
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
   SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain.options));
-  auto explained = options.compiled ? compiler_.explain(prepared.text_, *explain.statement, prepared.parameter_count_,
+  auto explained = options.compiled ? compiler_.explain(prepared.sql(), *explain.statement, prepared.parameter_count_,
                                                         catalog(), options.machine ? jit_.get() : nullptr)
-                                    : compiler_.explain_plan(prepared.text_, *explain.statement,
+                                    : compiler_.explain_plan(prepared.sql(), *explain.statement,
                                                              prepared.parameter_count_, catalog(), options);
   SCYPER_ASSIGN_OR_RETURN(std::string text, std::move(explained));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
@@ -420,7 +493,7 @@ bool has_rules(const TableRules& rules) {
 // Row after row through an INSERT, which knows the table's rules; generated columns are computed.
 Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const TableRules& rules,
                                   std::span<const Datum> values, std::string* redo) {
-  const size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  const size_t width = storage::visible_columns(schema);
   std::string columns, parameters;
   std::vector<size_t> given;
   for (size_t c = 0; c < width; c++) {
@@ -440,7 +513,7 @@ Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const Tabl
   ScratchArena scratch(size_t{1} << 30);
   ResultSet result;
   ExecContext context;
-  enter_alone(log.get(), &scratch, &result, &context);
+  enter_alone(options_, log.get(), &scratch, &result, &context);
   std::vector<Datum> row(given.size());
   for (size_t at = 0; at < values.size(); at += width) {
     for (size_t i = 0; i < given.size(); i++) row[i] = values[at + given[i]];
@@ -462,9 +535,10 @@ Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const Tabl
 
 Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, std::string* redo) {
   auto table = catalog()->find_table(name);
+  if (table == nullptr) table = catalog()->find_table(object_key_of_text(name));
   if (table == nullptr) return sql_error("42P01", absl::StrCat("relation \"", std::string(name), "\" does not exist"));
   const storage::TableSchema& schema = table->schema();
-  size_t width = schema.columns.size() - (schema.has_row_id ? 1 : 0);
+  size_t width = storage::visible_columns(schema);
   if (width == 0 || values.size() % width != 0) return sql_error("22P04", "a row has the wrong number of values");
   const auto current = catalog();
   auto rules = current->rules.find(schema.id);
@@ -487,23 +561,26 @@ Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, 
   return append(table.get(), parts, redo);
 }
 
-// Loads run alone, so that the whole table may be read for statistics, once it has grown by a quarter.
 Status DatabaseImpl::append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo) {
   SCYPER_RETURN_IF_ERROR(storage::append_rows(table, parts, format_datum, redo));
-  double rows = 0;
-  for (uint32_t i = 0; i < table->partition_count(); i++) rows += static_cast<double>(table->partition(i)->live_tuples);
-  auto known = table->statistics();
-  if (known == nullptr || rows > known->rows * 1.25) table->set_statistics(storage::collect_statistics(*table));
+  note_growth(table);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+std::string_view Database::definition_of_log(std::string_view log, std::string_view* rows) {
+  const size_t end = std::min(log.find('\0'), log.size());
+  *rows = end < log.size() ? log.substr(end + 1) : std::string_view();
+  return log.substr(0, end);
+}
 
 StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& options) {
   // address space is cheap, so the budget alone bounds memory
   size_t reserve = std::max<size_t>(options.memory_bytes * 2, size_t{1} << 30);
   SCYPER_ASSIGN_OR_RETURN(auto arena, storage::Arena::create(reserve, options.memory_bytes, options.page_mode));
   arena->fault_ahead();
+  arena->copy_ahead(options.copy_ahead_rate);
   SCYPER_ASSIGN_OR_RETURN(auto jit, jit::Jit::create({}));
   return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(jit));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -32,6 +33,12 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
     case ast::StatementKind::kCreateTable:
       status = create_table(node_as<ast::CreateTableStatement>(statement), result);
       break;
+    case ast::StatementKind::kCreateSchema:
+      status = create_schema(node_as<ast::CreateSchemaStatement>(statement), result);
+      break;
+    case ast::StatementKind::kCreateTableAs:
+      status = create_table_as(node_as<ast::CreateTableAsStatement>(statement), result);
+      break;
     case ast::StatementKind::kCreateIndex:
       status = create_index(node_as<ast::CreateIndexStatement>(statement), result);
       break;
@@ -56,6 +63,12 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
     case ast::StatementKind::kCreateSequence:
       status = create_sequence(node_as<ast::CreateSequenceStatement>(statement), result);
       break;
+    case ast::StatementKind::kCreateEnum:
+      status = create_enum(node_as<ast::CreateEnumStatement>(statement), result);
+      break;
+    case ast::StatementKind::kAlterEnum:
+      status = alter_enum(node_as<ast::AlterEnumStatement>(statement), result);
+      break;
     case ast::StatementKind::kDrop:
       status = drop(node_as<ast::DropStatement>(statement), result);
       break;
@@ -63,9 +76,14 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       status = truncate(node_as<ast::TruncateStatement>(statement), result);
       result->command_tag = "TRUNCATE TABLE";
       break;
+    case ast::StatementKind::kAnalyze:
+      status = analyze(node_as<ast::AnalyzeStatement>(statement), result);
+      break;
     default:
       status = error("0A000", "this statement is not supported", statement.location);
   }
+  for (std::string& notice : result->notices)
+    notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);
   SCYPER_RETURN_IF_ERROR(status);
   return std::move(next_);
 }
@@ -78,9 +96,10 @@ StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& n
   return table;
 }
 
-Status Definer::check_schema(const ast::Name& name) const {
-  if (name.size() < 2 || name[name.size() - 2] == "public") return absl::OkStatus();
-  return error("3F000", absl::StrCat("schema \"", name[name.size() - 2], "\" does not exist"), -1);
+Status Definer::check_schema(const ast::Name& name, int32_t location) const {
+  const std::string schema(name.size() > 1 ? name[name.size() - 2] : std::string(schema_of(name.back())));
+  if (has_schema(schema)) return absl::OkStatus();
+  return error("3F000", absl::StrCat("schema \"", schema, "\" does not exist"), location);
 }
 
 bool Definer::name_taken(const std::string& name) const {

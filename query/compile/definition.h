@@ -28,11 +28,16 @@ class Definer {
       : options_(options), arena_(arena), old_(std::move(catalog)), text_(text) {}
 
   // Runs a query on a catalog, alone: for definitions that read their tables.
-  using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog)>;
+  // `is_volatile`: out, would it answer otherwise when it is replayed?
+  using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog,
+                                                   bool* is_volatile)>;
   void set_runner(Runner runner) { runner_ = std::move(runner); }
 
   // The next catalog; null = nothing to change (IF NOT EXISTS).
   StatusOr<std::shared_ptr<Catalog>> execute(const ast::Statement& statement, ResultSet* result);
+  // What CREATE TABLE AS is without its rows, and the statement that gives them; empty of others.
+  const std::string& definition_text() const { return definition_text_; }
+  const std::string& rows_text() const { return rows_text_; }
 
  private:
   Status create_table(const ast::CreateTableStatement& create, ResultSet* result);
@@ -45,6 +50,19 @@ class Definer {
   Status define_default(const ast::Expr& expr, const SqlType& type, TableRules::Column* rule);
   std::string sequence_default(const ast::Expr& expr);
   Status check_column_type(const ast::ColumnDefinition& column, const SqlType& type) const;
+  // definition_schema.cc
+  Status create_schema(const ast::CreateSchemaStatement& create, ResultSet* result);
+  Status drop_schema(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_members(const std::string& name, ResultSet* result);
+  std::vector<std::pair<ast::ObjectKind, std::string>> members_of(const std::string& schema) const;
+  Status set_schema(const ast::RenameStatement& rename, ResultSet* result);
+  Status move_object(ast::ObjectKind kind, const std::string& from, const std::string& to);
+  Status rename_schema(const std::string& from, const std::string& to);
+  bool has_schema(std::string_view name) const;
+  // definition_as.cc
+  Status create_table_as(const ast::CreateTableAsStatement& create, ResultSet* result);
+  Status copy_columns(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules);
+  Status copy_indexes(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules);
   // definition_constraint.cc
   Status define_keys(const ast::CreateTableStatement& create, storage::TableSchema* schema);
   Status define_constraints(const ast::CreateTableStatement& create, const std::string& table);
@@ -71,10 +89,11 @@ class Definer {
   Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,
                         TableChange* change);
   Status add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
-  static bool reads_column(const std::shared_ptr<storage::Table>& table, const std::string& text, uint32_t column);
+  static bool reads_column(const storage::TableSchema& schema, const std::string& text, uint32_t column);
   Status drop_rules_of(uint32_t column, const ast::AlterTableCommand& command, TableChange* change, ResultSet* result);
   Status drop_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status set_type(const ast::AlterTableCommand& command, const std::string& name);
+  Status change_type(const ast::AlterTableCommand& command, const std::string& name, uint32_t column);
   Status set_default(const ast::AlterTableCommand& command, const std::string& name);
   Status set_not_null(const ast::AlterTableCommand& command, const std::string& name);
   Status add_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
@@ -83,9 +102,10 @@ class Definer {
   Status drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status check_views(const std::string& name);
   // definition_query.cc
-  StatusOr<ResultSet> query(const std::string& sql);
+  StatusOr<ResultSet> query(const std::string& sql, bool* is_volatile = nullptr);
   StatusOr<bool> has_no_rows(const std::string& sql);
-  Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values);
+  Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
+                  bool may_draw = false);
   // definition_rename.cc
   Status rename(const ast::RenameStatement& rename, ResultSet* result);
   Status check_new_name(const std::string& name) const;
@@ -110,11 +130,34 @@ class Definer {
   Status define_serial(const storage::TableSchema& schema, uint32_t column, const std::vector<ast::Option>& options,
                        Identity identity, TableRules* rules);
   Status drop_sequence(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_uses_of_sequences(const std::string& name, int column, const std::vector<std::string>& dropped,
+                                bool cascade, ResultSet* result);
   void drop_sequences_of(TableId table, int column);
   void restart_sequences_of(TableId table);
   Status add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                  storage::TableSchema* schema);
+  // definition_enum.cc
+  Status create_enum(const ast::CreateEnumStatement& create, ResultSet* result);
+  Status alter_enum(const ast::AlterEnumStatement& alter, ResultSet* result);
+  Status add_label(const ast::AlterEnumStatement& alter, EnumType* type, ResultSet* result);
+  Status rename_label(const ast::AlterEnumStatement& alter, EnumType* type);
+  bool names_label(const std::string& label);
+  Status drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  struct TypeUser {
+    std::string name;           // "column m of table t"
+    std::string table, column;  // of a column
+  };
+  std::vector<TypeUser> users_of(const EnumType& type);
+  // definition_index.cc
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
+  Status check_index(const ast::CreateIndexStatement& create) const;
+  Status define_index_columns(const ast::CreateIndexStatement& create, TableChange* change, storage::IndexDef* index,
+                              std::string* base);
+  StatusOr<uint32_t> add_hidden_column(const std::shared_ptr<storage::Table>& table, const ast::Expr& expr,
+                                       const ast::Expr* predicate, TableChange* change);
+  Status fill_hidden_columns(TableChange* change);
+  Status remove_index(const std::string& name);
+  std::vector<std::string> indexes_that_read(const storage::TableSchema& schema, uint32_t column) const;
   Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
   Status check_routine(const ast::CreateRoutineStatement& create) const;
   Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;
@@ -134,11 +177,21 @@ class Definer {
                          ResultSet* result);
   std::vector<std::string> dependents_of(const std::string& name) const;
   Status drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
+  // routine_users.cc
+  struct RoutineUser {
+    std::string name;  // "view v"
+    std::function<Status()> drop;
+  };
+  bool misses_function(const std::string& sql);
+  std::vector<RoutineUser> users_of(const Routine& routine);
+  Status drop_users_of(const Routine& routine, const ast::DropStatement& drop, ResultSet* result);
   Status drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view what,
                             bool cascade, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate, ResultSet* result);
-  Status check_schema(const ast::Name& name) const;
+  // definition_analyze.cc
+  Status analyze(const ast::AnalyzeStatement& analyze, ResultSet* result);
+  Status check_schema(const ast::Name& name, int32_t location = -1) const;
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name) const;
   std::string free_index_name(std::string base) const;
@@ -151,6 +204,7 @@ class Definer {
   const std::string_view text_;
   std::shared_ptr<Catalog> next_;
   Runner runner_;
+  std::string definition_text_, rows_text_;
   std::deque<ResultSet> results_;  // what values of new columns point to
   std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/object_text.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
@@ -16,6 +18,8 @@
 // ALTER TABLE. Every command makes the table anew in the next catalog where its layout changes, so that whatever fails
 // leaves nothing behind, and snapshots keep the old one.
 namespace scyper::query {
+
+using ast::node_as;
 
 TableChange begin_change(std::shared_ptr<storage::Table> table, const TableRules& rules) {
   TableChange change;
@@ -121,21 +125,61 @@ StatusOr<uint32_t> Definer::column_to_alter(const std::string& column, const std
 
 // --- columns ---
 
+namespace {
+
+struct HiddenColumns {
+  size_t first = 0;
+  std::vector<storage::ColumnDef> definitions;
+  std::vector<TableRules::Column> rules;
+  std::vector<storage::RebuiltColumn> sources;
+};
+
+template <class T>
+std::vector<T> take_from(size_t first, std::vector<T>* all) {
+  std::vector<T> taken(std::make_move_iterator(all->begin() + static_cast<ptrdiff_t>(first)),
+                       std::make_move_iterator(all->end()));
+  all->resize(first);
+  return taken;
+}
+
+// Visible columns stand before hidden ones.
+HiddenColumns take_hidden_columns(TableChange* change) {
+  HiddenColumns hidden;
+  hidden.first = change->schema.columns.size() - change->schema.hidden_columns;
+  hidden.definitions = take_from(hidden.first, &change->schema.columns);
+  hidden.rules = take_from(hidden.first, &change->rules.columns);
+  hidden.sources = take_from(hidden.first, &change->columns);
+  return hidden;
+}
+
+void put_back(HiddenColumns hidden, TableChange* change) {
+  const size_t more = change->schema.columns.size() - hidden.first;
+  for (storage::IndexDef& index : change->schema.indexes)
+    for (uint32_t& column : index.columns)
+      if (column >= hidden.first) column += static_cast<uint32_t>(more);
+  auto append = [](auto from, auto* to) {
+    to->insert(to->end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(std::move(hidden.definitions), &change->schema.columns);
+  append(std::move(hidden.rules), &change->rules.columns);
+  append(std::move(hidden.sources), &change->columns);
+}
+
+}  // namespace
+
 // Values of a new column for `rows` rows: its default, drawn once per row where it changes.
 Status Definer::default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text,
                                uint64_t rows, TableChange* change) {
   std::vector<Datum>& values = change->columns[column].values;
   values.assign(1, null_datum());
   if (text.empty() || rows == 0) return absl::OkStatus();
-  for (std::string_view moment : {"now(", "CURRENT_", "LOCALTIME", "_timestamp("})
-    if (text.find(moment) != std::string::npos)
-      return error("0A000", "ADD COLUMN with a default that depends on the time is not supported for tables with rows",
-                   -1);
   const bool draws = text.find("nextval\"(") != std::string::npos || text.find("nextval(") != std::string::npos;
   change->by_identity = draws;
+  const SqlType& type = schema.columns[column].type;  // literals take it
+  const std::string value = is_string(type.id) || draws ? text : absl::StrCat("CAST(", text, " AS ", to_sql(type), ")");
   return evaluate(
-      draws ? absl::StrCat("SELECT ", text, " FROM generate_series(1, ", rows, ")") : absl::StrCat("SELECT ", text),
-      schema.columns[column], &values);
+      draws ? absl::StrCat("SELECT ", text, " FROM generate_series(1, ", rows, ")") : absl::StrCat("SELECT ", value),
+      schema.columns[column], &values, draws);
 }
 
 Status Definer::add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
@@ -150,9 +194,11 @@ Status Definer::add_column(const ast::AlterTableCommand& command, const std::str
   }
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   if (change.schema.columns.size() >= 1600) return error("54011", "tables can have at most 1600 columns", -1);
+  HiddenColumns hidden = take_hidden_columns(&change);
   SCYPER_RETURN_IF_ERROR(define_column(column, &change.schema, &change.rules));
   const auto number = static_cast<uint32_t>(change.schema.columns.size() - 1);
   change.columns.emplace_back();
+  put_back(std::move(hidden), &change);
   const TableRules::Column rule = change.rules.columns[number];
   const uint64_t rows = table->live_tuples();
   if (!rule.generated_text.empty() && rows > 0) {
@@ -179,8 +225,8 @@ bool contains(const std::vector<uint32_t>& columns, uint32_t column) {
 }  // namespace
 
 // Does the text of a rule read the column? By its words: nothing else in a rule has names of columns.
-bool Definer::reads_column(const std::shared_ptr<storage::Table>& table, const std::string& text, uint32_t column) {
-  const std::string& name = table->schema().columns[column].name;
+bool Definer::reads_column(const storage::TableSchema& schema, const std::string& text, uint32_t column) {
+  const std::string& name = schema.columns[column].name;
   auto tokens = scan(text);
   return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
     return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == name;
@@ -192,26 +238,28 @@ Status Definer::drop_rules_of(uint32_t column, const ast::AlterTableCommand& com
                               ResultSet* result) {
   const std::string& name = change->schema.name;
   const std::string what = absl::StrCat("column ", change->schema.columns[column].name, " of table ", name);
+  const std::vector<std::string> readers = indexes_that_read(change->old->schema(), column);
   for (size_t i = 0; i < change->schema.indexes.size();) {
     const storage::IndexDef index = change->schema.indexes[i];
-    if (!contains(index.columns, column)) {
+    if (!contains(index.columns, column) && std::find(readers.begin(), readers.end(), index.name) == readers.end()) {
       i++;
       continue;
     }
     SCYPER_RETURN_IF_ERROR(drop_references_to(name, index, what, command.cascade, result));
     next().index_tables.erase(index.name);
-    change->schema.indexes.erase(change->schema.indexes.begin() + static_cast<ptrdiff_t>(i));
+    query::remove_index(change, i);
   }
   auto& keys = change->rules.foreign_keys;
   keys.erase(std::remove_if(keys.begin(), keys.end(), [&](const auto& key) { return contains(key.columns, column); }),
              keys.end());
   auto& checks = change->rules.checks;
-  checks.erase(std::remove_if(checks.begin(), checks.end(),
-                              [&](const auto& check) { return reads_column(change->old, check.expression, column); }),
-               checks.end());
+  checks.erase(
+      std::remove_if(checks.begin(), checks.end(),
+                     [&](const auto& check) { return reads_column(change->old->schema(), check.expression, column); }),
+      checks.end());
   for (size_t c = 0; c < change->rules.columns.size(); c++) {
     const std::string& text = change->rules.columns[c].generated_text;
-    if (c == column || text.empty() || !reads_column(change->old, text, column)) continue;
+    if (c == column || text.empty() || !reads_column(change->old->schema(), text, column)) continue;
     return with_hint(
         with_detail(error("2BP01",
                           absl::StrCat("cannot drop column ", change->schema.columns[column].name, " of table ", name,
@@ -233,6 +281,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
   }
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
   const TableId id = table->schema().id;
+  SCYPER_RETURN_IF_ERROR(drop_uses_of_sequences(name, static_cast<int>(column), {}, command.cascade, result));
   TableChange change = begin_change(table, next().rules[id]);
   if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
     return error("42P16",
@@ -241,7 +290,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
                               "relation \"",
                               name, "\""),
                  -1);
-  if (change.schema.columns.size() == 1) return error("0A000", "tables without columns are not supported", -1);
+  if (visible_columns(table->schema()) == 1) return error("0A000", "tables without columns are not supported", -1);
   SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
   drop_sequences_of(id, static_cast<int>(column));
   remove_column(&change, column);
@@ -253,11 +302,29 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
   return apply_change(std::move(change));
 }
 
+// Indexes on expressions and partial ones that read the column are made anew.
 Status Definer::set_type(const ast::AlterTableCommand& command, const std::string& name) {
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  std::vector<std::string> definitions;
+  for (const std::string& index : indexes_that_read(next().find_table(name)->schema(), column)) {
+    const auto table = next().find_table(name);
+    for (const auto& definition : table->schema().indexes)
+      if (definition.name == index) definitions.push_back(index_source(table->schema(), definition));
+    SCYPER_RETURN_IF_ERROR(remove_index(index));
+  }
+  SCYPER_RETURN_IF_ERROR(change_type(command, name, column));
+  for (const std::string& definition : definitions) {
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition));
+    ResultSet ignored;
+    SCYPER_RETURN_IF_ERROR(create_index(node_as<ast::CreateIndexStatement>(*statements[0]), &ignored));
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::change_type(const ast::AlterTableCommand& command, const std::string& name, uint32_t column) {
   auto table = next().find_table(name);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_));
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_, next().enums));
   if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   SCYPER_RETURN_IF_ERROR(check_column_type(*command.column, type));
   if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
@@ -268,7 +335,7 @@ Status Definer::set_type(const ast::AlterTableCommand& command, const std::strin
                               name, "\""),
                  -1);
   for (const auto& rule : change.rules.columns)
-    if (!rule.generated_text.empty() && reads_column(table, rule.generated_text, column))
+    if (!rule.generated_text.empty() && reads_column(table->schema(), rule.generated_text, column))
       return with_detail(error("0A000", "cannot alter type of a column used by a generated column", -1),
                          absl::StrCat("Column \"", command.name, "\" is used by a generated column."));
   change.schema.columns[column].type = type;
@@ -331,12 +398,12 @@ Status Definer::set_not_null(const ast::AlterTableCommand& command, const std::s
   const bool not_null = command.action == ast::AlterTableAction::kSetNotNull;
   if (change.schema.columns[column].not_null == not_null) return absl::OkStatus();
   if (!not_null) {
-    for (const auto& index : change.schema.indexes)
-      if (index.primary && contains(index.columns, column))
-        return error("42P16", absl::StrCat("column \"", command.name, "\" is in a primary key"), -1);
     if (change.rules.columns[column].identity != Identity::kNone)
       return error("42601",
                    absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is an identity column"), -1);
+    for (const auto& index : change.schema.indexes)
+      if (index.primary && contains(index.columns, column))
+        return error("42P16", absl::StrCat("column \"", command.name, "\" is in a primary key"), -1);
     if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
       return error("0A000", "the partition column is NOT NULL here", -1);
   }
@@ -420,7 +487,7 @@ Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std
   auto table = next().find_table(name);
   const TableId id = table->schema().id;
   TableRules& rules = next().rules[id];
-  auto is_named = [&](const auto& rule) { return rule.name == command.name; };
+  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
   if (auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named); check != rules.checks.end())
     return rules.checks.erase(check), absl::OkStatus();
   auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);

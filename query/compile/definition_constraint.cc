@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
@@ -12,7 +13,7 @@
 namespace scyper::query {
 
 int find_column(const storage::TableSchema& schema, std::string_view name) {
-  for (size_t i = 0; i + (schema.has_row_id ? 1 : 0) < schema.columns.size(); i++)
+  for (size_t i = 0; i < storage::visible_columns(schema); i++)
     if (schema.columns[i].name == name) return static_cast<int>(i);
   return -1;
 }
@@ -95,7 +96,7 @@ Status Definer::define_generated(const ast::Constraint& constraint, const std::s
 
 bool Definer::constraint_taken(const storage::TableSchema& schema, std::string_view name) {
   for (const auto& index : schema.indexes)
-    if (index.constraint && index.name == name) return true;
+    if (index.constraint && bare_name(index.name) == name) return true;
   const TableRules& rules = next().rules[schema.id];
   auto is_named = [&](const auto& rule) { return rule.name == name; };
   return std::any_of(rules.checks.begin(), rules.checks.end(), is_named) ||
@@ -115,6 +116,7 @@ StatusOr<std::string> Definer::constraint_name(const ast::Constraint& constraint
           absl::StrCat("constraint \"", constraint.name, "\" for relation \"", schema.name, "\" already exists"), -1);
     return constraint.name;
   }
+  base = bare_name(base);
   std::string name(base);
   for (int i = 1; constraint_taken(schema, name); i++) name = absl::StrCat(std::string(base), i);
   return name;
@@ -157,7 +159,6 @@ ReferentialAction action_of(ast::ReferentialAction action) {
 }
 
 bool can_compare(const SqlType& a, const SqlType& b) {
-  auto is_moment = [](TypeId id) { return id == TypeId::kDate || id == TypeId::kTimestamp; };
   return a.id == b.id || (is_number(a.id) && is_number(b.id)) || (is_string(a.id) && is_string(b.id)) ||
          (is_moment(a.id) && is_moment(b.id));
 }
@@ -287,8 +288,8 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
       if (other.primary)
         return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
                      constraint.location);
-  index.name =
-      constraint.name.empty() ? free_index_name(absl::StrCat(base, primary ? "_pkey" : "_key")) : constraint.name;
+  index.name = constraint.name.empty() ? free_index_name(absl::StrCat(base, primary ? "_pkey" : "_key"))
+                                       : sibling_key(schema->name, constraint.name);
   if (name_taken(index.name))
     return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), constraint.location);
   SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));

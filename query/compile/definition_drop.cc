@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "compile/definition.h"
@@ -6,6 +7,23 @@
 
 // DROP, TRUNCATE
 namespace scyper::query {
+
+namespace {
+// Several objects that go together are counted, not listed.
+void merge_cascades(std::vector<std::string>* notices) {
+  constexpr std::string_view kCascade = "NOTICE:  drop cascades to ", kOthers = " other objects";
+  size_t objects = 0, lines = 0;
+  for (const std::string& notice : *notices) {
+    if (notice.compare(0, kCascade.size(), kCascade) != 0) continue;
+    lines++;
+    objects += notice.ends_with(kOthers) ? std::strtoul(notice.c_str() + kCascade.size(), nullptr, 10) : 1;
+  }
+  if (lines < 2) return;
+  auto is_cascade = [&](const std::string& notice) { return notice.compare(0, kCascade.size(), kCascade) == 0; };
+  notices->erase(std::remove_if(notices->begin(), notices->end(), is_cascade), notices->end());
+  notices->push_back(absl::StrCat("NOTICE:  drop cascades to ", objects, " other objects"));
+}
+}  // namespace
 
 Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   result->command_tag = absl::StrCat("DROP ", drop.object_name);
@@ -18,8 +36,14 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kTable:
         SCYPER_RETURN_IF_ERROR(drop_table(name, drop, result));
         break;
+      case ast::ObjectKind::kSchema:
+        SCYPER_RETURN_IF_ERROR(drop_schema(name, drop, result));
+        break;
       case ast::ObjectKind::kView:
         SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
+        break;
+      case ast::ObjectKind::kType:
+        SCYPER_RETURN_IF_ERROR(drop_type(name, drop, result));
         break;
       case ast::ObjectKind::kIndex:
         SCYPER_RETURN_IF_ERROR(drop_index(name, drop, result));
@@ -39,6 +63,7 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
         return error("0A000", absl::StrCat("DROP ", drop.object_name, " is not supported"), -1);
     }
   }
+  merge_cascades(&result->notices);
   return absl::OkStatus();
 }
 
@@ -59,9 +84,7 @@ Status Definer::drop_index(const std::string& name, const ast::DropStatement& dr
                            -1),
                      absl::StrCat("You can drop constraint ", name, " on table ", it->second, " instead."));
   SCYPER_RETURN_IF_ERROR(drop_references_to(it->second, *index, "index " + name, drop.cascade, result));
-  table->drop_index(static_cast<uint32_t>(index - indexes.begin()));
-  next().index_tables.erase(name);
-  return absl::OkStatus();
+  return remove_index(name);
 }
 
 // Foreign keys that need the unique index go with it, or keep it.

@@ -1,40 +1,149 @@
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/target_name.h"
 #include "compile/definition.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "runtime/memory.h"
 
+// CREATE INDEX. The key of an index on an expression is a hidden column that is generated of the others, and so is a
+// partial index's predicate: whatever changes rows, undoes or repeats it, keeps such an index as any other. The hidden
+// column is called as the expression, its rule says how it is computed.
 namespace scyper::query {
+
+Status Definer::check_index(const ast::CreateIndexStatement& create) const {
+  if (create.method != "btree" && create.method != "hash")
+    return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
+  if (!create.include.empty()) return error("0A000", "INCLUDE is not supported", create.location);
+  if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
+  for (const auto& element : create.elements) {
+    const bool descending = element.direction == ast::SortDirection::kDescending;
+    if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
+      return error("0A000", "this NULLS order in an index is not supported", element.location);
+  }
+  return absl::OkStatus();
+}
+
+// A hidden column with the expression's value; with `expr` being the predicate: TRUE or NULL. An expression is computed
+// of rows only that belong to the index.
+StatusOr<uint32_t> Definer::add_hidden_column(const std::shared_ptr<storage::Table>& table, const ast::Expr& expr,
+                                              const ast::Expr* predicate, TableChange* change) {
+  Binder binder(next(), text_);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder.bind_index_part(expr, table, &expr == predicate));
+  ast::ColumnDefinition column;
+  column.name = to_sql(expr);
+  column.location = expr.location;
+  SCYPER_RETURN_IF_ERROR(check_column_type(column, bound->type));
+  TableRules::Column rule;
+  rule.generated_text = predicate == nullptr ? column.name
+                                             : absl::StrCat("CASE WHEN ", to_sql(*predicate), " THEN ",
+                                                            &expr == predicate ? "true" : column.name, " END");
+  change->schema.columns.push_back({column.name, bound->type, false});
+  change->schema.hidden_columns++;
+  change->rules.columns.push_back(std::move(rule));
+  change->columns.emplace_back();
+  return static_cast<uint32_t>(change->schema.columns.size() - 1);
+}
+
+namespace {
+
+// What PostgreSQL calls the key in the names of indexes.
+std::string name_of_key(const ast::Expr& expr, std::set<std::string>* taken) {
+  std::string name = name_of_target(expr);
+  if (name == "?column?") name = "expr";
+  std::string free = name;
+  for (int i = 1; !taken->insert(free).second; i++) free = absl::StrCat(name, i);
+  return free;
+}
+
+// (a) is the column a.
+std::string plain_column(const ast::IndexElement& element) {
+  if (!element.column.empty()) return element.column;
+  const auto* ref = ast::node_if<ast::ColumnRef>(element.expr.get());
+  return ref != nullptr && !ref->star && ref->name.size() == 1 ? ref->name[0] : "";
+}
+
+}  // namespace
+
+std::vector<std::string> key_names(const storage::TableSchema& schema, const storage::IndexDef& index) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); i++) {
+    const std::string& name = schema.columns[index.columns[i]].name;
+    auto expr = parse_expression(name);
+    const bool is_hidden = index.columns[i] >= visible_columns(schema);
+    names.push_back(is_hidden && expr.ok() ? name_of_key(**expr, &taken) : name);
+    taken.insert(names.back());
+  }
+  return names;
+}
+
+Status Definer::define_index_columns(const ast::CreateIndexStatement& create, TableChange* change,
+                                     storage::IndexDef* index, std::string* base) {
+  const auto table = change->old;
+  std::set<std::string> taken;
+  if (create.where != nullptr) {
+    index->partial = true;
+    SCYPER_ASSIGN_OR_RETURN(const uint32_t predicate,
+                            add_hidden_column(table, *create.where, create.where.get(), change));
+    index->columns.push_back(predicate);
+    index->descending.push_back(false);
+  }
+  bool any_descending = false;
+  for (const auto& element : create.elements) {
+    const std::string name = plain_column(element);
+    const int c = name.empty() ? -1 : find_column(table->schema(), name);
+    if (!name.empty() && c < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" does not exist"),
+                   element.column.empty() ? element.expr->location : element.location);
+    auto column = static_cast<uint32_t>(c);
+    if (name.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(column, add_hidden_column(table, *element.expr, create.where.get(), change));
+    }
+    index->columns.push_back(column);
+    const bool descending = element.direction == ast::SortDirection::kDescending;
+    index->descending.push_back(descending);
+    any_descending |= descending;
+    absl::StrAppend(base, "_", name.empty() ? name_of_key(*element.expr, &taken) : name);
+    if (!name.empty()) taken.insert(name);
+  }
+  if (!any_descending) index->descending.clear();
+  return absl::OkStatus();
+}
+
+// The values of new hidden columns, of the rows that are there.
+Status Definer::fill_hidden_columns(TableChange* change) {
+  const uint64_t rows = change->old->live_tuples();
+  for (size_t c = 0; c < change->columns.size(); c++) {
+    storage::RebuiltColumn& column = change->columns[c];
+    if (column.from >= 0) continue;
+    column.values.assign(1, null_datum());
+    if (rows == 0) continue;
+    SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT ", change->rules.columns[c].generated_text, " FROM ",
+                                                 quote_identifier(change->schema.name)),
+                                    change->schema.columns[c], &column.values));
+    if (column.values.size() != rows) return error("XX000", "the table changed while it was read", -1);
+  }
+  return absl::OkStatus();
+}
 
 Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
   result->command_tag = "CREATE INDEX";
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
+  if (next_ != nullptr) table = next().find_table(table->schema().name);
   const storage::TableSchema& schema = table->schema();
-  if (create.method != "btree" && create.method != "hash")
-    return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
-  if (create.where != nullptr) return error("0A000", "partial indexes are not supported", create.location);
-  if (!create.include.empty()) return error("0A000", "INCLUDE is not supported", create.location);
-  if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
+  SCYPER_RETURN_IF_ERROR(check_index(create));
   storage::IndexDef index;
   index.unique = create.unique;
   std::string base = schema.name;
-  bool any_descending = false;
-  for (const auto& element : create.elements) {
-    if (element.column.empty()) return error("0A000", "indexes on expressions are not supported", element.location);
-    int c = find_column(schema, element.column);
-    if (c < 0) return error("42703", absl::StrCat("column \"", element.column, "\" does not exist"), element.location);
-    bool descending = element.direction == ast::SortDirection::kDescending;
-    if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
-      return error("0A000", "this NULLS order in an index is not supported", element.location);
-    any_descending |= descending;
-    index.columns.push_back(static_cast<uint32_t>(c));
-    index.descending.push_back(descending);
-    absl::StrAppend(&base, "_", element.column);
-  }
-  if (!any_descending) index.descending.clear();
-  index.name = create.name.empty() ? free_index_name(base + "_idx") : create.name;
+  TableChange change = begin_change(table, next().rules[schema.id]);
+  SCYPER_RETURN_IF_ERROR(define_index_columns(create, &change, &index, &base));
+  index.name = create.name.empty() ? free_index_name(base + "_idx") : sibling_key(schema.name, create.name);
   if (name_taken(index.name)) {
     if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  relation \"", index.name, "\" already exists, skipping"));
@@ -45,7 +154,49 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return error("54011", "a table can have at most 16 indexes", -1);
   index.id = IndexId(next().next_index_id++);
   next().index_tables[index.name] = schema.name;
-  return table->create_index(std::move(index), format_datum);
+  if (change.columns.size() == visible_columns(schema) + schema.hidden_columns)
+    return table->create_index(std::move(index), format_datum);
+  SCYPER_RETURN_IF_ERROR(fill_hidden_columns(&change));
+  change.schema.indexes.push_back(std::move(index));
+  return apply_change(std::move(change));
+}
+
+void remove_index(TableChange* change, size_t position) {
+  const storage::IndexDef index = change->schema.indexes[position];
+  change->schema.indexes.erase(change->schema.indexes.begin() + static_cast<ptrdiff_t>(position));
+  std::vector<uint32_t> columns = index.columns;
+  std::sort(columns.rbegin(), columns.rend());
+  for (uint32_t column : columns) {
+    if (column < change->schema.columns.size() - change->schema.hidden_columns) continue;
+    remove_column(change, column);
+    change->schema.hidden_columns--;
+  }
+}
+
+Status Definer::remove_index(const std::string& name) {
+  auto table = next().find_table(next().index_tables[name]);
+  const storage::TableSchema& schema = table->schema();
+  const auto index =
+      std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](auto& i) { return i.name == name; });
+  const auto position = static_cast<size_t>(index - schema.indexes.begin());
+  next().index_tables.erase(name);
+  const size_t visible = visible_columns(schema);
+  if (std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))
+    return table->drop_index(static_cast<uint32_t>(position)), absl::OkStatus();
+  TableChange change = begin_change(table, next().rules[schema.id]);
+  query::remove_index(&change, position);
+  return apply_change(std::move(change));
+}
+
+// Names of the indexes whose expressions or predicates read the column.
+std::vector<std::string> Definer::indexes_that_read(const storage::TableSchema& schema, uint32_t column) const {
+  std::vector<std::string> names;
+  const size_t visible = visible_columns(schema);
+  for (const storage::IndexDef& index : schema.indexes)
+    if (std::any_of(index.columns.begin(), index.columns.end(),
+                    [&](uint32_t c) { return c >= visible && reads_column(schema, schema.columns[c].name, column); }))
+      names.push_back(index.name);
+  return names;
 }
 
 }  // namespace scyper::query

@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bind/binder.h"
 #include "compile/definition.h"
+#include "parse/sql_parser.h"
+#include "plan/expressions.h"
 #include "query/error_status.h"
 #include "query/exec_context.h"
 #include "runtime/memory.h"
@@ -16,22 +19,38 @@ namespace {
 constexpr size_t kScratchBytesMax = size_t{4} << 30;
 
 bool can_assign(const SqlType& from, const SqlType& to) {
-  auto is_moment = [](TypeId id) { return id == TypeId::kDate || id == TypeId::kTimestamp; };
+  if (from.id == TypeId::kEnum && to.id == TypeId::kEnum) return from.length == to.length;
   if (from.id == TypeId::kArray || to.id == TypeId::kArray)
     return from.id == to.id ? can_assign(element_of(from), element_of(to)) : is_string(to.id);
   return from.id == to.id || from.id == TypeId::kUnknown || is_string(to.id) ||
          (is_number(from.id) && is_number(to.id)) || (is_moment(from.id) && is_moment(to.id));
 }
 
+// Definitions are logged as texts: what they read has to be the same when they are replayed. Sequences are, where rows
+// take their numbers in an order that is kept (`may_draw`).
+bool is_repeatable(BoundQuery* query, bool program_is_volatile, bool may_draw) {
+  bool repeats = true;
+  rewrite(query, [&](BoundPtr* slot) {
+    const BoundExpr& e = **slot;
+    if (e.kind == BoundKind::kUserCall) repeats &= !e.routine->is_volatile && !program_is_volatile;
+    if (e.builtin == nullptr) return false;
+    repeats &= e.builtin->op != BuiltinOp::kNow;
+    repeats &= !e.builtin->is_volatile || (may_draw && (e.builtin->name == "nextval" || e.builtin->name == " nextval"));
+    return false;
+  });
+  return repeats;
+}
+
 }  // namespace
 
-StatusOr<ResultSet> Definer::query(const std::string& sql) {
+StatusOr<ResultSet> Definer::query(const std::string& sql, bool* is_volatile) {
   if (runner_ == nullptr) return error("0A000", "this definition needs to read its table", -1);
   // a version of its own: what is compiled for it is not taken for the one that will be published
   static std::atomic<uint64_t> trials{uint64_t{1} << 62};
   auto catalog = std::make_shared<Catalog>(next());
   catalog->version = trials.fetch_add(1);
-  return runner_(sql, std::move(catalog));
+  bool ignored = false;
+  return runner_(sql, std::move(catalog), is_volatile != nullptr ? is_volatile : &ignored);
 }
 
 StatusOr<bool> Definer::has_no_rows(const std::string& sql) {
@@ -40,11 +59,24 @@ StatusOr<bool> Definer::has_no_rows(const std::string& sql) {
 }
 
 // One column of rows, cast to `column` as an assignment. What the values point to lives as long as this.
-Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values) {
-  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql));
+Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
+                         bool may_draw) {
+  bool is_volatile = false;
+  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &is_volatile));
   results_.push_back(std::move(rows));
   const ResultSet& kept = results_.back();
-  const SqlType from = kept.columns[0].type;
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  Binder binder(next(), sql);
+  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(*statements[0], {}));
+  if (kept.row_count() > 0 && !is_repeatable(bound->query.get(), is_volatile, may_draw))
+    return with_hint(error("0A000",
+                           absl::StrCat("values of column \"", column.name,
+                                        "\" that are volatile or depend on the time are not supported for tables "
+                                        "with rows"),
+                           -1),
+                     "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
+  const SqlType from = bound->query->outputs[0].expr->type;
+  const SqlType shown = kept.columns[0].type;  // results have some types as texts
   if (!can_assign(from, column.type))
     return error("42804",
                  absl::StrCat("column \"", column.name, "\" is of type ", type_name(column.type),
@@ -57,6 +89,9 @@ Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& colum
   values->reserve(kept.row_count());
   for (size_t row = 0; row < kept.row_count(); row++) {
     Datum value = kept.value(row, 0);
+    if (!value.null && shown != from && !is_float(from.id) &&
+        cast_datum(&context, value, shown, from, true, &value) != 0)
+      return status_of(context.error);
     if (!value.null && from != column.type && cast_datum(&context, value, from, column.type, false, &value) != 0)
       return status_of(context.error);
     values->push_back(value);

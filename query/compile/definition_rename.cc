@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "compile/definition.h"
 #include "compile/definition_alter.h"
 #include "parse/printer.h"
@@ -34,8 +35,12 @@ std::string renamed(const std::string& text, const std::string& from, const std:
   return out + text.substr(done);
 }
 
-void rename_in_rules(const std::string& from, const std::string& to, bool is_table, TableRules* rules) {
+void rename_in_rules(const std::string& from, const std::string& to, bool is_table, TableChange* change) {
+  TableRules* rules = &change->rules;
   for (auto& check : rules->checks) check.expression = renamed(check.expression, from, to, is_table);
+  auto& columns = change->schema.columns;
+  for (size_t c = columns.size() - change->schema.hidden_columns; c < columns.size(); c++)
+    columns[c].name = renamed(columns[c].name, from, to, is_table);
   for (auto& column : rules->columns)
     if (!column.generated_text.empty()) column.generated_text = renamed(column.generated_text, from, to, is_table);
 }
@@ -47,7 +52,9 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
       absl::StrCat("ALTER ", rename.object == ast::ObjectKind::kColumn || rename.object == ast::ObjectKind::kConstraint
                                  ? "TABLE"
                                  : rename.object_name);
+  if (rename.set_schema) return set_schema(rename, result);
   const std::string& name = rename.target.name.back();
+  const std::string to = sibling_key(name, rename.new_name);
   auto missing = [&](bool exists) -> bool {
     if (exists || !rename.if_exists) return false;
     result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" does not exist, skipping"));
@@ -55,11 +62,11 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
   };
   switch (rename.object) {
     case ast::ObjectKind::kTable:
-      if (old_->sequences.count(name) != 0) return rename_sequence(name, rename.new_name);
-      if (old_->views.count(name) != 0) return rename_view(name, rename.new_name);
-      if (old_->index_tables.count(name) != 0) return rename_index(name, rename.new_name);
+      if (old_->sequences.count(name) != 0) return rename_sequence(name, to);
+      if (old_->views.count(name) != 0) return rename_view(name, to);
+      if (old_->index_tables.count(name) != 0) return rename_index(name, to);
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
-      return rename_table(name, rename.new_name);
+      return rename_table(name, to);
     case ast::ObjectKind::kColumn:
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
       return rename_column(name, rename.old_name, rename.new_name);
@@ -68,13 +75,15 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
       return rename_constraint(name, rename.old_name, rename.new_name);
     case ast::ObjectKind::kIndex:
       if (missing(old_->index_tables.count(name) != 0)) return absl::OkStatus();
-      return rename_index(name, rename.new_name);
+      return rename_index(name, to);
     case ast::ObjectKind::kSequence:
       if (missing(old_->sequences.count(name) != 0)) return absl::OkStatus();
-      return rename_sequence(name, rename.new_name);
+      return rename_sequence(name, to);
     case ast::ObjectKind::kView:
       if (missing(old_->views.count(name) != 0)) return absl::OkStatus();
-      return rename_view(name, rename.new_name);
+      return rename_view(name, to);
+    case ast::ObjectKind::kSchema:
+      return rename_schema(rename.target.name.back(), rename.new_name);
     default:
       return error("0A000", absl::StrCat("ALTER ", rename.object_name, " ... RENAME is not supported"), -1);
   }
@@ -100,7 +109,7 @@ Status Definer::rename_table(const std::string& from, const std::string& to) {
   auto table = next().find_table(from);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.name = to;
-  rename_in_rules(from, to, true, &change.rules);
+  rename_in_rules(std::string(bare_name(from)), std::string(bare_name(to)), true, &change);
   for (const auto& index : change.schema.indexes) next().index_tables[index.name] = to;
   next().tables.erase(from);
   return apply_change(std::move(change));
@@ -115,7 +124,7 @@ Status Definer::rename_column(const std::string& name, const std::string& from, 
   SCYPER_RETURN_IF_ERROR(check_unviewed(name));
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.columns[column].name = to;
-  rename_in_rules(from, to, false, &change.rules);
+  rename_in_rules(from, to, false, &change);
   return apply_change(std::move(change));
 }
 
@@ -138,7 +147,8 @@ Status Definer::rename_constraint(const std::string& name, const std::string& fr
   std::sort(rules.checks.begin(), rules.checks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (auto& key : rules.foreign_keys)
     if (key.name == from) key.name = to;
-  return next().index_tables.count(from) != 0 ? rename_index(from, to) : absl::OkStatus();
+  const std::string index = sibling_key(name, from);
+  return next().index_tables.count(index) != 0 ? rename_index(index, sibling_key(name, to)) : absl::OkStatus();
 }
 
 Status Definer::rename_index(const std::string& from, const std::string& to) {

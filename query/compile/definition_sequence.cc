@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "compile/definition.h"
 #include "parse/text.h"
@@ -68,7 +69,8 @@ Status Definer::define_owner(const ast::Option& option, storage::SequenceDefinit
   }
   if (name.size() < 2)
     return with_hint(error("42601", "invalid OWNED BY option", -1), "Specify OWNED BY table.column or OWNED BY NONE.");
-  const std::string& table_name = name[name.size() - 2];
+  const std::string table_name =
+      name.size() > 2 ? object_key(name[name.size() - 3], name[name.size() - 2]) : name[name.size() - 2];
   auto table = next().find_table(table_name);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", table_name, "\" does not exist"), -1);
   int c = find_column(table->schema(), name.back());
@@ -179,7 +181,8 @@ Status Definer::define_serial(const storage::TableSchema& schema, uint32_t colum
   sequence.type = schema.columns[column].type.id;
   std::vector<ast::Option> kept;
   for (const auto& option : options) {
-    if (option.name == "sequence_name" && !option.list.empty()) sequence.name = option.list.back();
+    if (option.name == "sequence_name" && !option.list.empty())
+      sequence.name = sibling_key(schema.name, option.list.back());
     if (option.name != "sequence_name") kept.push_back(option);
   }
   storage::SequenceState state;
@@ -232,6 +235,42 @@ Status Definer::drop_sequence(const std::string& name, const ast::DropStatement&
     }
   }
   next().sequences.erase(name);
+  return absl::OkStatus();
+}
+
+// Defaults that draw from sequences which go with a table or, unless it is -1, a column of it. dropped: tables that go
+// too.
+Status Definer::drop_uses_of_sequences(const std::string& name, int column, const std::vector<std::string>& dropped,
+                                       bool cascade, ResultSet* result) {
+  const TableId id = next().find_table(name)->schema().id;
+  const std::string what =
+      column < 0 ? absl::StrCat("table ", name)
+                 : absl::StrCat("column ", next().find_table(name)->schema().columns[static_cast<size_t>(column)].name,
+                                " of table ", name);
+  for (const auto& [sequence_name, sequence] : next().sequences) {
+    const storage::SequenceDefinition& definition = sequence->definition();
+    if (definition.owner != id || (column >= 0 && definition.owner_column != static_cast<uint32_t>(column))) continue;
+    const std::string use = absl::StrCat("\" nextval\"(", definition.id.value(), ")");
+    for (const auto& [other, table] : next().tables) {
+      const bool goes = std::find(dropped.begin(), dropped.end(), other) != dropped.end();
+      if (goes || (column < 0 && other == name)) continue;
+      const storage::TableSchema& schema = table->schema();
+      auto& columns = next().rules[schema.id].columns;
+      for (size_t c = 0; c < columns.size(); c++) {
+        if (columns[c].default_text.find(use) == std::string::npos || (other == name && static_cast<int>(c) == column))
+          continue;
+        const std::string depends =
+            absl::StrCat("default value for column ", schema.columns[c].name, " of table ", other);
+        if (!cascade)
+          return with_hint(
+              with_detail(error("2BP01", absl::StrCat("cannot drop ", what, " because other objects depend on it"), -1),
+                          absl::StrCat(depends, " depends on sequence ", sequence_name)),
+              "Use DROP ... CASCADE to drop the dependent objects too.");
+        result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", depends));
+        columns[c].default_text.clear();
+      }
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
@@ -12,10 +14,7 @@ namespace scyper::query {
 Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet* result) {
   result->command_tag = "CREATE TABLE";
   const std::string& name = create.table.name.back();
-  if (create.table.name.size() > 1 && create.table.name[create.table.name.size() - 2] != "public")
-    return error("3F000",
-                 absl::StrCat("schema \"", create.table.name[create.table.name.size() - 2], "\" does not exist"),
-                 create.table.location);
+  SCYPER_RETURN_IF_ERROR(check_schema(create.table.name, create.table.location));
   if (name_taken(name)) {
     if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" already exists, skipping"));
@@ -34,6 +33,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema));
   SCYPER_RETURN_IF_ERROR(define_partitioning(create, &schema));
   SCYPER_RETURN_IF_ERROR(define_keys(create, &schema));
+  for (const auto& like : create.likes) SCYPER_RETURN_IF_ERROR(copy_indexes(like, &schema, &rules));
   bool primary =
       std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const auto& index) { return index.primary; });
   if (!primary) {
@@ -51,7 +51,11 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
 Status Definer::define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema,
                                TableRules* rules) {
   if (create.columns.size() > 1600) return error("54011", "tables can have at most 1600 columns", -1);
-  for (const auto& column : create.columns) {
+  for (size_t i = 0; i <= create.columns.size(); i++) {
+    for (const auto& like : create.likes)
+      if (like.position == i) SCYPER_RETURN_IF_ERROR(copy_columns(like, schema, rules));
+    if (i == create.columns.size()) break;
+    const ast::ColumnDefinition& column = create.columns[i];
     for (const auto& other : schema->columns)
       if (other.name == column.name)
         return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), -1);
@@ -87,7 +91,7 @@ Status Definer::define_column(const ast::ColumnDefinition& column, storage::Tabl
   const TypeId serial = serial_type(column.type);
   SqlType type = make_type(serial);
   if (serial == TypeId::kUnknown) {
-    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_));
+    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_, next().enums));
     if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   }
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
@@ -158,7 +162,15 @@ std::string Definer::sequence_default(const ast::Expr& expr) {
   const auto* literal = ast::node_if<ast::Literal>(name);
   if (literal == nullptr) return "";
   const std::string& text = literal->text;
-  auto found = next().sequences.find(text.substr(text.rfind('.') + 1));
+  auto found = next().sequences.find(object_key_of_text(text));
+  const auto* path = SessionPathScope::current;
+  const bool is_bare = text.find_first_of("\".") == std::string::npos;
+  for (size_t i = 0; is_bare && path != nullptr && i < path->size(); i++) {
+    const auto one = next().sequences.find(object_key((*path)[i], object_key_of_text(text)));
+    if (one == next().sequences.end()) continue;
+    found = one;
+    break;
+  }
   if (found == next().sequences.end()) return "";
   return absl::StrCat("\" nextval\"(", found->second->definition().id.value(), ")");
 }
@@ -196,7 +208,7 @@ Status Definer::define_partitioning(const ast::CreateTableStatement& create, sto
   for (size_t i = 0; i < schema->columns.size(); i++) {
     if (schema->columns[i].name != partition.keys[0].column) continue;
     TypeId id = schema->columns[i].type.id;
-    if (!is_integer(id) && id != TypeId::kDate && id != TypeId::kTimestamp)
+    if (!is_integer(id) && !is_moment(id) && id != TypeId::kTime && id != TypeId::kUuid)
       return error("0A000",
                    absl::StrCat("partitioning by type ", type_name(schema->columns[i].type), " is not supported"),
                    partition.location);

@@ -1,5 +1,10 @@
 #include "query/program.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdint>
+
 #include "base/check.h"
 #include "compile/program_parts.h"
 #include "runtime/team.h"
@@ -7,8 +12,25 @@
 namespace scyper::query {
 
 namespace {
-// Each level needs a native frame of some KB: far below the 8 MB of a thread's stack.
-constexpr uint32_t kCallDepthMax = 256;
+// Of a stack, what calls of routines leave to the functions that they call.
+constexpr size_t kStackReserveBytes = size_t{1} << 20;
+constexpr size_t kStackBytesGuess = size_t{2} << 20;  // where the system does not say
+
+// How far down routines that call each other may take the thread's stack.
+uintptr_t stack_limit() noexcept {
+  thread_local const uintptr_t limit = [] {
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return here - kStackBytesGuess / 2;
+    const bool is_known = pthread_attr_getstack(&attributes, &lowest, &bytes) == 0 && lowest != nullptr;
+    pthread_attr_destroy(&attributes);
+    if (!is_known) return here - kStackBytesGuess / 2;
+    return reinterpret_cast<uintptr_t>(lowest) + std::min(kStackReserveBytes, bytes / 4);
+  }();
+  return limit;
+}
 }  // namespace
 
 Program::Program(std::unique_ptr<ProgramParts> parts) : parts_(std::move(parts)) {}
@@ -20,6 +42,14 @@ const Footprint& Program::footprint() const { return parts_->footprint; }
 std::string_view Program::command() const { return parts_->command; }
 uint64_t Program::catalog_version() const { return parts_->catalog_version; }
 
+namespace {
+// Where the run may change to better code that comes while it lasts.
+void set_better_code(const jit::TieredCode& code, ExecContext* context) noexcept {
+  context->better_code = code.better_code();
+  if (code.swap_target()->load(std::memory_order_relaxed) != nullptr) context->swap_passes = code.next_passes();
+}
+}  // namespace
+
 Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcept {
   context->program = this;
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
@@ -29,6 +59,8 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->unnamed_portals = 0;
   if (!context->pins.empty()) context->pins.clear();
   context->affected_rows = 0;
+  context->swaps = 0;
+  set_better_code(*parts_->code, context);
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }
 
@@ -39,7 +71,8 @@ Outcome Program::run_shared(ExecContext* context, const Datum* arguments, uint32
 }
 
 int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum* results) const noexcept {
-  if (context->depth >= kCallDepthMax) return context->fail("54001", "stack depth limit exceeded");
+  if (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < stack_limit()) [[unlikely]]
+    return context->fail("54001", "stack depth limit exceeded");
   const Program* caller = context->program;
   storage::TablePartition*** tables = context->tables;
   context->program = this;
@@ -47,8 +80,13 @@ int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum*
   const storage::UpdateDescriptor* const* updates = context->updates;
   context->updates = parts_->updates.data();
   context->depth++;
+  const auto* better_code = context->better_code;
+  const int64_t passes = context->swap_passes;
+  set_better_code(*parts_->code, context);
   int32_t outcome = parts_->code->run(context, arguments, results);
   context->depth--;
+  context->better_code = better_code;
+  context->swap_passes = passes;
   context->program = caller;
   context->tables = tables;
   context->updates = updates;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compile/program_parts.h"
+#include "runtime/swap.h"
 
 namespace scyper::query {
 namespace {
@@ -79,6 +80,8 @@ void put_function(const ir::Function& function, Writer* out) {
   out->put_all(function.externals);  // static objects
   out->put_text(function.data);
   out->put(function.frame_bytes);
+  out->put_all(function.swaps.blocks);
+  out->put(function.form);
 }
 
 ir::Function get_function(Reader* in) {
@@ -93,6 +96,9 @@ ir::Function get_function(Reader* in) {
   function.externals = in->get_all<const ir::External*>();
   function.data = in->get_text();
   function.frame_bytes = in->get<uint32_t>();
+  function.swaps = swap_points();
+  function.swaps.blocks = in->get_all<ir::Block>();
+  function.form = in->get<ir::Reg>();
   return function;
 }
 
@@ -132,6 +138,10 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   jit::TieredCode::Form form = parts.code->form();
   const jit::NativeCode::Entry entry = form.native == nullptr ? nullptr : form.native->entry;
   out->put(entry);
+  const std::shared_ptr<const jit::NativeCode> swap_code = parts.code->swap_code();
+  out->put(swap_code == nullptr ? nullptr : swap_code->entry);
+  if (swap_code != nullptr) image->pins.push_back(swap_code);
+  image->codes.push_back(reinterpret_cast<const void*>(entry));
   if (entry != nullptr) {
     image->pins.push_back(std::move(form.native));
   } else {
@@ -163,7 +173,9 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
   parts->table_partitions = in->get_all<storage::TablePartition**>();
   *callees = in->get_all<uint64_t>();
   const auto entry = in->get<jit::NativeCode::Entry>();
-  parts->code = entry != nullptr ? jit::TieredCode::of_entry(entry) : jit::TieredCode::of_function(get_function(in));
+  const auto swap_target = in->get<jit::NativeCode::Entry>();
+  parts->code = entry != nullptr ? jit::TieredCode::of_entry(entry, swap_target)
+                                 : jit::TieredCode::of_function(get_function(in), swap_target);
   return std::make_unique<Program>(std::move(parts));
 }
 
@@ -179,6 +191,47 @@ ProgramImage export_program(const Program& program) {
   for (const Program* one : all) put_program(*one, all, &out, &image);
   image.bytes = out.take();
   return image;
+}
+
+std::string export_better(const Program& program, ProgramImage* image) {
+  const uint64_t form = form_of_program(program);
+  if (form == image->form) return {};
+  image->form = form;
+  std::vector<const Program*> all;
+  collect(program, &all);
+  CHECK(all.size() == image->codes.size());
+  Writer out;
+  for (uint64_t i = 0; i < all.size(); i++) {
+    jit::TieredCode::Form now = all[i]->parts().code->form();
+    if (now.native == nullptr || reinterpret_cast<const void*>(now.native->entry) == image->codes[i]) continue;
+    image->codes[i] = reinterpret_cast<const void*>(now.native->entry);
+    out.put(i);
+    out.put(now.native->entry);
+    out.put(now.native->tier);
+    image->pins.push_back(std::move(now.native));
+  }
+  return out.take();
+}
+
+void improve_program(const Program& program, std::string_view bytes, bool starts) {
+  std::vector<const Program*> all;
+  collect(program, &all);
+  Reader in(bytes);
+  while (!in.is_empty()) {
+    const auto number = in.get<uint64_t>();
+    const auto entry = in.get<jit::NativeCode::Entry>();
+    CHECK(number < all.size());
+    all[number]->parts().code->improve_to(entry, in.get<jit::Tier>(), starts);
+  }
+}
+
+std::vector<std::shared_ptr<const void>> when_better(const Program& program, const std::function<void()>& then) {
+  std::vector<const Program*> all;
+  collect(program, &all);
+  std::vector<std::shared_ptr<const void>> listeners;
+  for (const Program* one : all)
+    if (one->parts().code->may_improve()) listeners.push_back(one->parts().code->when_better(then));
+  return listeners;
 }
 
 uint64_t form_of_program(const Program& program) {

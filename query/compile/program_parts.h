@@ -28,7 +28,8 @@ struct ProgramParts {
   std::shared_ptr<const Catalog> catalog;                   // keeps tables and routines alive
   std::shared_ptr<void> routines;                           // the compiled routines of this catalog version
   std::shared_ptr<jit::TieredCode> code;
-  Compiler* compiler = nullptr;  // for dynamic SQL; none in a snapshot
+  std::vector<std::string> search_path;  // of dynamic SQL
+  Compiler* compiler = nullptr;          // for dynamic SQL; none in a snapshot
 };
 
 }  // namespace scyper::query

@@ -3,21 +3,21 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "compile/definition.h"
+#include "compile/search_path.h"
 #include "compile/sql_routine.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "query/search_path.h"
+#include "query/settings.h"
 
 // CREATE and DROP of procedures and functions.
 namespace scyper::query {
 
 namespace {
 // Lengths and precisions of parameters and results are not kept, as in PostgreSQL.
-void drop_modifiers(SqlType* type) {
-  if (type->id == TypeId::kNumeric || type->element == TypeId::kNumeric) type->precision = type->scale = 0;
-  type->length = -1;
-}
+void drop_modifiers(SqlType* type) { *type = without_modifiers(*type); }
 }  // namespace
 
 Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
@@ -63,7 +63,7 @@ StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* 
     return error("42703", absl::StrCat("column \"", type.name.back(), "\" of relation \"", name, "\" does not exist"),
                  -1);
   }
-  auto found = resolve_type(type, text_);
+  auto found = resolve_type(type, text_, catalog.enums);
   bool is_relation = catalog.find_table(type.name.back()) != nullptr || catalog.views.count(type.name.back()) != 0;
   if (!found.ok() && is_relation && sqlstate_of(found.status()) == "42704" && type.array_bounds.empty()) {
     *relation = type.name.back();
@@ -189,17 +189,43 @@ Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routi
 }
 }  // namespace
 
+namespace {
+// SET setting = value of the definition. Of search_path: names of the body are looked up there, else where the
+// definition's own are. The other settings mean nothing while a routine runs.
+StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineStatement& create) {
+  constexpr std::string_view kSet = "set ";
+  std::vector<std::string> schemas;
+  if (SessionPathScope::current != nullptr) schemas = *SessionPathScope::current;
+  for (const ast::Option& option : create.options) {
+    if (!std::string_view(option.name).starts_with(kSet)) continue;
+    const std::string name = option.name.substr(kSet.size());
+    const Setting* setting = find_setting(name);
+    if (setting == nullptr) {
+      SCYPER_RETURN_IF_ERROR(check_custom_setting(name));
+      return sql_error("0A000", absl::StrCat("SET ", name, " in a routine's definition is not supported"));
+    }
+    SCYPER_RETURN_IF_ERROR(read_setting(*setting, option.value).status());
+    if (setting->kind != SettingKind::kPath) continue;
+    SCYPER_ASSIGN_OR_RETURN(schemas, schemas_of_path(option.value));
+  }
+  return schemas;
+}
+}  // namespace
+
 Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
   result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
   SCYPER_RETURN_IF_ERROR(check_routine(create));
   Routine routine;
+  SCYPER_RETURN_IF_ERROR(check_schema({create.name.back()}));
   routine.name = create.name.back();
   routine.procedure = create.procedure;
   routine.strict = create.strict;
   routine.is_volatile = create.volatility == ast::Volatility::kVolatile;
+  routine.is_immutable = create.volatility == ast::Volatility::kImmutable;
   routine.body = create.body;
   routine.definition =
       std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> search_path, path_of_routine(create));
   SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
   SCYPER_RETURN_IF_ERROR(define_result(create, &routine));
   auto note_type = [&](const ast::TypeName& written, const SqlType& type) {
@@ -218,7 +244,13 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   }
   if (create.strict && create.procedure) return error("42P13", "invalid attribute in procedure definition", -1);
   // syntax is checked now, names when it is first called, as PostgreSQL does
-  auto parsed = parse_plpgsql(routine.body);
+  const SearchPath path(*old_, search_path);
+  const SessionPathScope session(&search_path);
+  auto parse = [&] {
+    const NamePathScope names(path.get());
+    return parse_plpgsql(routine.body);
+  };
+  auto parsed = parse();
   if (!parsed.ok()) {
     int position = position_of(parsed.status());
     int32_t base = create.body_location;
@@ -226,6 +258,7 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
                      base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
   }
   SCYPER_RETURN_IF_ERROR(check_body(*old_, **parsed, routine));
+  routine.body = with_search_path(search_path, routine.body);
   SCYPER_RETURN_IF_ERROR(remove_replaced(create, routine));
   routine.id = RoutineId(next().next_routine_id++);
   std::string name = routine.name;
@@ -250,7 +283,7 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
   const std::string& name = object.name.back();
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
-    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_));
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().enums));
     wanted.push_back(type);
   }
   auto range = next().routines.equal_range(name);
@@ -293,8 +326,9 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
       return error("42883", absl::StrCat("could not find a ", kind, " named \"", name, "\""), -1);
     return error("42883", absl::StrCat(kind, " ", shown, " does not exist"), -1);
   }
+  const auto dropped = found->second;
   next().routines.erase(found);
-  return absl::OkStatus();
+  return drop_users_of(*dropped, drop, result);
 }
 
 }  // namespace scyper::query

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "bind/binder.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 
@@ -35,7 +36,10 @@ Status Definer::create_trigger(const ast::CreateTriggerStatement& create, Result
     if (std::none_of(schema.columns.begin(), schema.columns.end(), [&](const auto& c) { return c.name == column; }))
       return error("42703", absl::StrCat("column \"", column, "\" of relation \"", schema.name, "\" does not exist"),
                    -1);
-  if (create.when != nullptr) trigger->when = to_sql(*create.when);
+  if (create.when != nullptr) {
+    SCYPER_RETURN_IF_ERROR(Binder(*old_, text_).check_trigger_condition(*create.when, *trigger, table));
+    trigger->when = to_sql(*create.when);
+  }
   trigger->arguments = create.arguments;
   std::pair<std::string, std::string> key{schema.name, create.name};
   if (old_->triggers.count(key) != 0 && !create.or_replace)

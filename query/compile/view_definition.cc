@@ -14,6 +14,11 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
     return error("0A000", "temporary views are not supported", create.view.location);
   if (create.check_option || !create.options.empty())
     return error("0A000", "options of views are not supported", create.view.location);
+  if (const auto* select = ast::node_if<ast::SelectStatement>(create.query.get()))
+    for (const auto& table : select->with.tables)
+      if (table.statement->kind != ast::StatementKind::kSelect)
+        return error("0A000", "views must not contain data-modifying statements in WITH", -1);
+  SCYPER_RETURN_IF_ERROR(check_schema(create.view.name));
   Binder binder(*old_, text_);
   SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
   auto view = std::make_shared<View>();
@@ -140,6 +145,9 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
   SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
   const TableId id = it->second->schema().id;
   SCYPER_RETURN_IF_ERROR(drop_references(id, name, drop, result));
+  std::vector<std::string> dropped;
+  for (const auto& object : drop.objects) dropped.push_back(object.name.back());
+  SCYPER_RETURN_IF_ERROR(drop_uses_of_sequences(name, -1, dropped, drop.cascade, result));
   for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
   drop_sequences_of(id, -1);
   next().rules.erase(id);

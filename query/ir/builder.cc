@@ -296,6 +296,24 @@ void Builder::ret(Reg status) {
   emit({.op = Op::kReturn, .type = Type::kI32, .a = status});
 }
 
+void Builder::swap_point() {
+  const Block block = new_block();
+  jump(block);
+  set_block(block);
+  function_.swaps.blocks.push_back(block);
+}
+
+void Builder::set_swaps(const SwapPoints& how) {
+  std::vector<Block> blocks = std::move(function_.swaps.blocks);
+  function_.swaps = how;
+  function_.swaps.blocks = std::move(blocks);
+}
+
+Reg Builder::form() {
+  if (function_.form == kNoReg) function_.form = new_variable(Type::kI64);
+  return function_.form;
+}
+
 Function Builder::finish() {
   auto& blocks = function_.blocks;
   std::vector<Block> number(blocks.size(), kNoBlock);
@@ -326,6 +344,11 @@ Function Builder::finish() {
       if (inst.other != kNoBlock) inst.other = number[inst.other];
     }
   }
+  std::vector<Block> swaps;
+  for (Block block : function_.swaps.blocks) {
+    if (number[block] != kNoBlock) swaps.push_back(number[block]);
+  }
+  function_.swaps.blocks = std::move(swaps);
   constants_.clear();
   is_constant_.clear();
   return std::exchange(function_, Function{});

@@ -86,6 +86,16 @@ struct External {
   bool pure = false;  // reads memory only, no side effect, always returns: calls may be merged or dropped
 };
 
+// Places where a run may go on in better code of the same function (swap.cc), which has been made meanwhile. Offsets
+// are in the object at the context.
+struct SwapPoints {
+  std::vector<Block> blocks;            // a place is the beginning of a block
+  int64_t code_at = 0;                  // Ptr: address of a pointer to the better code, null while there is none
+  int64_t point_at = 0;                 // I64: where the better code is to go on; 0 = at its beginning
+  int64_t state_at = 0;                 // Ptr: the values that it needs then
+  const External* continue_ = nullptr;  // context, arguments, results, state, point -> status: runs the better code
+};
+
 // The signature of every generated function: int32_t f(void* context, const void* arguments, void* results). 0 =
 // success.
 struct Function {
@@ -97,6 +107,8 @@ struct Function {
   std::vector<const External*> externals;
   std::string data;  // constants, addressed by kDataAddr
   uint32_t frame_bytes = 0;
+  SwapPoints swaps;
+  Reg form = kNoReg;  // I64 variable: in which form the function runs (CodeForm); kNoReg: it does not ask
 
   size_t instruction_count() const {
     size_t n = 0;
@@ -115,6 +127,13 @@ std::string verify(const Function& function);
 // Makes variables of the temporaries that are not assigned along every path to their uses (constants move to the
 // entry): what the writer knows to be assigned whenever control comes there.
 void demote(Function* function);
+// In which form a function runs.
+enum class CodeForm : int64_t { kInterpreted = 0, kQuick = 1, kBetter = 2 };
+// The function as it is executed: with exits at its swap points where better code may come (`form` below kBetter), with
+// entries there where it is what comes. Both from the same function, so that they agree on what is live where. A run
+// that leaves keeps its frame until the better code returns: addresses in it stay good.
+Function with_swaps(const Function& function, CodeForm form);
+inline bool needs_swaps(const Function& function) { return !function.swaps.blocks.empty() || function.form != kNoReg; }
 // Readable text, for EXPLAIN (COMPILED) and tests.
 std::string to_string(const Function& function);
 
@@ -149,6 +168,12 @@ class Builder {
     const auto& block = function_.blocks[current_];
     return !block.empty() && block.back().op >= Op::kJump;
   }
+
+  // A place where a run may go on in better code: begins a new block. set_swaps() says how.
+  void swap_point();
+  void set_swaps(const SwapPoints& how);  // its blocks are not read
+  // Variable that tells the CodeForm at hand.
+  Reg form();
 
   Reg new_variable(Type type) { return new_register(type, true); }
   Type type_of(Reg reg) const { return function_.registers[reg]; }

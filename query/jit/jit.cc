@@ -70,8 +70,11 @@ class OrcJit final : public Jit {
  public:
   explicit OrcJit(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  StatusOr<std::shared_ptr<const NativeCode>> compile(const ir::Function& function, Tier tier) override {
-    DCHECK(ir::verify(function).empty());
+  StatusOr<std::shared_ptr<const NativeCode>> compile(const ir::Function& given, Tier tier) override {
+    DCHECK(ir::verify(given).empty());
+    ir::Function swapped;
+    if (ir::needs_swaps(given)) swapped = ir::with_swaps(given, form_of(tier));
+    const ir::Function& function = ir::needs_swaps(given) ? swapped : given;
     CompileTimes times;
     const std::string symbol = function.name + "." + std::to_string(engine_->next_symbol++);
     SCYPER_ASSIGN_OR_RETURN(auto object, generate(function, symbol, tier, times));
@@ -91,7 +94,8 @@ class OrcJit final : public Jit {
     return code;
   }
 
-  StatusOr<std::string> assembly(const ir::Function& function, Tier tier) override {
+  StatusOr<std::string> assembly(const ir::Function& given, Tier tier) override {
+    const ir::Function function = ir::with_swaps(given, form_of(tier));
     CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];
     llvm::LLVMContext context;
     llvm::Module module(function.name, context);
@@ -106,6 +110,8 @@ class OrcJit final : public Jit {
   size_t live_code_bytes() const override { return engine_->live_code_bytes; }
 
  private:
+  static ir::CodeForm form_of(Tier tier) { return tier == Tier::kQuick ? ir::CodeForm::kQuick : ir::CodeForm::kBetter; }
+
   StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate(const ir::Function& function, const std::string& symbol,
                                                          Tier tier, CompileTimes& times) {
     CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];

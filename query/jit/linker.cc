@@ -11,10 +11,12 @@
 
 // What LLVM calls for 128-bit arithmetic, from the compiler's runtime library.
 extern "C" {
-__int128 __divti3(__int128, __int128);  // NOLINT: the runtime library's names
+// NOLINTBEGIN: the runtime library's names
+__int128 __divti3(__int128, __int128);
 __int128 __modti3(__int128, __int128);
 unsigned __int128 __udivti3(unsigned __int128, unsigned __int128);
 unsigned __int128 __umodti3(unsigned __int128, unsigned __int128);
+// NOLINTEND
 }
 
 namespace scyper::query::jit {

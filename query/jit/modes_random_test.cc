@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/test_seed.h"
 #include "jit/execution_modes.h"
 #include "jit/random_program.h"
 
@@ -39,11 +39,7 @@ void run_everywhere(Random& random, const ir::Function& function) {
 }
 
 TEST(Modes, RandomPrograms) {
-  const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  const uint64_t seed = from_environment("SCYPER_TEST_SEED", now);
-  SCOPED_TRACE(testing::Message() << "SCYPER_TEST_SEED=" << seed);
-  printf("SCYPER_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  Random random(seed);
+  Random random(test_seed());
   const uint64_t programs = from_environment("SCYPER_TEST_STEPS", 60);
   size_t instructions = 0;
   for (uint64_t i = 0; i < programs && !testing::Test::HasFatalFailure(); ++i) {
@@ -52,6 +48,53 @@ TEST(Modes, RandomPrograms) {
     run_everywhere(random, function);
   }
   printf("%llu programs, %zu instructions\n", static_cast<unsigned long long>(programs), instructions);
+}
+
+// A run that changes to the better tier's code at its n-th swap point gives what one that stays gives.
+void run_swapping(Random& random, const ir::Function& function, uint64_t* swaps) {
+  ASSERT_EQ(ir::verify(function), "") << ir::to_string(function);
+  for (auto form : {ir::CodeForm::kInterpreted, ir::CodeForm::kQuick, ir::CodeForm::kBetter}) {
+    const ir::Function executed = ir::with_swaps(function, form);
+    ASSERT_EQ(ir::verify(executed), "") << ir::to_string(executed);
+  }
+  const AllModes modes(shared_jit(), function);
+  alignas(16) uint64_t input[kProgramInputBytes / 8];
+  for (uint64_t& word : input) word = random.one_in(2) ? random.below(100) : random.next();
+  auto run = [&](ExecutionMode mode, int64_t passes, std::byte* results, int32_t* status) {
+    SwapContext context;
+    context.code = &context.now;
+    context.passes = passes;
+    context.better = modes.code(Tier::kBetter).entry;
+    *status = modes.run(mode, &context, input, results);
+    return context.swaps;
+  };
+  alignas(16) std::byte expected[kProgramOutputBytes] = {};
+  int32_t expected_status = 0;
+  ASSERT_EQ(run(ExecutionMode::kInterpreter, -1, expected, &expected_status), 0);
+  for (auto mode : {ExecutionMode::kInterpreter, ExecutionMode::kQuick}) {
+    for (int64_t passes = 0; passes < 12; ++passes) {
+      alignas(16) std::byte results[kProgramOutputBytes] = {};
+      int32_t status = 0;
+      const int64_t swapped = run(mode, passes, results, &status);
+      *swaps += static_cast<uint64_t>(swapped);
+      ASSERT_EQ(status, expected_status) << "pass " << passes << "\n" << ir::to_string(function);
+      ASSERT_EQ(std::memcmp(results, expected, sizeof results), 0) << "pass " << passes << "\n"
+                                                                   << ir::to_string(function);
+      if (swapped == 0) break;  // it has no more places
+    }
+  }
+}
+
+TEST(Modes, RandomProgramsChangeTheirCodeOnTheWay) {
+  Random random(test_seed());
+  const uint64_t programs = from_environment("SCYPER_TEST_STEPS", 30);
+  uint64_t swaps = 0;
+  for (uint64_t i = 0; i < programs && !testing::Test::HasFatalFailure(); ++i) {
+    run_swapping(random, random_swapping_program(random, static_cast<uint32_t>(20 + random.below(150))), &swaps);
+  }
+  EXPECT_GT(swaps, programs);
+  printf("%llu programs, %llu changes\n", static_cast<unsigned long long>(programs),
+         static_cast<unsigned long long>(swaps));
 }
 
 }  // namespace

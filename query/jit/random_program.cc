@@ -1,8 +1,11 @@
 #include "jit/random_program.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <vector>
+
+#include "ir/foreign_call.h"
 
 namespace scyper::query::jit {
 namespace {
@@ -31,6 +34,17 @@ void add_to(int64_t* counter, int64_t value) noexcept {
   *counter = static_cast<int64_t>(static_cast<uint64_t>(*counter) + static_cast<uint64_t>(value));
 }
 
+void pass(SwapContext* context) noexcept {
+  if (context->passes-- == 0) context->now.store(context->better);
+}
+SCYPER_FOREIGN_CALL int32_t continue_better(SwapContext* context, const void* arguments, void* results, void* state,
+                                            int64_t point) noexcept {
+  context->swaps++;
+  context->point = point;
+  context->state = state;
+  return context->now.load()(context, arguments, results);
+}
+
 template <typename F>
 void* address_of(F* function) {
   return reinterpret_cast<void*>(function);
@@ -43,11 +57,25 @@ const External kMany{.name = "many", .address = address_of(&many), .result = Typ
 const External kIsOdd{.name = "is_odd", .address = address_of(&is_odd), .result = Type::kI8, .words = 1};
 const External kAddTo{.name = "add_to", .address = address_of(&add_to), .result = Type::kVoid, .words = 2};
 
+const External kPass{.name = "pass", .address = address_of(&pass), .result = Type::kVoid, .words = 1};
+const External kContinueBetter{
+    .name = "continue_better", .address = address_of(&continue_better), .result = Type::kI32, .words = 5};
+
+SwapPoints swap_points() {
+  SwapPoints how;
+  how.code_at = offsetof(SwapContext, code);
+  how.point_at = offsetof(SwapContext, point);
+  how.state_at = offsetof(SwapContext, state);
+  how.continue_ = &kContinueBetter;
+  return how;
+}
+
 class Generator {
  public:
-  Generator(Random& random, uint32_t size) : random_(random), b_("random"), budget_(size) {}
+  Generator(Random& random, uint32_t size, bool swaps) : random_(random), b_("random"), budget_(size), swaps_(swaps) {}
 
   Function generate() {
+    b_.set_swaps(swap_points());
     exit_ = b_.new_block();
     frame_ = b_.reserve_frame(kFrameBytes);
     int64_t offset = 0;
@@ -204,6 +232,10 @@ class Generator {
   void statement(int depth) {
     if (budget_ != 0) --budget_;
     const uint64_t kind = below(16);
+    if (swaps_ && random_.one_in(8)) {
+      b_.call(kPass, {kContextReg});
+      b_.swap_point();
+    }
     if (kind == 0 && depth < kMaxDepth) return branch(depth);
     if (kind == 1 && depth < kMaxDepth) return loop(depth);
     if (kind <= 5) {
@@ -262,6 +294,7 @@ class Generator {
   Random& random_;
   Builder b_;
   uint32_t budget_;
+  const bool swaps_;
   Block exit_ = 0;
   int64_t frame_ = 0;
   std::vector<Reg> values_;     // temporaries defined on every path to here
@@ -270,6 +303,7 @@ class Generator {
 
 }  // namespace
 
-Function random_program(Random& random, uint32_t size) { return Generator(random, size).generate(); }
+Function random_program(Random& random, uint32_t size) { return Generator(random, size, false).generate(); }
+Function random_swapping_program(Random& random, uint32_t size) { return Generator(random, size, true).generate(); }
 
 }  // namespace scyper::query::jit

@@ -15,25 +15,27 @@ namespace scyper::query::jit {
 class BackgroundCompiler {
  public:
   BackgroundCompiler(Jit& jit, const TieringOptions& options)
-      : jit_(jit), options_(options), process_(getpid()), thread_([this] { run(); }) {}
+      : jit_(jit), options_(options), process_(getpid()), urgent_thread_([this] { run(true); }), thread_([this] {
+          run(false);
+        }) {}
 
   void stop() {
     {
       absl::MutexLock lock(&mutex_);
       stopping_ = true;
-      queues_[0].clear();
-      queues_[1].clear();
+      for (auto& queue : queues_) queue.clear();
     }
+    urgent_thread_.join();
     thread_.join();
   }
 
-  // False if it must be tried again later.
-  bool request(std::weak_ptr<TieredCode> code, Tier tier) {
+  // False if it must be tried again later. is_urgent: a run is about to begin that would go on in it.
+  bool request(std::weak_ptr<TieredCode> code, Tier tier, bool is_urgent = false) {
     if (getpid() != process_) return true;  // a forked child has nobody to compile; the mutex may be held forever there
     absl::MutexLock lock(&mutex_);
     if (stopping_) return true;
-    if (queues_[0].size() + queues_[1].size() >= options_.queue_length_max) return false;
-    queues_[static_cast<size_t>(tier)].push_back(std::move(code));
+    if (queues_[0].size() + queues_[1].size() + queues_[kUrgent].size() >= options_.queue_length_max) return false;
+    queues_[is_urgent ? kUrgent : static_cast<size_t>(tier)].push_back(std::move(code));
     return true;
   }
 
@@ -48,33 +50,37 @@ class BackgroundCompiler {
 
  private:
   bool is_idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return queues_[0].empty() && queues_[1].empty() && !busy_;
+    return queues_[0].empty() && queues_[1].empty() && queues_[kUrgent].empty() && busy_ == 0;
   }
   bool has_work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !queues_[0].empty() || !queues_[1].empty();
   }
+  bool has_urgent_work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || !queues_[kUrgent].empty(); }
 
-  void run() {
+  void run(bool is_urgent) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     pthread_setname_np(pthread_self(), "scyper-compile");
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.background_nice);
+    if (!is_urgent) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.background_nice);
     for (;;) {
       std::shared_ptr<TieredCode> code;
       Tier tier = Tier::kQuick;
       {
         absl::MutexLock lock(&mutex_);
-        busy_ = false;
-        mutex_.Await(absl::Condition(this, &BackgroundCompiler::has_work));
+        const auto waits_for = is_urgent ? &BackgroundCompiler::has_urgent_work : &BackgroundCompiler::has_work;
+        mutex_.Await(absl::Condition(this, waits_for));
         if (stopping_) return;
-        tier = queues_[0].empty() ? Tier::kBetter : Tier::kQuick;
-        auto& queue = queues_[static_cast<size_t>(tier)];
+        tier = is_urgent || queues_[0].empty() ? Tier::kBetter : Tier::kQuick;
+        auto& queue = queues_[is_urgent ? kUrgent : static_cast<size_t>(tier)];
         code = queue.front().lock();
         queue.pop_front();
-        busy_ = true;
+        busy_++;
       }
       if (code != nullptr) improve(*code, tier);
+      code = nullptr;
+      absl::MutexLock lock(&mutex_);
+      busy_--;
     }
   }
 
@@ -84,6 +90,7 @@ class BackgroundCompiler {
       if (tier == Tier::kQuick && code.wants_better_) code.expect(Tier::kBetter, options_.better_after_runs);
     } else {
       ++failed_count_;
+      if (tier == Tier::kBetter) code.fail_better();
     }
   }
 
@@ -91,12 +98,15 @@ class BackgroundCompiler {
   const TieringOptions options_;
   const pid_t process_;
   absl::Mutex mutex_;
-  std::deque<std::weak_ptr<TieredCode>> queues_[kTierCount] ABSL_GUARDED_BY(mutex_);  // dropped statements just vanish
+  static constexpr size_t kUrgent = kTierCount;  // better tier
+  // dropped statements just vanish
+  std::deque<std::weak_ptr<TieredCode>> queues_[kTierCount + 1] ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that compile
   std::atomic<uint64_t> compiled_count_ = 0;
   std::atomic<uint64_t> failed_count_ = 0;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread urgent_thread_;  // last: they use all of the above
+  std::thread thread_;
 };
 
 TieredCode::~TieredCode() = default;
@@ -132,13 +142,39 @@ Status TieredCode::improve(Jit& jit, Tier tier) {
 // Drops the code when another thread was faster.
 void TieredCode::install(std::shared_ptr<const NativeCode> code) {
   const size_t tier = static_cast<size_t>(code->tier);
+  std::vector<std::weak_ptr<const std::function<void()>>> told;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (code_[tier] != nullptr || (code->tier == Tier::kQuick && code_[1] != nullptr)) return;
+    if (code->tier == Tier::kBetter || !wants_better_) function_ = nullptr;
+    const NativeCode::Entry entry = code->entry;
+    const bool is_better = code->tier == Tier::kBetter;
+    code_[tier] = std::move(code);
+    if (is_better) {
+      better_code_.store(entry, std::memory_order_release);
+      told = std::move(when_better_);
+    }
+    entry_.store(entry, std::memory_order_release);
+    form_number_.fetch_add(1, std::memory_order_release);
+  }
+  for (const auto& listener : told) {
+    if (const Listener then = listener.lock()) (*then)();
+  }
+}
+
+TieredCode::Listener TieredCode::when_better(std::function<void()> then) {
+  auto listener = std::make_shared<const std::function<void()>>(std::move(then));
   absl::MutexLock lock(&mutex_);
-  if (code_[tier] != nullptr || (code->tier == Tier::kQuick && code_[1] != nullptr)) return;
-  if (code->tier == Tier::kBetter || !wants_better_) function_ = nullptr;
-  const NativeCode::Entry entry = code->entry;
-  code_[tier] = std::move(code);
-  entry_.store(entry, std::memory_order_release);
-  form_number_.fetch_add(1, std::memory_order_release);
+  if (code_[1] != nullptr) return listener;
+  std::erase_if(when_better_, [](const auto& other) { return other.expired(); });
+  when_better_.push_back(listener);
+  return listener;
+}
+
+// It will not come; who asks again may still get it.
+void TieredCode::fail_better() {
+  absl::MutexLock lock(&mutex_);
+  when_better_.clear();
 }
 
 TieredCode::Form TieredCode::form() const {
@@ -146,14 +182,16 @@ TieredCode::Form TieredCode::form() const {
   return {code_[1] != nullptr ? code_[1] : code_[0], function_};
 }
 
-std::shared_ptr<TieredCode> TieredCode::of_entry(NativeCode::Entry entry) {
+std::shared_ptr<TieredCode> TieredCode::of_entry(NativeCode::Entry entry, NativeCode::Entry swap_target) {
   std::shared_ptr<TieredCode> code(new TieredCode);
   code->entry_.store(entry, std::memory_order_relaxed);
+  code->swap_target_.store(swap_target, std::memory_order_relaxed);
   return code;
 }
 
-std::shared_ptr<TieredCode> TieredCode::of_function(const ir::Function& function) {
+std::shared_ptr<TieredCode> TieredCode::of_function(const ir::Function& function, NativeCode::Entry swap_target) {
   std::shared_ptr<TieredCode> code(new TieredCode);
+  code->swap_target_.store(swap_target, std::memory_order_relaxed);
   code->vm_ = vm::VmFunction::prepare(function);
   return code;
 }
@@ -185,18 +223,27 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
   code->background_ = background_;
   const TieringMode mode = options_.mode;
   const bool adaptive = mode == TieringMode::kAdaptive;
+  code->can_swap_ = !function.swaps.blocks.empty();
   code->wants_better_ = adaptive && function.instruction_count() <= options_.better_instructions_max;
   auto shared = std::make_shared<const ir::Function>(std::move(function));
-  if (adaptive || mode == TieringMode::kInterpreter) {
+  const bool interprets = mode == TieringMode::kInterpreter || mode == TieringMode::kSwappingInterpreter;
+  if (code->can_swap_ && (mode == TieringMode::kSwapping || mode == TieringMode::kSwappingInterpreter)) {
+    SCYPER_ASSIGN_OR_RETURN(code->swap_code_, jit_.compile(*shared, Tier::kBetter));
+    code->swap_target_.store(code->swap_code_->entry, std::memory_order_relaxed);
+  }
+  if (adaptive || interprets) {
     absl::MutexLock lock(&code->mutex_);
     code->function_ = shared;
   }
-  if (mode == TieringMode::kInterpreter || (adaptive && start == Start::kInterpreter)) {
+  if (interprets || (adaptive && start == Start::kInterpreter)) {
     code->vm_ = vm::VmFunction::prepare(*shared);
     if (adaptive) code->expect(Tier::kQuick, options_.quick_after_runs);
     return code;
   }
-  const bool better = mode == TieringMode::kBetter || (adaptive && start == Start::kBetter && code->wants_better_);
+  const bool wants_better = adaptive && start == Start::kBetter && code->wants_better_;
+  const bool swaps = wants_better && code->can_swap_;
+  if (swaps) background_->request(code, Tier::kBetter, /*is_urgent=*/true);
+  const bool better = mode == TieringMode::kBetter || (wants_better && !swaps);
   const Tier tier = better ? Tier::kBetter : Tier::kQuick;
   SCYPER_ASSIGN_OR_RETURN(auto native, jit_.compile(*shared, tier));
   code->install(std::move(native));

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -21,7 +23,16 @@ class BackgroundCompiler;
 
 // kAdaptive: starts with the interpreter, moves up with the number of runs. The others, for tests and EXPLAIN, stay
 // where they are, compiled when made.
-enum class TieringMode : uint8_t { kAdaptive, kInterpreter, kQuick, kBetter };
+enum class TieringMode : uint8_t {
+  kAdaptive,
+  kInterpreter,
+  kQuick,
+  kBetter,
+  // The n-th run of a function goes on in the better tier where it has passed n swap points (Swapping), from the quick
+  // tier or from the interpreter.
+  kSwapping,
+  kSwappingInterpreter,
+};
 
 struct TieringOptions {
   TieringMode mode = TieringMode::kAdaptive;
@@ -33,8 +44,8 @@ struct TieringOptions {
   // instructions).
   size_t better_instructions_max = 8000;
   size_t queue_length_max = 256;
-  // Of the background thread. Not the lowest (19): beside busy workers that would leave 1.5 % of a core, and better
-  // code would come after half a minute.
+  // Of the background thread for what may come again. Not the lowest (19): beside busy workers that would leave 1.5 %
+  // of a core, and better code would come after half a minute.
   int background_nice = 10;
 };
 
@@ -63,9 +74,32 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   };
   Form form() const;
   uint64_t form_number() const { return form_number_.load(std::memory_order_acquire); }
-  // For a forked child: code of its parent's arena, or for its interpreter. Never improved.
-  static std::shared_ptr<TieredCode> of_entry(NativeCode::Entry entry);
-  static std::shared_ptr<TieredCode> of_function(const ir::Function& function);
+  // For a run under way: what it goes on in at its next swap point, null until there is better code.
+  const std::atomic<NativeCode::Entry>* better_code() const { return &better_code_; }
+  // May a run go on in better code that comes while it lasts?
+  bool can_swap() const { return can_swap_; }
+  // Better code may still come (adaptive mode).
+  bool may_improve() const { return wants_better_ && better_code_.load(std::memory_order_acquire) == nullptr; }
+  // Calls `then` when better code comes, from the thread that made it, without locks, as long as the result is held;
+  // never when it is there already or will not come.
+  using Listener = std::shared_ptr<const std::function<void()>>;
+  Listener when_better(std::function<void()> then);
+  // In a forked child: code that its parent has made meanwhile. Runs under way go on in the better tier's; starts:
+  // others may begin in it.
+  void improve_to(NativeCode::Entry entry, Tier tier, bool starts) {
+    if (tier == Tier::kBetter) better_code_.store(entry, std::memory_order_release);
+    if (starts) entry_.store(entry, std::memory_order_release);
+  }
+
+  // For tests (the swapping modes): the code that runs go on in, and how many swap points the next one passes before.
+  std::shared_ptr<const NativeCode> swap_code() const { return swap_code_; }
+  const std::atomic<NativeCode::Entry>* swap_target() const { return &swap_target_; }
+  int64_t next_passes() const { return runs_.fetch_add(1, std::memory_order_relaxed); }
+
+  // For a forked child: code of its parent's arena, or for its interpreter. Improved by improve_to() only. swap_target:
+  // the entry of swap_code(), or null.
+  static std::shared_ptr<TieredCode> of_entry(NativeCode::Entry entry, NativeCode::Entry swap_target);
+  static std::shared_ptr<TieredCode> of_function(const ir::Function& function, NativeCode::Entry swap_target);
 
   // "interpreter", "quick" or "better": what the next run uses.
   std::string_view current_form() const;
@@ -87,8 +121,10 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   // Compiles and installs `tier` unless it is there already.
   Status improve(Jit& jit, Tier tier);
   void install(std::shared_ptr<const NativeCode> code);
+  void fail_better();
 
   std::atomic<NativeCode::Entry> entry_ = nullptr;
+  std::atomic<NativeCode::Entry> better_code_ = nullptr;
   std::atomic<uint64_t> form_number_ = 0;
   // Counted without read-modify-write: a lost count delays the next tier, a doubled request is seen by improve().
   mutable std::atomic<uint32_t> runs_left_ = 0;
@@ -96,15 +132,20 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   // Constant after add():
   std::unique_ptr<const vm::VmFunction> vm_;  // nullptr when native code was there first
   bool wants_better_ = false;
+  bool can_swap_ = false;
+  std::shared_ptr<const NativeCode> swap_code_;
+  std::atomic<NativeCode::Entry> swap_target_ = nullptr;
+  mutable std::atomic<int64_t> runs_ = 0;  // in the swapping modes
   std::shared_ptr<BackgroundCompiler> background_;
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ir::Function> function_
       ABSL_GUARDED_BY(mutex_);  // until the last compilation; kInterpreter: kept
   std::shared_ptr<const NativeCode> code_[kTierCount] ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<const std::function<void()>>> when_better_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Makes TieredCode and owns the one background thread that improves it.
-// Threads: add() from any. Fork: the child has no background thread and never adds.
+// Makes TieredCode and owns the background threads that improve it: one for what runs often, one for what is about to
+// run long. Threads: add() from any. Fork: the child has no background thread and never adds.
 class Tiering {
  public:
   enum class Start : uint8_t { kInterpreter, kQuick, kBetter };
@@ -114,7 +155,8 @@ class Tiering {
   ~Tiering();
 
   // `function` must pass ir::verify(). In adaptive mode `start` is the first form: kQuick for what will run often or
-  // long, kBetter where that pays in the first run.
+  // long, kBetter where that pays in the first run: a function with swap points starts in the quick tier while the
+  // background thread makes the better one.
   StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
   // Native code now, unless there is some or the mode is to interpret: for what runs long the first time.
   Status make_native(TieredCode& code);

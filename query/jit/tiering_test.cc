@@ -76,6 +76,36 @@ TEST_F(TieringTest, FixedModesStay) {
   }
 }
 
+// Better code that comes while runs of a function are under way.
+TEST_F(TieringTest, TellsWhenBetterCodeHasCome) {
+  Tiering tiering(*jit_, {});
+  Random random(3);
+  Function function = random_swapping_program(random, 60);
+  while (function.swaps.blocks.empty()) function = random_swapping_program(random, 60);
+  auto code = *tiering.add(function, Tiering::Start::kQuick);
+  EXPECT_TRUE(code->can_swap() && code->may_improve());
+  EXPECT_EQ(code->better_code()->load(), nullptr);
+  std::atomic<int> told = 0;
+  const auto listener = code->when_better([&] { told = code->better_code()->load() != nullptr ? 1 : 2; });
+  std::atomic<bool> is_dropped_told = false;
+  code->when_better([&] { is_dropped_told = true; });  // what it gives is not held
+  tiering.request_better(*code);
+  tiering.wait_until_idle();
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(code->current_form(), "better");
+  EXPECT_FALSE(code->may_improve());
+  EXPECT_FALSE(is_dropped_told);
+  const auto late = code->when_better([&] { told = 3; });
+  tiering.wait_until_idle();
+  EXPECT_EQ(told, 1);
+
+  auto waits = *tiering.add(times_function(4), Tiering::Start::kBetter);
+  EXPECT_EQ(waits->current_form(), "better");
+  auto runs = *tiering.add(function, Tiering::Start::kBetter);
+  tiering.wait_until_idle();
+  EXPECT_EQ(runs->current_form(), "better");
+}
+
 TEST_F(TieringTest, BigFunctionsStayQuick) {
   Tiering tiering(*jit_, {.quick_after_runs = 1, .better_after_runs = 1, .better_instructions_max = 3});
   auto code = *tiering.add(times_function(6));

@@ -61,11 +61,19 @@ struct PartitionBy {
 
 enum class Persistence : uint8_t { kPermanent, kUnlogged, kTemporary };
 
+// LIKE table INCLUDING ... in a list of columns
+struct TableLike {
+  TableRef table;
+  bool defaults = false, constraints = false, identity = false, generated = false, indexes = false, comments = false;
+  size_t position = 0;  // columns before it
+};
+
 struct CreateTableStatement : StatementNode<StatementKind::kCreateTable> {
   TableRef table;
   Persistence persistence = Persistence::kPermanent;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
+  std::vector<TableLike> likes;
   std::vector<Constraint> constraints;  // of the table
   PartitionBy partition_by;
   std::vector<Option> options;  // WITH (...)
@@ -122,6 +130,21 @@ struct CreateSequenceStatement : StatementNode<StatementKind::kCreateSequence> {
   Persistence persistence = Persistence::kPermanent;
   bool if_not_exists = false;
   std::vector<Option> options;
+};
+
+struct CreateEnumStatement : StatementNode<StatementKind::kCreateEnum> {
+  Name name;
+  std::vector<std::string> labels;
+};
+
+// ALTER TYPE ... ADD VALUE, RENAME VALUE
+struct AlterEnumStatement : StatementNode<StatementKind::kAlterEnum> {
+  Name name;
+  std::string old_label;  // RENAME; empty: ADD
+  std::string new_label;
+  std::string neighbour;  // ADD BEFORE | AFTER it; empty: at the end
+  bool after = false;
+  bool if_not_exists = false;
 };
 
 enum class ParameterMode : uint8_t { kIn, kOut, kInOut, kVariadic, kTable };
@@ -188,6 +211,7 @@ enum class ObjectKind : uint8_t {
   kColumn,
   kConstraint,
   kTrigger,  // name: table and trigger
+  kType,
   kOther,
 };
 
@@ -212,6 +236,16 @@ struct TruncateStatement : StatementNode<StatementKind::kTruncate> {
   std::vector<TableRef> tables;
   bool restart_identity = false;
   bool cascade = false;
+};
+
+// ANALYZE [(options)] [table [(columns)], ...]
+struct AnalyzeStatement : StatementNode<StatementKind::kAnalyze> {
+  struct Target {
+    TableRef table;
+    std::vector<std::string> columns;
+  };
+  std::vector<Target> targets;  // empty = all tables
+  std::vector<Option> options;  // verbose, skip_locked
 };
 
 struct CommentStatement : StatementNode<StatementKind::kComment> {
@@ -259,6 +293,7 @@ struct AlterTableStatement : StatementNode<StatementKind::kAlterTable> {
 
 // ALTER ... RENAME [COLUMN a] TO b
 struct RenameStatement : StatementNode<StatementKind::kRename> {
+  bool set_schema = false;                 // ALTER ... SET SCHEMA new_name
   ObjectKind object = ObjectKind::kTable;  // what is renamed
   std::string object_name;
   ObjectRef target;      // the object, or the table of a column or constraint

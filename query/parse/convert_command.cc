@@ -57,12 +57,18 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return alter_sequence(to<AlterSeqStmt>(node));
     case T_CreateSeqStmt:
       return create_sequence(to<CreateSeqStmt>(node));
+    case T_CreateEnumStmt:
+      return create_enum(to<CreateEnumStmt>(node));
+    case T_AlterEnumStmt:
+      return alter_enum(to<AlterEnumStmt>(node));
     case T_CreateTrigStmt:
       return create_trigger(to<CreateTrigStmt>(node));
     case T_CreateFunctionStmt:
       return create_routine(to<CreateFunctionStmt>(node));
     case T_AlterTableStmt:
       return alter_table(to<AlterTableStmt>(node));
+    case T_AlterObjectSchemaStmt:
+      return set_schema(to<AlterObjectSchemaStmt>(node));
     case T_RenameStmt:
       return rename(to<RenameStmt>(node));
     case T_DropStmt:
@@ -71,6 +77,8 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return comment(to<CommentStmt>(node));
     case T_TruncateStmt:
       return truncate(to<TruncateStmt>(node));
+    case T_VacuumStmt:
+      return to<VacuumStmt>(node).is_vacuumcmd ? command(node) : analyze(to<VacuumStmt>(node));
     case T_CallStmt:
       return call(to<CallStmt>(node));
     case T_DoStmt:
@@ -231,6 +239,16 @@ std::unique_ptr<ast::TruncateStatement> Converter::truncate(const TruncateStmt& 
   for (const Node* table : items(node.relations)) out->tables.push_back(table_ref(&to<RangeVar>(table)));
   out->restart_identity = node.restart_seqs;
   out->cascade = node.behavior == DROP_CASCADE;
+  return out;
+}
+
+ast::StatementPtr Converter::analyze(const VacuumStmt& node) {
+  auto out = std::make_unique<ast::AnalyzeStatement>();
+  for (const Node* item : items(node.options)) out->options.push_back(option(to<DefElem>(item)));
+  for (const Node* item : items(node.rels)) {
+    const auto& relation = to<VacuumRelation>(item);
+    out->targets.push_back({table_ref(relation.relation), name_of(relation.va_cols)});
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "base/object_name.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 //
@@ -270,7 +271,7 @@ ast::TypeName Converter::type_name(const ::TypeName* type) {
   ast::TypeName out;
   if (type == nullptr) return out;
   out.location = at(type->location);
-  out.name = name_of(type->names);
+  out.name = type->pct_type ? column_key(name_of(type->names)) : name_key(NameKind::kType, name_of(type->names));
   out.modifiers = exprs(type->typmods);
   for (const Node* bound : items(type->arrayBounds)) out.array_bounds.push_back(intVal(bound));
   out.setof = type->setof;
@@ -281,7 +282,7 @@ ast::TypeName Converter::type_name(const ::TypeName* type) {
 ast::ExprPtr Converter::function_call(const FuncCall& node) {
   auto out = std::make_unique<ast::FunctionCall>();
   out->location = at(node.location);
-  out->name = name_of(node.funcname);
+  out->name = name_key(NameKind::kRoutine, name_of(node.funcname));
   bool named = false;
   for (const Node* arg : items(node.args)) {
     const bool has_name = nodeTag(arg) == T_NamedArgExpr;

@@ -1,3 +1,4 @@
+#include "base/object_name.h"
 #include "parse/converter.h"
 
 namespace scyper::query {
@@ -28,6 +29,8 @@ ast::ObjectKind object_kind(ObjectType type) {
       return ast::ObjectKind::kConstraint;
     case OBJECT_TRIGGER:
       return ast::ObjectKind::kTrigger;
+    case OBJECT_TYPE:
+      return ast::ObjectKind::kType;
     default:
       return ast::ObjectKind::kOther;
   }
@@ -258,16 +261,84 @@ ast::ObjectRef Converter::object_ref(const Node* node) {
   return out;
 }
 
+namespace {
+NameKind name_kind(ast::ObjectKind kind) {
+  switch (kind) {
+    case ast::ObjectKind::kProcedure:
+    case ast::ObjectKind::kFunction:
+    case ast::ObjectKind::kRoutine:
+      return NameKind::kRoutine;
+    case ast::ObjectKind::kType:
+      return NameKind::kType;
+    default:
+      return NameKind::kRelation;
+  }
+}
+}  // namespace
+
+// With one key for the object and its schema; columns, constraints and triggers stand behind their table.
+ast::ObjectRef Converter::named_object(const Node* node, ast::ObjectKind kind) {
+  ast::ObjectRef out = object_ref(node);
+  const bool is_member =
+      kind == ast::ObjectKind::kColumn || kind == ast::ObjectKind::kConstraint || kind == ast::ObjectKind::kTrigger;
+  out.name = is_member ? column_key(std::move(out.name)) : name_key(name_kind(kind), std::move(out.name));
+  return out;
+}
+
+// Of ALTER: a table and its kin, or else another object.
+ast::ObjectRef Converter::altered_object(const RangeVar* relation, const Node* object, ast::ObjectKind kind) {
+  if (relation == nullptr) return named_object(object, kind);
+  ast::TableRef table = table_ref(relation);
+  ast::ObjectRef out;
+  out.name = std::move(table.name);
+  out.location = table.location;
+  return out;
+}
+
+// ALTER ... SET SCHEMA
+ast::StatementPtr Converter::set_schema(const AlterObjectSchemaStmt& node) {
+  const ast::ObjectKind kind = object_kind(node.objectType);
+  if (kind == ast::ObjectKind::kOther) return unsupported("ALTER", node.objectType);
+  auto out = std::make_unique<ast::RenameStatement>();
+  out->set_schema = true;
+  out->object = kind;
+  out->object_name = object_type_name(node.objectType);
+  out->target = altered_object(node.relation, node.object, kind);
+  out->new_name = text_of(node.newschema);
+  out->if_exists = node.missing_ok;
+  return out;
+}
+
 ast::StatementPtr Converter::drop(const DropStmt& node) {
   const ast::ObjectKind kind = object_kind(node.removeType);
   if (kind == ast::ObjectKind::kOther) return unsupported("DROP", node.removeType);
   auto out = std::make_unique<ast::DropStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.removeType);
-  for (const Node* object : items(node.objects)) out->objects.push_back(object_ref(object));
+  for (const Node* object : items(node.objects)) out->objects.push_back(named_object(object, kind));
   out->if_exists = node.missing_ok;
   out->cascade = node.behavior == DROP_CASCADE;
   out->concurrently = node.concurrent;
+  return out;
+}
+
+ast::StatementPtr Converter::create_enum(const CreateEnumStmt& node) {
+  auto out = std::make_unique<ast::CreateEnumStatement>();
+  out->name = name_key(NameKind::kCreated, name_of(node.typeName));
+  for (const Node* label : items(node.vals)) out->labels.push_back(string_of(label));
+  return out;
+}
+
+ast::StatementPtr Converter::alter_enum(const AlterEnumStmt& node) {
+  auto is_empty = [](const char* label) { return label != nullptr && *label == '\0'; };
+  if (is_empty(node.oldVal) || is_empty(node.newValNeighbor)) refuse("ALTER TYPE by an empty label", -1);
+  auto out = std::make_unique<ast::AlterEnumStatement>();
+  out->name = name_key(NameKind::kType, name_of(node.typeName));
+  out->old_label = text_of(node.oldVal);
+  out->new_label = text_of(node.newVal);
+  out->neighbour = text_of(node.newValNeighbor);
+  out->after = node.newValIsAfter;
+  out->if_not_exists = node.skipIfNewValExists;
   return out;
 }
 
@@ -277,7 +348,7 @@ ast::StatementPtr Converter::comment(const CommentStmt& node) {
   auto out = std::make_unique<ast::CommentStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.objtype);
-  out->target = object_ref(node.object);
+  out->target = named_object(node.object, kind);
   out->has_text = node.comment != nullptr;
   out->text = text_of(node.comment);
   return out;
@@ -289,12 +360,8 @@ ast::StatementPtr Converter::rename(const RenameStmt& node) {
   auto out = std::make_unique<ast::RenameStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.renameType);
-  if (node.relation != nullptr) {
-    const ast::TableRef table = table_ref(node.relation);
-    out->target.name = table.name;
-    out->target.location = table.location;
-  } else if (node.object != nullptr) {
-    out->target = object_ref(node.object);
+  if (node.relation != nullptr || node.object != nullptr) {
+    out->target = altered_object(node.relation, node.object, kind);
   } else {  // ALTER SCHEMA a RENAME TO b
     out->target.name.push_back(text_of(node.subname));
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/object_name.h"
 #include "parse/converter.h"
 
 namespace scyper::query {
@@ -66,7 +69,7 @@ void Converter::select_leaf(const SelectStmt& node, ast::SelectStatement& out) {
   for (const Node* entry : items(node.windowClause)) out.windows.push_back(window(to<WindowDef>(entry)));
   if (node.intoClause != nullptr) {
     out.into = true;
-    out.into_table = table_ref(node.intoClause->rel);
+    out.into_table = new_table_ref(node.intoClause->rel);
   }
 }
 
@@ -74,6 +77,7 @@ ast::WithClause Converter::with(const ::WithClause* node) {
   ast::WithClause out;
   if (node == nullptr || failed_) return out;
   out.recursive = node->recursive;
+  for (const Node* item : items(node->ctes)) common_names_.push_back(text_of(to<CommonTableExpr>(item).ctename));
   for (const Node* item : items(node->ctes)) {
     const auto& cte = to<CommonTableExpr>(item);
     if (cte.search_clause != nullptr) refuse("SEARCH in WITH", cte.location);
@@ -118,9 +122,21 @@ ast::TableRef Converter::table_ref(const RangeVar* node) {
   if (node->catalogname != nullptr) out.name.emplace_back(node->catalogname);
   if (node->schemaname != nullptr) out.name.emplace_back(node->schemaname);
   out.name.push_back(text_of(node->relname));
+  const bool is_common = std::find(common_names_.begin(), common_names_.end(), out.name.back()) != common_names_.end();
+  if (out.name.size() > 1 || !is_common) out.name = name_key(NameKind::kRelation, std::move(out.name));
+  if (created_.first == out.name.back()) out.name.back() = created_.second;
   out.only = !node->inh;
   out.alias = alias(node->alias);
   out.location = at(node->location);
+  return out;
+}
+
+ast::TableRef Converter::new_table_ref(const RangeVar* node) {
+  ast::TableRef out = table_ref(node);
+  if (NamePath::current == nullptr || node == nullptr || node->schemaname != nullptr) return out;
+  std::string name = text_of(node->relname);
+  created_ = {name, name_key(NameKind::kCreated, {name}).back()};
+  out.name = {created_.second};
   return out;
 }
 

@@ -1,3 +1,4 @@
+#include "base/object_name.h"
 #include "parse/scanner.h"
 #include "parse/text.h"
 //
@@ -89,6 +90,11 @@ void Converter::routine_option(const DefElem& option, ast::CreateRoutineStatemen
     rest.name = name;
     rest.location = at(option.location);
     if (name == "cost" || name == "rows") option_value(option.arg, rest);
+    if (name == "set") {  // SET setting = value
+      const auto setting = set(to<VariableSetStmt>(option.arg));
+      rest.name = "set " + setting->name;
+      rest.value = setting_value(*setting);
+    }
     out.options.push_back(std::move(rest));
   }
 }
@@ -120,7 +126,7 @@ std::unique_ptr<ast::CreateRoutineStatement> Converter::create_routine(const Cre
   auto out = std::make_unique<ast::CreateRoutineStatement>();
   out->procedure = node.is_procedure;
   out->or_replace = node.replace;
-  out->name = name_of(node.funcname);
+  out->name = name_key(NameKind::kCreated, name_of(node.funcname));
   for (const Node* item : items(node.parameters)) {
     out->parameters.push_back(parameter(to<FunctionParameter>(item)));
     if (failed_) return out;
@@ -153,7 +159,7 @@ std::unique_ptr<ast::CreateTriggerStatement> Converter::create_trigger(const Cre
   out->name = text_of(node.trigname);
   out->or_replace = node.replace;
   out->table = table_ref(node.relation);
-  out->function = name_of(node.funcname);
+  out->function = name_key(NameKind::kRoutine, name_of(node.funcname));
   for (const Node* item : items(node.args)) out->arguments.push_back(string_of(item));
   out->before = (node.timing & kBefore) != 0;
   out->instead = (node.timing & kInstead) != 0;

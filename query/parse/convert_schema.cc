@@ -159,9 +159,21 @@ ast::PartitionBy Converter::partition_by(const PartitionSpec* node) {
   return out;
 }
 
+ast::TableLike Converter::table_like(const TableLikeClause& node) {
+  ast::TableLike out;
+  out.table = table_ref(node.relation);
+  out.defaults = (node.options & CREATE_TABLE_LIKE_DEFAULTS) != 0;
+  out.constraints = (node.options & CREATE_TABLE_LIKE_CONSTRAINTS) != 0;
+  out.identity = (node.options & CREATE_TABLE_LIKE_IDENTITY) != 0;
+  out.generated = (node.options & CREATE_TABLE_LIKE_GENERATED) != 0;
+  out.indexes = (node.options & CREATE_TABLE_LIKE_INDEXES) != 0;
+  out.comments = (node.options & CREATE_TABLE_LIKE_COMMENTS) != 0;
+  return out;
+}
+
 std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateStmt& node) {
   auto out = std::make_unique<ast::CreateTableStatement>();
-  out->table = table_ref(node.relation);
+  out->table = new_table_ref(node.relation);
   out->persistence = persistence(node.relation);
   out->if_not_exists = node.if_not_exists;
   const int location = node.relation->location;
@@ -181,7 +193,8 @@ std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateS
         out->constraints.push_back(constraint(to<::Constraint>(element)));
         break;
       case T_TableLikeClause:
-        refuse("LIKE in CREATE TABLE", to<TableLikeClause>(element).relation->location);
+        out->likes.push_back(table_like(to<TableLikeClause>(element)));
+        out->likes.back().position = out->columns.size();
         break;
       default:
         refuse("this table element", location);
@@ -195,7 +208,7 @@ std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateS
 
 std::unique_ptr<ast::CreateTableAsStatement> Converter::create_table_as(const CreateTableAsStmt& node) {
   auto out = std::make_unique<ast::CreateTableAsStatement>();
-  out->table = table_ref(node.into->rel);
+  out->table = new_table_ref(node.into->rel);
   out->columns = name_of(node.into->colNames);
   out->persistence = persistence(node.into->rel);
   out->if_not_exists = node.if_not_exists;
@@ -251,7 +264,7 @@ std::unique_ptr<ast::CreateIndexStatement> Converter::create_index(const IndexSt
 
 std::unique_ptr<ast::CreateViewStatement> Converter::create_view(const ViewStmt& node) {
   auto out = std::make_unique<ast::CreateViewStatement>();
-  out->view = table_ref(node.view);
+  out->view = new_table_ref(node.view);
   out->persistence = persistence(node.view);
   out->or_replace = node.replace;
   out->columns = name_of(node.aliases);
@@ -275,7 +288,7 @@ std::unique_ptr<ast::CreateSchemaStatement> Converter::create_schema(const Creat
 
 std::unique_ptr<ast::CreateSequenceStatement> Converter::create_sequence(const CreateSeqStmt& node) {
   auto out = std::make_unique<ast::CreateSequenceStatement>();
-  out->sequence = table_ref(node.sequence);
+  out->sequence = new_table_ref(node.sequence);
   out->persistence = persistence(node.sequence);
   out->if_not_exists = node.if_not_exists;
   out->options = options(node.options);

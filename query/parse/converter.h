@@ -5,10 +5,13 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "parse/ast.h"
+#include "parse/name_path.h"
+#include "parse/setting_text.h"
 
 extern "C" {
 #include "postgres.h"
@@ -105,6 +108,7 @@ class Converter {
   ast::FromItemPtr from_function(const RangeFunction& node);
   ast::Alias alias(const ::Alias* node);
   ast::TableRef table_ref(const RangeVar* node);
+  ast::TableRef new_table_ref(const RangeVar* node);  // of what the statement makes
   ast::LockingClause locking(const ::LockingClause& node);
   // convert_dml.cc
   std::unique_ptr<ast::InsertStatement> insert(const InsertStmt& node);
@@ -119,11 +123,14 @@ class Converter {
 
   // convert_schema.cc
   std::unique_ptr<ast::CreateTableStatement> create_table(const CreateStmt& node);
+  ast::TableLike table_like(const TableLikeClause& node);
   std::unique_ptr<ast::CreateTableAsStatement> create_table_as(const CreateTableAsStmt& node);
   std::unique_ptr<ast::CreateIndexStatement> create_index(const IndexStmt& node);
   std::unique_ptr<ast::CreateViewStatement> create_view(const ViewStmt& node);
   std::unique_ptr<ast::CreateSchemaStatement> create_schema(const CreateSchemaStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
+  ast::StatementPtr create_enum(const CreateEnumStmt& node);
+  ast::StatementPtr alter_enum(const AlterEnumStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> alter_sequence(const AlterSeqStmt& node);
   ast::ColumnDefinition column_definition(const ColumnDef& node);
   ast::Constraint constraint(const ::Constraint& node);
@@ -150,6 +157,9 @@ class Converter {
   ast::StatementPtr comment(const CommentStmt& node);
   ast::StatementPtr rename(const RenameStmt& node);
   ast::ObjectRef object_ref(const Node* node);
+  ast::ObjectRef named_object(const Node* node, ast::ObjectKind kind);
+  ast::ObjectRef altered_object(const RangeVar* relation, const Node* object, ast::ObjectKind kind);
+  ast::StatementPtr set_schema(const AlterObjectSchemaStmt& node);
 
   // convert_command.cc
   ast::StatementPtr statement(const void* node);
@@ -161,6 +171,7 @@ class Converter {
   std::unique_ptr<ast::TransactionStatement> transaction(const TransactionStmt& node);
   std::unique_ptr<ast::SetStatement> set(const VariableSetStmt& node);
   std::unique_ptr<ast::TruncateStatement> truncate(const TruncateStmt& node);
+  ast::StatementPtr analyze(const VacuumStmt& node);
   ast::Option option(const DefElem& node);
   std::vector<ast::Option> options(const List* list);
   void option_value(const Node* value, ast::Option& out);
@@ -169,6 +180,8 @@ class Converter {
   std::string_view original_;
   ast::Location shift_;
   int depth_ = 0;
+  std::vector<std::string> common_names_;        // queries of WITH, which are not looked up
+  std::pair<std::string, std::string> created_;  // what the statement makes: name and key
   bool failed_ = false;
   std::string sqlstate_;
   std::string message_;

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <thread>
 
+#include "base/test_seed.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -166,12 +166,7 @@ std::vector<std::string> bodies() {
 }
 
 TEST(Corpus, DamagedTextsDoNoHarm) {
-  const char* given = std::getenv("SCYPER_SEED");
-  const uint64_t seed = given != nullptr
-                            ? std::strtoull(given, nullptr, 10)
-                            : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  std::printf("seed %llu (SCYPER_SEED repeats it)\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   const std::vector<std::string> texts = corpus();
   const std::vector<std::string> procedures = bodies();
   constexpr int kRounds = 20000;

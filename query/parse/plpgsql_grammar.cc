@@ -1,7 +1,9 @@
 #include "parse/plpgsql_grammar.h"
 
 #include <algorithm>
+#include "base/object_name.h"
 
+#include "parse/name_path.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 
@@ -249,6 +251,8 @@ ast::TypeName Grammar::type(Range range) {
       }
       out.name.push_back(value_of(tokens_[i]));
     }
+    if (out.percent_rowtype) out.name = name_key(NameKind::kRelation, std::move(out.name));
+    if (out.percent_type) out.name = column_key(std::move(out.name));
     return out;
   }
   const std::string text = text_of(range);

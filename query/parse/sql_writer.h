@@ -75,9 +75,10 @@ class SqlWriter {
   void set_items(const std::vector<ast::SetItem>& items);
   void delete_from(const ast::DeleteStatement& node);
   void merge(const ast::MergeStatement& node);
-  void returning(const std::vector<ast::SelectTarget>& targets_);
+  void returning(const std::vector<ast::SelectTarget>& targets);
   // write_schema.cc
   void create_table(const ast::CreateTableStatement& node);
+  void table_like(const ast::TableLike& like);
   void create_index(const ast::CreateIndexStatement& node);
   void constraint(const ast::Constraint& node);
   void foreign_key(const ast::Constraint& node);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/object_name.h"
 #include "parse/ast_expression.h"
+#include "parse/printer.h"
 #include "parse/text.h"
 
 namespace scyper::query {
@@ -17,22 +19,21 @@ constexpr struct {
               {"bpchar", TypeId::kChar},   {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
               {"date", TypeId::kDate},     {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
               {"void", TypeId::kVoid},     {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
-              {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText}};
+              {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
+              {"time", TypeId::kTime},     {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
+              {"jsonb", TypeId::kJsonb}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
+// clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
-    "timestamptz",    "time",         "timetz",     "bytea",     "uuid",          "json",
-    "jsonb",          "jsonpath",     "xml",        "money",     "inet",          "cidr",
-    "macaddr",        "macaddr8",     "bit",        "varbit",    "oid",           "name",
-    "char",           "cstring",      "xid",        "xid8",      "cid",           "tid",
-    "pg_lsn",         "point",        "line",       "lseg",      "box",           "path",
-    "polygon",        "circle",       "tsvector",   "tsquery",   "int4range",     "int8range",
-    "numrange",       "tsrange",      "tstzrange",  "daterange", "regclass",      "regproc",
-    "regprocedure",   "regtype",      "regoper",    "regrole",   "refcursor",     "anyelement",
-    "anyarray",       "anynonarray",  "anyenum",    "anyrange",  "anycompatible", "trigger",
-    "event_trigger",  "internal",     "serial",     "bigserial", "smallserial",   "serial2",
-    "serial4",        "serial8",      "int2vector", "oidvector", "any",           "int4multirange",
-    "int8multirange", "nummultirange"};
+    "timetz", "json", "jsonpath", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
+    "oid", "name", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
+    "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
+    "tstzrange", "daterange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
+    "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
+    "event_trigger", "internal", "serial", "bigserial", "smallserial", "serial2", "serial4", "serial8",
+    "int2vector", "oidvector", "any", "int4multirange", "int8multirange", "nummultirange"};
+// clang-format on
 
 constexpr int64_t kMaxLength = 10485760;       // PostgreSQL's MaxAttrSize
 constexpr int64_t kMaxNumericModifier = 1000;  // PostgreSQL's NUMERIC_MAX_PRECISION
@@ -61,7 +62,9 @@ class Resolver {
   Status error(std::string_view sqlstate, const std::string& message) const {
     return text_.empty() ? sql_error(sqlstate, message) : error_at(sqlstate, message, text_, type_.location);
   }
-  Status unknown() const { return error("42704", "type \"" + to_string(type_) + "\" does not exist"); }
+  Status unknown() const {
+    return error("42704", "type \"" + without_keys(to_string(type_), /*qualified=*/true) + "\" does not exist");
+  }
   Status unsupported(const std::string& name) const { return error("0A000", "type \"" + name + "\" is not supported"); }
 
   StatusOr<SqlType> scalar(const std::string& name) const {
@@ -82,7 +85,10 @@ class Resolver {
       case TypeId::kVarchar:
         return string(known->id, "varchar", modifiers);
       case TypeId::kTimestamp:
-        return timestamp(modifiers);
+      case TypeId::kTimestamptz:
+        return timestamp(known->id, "TIMESTAMP", modifiers);
+      case TypeId::kTime:
+        return timestamp(known->id, "TIME", modifiers);
       case TypeId::kInterval:
         return interval(modifiers);
       default:
@@ -134,16 +140,17 @@ class Resolver {
     return make_string(id, static_cast<int32_t>(modifiers[0]));
   }
 
-  StatusOr<SqlType> timestamp(const std::vector<int64_t>& modifiers) const {
+  StatusOr<SqlType> timestamp(TypeId id, const std::string& name, const std::vector<int64_t>& modifiers) const {
     constexpr int64_t kMicroseconds = 6;
+    const std::string zone = id == TypeId::kTimestamptz ? " WITH TIME ZONE" : "";
     if (modifiers.size() > 1) return error("22023", "invalid type modifier");
     if (!modifiers.empty() && modifiers[0] < 0) {
-      return error("22023", "TIMESTAMP(" + std::to_string(modifiers[0]) + ") precision must not be negative");
+      return error("22023", name + "(" + std::to_string(modifiers[0]) + ")" + zone + " precision must not be negative");
     }
     if (!modifiers.empty() && modifiers[0] < kMicroseconds) {
-      return error("0A000", "TIMESTAMP(" + std::to_string(modifiers[0]) + ") is not supported");
+      return error("0A000", name + "(" + std::to_string(modifiers[0]) + ")" + zone + " is not supported");
     }
-    return make_type(TypeId::kTimestamp);  // as PostgreSQL, which reduces more than 6 with a warning
+    return make_type(id);  // as PostgreSQL, which reduces more than 6 with a warning
   }
 
   // The length of an interval type is the mask of its fields (types/interval.h) on the way to a cast.
@@ -160,13 +167,22 @@ class Resolver {
 
 }  // namespace
 
-StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text) { return Resolver(type, text).run(); }
+StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text, const UserTypes& user_types) {
+  const std::string name = type.name.empty() ? std::string() : type.name.back();
+  const auto found = user_types.find(name);
+  if (found == user_types.end() || type.percent_type || type.percent_rowtype) return Resolver(type, text).run();
+  if (type.array_bounds.size() > 1) return sql_error("0A000", "multidimensional arrays are not supported");
+  if (!type.modifiers.empty())
+    return error_at("42601", "type modifier is not allowed for type \"" + name + "\"", text, type.location);
+  SqlType resolved = make_type(TypeId::kEnum);
+  resolved.length = found->second->number;
+  return type.array_bounds.empty() ? resolved : make_array(resolved);
+}
 
-SqlType without_modifiers(SqlType type) {
-  type.precision = 0;
-  type.scale = 0;
-  type.length = -1;
-  return type;
+std::string to_sql(const SqlType& type) {
+  if (type.element == TypeId::kEnum) return to_sql(element_of(type)) + "[]";
+  const EnumType* user_type = type.id == TypeId::kEnum ? find_enum(type.length) : nullptr;
+  return user_type != nullptr ? quote_identifier(user_type->name) : type_name(type);
 }
 
 std::string to_string(const ast::TypeName& type) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "parse/ast_node.h"
+#include "storage/enum_type.h"
 #include "storage/type.h"
 
 namespace scyper::query {
@@ -16,9 +19,12 @@ namespace scyper::query {
 // or a cast. The types of parameters and results of routines lose their modifiers in PostgreSQL (a parameter `char`
 // takes any length): use without_modifiers() there. text: the source that locations point into, for the position of
 // errors ("" = no position).
-StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text);
+// user_types: those of the catalog.
+using UserTypes = std::map<std::string, std::shared_ptr<const EnumType>, std::less<>>;
+StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text, const UserTypes& user_types = {});
 
-SqlType without_modifiers(SqlType type);
+// The type as SQL writes it, user-defined ones with quotes where they need them.
+std::string to_sql(const SqlType& type);
 
 // The name as written, for messages: "pg_catalog.int4[]", "t.a%TYPE".
 std::string to_string(const ast::TypeName& type);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/object_name.h"
 #include "parse/printer.h"
 #include "parse/sql_writer.h"
 
@@ -37,6 +38,8 @@ bool is_plain(const std::string& name) {
 }  // namespace
 
 std::string quote_identifier(const std::string& name) {
+  if (bare_name(name).size() != name.size())
+    return quote_identifier(std::string(schema_of(name))) + "." + quote_identifier(std::string(bare_name(name)));
   if (is_plain(name)) return name;
   std::string out = "\"";
   for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);

@@ -95,6 +95,20 @@ void SqlWriter::constraint(const ast::Constraint& node) {
   if (node.no_inherit) add(" NO INHERIT");
 }
 
+// Where it stands among the columns is lost: nothing that is kept as text has one.
+void SqlWriter::table_like(const ast::TableLike& like) {
+  add("LIKE ");
+  table(like.table);
+  const std::pair<bool, std::string_view> kParts[] = {{like.defaults, "DEFAULTS"}, {like.constraints, "CONSTRAINTS"},
+                                                      {like.identity, "IDENTITY"}, {like.generated, "GENERATED"},
+                                                      {like.indexes, "INDEXES"},   {like.comments, "COMMENTS"}};
+  for (const auto& [is_wanted, part] : kParts) {
+    if (!is_wanted) continue;
+    add(" INCLUDING ");
+    add(part);
+  }
+}
+
 void SqlWriter::create_table(const ast::CreateTableStatement& node) {
   static constexpr std::string_view kPersistence[] = {"", "UNLOGGED ", "TEMPORARY "};
   static constexpr std::string_view kStrategies[] = {"", " PARTITION BY HASH ", " PARTITION BY RANGE ",
@@ -112,8 +126,12 @@ void SqlWriter::create_table(const ast::CreateTableStatement& node) {
     name(column.collation);
     for (const ast::Constraint& one : column.constraints) constraint(one);
   });
+  for (size_t i = 0; i < node.likes.size(); ++i) {
+    if (i > 0 || !node.columns.empty()) add(", ");
+    table_like(node.likes[i]);
+  }
   for (size_t i = 0; i < node.constraints.size(); ++i) {
-    if (i > 0 || !node.columns.empty()) add(",");
+    if (i > 0 || !node.columns.empty() || !node.likes.empty()) add(",");
     constraint(node.constraints[i]);
   }
   add(")");

@@ -96,9 +96,9 @@ bool widens_integer(const BoundExpr& expr) {
 
 namespace {
 
-// The column under casts that keep order and lose nothing: smaller to larger integer, numeric to wider numeric of the
-// same scale, varchar to text. nullptr = something else.
-const BoundExpr* plain_column(const BoundExpr& expr, uint32_t relation) {
+// What is under casts that keep order and lose nothing: smaller to larger integer, numeric to wider numeric of the same
+// scale, varchar to text.
+const BoundExpr& without_widening(const BoundExpr& expr) {
   const BoundExpr* e = &expr;
   while (e->kind == BoundKind::kCast) {
     const SqlType& from = e->args[0]->type;
@@ -107,10 +107,20 @@ const BoundExpr* plain_column(const BoundExpr& expr, uint32_t relation) {
                    (to.precision == 0 || (to.scale == from.scale && to.precision >= from.precision));
     bool text =
         from.id != TypeId::kChar && is_string(from.id) && is_string(to.id) && to.id != TypeId::kChar && to.length < 0;
-    if (!widens_integer(*e) && !numeric && !text) return nullptr;
+    if (!widens_integer(*e) && !numeric && !text) break;
     e = e->args[0].get();
   }
-  return e->kind == BoundKind::kColumn && e->relation == relation ? e : nullptr;
+  return *e;
+}
+
+// The column that holds the value of the expression, -1 = none.
+int column_of(const BoundExpr& expr, const Relation& relation) {
+  const BoundExpr& e = without_widening(expr);
+  if (e.kind == BoundKind::kColumn) return e.relation == relation.id ? static_cast<int>(e.index) : -1;
+  for (const HiddenColumn& hidden : relation.hidden)
+    if (!hidden.is_predicate && (same(e, *hidden.exprs[0]) || same(e, without_widening(*hidden.exprs[0]))))
+      return static_cast<int>(hidden.column);
+  return -1;
 }
 
 // Can `value` be turned into a key of `column` exactly (or be found to match nothing)?
@@ -134,19 +144,30 @@ std::vector<KeyPart> find_parts(const Relation& relation, const std::vector<cons
         e.builtin->op > BuiltinOp::kGreaterEqual || e.builtin->op == BuiltinOp::kNotEqual)
       continue;
     for (int side = 0; side < 2; side++) {
-      const BoundExpr* column = plain_column(*e.args[static_cast<size_t>(side)], relation.id);
-      if (column == nullptr) continue;
+      const int column = column_of(*e.args[static_cast<size_t>(side)], relation);
+      if (column < 0) continue;
       const BoundExpr& value = *e.args[static_cast<size_t>(1 - side)];
       std::set<uint32_t> used;
       collect_relations(value, &used);
       if (!std::includes(bound.begin(), bound.end(), used.begin(), used.end()) || used.count(relation.id) != 0)
         continue;
       BuiltinOp op = side == 0 ? e.builtin->op : mirrored(e.builtin->op);
-      if (!comparable(column->type, value.type, op)) continue;
-      parts.push_back({column->index, op, &value, i});
+      const auto number = static_cast<uint32_t>(column);
+      if (!comparable(relation.columns[number].type, value.type, op)) continue;
+      parts.push_back({number, op, &value, i});
     }
   }
   return parts;
+}
+
+// For rows of the partial indexes that can be used, their predicates' columns are TRUE.
+void add_predicates(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
+                    std::vector<KeyPart>* parts) {
+  for (const HiddenColumn& hidden : relation.hidden) {
+    size_t which = kNoConjunct;
+    if (hidden.is_predicate && implies(conjuncts, hidden.exprs, &which))
+      parts->push_back({hidden.column, BuiltinOp::kEqual, hidden.is_true.get(), which});
+  }
 }
 
 const KeyPart* find_part(const std::vector<KeyPart>& parts, uint32_t column, BuiltinOp a, BuiltinOp b) {
@@ -166,13 +187,37 @@ bool delivers_order(const storage::IndexDef& index, const storage::TableSchema& 
   return true;
 }
 
+// x IS NOT NULL, where a comparison with x is TRUE.
+bool tells_not_null(const BoundExpr& conjunct, const BoundExpr& predicate) {
+  if (predicate.kind != BoundKind::kNot || predicate.args[0]->kind != BoundKind::kIsNull) return false;
+  const bool compares = conjunct.kind == BoundKind::kBuiltin && conjunct.builtin->op >= BuiltinOp::kEqual &&
+                        conjunct.builtin->op <= BuiltinOp::kGreaterEqual;
+  return compares && std::any_of(conjunct.args.begin(), conjunct.args.end(), [&](const BoundPtr& side) {
+           return same(without_widening(*side), *predicate.args[0]->args[0]);
+         });
+}
+
 }  // namespace
+
+bool implies(const std::vector<const BoundExpr*>& conjuncts, const std::vector<BoundPtr>& predicate, size_t* which) {
+  *which = kNoConjunct;
+  for (const BoundPtr& wanted : predicate) {
+    auto same_as = std::find_if(conjuncts.begin(), conjuncts.end(), [&](auto* e) { return same(*e, *wanted); });
+    if (same_as != conjuncts.end()) {
+      *which = static_cast<size_t>(same_as - conjuncts.begin());
+    } else if (std::none_of(conjuncts.begin(), conjuncts.end(), [&](auto* e) { return tells_not_null(*e, *wanted); })) {
+      return false;
+    }
+  }
+  return true;
+}
 
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
                          const std::set<uint32_t>& bound, const WantedOrder& order) {
   AccessPath best;
   const storage::TableSchema& schema = relation.table->schema();
   std::vector<KeyPart> parts = find_parts(relation, conjuncts, bound);
+  add_predicates(relation, conjuncts, &parts);
   if (schema.scheme != storage::PartitionScheme::kShared) {
     const KeyPart* route = find_part(parts, schema.partition_column, BuiltinOp::kEqual, BuiltinOp::kEqual);
     if (route != nullptr) best.route = route->value;

@@ -8,12 +8,14 @@
 
 namespace scyper::query {
 
+constexpr size_t kNoConjunct = ~size_t{0};
+
 // One comparison of a column with a value that is known before the table is read.
 struct KeyPart {
   uint32_t column = 0;
   BuiltinOp op = BuiltinOp::kEqual;  // column op value
   const BoundExpr* value = nullptr;
-  size_t conjunct = 0;
+  size_t conjunct = 0;  // that says it, kNoConjunct = it follows from them
 };
 
 enum class AccessKind : uint8_t { kFullScan, kPoint, kRange };
@@ -50,6 +52,9 @@ struct WantedOrder {
   std::vector<uint32_t> columns;
   bool descending = false;
 };
+// Do the conjuncts, where they are TRUE, make those of a partial index's predicate so? `which`: one of them that is a
+// conjunct of the predicate, or kNoConjunct.
+bool implies(const std::vector<const BoundExpr*>& conjuncts, const std::vector<BoundPtr>& predicate, size_t* which);
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
                          const std::set<uint32_t>& bound, const WantedOrder& order);
 

@@ -108,6 +108,7 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
     case RelationKind::kSeries:
     case RelationKind::kUnnest:
     case RelationKind::kFunction:
+    case RelationKind::kFeed:
       node = make_node(PlanKind::kFunction);
       node->exprs = resolve_all(relation.arguments);
       node->inputs.push_back(make_node(PlanKind::kOneRow));

@@ -31,7 +31,7 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
     return outputs;
   };
   bool recursive = common.recursive != nullptr;
-  if (!recursive && !common.always_materialised && (common.references <= 1 || common.never_materialised)) {
+  if (!recursive && !common.always_materialised && common.references <= 1) {
     Built built = build(*common.query);
     PlanPtr node = make_node(PlanKind::kMap);
     node->relation = relation.id;

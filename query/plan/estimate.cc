@@ -30,6 +30,8 @@ std::optional<double> number_of(const BoundExpr& expr) {
     case TypeId::kInt8:
     case TypeId::kDate:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
       return static_cast<double>(e->value.lo);
     default:
       return std::nullopt;
@@ -255,6 +257,12 @@ double Estimator::join_selectivity(const std::vector<const BoundExpr*>& conjunct
   for (const auto* side : {&mine, &other})
     if (double rows = key_rows(*side); rows > 0) return s / rows;
   return s / std::max(sides_distinct(mine, left_rows), sides_distinct(other, right_rows));
+}
+
+std::optional<double> Estimator::width(const BoundExpr& expr) const {
+  const storage::ColumnStatistics* statistics = column(expr);
+  if (statistics == nullptr || statistics->numbers.empty()) return std::nullopt;
+  return statistics->numbers.back() - statistics->numbers.front() + 1;
 }
 
 double Estimator::groups(const std::vector<BoundPtr>& keys, double rows) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Estimator {
   // Of the product of two inputs: conjuncts between them. Equalities on one relation are bounded by its rows.
   double join_selectivity(const std::vector<const BoundExpr*>& conjuncts, const std::set<uint32_t>& left,
                           double left_rows, double right_rows) const;
+  // How many integers lie from the least to the largest value of a table's column; none: not known.
+  std::optional<double> width(const BoundExpr& column) const;
   double groups(const std::vector<BoundPtr>& keys, double rows) const;
 
  private:

@@ -19,8 +19,8 @@ std::string show_constant(const BoundExpr& e) {
   if (e.value.null) return "NULL";
   std::string text;
   append_datum(&text, e.type, e.value);
-  bool quoted = is_string(e.type.id) || e.type.id == TypeId::kUnknown || e.type.id == TypeId::kDate ||
-                e.type.id == TypeId::kTimestamp || e.type.id == TypeId::kInterval;
+  bool quoted = is_string(e.type.id) || e.type.id == TypeId::kUnknown || is_moment(e.type.id) ||
+                (e.type.id >= TypeId::kInterval && e.type.id != TypeId::kFloat4);
   return quoted ? absl::StrCat("'", text, "'") : text;
 }
 
@@ -97,11 +97,15 @@ class Explainer {
         const char* method = node.method == JoinMethod::kLookup        ? "Index Join"
                              : node.method == JoinMethod::kLoop        ? "Nested Loop Join"
                              : node.method == JoinMethod::kHashSwapped ? "Hash Join (left side hashed)"
+                             : node.is_direct                          ? "Array Join"
                                                                        : "Hash Join";
         return absl::StrCat(name_of(node.join), method);
       }
       case PlanKind::kGroup:
-        return node.aggregates.empty() ? "Distinct" : node.exprs.empty() ? "Aggregate" : "Hash Aggregate";
+        return node.aggregates.empty() ? "Distinct"
+               : node.exprs.empty()    ? "Aggregate"
+               : node.is_group_join    ? "Group Join"
+                                       : "Hash Aggregate";
       case PlanKind::kSort:
         return node.order.empty() ? "Limit" : node.limit != nullptr ? "Top Sort" : "Sort";
       case PlanKind::kSetOp:
@@ -136,6 +140,9 @@ class Explainer {
                            absl::StrAppend(out, show_expression(*key.left, relations_), " = ",
                                            show_expression(*key.right, relations_));
                          }));
+    if (node.filter != 0) lines.emplace_back("Makes Filter", absl::StrCat(node.filter));
+    for (const ScanFilter& filter : node.filters)
+      lines.emplace_back(absl::StrCat("Passes Filter ", filter.number), show_all(filter.keys, relations_, ", "));
     if (!node.conjuncts.empty())
       lines.emplace_back(node.kind == PlanKind::kJoin ? "Join Filter" : "Filter",
                          show_all(node.conjuncts, relations_, " AND "));

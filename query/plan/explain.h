@@ -18,8 +18,8 @@ struct NodeCounters {
 using PlanCounters = std::map<const PlanNode*, NodeCounters>;
 
 // In the text of an analysed plan stands for a number that is known after the run (runtime/analysis.h): a counter, less
-// others.
-enum class CounterForm : char { kCount = 'n', kMilliseconds = 't', kKilobytes = 'k' };
+// others; or one form of the code, and others that it had before.
+enum class CounterForm : char { kCount = 'n', kMilliseconds = 't', kKilobytes = 'k', kCode = 'c' };
 constexpr char kCounterBegin = '\x01', kCounterEnd = '\x02';
 std::string counter_text(CounterForm form, uint32_t counter, const std::vector<uint32_t>& less = {});
 

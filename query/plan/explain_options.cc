@@ -4,7 +4,6 @@
 
 namespace scyper::query {
 
-namespace {
 StatusOr<bool> boolean_of(const ast::Option& option) {
   if (!option.has_value) return true;
   for (const char* yes : {"on", "true", "1"})
@@ -13,7 +12,6 @@ StatusOr<bool> boolean_of(const ast::Option& option) {
     if (option.value == no) return false;
   return sql_error("42601", absl::StrCat(option.name, " requires a Boolean value"));
 }
-}  // namespace
 
 StatusOr<ExplainOptions> ExplainOptions::read(const std::vector<ast::Option>& options) {
   ExplainOptions result;

@@ -9,6 +9,9 @@
 
 namespace scyper::query {
 
+// A flag of EXPLAIN or ANALYZE: without a value it is on. 42601.
+StatusOr<bool> boolean_of(const ast::Option& option);
+
 // EXPLAIN (option, ...), as PostgreSQL's but for COMPILED and MACHINE.
 struct ExplainOptions {
   bool analyze = false;

@@ -41,6 +41,12 @@ bool has_subquery(const BoundExpr& expr) {
          std::any_of(expr.args.begin(), expr.args.end(), [](const BoundPtr& arg) { return has_subquery(*arg); });
 }
 
+std::vector<const BoundExpr*> views_of(const std::vector<BoundPtr>& exprs) {
+  std::vector<const BoundExpr*> views;
+  for (const auto& e : exprs) views.push_back(e.get());
+  return views;
+}
+
 bool is_volatile(const BoundExpr& expr) {
   bool found = false;
   visit(expr, [&](const BoundExpr& e) {

@@ -29,6 +29,7 @@ BoundPtr make_coalesce_zero(BoundPtr expr);
 // a = b, both of one type; nullptr when there is no such operator. null_safe: IS NOT DISTINCT FROM.
 BoundPtr make_equal(BoundPtr a, BoundPtr b);
 BoundPtr make_same(BoundPtr a, BoundPtr b);
+std::vector<const BoundExpr*> views_of(const std::vector<BoundPtr>& exprs);
 BoundPtr make_reference(const ColumnId& column, const SqlType& type, bool nullable);
 // An equality of two expressions: `=`, or NOT (a IS DISTINCT FROM b).
 bool is_equality(const BoundExpr& expr, const BoundExpr** a, const BoundExpr** b, bool* null_safe);

@@ -13,6 +13,7 @@ namespace scyper::query {
 namespace {
 
 using Set = uint64_t;  // of inputs
+constexpr size_t kInputsMax = std::numeric_limits<Set>::digits;
 constexpr size_t kExactInputsMax = 12;
 constexpr size_t kExactPairsMax = 20000;  // of the enumeration: a clique of 9 has 9330
 
@@ -42,7 +43,7 @@ class JoinOrder {
   }
 
   PlanPtr run() {
-    Set all = inputs_.size() == 64 ? ~Set{0} : bit(inputs_.size()) - 1;
+    Set all = inputs_.size() == kInputsMax ? ~Set{0} : bit(inputs_.size()) - 1;
     connect(all);
     if (inputs_.size() > kExactInputsMax || !enumerate()) greedy();
     return build(all);
@@ -226,10 +227,61 @@ class JoinOrder {
   size_t pairs_ = 0;
 };
 
+// At most kInputsMax of the inputs, connected by conjuncts as long as any two are; true: is one of them. inputs_of: by
+// conjunct.
+std::vector<bool> connected_part(size_t count, const std::vector<std::vector<size_t>>& inputs_of) {
+  std::vector<bool> is_part(count);
+  const auto begin = std::find_if(inputs_of.begin(), inputs_of.end(), [](const auto& each) { return each.size() > 1; });
+  if (begin == inputs_of.end()) {
+    std::fill_n(is_part.begin(), std::min(count, kInputsMax), true);
+    return is_part;
+  }
+  is_part[begin->front()] = true;
+  size_t size = 1;
+  for (size_t before = 0; before != size;) {
+    before = size;
+    for (const auto& inputs : inputs_of) {
+      if (std::none_of(inputs.begin(), inputs.end(), [&](size_t i) { return is_part[i]; })) continue;
+      for (size_t i : inputs) {
+        if (is_part[i] || size == kInputsMax) continue;
+        is_part[i] = true;
+        ++size;
+      }
+    }
+  }
+  return is_part;
+}
+
+// Some of the inputs become one, with the conjuncts that are on them only.
+void join_part(PhysicalPlanner* planner, std::vector<PlanPtr>* inputs, std::vector<BoundPtr>* conjuncts) {
+  std::vector<std::set<uint32_t>> produced;
+  for (const auto& input : *inputs) produced.push_back(produced_by(*input));
+  std::vector<std::vector<size_t>> inputs_of(conjuncts->size());
+  for (size_t c = 0; c < conjuncts->size(); ++c) {
+    const std::set<uint32_t> used = relations_of(*(*conjuncts)[c]);
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      if (intersects(used, produced[i])) inputs_of[c].push_back(i);
+    }
+  }
+  const std::vector<bool> is_part = connected_part(inputs->size(), inputs_of);
+  std::vector<PlanPtr> part, rest;
+  for (size_t i = 0; i < inputs->size(); ++i) (is_part[i] ? part : rest).push_back(std::move((*inputs)[i]));
+  std::vector<BoundPtr> part_conjuncts, rest_conjuncts;
+  for (size_t c = 0; c < conjuncts->size(); ++c) {
+    const auto& on = inputs_of[c];
+    const bool is_within = std::all_of(on.begin(), on.end(), [&](size_t i) { return is_part[i]; });
+    (is_within ? part_conjuncts : rest_conjuncts).push_back(std::move((*conjuncts)[c]));
+  }
+  rest.insert(rest.begin(), JoinOrder(planner, std::move(part), std::move(part_conjuncts)).run());
+  *inputs = std::move(rest);
+  *conjuncts = std::move(rest_conjuncts);
+}
+
 }  // namespace
 
 PlanPtr order_joins(PhysicalPlanner* planner, std::vector<PlanPtr> inputs, std::vector<BoundPtr> conjuncts) {
-  CHECK(!inputs.empty() && inputs.size() <= 64);
+  CHECK(!inputs.empty());
+  while (inputs.size() > kInputsMax) join_part(planner, &inputs, &conjuncts);
   return JoinOrder(planner, std::move(inputs), std::move(conjuncts)).run();
 }
 

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "bind/make.h"
+#include "plan/distinct_rows.h"
+#include "plan/equalities.h"
 #include "plan/expressions.h"
+#include "plan/unique.h"
 
 namespace scyper::query {
 
@@ -52,8 +55,11 @@ void PhysicalPlanner::visit(PlanPtr* node) {
       return take(100);
     case PlanKind::kSubquery:
       return take(10);
-    case PlanKind::kUnique:
-      return take(0.5);
+    case PlanKind::kUnique: {
+      take(1);
+      n.rows = DistinctRows(estimator_, *n.inputs[0]).of(views_of(n.exprs));
+      return;
+    }
     case PlanKind::kWorking:
       n.rows = 1000;
       return;
@@ -62,11 +68,7 @@ void PhysicalPlanner::visit(PlanPtr* node) {
       n.cost = n.inputs[0]->cost + 10 * n.inputs[1]->cost;
       return;
     case PlanKind::kSetOp:
-      for (const auto& input : n.inputs) {
-        n.rows = std::max(0.0, n.rows) + input->rows;
-        n.cost += input->cost + costs_.build(input->rows);
-      }
-      return;
+      return visit_set(&n);
     case PlanKind::kMap:
       return take(1);
     case PlanKind::kWindow:
@@ -82,6 +84,15 @@ void PhysicalPlanner::visit(PlanPtr* node) {
       return;
     }
   }
+}
+
+void PhysicalPlanner::visit_set(PlanNode* node) {
+  for (const auto& input : node->inputs) {
+    node->rows = std::max(0.0, node->rows) + input->rows;
+    node->cost += input->cost + costs_.build(input->rows);
+  }
+  if (node->set == SetOp::kIntersect) node->rows = std::min(node->inputs[0]->rows, node->inputs[1]->rows);
+  if (node->set == SetOp::kExcept) node->rows = node->inputs[0]->rows;
 }
 
 void PhysicalPlanner::visit_get(PlanNode* node) {
@@ -102,7 +113,8 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
   }
   // a range only where it leaves out enough
   double part = 1;
-  for (const auto& key : node->path.equal) part *= estimator_.selectivity(*conjuncts[key.conjunct]);
+  for (const auto& key : node->path.equal)
+    if (key.conjunct != kNoConjunct) part *= estimator_.selectivity(*conjuncts[key.conjunct]);
   for (const auto& key : node->path.bounds) part *= estimator_.selectivity(*conjuncts[key.conjunct]);
   double cost = costs_.seek + rows * part * costs_.index_next;
   if (cost < node->cost) {
@@ -219,65 +231,7 @@ void PhysicalPlanner::visit_inner(PlanPtr* node) {
 }
 
 namespace {
-// Do `keys` (columns of one table) contain a unique key of it?
-bool has_unique_key(const Relation& relation, const std::set<uint32_t>& columns) {
-  const auto& schema = relation.table->schema();
-  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [&](const storage::IndexDef& index) {
-    return index.unique && std::all_of(index.columns.begin(), index.columns.end(), [&](uint32_t column) {
-             return columns.count(column) != 0 && schema.columns[column].not_null;
-           });
-  });
-}
-
-void collect_tables(const PlanNode& node, std::vector<const PlanNode*>* gets, std::vector<const PlanNode*>* joins) {
-  if (node.kind == PlanKind::kGet) gets->push_back(&node);
-  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) joins->push_back(&node);
-  bool passes = node.kind == PlanKind::kFilter || node.kind == PlanKind::kMap || node.kind == PlanKind::kJoin;
-  if (!passes) return;
-  collect_tables(*node.inputs[0], gets, joins);
-  if (node.kind == PlanKind::kJoin && node.join == JoinKind::kInner) collect_tables(*node.inputs[1], gets, joins);
-}
-
-// Columns that inner joins below a node have made equal.
-class Equalities {
- public:
-  explicit Equalities(const std::vector<const PlanNode*>& joins) {
-    for (const PlanNode* join : joins) {
-      for (const auto& key : join->keys) add(*key.left, *key.right);
-      for (const auto& e : join->conjuncts) {
-        const BoundExpr *a = nullptr, *b = nullptr;
-        bool null_safe = false;
-        if (is_equality(*e, &a, &b, &null_safe)) add(*a, *b);
-      }
-    }
-  }
-  const std::vector<std::pair<ColumnId, ColumnId>>& pairs() const { return pairs_; }
-  bool equal(const BoundExpr& a, const BoundExpr& b) const {
-    if (a.kind != BoundKind::kColumn || b.kind != BoundKind::kColumn || a.type != b.type) return same(a, b);
-    std::set<ColumnId> reached = {{a.relation, a.index}};
-    for (bool grows = true; grows;) {
-      grows = false;
-      for (const auto& [x, y] : pairs_) {
-        if (reached.count(x) != 0) grows |= reached.insert(y).second;
-        if (reached.count(y) != 0) grows |= reached.insert(x).second;
-      }
-    }
-    return reached.count({b.relation, b.index}) != 0;
-  }
-
- private:
-  void add(const BoundExpr& a, const BoundExpr& b) {
-    if (a.kind == BoundKind::kColumn && b.kind == BoundKind::kColumn)
-      pairs_.push_back({{a.relation, a.index}, {b.relation, b.index}});
-  }
-  std::vector<std::pair<ColumnId, ColumnId>> pairs_;
-};
-
-Equalities equalities_of(const PlanNode& node) {
-  std::vector<const PlanNode*> gets, joins;
-  collect_tables(node, &gets, &joins);
-  return Equalities(joins);
-}
+Equalities equalities_of(const PlanNode& node) { return Equalities(inner_tables(node).joins); }
 }  // namespace
 
 namespace {
@@ -372,9 +326,8 @@ void PhysicalPlanner::visit_join(PlanNode* node) {
 
 // Functional dependencies: keys that others decide need no comparison. They move behind hashed_keys.
 void PhysicalPlanner::visit_group(PlanNode* node) {
-  std::vector<const PlanNode*> gets, joins;
-  collect_tables(*node->inputs[0], &gets, &joins);
-  Equalities equal(joins);
+  const auto [gets, joins] = inner_tables(*node->inputs[0]);
+  const Equalities equal(joins);
   auto closure = [&](const std::set<size_t>& keys) {
     std::set<ColumnId> known;
     std::set<uint32_t> whole;  // relations of which every column is decided
@@ -412,9 +365,13 @@ void PhysicalPlanner::visit_group(PlanNode* node) {
     if (decided) keys = without;
   }
   node->hashed.assign(node->exprs.size(), false);
-  for (size_t k : keys) node->hashed[k] = true;
+  std::vector<const BoundExpr*> hashed;
+  for (size_t k : keys) {
+    node->hashed[k] = true;
+    hashed.push_back(node->exprs[k].get());
+  }
   const PlanNode& input = *node->inputs[0];
-  node->rows = estimator_.groups(node->exprs, input.rows);
+  node->rows = DistinctRows(estimator_, input).of(hashed);
   node->cost = input.cost + input.rows * (costs_.probe(node->rows) + 2 * static_cast<double>(node->aggregates.size()));
 }
 

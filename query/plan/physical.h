@@ -54,6 +54,7 @@ class PhysicalPlanner {
 
  private:
   void visit(PlanPtr* node);
+  void visit_set(PlanNode* node);
   void visit_get(PlanNode* node);
   void visit_inner(PlanPtr* node);
   void visit_join(PlanNode* node);

@@ -91,6 +91,14 @@ struct JoinKey {
   bool null_safe = false;  // IS NOT DISTINCT FROM
 };
 
+// A scan leaves out rows whose keys are not among those of a join's table (PlanNode::filter).
+struct ScanFilter {
+  uint32_t number = 0;
+  std::vector<BoundPtr> keys;  // over the scan's columns
+  std::vector<SqlType> types;  // they are cast to these
+  bool integers = false;       // PlanNode::filters_integers
+};
+
 struct PlanNode {
   PlanKind kind = PlanKind::kOneRow;
   uint32_t relation = kNoRelation;
@@ -120,7 +128,12 @@ struct PlanNode {
   AccessPath path;  // kGet
   JoinMethod method = JoinMethod::kHash;
   std::vector<JoinKey> keys;
-  std::vector<PlanColumn> needed;  // what is read above this node
+  bool is_direct = false;           // kHash: no two rows of inputs[1] have one key, few integers: an array
+  uint32_t filter = 0;              // kJoin: number of the filter that its table gives to scans; 0: none
+  bool filters_integers = false;    // by the keys themselves, not by their hash
+  std::vector<ScanFilter> filters;  // kGet: rows pass all
+  bool is_group_join = false;       // kGroup: each row of its join's array is a group
+  std::vector<PlanColumn> needed;   // what is read above this node
 };
 
 // A planned query. Its outputs are expressions over the root's columns, hidden ones included.

@@ -3,13 +3,16 @@
 #include <utility>
 
 #include "plan/builder.h"
+#include "plan/eliminate.h"
 #include "plan/estimate.h"
+#include "plan/join_tables.h"
 #include "plan/physical.h"
 #include "plan/simplify.h"
 
 namespace scyper::query {
 
-Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t* next_relation) {
+Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double filter_from_ns,
+               uint32_t* next_relation) {
   PlanBuilder builder(next_relation);
   PlanBuilder::Built built = builder.build(query);
   Plan plan;
@@ -18,10 +21,12 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_
   plan.shared = builder.take_shared();
   plan.kept = builder.take_kept();
   simplify(&plan);
+  eliminate(&plan);
   Estimator estimator;
   estimator.add(plan);
   PhysicalPlanner(estimator, outer).run(&plan);
   compute_early(&plan, next_relation);
+  arrange_tables(&plan, estimator, filter_from_ns);
   prune(&plan);
   return plan;
 }

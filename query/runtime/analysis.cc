@@ -9,6 +9,7 @@
 
 #include "plan/explain.h"
 #include "runtime/memory.h"
+#include "runtime/spill_space.h"
 
 namespace scyper::query {
 
@@ -19,12 +20,31 @@ int64_t now_ns() {
       .count();
 }
 
+std::string name_of_form(int64_t form) {
+  switch (static_cast<ir::CodeForm>(form)) {
+    case ir::CodeForm::kInterpreted:
+      return "interpreted";
+    case ir::CodeForm::kQuick:
+      return "quick";
+    case ir::CodeForm::kBetter:
+      return "better";
+  }
+  return "";
+}
+
 // form, counter, ",other" ...
 void append_number(std::string_view mark, const int64_t* counters, std::string* out) {
   auto form = static_cast<CounterForm>(mark[0]);
   std::string digits(mark.substr(1));
   char* at = digits.data();
   int64_t value = counters[std::strtoul(at, &at, 10)];
+  if (form == CounterForm::kCode) {
+    while (*at == ',')
+      if (int64_t before = counters[std::strtoul(at + 1, &at, 10)]; before != value)
+        *out += name_of_form(before) + " -> ";
+    *out += name_of_form(value);
+    return;
+  }
   while (*at == ',') value -= counters[std::strtoul(at + 1, &at, 10)];
   char text[48];
   if (form == CounterForm::kMilliseconds)
@@ -71,6 +91,7 @@ int64_t rt_analysis_memory(ExecContext* c) noexcept { return static_cast<int64_t
 int32_t rt_analysis_emit(ExecContext* c, const char* data, int64_t size, int64_t* counters, int64_t one_row) noexcept {
   counters[kTimeCounter] = now_ns() - counters[kStartCounter];
   counters[kMemoryCounter] = static_cast<int64_t>(c->scratch->used_bytes());
+  if (c->spill != nullptr) counters[kSpillCounter] = static_cast<int64_t>(c->spill->limits()->written_bytes.load());
   std::string text = fill_in({data, static_cast<size_t>(size)}, counters);
   if (one_row != 0) return emit_text(c, text);
   size_t from = 0;

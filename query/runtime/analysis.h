@@ -10,8 +10,9 @@ namespace scyper::query {
 constexpr int64_t kAnalysisCounters = 4096;  // nodes beyond are not counted
 constexpr uint32_t kStartCounter = 1;        // of the clock
 constexpr uint32_t kRowsCounter = 2;         // of the statement
-constexpr uint32_t kTimeCounter = 3, kMemoryCounter = 4;
-constexpr uint32_t kFirstNodeCounter = 5;
+constexpr uint32_t kTimeCounter = 3, kMemoryCounter = 4, kSpillCounter = 5;
+constexpr uint32_t kFirstFormCounter = 6, kFormCounter = 7;  // ir::CodeForm at the start, at the end
+constexpr uint32_t kFirstNodeCounter = 8;
 
 #define SCYPER_ANALYSIS_FUNCTIONS(X)                                                         \
   X(rt_analysis_start, kI32, 1, false)  /* context -> value[0] = int64[kAnalysisCounters] */ \

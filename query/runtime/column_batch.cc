@@ -14,7 +14,10 @@ constexpr uint8_t kIsWide = 2;     // numeric: 16 bytes a value instead of 8
 constexpr uint8_t kHasScales = 4;  // numeric: a scale byte per value instead of one for all
 constexpr int kArrayDepthMax = 1;  // arrays have one dimension
 
-enum class Form : uint8_t { kNothing, kFixed, kNumeric, kText, kArray };
+enum class Form : uint8_t { kNothing, kFixed, kWide, kNumeric, kText, kArray };
+
+// Of types of which both halves of the Datum count.
+constexpr size_t kWideBytes = 16;
 
 Form form_of(TypeId type) {
   switch (type) {
@@ -29,7 +32,12 @@ Form form_of(TypeId type) {
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
       return Form::kText;
+    case TypeId::kUuid:
+    case TypeId::kInterval:
+      return Form::kWide;
     default:
       return Form::kFixed;
   }
@@ -67,6 +75,7 @@ class ColumnWriter {
     out_->push_back(static_cast<char>(flags));
     if ((flags & kHasNulls) != 0) write_nulls();
     if (form == Form::kFixed) write_fixed();
+    if (form == Form::kWide) write_wide();
     if (form == Form::kNumeric) write_numeric(flags);
     if (form == Form::kText || form == Form::kArray) write_variable(form);
   }
@@ -104,6 +113,13 @@ class ColumnWriter {
     for (size_t i = 0; i < count_; ++i, to += width) {
       const int64_t value = at(i).null ? 0 : at(i).lo;
       std::memcpy(to, &value, width);  // little endian
+    }
+  }
+
+  void write_wide() {
+    for (size_t i = 0; i < count_; ++i) {
+      put<int64_t>(out_, at(i).null ? 0 : at(i).lo);
+      put<int64_t>(out_, at(i).null ? 0 : at(i).hi);
     }
   }
 
@@ -171,6 +187,8 @@ class ColumnReader {
         return true;
       case Form::kFixed:
         return read_fixed(type.id, count, first, stride);
+      case Form::kWide:
+        return read_wide(count, first, stride);
       case Form::kNumeric:
         return read_numeric(flags, count, first, stride);
       case Form::kText:
@@ -206,6 +224,18 @@ class ColumnReader {
       std::memcpy(&raw, data, width);
       value = int_datum(static_cast<int64_t>(raw << shift) >> shift);
       if (type == TypeId::kFloat8) value.hi = 0;
+    }
+    return true;
+  }
+
+  bool read_wide(size_t count, Datum* first, size_t stride) {
+    const char* data = take_bytes(count * kWideBytes);
+    if (data == nullptr) return false;
+    for (size_t i = 0; i < count; ++i, data += kWideBytes) {
+      Datum& value = first[i * stride];
+      if (value.null) continue;
+      std::memcpy(&value.lo, data, sizeof value.lo);
+      std::memcpy(&value.hi, data + sizeof value.lo, sizeof value.hi);
     }
     return true;
   }

@@ -7,6 +7,8 @@
 #include "compile/program_parts.h"
 #include "parse/plpgsql_ast.h"
 #include "query/program.h"
+#include "query/search_path.h"
+#include "runtime/functions_record.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
 #include "types/datum_text.h"
@@ -18,6 +20,7 @@ extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
 int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
+int32_t rt_rows_match(ExecContext*, const RowSet*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
 int32_t rt_rows_fields(ExecContext*, const RowSet*, int64_t, const char*, int64_t, Datum*) noexcept;
 int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;
@@ -57,6 +60,23 @@ int32_t keep_rows(ExecContext* c, const ResultSet& result, RowSet* out) {
   for (size_t row = 0; row < result.row_count(); row++)
     if (int32_t failed = rt_rows_append(c, out->buffer, &result.value(row, 0)); failed != 0) return failed;
   return 0;
+}
+
+// A whole row; -1: of NULLs.
+int32_t image_of(ExecContext* c, const RowSet& set, int64_t row, Datum* out) {
+  const RowBuffer& buffer = *set.buffer;
+  std::vector<ImageField> fields;
+  for (int64_t i = 0; i < buffer.width; i++) {
+    ImageField& field = fields.emplace_back();
+    field.type = buffer.types[i];
+    field.name = view_of(set.names[i]);
+    if (row < 0 || buffer.rows[row * buffer.width + i].null) continue;
+    field.null = false;
+    append_datum(&field.text, field.type, buffer.rows[row * buffer.width + i]);
+  }
+  const std::string image = write_image(fields);
+  *out = string_datum(image.data(), image.size());
+  return copy_datum(c, kText, out) ? 0 : fail_memory(c);
 }
 
 Portal* find_portal(ExecContext* c, const Datum& name) {
@@ -121,7 +141,8 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const ProgramParts& parts = c->program->parts();
   if (parts.compiler == nullptr) return c->fail("0A000", "dynamic SQL is not supported in queries on snapshots");
   std::vector<SqlType> given(types, types + count);
-  auto made = parts.compiler->dynamic_program({text, static_cast<size_t>(size)}, given, parts.catalog);
+  auto made = parts.compiler->dynamic_program(with_search_path(parts.search_path, {text, static_cast<size_t>(size)}),
+                                              given, parts.catalog);
   if (!made.ok()) return c->fail(made.status());
   const Program& program = **made;
   c->pins.push_back(*made);
@@ -149,6 +170,14 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   return 0;
 }
 
+int32_t rt_rows_match(ExecContext* c, const RowSet* set, const SqlType* to, int64_t count) noexcept {
+  std::vector<std::string> given, expected;
+  for (int64_t i = 0; i < set->buffer->width; i++) given.push_back(plain_name(set->buffer->types[i]));
+  for (int64_t i = 0; i < count; i++) expected.push_back(plain_name(to[i]));
+  Status status = check_returned_types(given, expected, "structure of query does not match function result type");
+  return status.ok() ? 0 : c->fail(status);
+}
+
 int32_t rt_rows_fetch(ExecContext* c, const RowSet* set, int64_t row, const SqlType* to, int64_t count,
                       Datum* out) noexcept {
   const RowBuffer& buffer = *set->buffer;
@@ -171,6 +200,10 @@ int32_t rt_rows_fields(ExecContext* c, const RowSet* set, int64_t row, const cha
   const RowBuffer& buffer = *set->buffer;
   for (int64_t i = 0; i < count; i++, names += std::strlen(names) + 1) {
     out[i] = null_datum();
+    if (names == kRecordImage) {
+      if (int32_t failed = image_of(c, *set, row, &out[i]); failed != 0) return failed;
+      continue;
+    }
     int64_t column = 0;
     while (column < buffer.width && view_of(set->names[column]) != names) column++;
     if (column == buffer.width) return c->fail("42703", absl::StrCat("record has no field \"", names, "\""));

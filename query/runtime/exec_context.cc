@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "base/copy.h"
+#include "base/object_name.h"
 #include "query/result.h"
 #include "types/datum_text.h"
 
@@ -13,7 +15,10 @@ namespace scyper::query {
 
 int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, bool catchable) noexcept {
   error.sqlstate = sqlstate;
-  error.message = message;
+  if (message.find('\x01') == std::string_view::npos)
+    error.message = message;
+  else  // names of objects in schemas
+    error.message = without_keys(message, false);
   for (std::string* text : {&error.detail, &error.hint, &error.column, &error.constraint, &error.datatype, &error.table,
                             &error.schema, &error.context})
     text->clear();
@@ -70,6 +75,7 @@ char* ScratchArena::allocate_slow(size_t bytes) noexcept {
     blocks_.erase(blocks_.begin() + static_cast<ptrdiff_t>(current_--));
   }
   size_t wanted = blocks_.empty() ? kFirstBlockBytes : kLargeBlockBytes;
+  if (limit_bytes_ > total_bytes_) wanted = std::min(wanted, limit_bytes_ - total_bytes_);
   if (bytes > wanted) wanted = bytes;
   if (total_bytes_ + wanted > limit_bytes_) return nullptr;
   std::unique_ptr<char[], Unmap> memory(map_block(wanted), Unmap{wanted});
@@ -90,7 +96,8 @@ char* ScratchArena::use(const Block& block, size_t bytes) noexcept {
 
 // The bytes at `data` are followed by `more` free ones in the result: in place where they were allocated last.
 char* ScratchArena::extend(const char* data, size_t size, size_t more) noexcept {
-  if (data != nullptr && data + size == last_end_ && more <= static_cast<size_t>(end_ - last_end_)) {
+  if (!blocks_.empty() && data != nullptr && data + size == last_end_ &&
+      more <= static_cast<size_t>(end_ - last_end_)) {
     last_end_ += more;
     size_t used = (static_cast<size_t>(last_end_ - blocks_[current_].memory.get()) + 15) & ~size_t{15};
     char* begin = blocks_[current_].memory.get();
@@ -98,7 +105,7 @@ char* ScratchArena::extend(const char* data, size_t size, size_t more) noexcept 
     return const_cast<char*>(data);
   }
   // room to grow: repeated appends double
-  char* result = allocate(size + more == 0 ? 1 : size + more);  // nothing of an empty arena would look like no memory
+  char* result = allocate(size + more);
   if (result != nullptr) last_end_ = result + size + more;
   return result;
 }
@@ -151,7 +158,7 @@ Datum ResultSet::copy_text(const Datum& text) {
 
 void ResultSet::append(const SqlType& type, const Datum& value) {
   used_bytes_ += sizeof(Datum);
-  if (!value.null && (is_string(type.id) || type.id == TypeId::kUnknown)) {
+  if (!value.null && (holds_bytes(type.id) || type.id == TypeId::kUnknown)) {
     values_.push_back(copy_text(value));
     return;
   }
@@ -169,7 +176,7 @@ ArrayValue* ResultSet::copy_array(const SqlType& type, const ArrayValue& array) 
   copy->capacity = array.size;
   copy->elements = reinterpret_cast<Datum*>(memory + sizeof(ArrayValue));
   if (array.size > 0) std::memcpy(static_cast<void*>(copy->elements), array.elements, item_bytes);
-  if (!is_string(type.element)) return copy;
+  if (!holds_bytes(type.element)) return copy;
   for (int32_t i = 0; i < array.size; i++)
     if (!copy->elements[i].null) copy->elements[i] = copy_text(copy->elements[i]);
   return copy;

@@ -6,6 +6,7 @@
 #include "base/copy.h"
 #include "base/version.h"
 #include "runtime/memory.h"
+#include "types/binary.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -218,7 +219,9 @@ constexpr size_t kNumberTextMax = 320;
 // Upper bound of the text of a value, for one allocation.
 size_t text_bound(const SqlType& type, const Datum& value) {
   if (value.null) return 0;
-  if (is_string(type.id) || type.id == TypeId::kUnknown) return value.size();
+  if (type.id == TypeId::kBytea) return bytea_text_bytes(value.size());
+  if (holds_bytes(type.id) || type.id == TypeId::kUnknown) return value.size();
+  if (type.id == TypeId::kEnum) return label_of(type, value).size();
   return kNumberTextMax;
 }
 
@@ -247,6 +250,16 @@ char* write_text(const SqlType& type, const Datum& value, char* to) {
       return date_format(int4(value), to);
     case TypeId::kTimestamp:
       return timestamp_format(value.lo, to);
+    case TypeId::kTimestamptz:
+      return timestamptz_format(value.lo, to);
+    case TypeId::kTime:
+      return time_format(value.lo, to);
+    case TypeId::kUuid:
+      return uuid_format(value, to);
+    case TypeId::kBytea:
+      return bytea_format(text_of(value), to);
+    case TypeId::kEnum:
+      return put_bytes(to, label_of(type, value));
     default:
       return put_bytes(to, text_of(value));
   }

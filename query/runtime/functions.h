@@ -41,14 +41,26 @@ namespace scyper::query {
 
 #define SCYPER_REGEX_FUNCTIONS(X) \
   X(regex_matches) X(regex_matches_not) X(regex_imatches) X(regex_imatches_not) X(similar_to) X(regexp_like) \
-  X(regexp_replace) X(regexp_match) X(regexp_substr) X(regexp_count) X(regexp_instr) X(regexp_split_to_array) \
-  X(substring_regex) X(substring_similar) X(similar_escape)
+  X(regexp_replace) X(regexp_match) X(regexp_matches) X(regexp_substr) X(regexp_count) X(regexp_instr) \
+  X(regexp_split_to_array) X(substring_regex) X(substring_similar) X(similar_escape)
 
 #define SCYPER_ARRAY_FUNCTIONS(X) \
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
-  X(array_overlaps) X(trim_array) X(series)
+  X(array_overlaps) X(trim_array) X(array_fill) X(array_slice) X(array_set_element) X(array_set_slice) \
+  X(series) X(enum_first) X(enum_last) X(enum_range)
 #define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(setval) X(currval) X(lastval)
+#define SCYPER_ZONE_FUNCTIONS(X) \
+  X(zone_of_timestamptz) X(zone_of_timestamp) X(interval_zone_of_timestamptz) X(interval_zone_of_timestamp) \
+  X(extract_timestamptz) X(date_part_timestamptz) X(date_trunc_zone) X(to_char_timestamptz) X(to_timestamp_unix) \
+  X(make_timestamptz) X(make_timestamptz_zone) X(time_add_interval) X(interval_add_time) X(time_subtract_interval) \
+  X(time_difference) X(date_add_time) X(time_add_date) X(extract_time) X(date_part_time) X(make_time)
+#define SCYPER_BINARY_FUNCTIONS(X) \
+  X(gen_random_uuid) X(encode) X(decode) X(get_byte) X(set_byte) X(get_bit) X(set_bit) X(sha224) X(sha256) X(sha384) \
+  X(sha512) X(substring_bytea) X(overlay_bytea) X(position_bytea) X(trim_bytea) X(trim_left_bytea) X(trim_right_bytea) \
+  X(bit_count) X(convert_from) X(convert_to)
+#define SCYPER_CATALOG_FUNCTIONS(X) \
+  X(catalog_text) X(catalog_form) X(object_name) X(object_number) X(format_type) X(size_pretty)
 // clang-format on
 
 #define SCYPER_DECLARE_FUNCTION(name) extern const ir::External k_fn_##name;
@@ -60,6 +72,9 @@ SCYPER_FORMAT_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_REGEX_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_ARRAY_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_ZONE_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_BINARY_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
+SCYPER_CATALOG_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 #undef SCYPER_DECLARE_FUNCTION
 
 }  // namespace scyper::query

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "query/error_status.h"
 #include "runtime/function_body.h"
+#include "storage/enum_type.h"
 #include "types/interval.h"
 
 namespace scyper::query {
@@ -21,6 +24,27 @@ ArrayValue* new_array(ExecContext* c, int32_t size, TypeId element) {
 int32_t give_array(Datum* out, ArrayValue* array) {
   *out = Datum{reinterpret_cast<int64_t>(array), 0, 0, 0, {}};
   return 0;
+}
+int32_t failed() { return static_cast<int32_t>(Outcome::kError); }
+int32_t no_subscript(ExecContext* c) { return c->fail("22004", "array subscript in assignment must not be null"); }
+
+// A copy with room for elements `from` to `to`, those that the array has not being NULL. nullptr: the context says why.
+ArrayValue* widened(ExecContext* c, const ArrayValue* array, int64_t from, int64_t to, TypeId element) {
+  constexpr int64_t kElementsMax = 134217727;  // PostgreSQL's MaxArraySize
+  const bool is_empty = array == nullptr || array->size == 0;
+  const int64_t lower = is_empty ? from : std::min<int64_t>(array->lower_bound, from);
+  const int64_t upper = is_empty ? to : std::max(int64_t{array->lower_bound} + array->size - 1, to);
+  if (upper - lower + 1 > kElementsMax) {
+    c->fail("54000", absl::StrCat("array size exceeds the maximum allowed (", kElementsMax, ")"));
+    return nullptr;
+  }
+  ArrayValue* result = new_array(c, static_cast<int32_t>(upper - lower + 1), element);
+  if (result == nullptr) return fail_memory(c), nullptr;
+  result->lower_bound = static_cast<int32_t>(lower);
+  std::fill(result->elements, result->elements + result->size, null_datum());
+  if (!is_empty)
+    std::copy(array->elements, array->elements + array->size, result->elements + (array->lower_bound - lower));
+  return result;
 }
 bool same_value(const SqlType& type, const Datum& a, const Datum& b) {
   if (a.null || b.null) return a.null == b.null;
@@ -57,7 +81,8 @@ SCYPER_FUNCTION(array_prepend) {
 SCYPER_FUNCTION(array_position) {
   if (args[0].null) return give_null(out);
   const ArrayValue* array = array_of(args[0]);
-  int32_t from = count > 2 && !args[2].null ? int4(args[2]) : array->lower_bound;
+  if (count > 2 && args[2].null) return c->fail("22004", "initial position must not be null");
+  int32_t from = count > 2 ? int4(args[2]) : array->lower_bound;
   for (int32_t i = std::max(from - array->lower_bound, 0); i < array->size; i++)
     if (same_value(element_of(types[0]), array->elements[i], args[1]))
       return give(out, int64_t{array->lower_bound} + i);
@@ -72,6 +97,28 @@ SCYPER_FUNCTION(array_positions) {
   for (int32_t i = 0; i < array->size; i++)
     if (same_value(element_of(types[0]), array->elements[i], args[1]))
       result->elements[result->size++] = int_datum(int64_t{array->lower_bound} + i);
+  return give_array(out, result);
+}
+// Of one dimension: what has more is refused.
+SCYPER_FUNCTION(array_fill) {
+  for (int64_t i = 1; i < count; i++) {
+    if (args[i].null) return c->fail("22004", "dimension array or low bound array cannot be null");
+    for (int32_t j = 0; j < array_of(args[i])->size; j++)
+      if (array_of(args[i])->elements[j].null) return c->fail("22004", "dimension values cannot be null");
+  }
+  const ArrayValue* dimensions = array_of(args[1]);
+  if (count > 2 && array_of(args[2])->size != dimensions->size)
+    return c->fail(with_detail(sql_error("2202E", "wrong number of array subscripts"),
+                               "Low bound array has different size than dimensions array."));
+  if (dimensions->size > 1) return c->fail("0A000", "multidimensional arrays are not supported");
+  const int64_t size = dimensions->size == 0 ? 0 : int4(dimensions->elements[0]);
+  constexpr int64_t kSizeMax = 134217727;  // PostgreSQL's
+  if (size < 0 || size > kSizeMax)
+    return c->fail("54000", "array size exceeds the maximum allowed (" + std::to_string(kSizeMax) + ")");
+  ArrayValue* result = new_array(c, static_cast<int32_t>(size), types[0].id);
+  if (result == nullptr) return fail_memory(c);
+  if (count > 2 && size > 0) result->lower_bound = int4(array_of(args[2])->elements[0]);
+  std::fill(result->elements, result->elements + size, args[0]);
   return give_array(out, result);
 }
 SCYPER_FUNCTION(array_remove) {
@@ -174,7 +221,7 @@ SCYPER_FUNCTION(series) {
   int sign = 0;
   if (type == TypeId::kNumeric)
     sign = decimal_compare(decimal_of(args[2]), Decimal{});
-  else if (type == TypeId::kTimestamp)
+  else if (is_moment(type))
     sign = interval_compare(interval_of(args[2]), Interval{});
   else
     sign = args[2].lo < 0 ? -1 : args[2].lo > 0 ? 1 : 0;
@@ -193,7 +240,7 @@ SCYPER_FUNCTION(series) {
       Decimal next;
       error = decimal_add(decimal_of(at), decimal_of(args[2]), &next);
       at = datum_of(next);
-    } else if (type == TypeId::kTimestamp) {
+    } else if (is_moment(type)) {
       error = timestamp_add(at.lo, interval_of(args[2]), &at.lo);
     } else if (__builtin_add_overflow(at.lo, args[2].lo, &at.lo)) {
       break;
@@ -205,6 +252,48 @@ SCYPER_FUNCTION(series) {
   std::copy(values.begin(), values.end(), result->elements);
   return give_array(out, result);
 }
+// array[from:to]
+SCYPER_FUNCTION(array_slice) {
+  const ArrayValue* array = array_of(args[0]);
+  const int64_t from = std::max<int64_t>(args[1].lo, 1), to = std::min<int64_t>(args[2].lo, array->size);
+  const int64_t size = std::max<int64_t>(to - from + 1, 0);
+  ArrayValue* result = new_array(c, static_cast<int32_t>(size), array->element);
+  if (result == nullptr) return fail_memory(c);
+  if (size > 0) std::copy(array->elements + from - 1, array->elements + to, result->elements);
+  return give_array(out, result);
+}
+// A copy with elements set: beyond its ends it grows, NULLs in between.
+SCYPER_FUNCTION(array_set_element) {
+  if (args[1].null) return no_subscript(c);
+  ArrayValue* result = widened(c, args[0].null ? nullptr : array_of(args[0]), args[1].lo, args[1].lo, types[0].element);
+  if (result == nullptr) return failed();
+  result->elements[args[1].lo - result->lower_bound] = args[2];
+  return give_array(out, result);
+}
+SCYPER_FUNCTION(array_set_slice) {
+  const bool has_lower = (args[3].lo & 1) != 0, has_upper = (args[3].lo & 2) != 0;
+  if ((has_lower && args[1].null) || (has_upper && args[2].null)) return no_subscript(c);
+  const ArrayValue* array = args[0].null ? nullptr : array_of(args[0]);
+  if (args[4].null) {  // nothing to assign
+    ArrayValue* empty = array == nullptr ? new_array(c, 0, types[0].element) : nullptr;
+    if (array == nullptr && empty == nullptr) return fail_memory(c);
+    return array == nullptr ? give_array(out, empty) : (*out = args[0], 0);
+  }
+  const bool is_empty = array == nullptr || array->size == 0;
+  if (is_empty && (!has_lower || !has_upper))
+    return c->fail(with_detail(sql_error("2202E", "array slice subscript must provide both boundaries"),
+                               "When assigning to a slice of an empty array value, slice boundaries must be fully "
+                               "specified."));
+  const int64_t from = has_lower ? args[1].lo : array->lower_bound;
+  const int64_t to = has_upper ? args[2].lo : array->lower_bound + int64_t{array->size} - 1;
+  if (from > to) return c->fail("2202E", "upper bound cannot be less than lower bound");
+  const ArrayValue* source = array_of(args[4]);
+  if (source->size < to - from + 1) return c->fail("2202E", "source array too small");
+  ArrayValue* result = widened(c, array, from, to, types[0].element);
+  if (result == nullptr) return failed();
+  std::copy(source->elements, source->elements + (to - from + 1), result->elements + (from - result->lower_bound));
+  return give_array(out, result);
+}
 SCYPER_FUNCTION(trim_array) {
   const ArrayValue* array = array_of(args[0]);
   int64_t cut = args[1].lo;
@@ -214,6 +303,29 @@ SCYPER_FUNCTION(trim_array) {
   if (result == nullptr) return fail_memory(c);
   std::copy(array->elements, array->elements + result->size, result->elements);
   return give_array(out, result);
+}
+
+// Of the type of their arguments, which may be NULL.
+SCYPER_FUNCTION(enum_first) {
+  const EnumType* type = find_enum(types[0].length);
+  return type == nullptr || type->labels.empty() ? give_null(out) : give(out, type->labels.front().code);
+}
+SCYPER_FUNCTION(enum_last) {
+  const EnumType* type = find_enum(types[0].length);
+  return type == nullptr || type->labels.empty() ? give_null(out) : give(out, type->labels.back().code);
+}
+SCYPER_FUNCTION(enum_range) {
+  const EnumType* type = find_enum(types[0].length);
+  ArrayValue* range = new_array(c, type == nullptr ? 0 : static_cast<int32_t>(type->labels.size()), TypeId::kEnum);
+  if (range == nullptr) return fail_memory(c);
+  range->size = 0;
+  for (size_t i = 0; type != nullptr && i < type->labels.size(); i++) {
+    const int64_t code = type->labels[i].code;
+    const bool is_before = count > 1 && !args[0].null && code < args[0].lo;
+    const bool is_behind = count > 1 && !args[1].null && code > args[1].lo;
+    if (!is_before && !is_behind) range->elements[range->size++] = int_datum(code);
+  }
+  return give_array(out, range);
 }
 
 }  // extern "C"

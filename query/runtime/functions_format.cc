@@ -14,7 +14,7 @@ extern "C" {
 
 SCYPER_FUNCTION(to_char_timestamp) {
   std::string text;
-  Status status = format_timestamp(args[0].lo, text_of(args[1]), &text);
+  Status status = format_timestamp(args[0].lo, text_of(args[1]), "", &text);
   return give_formatted(c, status, text, out);
 }
 SCYPER_FUNCTION(to_char_interval) {

@@ -185,6 +185,25 @@ SCYPER_FUNCTION(regexp_match) {
   if (groups.size() > 1) groups.erase(groups.begin());
   return give_texts(c, groups, out);
 }
+// What regexp_matches() returns, row by row: each match's groups, as the text of an array.
+SCYPER_FUNCTION(regexp_matches) {
+  RegexFlags flags;
+  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_matches", true, &flags)) return failed();
+  const Regex* regex = compile(c, text_of(args[1]), flags);
+  if (regex == nullptr) return failed();
+  std::string_view text = text_of(args[0]);
+  std::vector<std::string> rows;
+  Groups groups;
+  for (size_t at = 0; at <= text.size() && regex->find(text, at, &groups);) {
+    at = behind(text, groups[0]);
+    if (groups.size() > 1) groups.erase(groups.begin());
+    Datum row;
+    if (int32_t outcome = give_texts(c, groups, &row); outcome != 0) return outcome;
+    rows.push_back(format_datum(make_array(make_type(TypeId::kText)), row));
+    if (!flags.global) break;
+  }
+  return give_texts(c, {rows.begin(), rows.end()}, out);
+}
 // (text, pattern [, start [, n [, flags [, group]]]])
 SCYPER_FUNCTION(regexp_substr) {
   int32_t start = count > 2 ? int4(args[2]) : 1, n = count > 3 ? int4(args[3]) : 1,

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "compile/program_parts.h"
 #include "runtime/function_body.h"
 
@@ -7,28 +8,9 @@ namespace scyper::query {
 
 namespace {
 
-// "public.s", "\"S\"": the last part of a name as SQL writes it.
-std::string relation_name(std::string_view text) {
-  std::string name;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] == '"') {
-      if (quoted && i + 1 < text.size() && text[i + 1] == '"')
-        name += text[i++];
-      else
-        quoted = !quoted;
-    } else if (text[i] == '.' && !quoted) {
-      name.clear();
-    } else {
-      name += quoted ? text[i] : static_cast<char>(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
-    }
-  }
-  return name;
-}
-
 storage::Sequence* find_sequence(ExecContext* c, std::string_view text) {
   const Catalog& catalog = *c->program->parts().catalog;
-  const std::string name = relation_name(text);
+  const std::string name = object_key_of_text(text);
   auto found = catalog.sequences.find(name);
   if (found != catalog.sequences.end()) return found->second.get();
   if (catalog.find_table(name) != nullptr || catalog.views.count(name) != 0)

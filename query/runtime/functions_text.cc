@@ -408,7 +408,9 @@ SCYPER_FUNCTION(quote_ident) {
 }
 SCYPER_FUNCTION(quote_literal) {
   std::string text;
-  append_literal(&text, types[0].id == TypeId::kUnknown ? std::string(text_of(args[0])) : shown(types[0], args[0]));
+  std::string value = types[0].id == TypeId::kUnknown ? std::string(text_of(args[0])) : shown(types[0], args[0]);
+  if (types[0].id == TypeId::kChar) value.erase(value.find_last_not_of(' ') + 1);  // the cast to text that comes first
+  append_literal(&text, value);
   return give_copy(c, out, text);
 }
 SCYPER_FUNCTION(quote_nullable) {

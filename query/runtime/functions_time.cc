@@ -250,21 +250,35 @@ SCYPER_FUNCTION(date_bin) {
   if (difference < 0 && difference % step != 0) offset -= step;
   return give(out, args[2].lo + offset);
 }
-// (a, b) OVERLAPS (c, d); an interval as second part counts from the first.
+// (a, b) OVERLAPS (c, d); an interval as second part counts from the first. A missing end of two is NULL: what the
+// other one decides alone is known.
 SCYPER_FUNCTION(overlaps) {
-  int64_t ends[4];
+  int64_t ends[4] = {};
+  bool known[4];
   for (int i = 0; i < 4; i++) {
-    if (args[i].null) return give_null(out);
+    const bool is_length = i % 2 == 1 && types[i].id == TypeId::kInterval;
+    known[i] = !args[i].null && (!is_length || known[i - 1]);
+    if (!known[i]) continue;
     ends[i] = args[i].lo;
-    if (i % 2 == 1 && types[i].id == TypeId::kInterval) {
-      ValueError error = timestamp_add(ends[i - 1], interval_of(args[i]), &ends[i]);
-      if (error != ValueError::kNone) return done(c, error);
+    if (!is_length) continue;
+    if (types[i - 1].id == TypeId::kTime) {
+      ends[i] = time_of_interval({ends[i - 1] + time_of_interval(interval_of(args[i])), 0, 0});
+      continue;
     }
+    ValueError error = timestamp_add(ends[i - 1], interval_of(args[i]), &ends[i]);
+    if (error != ValueError::kNone) return done(c, error);
   }
-  if (ends[0] > ends[1]) std::swap(ends[0], ends[1]);
-  if (ends[2] > ends[3]) std::swap(ends[2], ends[3]);
-  if (ends[0] == ends[2]) return give_bool(out, true);
-  return give_bool(out, ends[0] > ends[2] ? ends[0] < ends[3] : ends[2] < ends[1]);
+  for (int i : {0, 2}) {
+    if (!known[i] && !known[i + 1]) return give_null(out);
+    if (!known[i] || (known[i + 1] && ends[i] > ends[i + 1]))
+      std::swap(ends[i], ends[i + 1]), std::swap(known[i], known[i + 1]);
+  }
+  if (ends[0] == ends[2]) return known[1] && known[3] ? give_bool(out, true) : give_null(out);
+  // the period that begins first, and the other one
+  const int first = ends[0] < ends[2] ? 0 : 2, second = 2 - first;
+  if (!known[first + 1]) return give_null(out);
+  if (ends[second] < ends[first + 1]) return give_bool(out, true);
+  return known[second + 1] ? give_bool(out, false) : give_null(out);
 }
 
 }  // extern "C"

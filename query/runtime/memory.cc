@@ -8,6 +8,8 @@
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
+#include "types/interval.h"
+#include "types/jsonb.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -36,7 +38,7 @@ bool copy_array(ExecContext* c, TypeId element, Datum* datum) {
   if (from->size > 0)
     std::memcpy(static_cast<void*>(elements), from->elements, static_cast<size_t>(from->size) * sizeof(Datum));
   datum->lo = reinterpret_cast<int64_t>(to);
-  if (!is_string(element)) return true;
+  if (!holds_bytes(element)) return true;
   for (int32_t i = 0; i < from->size; i++) {
     if (!copy_datum(c, make_type(TypeId::kText), &elements[i])) return false;
   }
@@ -49,7 +51,7 @@ TextArena scratch_arena(ExecContext* context) noexcept { return TextArena{scratc
 bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
   if (datum->null) return true;
   if (type.id == TypeId::kArray) return copy_array(c, type.element, datum);
-  if (!is_string(type.id) && type.id != TypeId::kUnknown) return true;
+  if (!holds_bytes(type.id) && type.id != TypeId::kUnknown) return true;
   char* copy = c->scratch->allocate(datum->size() == 0 ? 1 : datum->size());
   if (copy == nullptr) return false;
   copy_bytes(copy, datum->data(), datum->size());
@@ -154,6 +156,20 @@ int32_t cast_array(ExecContext* c, const Datum& in, const SqlType& from, const S
   return 0;
 }
 
+// To a boolean or a number.
+int32_t cast_jsonb(ExecContext* c, const Datum& in, const SqlType& to, Datum* out) {
+  Json json = json_read(text_of(in));
+  if (json.kind == JsonKind::kBoolean && to.id == TypeId::kBool) return *out = int_datum(json.boolean ? 1 : 0), 0;
+  if (json.kind != JsonKind::kNumber || !is_number(to.id)) {
+    std::string kind = json.kind == JsonKind::kNumber ? "numeric" : json_type_name(json.kind);
+    return c->fail("22023", "cannot cast jsonb " + kind + " to type " + type_name(make_type(to.id)));
+  }
+  SqlType numeric = make_numeric(0, 0);
+  Datum number;
+  Status status = parse_datum(numeric, json.text, scratch_arena(c), &number);
+  return status.ok() ? cast_datum(c, number, numeric, to, true, out) : c->fail(status);
+}
+
 }  // namespace
 
 int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
@@ -179,12 +195,23 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
     double value = is_float(from.id) ? __builtin_bit_cast(double, in.lo) : decimal_to_float8(to_decimal(from, in));
     if (to.id == TypeId::kFloat4) error = float8_to_float4(value, &value);
     *out = float_datum(value);
-  } else if (from.id == TypeId::kDate && to.id == TypeId::kTimestamp) {
+  } else if (from.id == TypeId::kJsonb) {
+    return cast_jsonb(c, in, to, out);
+  } else if (from.id == TypeId::kDate && is_moment(to.id)) {
     int64_t value = 0;
     error = date_to_timestamp(static_cast<int32_t>(in.lo), &value);
     *out = int_datum(value);
-  } else if (from.id == TypeId::kTimestamp && to.id == TypeId::kDate) {
+  } else if (is_moment(from.id) && to.id == TypeId::kDate) {
     *out = int_datum(timestamp_to_date(in.lo));
+  } else if (is_moment(from.id) && is_moment(to.id)) {
+    *out = in;  // the session's time zone is UTC
+  } else if (is_moment(from.id) && to.id == TypeId::kTime) {
+    split_timestamp(in.lo, &out->lo);
+    *out = int_datum(out->lo);
+  } else if (from.id == TypeId::kInterval && to.id == TypeId::kTime) {
+    *out = int_datum(time_of_interval(interval_of(in)));
+  } else if (from.id == TypeId::kTime && to.id == TypeId::kInterval) {
+    *out = datum_of(Interval{in.lo, 0, 0});
   } else if (from.id == TypeId::kBool || to.id == TypeId::kBool) {
     *out = int_datum(in.lo != 0 ? 1 : 0);
   } else if (from.id == to.id) {

@@ -8,6 +8,7 @@
 #include "bind/builtins.h"
 #include "compile/program_parts.h"
 #include "query/program.h"
+#include "query/settings.h"
 #include "runtime/memory.h"
 #include "storage/key.h"
 #include "types/datum_text.h"
@@ -41,6 +42,7 @@ int32_t fail_change(ExecContext* c, storage::ChangeResult result) {
 struct ErrorText {
   const char* sqlstate;
   const char* message;
+  const char* hint = "";
 };
 // `what "name"` in a message.
 std::string quoted_after(const std::string& message, std::string_view what) {
@@ -80,7 +82,7 @@ ErrorText error_text(RuntimeError error) {
     case RuntimeError::kNoRows:
       return {"P0002", "query returned no rows"};
     case RuntimeError::kTooManyRows:
-      return {"P0003", "query returned more than one row"};
+      return {"P0003", "query returned more than one row", "Make sure the query returns a single row, or use LIMIT 1."};
     case RuntimeError::kSubqueryRows:
       return {"21000", "more than one row returned by a subquery used as an expression"};
     case RuntimeError::kNoReturn:
@@ -109,6 +111,8 @@ ErrorText error_text(RuntimeError error) {
       return {"22004", "array subscript in assignment must not be null"};
     case RuntimeError::kConflictTwice:
       return {"21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"};
+    case RuntimeError::kMergeTwice:
+      return {"21000", "MERGE command cannot affect row a second time"};
   }
   return {"XX000", "unknown runtime error"};
 }
@@ -117,7 +121,9 @@ extern "C" {
 
 int32_t rt_fail(ExecContext* c, int64_t error) noexcept {
   ErrorText text = error_text(static_cast<RuntimeError>(error));
-  return c->fail(text.sqlstate, text.message);
+  int32_t outcome = c->fail(text.sqlstate, text.message);
+  c->error.hint = text.hint;
+  return outcome;
 }
 
 int32_t rt_interrupted(ExecContext* c) noexcept {
@@ -138,6 +144,10 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
   return 0;
 }
 
+int32_t rt_feed_next(ExecContext* c) noexcept {
+  c->value[0] = reinterpret_cast<int64_t>(c->feed == nullptr ? nullptr : c->feed->next());
+  return 0;
+}
 int32_t rt_copy_text(ExecContext* c, const char* data, int64_t size) noexcept {
   char* copy = c->scratch->allocate(size == 0 ? 1 : static_cast<size_t>(size));
   if (copy == nullptr) return fail_memory(c);
@@ -331,6 +341,22 @@ int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_pad
   return static_cast<int64_t>(bytes) + 1;
 }
 
+int64_t rt_key_bytea(char* out, const char* data, int64_t size, int64_t descending) noexcept {
+  char* end = out;
+  if (static_cast<size_t>(size) >= storage::kMaxKeyBytes) return -1;
+  for (int64_t i = 0; i < size; i++) {
+    const size_t bytes = (data[i] == 0 ? 2 : 1) + 2;  // with the end
+    if (static_cast<size_t>(end - out) + bytes > storage::kMaxKeyBytes) return -1;
+    *end++ = data[i];
+    if (data[i] == 0) *end++ = static_cast<char>(0xff);
+  }
+  *end++ = 0;
+  *end++ = 0;
+  if (descending != 0)
+    for (char* p = out; p < end; p++) *p = static_cast<char>(~*p);
+  return end - out;
+}
+
 int64_t rt_key_decimal(char* out, int64_t lo, int64_t hi, int64_t scale, int64_t descending) noexcept {
   char* end = storage::put_key_decimal(out, join(lo, hi), static_cast<int32_t>(scale));
   if (descending != 0)
@@ -480,9 +506,14 @@ int32_t rt_raise(ExecContext* c, int64_t level, const char* format, int64_t size
   if (!options[1].null) text = option(1);
   if (level < 5) {
     static constexpr const char* kNames[] = {"DEBUG", "LOG", "INFO", "NOTICE", "WARNING"};
-    bool shown = level >= 2;  // as client_min_messages = notice
-    if (shown && c->notices != nullptr && c->notices->size() < 1000)
-      c->notices->push_back(absl::StrCat(kNames[level], ":  ", text));
+    std::string_view least = "notice";
+    if (const StatementSettings* settings = StatementSettings::current; settings != nullptr)
+      if (const std::string* given = settings->find("client_min_messages"); given != nullptr) least = *given;
+    const bool shown = shows_message(least, kNames[level]);
+    if (!shown || c->notices == nullptr || c->notices->size() >= 1000) return 0;
+    if (!options[2].null) text += "\nDETAIL:  " + option(2);
+    if (!options[3].null) text += "\nHINT:  " + option(3);
+    c->notices->push_back(absl::StrCat(kNames[level], ":  ", text));
     return 0;
   }
   std::string state = option(0);
@@ -510,6 +541,7 @@ void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = s
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
 int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
+int32_t rt_rows_match(ExecContext*, const RowSet*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
 int32_t rt_rows_fields(ExecContext*, const RowSet*, int64_t, const char*, int64_t, Datum*) noexcept;
 int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;

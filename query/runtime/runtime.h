@@ -38,6 +38,7 @@ enum class RuntimeError : int64_t {
   kNullAssignment,
   kNullSubscript,
   kConflictTwice,
+  kMergeTwice,
   kNullStatement,  // EXECUTE
 };
 
@@ -56,6 +57,10 @@ struct ProgramResources {
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
   bool can_share = false;       // several threads may run the program together (runtime/team.h)
   double shared_from_ns = 2e6;  // of estimated work: shorter queries are one thread's
+  double filter_from_ns = 1e6;  // estimated saving from which a join's table gives a filter to a scan
+  double spill_from_bytes = 0;  // of tuples that an operator is estimated to keep: it can go to disk; 0 = none can
+  bool can_spill = false;       // some operator has code for that
+  bool passes_swaps = false;    // tests: asks at each swap point whether to change there
   double work_ns = 0;           // what the planned queries are estimated to cost
   // EXPLAIN: the plans of the queries, as they are generated.
   bool explains = false;
@@ -120,6 +125,7 @@ struct Portal {
   /* name, result type, words, pure */                                                                                 \
   X(rt_fail, kI32, 2, false)        /* context, RuntimeError */                                                        \
   X(rt_interrupted, kI32, 1, false) /* context: the error of ExecContext::interrupt */                                 \
+  X(rt_feed_next, kI32, 1, false)   /* context -> value[0]: the row of ExecContext::feed, 0 at its end */              \
   X(rt_copy_text, kI32, 3, false)   /* context, data, size -> value[0] */                                              \
   X(rt_copy_array, kI32, 2, false)  /* context, array -> value[0] */                                                   \
   X(rt_compare_text, kI32, 4, true) /* data, size, data, size -> <0, 0, >0 */                                          \
@@ -149,6 +155,7 @@ struct Portal {
   X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \
   X(rt_index_next_many, kI64, 5, false) /* TablePartition*, index, cursor, Tids, how many at most -> how many */       \
   X(rt_key_text, kI64, 5, false)    /* out, data, size, char(n)?, descending? -> bytes written; at most kKeyTextMax */ \
+  X(rt_key_bytea, kI64, 4, false)   /* out, data, size, descending? -> bytes written, -1: no row has such a key */     \
   X(rt_key_decimal, kI64, 5, false) /* out, lo, hi, scale, descending? -> bytes written */                             \
   X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \
   X(rt_insert_finish, kI32, 3, false)   /* context, TablePartition*, Tid */                                            \
@@ -190,6 +197,7 @@ struct Portal {
   X(rt_raise, kI32, 7, false) /* context, level, format, size, Datum args[], count, Datum options[]: kRaiseOptions */  \
   X(rt_execute, kI32, 7, false)      /* context, text, size, Datum args[], SqlType types[], count, wants rows? ->      \
                                         value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */        \
+  X(rt_rows_match, kI32, 4, false)   /* context, RowSet*, SqlType of the columns to return[], count */                 \
   X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
   X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row or -1, names (each ended by 0), count, Datum out[]: as   \
                                         text; -1 = NULLs */                                                            \

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "query/program.h"
 #include "runtime/memory.h"
+#include "runtime/spill.h"
 #include "storage/table.h"
 
 namespace scyper::query {
@@ -86,6 +88,7 @@ struct Member {
   ScratchArena scratch;
   ResultSet result;
   std::vector<std::string> notices;
+  std::optional<SpillSpace> spill;
   ExecContext context;
 };
 
@@ -99,10 +102,13 @@ std::unique_ptr<Member> make_member(const ExecContext& main, Team* team, uint32_
   c.scratch = &member->scratch;
   c.result = &member->result;
   c.notices = &member->notices;
+  if (main.spill != nullptr) c.spill = &member->spill.emplace(main.spill->limits(), team->size());
   c.team = team;
   c.thread = thread;
   return member;
 }
+
+}  // namespace
 
 // What a member says that left because of another one, or of the query's end.
 int32_t fail_meeting(ExecContext* c) {
@@ -111,13 +117,15 @@ int32_t fail_meeting(ExecContext* c) {
                  timeout ? "canceling statement due to statement timeout" : "canceling statement due to user request",
                  false);
 }
-}  // namespace
 
 Outcome run_in_team(const Program& program, ExecContext* main, const Datum* arguments, uint32_t threads,
                     size_t scratch_bytes) noexcept {
   Team team(threads, main);
   main->team = &team;
   main->thread = 0;
+  std::optional<SpillSpace> share;  // of the memory
+  SpillSpace* const whole = main->spill;
+  if (whole != nullptr) main->spill = &share.emplace(whole->limits(), threads);
   auto run = [&](ExecContext* c) {
     Outcome outcome = program.run(c, arguments);
     if (outcome != Outcome::kOk) team.fail(c->thread);
@@ -130,23 +138,22 @@ Outcome run_in_team(const Program& program, ExecContext* main, const Datum* argu
   for (uint32_t i = 1; i < threads; i++) running.emplace_back([&, i] { outcomes[i] = run(&members[i - 1]->context); });
   outcomes[0] = run(main);
   for (auto& thread : running) thread.join();
+  for (const auto& member : members) main->swaps += member->context.swaps;
   main->team = nullptr;
+  main->spill = whole;
   int failed = team.failed();
   if (failed < 0) return Outcome::kOk;
   if (failed > 0) main->error = members[static_cast<size_t>(failed) - 1]->context.error;
   return outcomes[static_cast<size_t>(failed)];
 }
 
-namespace {
-
-// The tuples of all members in the first one's store.
-void concatenate(TupleStore* const* stores, uint32_t count) {
+void concatenate_stores(TupleStore* const* stores, uint32_t count) {
   TupleStore* all = stores[0];
   rt_seal(all);
   for (uint32_t i = 1; i < count; i++) {
     TupleStore* other = stores[i];
     rt_seal(other);
-    if (other->first == nullptr) continue;
+    if (other->first == nullptr) continue;  // or all on disk
     if (all->last != nullptr)
       all->last->next = other->first;
     else
@@ -155,8 +162,16 @@ void concatenate(TupleStore* const* stores, uint32_t count) {
     all->cursor = other->cursor;
     all->limit = other->limit;
     all->count += other->count;
+    all->bytes += other->bytes;
+  }
+  for (uint32_t i = 1; i < count && all->spill != nullptr; i++) {
+    auto& runs = stores[i]->spill->runs;
+    all->spill->runs.insert(all->spill->runs.end(), runs.begin(), runs.end());
+    all->spilled |= stores[i]->spilled;
   }
 }
+
+namespace {
 
 extern "C" {
 
@@ -165,7 +180,7 @@ int64_t rt_next_morsel(ExecContext* c, int64_t scan, const void* partition, int6
 }
 
 TupleStore::Chunk* rt_next_chunk(ExecContext* c, int64_t scan, TupleStore* store, TupleStore::Chunk* before) noexcept {
-  if (c->team != nullptr) return c->team->next_chunk(c, scan, store);
+  if (c->team != nullptr && store->spilled == 0) return c->team->next_chunk(c, scan, store);
   return before == nullptr ? store->first : before->next;
 }
 
@@ -178,12 +193,14 @@ int32_t rt_tuples_gather(ExecContext* c, TupleStore* store, int64_t for_all) noe
   void* const* stores = c->team->exchange(c, store);
   if (stores == nullptr) return fail_meeting(c);
   auto* all = static_cast<TupleStore*>(stores[0]);
-  if (c->thread == 0) concatenate(reinterpret_cast<TupleStore* const*>(stores), c->team->size());
+  if (c->thread == 0) concatenate_stores(reinterpret_cast<TupleStore* const*>(stores), c->team->size());
   if (!c->team->meet(c)) return fail_meeting(c);
   if (for_all == 0 && c->thread != 0) {
     store->first = store->last = nullptr;
     store->cursor = store->limit = nullptr;
     store->count = 0;
+    store->spilled = 0;
+    store->spill = nullptr;
     all = store;
   }
   c->value[0] = reinterpret_cast<int64_t>(all);
@@ -198,13 +215,6 @@ int32_t rt_exchange(ExecContext* c, void* mine) noexcept {
   c->value[0] = reinterpret_cast<int64_t>(all);
   c->value[1] = c->team->size();
   return 0;
-}
-
-int32_t rt_groups_exchange(ExecContext* c, TupleStore* store) noexcept {
-  int64_t count = store->count;  // of groups, which sealing does not change
-  rt_seal(store);
-  store->count = count;
-  return rt_exchange(c, store);
 }
 
 int32_t rt_meet(ExecContext* c) noexcept { return c->team == nullptr || c->team->meet(c) ? 0 : fail_meeting(c); }
@@ -227,17 +237,25 @@ int32_t build_together(ExecContext* c, TupleStore* store) noexcept {
   TupleStore::Chunk* first = store->first;
   if (store->last != nullptr) store->last->end = store->cursor;
   TupleStore::Chunk* last = store->last;
+  announce(store);
   void* const* stores = c->team->exchange(c, store);
   if (stores == nullptr) return fail_meeting(c);
+  if (has_announced(reinterpret_cast<TupleStore* const*>(stores), c->team->size())) {
+    c->value[0] = reinterpret_cast<int64_t>(store);
+    return leave_finally(c, store);
+  }
   auto* all = static_cast<TupleStore*>(stores[0]);
   int32_t outcome = 0;
   if (c->thread == 0) {
-    concatenate(reinterpret_cast<TupleStore* const*>(stores), c->team->size());
+    concatenate_stores(reinterpret_cast<TupleStore* const*>(stores), c->team->size());
     outcome = make_join_slots(c, all);
     if (outcome != 0) return outcome;
   }
   if (!c->team->meet(c)) return fail_meeting(c);
-  if (first != nullptr) link_shared(all, first, last);
+  for (TupleStore::Chunk* chunk = first; chunk != nullptr; chunk = chunk == last ? nullptr : chunk->next) {
+    if (outcome = poll_interrupt(c); outcome != 0) return outcome;
+    link_shared(all, chunk, chunk);
+  }
   if (!c->team->meet(c)) return fail_meeting(c);
   c->value[0] = reinterpret_cast<int64_t>(all);
   return 0;

@@ -59,14 +59,18 @@ class Team {
 Outcome run_in_team(const Program& program, ExecContext* main, const Datum* arguments, uint32_t threads,
                     size_t scratch_bytes) noexcept;
 
-#define SCYPER_TEAM_FUNCTIONS(X)                                                                               \
-  X(rt_next_morsel, kI64, 4, false)     /* context, scan, TablePartition*, first tuple if alone -> the same */ \
-  X(rt_next_chunk, kPtr, 4, false)      /* context, scan, store, chunk before if alone -> Chunk* or 0 */       \
-  X(rt_tuples_gather, kI32, 3, false)   /* context, store, for all? -> value[0] = TupleStore* */               \
-  X(rt_groups_exchange, kI32, 2, false) /* context, store -> value[0] = TupleStore*[], value[1] = count */     \
-  X(rt_exchange, kI32, 2, false)        /* context, memory -> value[0] = everybody's, value[1] = count */      \
-  X(rt_meet, kI32, 1, false)            /* context */                                                          \
-  X(rt_copy_tuple, kVoid, 3, false)     /* to, from, bytes: all but the header */
+// What a member says that left because of another one, or of the query's end.
+int32_t fail_meeting(ExecContext* c);
+// The tuples of all members in the first one's store.
+void concatenate_stores(TupleStore* const* stores, uint32_t count);
+
+#define SCYPER_TEAM_FUNCTIONS(X)                                                                             \
+  X(rt_next_morsel, kI64, 4, false)   /* context, scan, TablePartition*, first tuple if alone -> the same */ \
+  X(rt_next_chunk, kPtr, 4, false)    /* context, scan, store, chunk before if alone -> Chunk* or 0 */       \
+  X(rt_tuples_gather, kI32, 3, false) /* context, store, for all? -> value[0] = TupleStore* */               \
+  X(rt_exchange, kI32, 2, false)      /* context, memory -> value[0] = everybody's, value[1] = count */      \
+  X(rt_meet, kI32, 1, false)          /* context */                                                          \
+  X(rt_copy_tuple, kVoid, 3, false)   /* to, from, bytes: all but the header */
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
 SCYPER_TEAM_FUNCTIONS(SCYPER_DECLARE_RUNTIME)

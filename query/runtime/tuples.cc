@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/memory.h"
-#include "runtime/runtime.h"
+#include "runtime/spill.h"
 #include "runtime/tuple_fields.h"
 #include "types/datum_text.h"
 
@@ -44,6 +44,9 @@ Datum load_tuple_field(const SqlType& type, const char* at) noexcept {
       if (type.precision == 0) std::memcpy(&value.scale, at + 16, sizeof value.scale);
       return value;
     case TypeId::kInterval:
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kJsonb:
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:
@@ -63,20 +66,28 @@ namespace {
 constexpr int64_t kFirstChunkBytes = 2048;
 constexpr int64_t kChunkBytesMax = 1 << 20;
 constexpr uint64_t kFirstSlots = 64;
-constexpr int64_t kTuplesPerPoll = 1 << 15;  // of interrupts: about a millisecond
 
-// For loops of the runtime: the error of an interrupt, or 0.
-int32_t poll(ExecContext* c) {
-  if (c->interrupt.load(std::memory_order_relaxed) == 0) [[likely]]
-    return 0;
-  return reinterpret_cast<int32_t (*)(ExecContext*) noexcept>(k_rt_interrupted.address)(c);
+TupleStore::Chunk* make_chunk(ExecContext* c, TupleStore* store) {
+  int64_t wanted = std::max<int64_t>(store->chunk_bytes, store->tuple_bytes * 4);
+  char* memory = c->scratch->allocate(static_cast<size_t>(wanted) + sizeof(TupleStore::Chunk));
+  if (memory == nullptr) return nullptr;
+  auto* chunk = new (memory) TupleStore::Chunk{nullptr, nullptr, nullptr};
+  chunk->limit = reinterpret_cast<char*>(chunk + 1) + wanted;
+  store->chunk_bytes =
+      std::min(store->spill == nullptr ? kChunkBytesMax : store->spill->chunk_bytes_max, store->chunk_bytes * 4);
+  store->bytes += wanted;
+  if (c->spill != nullptr) c->spill->hold(static_cast<uint64_t>(wanted));
+  return chunk;
 }
 
 bool add_chunk(ExecContext* c, TupleStore* store) {
-  int64_t wanted = std::max<int64_t>(store->chunk_bytes, store->tuple_bytes * 4);
-  char* memory = c->scratch->allocate(static_cast<size_t>(wanted) + sizeof(TupleStore::Chunk));
-  if (memory == nullptr) return false;
-  auto* chunk = new (memory) TupleStore::Chunk{nullptr, nullptr};
+  TupleStore::Chunk* chunk = store->spare;
+  if (chunk != nullptr)
+    store->spare = chunk->next;
+  else
+    chunk = make_chunk(c, store);
+  if (chunk == nullptr) return false;
+  chunk->next = nullptr;
   if (store->last != nullptr) {
     store->last->end = store->cursor;
     store->last->next = chunk;
@@ -84,9 +95,8 @@ bool add_chunk(ExecContext* c, TupleStore* store) {
     store->first = chunk;
   }
   store->last = chunk;
-  store->cursor = memory + sizeof(TupleStore::Chunk);
-  store->limit = store->cursor + wanted;
-  store->chunk_bytes = std::min(kChunkBytesMax, store->chunk_bytes * 4);
+  store->cursor = reinterpret_cast<char*>(chunk + 1);
+  store->limit = chunk->limit;
   return true;
 }
 
@@ -103,6 +113,7 @@ bool make_slots(ExecContext* c, TupleStore* store, uint64_t wanted) {
   size_t bytes = sizeof(uint64_t) << bits;
   auto* slots = reinterpret_cast<uint64_t*>(c->scratch->allocate(bytes));
   if (slots == nullptr) return false;
+  if (c->spill != nullptr) c->spill->hold(bytes);
   std::memset(slots, 0, bytes);
   store->slots = slots;
   store->shift = static_cast<uint64_t>(64 - bits);
@@ -123,7 +134,7 @@ int32_t link_all(ExecContext* c, TupleStore* store) {
   uint64_t n = 0;
   int32_t outcome = 0;
   for_each_tuple(store, [&](char* tuple) {
-    if (n % kTuplesPerPoll == 0 && outcome == 0) outcome = poll(c);
+    if (n % kTuplesPerPoll == 0 && outcome == 0) outcome = poll_interrupt(c);
     auto* entry = reinterpret_cast<TupleEntry*>(tuple);
     __builtin_prefetch(&store->slots[entry->hash >> store->shift], 1);
     TupleEntry*& place = waiting[n++ % kAhead];
@@ -148,118 +159,6 @@ void link_atomic(TupleStore* store, TupleEntry* entry) {
                                        std::memory_order_release, std::memory_order_relaxed));
 }
 
-// --- sorting ---
-
-// Order as unsigned integers agrees with the order of the values where these differ in it.
-uint64_t prefix_of(const TupleSortKey& key, const char* tuple) {
-  bool null = key.null_offset >= 0 && tuple[key.null_offset] != 0;
-  if (null) return key.nulls_first ? 0 : ~uint64_t{0};
-  const char* at = tuple + key.offset;
-  uint64_t prefix = 0;
-  switch (key.type.id) {
-    case TypeId::kChar:
-    case TypeId::kVarchar:
-    case TypeId::kText: {
-      const char* data = nullptr;
-      uint64_t size = 0;
-      std::memcpy(&data, at, sizeof data);
-      std::memcpy(&size, at + 8, sizeof size);
-      std::memcpy(&prefix, data, std::min<uint64_t>(size, sizeof prefix));
-      prefix = __builtin_bswap64(prefix);
-      if (key.type.id == TypeId::kChar) prefix = 0;  // trailing blanks
-      break;
-    }
-    case TypeId::kFloat8: {
-      double v = 0;
-      std::memcpy(&v, at, sizeof v);
-      if (v == 0) v = 0;  // -0
-      if (v != v) return key.descending ? 1 : ~uint64_t{0} - 1;
-      auto bits = __builtin_bit_cast(uint64_t, v);
-      prefix = bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
-      break;
-    }
-    case TypeId::kNumeric:
-      if (key.type.precision == 0) return 0x8000000000000000ull;  // scales differ
-      if (key.type.precision > kMaxPrecision64) {
-        Datum value = load_tuple_field(key.type, at);
-        __int128 v = value.int128() >> 24;  // sums stay within
-        prefix = static_cast<uint64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)) ^ (uint64_t{1} << 63);
-        break;
-      }
-      [[fallthrough]];
-    case TypeId::kBool:
-    case TypeId::kInt2:
-    case TypeId::kInt4:
-    case TypeId::kInt8:
-    case TypeId::kDate:
-    case TypeId::kTimestamp:
-      prefix = static_cast<uint64_t>(load_tuple_field(key.type, at).lo) ^ (uint64_t{1} << 63);
-      break;
-    default:
-      return 0x8000000000000000ull;
-  }
-  if (key.descending) prefix = ~prefix;
-  return std::clamp<uint64_t>(prefix, 1, ~uint64_t{0} - 1);  // the ends belong to NULL
-}
-
-struct SortItem {
-  uint64_t prefix;
-  char* tuple;
-  uint64_t number;  // in order of arrival
-};
-
-bool comes_before(const TupleSortKey* keys, int64_t count, const SortItem& a, const SortItem& b) {
-  if (a.prefix != b.prefix) return a.prefix < b.prefix;
-  for (int64_t k = 0; k < count; k++) {
-    const TupleSortKey& key = keys[k];
-    bool null_a = key.null_offset >= 0 && a.tuple[key.null_offset] != 0;
-    bool null_b = key.null_offset >= 0 && b.tuple[key.null_offset] != 0;
-    if (null_a || null_b) {
-      if (null_a == null_b) continue;
-      return null_a == (key.nulls_first != 0);
-    }
-    int order = compare_datums(key.type, load_tuple_field(key.type, a.tuple + key.offset),
-                               load_tuple_field(key.type, b.tuple + key.offset));
-    if (order != 0) return (order < 0) != (key.descending != 0);
-  }
-  return a.number < b.number;
-}
-
-template <class Before>
-int32_t merge_runs(ExecContext* c, const SortItem* a, const SortItem* a_end, const SortItem* b, const SortItem* b_end,
-                   SortItem* out, const Before& before) {
-  for (int64_t n = 1; a != a_end && b != b_end; n++) {
-    *out++ = before(*b, *a) ? *b++ : *a++;
-    if (n % kTuplesPerPoll == 0)
-      if (int32_t outcome = poll(c); outcome != 0) return outcome;
-  }
-  std::copy(b, b_end, std::copy(a, a_end, out));
-  return 0;
-}
-
-// In runs, which are merged, with polls between. *items may point to other memory afterwards.
-template <class Before>
-int32_t sort_items(ExecContext* c, SortItem** items, int64_t count, const Before& before) {
-  SortItem* from = *items;
-  for (int64_t at = 0; at < count; at += kTuplesPerPoll) {
-    if (int32_t outcome = poll(c); outcome != 0) return outcome;
-    std::sort(from + at, from + std::min(count, at + kTuplesPerPoll), before);
-  }
-  if (count <= kTuplesPerPoll) return 0;
-  auto* to = reinterpret_cast<SortItem*>(c->scratch->allocate(static_cast<size_t>(count) * sizeof(SortItem)));
-  if (to == nullptr) return fail_memory(c);
-  for (int64_t width = kTuplesPerPoll; width < count; width *= 2) {
-    for (int64_t at = 0; at < count; at += 2 * width) {
-      int64_t middle = std::min(count, at + width), end = std::min(count, at + 2 * width);
-      int32_t outcome = merge_runs(c, from + at, from + middle, from + middle, from + end, to + at, before);
-      if (outcome != 0) return outcome;
-    }
-    std::swap(from, to);
-  }
-  *items = from;
-  return 0;
-}
-
 extern "C" {
 
 int32_t rt_tuples_create(ExecContext* c, int64_t bytes) noexcept {
@@ -275,13 +174,23 @@ int32_t rt_tuples_create(ExecContext* c, int64_t bytes) noexcept {
 int32_t rt_groups_create(ExecContext* c, int64_t bytes, int64_t expected) noexcept {
   if (int32_t failed = rt_tuples_create(c, bytes); failed != 0) return failed;
   auto* store = reinterpret_cast<TupleStore*>(c->value[0]);
-  uint64_t slots = std::clamp<uint64_t>(static_cast<uint64_t>(expected), kFirstSlots, uint64_t{1} << 20);
+  uint64_t most = uint64_t{1} << 20;
+  if (c->spill != nullptr) most = std::clamp<uint64_t>(c->spill->memory_bytes() / 256, kFirstSlots, most);
+  uint64_t slots = std::clamp<uint64_t>(static_cast<uint64_t>(expected), kFirstSlots, most);
   return make_slots(c, store, slots) ? 0 : fail_memory(c);
 }
 
-int32_t rt_tuples_grow(ExecContext* c, TupleStore* store) noexcept { return add_chunk(c, store) ? 0 : fail_memory(c); }
+int32_t rt_tuples_grow(ExecContext* c, TupleStore* store) noexcept {
+  if (must_leave_memory(*c, *store))
+    if (int32_t outcome = leave_memory(c, store); outcome != 0) return outcome;
+  if (add_chunk(c, store)) return 0;
+  if (store->spill == nullptr || store->first == nullptr) return fail_memory(c);
+  if (int32_t outcome = leave_memory(c, store); outcome != 0) return outcome;
+  return add_chunk(c, store) ? 0 : fail_memory(c);
+}
 
 int32_t rt_groups_grow(ExecContext* c, TupleStore* store) noexcept {
+  if (must_leave_memory(*c, *store)) return leave_memory(c, store);
   if (!make_slots(c, store, static_cast<uint64_t>(store->count_limit) * 4)) return fail_memory(c);
   return link_all(c, store);
 }
@@ -303,36 +212,10 @@ void rt_tuples_clear(TupleStore* store) noexcept {
 int32_t rt_join_build(ExecContext* c, TupleStore* store) noexcept {
   if (c->team != nullptr) return build_together(c, store);
   c->value[0] = reinterpret_cast<int64_t>(store);
+  if (store->spilled != 0) return leave_finally(c, store);
   rt_tuples_seal(store);
-  if (!make_slots(c, store, static_cast<uint64_t>(store->count) * 2)) return fail_memory(c);
+  if (int32_t outcome = make_join_slots(c, store); outcome != 0) return outcome;
   return link_all(c, store);
-}
-
-int32_t rt_tuples_sort(ExecContext* c, TupleStore* store, const TupleSortKey* keys, int64_t key_count, int64_t offset,
-                       int64_t limit) noexcept {
-  rt_tuples_seal(store);
-  int64_t count = store->count;
-  auto* items = reinterpret_cast<SortItem*>(c->scratch->allocate(static_cast<size_t>(count) * sizeof(SortItem)));
-  if (items == nullptr) return fail_memory(c);
-  uint64_t n = 0;
-  for_each_tuple(store, [&](char* tuple) {
-    items[n] = {key_count == 0 ? 0 : prefix_of(keys[0], tuple), tuple, n};
-    n++;
-  });
-  auto before = [&](const SortItem& a, const SortItem& b) { return comes_before(keys, key_count, a, b); };
-  int64_t end = count;
-  if (limit >= 0 && offset <= count && limit < count - offset) end = offset + limit;
-  if (key_count > 0 && end < count / 4) {
-    std::partial_sort(items, items + end, items + count, before);
-  } else if (key_count > 0) {
-    if (int32_t outcome = sort_items(c, &items, count, before); outcome != 0) return outcome;
-  }
-  int64_t start = std::min(offset, end);
-  auto** tuples = reinterpret_cast<char**>(items);  // smaller than the items: written behind what is still read
-  for (int64_t i = start; i < end; i++) tuples[i - start] = items[i].tuple;
-  c->value[0] = reinterpret_cast<int64_t>(tuples);
-  c->value[1] = end - start;
-  return 0;
 }
 
 int64_t rt_hash_text(const char* data, int64_t size) noexcept {
@@ -366,7 +249,39 @@ int64_t rt_hash_datum(const SqlType* type, const Datum* value) noexcept {
 void rt_seal(TupleStore* store) noexcept { rt_tuples_seal(store); }
 
 int32_t make_join_slots(ExecContext* c, TupleStore* store) noexcept {
-  return make_slots(c, store, static_cast<uint64_t>(store->count) * 2) ? 0 : fail_memory(c);
+  auto wanted = static_cast<uint64_t>(store->count) * 2;
+  if (store->slots != nullptr && static_cast<uint64_t>(store->count_limit) >= wanted) {
+    std::memset(store->slots, 0, sizeof(uint64_t) * static_cast<uint64_t>(store->count_limit));
+    return 0;
+  }
+  return make_slots(c, store, wanted) ? 0 : fail_memory(c);
+}
+
+int32_t link_tuples(ExecContext* c, TupleStore* store) noexcept { return link_all(c, store); }
+
+int32_t create_groups(ExecContext* c, int64_t bytes, int64_t expected, TupleStore** store) noexcept {
+  int32_t outcome = rt_groups_create(c, bytes, expected);
+  *store = reinterpret_cast<TupleStore*>(c->value[0]);
+  return outcome;
+}
+
+char* append_in_memory(ExecContext* c, TupleStore* store) noexcept {
+  if (store->limit - store->cursor < store->tuple_bytes || store->last == nullptr)
+    if (!add_chunk(c, store)) return nullptr;
+  char* tuple = store->cursor;
+  store->cursor += store->tuple_bytes;
+  return tuple;
+}
+
+void empty_store(TupleStore* store) noexcept {
+  if (store->last != nullptr) {
+    store->last->next = store->spare;
+    store->spare = store->first;
+  }
+  store->first = store->last = nullptr;
+  store->cursor = store->limit = nullptr;
+  store->count = 0;
+  if (store->slots != nullptr) std::memset(store->slots, 0, sizeof(uint64_t) << (64 - store->shift));
 }
 
 // Chunks of one member, in the list of all: up to `last`.

@@ -21,10 +21,12 @@ struct TupleEntry {
 // low 48 bits and a filter above: bit hash & 15 is set for every entry of the chain (Leis et al., SIGMOD 2014). A
 // slot's number is the hash's top bits. Generated code appends at `cursor` and inserts into groups' tables itself; the
 // rest is done by functions below.
+struct Spill;
 struct TupleStore {
-  struct Chunk {
+  struct alignas(16) Chunk {
     Chunk* next;
-    char* end;  // of its tuples
+    char* end;    // of its tuples
+    char* limit;  // of its memory
   };
   char* cursor = nullptr;
   char* limit = nullptr;  // of the chunk: cursor + tuple_bytes > limit: rt_tuples_grow()
@@ -36,6 +38,10 @@ struct TupleStore {
   int64_t count_limit = 0;  // groups: beyond, rt_groups_grow()
   int64_t tuple_bytes = 0;
   int64_t chunk_bytes = 0;
+  Spill* spill = nullptr;  // may go to disk (runtime/spill.h)
+  int64_t spilled = 0;     // some of it has: generated code asks
+  int64_t bytes = 0;       // of all its chunks
+  Chunk* spare = nullptr;  // chunks without tuples
 };
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
@@ -58,8 +64,6 @@ struct TupleSortKey {
   X(rt_tuples_seal, kVoid, 1, false)  /* store: before it is read by chunk */                                   \
   X(rt_tuples_clear, kVoid, 1, false) /* store: no tuples, memory kept for the next ones */                     \
   X(rt_join_build, kI32, 2, false)    /* context, store: slots for what was appended -> value[0] = the table */ \
-  X(rt_tuples_sort, kI32, 6, false)   /* context, store, TupleSortKey[], count, offset, limit or -1 ->          \
-                                         value[0] = array of tuples, value[1] = count */                        \
   X(rt_hash_text, kI64, 2, true)                                                                                \
   X(rt_hash_char, kI64, 2, true)                                                                                \
   X(rt_hash_datum, kI64, 2, true) /* SqlType*, Datum* */
@@ -68,9 +72,17 @@ struct TupleSortKey {
 SCYPER_TUPLE_FUNCTIONS(SCYPER_DECLARE_RUNTIME)
 #undef SCYPER_DECLARE_RUNTIME
 
-// For members of a team (runtime/team.h).
+constexpr int64_t kTuplesPerPoll = 1 << 15;  // of interrupts: about a millisecond
+
+// For members of a team (runtime/team.h) and for spilling.
 void rt_seal(TupleStore* store) noexcept;
 int32_t make_join_slots(ExecContext* c, TupleStore* store) noexcept;  // of a sealed store
+int32_t link_tuples(ExecContext* c, TupleStore* store) noexcept;      // into slots that make_join_slots() made
+int32_t create_groups(ExecContext* c, int64_t bytes, int64_t expected, TupleStore** store) noexcept;
+// Room for one more tuple; nullptr: no memory. Never goes to disk.
+char* append_in_memory(ExecContext* c, TupleStore* store) noexcept;
+// No tuples; the memory is kept for the next ones.
+void empty_store(TupleStore* store) noexcept;
 void link_shared(TupleStore* store, TupleStore::Chunk* first, TupleStore::Chunk* last) noexcept;
 int32_t build_together(ExecContext* c, TupleStore* store) noexcept;
 

@@ -5,7 +5,9 @@
 #include <new>
 
 #include "runtime/memory.h"
+#include "runtime/spill_space.h"
 #include "runtime/tuple_fields.h"
+#include "runtime/tuple_sort.h"
 #include "runtime/window_frame.h"
 #include "types/datum_text.h"
 
@@ -13,19 +15,6 @@
 namespace scyper::query {
 
 namespace {
-
-bool same_keys(const TupleSortKey* keys, int64_t count, const char* a, const char* b) {
-  for (int64_t k = 0; k < count; k++) {
-    const TupleSortKey& key = keys[k];
-    bool null_a = key.null_offset >= 0 && a[key.null_offset] != 0;
-    bool null_b = key.null_offset >= 0 && b[key.null_offset] != 0;
-    if (null_a != null_b) return false;
-    if (!null_a && compare_datums(key.type, load_tuple_field(key.type, a + key.offset),
-                                  load_tuple_field(key.type, b + key.offset)) != 0)
-      return false;
-  }
-  return true;
-}
 
 bool reserve_rows(ExecContext* c, WindowRun* run) {
   if (run->count <= run->capacity) return true;
@@ -40,10 +29,11 @@ bool reserve_rows(ExecContext* c, WindowRun* run) {
   return true;
 }
 
-void find_peers(WindowRun* run) {
+int32_t find_peers(ExecContext* c, WindowRun* run) {
   const TupleSortKey* keys = run->keys + run->partition_keys;
   run->groups = 0;
   for (int64_t row = 0; row < run->count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     bool fresh = row == 0 || !same_keys(keys, run->order_keys, run->partition[row - 1], run->partition[row]);
     if (fresh) run->group_begin[run->groups++] = row;
     run->group[row] = run->groups - 1;
@@ -53,6 +43,7 @@ void find_peers(WindowRun* run) {
     int64_t next = run->group[row] + 1;
     run->peer_end[row] = next < run->groups ? run->group_begin[next] : run->count;
   }
+  return 0;
 }
 
 void put(const WindowSpec& spec, char* tuple, int64_t value) {
@@ -75,9 +66,10 @@ void copy(const WindowSpec& spec, char* to, const WindowField& field, const char
   to[spec.result.null_offset] = 0;
 }
 
-void put_ranks(const WindowRun& run, const WindowSpec& spec) {
+int32_t put_ranks(ExecContext* c, const WindowRun& run, const WindowSpec& spec) {
   double rows = static_cast<double>(run.count);
   for (int64_t row = 0; row < run.count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     char* tuple = run.partition[row];
     switch (spec.kind) {
       case WindowKind::kRowNumber:
@@ -97,6 +89,7 @@ void put_ranks(const WindowRun& run, const WindowSpec& spec) {
         break;
     }
   }
+  return 0;
 }
 
 // The number of buckets is that of the partition's first row.
@@ -116,8 +109,9 @@ int32_t put_tiles(ExecContext* c, const WindowRun& run, const WindowSpec& spec) 
   return 0;
 }
 
-void put_neighbours(const WindowRun& run, const WindowSpec& spec) {
+int32_t put_neighbours(ExecContext* c, const WindowRun& run, const WindowSpec& spec) {
   for (int64_t row = 0; row < run.count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     char* tuple = run.partition[row];
     int64_t distance = 1;
     if (spec.number.offset >= 0) {
@@ -135,6 +129,7 @@ void put_neighbours(const WindowRun& run, const WindowSpec& spec) {
     else
       put_null(spec, tuple);
   }
+  return 0;
 }
 
 // The n-th row of a frame, -1: it has fewer.
@@ -150,6 +145,7 @@ int64_t find_nth(const WindowRun::Ranges& ranges, int64_t n) {
 int32_t put_frame_values(ExecContext* c, WindowRun* run, const WindowSpec& spec) {
   if (int32_t failed = find_frames(c, run, spec); failed != 0) return failed;
   for (int64_t row = 0; row < run->count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     char* tuple = run->partition[row];
     WindowRun::Ranges ranges = frame_ranges(*run, spec, row);
     int64_t n = 1;
@@ -173,11 +169,14 @@ int32_t put_frame_values(ExecContext* c, WindowRun* run, const WindowSpec& spec)
 
 extern "C" {
 
-int32_t rt_window_create(ExecContext* c, char** tuples, int64_t count, const TupleSortKey* keys, int64_t partition_keys,
-                         int64_t order_keys) noexcept {
-  char* memory = c->scratch->allocate(sizeof(WindowRun) + alignof(WindowRun));
-  if (memory == nullptr) return fail_memory(c);
-  auto* run = new (memory) WindowRun();
+int32_t rt_window_create(ExecContext* c, WindowRun* run, char** tuples, int64_t count, const TupleSortKey* keys,
+                         int64_t partition_keys, int64_t order_keys) noexcept {
+  if (run == nullptr) {
+    char* memory = c->scratch->allocate(sizeof(WindowRun) + alignof(WindowRun));
+    if (memory == nullptr) return fail_memory(c);
+    run = new (memory) WindowRun();
+  }
+  run->next = 0;
   run->tuples = tuples;
   run->tuple_count = count;
   run->keys = keys;
@@ -194,15 +193,17 @@ int32_t rt_window_partition(ExecContext* c, WindowRun* run) noexcept {
   if (run->partition_keys == 0) {
     end = run->tuple_count;
   } else {
-    while (end < run->tuple_count && same_keys(run->keys, run->partition_keys, run->tuples[end - 1], run->tuples[end]))
+    while (end < run->tuple_count &&
+           same_keys(run->keys, run->partition_keys, run->tuples[end - 1], run->tuples[end])) {
+      if (int32_t outcome = poll_at(c, end); outcome != 0) return outcome;
       end++;
+    }
   }
   run->partition = run->tuples + begin;
   run->count = end - begin;
   run->next = end;
   if (!reserve_rows(c, run)) return fail_memory(c);
-  find_peers(run);
-  return 0;
+  return find_peers(c, run);
 }
 
 int32_t rt_window_values(ExecContext* c, WindowRun* run, const WindowSpec* spec) noexcept {
@@ -211,13 +212,13 @@ int32_t rt_window_values(ExecContext* c, WindowRun* run, const WindowSpec* spec)
       return put_tiles(c, *run, *spec);
     case WindowKind::kLag:
     case WindowKind::kLead:
-      return put_neighbours(*run, *spec), 0;
+      return put_neighbours(c, *run, *spec);
     case WindowKind::kFirstValue:
     case WindowKind::kLastValue:
     case WindowKind::kNthValue:
       return put_frame_values(c, run, *spec);
     default:
-      return put_ranks(*run, *spec), 0;
+      return put_ranks(c, *run, *spec);
   }
 }
 

@@ -80,16 +80,16 @@ struct WindowRun {
   int64_t winner = -1;  // of the last frame
 };
 
-#define SCYPER_WINDOW_VALUES(X)                                                                                    \
-  X(rt_window_create, kI32, 6, false)    /* context, tuples, count, TupleSortKey[], keys of the partition, keys of \
-                                            the order -> value[0] = WindowRun* */                                  \
-  X(rt_window_partition, kI32, 2, false) /* context, run: the next one -> value[0] = is there one? */              \
+#define SCYPER_WINDOW_VALUES(X)                                                                                        \
+  X(rt_window_create, kI32, 7, false)    /* context, the run of the tuples before or 0, tuples, count, TupleSortKey[], \
+                                            keys of the partition, keys of    the order -> value[0] = WindowRun* */    \
+  X(rt_window_partition, kI32, 2, false) /* context, run: the next one -> value[0] = is there one? */                  \
   X(rt_window_values, kI32, 3, false)    /* context, run, WindowSpec*: a call that is no aggregate */
 #define SCYPER_WINDOW_AGGREGATES(X)                                                                         \
   X(rt_window_aggregate, kI32, 4, false) /* context, run, WindowSpec*, WindowMethod: before its rows */     \
   X(rt_window_row, kI64, 2, false)       /* run, row: kSameFrame, kFrameGrew, kNewFrame; sets the ranges */ \
   X(rt_window_sum, kVoid, 3, false)      /* run, row, aggregate state */                                    \
-  X(rt_window_extreme, kVoid, 3, false)  /* run, row, aggregate state */
+  X(rt_window_extreme, kI32, 3, false)   /* context, run, aggregate state: of the row asked for last */
 
 enum class WindowMethod : int64_t { kStep, kSum, kExtreme };
 constexpr int64_t kSameFrame = 0, kFrameGrew = 1, kNewFrame = 2;

@@ -38,6 +38,7 @@ int32_t make_sums(ExecContext* c, WindowRun* run, const WindowSpec& spec) {
   run->sums[0] = 0;
   run->counts[0] = 0;
   for (int64_t row = 0; row < run->count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     const char* tuple = run->partition[row];
     if (counts_in(spec, tuple)) {
       count++;
@@ -67,8 +68,14 @@ int32_t make_tree(ExecContext* c, WindowRun* run, const WindowSpec& spec) {
   while (leaves < run->count) leaves *= 2;
   if (!reserve(c, &run->tree, &run->tree_capacity, leaves * 2)) return fail_memory(c);
   run->tree_leaves = leaves;
-  for (int64_t i = 0; i < leaves; i++) run->tree[leaves + i] = i < run->count ? leaf(*run, spec, i) : -1;
-  for (int64_t i = leaves - 1; i > 0; i--) run->tree[i] = better(*run, spec, run->tree[2 * i], run->tree[2 * i + 1]);
+  for (int64_t i = 0; i < leaves; i++) {
+    if (int32_t outcome = poll_at(c, i); outcome != 0) return outcome;
+    run->tree[leaves + i] = i < run->count ? leaf(*run, spec, i) : -1;
+  }
+  for (int64_t i = leaves - 1; i > 0; i--) {
+    if (int32_t outcome = poll_at(c, i); outcome != 0) return outcome;
+    run->tree[i] = better(*run, spec, run->tree[2 * i], run->tree[2 * i + 1]);
+  }
   return 0;
 }
 
@@ -134,11 +141,13 @@ void rt_window_sum(const WindowRun* run, int64_t /*row*/, char* state) noexcept 
   std::memcpy(state + kAggregateCount, &count, sizeof count);
 }
 
-void rt_window_extreme(WindowRun* run, int64_t /*row*/, char* state) noexcept {
+int32_t rt_window_extreme(ExecContext* c, WindowRun* run, char* state) noexcept {
   const WindowSpec& spec = *run->spec;
   if (only_grows(spec.frame)) {  // range 0 is what was added
-    for (int64_t i = run->range_begin[0]; i < run->range_end[0]; i++)
+    for (int64_t i = run->range_begin[0]; i < run->range_end[0]; i++) {
+      if (int32_t outcome = poll_at(c, i); outcome != 0) return outcome;
       run->winner = better(*run, spec, run->winner, leaf(*run, spec, i));
+    }
   } else {
     run->winner = -1;
     for (int64_t i = 0; i < run->last.count; i++)
@@ -149,6 +158,7 @@ void rt_window_extreme(WindowRun* run, int64_t /*row*/, char* state) noexcept {
   value.null = 0;
   std::memcpy(state, &value, sizeof value);
   std::memcpy(state + kAggregateCount, &count, sizeof count);
+  return 0;
 }
 
 }  // extern "C"

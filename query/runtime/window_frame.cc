@@ -26,7 +26,7 @@ int compare_moved(double value, double base, double offset, bool subtract) {
 }
 
 ValueError moment_of(const SqlType& type, const Datum& value, int64_t* out) {
-  if (type.id == TypeId::kTimestamp) return *out = value.lo, ValueError::kNone;
+  if (type.id != TypeId::kDate) return *out = value.lo, ValueError::kNone;
   return date_to_timestamp(static_cast<int32_t>(value.lo), out);
 }
 
@@ -48,6 +48,7 @@ ValueError compare_moved(const SqlType& type, const Datum& value, const Datum& b
     }
     case TypeId::kDate:
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
     case TypeId::kInterval: {
       Interval moved = interval_of(offset);
       if (subtract) error = interval_negate(moved, &moved);
@@ -142,6 +143,7 @@ int32_t find_range_bound(ExecContext* c, const WindowRun& run, const WindowSpec&
   bool subtract = (bound == FrameBound::kPreceding) != descending;
   int64_t at = 0;
   for (int64_t row = 0; row < run.count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     const char* tuple = run.partition[row];
     if (is_null(spec.key, tuple)) {
       out[row] = is_end ? run.peer_end[row] : run.peer_begin[row];
@@ -153,6 +155,7 @@ int32_t find_range_bound(ExecContext* c, const WindowRun& run, const WindowSpec&
     }
     Datum base = load_window_field(spec.key, tuple);
     for (; at < run.count; at++) {
+      if (int32_t outcome = poll_at(c, at); outcome != 0) return outcome;
       const char* other = run.partition[at];
       int order = nulls_first ? -1 : 1;
       if (!is_null(spec.key, other)) {
@@ -179,6 +182,7 @@ int32_t find_bounds(ExecContext* c, const WindowRun& run, const WindowSpec& spec
     bound.offset = std::min(offset.lo, run.count);
   }
   for (int64_t row = 0; row < run.count; row++) {
+    if (int32_t outcome = poll_at(c, row); outcome != 0) return outcome;
     if (spec.frame.mode == FrameMode::kRows)
       out[row] = row_bound(run, bound, row, after);
     else if (spec.frame.mode == FrameMode::kGroups || bound.bound != FrameBound::kCurrentRow)

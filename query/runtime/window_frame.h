@@ -1,8 +1,15 @@
 #pragma once
 
+#include "runtime/spill_space.h"
 #include "runtime/window.h"
 
 namespace scyper::query {
+
+constexpr int64_t kWindowRowsPerPoll = 1 << 14;  // below a millisecond
+// Every few rows of a loop: the error of an interrupt.
+inline int32_t poll_at(ExecContext* context, int64_t row) noexcept {
+  return row % kWindowRowsPerPoll == 0 ? poll_interrupt(context) : 0;
+}
 
 // Fills frame_begin and frame_end for the partition at hand. Status in the context.
 int32_t find_frames(ExecContext* context, WindowRun* run, const WindowSpec& spec) noexcept;

@@ -12,8 +12,11 @@
 #include "base/clock.h"
 #include "query/column_batch.h"
 #include "query/program_image.h"
+#include "runtime/spill_space.h"
+#include "runtime/swap.h"
 #include "snapshot/channel.h"
 #include "snapshot/messages.h"
+#include "snapshot/statistics_message.h"
 #include "storage/change_log.h"
 
 namespace scyper::query {
@@ -26,32 +29,25 @@ constexpr uint64_t kResultBytes = 4 * kBatchBytes;  // 24 bytes a value before e
 
 using ProgramPointer = std::shared_ptr<const Program>;
 
-// Tells the processor that code may have been written since: x86 wants it where code is changed through an alias.
-void serialise_instructions() {
-#if defined(__x86_64__)
-  uint32_t a = 0, b, c = 0, d;
-  asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)::"memory");
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
-
 // One query from kRun to kDone. Threads: its own; credit and interrupt come from the receiving one.
 class Execution final : public RowSink {
  public:
   Execution(uint64_t id, const RunHeader& header, ProgramPointer program, std::string arguments, Channel* channel,
-            uint32_t partitions)
+            const ChildServerOptions& options)
       : id_(id),
         header_(header),
         program_(std::move(program)),
         argument_bytes_(std::move(arguments)),
         channel_(channel),
-        scratch_(header.memory_bytes) {
+        scratch_(header.memory_bytes),
+        spill_limits_{options.spill_directory, options.spill_bytes_max, header.memory_bytes / 2},
+        spill_(&spill_limits_, 1) {
     for (const ResultColumn& column : program_->columns()) types_.push_back(column.type);
     context_.scratch = &scratch_;
+    if (options.spill_bytes_max > 0) context_.spill = &spill_;
     context_.transaction_time_us = header.time_us;
     context_.partition = ~uint32_t{0};
-    context_.partitions = partitions;
+    context_.partitions = options.partitions;
     context_.crossing = 1;
     context_.result = &result_;
     context_.notices = &notices_;
@@ -131,6 +127,7 @@ class Execution final : public RowSink {
     done.rows = rows_;
     done.scratch_bytes = scratch_.used_bytes();
     done.run_ns = run_ns;
+    done.swaps = context_.swaps;
     done.is_ok = is_ok ? 1 : 0;
     done.notices = static_cast<uint32_t>(notices_.size());
     std::string body(reinterpret_cast<const char*>(&done), sizeof done);
@@ -149,6 +146,8 @@ class Execution final : public RowSink {
   Channel* const channel_;
   std::vector<SqlType> types_;
   ScratchArena scratch_;
+  SpillLimits spill_limits_;  // half of the memory is for tuples that can go to disk, the other for all else
+  SpillSpace spill_;
   ExecContext context_;
   ResultSet result_;
   ResultSet arguments_;
@@ -201,12 +200,18 @@ class ChildServer {
       case ToChild::kProgram:
         programs_[frame.id] = import_program(frame.body);
         break;
+      case ToChild::kBetter:
+        improve(frame.id, frame.body);
+        break;
       case ToChild::kDrop:
         programs_.erase(frame.id);
         drop(frame.id);
         break;
       case ToChild::kRun:
         start(frame);
+        break;
+      case ToChild::kSample:
+        sample(std::move(frame.body));
         break;
       case ToChild::kCancel:
         with_execution(frame.id, [](Execution& execution) { execution.interrupt(Interrupt::kCancel); });
@@ -217,10 +222,14 @@ class ChildServer {
         with_execution(frame.id, [&](Execution& execution) { execution.add_credit(bytes); });
         break;
       }
-      case ToChild::kSpill:
-        spill_files_.insert(spill_files_.end(), frame.descriptors.begin(), frame.descriptors.end());
-        break;
     }
+  }
+
+  // Swap points make their own thread see the new code; calls of routines do not.
+  void improve(uint64_t number, std::string_view better) {
+    auto program = programs_.find(number);
+    CHECK(program != programs_.end());
+    improve_program(*program->second, better, serialises_all_ && serialise_all());
   }
 
   template <typename Action>
@@ -230,14 +239,26 @@ class ChildServer {
     if (found != running_.end()) action(*found->second);
   }
 
+  // Beside the queries: reads some thousand tuples of each table.
+  void sample(std::string tables) {
+    std::thread([this, tables = std::move(tables)] {
+      std::string_view rest = tables;
+      const storage::Table* table = nullptr;
+      std::string body;
+      while (take_bytes(&rest, &table, sizeof table))
+        put_statistics(&body, table, *storage::collect_statistics(*table));
+      channel_.send(static_cast<uint32_t>(ToParent::kStatistics), 0, body);
+    }).detach();  // until _exit
+  }
+
   void start(const Frame& frame) {
     std::string_view body = frame.body;
     RunHeader header;
     CHECK(take_bytes(&body, &header, sizeof header));
     auto program = programs_.find(header.program);
     CHECK(program != programs_.end());
-    auto execution = std::make_shared<Execution>(frame.id, header, program->second, std::string(body), &channel_,
-                                                 options_.partitions);
+    auto execution =
+        std::make_shared<Execution>(frame.id, header, program->second, std::string(body), &channel_, options_);
     std::lock_guard<std::mutex> lock(mutex_);
     running_[frame.id] = execution;
     waiting_.emplace_back(frame.id, std::move(execution));
@@ -295,9 +316,9 @@ class ChildServer {
   const ChildServerOptions options_;
   const RealClock clock_;
   Channel channel_;
+  const bool serialises_all_ = allow_serialise_all();
   // the receiving thread's
   std::map<uint64_t, ProgramPointer> programs_;
-  std::vector<int> spill_files_;
 
   std::mutex mutex_;  // all that follows
   std::condition_variable work_came_;

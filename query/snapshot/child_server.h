@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "query/fork.h"
 
 namespace scyper::query {
@@ -7,6 +10,8 @@ namespace scyper::query {
 struct ChildServerOptions {
   uint32_t partitions = 1;
   uint32_t threads_max = 16;  // queries at once
+  std::string spill_directory;
+  uint64_t spill_bytes_max = 0;  // of one query
 };
 
 // The life of a snapshot: serves its parent's requests (messages.h) until the socket ends. Returns the exit code.

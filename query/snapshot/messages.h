@@ -11,20 +11,21 @@
 namespace scyper::query {
 
 enum class ToChild : uint32_t {
-  kProgram = 1,  // id: program; body: ProgramImage::bytes; a known number is replaced
+  kProgram = 1,  // id: program; body: ProgramImage::bytes
   kDrop = 2,     // id: program; answered by kDropped once no query runs it
   kRun = 3,      // id: query; body: RunHeader, then the arguments as columns of one row
   kCancel = 4,   // id: query
+  kSample = 6,   // body: addresses of tables, whose statistics are wanted
+  kBetter = 7,   // id: program; body: export_better()
   kCredit = 5,   // id: query; body: uint64 bytes that the parent's reader has taken
-  kSpill =
-      6,  // descriptors: files for spilling, opened by the parent. The child keeps them for its next query that asks
 };
 
 enum class ToParent : uint32_t {
-  kReady = 1,    // unfinished transactions are taken back
-  kRows = 2,     // id: query; body: columns (query/column_batch.h)
-  kDone = 3,     // id: query; body: DoneHeader, then texts
-  kDropped = 4,  // id: program
+  kReady = 1,       // unfinished transactions are taken back
+  kRows = 2,        // id: query; body: columns (query/column_batch.h)
+  kDone = 3,        // id: query; body: DoneHeader, then texts
+  kDropped = 4,     // id: program
+  kStatistics = 5,  // body: statistics_message.h
 };
 
 struct RunHeader {
@@ -43,6 +44,8 @@ struct DoneHeader {
   int64_t run_ns = 0;
   uint32_t is_ok = 0;
   uint32_t notices = 0;
+  uint32_t swaps = 0;
+  uint32_t padding = 0;
 };
 
 // Texts one after the other.

@@ -25,15 +25,34 @@ Status unknown_session() {
   return with_hint(sql_error("25P03", "the session does not exist, or was idle for too long"), "Open a new session.");
 }
 
+template <typename Action>
+void for_each_table(const Program& program, const Action& action) {
+  for (const auto& table : program.parts().resources.tables) action(*table);
+  for (const Program* callee : program.parts().callees) {
+    for (const auto& table : callee->parts().resources.tables) action(*table);
+  }
+}
+
 // Of the largest table that it reads; as it is now, which is near enough.
 uint64_t rows_of(const Program& program) {
   uint64_t rows = 0;
-  for (const auto& table : program.parts().resources.tables) rows = std::max(rows, table->live_tuples());
-  for (const Program* callee : program.parts().callees) {
-    for (const auto& table : callee->parts().resources.tables) rows = std::max(rows, table->live_tuples());
-  }
+  for_each_table(program, [&](const storage::Table& table) { rows = std::max(rows, table.live_tuples()); });
   return rows;
 }
+
+// Grows when a table that the program reads gets new statistics.
+uint64_t statistics_number_of(const Program& program) {
+  uint64_t number = 0;
+  for_each_table(program, [&](const storage::Table& table) { number += table.statistics_number(); });
+  return number;
+}
+
+uint64_t statistics_number_of(const Catalog& catalog) {
+  uint64_t number = 0;
+  for (const auto& [name, table] : catalog.tables) number += table->statistics_number();
+  return number;
+}
+constexpr uint64_t kNeverPlanned = ~uint64_t{0};  // no statistics have this number
 
 }  // namespace
 
@@ -49,18 +68,30 @@ StatusOr<bool> QueryStream::next(std::string* columns) {
   }
   // what was read must not be lost when the answer is out (design section 5, rule 1)
   SCYPER_ASSIGN_OR_RETURN(bool has_rows, query_->next(columns));
-  if (auto wait = std::exchange(wait_durable_, nullptr)) SCYPER_RETURN_IF_ERROR(wait(receipt_.lsn));
+  if (auto wait = std::exchange(wait_durable_, nullptr)) {
+    SCYPER_RETURN_IF_ERROR(wait(receipt_.lsn, [this] { return interruption(); }));
+  }
   if (has_rows) return true;
   rows_ = query_->costs().rows;
   receipt_.run_ms = ms_of(query_->costs().run_ns);
   receipt_.memory_bytes = query_->costs().scratch_bytes;
+  receipt_.swaps = query_->costs().swaps;
+  if (receipt_.swaps > 0) swapped_->fetch_add(1, std::memory_order_relaxed);
   notices_ = query_->notices();
   command_tag_ = "SELECT " + std::to_string(rows_);
   turn_.reset();
   return false;
 }
 
+// Why it is not to wait any longer.
+Status QueryStream::interruption() const {
+  if (is_cancelled_.load()) return sql_error("57014", "canceling statement due to user request");
+  if (deadline_ns_ == 0 || RealClock().monotonic_ns() < deadline_ns_) return Status();
+  return sql_error("57014", "canceling statement due to statement timeout");
+}
+
 void QueryStream::cancel() {
+  is_cancelled_.store(true);
   if (query_ != nullptr) query_->cancel();
 }
 
@@ -88,18 +119,27 @@ StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const 
   {
     std::lock_guard<std::mutex> lock(mutex_);
     auto known = statements_.find(key);
-    if (known != statements_.end()) {
+    if (known != statements_.end() && is_planned_well(known->second)) {
       known->second.last_use = ++uses_;
       return known->second.prepared;
     }
   }
+  const uint64_t before = statistics_number_of(*catalog);
   SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, database_->prepare_for(sql, catalog));
-  keep(std::move(key), prepared);
+  const bool is_settled = statistics_number_of(*catalog) == before;
+  keep(std::move(key), prepared, is_settled);
   return prepared;
 }
 
-// Statements keep their catalog's tables: those of old catalogs go first.
-void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared) {
+// With what is known of its tables now.
+bool Queries::is_planned_well(const Statement& statement) const {
+  if (statement.prepared->kind() != Prepared::Kind::kProgram) return true;
+  return statement.planned_for == statistics_number_of(*database_->first_program_of(*statement.prepared));
+}
+
+// Statements keep their catalog's tables: those of old catalogs go first. One that was planned while statistics changed
+// is planned again when it comes again.
+void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared, bool is_settled) {
   std::vector<PreparedPointer> freed;  // without the lock
   const uint64_t current = database_->catalog()->version;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -117,7 +157,10 @@ void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepare
     freed.push_back(std::move(oldest->second.prepared));
     statements_.erase(oldest);
   }
-  statements_[std::move(key)] = Statement{std::move(prepared), ++uses_};
+  const bool is_program = prepared->kind() == Prepared::Kind::kProgram;
+  uint64_t number = 0;
+  if (is_program) number = is_settled ? statistics_number_of(*database_->first_program_of(*prepared)) : kNeverPlanned;
+  statements_[std::move(key)] = Statement{std::move(prepared), ++uses_, number};
 }
 
 StatusOr<Snapshots::Use> Queries::snapshot_of(const QueryOptions& options, int64_t deadline_ns) {
@@ -152,6 +195,7 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   }
   std::unique_ptr<QueryStream> stream(new QueryStream);
   stream->database_ = database_;
+  stream->swapped_ = swapped_;
   stream->turn_ = *std::move(turn);
   SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, deadline_ns));
   const int64_t compile_ns = clock_.monotonic_ns();
@@ -184,6 +228,10 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
                                   " parameters, but prepared statement \"\" requires " +
                                   std::to_string(program->parameter_types().size()));
   }
+  if (options.argument_types != nullptr && *options.argument_types != program->parameter_types()) {
+    return with_hint(sql_error("0A000", "cached plan must not change types of parameters"),
+                     "Prepare the statement again.");
+  }
   if (rows_of(*program) > kRowsInterpretedMax) {
     SCYPER_RETURN_IF_ERROR(make_code(*program, options));
   }
@@ -197,6 +245,7 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   run.threads = options.threads;
   fill(*snapshot, &stream->receipt_);
   stream->wait_durable_ = wait_durable_;
+  stream->deadline_ns_ = deadline_ns;
   SCYPER_ASSIGN_OR_RETURN(stream->query_, snapshot->run(std::move(program), arguments, run));
   return Status();
 }
@@ -302,6 +351,7 @@ Queries::Counters Queries::counters() {
     counters = counters_;
     counters.sessions = static_cast<uint32_t>(sessions_.size());
   }
+  counters.swapped = swapped_->load(std::memory_order_relaxed);
   counters.snapshots = snapshots_->counters();
   counters.running = gate_->running();
   counters.waiting = gate_->waiting();

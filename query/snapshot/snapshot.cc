@@ -7,7 +7,9 @@
 
 #include "base/check.h"
 #include "query/column_batch.h"
+#include "query/error_status.h"
 #include "snapshot/messages.h"
+#include "snapshot/statistics_message.h"
 
 namespace scyper::query {
 
@@ -29,13 +31,39 @@ std::string_view bytes_of(const uint64_t& value) { return {reinterpret_cast<cons
 // --- SnapshotQuery ---
 
 SnapshotQuery::~SnapshotQuery() {
+  if (listener_ != nullptr) {
+    std::lock_guard<std::mutex> lock(listener_->mutex);
+    listener_->query = nullptr;
+  }
   snapshot_->forget(*this);  // from here on nobody else knows it
   if (!is_done_) snapshot_->channel_.send(static_cast<uint32_t>(ToChild::kCancel), id_);
 }
 
+// Before its program is shipped: what comes later is sent by who waits for the rows.
+void SnapshotQuery::listen() {
+  listener_ = std::make_shared<Listener>();
+  listener_->query = this;
+  listening_ = when_better(*program_, [listener = listener_] {
+    std::lock_guard<std::mutex> lock(listener->mutex);
+    if (listener->query == nullptr) return;
+    {
+      std::lock_guard<std::mutex> its_lock(listener->query->mutex_);
+      listener->query->has_better_ = true;
+    }
+    listener->query->came_.notify_all();
+  });
+}
+
 StatusOr<bool> SnapshotQuery::next(std::string* columns) {
   std::unique_lock<std::mutex> lock(mutex_);
-  came_.wait(lock, [this] { return is_cancelled_ || is_done_ || !batches_.empty(); });
+  auto is_over = [this] { return is_cancelled_ || is_done_ || !batches_.empty(); };
+  while (!is_over()) {
+    came_.wait(lock, [&] { return is_over() || has_better_; });
+    if (!std::exchange(has_better_, false)) continue;
+    lock.unlock();
+    snapshot_->improve(*program_);
+    lock.lock();
+  }
   if (is_cancelled_ && !(is_done_ && batches_.empty())) return cancelled_error();
   if (!batches_.empty()) {
     *columns = std::move(batches_.front());
@@ -84,6 +112,7 @@ std::shared_ptr<Snapshot> Snapshot::start(Forked forked) {
   std::shared_ptr<Snapshot> snapshot(new Snapshot(std::move(forked)));
   snapshot->receiver_ = std::thread([self = snapshot.get()] { self->receive(); });
   pthread_setname_np(snapshot->receiver_.native_handle(), "snapshot");
+  snapshot->ask_for_statistics();
   return snapshot;
 }
 
@@ -93,6 +122,30 @@ Snapshot::Snapshot(Forked forked)
 Snapshot::~Snapshot() {
   child_->kill();
   receiver_.join();
+}
+
+// The child reads the tables at leisure, as they were at the cut; transactions pay nothing.
+void Snapshot::ask_for_statistics() {
+  std::string body;
+  for (const auto& [name, table] : point_.catalog->tables) {
+    const storage::Table* address = table.get();
+    if (storage::needs_statistics(*table)) body.append(reinterpret_cast<const char*>(&address), sizeof address);
+  }
+  if (!body.empty()) channel_.send(static_cast<uint32_t>(ToChild::kSample), 0, body);
+}
+
+// Columns may have moved since.
+bool Snapshot::has_schema_of_cut(const storage::Table& table) const {
+  auto known = point_.catalog->schemas.find(&table);
+  return known != point_.catalog->schemas.end() && known->second == &table.schema();
+}
+
+void Snapshot::publish_statistics(std::string_view body) const {
+  const storage::Table* address = nullptr;
+  std::shared_ptr<const storage::TableStatistics> statistics;
+  while (take_statistics(&body, &address, &statistics))
+    for (const auto& [name, table] : point_.catalog->tables)
+      if (table.get() == address && has_schema_of_cut(*table)) table->set_statistics(statistics);
 }
 
 void Snapshot::kill(std::string_view reason) {
@@ -113,16 +166,17 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   header.memory_bytes = options.memory_bytes;
   header.window_bytes = kWindowBytes;
   header.threads = options.threads;
-  std::lock_guard<std::mutex> shipping(shipping_);
-  const bool is_shipped = ship(program, &header.program);
-  std::string body(reinterpret_cast<const char*>(&header), sizeof header);
-  if (!arguments.empty()) encode_columns(program->parameter_types(), arguments.data(), 1, &body);
   std::shared_ptr<SnapshotQuery> query;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program)));
     queries_[query->id_] = query.get();
   }
+  query->listen();
+  std::lock_guard<std::mutex> shipping(shipping_);
+  const bool is_shipped = ship(query->program_, &header.program);
+  std::string body(reinterpret_cast<const char*>(&header), sizeof header);
+  if (!arguments.empty()) encode_columns(query->program_->parameter_types(), arguments.data(), 1, &body);
   ++running_;
   ++programs_[query->program_.get()].running;
   // A child that is gone is noticed by the receiver, which ends the query; unless it has done so before.
@@ -137,10 +191,6 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   return query;
 }
 
-bool Snapshot::give_spill_files(const std::vector<int>& files) {
-  return channel_.send(static_cast<uint32_t>(ToChild::kSpill), 0, {}, files);
-}
-
 // Under shipping_. The child gets better code of a program that it has when there is some by now.
 bool Snapshot::ship(const std::shared_ptr<const Program>& program, uint64_t* number) {
   Shipped& shipped = programs_[program.get()];
@@ -151,14 +201,25 @@ bool Snapshot::ship(const std::shared_ptr<const Program>& program, uint64_t* num
     shipped.program = program;
   }
   *number = shipped.number;
-  if (!is_new && shipped.form == form_of_program(*program)) return true;
-  ProgramImage image = export_program(*program);
-  shipped.form = image.form;
-  // what was shipped before may still run: its pins stay
-  for (auto& pin : image.pins) shipped.pins.push_back(std::move(pin));
-  const bool is_sent = channel_.send(static_cast<uint32_t>(ToChild::kProgram), *number, image.bytes);
+  if (!is_new) return send_better(&shipped);
+  shipped.image = export_program(*program);
+  const std::string bytes = std::exchange(shipped.image.bytes, {});
+  const bool is_sent = channel_.send(static_cast<uint32_t>(ToChild::kProgram), *number, bytes);
   if (programs_.size() > kProgramsMax) drop_oldest();
   return is_sent;
+}
+
+// Under shipping_. What was shipped before may still run: its pins stay.
+bool Snapshot::send_better(Shipped* shipped) {
+  const std::string better = export_better(*shipped->program, &shipped->image);
+  return better.empty() || channel_.send(static_cast<uint32_t>(ToChild::kBetter), shipped->number, better);
+}
+
+// Better code has come for a program whose queries run.
+void Snapshot::improve(const Program& program) {
+  std::lock_guard<std::mutex> shipping(shipping_);
+  auto shipped = programs_.find(&program);
+  if (shipped != programs_.end() && is_alive()) send_better(&shipped->second);
 }
 
 void Snapshot::drop_oldest() {
@@ -169,10 +230,11 @@ void Snapshot::drop_oldest() {
   }
   if (oldest == programs_.end()) return;
   Shipped& shipped = oldest->second;
-  shipped.pins.push_back(shipped.program);
+  auto& pins = shipped.image.pins;
+  pins.push_back(shipped.program);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    dropping_[shipped.number] = std::move(shipped.pins);
+    dropping_[shipped.number] = std::move(pins);
   }
   channel_.send(static_cast<uint32_t>(ToChild::kDrop), shipped.number);
   programs_.erase(oldest);
@@ -197,6 +259,9 @@ void Snapshot::take(Frame frame) {
     case ToParent::kDone:
       if (query != queries_.end()) finish_query(query->second, frame.body);
       break;
+    case ToParent::kStatistics:
+      publish_statistics(frame.body);
+      break;
     case ToParent::kDropped:
       freed = std::move(dropping_[frame.id]);
       dropping_.erase(frame.id);
@@ -216,11 +281,12 @@ void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) {
     if (!detail.empty()) status = with_detail(std::move(status), detail);
     if (!hint.empty()) status = with_hint(std::move(status), hint);
   }
-  query->costs_ = {done.rows, done.scratch_bytes, done.run_ns};
+  query->costs_ = {done.rows, done.scratch_bytes, done.run_ns, done.swaps};
   for (uint32_t i = 0; i < done.notices; ++i) {
     query->notices_.emplace_back();
     CHECK(take_text(&body, &query->notices_.back()));
   }
+  if (!status.ok()) status = with_notices(std::move(status), query->notices_);
   query->finish(std::move(status));
 }
 

@@ -36,6 +36,7 @@ class SnapshotQuery {
     uint64_t rows = 0;
     uint64_t scratch_bytes = 0;
     int64_t run_ns = 0;
+    uint32_t swaps = 0;  // how often it went on in better code
   };
   const Costs& costs() const { return costs_; }
   const std::vector<std::string>& notices() const { return notices_; }
@@ -46,6 +47,7 @@ class SnapshotQuery {
       : snapshot_(std::move(snapshot)), id_(id), program_(std::move(program)) {}
   void take_rows(std::string columns);
   void finish(Status status);
+  void listen();
 
   const std::shared_ptr<Snapshot> snapshot_;
   const uint64_t id_;
@@ -56,8 +58,16 @@ class SnapshotQuery {
   Status status_;
   bool is_done_ = false;
   bool is_cancelled_ = false;
+  bool has_better_ = false;  // code for a program of the query
   Costs costs_;
   std::vector<std::string> notices_;
+  // Tells the query of better code, as long as there is a query.
+  struct Listener {
+    std::mutex mutex;
+    SnapshotQuery* query;
+  };
+  std::shared_ptr<Listener> listener_;
+  std::vector<std::shared_ptr<const void>> listening_;
 };
 
 // The parent's side of one forked child: a snapshot of the database. Ships programs (each once), runs queries, notices
@@ -85,8 +95,6 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   // `program` reads only and belongs to this snapshot's catalog.
   StatusOr<std::shared_ptr<SnapshotQuery>> run(std::shared_ptr<const Program> program, std::span<const Datum> arguments,
                                                const RunOptions& options);
-  // Hands files for spilling to the child, which keeps them; the caller closes its own.
-  bool give_spill_files(const std::vector<int>& files);
 
   uint32_t running() const { return running_.load(std::memory_order_relaxed); }
   // Of the child. Walks page tables: about once a second is often.
@@ -97,19 +105,23 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   friend class SnapshotQuery;
   struct Shipped {
     uint64_t number = 0;
-    uint64_t form = 0;
     std::shared_ptr<const Program> program;  // keeps the key's address
-    std::vector<std::shared_ptr<const void>> pins;
+    ProgramImage image;                      // what the child has; without bytes
     uint64_t last_use = 0;
     uint32_t running = 0;
   };
 
   explicit Snapshot(Forked forked);
   void receive();
+  void ask_for_statistics();
+  void publish_statistics(std::string_view body) const;
+  bool has_schema_of_cut(const storage::Table& table) const;
   void take(Frame frame);
   static void finish_query(SnapshotQuery* query, std::string_view body);
   void lose();
   bool ship(const std::shared_ptr<const Program>& program, uint64_t* number);
+  bool send_better(Shipped* shipped);
+  void improve(const Program& program);
   void drop_oldest();
   void forget(const SnapshotQuery& query);
 
@@ -119,7 +131,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   std::atomic<bool> is_lost_{false};
   std::atomic<uint32_t> running_{0};
 
-  std::mutex shipping_;                         // the order of kProgram, kDrop and kRun on the socket; before mutex_
+  std::mutex shipping_;  // the order of kProgram, kBetter, kDrop and kRun on the socket; before mutex_
   std::map<const Program*, Shipped> programs_;  // under shipping_, as are the next
   uint64_t last_program_ = 0;
   uint64_t uses_ = 0;

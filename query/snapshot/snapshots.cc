@@ -192,7 +192,8 @@ Status Snapshots::add_fork(const Forker& fork, int64_t start_ns, std::unique_loc
   ForkRequest request;
   request.child.name = "scyper-snapshot";
   request.child.nice = options_.nice;
-  const ChildServerOptions child{environment_.partitions, options_.threads_max};
+  const ChildServerOptions child{environment_.partitions, options_.threads_max, options_.spill_directory,
+                                 options_.spill_bytes_max};
   request.body = [child](const ForkedDatabase& forked, int socket) { return serve_snapshot(forked, child, socket); };
   StatusOr<Forked> forked = fork(std::move(request));
   if (forked.ok()) {
@@ -263,7 +264,8 @@ void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
   lock->lock();
 }
 
-// Reads the children's memory without the lock, as the kernel takes its time.
+// Reads the children's memory without the lock, as the kernel takes its time. Reserved pages do not count for the cap:
+// the pool bounds them, and most are copied by the node itself, ahead of its transactions.
 void Snapshots::measure(std::unique_lock<std::mutex>* lock) {
   const int64_t now_ns = clock_.monotonic_ns();
   if (now_ns - measured_ns_ < kMeasureNs || entries_.empty()) return;
@@ -272,17 +274,20 @@ void Snapshots::measure(std::unique_lock<std::mutex>* lock) {
   std::vector<std::weak_ptr<Snapshot>> snapshots;
   for (const Entry& entry : entries_) snapshots.push_back(entry.snapshot);
   lock->unlock();
-  std::vector<uint64_t> copied;
+  std::vector<uint64_t> copied, reserved;
   for (const auto& weak : snapshots) {
     const std::shared_ptr<Snapshot> snapshot = weak.lock();
     auto memory = snapshot != nullptr ? snapshot->memory() : absl::NotFoundError("dropped");
     copied.push_back(memory.ok() ? memory->copied_bytes : 0);
+    reserved.push_back(memory.ok() ? memory->reserved_copied_bytes : 0);
   }
   lock->lock();
-  uint64_t sum = 0;
+  uint64_t sum = 0, sum_of_reserved = 0;
   for (Entry& entry : entries_) {  // take_global() may have changed them meanwhile
     for (size_t i = 0; i < snapshots.size(); ++i) {
-      if (snapshots[i].lock() == entry.snapshot) sum += entry.copied_bytes = copied[i];
+      if (snapshots[i].lock() != entry.snapshot) continue;
+      sum += entry.copied_bytes = copied[i] - reserved[i];
+      sum_of_reserved += reserved[i];
     }
   }
   for (Entry& entry : entries_) {
@@ -290,7 +295,7 @@ void Snapshots::measure(std::unique_lock<std::mutex>* lock) {
     entry.snapshot->kill("the snapshots held more copied memory than allowed");
     sum -= entry.copied_bytes;
   }
-  counters_.copied_bytes = sum;
+  counters_.copied_bytes = sum + sum_of_reserved;
 }
 
 Snapshots::Counters Snapshots::counters() const {

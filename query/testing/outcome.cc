@@ -2,11 +2,48 @@
 
 #include <cctype>
 
+#include "query/error_status.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
 
-StatementOutcome run_statement(Session* session, const std::string& sql, int* normalised) {
+namespace {
+void set_error(const Status& status, StatementOutcome* outcome) {
+  outcome->sqlstate = sqlstate_of(status);
+  outcome->message = std::string(status.message());
+  outcome->position = position_of(status);
+  for (const std::string& notice : notices_of(status)) outcome->notices.push_back(notice);
+  outcome->context = copy_context(context_of(status), outcome->sqlstate);
+}
+
+StatementOutcome run_copy(Session* session, const std::string& sql, const std::string& data) {
+  StatementOutcome outcome;
+  ResultSet result;
+  auto command = copy_command_of(sql);
+  const bool is_from = command.has_value() && command->is_from;
+  Status status = is_from ? session->copy_from(sql, data, &result) : session->run(sql, &result);
+  std::string text;
+  if (status.ok() && !is_from) {
+    auto format = copy_format_of(sql, result.columns);
+    status = format.status();
+    if (status.ok() && format->header != CopyHeader::kNone) append_copy_header(*format, result.columns, &text);
+    for (size_t row = 0; status.ok() && row < result.row_count(); row++)
+      append_copy_row(*format, result.columns, &result.value(row, 0), &text);
+  }
+  outcome.notices = session->notices();
+  outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());
+  if (!status.ok()) {
+    set_error(status, &outcome);
+    return outcome;
+  }
+  append_copy_lines(text, &outcome);
+  outcome.rows.push_back("COPY " + std::to_string(is_from ? result.affected_rows : result.row_count()));
+  return outcome;
+}
+}  // namespace
+
+StatementOutcome run_statement(Session* session, const std::string& sql, int* normalised, const std::string& data) {
+  if (is_copy(sql)) return run_copy(session, sql, data);
   StatementOutcome outcome;
   ResultSet result;
   bool is_normalised = false;
@@ -16,9 +53,7 @@ StatementOutcome run_statement(Session* session, const std::string& sql, int* no
   outcome.notices = session->notices();
   outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());
   if (!status.ok()) {
-    outcome.sqlstate = sqlstate_of(status);
-    outcome.message = std::string(status.message());
-    outcome.position = position_of(status);
+    set_error(status, &outcome);
     return outcome;
   }
   for (const auto& column : result.columns) outcome.names.push_back(column.name);

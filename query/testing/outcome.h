@@ -9,7 +9,9 @@ namespace scyper::query {
 
 // The outcome of one statement of ours, to be compared with PostgreSQL's. With `normalised`, literals become parameters
 // where the statement cache would do so, and are counted.
-StatementOutcome run_statement(Session* session, const std::string& sql, int* normalised = nullptr);
+// data: what COPY ... FROM STDIN reads.
+StatementOutcome run_statement(Session* session, const std::string& sql, int* normalised = nullptr,
+                               const std::string& data = "");
 
 // Whether the order of a statement's rows means something.
 bool is_ordered(std::string sql);

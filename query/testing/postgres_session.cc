@@ -3,6 +3,8 @@
 #include <libpq-fe.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <iostream>
 
@@ -15,6 +17,7 @@ std::string to_string(const StatementOutcome& outcome) {
   std::string text;
   if (!outcome.ok()) {
     text = "ERROR " + outcome.sqlstate + ": " + outcome.message;
+    if (!outcome.context.empty()) text += " [" + outcome.context + "]";
     if (outcome.position > 0) text += " (at " + std::to_string(outcome.position) + ")";
   } else {
     for (const auto& name : outcome.names) text += (text.empty() ? "[" : ", ") + name;
@@ -23,6 +26,31 @@ std::string to_string(const StatementOutcome& outcome) {
   }
   for (const auto& notice : outcome.notices) text += "\n    " + notice;
   return text;
+}
+
+std::string copy_context(const std::string& context, const std::string& sqlstate) {
+  size_t from = context.rfind("COPY ");
+  if (from == std::string::npos) return "";
+  const std::string line = context.substr(from);
+  const size_t number = line.find(", line ") + 7;
+  const size_t colon = line.find(": \"", number);
+  const bool has_column = line.find(", column ", number) < colon;
+  const bool is_text = sqlstate == "22P04" || sqlstate == "22021";
+  return has_column || is_text ? line : line.substr(0, colon);
+}
+
+void append_copy_lines(const std::string& text, StatementOutcome* outcome) {
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    outcome->rows.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+}
+
+bool is_copy(const std::string& sql) {
+  std::string word;
+  for (char c : sql.substr(0, 5)) word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word == "copy ";
 }
 
 struct PostgresSession::Impl {
@@ -82,6 +110,7 @@ StatementOutcome outcome_of(PGresult* result) {
     outcome.sqlstate = field_of(result, PG_DIAG_SQLSTATE);
     if (outcome.sqlstate.empty()) outcome.sqlstate = "?????";
     outcome.message = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
+    outcome.context = copy_context(field_of(result, PG_DIAG_CONTEXT), outcome.sqlstate);
     outcome.position = std::atoi(field_of(result, PG_DIAG_STATEMENT_POSITION).c_str());
   }
   for (int column = 0; column < PQnfields(result); column++) outcome.names.emplace_back(PQfname(result, column));
@@ -98,9 +127,36 @@ StatementOutcome outcome_of(PGresult* result) {
 }
 }  // namespace
 
-StatementOutcome PostgresSession::run(const std::string& sql) {
+namespace {
+// Sends or receives what the COPY that has begun wants.
+StatementOutcome finish_copy(PGconn* connection, PGresult* begun, const std::string& data) {
+  std::string text;
+  if (PQresultStatus(begun) == PGRES_COPY_IN) {
+    PQputCopyData(connection, data.data(), static_cast<int>(data.size()));
+    PQputCopyEnd(connection, nullptr);
+  } else {
+    char* row = nullptr;
+    for (int size = 0; (size = PQgetCopyData(connection, &row, 0)) > 0; PQfreemem(row))
+      text.append(row, static_cast<size_t>(size));
+  }
+  PQclear(begun);
+  PGresult* result = PQgetResult(connection);
+  const std::string tag = PQcmdStatus(result);
+  StatementOutcome outcome = outcome_of(result);
+  while ((result = PQgetResult(connection)) != nullptr) PQclear(result);
+  append_copy_lines(text, &outcome);
+  if (outcome.ok()) outcome.rows.push_back(tag);
+  return outcome;
+}
+}  // namespace
+
+StatementOutcome PostgresSession::run(const std::string& sql, const std::string& data) {
   impl_->notices.clear();
-  StatementOutcome outcome = outcome_of(PQexec(impl_->connection, sql.c_str()));
+  PGresult* result = PQexec(impl_->connection, sql.c_str());
+  const ExecStatusType status = PQresultStatus(result);
+  StatementOutcome outcome = status == PGRES_COPY_IN || status == PGRES_COPY_OUT
+                                 ? finish_copy(impl_->connection, result, data)
+                                 : outcome_of(result);
   outcome.notices = impl_->notices;
   return outcome;
 }

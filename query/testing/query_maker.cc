@@ -1,62 +1,6 @@
 #include "testing/query_maker.h"
 
-#include <functional>
-
 namespace scyper::query {
-
-namespace {
-
-const char* simplest(char type) {
-  switch (type) {
-    case 'i':
-      return "1";
-    case 's':
-      return "'a'::text";
-    case 'b':
-      return "true";
-    case 'd':
-      return "date '2024-01-03'";
-    case 't':
-      return "timestamp '2024-01-03 12:00'";
-    case 'v':
-      return "interval '1 day'";
-    case 'W':
-      return "";
-    default:
-      return nullptr;
-  }
-}
-
-// Each way to make `term` simpler, inside of whatever `build` puts around it.
-void simplify(const Term& term, const std::function<Term(Term)>& build, std::vector<Term>* out) {
-  const char* leaf = simplest(term.type);
-  if (leaf != nullptr && term.sql() != leaf) out->push_back(build(make(term.type, std::string(leaf))));
-  for (const Term& child : term.children)
-    if (child.type == term.type && term.type != 'W' && term.type != 'A') out->push_back(build(child));
-  for (size_t i = 0; i < term.children.size(); i++)
-    simplify(
-        term.children[i],
-        [&](Term part) {
-          Term copy = term;
-          copy.children[i] = std::move(part);
-          return build(std::move(copy));
-        },
-        out);
-}
-
-}  // namespace
-
-std::string Term::sql() const {
-  std::string all = text[0];
-  for (size_t i = 0; i < children.size(); i++) all += children[i].sql() + text[i + 1];
-  return all;
-}
-
-std::vector<Term> simpler_terms(const Term& term) {
-  std::vector<Term> all;
-  simplify(term, [](Term whole) { return whole; }, &all);
-  return all;
-}
 
 std::string QueryMaker::one_of(std::initializer_list<const char*> items) {
   return *(items.begin() + pick(static_cast<int>(items.size())));

@@ -3,38 +3,11 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "testing/term.h"
+
 namespace scyper::query {
-
-// A piece of SQL that knows its parts: text between children. Types: i number, s text, b boolean, d date, t timestamp,
-// v interval; W a clause that may be left out; Q a query, which may become one of its parts that are
-// queries; anything else stays as it is.
-struct Term {
-  char type = 'Q';
-  std::vector<std::string> text = {""};  // one more than children
-  std::vector<Term> children;
-
-  std::string sql() const;
-};
-
-inline void append(Term* term, const std::string& text) { term->text.back() += text; }
-inline void append(Term* term, Term child) {
-  term->children.push_back(std::move(child));
-  term->text.emplace_back();
-}
-template <typename... Parts>
-Term make(char type, Parts... parts) {
-  Term term;
-  term.type = type;
-  (append(&term, std::move(parts)), ...);
-  return term;
-}
-
-// All terms that are one step simpler: a part replaced by one of its own parts of the same type, by a constant, or left
-// out. Simplest first.
-std::vector<Term> simpler_terms(const Term& term);
 
 // Random tables and queries over them: joins, subqueries, aggregates, set operations, NULLs, all types.
 class QueryMaker {

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "query/error_status.h"
 #include "query/normalise.h"
+#include "query/search_path.h"
+#include "query/session_command.h"
+#include "query/settings.h"
+#include "runtime/spill_space.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -16,6 +23,14 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
     threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
     options.shared_from_ns = 0;  // every query that can
   }
+  if (const char* bytes = std::getenv("SCYPER_TEST_SPILL"); bytes != nullptr) {
+    set_spill(std::strtoull(bytes, nullptr, 10));
+    options.spill_from_bytes = 1;  // whatever could
+  }
+  swaps_ = std::getenv("SCYPER_TEST_SWAPPING") != nullptr;
+  if (swaps_)
+    options.execution = options.execution == ExecutionMode::kInterpreted ? ExecutionMode::kSwappingInterpreted
+                                                                         : ExecutionMode::kSwapping;
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);
@@ -34,24 +49,87 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
       c->log->commit();
     else
       c->log->rollback_all();
+    StatementSettings::current->end_transaction(commit);
     return 0;
   };
 }
 
 Session::~Session() = default;
 
-Status Session::run(std::string_view sql, ResultSet* result, std::span<const Datum> parameters) {
+void Session::set_spill(size_t memory_bytes, uint64_t disk_bytes_max, std::string directory) {
+  spill_ = std::make_unique<SpillLimits>(std::move(directory), disk_bytes_max, memory_bytes);
+}
+
+Status Session::run(std::string_view text, ResultSet* result, std::span<const Datum> parameters) {
+  const std::string in_path = with_search_path(search_path_, text);
+  const std::string_view sql = in_path;
   ResultSet ignored;
   if (result == nullptr) result = &ignored;
   result->clear();
   notices_.clear();
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
-  if (prepared->kind() != Prepared::Kind::kProgram) return database_->define(*prepared, result);
+  if (prepared->kind() == Prepared::Kind::kNothing || prepared->kind() == Prepared::Kind::kRows) {
+    SCYPER_ASSIGN_OR_RETURN(bool was_setting, run_setting(sql, result));
+    if (was_setting) return Status();
+  }
+  if (prepared->kind() != Prepared::Kind::kProgram) {
+    Status defined = database_->define(*prepared, result);
+    auto level = settings_.find("client_min_messages");
+    std::erase_if(result->notices, [&](const std::string& notice) {
+      return level != settings_.end() && !shows_message(level->second, notice.substr(0, notice.find(':')));
+    });
+    return defined;
+  }
   SCYPER_ASSIGN_OR_RETURN(auto program, database_->program_of(*prepared));
   if (program->parameter_types().size() != parameters.size()) return sql_error("08P01", "wrong number of parameters");
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
   result->columns = program->columns();
   return execute(*program, parameters, result);
+}
+
+void Session::note_search_path() {
+  auto found = settings_.find("search_path");
+  auto schemas = schemas_of_path(found == settings_.end() ? "" : found->second);
+  CHECK(schemas.ok());
+  search_path_ = *std::move(schemas);
+}
+
+// SET, RESET and SHOW of one setting, as a server's session does them.
+StatusOr<bool> Session::run_setting(std::string_view sql, ResultSet* result) {
+  std::vector<std::string> path;
+  SCYPER_ASSIGN_OR_RETURN(auto commands, read_commands(take_search_path(sql, &path)));
+  if (commands.size() != 1) return false;
+  const SessionCommand& command = commands[0];
+  const bool is_set = command.kind == CommandKind::kSet, is_show = command.kind == CommandKind::kShow;
+  if (!is_set && !is_show && command.kind != CommandKind::kReset) return false;
+  if (command.name == "all" || command.is_local) return false;
+  const Setting* setting = find_setting(command.name);
+  const std::string key = setting_key(command.name);
+  if (is_show) {
+    auto found = settings_.find(key);
+    if (found == settings_.end() && setting == nullptr)
+      return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", command.name, "\""));
+    const std::string value = found != settings_.end() ? found->second : std::string(setting->value);
+    result->columns = {{setting != nullptr ? std::string(setting->name) : key, make_type(TypeId::kText)}};
+    result->append(make_type(TypeId::kText), string_datum(value.data(), value.size()));
+  } else if (is_set && !command.values.empty()) {
+    if (command.values.size() > 1 && command.name != "datestyle") return takes_one_value(command.name);
+    std::string value = absl::StrJoin(command.values, ", ");
+    if (setting == nullptr) {
+      SCYPER_RETURN_IF_ERROR(check_custom_setting(command.name));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(value, read_setting(*setting, value));
+    }
+    settings_[key] = std::move(value);
+    note_search_path();
+  } else {
+    if (setting == nullptr) SCYPER_RETURN_IF_ERROR(check_custom_setting(command.name));
+    settings_.erase(key);
+    if (setting == nullptr) settings_[key] = "";
+    note_search_path();
+  }
+  result->command_tag = command.tag;
+  return true;
 }
 
 Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is_normalised) {
@@ -73,16 +151,52 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
   return run(normalised.text, result, values);
 }
 
+Status Session::copy_from(std::string_view sql, std::string_view text, ResultSet* result, size_t piece_bytes) {
+  result->clear();
+  notices_.clear();
+  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_search_path(search_path_, sql)));
+  for (; !text.empty(); text.remove_prefix(std::min(piece_bytes, text.size())))
+    SCYPER_RETURN_IF_ERROR(rows->add(text.substr(0, piece_bytes)));
+  SCYPER_RETURN_IF_ERROR(rows->finish());
+  DefinitionRun run;
+  run.time_us = context_->transaction_time_us;
+  run.wants_rows = true;
+  return database_->copy(rows.get(), result, &run);
+}
+
 Status Session::execute(const Program& program, std::span<const Datum> arguments, ResultSet* result) {
+  // the n-th run of a query changes at its n-th place: now here, now there
+  const bool repeats = swaps_ && !program.footprint().writes && !program.footprint().is_volatile;
+  for (uint64_t runs = repeats ? statements_++ % 4 : 0; runs > 0; runs--) {
+    static_cast<void>(execute_once(program, arguments, result));
+    result->clear();
+    result->columns = program.columns();
+    notices_.clear();
+  }
+  return execute_once(program, arguments, result);
+}
+
+Status Session::execute_once(const Program& program, std::span<const Datum> arguments, ResultSet* result) {
   context_->result = result;
   context_->notices = &notices_;
+  statement_settings_.begin(&settings_);
+  const StatementSettings::Scope scope(&statement_settings_);
+  std::optional<SpillSpace> spill;
+  if (spill_ != nullptr) context_->spill = &spill.emplace(spill_.get(), 1);
   Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
+  context_->spill = nullptr;
+  context_->interrupt = 0;
+  if (spill_ != nullptr) spilled_bytes_ += spill_->written_bytes.exchange(0);
   CHECK(outcome != Outcome::kMisclassified);
   if (outcome == Outcome::kOk) {
     CHECK(log_->log_sequences());
     redo_bytes_ += log_->redo_bytes();
     log_->commit();
     result->affected_rows = context_->affected_rows;
+    std::vector<std::pair<std::string, std::string>> changed;
+    statement_settings_.give_changed(&changed);
+    for (const auto& [key, value] : changed) settings_[key] = value;
+    if (!changed.empty()) note_search_path();
   } else {
     log_->rollback_all();
     result->clear();
@@ -95,6 +209,24 @@ Status Session::execute(const Program& program, std::span<const Datum> arguments
   return status;
 }
 
+uint64_t Session::count_polls(std::string_view sql) {
+  struct Counter {
+    ExecContext* context;
+    uint64_t polls = 0;
+  } counter{context_.get()};
+  context_->safepoint_owner = &counter;
+  context_->safepoint = [](void* owner) {
+    auto* self = static_cast<Counter*>(owner);
+    self->polls++;
+    self->context->interrupt.fetch_or(kSafepointBit);  // again at the next poll
+  };
+  context_->interrupt = kSafepointBit;
+  Status status = run(sql);
+  CHECK(status.ok());
+  context_->safepoint = nullptr;
+  return counter.polls;
+}
+
 Status Session::script(std::string_view sql) {
   SCYPER_ASSIGN_OR_RETURN(auto statements, database_->split(sql));
   for (const auto& statement : statements) SCYPER_RETURN_IF_ERROR(run(statement));
@@ -103,7 +235,26 @@ Status Session::script(std::string_view sql) {
 
 std::string Session::text(std::string_view sql) {
   ResultSet result;
-  Status status = run(sql, &result);
+  const Status status = run(sql, &result);
+  return text_of(status, result);
+}
+
+std::shared_ptr<const Program> Session::program(std::string_view sql) {
+  auto prepared = database_->prepare(sql);
+  if (!prepared.ok() || (*prepared)->kind() != Prepared::Kind::kProgram) return nullptr;
+  auto program = database_->program_of(**prepared);
+  return program.ok() && database_->add_companions(**program).ok() ? *program : nullptr;
+}
+
+std::string Session::text(const Program& program) {
+  ResultSet result;
+  notices_.clear();
+  result.columns = program.columns();
+  const Status status = execute(program, {}, &result);
+  return text_of(status, result);
+}
+
+std::string Session::text_of(const Status& status, const ResultSet& result) {
   if (!status.ok()) return absl::StrCat("ERROR ", sqlstate_of(status), ": ", std::string(status.message()));
   std::string out;
   for (size_t row = 0; row < result.row_count(); row++) {

@@ -198,6 +198,19 @@ char* timestamp_format(int64_t timestamp, char* out) noexcept {
   return write_era(civil, write_time(time, out));
 }
 
+char* timestamptz_format(int64_t timestamp, char* out) noexcept {
+  int64_t time;
+  int64_t day = split_timestamp(timestamp, &time);
+  CivilDate civil = civil_of_julian(day + kEpochJulian);
+  out = write_date(civil, out);
+  *out++ = ' ';
+  out = write_time(time, out);
+  std::memcpy(out, "+00", 3);
+  return write_era(civil, out + 3);
+}
+
+char* time_format(int64_t time, char* out) noexcept { return write_time(time, out); }
+
 ValueError date_to_timestamp(int32_t date, int64_t* out) noexcept {
   if (date > kTimestampMax / kMicrosPerDay) return ValueError::kDateTimestampRange;
   *out = date * kMicrosPerDay;
@@ -260,6 +273,13 @@ ValueError date_extract(DatetimeUnit unit, int32_t date, Decimal* out) noexcept 
   }
   *out = decimal_of_int(value);
   return error;
+}
+
+ValueError time_extract(DatetimeUnit unit, int64_t time, Decimal* out) noexcept {
+  if (unit == DatetimeUnit::kEpoch) return *out = {time, 6}, ValueError::kNone;
+  if (unit == DatetimeUnit::kHour) return *out = {time / (3600 * kMicrosPerSecond), 0}, ValueError::kNone;
+  if (unit > DatetimeUnit::kMinute) return ValueError::kUnitNotSupported;
+  return timestamp_extract(unit, time, out);
 }
 
 ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out) noexcept {

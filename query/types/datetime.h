@@ -9,8 +9,8 @@
 
 // date (days since 2000-01-01) and timestamp (microseconds since then), in PostgreSQL's ranges and with its texts under
 // DateStyle "ISO, MDY". Not supported, and refused by name: infinity and -infinity (the values at the end of the
-// integer ranges never occur), 'now', 'today' and the like in texts (they would not replay), zone names such as
-// Europe/Berlin.
+// integer ranges never occur), 'now', 'today' and the like in texts (they would not replay). timestamptz is the same in
+// UTC, which is the session's time zone; time is microseconds since midnight.
 namespace scyper::query {
 
 // Astronomical years: 0 is 1 BC.
@@ -44,10 +44,17 @@ inline int64_t split_timestamp(int64_t timestamp, int64_t* time) noexcept {
 [[nodiscard]] ValueError date_parse(std::string_view text, int32_t* out, std::string_view* word) noexcept;
 [[nodiscard]] ValueError timestamp_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
 
+// Without a zone: UTC.
+[[nodiscard]] ValueError timestamptz_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
+// Microseconds since midnight, at most 24:00:00. A zone is checked and ignored.
+[[nodiscard]] ValueError time_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
+
 // Output: at most kTimestampTextMax characters; return the end.
 constexpr size_t kTimestampTextMax = 40;
 char* date_format(int32_t date, char* out) noexcept;
 char* timestamp_format(int64_t timestamp, char* out) noexcept;
+char* timestamptz_format(int64_t timestamp, char* out) noexcept;  // in UTC
+char* time_format(int64_t time, char* out) noexcept;
 
 inline int32_t timestamp_to_date(int64_t timestamp) noexcept {
   int64_t time;
@@ -68,6 +75,12 @@ struct Interval {
 };
 // Months first (the day is cut to the month's length), then days, then time.
 [[nodiscard]] ValueError timestamp_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept;
+
+// What is left of an interval in a day; a time moved by an interval.
+inline int64_t time_of_interval(const Interval& interval) noexcept {
+  int64_t time = interval.micros % kMicrosPerDay;
+  return time < 0 ? time + kMicrosPerDay : time;
+}
 
 enum class DatetimeUnit : uint8_t {
   kMicroseconds,
@@ -96,6 +109,7 @@ enum class DatetimeUnit : uint8_t {
 [[nodiscard]] ValueError unit_parse(std::string_view name, DatetimeUnit* out) noexcept;
 // extract(): kUnitNotSupported.
 [[nodiscard]] ValueError date_extract(DatetimeUnit unit, int32_t date, Decimal* out) noexcept;
+[[nodiscard]] ValueError time_extract(DatetimeUnit unit, int64_t time, Decimal* out) noexcept;
 [[nodiscard]] ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out) noexcept;
 // date_trunc(): kUnitUnknown, kUnitNotSupported, kTimestampRange.
 [[nodiscard]] ValueError timestamp_truncate(DatetimeUnit unit, int64_t timestamp, int64_t* out) noexcept;

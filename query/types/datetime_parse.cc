@@ -1,42 +1,19 @@
+#include "types/datetime_parser.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
-#include "types/datetime.h"
 #include "types/datetime_words.h"
 #include "types/digits.h"
+#include "types/timezone.h"
 
-// Reads dates as PostgreSQL does: the text is cut into fields by the look of their characters, then each field is given
-// a meaning from what is known so far. The rules, and which of them fails with which error, are PostgreSQL's.
 namespace scyper::query {
 
 namespace {
 
-constexpr int kFieldsMax = 25;
+constexpr int kFieldsMax = kDatetimeFieldsMax;
 constexpr size_t kTextMax = 128;  // MAXDATELEN: what PostgreSQL's work buffer holds, roughly
-
-enum class FieldKind : uint8_t { kNumber, kDate, kTime, kZone, kWord };
-
-struct Field {
-  FieldKind kind;
-  std::string_view text;
-};
-
-// What the fields have told so far.
-enum Known : uint32_t {
-  kYear = 1,
-  kMonth = 2,
-  kDay = 4,
-  kDayOfYear = 8,
-  kClock = 16,
-  kZone = 32,
-  kEra = 64,
-  kHalfDay = 128,
-  kWeekday = 256,
-  kDateParts = kYear | kMonth | kDay,
-};
-
-enum class Label : uint8_t { kNone, kTime, kJulian };
 
 bool is_alpha(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_alphanumeric(char c) noexcept { return is_alpha(c) || is_digit(c); }
@@ -51,56 +28,7 @@ IntResult read_int(const char** p, const char* end, Int* out) noexcept {
   return result.ec == std::errc() ? IntResult::kOk : IntResult::kRange;
 }
 
-class DatetimeParser {
- public:
-  ValueError parse(std::string_view text) noexcept;
-
-  // Valid after parse(): the day as proleptic Gregorian date, the time of day, the zone left out.
-  int64_t year = 0;
-  int32_t month = 0;
-  int32_t day = 0;
-  int64_t time = 0;
-  bool is_unix_epoch = false;
-  std::string_view word;  // what a message names
-
- private:
-  ValueError split(std::string_view text) noexcept;
-  const char* split_number(const char* p, const char* end, FieldKind* kind) noexcept;
-  const char* split_word(const char* p, const char* end, FieldKind* kind) noexcept;
-  ValueError take_field(int index) noexcept;
-  ValueError take_word(int index) noexcept;
-  ValueError take_special(DatetimeWord special) noexcept;
-  ValueError take_date_field(std::string_view text) noexcept;
-  ValueError take_date(std::string_view text) noexcept;
-  ValueError take_time(std::string_view text) noexcept;
-  ValueError take_number_field(std::string_view text) noexcept;
-  ValueError take_labelled_number(std::string_view text) noexcept;
-  ValueError take_number(std::string_view text, bool in_date) noexcept;
-  ValueError take_run_together(std::string_view text, bool date_known) noexcept;
-  ValueError take_zone(std::string_view text) noexcept;
-  ValueError take_fraction(const char* p, const char* end) noexcept;
-  ValueError finish() noexcept;
-  ValueError mark(uint32_t parts) noexcept {
-    ValueError error = (known_ & parts) != 0 ? ValueError::kInvalidDatetimeText : ValueError::kNone;
-    known_ |= parts;
-    return error;
-  }
-  ValueError set_part(uint32_t part, int32_t value, size_t digits) noexcept;
-
-  Field fields_[kFieldsMax];
-  int field_count_ = 0;
-  uint32_t known_ = 0;
-  Label label_ = Label::kNone;
-  int32_t day_of_year_ = 0;
-  int32_t hour_ = 0, minute_ = 0, second_ = 0;
-  int64_t micros_ = 0;
-  bool two_digit_year_ = false;
-  bool text_month_ = false;
-  bool text_month_in_date_ = false;
-  bool before_christ_ = false;
-  bool is_julian_ = false;
-  enum { kHour24, kAm, kPm } half_ = kHour24;
-};
+}  // namespace
 
 const char* DatetimeParser::split_number(const char* p, const char* end, FieldKind* kind) noexcept {
   while (p < end && is_digit(*p)) ++p;
@@ -214,6 +142,15 @@ ValueError DatetimeParser::take_zone(std::string_view text) noexcept {
     return ValueError::kTimezoneDisplacement;
   }
   if (p != end) return ValueError::kInvalidDatetimeText;
+  zone_east = (int64_t{hour} * 60 + minute) * 60 + second;
+  if (text[0] == '-') zone_east = -zone_east;
+  return mark(kZone);
+}
+
+// Europe/Berlin
+ValueError DatetimeParser::take_zone_name(std::string_view text) noexcept {
+  if (!zone_exists(text)) return word = text, ValueError::kTimezoneUnknown;
+  zone_name = text;
   return mark(kZone);
 }
 
@@ -375,17 +312,14 @@ ValueError DatetimeParser::take_date(std::string_view text) noexcept {
 ValueError DatetimeParser::take_date_field(std::string_view text) noexcept {
   bool date_known = (known_ & (kMonth | kDay)) == (kMonth | kDay);
   if (label_ == Label::kJulian) return ValueError::kInvalidDatetimeText;
-  if (label_ == Label::kNone && !date_known) return take_date(text);
-  if (!is_digit(text[0]) && label_ == Label::kNone) {
-    word = text;
-    return ValueError::kTimezoneUnknown;
-  }
+  if (label_ == Label::kNone && !date_known && (!time_only || leading_date_)) return take_date(text);
+  if (!is_digit(text[0])) return label_ == Label::kNone ? take_zone_name(text) : ValueError::kInvalidDatetimeText;
   label_ = Label::kNone;  // hhmmss-zz
   if ((known_ & kClock) != 0) return ValueError::kInvalidDatetimeText;
   size_t dash = text.find('-');
   if (dash == std::string_view::npos) return ValueError::kInvalidDatetimeText;
   if (ValueError error = take_zone(text.substr(dash)); error != ValueError::kNone) return error;
-  return take_run_together(text.substr(0, dash), (known_ & kDateParts) == kDateParts);
+  return take_run_together(text.substr(0, dash), time_only || (known_ & kDateParts) == kDateParts);
 }
 
 ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept {
@@ -417,6 +351,7 @@ ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept 
 
 ValueError DatetimeParser::take_number_field(std::string_view text) noexcept {
   if (label_ != Label::kNone) return take_labelled_number(text);
+  if (time_only && (known_ & kDateParts) == 0) return take_run_together(text, true);
   size_t point = text.find('.');
   bool date_complete = (known_ & kDateParts) == kDateParts;
   if (point != std::string_view::npos && (known_ & kDateParts) == 0) return take_date(text);
@@ -447,6 +382,7 @@ ValueError DatetimeParser::take_word(int index) noexcept {
       word = fields_[index].text;
       return take_special(special);
     case WordKind::kMonth:
+      if (time_only) break;
       // a number taken for the month was the day
       if ((known_ & kMonth) != 0 && !text_month_ && (known_ & kDay) == 0 && month >= 1 && month <= 31) {
         day = month;
@@ -463,14 +399,16 @@ ValueError DatetimeParser::take_word(int index) noexcept {
       before_christ_ = special.value != 0;
       return mark(kEra);
     case WordKind::kWeekday:
+      if (time_only) break;
       return mark(kWeekday);
     case WordKind::kZone:
+      zone_east = zone_seconds(special);
       return mark(kZone);
     case WordKind::kJulian:
       label_ = Label::kJulian;
       return ValueError::kNone;
     case WordKind::kTime: {
-      bool sensible = (known_ & kDateParts) == kDateParts && index + 1 < field_count_ &&
+      bool sensible = (time_only || (known_ & kDateParts) == kDateParts) && index + 1 < field_count_ &&
                       (fields_[index + 1].kind == FieldKind::kNumber || fields_[index + 1].kind == FieldKind::kTime ||
                        fields_[index + 1].kind == FieldKind::kDate);
       if (!sensible) return ValueError::kInvalidDatetimeText;
@@ -478,7 +416,8 @@ ValueError DatetimeParser::take_word(int index) noexcept {
       return ValueError::kNone;
     }
     case WordKind::kUnknown:
-      break;
+      if (!zone_exists(fields_[index].text)) break;
+      return take_zone_name(fields_[index].text);
   }
   return ValueError::kInvalidDatetimeText;
 }
@@ -487,6 +426,8 @@ ValueError DatetimeParser::take_field(int index) noexcept {
   const Field& field = fields_[index];
   switch (field.kind) {
     case FieldKind::kDate:
+      leading_date_ = index == 0 && field_count_ >= 2 &&
+                      (fields_[field_count_ - 1].kind == FieldKind::kDate || fields_[1].kind == FieldKind::kTime);
       return take_date_field(field.text);
     case FieldKind::kTime:
       if (label_ == Label::kJulian) return ValueError::kInvalidDatetimeText;
@@ -530,7 +471,10 @@ ValueError DatetimeParser::finish() noexcept {
   if (half_ == kPm && hour_ != 12) hour_ += 12;
   if (is_unix_epoch) return ValueError::kNone;
   time = ((int64_t{hour_} * 60 + minute_) * 60 + second_) * kMicrosPerSecond + micros_;
-  return (known_ & kDateParts) == kDateParts ? ValueError::kNone : ValueError::kInvalidDatetimeText;
+  bool needs_day = time_only && !zone_name.empty() && (known_ & kDateParts) != kDateParts;
+  if (needs_day && !zone_is_constant(zone_name)) return ValueError::kInvalidDatetimeText;
+  uint32_t needed = time_only ? static_cast<uint32_t>(kClock) : static_cast<uint32_t>(kDateParts);
+  return (known_ & needed) == needed ? ValueError::kNone : ValueError::kInvalidDatetimeText;
 }
 
 ValueError DatetimeParser::parse(std::string_view text) noexcept {
@@ -539,6 +483,8 @@ ValueError DatetimeParser::parse(std::string_view text) noexcept {
   for (int i = 0; i < field_count_ && error == ValueError::kNone; ++i) error = take_field(i);
   return error != ValueError::kNone ? error : finish();
 }
+
+namespace {
 
 // The years PostgreSQL can count days for.
 bool is_countable(int64_t year, int32_t month) noexcept {
@@ -563,20 +509,57 @@ ValueError date_parse(std::string_view text, int32_t* out, std::string_view* wor
   return ValueError::kNone;
 }
 
+namespace {
+
+// The clock's time that the text shows; its range is checked where the zone is known.
+ValueError local_time(const DatetimeParser& parser, int64_t* out) noexcept {
+  if (!is_countable(parser.year, parser.month)) return ValueError::kTimestampTextRange;
+  int64_t day = julian_of(parser.year, parser.month, parser.day) - kEpochJulian;
+  int128 timestamp = static_cast<int128>(day) * kMicrosPerDay + parser.time;
+  if (timestamp < kTimestampMin - kMicrosPerDay || timestamp > int128{kTimestampMax} + kMicrosPerDay)
+    return ValueError::kTimestampTextRange;
+  *out = static_cast<int64_t>(timestamp);
+  return ValueError::kNone;
+}
+
+}  // namespace
+
 ValueError timestamp_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
   DatetimeParser parser;
   ValueError error = parser.parse(text);
   if (word != nullptr) *word = parser.word;
   if (error != ValueError::kNone) return error;
-  if (parser.is_unix_epoch) {
-    *out = -10957 * kMicrosPerDay;
-    return ValueError::kNone;
+  if (parser.is_unix_epoch) return *out = -10957 * kMicrosPerDay, ValueError::kNone;
+  error = local_time(parser, out);
+  bool in_range = error != ValueError::kNone || (*out >= kTimestampMin && *out <= kTimestampMax);
+  return in_range ? error : ValueError::kTimestampTextRange;
+}
+
+ValueError timestamptz_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
+  DatetimeParser parser;
+  ValueError error = parser.parse(text);
+  if (word != nullptr) *word = parser.word;
+  if (error != ValueError::kNone) return error;
+  if (parser.is_unix_epoch) return *out = -10957 * kMicrosPerDay, ValueError::kNone;
+  int64_t local = 0;
+  if (error = local_time(parser, &local); error != ValueError::kNone) return error;
+  if (!parser.zone_name.empty()) {
+    error = zone_to_utc(parser.zone_name, local, out);
+    return error == ValueError::kTimestampRange ? ValueError::kTimestampTextRange : error;
   }
-  if (!is_countable(parser.year, parser.month)) return ValueError::kTimestampTextRange;
-  int64_t day = julian_of(parser.year, parser.month, parser.day) - kEpochJulian;
-  int128 timestamp = static_cast<int128>(day) * kMicrosPerDay + parser.time;
-  if (timestamp < kTimestampMin || timestamp > kTimestampMax) return ValueError::kTimestampTextRange;
-  *out = static_cast<int64_t>(timestamp);
+  *out = local - parser.zone_east * kMicrosPerSecond;  // at most a day: no overflow
+  return *out < kTimestampMin || *out > kTimestampMax ? ValueError::kTimestampTextRange : ValueError::kNone;
+}
+
+ValueError time_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
+  DatetimeParser parser;
+  parser.time_only = true;
+  ValueError error = parser.parse(text);
+  if (word != nullptr) *word = parser.word;
+  if (error != ValueError::kNone) return error;
+  if (parser.is_unix_epoch) return ValueError::kInvalidDatetimeText;
+  if (parser.time < 0 || parser.time > kMicrosPerDay) return ValueError::kDatetimeFieldRange;
+  *out = parser.time;
   return ValueError::kNone;
 }
 

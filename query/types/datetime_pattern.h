@@ -41,6 +41,7 @@ enum class Field : uint8_t {
   kSecondOfDay,
   kZone,
   kZoneOffset,
+  kZoneMinute,
   kMicro,
   kWeek,
   kWeekOfMonth,

@@ -14,9 +14,9 @@ enum class WordKind : uint8_t {
   kWeekday,
   kHalfDay,  // 0 = am, 1 = pm
   kEra,      // 1 = before Christ
-  kZone,
-  kTime,    // the T between date and time
-  kJulian,  // the next number is a Julian day
+  kZone,     // quarters of an hour east of Greenwich, as int8
+  kTime,     // the T between date and time
+  kJulian,   // the next number is a Julian day
 };
 
 enum class SpecialWord : uint8_t { kEpoch, kMidnight, kUnsupported };
@@ -25,6 +25,8 @@ struct DatetimeWord {
   WordKind kind = WordKind::kUnknown;
   uint8_t value = 0;
 };
+
+constexpr int64_t zone_seconds(DatetimeWord zone) { return int64_t{static_cast<int8_t>(zone.value)} * 900; }
 
 // In any case; only the first ten letters count.
 DatetimeWord find_datetime_word(std::string_view text) noexcept;

@@ -1,13 +1,17 @@
 #include "types/datum_text.h"
 
+#include "storage/enum_type.h"
+
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "types/array_text.h"
+#include "types/binary.h"
 #include "types/datetime.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/jsonb.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -67,7 +71,9 @@ Status parse_date(const SqlType& type, std::string_view text, Datum* out) {
 Status parse_timestamp(const SqlType& type, std::string_view text, Datum* out) {
   int64_t value = 0;
   std::string_view word;
-  ValueError error = timestamp_parse(text, &value, &word);
+  ValueError error = type.id == TypeId::kTimestamp     ? timestamp_parse(text, &value, &word)
+                     : type.id == TypeId::kTimestamptz ? timestamptz_parse(text, &value, &word)
+                                                       : time_parse(text, &value, &word);
   *out = int_datum(value);
   return input_status(error, type, names_word(error) ? word : text);
 }
@@ -79,6 +85,28 @@ Status parse_interval(const SqlType& type, std::string_view text, Datum* out) {
   return input_status(error, type, text);
 }
 
+Status parse_uuid(const SqlType& type, std::string_view text, Datum* out) {
+  return input_status(uuid_parse(text, out), type, text);
+}
+
+Status parse_bytea(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
+  std::string_view word;
+  ValueError error = bytea_parse(text, arena, out, &word);
+  return input_status(error, type, word);
+}
+
+Status parse_jsonb(std::string_view text, const TextArena& arena, Datum* out) {
+  std::string_view wrong;
+  if (utf8_check(text, &wrong) != ValueError::kNone) return error_status(ValueError::kInvalidUtf8, {}, wrong);
+  Json json;
+  SCYPER_RETURN_IF_ERROR(json_parse(text, &json));
+  std::string normal = json_text(json);
+  std::string_view value = normal;
+  ValueError error = concatenate(&value, 1, arena, &value);
+  *out = string_datum(value.data(), value.size());
+  return error_status(error);
+}
+
 Status parse_string(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
   std::string_view value = text, wrong;
   if (utf8_check(text, &wrong) != ValueError::kNone) return error_status(ValueError::kInvalidUtf8, type, wrong);
@@ -88,6 +116,15 @@ Status parse_string(const SqlType& type, std::string_view text, const TextArena&
   if (error == ValueError::kNone && value.data() == text.data()) error = concatenate(&value, 1, arena, &value);
   *out = string_datum(value.data(), value.size());
   return input_status(error, type, text);
+}
+
+Status parse_enum(const SqlType& type, std::string_view text, Datum* out) {
+  const EnumType* known = find_enum(type.length);
+  const EnumType::Label* label = known == nullptr ? nullptr : known->find(text);
+  if (label == nullptr)
+    return sql_error("22P02", "invalid input value for enum " + type_name(type) + ": \"" + std::string(text) + "\"");
+  *out = int_datum(label->code);
+  return absl::OkStatus();
 }
 
 int compare_arrays(const SqlType& type, const ArrayValue& a, const ArrayValue& b) noexcept {
@@ -116,6 +153,12 @@ uint64_t hash_array(const SqlType& type, const ArrayValue& array) noexcept {
 
 }  // namespace
 
+std::string_view label_of(const SqlType& type, const Datum& value) {
+  const EnumType* known = find_enum(type.length);
+  const EnumType::Label* label = known == nullptr ? nullptr : known->find(value.lo);
+  return label == nullptr ? std::string_view() : label->text;
+}
+
 Status parse_datum(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
   switch (type.id) {
     case TypeId::kBool:
@@ -134,6 +177,8 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
     case TypeId::kDate:
       return parse_date(type, text, out);
     case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
       return parse_timestamp(type, text, out);
     case TypeId::kArray:
       return parse_array(type, text, arena, out);
@@ -144,6 +189,14 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
       return parse_string(type, text, arena, out);
     case TypeId::kInterval:
       return parse_interval(type, text, out);
+    case TypeId::kUuid:
+      return parse_uuid(type, text, out);
+    case TypeId::kBytea:
+      return parse_bytea(type, text, arena, out);
+    case TypeId::kJsonb:
+      return parse_jsonb(text, arena, out);
+    case TypeId::kEnum:
+      return parse_enum(type, text, out);
     case TypeId::kVoid:
       *out = null_datum();
       return absl::OkStatus();
@@ -181,16 +234,35 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
     case TypeId::kTimestamp:
       end = timestamp_format(datum.lo, text);
       break;
+    case TypeId::kTimestamptz:
+      end = timestamptz_format(datum.lo, text);
+      break;
+    case TypeId::kTime:
+      end = time_format(datum.lo, text);
+      break;
+    case TypeId::kUuid:
+      end = uuid_format(datum, text);
+      break;
+    case TypeId::kBytea: {
+      size_t size = out->size();
+      out->resize(size + bytea_text_bytes(datum.size()));
+      bytea_format(text_of(datum), out->data() + size);
+      return;
+    }
     case TypeId::kInterval:
       end = interval_format(interval_of(datum), text);
       break;
     case TypeId::kArray:
       append_array(out, type, *array_of(datum));
       return;
+    case TypeId::kEnum:
+      out->append(label_of(type, datum));
+      return;
     case TypeId::kUnknown:
     case TypeId::kChar:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kJsonb:
       out->append(text_of(datum));
       return;
     case TypeId::kVoid:
@@ -212,7 +284,12 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
     case TypeId::kUnknown:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
       return text_compare(text_of(a), text_of(b));
+    case TypeId::kJsonb:
+      return json_compare(json_read(text_of(a)), json_read(text_of(b)));
+    case TypeId::kUuid:
+      return a.int128() < b.int128() ? -1 : a.int128() > b.int128() ? 1 : 0;
     case TypeId::kInterval:
       return interval_compare(interval_of(a), interval_of(b));
     case TypeId::kArray:
@@ -237,7 +314,12 @@ uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
     case TypeId::kUnknown:
     case TypeId::kVarchar:
     case TypeId::kText:
+    case TypeId::kBytea:
       return text_hash(text_of(datum));
+    case TypeId::kJsonb:
+      return json_hash(json_read(text_of(datum)));
+    case TypeId::kUuid:
+      return mix(static_cast<uint64_t>(datum.lo) ^ mix(static_cast<uint64_t>(datum.hi)));
     case TypeId::kInterval:
       return interval_hash(interval_of(datum));
     case TypeId::kArray:

@@ -11,6 +11,9 @@
 // Text, equality, order and hashes of datums of any type, by PostgreSQL's rules. Arrays included; records are not.
 namespace scyper::query {
 
+// The label of an enum's value.
+std::string_view label_of(const SqlType& type, const Datum& value);
+
 // PostgreSQL's input function of the type, with its modifiers (too long strings fail, char(n) is padded). The datum's
 // bytes and arrays live in the arena, never in text. Errors have PostgreSQL's SQLSTATE and message.
 Status parse_datum(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out);

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "base/test_seed.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -96,9 +97,7 @@ uint128 random_wide(std::mt19937_64* random) {
 }
 
 TEST(Wide, QuotientTimesDivisorPlusRemainder) {
-  uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (int i = 0; i < 200000; ++i) {
     uint128 quotient = random_wide(&random), divisor = random_wide(&random), remainder = 0;
     if (divisor == 0) continue;
@@ -112,9 +111,7 @@ TEST(Wide, QuotientTimesDivisorPlusRemainder) {
 }
 
 TEST(Wide, SquareRootIsTheFloor) {
-  uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (int i = 0; i < 20000; ++i) {
     uint128 root = random_wide(&random) >> 2;
     Uint256 square = multiply_wide(root, root);

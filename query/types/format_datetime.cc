@@ -36,11 +36,12 @@ constexpr Keyword kKeywords[] = {{"A.D.", Field::kEraDots},     {"A.M.", Field::
                                  {"OF", Field::kZoneOffset},    {"Q", Field::kQuarter},
                                  {"RM", Field::kRoman},         {"SSSSS", Field::kSecondOfDay},
                                  {"SSSS", Field::kSecondOfDay}, {"SS", Field::kSecond},
-                                 {"TZH", Field::kZoneOffset},   {"TZ", Field::kZone},
-                                 {"US", Field::kMicro},         {"WW", Field::kWeek},
-                                 {"W", Field::kWeekOfMonth},    {"Y,YYY", Field::kYearComma},
-                                 {"YYYY", Field::kYear},        {"YYY", Field::kYear3},
-                                 {"YY", Field::kYear2},         {"Y", Field::kYear1}};
+                                 {"TZH", Field::kZoneOffset},   {"TZM", Field::kZoneMinute},
+                                 {"TZ", Field::kZone},          {"US", Field::kMicro},
+                                 {"WW", Field::kWeek},          {"W", Field::kWeekOfMonth},
+                                 {"Y,YYY", Field::kYearComma},  {"YYYY", Field::kYear},
+                                 {"YYY", Field::kYear3},        {"YY", Field::kYear2},
+                                 {"Y", Field::kYear1}};
 
 constexpr const char* kRoman[] = {"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
 
@@ -96,6 +97,7 @@ namespace {
 // A moment or an interval, in the parts that templates ask for.
 struct Parts {
   bool is_interval = false;
+  std::string_view zone;
   int64_t year = 0;                                          // astronomical
   int32_t month = 0, day = 0, day_of_year = 0, weekday = 0;  // Sunday = 0
   int64_t iso_year = 0, iso_week = 0, iso_day_of_year = 0, julian = 0;
@@ -122,7 +124,7 @@ class Writer {
 
  private:
   void number(const Node& node, int64_t value, int width) {
-    char text[32];
+    char text[192];  // gcc reckons with any width
     int minimum = node.fill ? 0 : value < 0 ? width + 1 : width;
     std::snprintf(text, sizeof(text), "%0*lld", minimum, static_cast<long long>(value));
     out_->append(text);
@@ -179,9 +181,13 @@ class Writer {
         number({node.field, node.text, true, 0}, p_.hour * 3600 + p_.minute * 60 + p_.second, 1);
         break;
       case Field::kZone:
+        for (char c : p_.zone) out_->push_back(node.text[0] == 't' ? to_lower(c) : c);
         break;
       case Field::kZoneOffset:
         out_->append("+00");
+        break;
+      case Field::kZoneMinute:
+        out_->append("00");
         break;
       default:
         write_date(node);
@@ -308,8 +314,9 @@ int64_t integer_part(DatetimeUnit unit, int64_t timestamp) {
 
 }  // namespace
 
-Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string* out) {
+Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string_view zone, std::string* out) {
   Parts parts;
+  parts.zone = zone;
   int64_t time;
   parts.julian = split_timestamp(timestamp, &time) + kEpochJulian;
   CivilDate civil = civil_of_julian(parts.julian);

@@ -47,7 +47,7 @@ class Comparison {
   std::vector<std::string> outcomes_;
 };
 
-// Seeded from SCYPER_TEST_SEED or the clock; the seed is printed once.
+// Seeded by test_seed().
 std::mt19937_64& random_source();
 inline uint64_t random_below(uint64_t bound) { return random_source()() % bound; }
 // 'text' as an SQL literal.

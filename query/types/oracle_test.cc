@@ -4,11 +4,10 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <ctime>
 #include <iostream>
 
 #include "base/check.h"
+#include "base/test_seed.h"
 #include "tests/postgres_server.h"
 
 namespace scyper::query {
@@ -124,12 +123,7 @@ void Comparison::check() {
 }
 
 std::mt19937_64& random_source() {
-  static std::mt19937_64 source = [] {
-    const char* given = std::getenv("SCYPER_TEST_SEED");
-    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(time(nullptr));
-    std::cout << "SCYPER_TEST_SEED=" << seed << "\n";
-    return std::mt19937_64(seed);
-  }();
+  static std::mt19937_64 source(test_seed());
   return source;
 }
 

@@ -10,6 +10,38 @@ namespace scyper::query {
 
 namespace {
 
+enum class Convention : uint8_t { kAny, kGregorian, kIsoWeek };
+
+Convention convention_of(Field field) {
+  switch (field) {
+    case Field::kDayOfYear:
+    case Field::kDay:
+    case Field::kDayOfWeek:
+    case Field::kMonth:
+    case Field::kMonthName:
+    case Field::kMonthShort:
+    case Field::kRoman:
+    case Field::kWeek:
+    case Field::kWeekOfMonth:
+    case Field::kYearComma:
+    case Field::kYear:
+    case Field::kYear3:
+    case Field::kYear2:
+    case Field::kYear1:
+      return Convention::kGregorian;
+    case Field::kIsoDayOfYear:
+    case Field::kIsoDayOfWeek:
+    case Field::kIsoWeek:
+    case Field::kIsoYear:
+    case Field::kIsoYear3:
+    case Field::kIsoYear2:
+    case Field::kIsoYear1:
+      return Convention::kIsoWeek;
+    default:
+      return Convention::kAny;
+  }
+}
+
 // Reads a text by a template.
 class Reader {
  public:
@@ -44,6 +76,7 @@ class Reader {
       return absl::OkStatus();
     }
     while (at_ < text_.size() && is_space(text_[at_])) at_++;
+    SCYPER_RETURN_IF_ERROR(note_convention(node.field));
     Status status = take_field(node);
     if (status.ok() && node.ordinal != 0) at_ = std::min(at_ + 2, text_.size());
     return status;
@@ -51,8 +84,34 @@ class Reader {
 
   static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+  // A field that comes twice has to have one value; 0 counts as none.
+  static Status set(const Node& node, int64_t value, int64_t* field) {
+    if (*field != 0 && *field != value)
+      return with_detail(
+          sql_error("22007", "conflicting values for \"" + std::string(node.text) + "\" field in formatting string"),
+          "This value contradicts a previous setting for the same field type.");
+    *field = value;
+    return absl::OkStatus();
+  }
+  Status take_number(const Node& node, size_t width, int64_t* field) {
+    int64_t value = 0;
+    SCYPER_RETURN_IF_ERROR(read_number(node, width, &value));
+    return set(node, value, field);
+  }
+
+  // A date is one of months and days or one of ISO weeks.
+  Status note_convention(Field field) {
+    const Convention found = convention_of(field);
+    if (found == Convention::kAny) return absl::OkStatus();
+    if (convention_ != Convention::kAny && convention_ != found)
+      return with_hint(sql_error("22007", "invalid combination of date conventions"),
+                       "Do not mix Gregorian and ISO week date conventions in a formatting template.");
+    convention_ = found;
+    return absl::OkStatus();
+  }
+
   // At most `width` digits, all there are where no field follows.
-  Status take_number(const Node& node, size_t width, int64_t* value) {
+  Status read_number(const Node& node, size_t width, int64_t* value) {
     size_t start = at_;
     bool negative = at_ < text_.size() && (text_[at_] == '-' || text_[at_] == '+') && at_ + 1 < text_.size() &&
                     is_digit(text_[at_ + 1]);
@@ -91,7 +150,6 @@ class Reader {
   }
 
   Status take_field(const Node& node) {
-    int64_t value = 0;
     switch (node.field) {
       case Field::kHour24:
       case Field::kHour12:
@@ -103,19 +161,17 @@ class Reader {
       case Field::kSecond:
         return take_number(node, 2, &second_);
       case Field::kMilli:
-      case Field::kMicro:
-      case Field::kFraction: {
-        size_t width = node.field == Field::kMilli   ? 3
-                       : node.field == Field::kMicro ? 6
-                                                     : static_cast<size_t>(node.text[2] - '0');
-        SCYPER_RETURN_IF_ERROR(take_number(node, width, &value));
-        for (size_t i = digits_; i < 6; i++) value *= 10;
-        return micro_ += value, absl::OkStatus();
-      }
-      case Field::kSecondOfDay:
-        SCYPER_RETURN_IF_ERROR(take_number(node, 5, &value));
-        hour_ = value / 3600, minute_ = value / 60 % 60, second_ = value % 60;
+        SCYPER_RETURN_IF_ERROR(take_number(node, 3, &milli_));
+        for (size_t i = digits_; i < 3; i++) milli_ *= 10;
         return absl::OkStatus();
+      case Field::kMicro:
+      case Field::kFraction:
+        SCYPER_RETURN_IF_ERROR(
+            take_number(node, node.field == Field::kMicro ? 6 : static_cast<size_t>(node.text[2] - '0'), &micro_));
+        for (size_t i = digits_; i < 6; i++) micro_ *= 10;
+        return absl::OkStatus();
+      case Field::kSecondOfDay:
+        return take_number(node, 5, &second_of_day_);
       case Field::kHalfDay:
       case Field::kHalfDayDots:
       case Field::kEra:
@@ -138,22 +194,24 @@ class Reader {
         static constexpr const char* kPlain[] = {"AM", "PM"};
         static constexpr const char* kDots[] = {"A.M.", "P.M."};
         SCYPER_RETURN_IF_ERROR(take_name(node, node.field == Field::kHalfDay ? kPlain : kDots, 2, true, &index));
-        half_ = index + 1, twelve_ = true;
-        return absl::OkStatus();
+        twelve_ = true;
+        return set(node, index, &afternoon_);
       }
       case Field::kEra:
       case Field::kEraDots: {
         static constexpr const char* kPlain[] = {"AD", "BC"};
         static constexpr const char* kDots[] = {"A.D.", "B.C."};
         SCYPER_RETURN_IF_ERROR(take_name(node, node.field == Field::kEra ? kPlain : kDots, 2, true, &index));
-        return before_christ_ = index == 1, absl::OkStatus();
+        return set(node, index, &before_christ_);
       }
       case Field::kMonthName:
       case Field::kMonthShort:
         SCYPER_RETURN_IF_ERROR(take_name(node, kMonths, 12, node.field == Field::kMonthName, &index));
-        return month_ = index + 1, absl::OkStatus();
+        return set(node, index + 1, &month_);
       default:
-        return take_name(node, kDays, 7, node.field == Field::kDayName, &index);
+        SCYPER_RETURN_IF_ERROR(take_name(node, kDays, 7, node.field == Field::kDayName, &index));
+        SCYPER_RETURN_IF_ERROR(set(node, index, &weekday_));
+        return weekday_++, absl::OkStatus();
     }
   }
 
@@ -168,13 +226,19 @@ class Reader {
         return take_number(node, 3, &day_of_year_);
       case Field::kJulian:
         return take_number(node, 7, &julian_);
+      case Field::kWeek:
       case Field::kIsoWeek:
-        return take_number(node, 2, &iso_week_);
-      case Field::kIsoDayOfWeek:
-        return take_number(node, 1, &iso_day_);
-      case Field::kQuarter:
+        return take_number(node, 2, &week_);
+      case Field::kIsoDayOfWeek:  // kept as 1 = Sunday
+        SCYPER_RETURN_IF_ERROR(take_number(node, 1, &weekday_));
+        if (++weekday_ > 7) weekday_ = 1;
+        return absl::OkStatus();
       case Field::kDayOfWeek:
-        return take_number(node, 1, &value);
+        return take_number(node, 1, &weekday_);
+      case Field::kWeekOfMonth:
+        return take_number(node, 1, &week_of_month_);
+      case Field::kQuarter:  // says nothing
+        return read_number(node, 1, &value);
       case Field::kIsoYear:
       case Field::kYear:
         return take_number(node, 4, &year_);
@@ -186,43 +250,72 @@ class Reader {
         return absl::OkStatus();
       case Field::kYearComma: {
         int64_t thousands = 0;
-        SCYPER_RETURN_IF_ERROR(take_number(node, 1, &thousands));
+        SCYPER_RETURN_IF_ERROR(read_number(node, 1, &thousands));
         if (at_ < text_.size() && text_[at_] == ',') at_++;
-        SCYPER_RETURN_IF_ERROR(take_number(node, 3, &value));
-        return year_ = thousands * 1000 + value, absl::OkStatus();
+        SCYPER_RETURN_IF_ERROR(read_number(node, 3, &value));
+        return set(node, thousands * 1000 + value, &year_);
       }
       default:
         return sql_error("0A000", "the template pattern \"" + std::string(node.text) + "\" is not supported for input");
     }
   }
 
-  Status finish(int64_t* out) {
+  // The clock's fields, which win over the second of the day.
+  Status finish_time(int64_t* micros) {
+    int64_t hour = hour_ != 0 ? hour_ : second_of_day_ / 3600;
+    const int64_t minute = minute_ != 0 ? minute_ : second_of_day_ / 60 % 60;
+    const int64_t second = second_ != 0 ? second_ : second_of_day_ % 60;
     if (twelve_) {
-      if (hour_ < 1 || hour_ > 12)
-        return with_hint(sql_error("22007", "hour \"" + std::to_string(hour_) + "\" is invalid for the 12-hour clock"),
+      if (hour < 1 || hour > 12)
+        return with_hint(sql_error("22007", "hour \"" + std::to_string(hour) + "\" is invalid for the 12-hour clock"),
                          "Use the 24-hour clock, or give an hour between 1 and 12.");
-      if (half_ == 2 && hour_ < 12) hour_ += 12;
-      if (half_ == 1 && hour_ == 12) hour_ = 0;
+      hour = hour % 12 + (afternoon_ != 0 ? 12 : 0);
     }
-    if (hour_ < 0 || hour_ > 24 || minute_ < 0 || minute_ > 59 || second_ < 0 || second_ > 59) return out_of_range();
-    int64_t year = before_christ_ && year_ > 0 ? 1 - year_ : year_ < 0 ? year_ + 1 : year_;
-    int64_t day = julian_;
-    if (iso_week_ > 0) {
-      int64_t fourth = julian_of(year, 1, 4);
-      int64_t weekday = ((fourth % 7) + 7) % 7;
-      day = fourth - weekday + (iso_week_ - 1) * 7 + (iso_day_ > 0 ? iso_day_ - 1 : 0);
-    } else if (julian_ < 0) {
-      if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > 31) return out_of_range();
-      day = julian_of(year, static_cast<int32_t>(month_), 1) + day_ - 1;
-      int64_t next = month_ == 12 ? julian_of(year + 1, 1, 1) : julian_of(year, static_cast<int32_t>(month_) + 1, 1);
-      if (day >= next) return out_of_range();
-      if (day_of_year_ > 0) {
-        if (day_of_year_ > 366) return out_of_range();
-        day = julian_of(year, 1, 1) + day_of_year_ - 1;
-      }
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return out_of_range();
+    if (milli_ < 0 || milli_ >= kMicrosPerSecond || micro_ < 0 || micro_ >= kMicrosPerSecond) return out_of_range();
+    const int64_t fraction = milli_ * 1000 + micro_;
+    if (fraction >= kMicrosPerSecond) return out_of_range();
+    *micros = ((hour * 60 + minute) * 60 + second) * kMicrosPerSecond + fraction;
+    return absl::OkStatus();
+  }
+
+  // What the day of the year says where month or day are not given, or are 1.
+  Status take_day_of_year(int64_t year, int64_t day_of_year, int64_t* month, int64_t* day) const {
+    if (day_of_year == 0 || (*month > 1 && *day > 1)) return absl::OkStatus();
+    if (year_ == 0 && before_christ_ == 0)
+      return sql_error("22007", "cannot calculate day of year without year information");
+    const int64_t first = julian_of(year, 1, 1);
+    int64_t of_day = 1;
+    while (of_day < 12 && julian_of(year, static_cast<int32_t>(of_day) + 1, 1) - first < day_of_year) of_day++;
+    const int64_t before = julian_of(year, static_cast<int32_t>(of_day), 1) - first;
+    if (*month <= 1) *month = of_day;
+    if (*day <= 1) *day = day_of_year - before;
+    return absl::OkStatus();
+  }
+
+  Status finish_date(int64_t* julian) const {
+    const int64_t year = before_christ_ != 0 && year_ > 0 ? 1 - year_ : year_ < 0 ? year_ + 1 : year_;
+    if (convention_ == Convention::kIsoWeek && week_ > 0) {
+      const int64_t fourth = julian_of(year, 1, 4);
+      const int64_t monday = fourth - ((fourth % 7) + 7) % 7;
+      const int64_t day = weekday_ == 0 ? 0 : (weekday_ + 5) % 7;  // from Monday
+      return *julian = monday + (week_ - 1) * 7 + day, absl::OkStatus();
     }
-    int128 micros = static_cast<int128>(day - kEpochJulian) * kMicrosPerDay +
-                    ((hour_ * 60 + minute_) * 60 + second_) * kMicrosPerSecond + micro_;
+    if (julian_ != 0) return *julian = julian_, absl::OkStatus();
+    int64_t month = month_ != 0 ? month_ : 1;
+    int64_t day = week_of_month_ != 0 ? (week_of_month_ - 1) * 7 + 1 : day_ != 0 ? day_ : 1;
+    SCYPER_RETURN_IF_ERROR(take_day_of_year(year, week_ != 0 ? (week_ - 1) * 7 + 1 : day_of_year_, &month, &day));
+    if (month < 1 || month > 12 || day < 1 || day > 31) return out_of_range();
+    *julian = julian_of(year, static_cast<int32_t>(month), 1) + day - 1;
+    const int64_t next = month == 12 ? julian_of(year + 1, 1, 1) : julian_of(year, static_cast<int32_t>(month) + 1, 1);
+    return *julian < next ? absl::OkStatus() : out_of_range();
+  }
+
+  Status finish(int64_t* out) {
+    int64_t time = 0, julian = 0;
+    SCYPER_RETURN_IF_ERROR(finish_time(&time));
+    SCYPER_RETURN_IF_ERROR(finish_date(&julian));
+    const int128 micros = static_cast<int128>(julian - kEpochJulian) * kMicrosPerDay + time;
     if (micros < kTimestampMin || micros > kTimestampMax)
       return sql_error("22008", "timestamp out of range: \"" + std::string(text_) + "\"");
     *out = static_cast<int64_t>(micros);
@@ -234,10 +327,13 @@ class Reader {
   size_t at_ = 0;
   size_t digits_ = 0;
   bool next_is_field_ = false;
-  int64_t year_ = 0, month_ = 1, day_ = 1, day_of_year_ = 0, julian_ = -1, iso_week_ = 0, iso_day_ = 0;
-  int64_t hour_ = 0, minute_ = 0, second_ = 0, micro_ = 0;
-  int half_ = 0;
-  bool twelve_ = false, before_christ_ = false;
+  // 0: not given
+  int64_t year_ = 0, month_ = 0, day_ = 0, day_of_year_ = 0, julian_ = 0, week_ = 0, week_of_month_ = 0;
+  int64_t weekday_ = 0;  // 1 = Sunday
+  int64_t hour_ = 0, minute_ = 0, second_ = 0, second_of_day_ = 0, milli_ = 0, micro_ = 0;
+  int64_t afternoon_ = 0, before_christ_ = 0;
+  bool twelve_ = false;
+  Convention convention_ = Convention::kAny;
 };
 
 }  // namespace

@@ -60,6 +60,10 @@ Fixed fixed_message(ValueError error) {
       return {"54000", "null character not permitted"};
     case ValueError::kPatternEndsInEscape:
       return {"22025", "LIKE pattern must not end with escape character"};
+    case ValueError::kByteaSyntax:
+      return {"22P02", "invalid input syntax for type bytea"};
+    case ValueError::kHexOdd:
+      return {"22023", "invalid hexadecimal data: odd number of digits"};
     default:
       return {nullptr, nullptr};
   }
@@ -127,7 +131,9 @@ Status datetime_error(ValueError error, const std::string& name, std::string_vie
       return sql_error("0A000", "unit " + quoted(in_lower_case(text)) + " not supported for type " + name);
     default: {
       // the one place where PostgreSQL calls the type by its short name
-      std::string shown = name == "timestamp without time zone" ? "timestamp" : name;
+      std::string shown = name == "timestamp without time zone" ? "timestamp"
+                          : name == "time without time zone"    ? "time"
+                                                                : name;
       return sql_error("22007", "invalid input syntax for type " + shown + ": " + quoted(text));
     }
   }
@@ -161,6 +167,8 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
       return sql_error("22001", "value too long for type " + type_name(type));
     case ValueError::kCharacterTooLarge:
       return sql_error("54000", "requested character too large for encoding: " + std::string(text));
+    case ValueError::kHexDigit:
+      return sql_error("22023", "invalid hexadecimal digit: " + quoted(text));
     case ValueError::kCharacterInvalid:
       return sql_error("54000", "requested character not valid for encoding: " + std::string(text));
     default:

@@ -59,6 +59,10 @@ enum class ValueError : uint8_t {
   kCharacterInvalid,
   kInvalidEscape,
   kPatternEndsInEscape,
+  // bytes
+  kByteaSyntax,
+  kHexDigit,  // text: the character
+  kHexOdd,
 };
 
 // The error as a client sees it. type and text as the enumerators say; unused otherwise.

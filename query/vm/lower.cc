@@ -446,6 +446,7 @@ class Lowering {
 
 std::unique_ptr<VmFunction> VmFunction::prepare(const ir::Function& function) {
   DCHECK(ir::verify(function).empty());
+  if (ir::needs_swaps(function)) return Lowering(ir::with_swaps(function, ir::CodeForm::kInterpreted)).lower();
   return Lowering(function).lower();
 }
 

@@ -18,6 +18,8 @@ struct FakeEngine::FakeStatement final : primary::Statement {
 
 namespace {
 
+constexpr size_t kSqlstateBytes = 5;
+
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 Status add_numbers(const std::vector<Datum>& arguments, query::ResultSet* result) {
@@ -50,6 +52,14 @@ FakeEngine::FakeEngine() {
     return Status();
   });
   add("CALL fail($1)", {text}, {}, fail_with);
+  add("CALL fail_by_turns($1)", {text}, {}, [this](const std::vector<Datum>& arguments, query::ResultSet*) {
+    const std::string_view states(arguments[0].data(), arguments[0].size());
+    size_t& at = turns_.try_emplace(std::string(states), 0).first->second;
+    if (at >= states.size()) return Status();
+    const std::string_view state = states.substr(at, kSqlstateBytes);
+    at += kSqlstateBytes + 1;
+    return sql_error(state, "failed in its turn");
+  });
   add("CALL slow()", {}, {}, [](const auto&, query::ResultSet*) { return Status(); });
   add("SELECT * FROM numbers", {}, {{"n", int4}, {"square", int8}, {"word", text}},
       [this](const auto&, query::ResultSet* result) {
@@ -151,6 +161,7 @@ Status FakeEngine::execute(std::string_view sql, std::span<const Datum> paramete
                            const primary::StatementLimits&) {
   SCYPER_ASSIGN_OR_RETURN(auto statement, prepare(sql));
   result->columns = statement->columns();
+  result->command_tag = "CALL";
   return static_cast<const FakeStatement&>(*statement).body({parameters.begin(), parameters.end()}, result);
 }
 
@@ -165,6 +176,14 @@ Status FakeEngine::execute_script(std::string_view sql, const std::function<void
     each(result);
   }
   return {};
+}
+
+StatusOr<std::unique_ptr<primary::CopyIn>> FakeEngine::open_copy(std::string_view) {
+  absl::MutexLock lock(&mutex_);
+  if (copy_errors.empty()) return sql_error("0A000", "no COPY here");
+  Status status = sql_error(copy_errors.front(), "failed in its turn");
+  copy_errors.pop_front();
+  return status;
 }
 
 Status FakeEngine::load(std::string_view, std::span<const Datum> values) {

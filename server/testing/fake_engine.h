@@ -19,6 +19,7 @@ namespace scyper::server {
 //   CALL add($1, $2)       (int4, int4) -> sum int4; 22003 when it overflows
 //   CALL echo($1..$6)      (int8, text, numeric, float8, timestamp, text[]) -> the same
 //   CALL fail($1)          (text) -> fails with that SQLSTATE
+//   CALL fail_by_turns($1) (text) -> fails with the next of those SQLSTATEs, separated by blanks; then succeeds
 //   CALL slow()            -> waits until open_slow() was called; other calls overtake it
 //   SELECT * FROM numbers  -> `numbers` rows of (n int4, square int8, word text)
 // and scripts of those, separated by semicolons.
@@ -36,6 +37,7 @@ class FakeEngine final : public primary::Engine {
   size_t prepares() const { return prepares_; }
 
   size_t numbers = 3;
+  std::deque<std::string> copy_errors;  // SQLSTATEs of the next open_copy(); set while none runs
   size_t queue_capacity = 100'000;
   std::vector<Datum> loaded() const;
 
@@ -45,6 +47,7 @@ class FakeEngine final : public primary::Engine {
                  const primary::StatementLimits& limits = {}) override;
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const primary::StatementLimits& limits = {}) override;
+  StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view sql) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
@@ -64,6 +67,7 @@ class FakeEngine final : public primary::Engine {
   primary::EngineCounters counters_;
   std::atomic<size_t> prepares_{0};
   std::map<std::string, std::shared_ptr<const FakeStatement>, std::less<>> statements_;
+  std::map<std::string, size_t, std::less<>> turns_;  // the worker's: where fail_by_turns has come to
   mutable absl::Mutex mutex_;
   std::deque<primary::Transaction*> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<primary::Transaction*> slow_ ABSL_GUARDED_BY(mutex_);

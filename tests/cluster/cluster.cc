@@ -1,11 +1,8 @@
 #include "cluster.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/child_process.h"
+#include "base/free_port.h"
 #include "ch_database.h"
 #include "client/ch/generator.h"
 
@@ -38,18 +37,6 @@ Output run_command(const std::string& command) {
   const int status = pclose(pipe);
   out.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return out;
-}
-
-uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return ntohs(address.sin_port);
 }
 
 ClusterProcesses::ClusterProcesses() {
@@ -72,10 +59,11 @@ void ClusterProcesses::start(const std::string& name, const std::string& flags, 
   Process process;
   process.port = free_port();
   process.address = address;
-  process.command = absl::StrCat("env ", environment_, name_space.empty() ? " " : " ip netns exec " + name_space + " ",
-                                 SCYPERD_PROGRAM, " --listen ", address, ":", process.port,
-                                 " --http-listen '' --pages small --memory 1GB",
-                                 address == "127.0.0.1" ? "" : " --insecure-listen", " --node-name ", name, " ", flags);
+  process.command =
+      absl::StrCat("env ", environment_, name_space.empty() ? " " : " ip netns exec " + name_space + " ",
+                   SCYPERD_PROGRAM, " --listen ", address, ":", process.port, " --http-listen '' --pages small",
+                   flags.find("--memory ") == std::string::npos ? " --memory 1GB" : "",
+                   address == "127.0.0.1" ? "" : " --insecure-listen", " --node-name ", name, " ", flags);
   launch(name, &process);
   nodes_[name] = process;
 }
@@ -111,7 +99,7 @@ int ClusterProcesses::wait_for_end(const std::string& name) {
 }
 
 void ClusterProcesses::signal(const std::string& name, int signal_number) {
-  ::kill(nodes_.at(name).pid, signal_number);
+  signal_child(nodes_.at(name).pid, signal_number);
 }
 
 std::string ClusterProcesses::target(const std::string& name) const {

@@ -17,7 +17,6 @@ struct Output {
   std::string text;  // both streams
 };
 Output run_command(const std::string& command);
-uint16_t free_port();
 
 // Nodes as processes in one temporary directory; all end with it. Errors are test failures.
 class ClusterProcesses {
@@ -33,7 +32,7 @@ class ClusterProcesses {
   // As it was started first, with the same port.
   void start_again(const std::string& name);
   void kill(const std::string& name, int signal_number);
-  void signal(const std::string& name, int signal_number);  // without waiting for its end
+  void signal(const std::string& name, int signal_number);  // after SIGSTOP until it stands still
   int wait_for_end(const std::string& name);                // exit code
 
   std::string target(const std::string& name) const;

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -112,6 +113,13 @@ TEST_F(ClusterTest, LateJoinersStartFromAnArchive) {
   nodes_.wait_until_level("p", {"s1", "s2"});
   EXPECT_NE(nodes_.log_of("s2").find("fetched the archive"), std::string::npos) << nodes_.log_of("s2");
   nodes_.check({"p", "s1", "s2"}, kWarehouses);
+  // its log begins behind the archive, which does not say where the streams stand
+  nodes_.kill("s1", SIGKILL);
+  transactions(200);
+  nodes_.start_again("s1");
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  EXPECT_EQ(nodes_.log_of("s1").find("starting anew"), std::string::npos) << nodes_.log_of("s1");
+  nodes_.check({"p", "s1", "s2"}, kWarehouses);
 }
 
 TEST_F(ClusterTest, NodesThatWereKilledComeBack) {
@@ -142,6 +150,97 @@ TEST_F(ClusterTest, FrozenSecondaryCatchesUp) {
   nodes_.signal("s1", SIGCONT);
   nodes_.wait_until_level("p", {"s1"});
   nodes_.check({"p", "s1"}, kWarehouses);
+}
+
+// What it has logged counts as a copy: it is not thrown away because the memory is too small to apply more.
+TEST_F(ClusterTest, ASecondaryWithoutRoomKeepsItsLog) {
+  start_primary();
+  start_secondary("s1", true, "--memory 32MB");
+  const Output made = nodes_.scyper("p",
+                                    "sql -q -c 'CREATE TABLE t (a integer PRIMARY KEY, b text)' -c "
+                                    "\"INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 1000) i\"");
+  ASSERT_EQ(made.code, 0) << made.text;
+  nodes_.wait_until_level("p", {"s1"});
+  const Output filled =
+      nodes_.scyper("p", "sql -q -c \"INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(2001, 42000) i\"");
+  ASSERT_EQ(filled.code, 0) << filled.text;
+  EXPECT_NE(nodes_.wait_for_end("s1"), 0);
+  EXPECT_NE(nodes_.log_of("s1").find("out of memory"), std::string::npos) << nodes_.log_of("s1");
+  EXPECT_FALSE(std::filesystem::is_empty(nodes_.directory("s1") + "/log"));
+  start_secondary("s1", true);
+  nodes_.wait_until_level("p", {"s1"});
+  EXPECT_EQ(nodes_.scyper("s1", "sql -q -t -o csv -c 'SELECT count(*) FROM t'").text, "41000\n");
+}
+
+// A commit that gets no copy: who waits for it is told that nobody knows, and the primary ends.
+TEST_F(ClusterTest, APrimaryWithoutCopiesStops) {
+  start_primary("--commit-mode quorum_durable --stop-timeout 1s");
+  start_secondary("s1", true);
+  load();
+  transactions(100);
+  nodes_.signal("s1", SIGSTOP);
+  Output out;
+  std::thread client([&] { out = nodes_.scyper("p", "sql -c 'UPDATE warehouse SET w_tax = 0'"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // or it is refused, which ends as well
+  nodes_.signal("p", SIGTERM);
+  EXPECT_EQ(nodes_.wait_for_end("p"), 0);
+  client.join();
+  EXPECT_NE(out.code, 0) << out.text;
+  nodes_.signal("s1", SIGCONT);
+}
+
+// A commit that got no copy before the primary ended: after the restart nobody sees it before it has one.
+TEST_F(ClusterTest, WhatARestartFindsNeedsItsCopies) {
+  start_primary("--commit-mode quorum_durable");
+  start_secondary("s1", true);
+  ASSERT_EQ(nodes_.scyper("p", "sql -q -c 'CREATE TABLE t (a integer)'").code, 0);
+  nodes_.wait_until_level("p", {"s1"});
+  nodes_.signal("s1", SIGSTOP);
+  const uint64_t lsn = nodes_.status("p").durable_lsn;
+  Output out;
+  std::thread client([&] { out = nodes_.scyper("p", "sql -q -c 'INSERT INTO t VALUES (1)'"); });
+  wait_for("the commit on the primary's disk", [&] { return nodes_.status("p").durable_lsn > lsn; });
+  nodes_.kill("p", SIGKILL);
+  client.join();
+  EXPECT_NE(out.code, 0) << out.text;
+  nodes_.start_again("p");
+  wait_for("the primary", [&] { return nodes_.status("p").durable_lsn > lsn; });
+  EXPECT_LT(nodes_.status("p").commit_lsn, nodes_.status("p").durable_lsn);
+  auto reader = nodes_.session("p");
+  ASSERT_NE(reader, nullptr);
+  reader->wish().timeout_ms = 1000;
+  EXPECT_FALSE(reader->execute("SELECT count(*) FROM t", [](const query::ResultSet&) {}).ok());
+  nodes_.signal("s1", SIGCONT);
+  EXPECT_EQ(nodes_.scyper("p", "sql -q -t -o csv -c 'SELECT count(*) FROM t'").text, "1\n");
+  nodes_.wait_until_level("p", {"s1"});
+}
+
+// Neither secondaries that follow nor archives under way are waited for, however long the node would have time.
+TEST_F(ClusterTest, NodesStopAtOnce) {
+  const std::string flags = "--stop-timeout 10min --archive-rate 1kB";
+  start_primary(flags);
+  start_secondary("s1", true, flags);
+  load();
+  transactions(100);
+  nodes_.wait_until_level("p", {"s1"});
+  std::vector<std::thread> backups;
+  std::map<std::string, Output> outputs;
+  for (const std::string name : {"s1", "p"}) {
+    Output& output = outputs[name];
+    backups.emplace_back([this, name, &output] { output = nodes_.scyper(name, "backup"); });
+    wait_for("an archive of " + name, [&] {
+      return run_command("ls " + nodes_.directory(name) + "/archives/*/* 2>/dev/null | wc -l").text != "0\n";
+    });
+  }
+  for (const std::string name : {"p", "s1"}) {  // the secondary attends to the primary meanwhile
+    nodes_.signal(name, SIGTERM);
+    EXPECT_EQ(nodes_.wait_for_end(name), 0);
+    EXPECT_EQ(run_command("ls " + nodes_.directory(name) + "/archives").text, "");
+  }
+  for (std::thread& backup : backups) backup.join();
+  for (const auto& [name, output] : outputs) {
+    EXPECT_NE(output.text.find("shutting down"), std::string::npos) << name << ": " << output.text;
+  }
 }
 
 // Digests of all partitions at the same cuts, while transactions run.
@@ -228,6 +327,11 @@ TEST_F(ClusterTest, SecondariesWriteArchivesAndDropLog) {
     transactions(500);
     return run_command("ls " + nodes_.directory("s1") + "/log | head -1").text != "00000000000000000001.log\n";
   });
+  const std::string elsewhere = nodes_.directory("elsewhere");
+  const Output backup = nodes_.scyper("s1", "backup --directory " + elsewhere);
+  EXPECT_EQ(backup.code, 0) << backup.text;
+  const Output verified = nodes_.scyper("s1", "backup verify " + elsewhere);
+  EXPECT_EQ(verified.code, 0) << verified.text;
   start_secondary("s2", false, "--archive-directory " + shared);
   nodes_.kill("s1", SIGKILL);
   nodes_.start_again("s1");  // from its own archive and what is left of its log

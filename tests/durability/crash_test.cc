@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/random.h"
+#include "base/test_seed.h"
 #include "node_life.h"
 
 namespace scyper::tests {
@@ -37,9 +37,7 @@ class CrashTest : public testing::Test {
     char pattern[] = "/tmp/scyper_crash_XXXXXX";
     ASSERT_NE(mkdtemp(pattern), nullptr);
     root_ = pattern;
-    const char* seed = std::getenv("SCYPER_SEED");
-    seed_ = seed != nullptr ? std::strtoull(seed, nullptr, 10) : std::random_device()();
-    printf("seed %llu\n", static_cast<unsigned long long>(seed_));
+    seed_ = test_seed();
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
@@ -84,7 +82,7 @@ class CrashTest : public testing::Test {
 };
 
 TEST_F(CrashTest, AtEveryFailpoint) {
-  const char* rounds_text = std::getenv("SCYPER_CRASH_ROUNDS");
+  const char* rounds_text = std::getenv("SCYPER_TEST_CRASH_ROUNDS");
   const int rounds = rounds_text != nullptr ? std::atoi(rounds_text) : 1;
   Random random(seed_);
   int names = 0, deaths = 0;

@@ -1,10 +1,10 @@
 // LD_PRELOAD: lets calls of the C library fail, from the n-th on, as the environment says:
-//   SCYPER_FAIL_CALL   pwrite, fdatasync, fsync, ftruncate, rename, mmap, fork or malloc (with calloc and realloc)
-//   SCYPER_FAIL_FROM   the first call that fails, counted from 1
-//   SCYPER_FAIL_COUNT  how many fail
-//   SCYPER_FAIL_ERRNO  with what
-//   SCYPER_FAIL_PATH   of pwrite: only files whose path contains this
-//   SCYPER_FAIL_MARK   a file that is made when the first one has failed
+//   SCYPER_TEST_FAIL_CALL   pwrite, fdatasync, fsync, ftruncate, rename, mmap, fork or malloc (with calloc and realloc)
+//   SCYPER_TEST_FAIL_FROM   the first call that fails, counted from 1
+//   SCYPER_TEST_FAIL_COUNT  how many fail
+//   SCYPER_TEST_FAIL_ERRNO  with what
+//   SCYPER_TEST_FAIL_PATH   of pwrite: only files whose path contains this
+//   SCYPER_TEST_FAIL_MARK   a file that is made when the first one has failed
 // Threads: any. Allocates nothing.
 
 #include <dlfcn.h>
@@ -20,9 +20,11 @@
 #include <cstring>
 
 extern "C" {
+// NOLINTBEGIN: glibc's names
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* block, size_t bytes);
+// NOLINTEND
 }
 
 namespace {
@@ -35,14 +37,14 @@ unsigned long number_in(const char* name) {
 }
 
 bool fails(const char* call) {
-  static const char* const chosen = getenv("SCYPER_FAIL_CALL");
+  static const char* const chosen = getenv("SCYPER_TEST_FAIL_CALL");
   if (chosen == nullptr || strcmp(chosen, call) != 0) return false;
-  static const unsigned long from = number_in("SCYPER_FAIL_FROM");
-  static const unsigned long count = number_in("SCYPER_FAIL_COUNT");
-  static const unsigned long error = number_in("SCYPER_FAIL_ERRNO");
+  static const unsigned long from = number_in("SCYPER_TEST_FAIL_FROM");
+  static const unsigned long count = number_in("SCYPER_TEST_FAIL_COUNT");
+  static const unsigned long error = number_in("SCYPER_TEST_FAIL_ERRNO");
   const unsigned long number = calls.fetch_add(1) + 1;
   if (number < from || number >= from + count) return false;
-  if (const char* mark = getenv("SCYPER_FAIL_MARK"); mark != nullptr) {
+  if (const char* mark = getenv("SCYPER_TEST_FAIL_MARK"); mark != nullptr) {
     const long descriptor = syscall(SYS_openat, AT_FDCWD, mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (descriptor >= 0) syscall(SYS_close, descriptor);
   }
@@ -51,7 +53,7 @@ bool fails(const char* call) {
 }
 
 bool is_meant(int descriptor) {
-  static const char* const part = getenv("SCYPER_FAIL_PATH");
+  static const char* const part = getenv("SCYPER_TEST_FAIL_PATH");
   if (part == nullptr) return true;
   char link[32], path[4096];
   snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);

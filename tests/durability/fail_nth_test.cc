@@ -48,12 +48,12 @@ class FailNthTest : public testing::Test {
     if (pid == 0) {
       ::close(ends[0]);
       ::setenv("LD_PRELOAD", SCYPER_FAIL_NTH, 1);
-      ::setenv("SCYPER_FAIL_CALL", call.c_str(), 1);
-      ::setenv("SCYPER_FAIL_FROM", absl::StrCat(from).c_str(), 1);
-      ::setenv("SCYPER_FAIL_COUNT", absl::StrCat(count).c_str(), 1);
-      ::setenv("SCYPER_FAIL_ERRNO", absl::StrCat(error).c_str(), 1);
-      if (path != nullptr) ::setenv("SCYPER_FAIL_PATH", path, 1);
-      ::setenv("SCYPER_FAIL_MARK", (root_ + "/failed").c_str(), 1);
+      ::setenv("SCYPER_TEST_FAIL_CALL", call.c_str(), 1);
+      ::setenv("SCYPER_TEST_FAIL_FROM", absl::StrCat(from).c_str(), 1);
+      ::setenv("SCYPER_TEST_FAIL_COUNT", absl::StrCat(count).c_str(), 1);
+      ::setenv("SCYPER_TEST_FAIL_ERRNO", absl::StrCat(error).c_str(), 1);
+      if (path != nullptr) ::setenv("SCYPER_TEST_FAIL_PATH", path, 1);
+      ::setenv("SCYPER_TEST_FAIL_MARK", (root_ + "/failed").c_str(), 1);
       const std::string pipe = absl::StrCat(ends[1]);
       ::execl("/proc/self/exe", "fail_nth_test", "--live", (root_ + "/node").c_str(), pipe.c_str(), nullptr);
       _exit(127);
@@ -95,7 +95,7 @@ class FailNthTest : public testing::Test {
     printf("%s: %d lives, %d ended early\n", call.c_str(), lives, deaths);
     EXPECT_GT(lives, 0);
   }
-  static double growth(double slice) { return std::getenv("SCYPER_TEST_FULL") != nullptr ? 1.02 : slice; }
+  static double growth(double slice) { return std::getenv("SCYPER_TEST_FAIL_NTH_ALL") != nullptr ? 1.02 : slice; }
 
   std::string root_;
 };

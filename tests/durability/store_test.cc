@@ -7,10 +7,13 @@
 #include <filesystem>
 #include <string>
 
+#include "base/metrics.h"
 #include "primary/engine.h"
 #include "query/database.h"
 #include "replay/archive.h"
 #include "replay/recovery.h"
+#include "secondary/node.h"
+#include "server/server.h"
 #include "storage/object_store.h"
 
 // Backups in an S3-compatible store: moto, from PyPI, which checks signatures (tools/install-packages).
@@ -18,7 +21,7 @@ namespace scyper {
 namespace {
 
 std::string python() {
-  if (const char* given = std::getenv("SCYPER_MOTO_PYTHON")) return given;
+  if (const char* given = std::getenv("SCYPER_TEST_MOTO_PYTHON")) return given;
   const char* home = std::getenv("HOME");
   return std::string(home != nullptr ? home : "") + "/.cache/scyper/moto/bin/python";
 }
@@ -163,6 +166,79 @@ TEST_F(StoreTest, BackupVerifyAndRestore) {
     EXPECT_EQ(loaded->rows, 300u);
     EXPECT_EQ(loaded->manifest.lsn, lsn);
   }
+}
+
+// A secondary's archives go to the store that the nodes share, and by `backup` to any; who joins starts from there.
+TEST_F(StoreTest, SecondariesWriteAndReadThere) {
+  primary::EngineOptions options;
+  options.partitions = 2;
+  options.memory_bytes = size_t{512} << 20;
+  options.log.directory = directory_ + "/p";
+  options.replication.is_on = true;
+  options.replication.uses_multicast = false;
+  auto engine = *primary::Engine::create(options);
+  MetricsRegistry metrics;
+  server::ServerOptions serving;
+  serving.listen = "127.0.0.1:0";
+  serving.http_listen.clear();
+  auto server = server::Server::start(serving, engine.get(), &metrics);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ASSERT_TRUE(engine->execute("CREATE TABLE t (a integer PRIMARY KEY, b text)", {}, nullptr).ok());
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(engine->execute("INSERT INTO t VALUES ($1, 'text')", std::vector<Datum>{int_datum(i)}, nullptr).ok());
+  }
+  secondary::NodeOptions following;
+  following.link.target = "127.0.0.1:" + std::to_string((*server)->port());
+  following.link.node = "s1";
+  following.database.memory_bytes = options.memory_bytes;
+  following.data_directory = directory_ + "/s1";
+  following.archive_directory = "s3://backups/shared";
+  const uint64_t lsn = engine->log_info().last_lsn;
+  const auto join = [&] {
+    auto node = secondary::Node::start(following);
+    EXPECT_TRUE(node.ok()) << node.status();
+    while (node.ok() && (*node)->info().applied_lsn < lsn) ::usleep(1000);
+    return node.ok() ? *std::move(node) : nullptr;
+  };
+  // as soon as the node knows that its state is the primary's
+  const auto write = [](secondary::Node* node, const std::string& to) {
+    auto made = node->write_archive(to);
+    for (int i = 0; i < 60'000 && sqlstate_of(made.status()) == "57P03"; ++i) {
+      ::usleep(1000);
+      made = node->write_archive(to);
+    }
+    return made;
+  };
+  {
+    auto node = join();
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(sqlstate_of(write(node.get(), "s3://no-such-bucket/x").status()), "58P01");
+    for (const std::string to : {"s3://backups/secondary", ""}) {
+      auto made = write(node.get(), to);
+      ASSERT_TRUE(made.ok()) << made.status();
+      auto entries = storage::list_archives(disk_.get(), to.empty() ? following.archive_directory : to);
+      ASSERT_TRUE(entries.ok() && entries->size() == 1) << entries.status();
+      if (!to.empty()) EXPECT_EQ(made->second, entries->front().path);
+      auto checked = replay::verify_archive(disk_.get(), entries->front().path);
+      ASSERT_TRUE(checked.ok()) << checked.status();
+      EXPECT_EQ(checked->rows, 300u);
+    }
+  }
+  std::string said;
+  following.link.node = "s2";
+  following.data_directory = directory_ + "/s2";
+  following.on_progress = [&](const std::string& line) { said += line + "\n"; };
+  auto node = join();
+  ASSERT_NE(node, nullptr);
+  EXPECT_NE(said.find("join: archive s3://backups/shared/"), std::string::npos) << said;
+  node.reset();
+  following.link.node = "s3";
+  following.data_directory.clear();
+  node = join();
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(sqlstate_of(write(node.get(), "s3://backups/x").status()), "0A000");  // it has no place on the way
+  node.reset();
+  (*server)->stop();
 }
 
 }  // namespace

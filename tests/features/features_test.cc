@@ -40,7 +40,7 @@ std::string first_line(const ScriptStatement& statement) {
 std::string shown(const ScriptStatement& statement, StatementOutcome outcome) {
   // PostgreSQL reports no position for what it finds in a body; ours is in the body's own text
   if (statement.text.find('$') != std::string::npos) outcome.position = 0;
-  if (!outcome.ok() && !statement.state_only.empty()) outcome.message = "", outcome.position = 0;
+  if (!outcome.ok() && !statement.state_only.empty()) outcome.message = outcome.context = "", outcome.position = 0;
   if (!query::is_ordered(statement.text)) std::sort(outcome.rows.begin(), outcome.rows.end());
   std::string text = to_string(outcome);
   return text.empty() ? "ok" : text;
@@ -60,8 +60,8 @@ std::vector<std::string> read_answers(const std::string& path) {
 }
 
 query::PostgresSession* postgres() {
-  static auto* session = new query::PostgresSession("scyper_features");
-  return session;
+  static query::PostgresSession session("scyper_features");  // ends, and its server, with the program
+  return &session;
 }
 
 // A database as it was made, but for roles.
@@ -87,10 +87,10 @@ TEST_P(Feature, IsAsOnPostgres) {
   std::vector<std::string> truth;
   std::string record;
   for (const auto& statement : statements) {
-    truth.push_back(shown(statement, postgres()->run(statement.text)) + "\n");
+    truth.push_back(shown(statement, postgres()->run(statement.text, statement.data)) + "\n");
     record += first_line(statement) + "\n" + truth.back();
   }
-  if (std::getenv("SCYPER_RECORD_FEATURES") != nullptr) std::ofstream(path + ".out") << record;
+  if (std::getenv("SCYPER_TEST_RECORD_FEATURES") != nullptr) std::ofstream(path + ".out") << record;
   std::vector<std::string> answers = read_answers(path + ".out");
   ASSERT_EQ(answers.size(), statements.size()) << path << ".out: record it anew";
   for (size_t i = 0; i < statements.size(); i++)
@@ -100,7 +100,7 @@ TEST_P(Feature, IsAsOnPostgres) {
     for (size_t i = 0; i < statements.size(); i++) {
       const ScriptStatement& statement = statements[i];
       if (trace) std::cerr << path << ":" << statement.line << ": " << statement.text << std::endl;
-      std::string ours = shown(statement, run_statement(&session, statement.text)) + "\n";
+      std::string ours = shown(statement, run_statement(&session, statement.text, nullptr, statement.data)) + "\n";
       if (!statement.differs.empty() || ours == answers[i]) continue;
       ADD_FAILURE() << GetParam() << ".sql:" << statement.line
                     << (mode == query::ExecutionMode::kQuick ? " compiled: " : " interpreted: ") << statement.text

@@ -105,9 +105,24 @@ class Splitter {
     at_ = end;
   }
 
+  // The lines behind a COPY FROM STDIN, as in psql.
+  void take_data(size_t end) {
+    std::string lower;
+    for (char c : next_.text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (lower.rfind("copy", 0) != 0 || lower.find("from stdin") == std::string::npos) return;
+    size_t from = text_.find('\n', end);
+    from = from == std::string_view::npos ? text_.size() : from + 1;
+    size_t stop = from;
+    while (stop < text_.size() && text_.substr(stop, 3) != "\\.\n")
+      stop = std::min(text_.find('\n', stop), text_.size() - 1) + 1;
+    next_.data = text_.substr(from, stop - from);
+    at_ = std::min(stop + 3, text_.size());
+  }
+
   void finish(size_t end) {
     if (begin_ != std::string_view::npos) {
       next_.text = text_.substr(begin_, end - begin_);
+      take_data(end);
       next_.line =
           1 + static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin_), '\n'));
       out_.push_back(std::move(next_));

@@ -11,6 +11,7 @@ struct ScriptStatement {
   std::string text;
   std::string differs;     // reason of "-- differs:"
   std::string state_only;  // reason of "-- state only:"
+  std::string data;        // of COPY ... FROM STDIN: the lines behind it, up to \.
 };
 
 // Cuts a script at semicolons outside of quotes, comments, brackets and BEGIN ATOMIC bodies, as psql does.

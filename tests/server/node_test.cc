@@ -117,7 +117,10 @@ TEST_F(NodeTest, WantsTlsBeyondLoopback) {
 
 // The loop's first request for a stream, still on its way when the queue was shut, aborted the process.
 TEST_F(NodeTest, StopsRightAfterItsStart) {
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
+  for (int i = 0; i < 100; ++i) {
+    auto server = Server::start(options, &engine, &metrics);
+    ASSERT_TRUE(server.ok()) << "start " << i << ": " << server.status();
+  }
 }
 
 TEST_F(NodeTest, TwoServersDoNotShareAPort) {

@@ -102,6 +102,22 @@ TEST_F(ProgramsTest, EphemeralSqlIsADatabaseInOneCommand) {
   EXPECT_EQ(run("echo 'SELECT 40 + 2;' | " SCYPER_PROGRAM " sql --ephemeral -t").text, "       42\n\n");
 }
 
+TEST_F(ProgramsTest, TablesAreDescribedWithTheirRules) {
+  std::string script =
+      file("script.sql",
+           "CREATE TABLE o (id integer PRIMARY KEY);\n"
+           "CREATE TABLE t (a integer NOT NULL DEFAULT 7 CHECK (a > 0), b integer REFERENCES o ON DELETE CASCADE);\n"
+           "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;\n"
+           "CREATE TRIGGER g BEFORE INSERT OR UPDATE OF b ON t FOR EACH ROW EXECUTE FUNCTION f('x');\n"
+           "\\d t\n");
+  const std::string text = scyper("sql --ephemeral -f " + script).text;
+  for (const char* part :
+       {"a      | integer | not null | 7", "b      | integer |          |", "CONSTRAINT t_a_check CHECK ((a > 0))",
+        "CONSTRAINT t_b_fkey FOREIGN KEY (b) REFERENCES o(id) ON DELETE CASCADE",
+        "TRIGGER g BEFORE INSERT OR UPDATE OF b FOR EACH ROW EXECUTE FUNCTION f(x)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+}
+
 TEST_F(ProgramsTest, ANodeServesAllCommands) {
   start("--partitions 2 --workers 1");
   Output loaded = scyper("load ch --warehouses 2 --scale tiny --check" + target_);
@@ -125,6 +141,51 @@ TEST_F(ProgramsTest, ANodeServesAllCommands) {
   EXPECT_EQ(nlohmann::json::parse(bench.text)["transactions"], 2000);
   EXPECT_EQ(stop(), 0);
   EXPECT_EQ(scyper("status" + target_).code, 3);
+}
+
+// In this process and on a node.
+TEST_F(ProgramsTest, ScriptsCopy) {
+  start("--partitions 2 --workers 1");
+  const std::string text = file("rows.csv", "7,seven\n8,\"a, b\"\n");
+  const std::string out = file("out.txt", "");
+  const std::string script = file("copy.sql",
+                                  "CREATE TABLE t (a integer PRIMARY KEY, b text);\n"
+                                  "COPY t FROM STDIN; SELECT count(*) AS n FROM t;\n"
+                                  "1\tone\n2\t\\N\n\\.\n"
+                                  "COPY t FROM STDIN;\n3\tthree\nSELECT 1;\n\\.\n"
+                                  "COPY nothing FROM STDIN;\n"
+                                  "\\copy t FROM '" +
+                                      text +
+                                      "' CSV\n"
+                                      "\\copy t (a) FROM STDIN\n9\n\\.\n"
+                                      "\\copy t (a) FROM PROGRAM 'echo 10; false'\n"
+                                      "\\copy (SELECT * FROM t WHERE a < 3 ORDER BY a) TO '" +
+                                      out +
+                                      "'\n"
+                                      "\\copy t FROM /nowhere/file\n"
+                                      "\\copy (SELECT * FROM t WHERE a > 6 ORDER BY a) TO STDOUT (FORMAT csv, HEADER)\n"
+                                      "COPY (SELECT a FROM t ORDER BY a LIMIT 1) TO STDOUT;\n"
+                                      "COPY t (a) FROM STDIN;\n20\n");
+  for (const std::string& where : {std::string(" --ephemeral"), target_}) {
+    const Output output = scyper("sql -f " + script + where);
+    EXPECT_EQ(output.code, 1);
+    EXPECT_EQ(output.text,
+              "CREATE TABLE\nCOPY 2\n n \n---\n 2\n(1 row)\n\n"
+              "ERROR:  invalid input syntax for type integer: \"SELECT 1;\"\n"
+              "CONTEXT:  COPY t, line 2, column a: \"SELECT 1;\"\n"
+              "ERROR:  relation \"nothing\" does not exist\n"
+              "COPY 2\nCOPY 1\n"
+              "ERROR:  program \"echo 10; false\" failed\n"
+              "COPY 2\n"
+              "ERROR:  /nowhere/file: No such file or directory\n"
+              "a,b\n7,seven\n8,\"a, b\"\n9,\n1\nCOPY 1\n")
+        << where;
+    EXPECT_EQ(run("cat " + out).text, "1\tone\n2\t\\N\n");
+  }
+  EXPECT_EQ(run("printf '30\\n31\\n' | " SCYPER_PROGRAM " sql -c 'COPY t (a) FROM STDIN' -c 'SELECT count(*) FROM t'" +
+                target_)
+                .text,
+            "COPY 2\n count \n-------\n     8\n(1 row)\n\n");
 }
 
 // The same calls give the same answers and tables whichever way they take.

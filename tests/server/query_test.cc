@@ -8,11 +8,15 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "query/error_status.h"
 #include "query/queries.h"
+#include "query/value_text.h"
 #include "real_node.h"
 #include "scyper.grpc.pb.h"
+#include "server/packed.h"
 
 namespace scyper::server {
 namespace {
@@ -120,6 +124,45 @@ TEST_F(QueryTest, PreparedQueriesTakeArguments) {
 }
 
 // More than all windows on the way hold; the reader sleeps, the node waits and goes on serving others.
+// Values of more than 8 bytes, and those that are texts inside, reach the snapshot's process whole.
+TEST_F(QueryTest, ArgumentsOfAllTypesArriveWhole) {
+  start();
+  constexpr std::pair<const char*, const char*> kValues[] = {
+      {"uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+      {"interval", "1 year 2 mons 3 days 04:05:06.789"},
+      {"bytea", "\\x00ff10"},
+      {"jsonb", "{\"a\": [1, 2, null]}"},
+      {"numeric", "12345678901234567890.123456789"},
+      {"text[]", "{a,NULL,c}"},
+      {"uuid[]", "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,NULL}"},
+  };
+  for (const auto& [type, text] : kValues) {
+    v1::ExecuteRequest request;
+    request.set_sql(std::string("SELECT ($1::") + type + ")::text");
+    request.mutable_query()->mutable_freshness()->set_fresh(true);
+    query::ValueArena memory;
+    Datum value;
+    SqlType sql_type = make_type(TypeId::kText);
+    for (uint8_t id = 1; id <= static_cast<uint8_t>(TypeId::kJsonb); ++id) {
+      const SqlType scalar = make_type(static_cast<TypeId>(id));
+      if (type_name(scalar) == type) sql_type = scalar;
+      if (is_storable(scalar.id) && type_name(scalar) + "[]" == type) sql_type = make_array(scalar);
+    }
+    ASSERT_TRUE(query::parse_value(sql_type, text, &memory, &value).ok()) << type;
+    append_row({{sql_type}}, &value, request.mutable_packed_arguments());
+    grpc::ClientContext context;
+    auto reader = v1::Queries::NewStub(channel())->Execute(&context, request);
+    v1::ExecuteResponse response;
+    std::string answer;
+    while (reader->Read(&response)) {
+      if (response.has_rows()) answer = response.rows().rows(0).values(0).text();
+    }
+    const grpc::Status status = reader->Finish();
+    EXPECT_TRUE(status.ok()) << type << ": " << status.error_message();
+    EXPECT_EQ(answer, text) << type;
+  }
+}
+
 TEST_F(QueryTest, SlowReadersHoldNobodyUp) {
   start();
   class Slow final : public client::QueryHandler {
@@ -252,6 +295,64 @@ TEST_F(QueryTest, ClientsCancelTheirQueries) {
     canceller.join();
   }
   EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+}
+
+TEST_F(QueryTest, CopyTakesTextInPieces) {
+  start();
+  auto copy = client_->open_copy("COPY accounts FROM STDIN");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ((*copy)->column_count(), 2u);
+  std::string text;
+  for (int i = 100; i < 40'100; ++i) text += std::to_string(i) + "\t1\n";
+  ASSERT_TRUE((*copy)->write(text.substr(0, 3)).ok());
+  ASSERT_TRUE((*copy)->write(text.substr(3)).ok());
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+  query::ResultSet result;
+  ASSERT_TRUE((*copy)->finish(&result).ok());
+  EXPECT_EQ(result.command_tag, "COPY 40000");
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 40'020);
+}
+
+TEST_F(QueryTest, CopiesThatDoNotEndHaveNotHappened) {
+  start();
+  EXPECT_EQ(sqlstate_of(client_->open_copy("COPY nothing FROM STDIN").status()), "42P01");
+  EXPECT_EQ(sqlstate_of(client_->open_copy("SELECT 1").status()), "42601");
+  query::ResultSet result;
+  {
+    auto left = client_->open_copy("COPY accounts FROM STDIN");
+    ASSERT_TRUE(left.ok() && (*left)->write(std::string(200'000, '1')).ok());
+  }
+  {
+    auto cancelled = client_->open_copy("COPY accounts FROM STDIN");
+    ASSERT_TRUE(cancelled.ok() && (*cancelled)->write("1000\t1\n").ok());
+    client_->cancel();
+    EXPECT_EQ(sqlstate_of((*cancelled)->finish(&result)), "57014");
+  }
+  auto bad = client_->open_copy("COPY accounts FROM STDIN");
+  ASSERT_TRUE(bad.ok());
+  Status status = (*bad)->write("1000\t1\n1001\tx\n");
+  if (status.ok()) status = (*bad)->finish(&result);
+  EXPECT_EQ(sqlstate_of(status), "22P02");
+  EXPECT_EQ(query::context_of(status), "COPY accounts, line 2, column balance: \"x\"");
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts").number, 20);
+}
+
+// As calls that were accepted: it may end, a new one may not begin.
+TEST_F(QueryTest, StopWaitsForCopiesUnderWay) {
+  start();
+  auto copy = client_->open_copy("COPY accounts FROM STDIN");
+  ASSERT_TRUE(copy.ok() && (*copy)->write("1000\t1\n").ok());
+  std::thread stopper([&] { server_->stop(); });
+  while (!client_->status()->stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(sqlstate_of(client_->open_copy("COPY accounts FROM STDIN").status()), "57P01");
+  std::string text;
+  for (int i = 1001; i < 41'001; ++i) text += std::to_string(i) + "\t1\n";
+  query::ResultSet result;
+  Status status = (*copy)->write(text);
+  if (status.ok()) status = (*copy)->finish(&result);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(result.command_tag, "COPY 40001");
+  stopper.join();
 }
 
 TEST_F(QueryTest, CapsAreClearErrors) {

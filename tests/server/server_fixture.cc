@@ -10,9 +10,12 @@
 
 namespace scyper::server {
 
-void ServerTest::start() {
+ServerTest::ServerTest() {
   options.listen = "127.0.0.1:0";
-  if (!options.http_listen.empty()) options.http_listen = "127.0.0.1:0";
+  options.http_listen = "127.0.0.1:0";
+}
+
+void ServerTest::start() {
   auto started = Server::start(options, &engine, &metrics);
   ASSERT_TRUE(started.ok()) << started.status();
   server = *std::move(started);
@@ -27,7 +30,7 @@ std::unique_ptr<client::Client> ServerTest::connect() {
 }
 
 void ServerTest::wait_until(const std::function<bool()>& condition, const char* what) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << what;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -15,12 +15,13 @@ namespace scyper::server {
 // A server on a free loopback port over a FakeEngine, and clients of it.
 class ServerTest : public testing::Test {
  protected:
+  ServerTest();
   // Changes `options` first where a test needs other ones.
   void start();
   std::unique_ptr<client::Client> connect();
   std::string target() const { return "127.0.0.1:" + std::to_string(server->port()); }
 
-  // Waits until the value is reached; fails after ten seconds.
+  // Waits until the value is reached; fails after a minute.
   void wait_until(const std::function<bool()>& condition, const char* what);
   double metric(const std::string& name) const;  // sum over labels
 

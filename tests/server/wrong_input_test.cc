@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "google/rpc/details.pb.h"
+#include "query/error_status.h"
 #include "real_node.h"
 #include "scyper.grpc.pb.h"
 
@@ -112,7 +113,7 @@ TEST_F(WrongInputOverGrpc, StatementsFailWithTheirSqlstate) {
   };
   const Case cases[] = {
       {"SELECT 1 FROM WHERE", "42601", Code::INVALID_ARGUMENT, 15},
-      {"CREATE SCHEMA s", "0A000", Code::UNIMPLEMENTED, 1},
+      {"LISTEN s", "0A000", Code::UNIMPLEMENTED, 1},
       {"INSERT INTO nosuch VALUES (1)", "42P01", Code::NOT_FOUND, 13},
       {"UPDATE t SET nosuch = 1", "42703", Code::INVALID_ARGUMENT, 14},
       {"CALL nosuch(1)", "42883", Code::NOT_FOUND, 6},
@@ -166,6 +167,44 @@ TEST_F(WrongInputOverGrpc, ArgumentsAreChecked) {
     EXPECT_EQ(call(one).sqlstate, expected) << one.ShortDebugString();
     expect_no_trace(one.ShortDebugString());
   }
+}
+
+// Clients take 8 KB of trailing metadata.
+TEST_F(WrongInputOverGrpc, LongErrorsKeepTheirSqlstate) {
+  start();
+  for (int length : {1'000, 5'000, 100'000}) {
+    const std::string raise =
+        "DO $$ BEGIN FOR i IN 1..100 LOOP RAISE NOTICE '%', repeat('n', 200); END LOOP; RAISE EXCEPTION '%', "
+        "repeat('\xC3\xA4', " +
+        std::to_string(length) +
+        ") USING ERRCODE = 'ZZ001', DETAIL = repeat('d', 9000), HINT = repeat('h', 9000); END $$";
+    EXPECT_EQ(execute(raise).sqlstate, "ZZ001") << length;
+    EXPECT_EQ(call(call_of(raise)).sqlstate, "ZZ001") << length;
+    EXPECT_EQ(execute("SELECT '" + std::string(static_cast<size_t>(length), 'x') + "'::integer").sqlstate, "22P02");
+  }
+  expect_no_trace("long errors");
+}
+
+// RAISE NOTICE before an error, in transactions and in queries.
+TEST_F(WrongInputOverGrpc, NoticesBeforeAnErrorArrive) {
+  start();
+  const std::string body =
+      " LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'first'; RAISE WARNING 'second' USING HINT = 'h'; ";
+  run("CREATE FUNCTION failing() RETURNS integer" + body + "RETURN 1 / 0; END $$");
+  for (const std::string sql : {"SELECT failing()", "UPDATE t SET c = failing()"}) {
+    Status status = client_->execute(sql, [](const query::ResultSet&) {});
+    EXPECT_EQ(sqlstate_of(status), "22012") << sql;
+    EXPECT_EQ(query::notices_of(status), (std::vector<std::string>{"NOTICE:  first", "WARNING:  second\nHINT:  h"}));
+  }
+  grpc::ClientContext context;
+  auto stream = transactions_->Stream(&context);
+  v1::CallBatch batch;
+  *batch.add_calls() = call_of("SELECT failing()");
+  stream->WriteLast(batch, {});
+  v1::ResultBatch results;
+  ASSERT_TRUE(stream->Read(&results));
+  EXPECT_EQ(results.results(0).error().notices_size(), 2);
+  EXPECT_TRUE(stream->Finish().ok());
 }
 
 TEST_F(WrongInputOverGrpc, MessagesOverTheLimit) {

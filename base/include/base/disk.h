@@ -30,7 +30,7 @@ enum class OpenMode : uint8_t {
 class File {
  public:
   virtual ~File() = default;
-  // Fewer than `size` bytes only at the end of the file.
+  // Fewer than `size` bytes only at the end of the file. XX001 for what the disk cannot give back.
   virtual StatusOr<size_t> read(uint64_t offset, char* out, size_t size) = 0;
   virtual Status write(uint64_t offset, std::string_view bytes) = 0;
   // All that was written is on the disk when it returns OK.
@@ -40,6 +40,9 @@ class File {
   virtual Status write_durably(uint64_t offset, std::string_view bytes) = 0;
   virtual StatusOr<uint64_t> size() = 0;
   virtual Status resize(uint64_t bytes) = 0;
+  // What has been synced is read from the disk next, not from the memory of the operating system: as far as it does
+  // that.
+  virtual void drop_cached() {}
 };
 
 // Files and directories. Everything that must survive a power loss goes through it, so that tests can own the disk.

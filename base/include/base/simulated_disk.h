@@ -15,10 +15,10 @@
 namespace scyper {
 
 // A disk in memory that fails as real ones do. What was not synced is at the mercy of after_power_loss(): every
-// unsynced 512-byte sector is kept, dropped or torn, each directory keeps a prefix of its unsynced changes of names.
-// After a failed sync the data counts as clean though it is not on the disk, as on Linux (Rebello et al., USENIX ATC
-// 2020): a later sync that succeeds does not save it.
-// Threads: any; deterministic when one thread uses it. Source: findings/reliability.md 2.
+// unsynced 512-byte sector is kept, dropped or torn, each directory keeps a prefix of its unsynced changes of names,
+// and goes with all that is in it when its own name does. After a failed sync the data counts as clean though it is not
+// on the disk, as on Linux (Rebello et al., USENIX ATC 2020): a later sync that succeeds does not save it. Threads:
+// any; deterministic when one thread uses it. Source: findings/reliability.md 2.
 class SimulatedDisk final : public Disk {
  public:
   SimulatedDisk();
@@ -45,7 +45,9 @@ class SimulatedDisk final : public Disk {
   enum class Operation : uint8_t { kWrite, kSync, kName };
   // The n-th from now on fails (0 = the next), once or for ever. A write that fails may have written some sectors.
   void fail(Operation operation, uint64_t n, bool for_ever = false);
-  void heal();
+  // Files whose path begins so cannot be opened: as where a process has no descriptors left. Empty: none.
+  void refuse(const std::string& path);
+  void heal();                        // of fail() and refuse()
   void set_capacity(uint64_t bytes);  // of all files together
   uint64_t operations() const;
 
@@ -73,6 +75,7 @@ class SimulatedDisk final : public Disk {
   Status pass(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void change_name(NameChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void apply(const NameChange& change, Names* names);
+  static void drop_unreachable(Names* names);
   uint64_t used_bytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
@@ -81,6 +84,7 @@ class SimulatedDisk final : public Disk {
   std::vector<NameChange> pending_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> observer_;
   Fault faults_[3] ABSL_GUARDED_BY(mutex_);
+  std::string refused_ ABSL_GUARDED_BY(mutex_);  // paths that begin so
   uint64_t capacity_bytes_ ABSL_GUARDED_BY(mutex_) = ~uint64_t{0};
   uint64_t operations_ ABSL_GUARDED_BY(mutex_) = 0;
   Random luck_ ABSL_GUARDED_BY(mutex_){1};  // which sectors of a failing write reach the disk

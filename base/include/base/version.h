@@ -4,7 +4,7 @@
 
 namespace scyper {
 
-// What SELECT version() and --version print.
-constexpr std::string_view kVersionText = "ScyPer 0.1.0";
+// What SELECT version() gives. Clients read from its beginning which PostgreSQL's dialect and catalogs they find.
+constexpr std::string_view kVersionText = "PostgreSQL 15.0 (ScyPer 0.1.0)";
 
 }  // namespace scyper

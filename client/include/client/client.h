@@ -97,6 +97,24 @@ class Loading {
   std::unique_ptr<Parts> parts_;
 };
 
+// One COPY ... FROM STDIN: its text, in pieces. Nothing has happened before finish() has said so. The client outlives
+// it.
+class Copying {
+ public:
+  ~Copying();
+  size_t column_count() const;
+  // An error is the last word: the node has forgotten what it was sent. It may be about what an earlier call wrote.
+  Status write(std::string_view text);
+  Status finish(query::ResultSet* tag_and_notices);
+
+ private:
+  friend class Client;
+  struct Parts;
+  explicit Copying(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
 // How a query is to be run. The default: fresh, on a snapshot of its own choice.
 struct QueryWish {
   uint64_t session = 0;  // from open_session(); 0 = none, then:
@@ -144,9 +162,10 @@ struct NodeStatus {
   uint64_t redo_bytes = 0, statements_compiled = 0;
   bool stopping = false;
   std::string commit_mode;  // empty: no log
-  uint64_t last_lsn = 0, durable_lsn = 0, log_bytes = 0, archive_bytes = 0;
+  uint64_t last_lsn = 0, durable_lsn = 0, log_bytes = 0, archive_bytes = 0, damaged_archives = 0;
   bool log_full = false;
   std::string node, transport, transport_note, primary, not_serving;
+  std::string election, etcd, paused;  // of a node whose role is elected; paused: since when
   uint64_t term = 0, commit_lsn = 0, received_lsn = 0, applied_lsn = 0, inbox_bytes = 0, snapshots_global = 0;
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
   uint64_t forged_datagrams = 0, replayed_datagrams = 0, datagrams_sent = 0, replication_bytes = 0;
@@ -168,6 +187,7 @@ struct TableDescription {
   uint64_t rows = 0, bytes = 0;
   std::vector<query::ResultColumn> columns;
   std::vector<std::string> indexes;
+  std::vector<std::string> constraints;  // checks, foreign keys, triggers
 };
 struct RoutineDescription {
   std::string signature, kind, classification;
@@ -175,6 +195,13 @@ struct RoutineDescription {
 struct Description {
   std::vector<TableDescription> tables;
   std::vector<RoutineDescription> routines;
+};
+
+// Names a call, so that one that is sent again after a failure is answered and not repeated, by another primary, too.
+// Of a client the ids grow; client ids grow with time (docs/transaction_redo.md). 0: none.
+struct CallIdentity {
+  uint64_t client_id = 0;
+  uint64_t request_id = 0;
 };
 
 // Threads: every function from any thread.
@@ -188,7 +215,7 @@ class Client {
   StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql);
   // One transaction. Prepares again by itself when the node has forgotten the statement.
   Status call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,
-              uint32_t timeout_ms = 0);
+              uint32_t timeout_ms = 0, const CallIdentity& identity = {});
   // Statements separated by semicolons; `each` sees every result, in order.
   Status execute(std::string_view sql, const ResultHandler& each);
   // The same with reading statements on snapshots; `each` also sees their receipts (nullptr of all others).
@@ -207,12 +234,15 @@ class Client {
   Status close_session(uint64_t session);
   StatusOr<std::unique_ptr<Stream>> open_stream();
   StatusOr<std::unique_ptr<Loading>> open_load(const std::string& table);
+  // cancel() ends it. Errors of the statement, with position.
+  StatusOr<std::unique_ptr<Copying>> open_copy(std::string_view sql);
   StatusOr<NodeStatus> status(int timeout_ms = 2000);
   // Writes an archive on the node's machine; directory: empty = the data directory's own. Returns when it is done.
   StatusOr<BackupResult> backup(const std::string& directory);
   StatusOr<Description> describe();
 
  private:
+  friend class Copying;
   struct Parts;
   explicit Client(std::unique_ptr<Parts> parts);
 

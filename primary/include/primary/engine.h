@@ -7,15 +7,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "primary/copy_in.h"
 #include "primary/fork.h"
 #include "primary/log_options.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
 #include "query/queries.h"
 #include "query/result.h"
+#include "query/settings.h"
 #include "replication/publisher.h"
 #include "storage/arena.h"
 #include "storage/schema.h"
@@ -30,18 +33,23 @@ enum class RedoMode : uint8_t {
   kPhysical,  // row changes by key
 };
 
+// Of one record of the log: a bulk load, CREATE TABLE AS, the row changes of a transaction. A batch holds a whole one.
+constexpr size_t kRecordBytesMax = size_t{768} << 20;
+
 struct EngineOptions {
   uint32_t partitions = 4;
   uint32_t workers = 2;  // partition p belongs to worker p % workers; at most one per partition is started
   size_t memory_bytes = size_t{8} << 30;  // budget of the arena; over it statements fail with 53200
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
+  uint64_t copy_ahead_rate = uint64_t{8} << 30;  // reserved pages copied ahead after a fork, bytes per second; 0 = none
   storage::Layout layout = storage::Layout::kColumn;  // where a table does not say WITH (layout = ...)
   ExecutionMode execution = ExecutionMode::kAdaptive;
   RedoMode redo = RedoMode::kLogical;
   uint32_t queue_capacity = 4096;  // transactions per worker; a full queue refuses with 53300 and a retry hint
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
-  size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond
+  size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond; to kRecordBytesMax
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
+  size_t copy_bytes_max = size_t{1} << 30;        // rows of all COPYs that have not ended; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
   query::QueriesOptions queries;
   LogOptions log;  // without a directory there is no log
@@ -59,23 +67,28 @@ class Statement {
   virtual std::string_view text() const = 0;
 };
 
-// What ends a statement from outside, with 57014 and without a trace, while it waits or runs; not while its commit is
-// made durable.
+// Of the session that a statement runs for. What ends it from outside, with 57014 and without a trace, while it waits
+// or runs; not while its commit is made durable.
 struct StatementLimits {
   int64_t deadline_ns = 0;  // monotonic; 0 = none
   const std::atomic<bool>* cancelled =
       nullptr;  // set by any thread, looked at every few milliseconds; outlives the call
+  const query::SettingValues* settings = nullptr;  // for current_setting(); null = there is no session
+  // What set_config() has given to the session: names and values; null = it is not kept.
+  std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
 };
 
 // One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
 // what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
   std::shared_ptr<const Statement> statement;
-  std::vector<Datum> arguments;                  // by parameter_types()
-  uint64_t request_id = 0;                       // made by the client; 0 = none
-  uint64_t client_id = 0;                        // drawn by a client that may send its requests again; 0 = none
-  int64_t deadline_ns = 0;                       // monotonic; 0 = none
-  const std::atomic<bool>* cancelled = nullptr;  // as in StatementLimits; null = none
+  std::vector<Datum> arguments;                    // by parameter_types()
+  uint64_t request_id = 0;                         // made by the client; 0 = none
+  uint64_t client_id = 0;                          // drawn by a client that may send its requests again; 0 = none
+  int64_t deadline_ns = 0;                         // monotonic; 0 = none
+  const std::atomic<bool>* cancelled = nullptr;    // as in StatementLimits; null = none
+  const query::SettingValues* settings = nullptr;  // as there
+  std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
   void* owner = nullptr;
@@ -135,11 +148,13 @@ class Engine {
   // Reading statements on snapshots; nullptr where the engine has none.
   virtual query::Queries* queries() { return nullptr; }
 
-  // A caller of execute(), execute_script(), load() and fork() must not be a worker, as in `done`.
+  // A caller of execute(), execute_script(), load(), open_copy() and fork() must not be a worker, as in `done`.
 
   // Bulk load: rows of one table, row after row, in table column order. All or nothing per call. Runs beside no
   // transaction.
   virtual Status load(std::string_view table, std::span<const Datum> values) = 0;
+  // COPY ... FROM STDIN. Errors of the statement, with position.
+  virtual StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql);
   // Columns of a table (42P01 when absent), for loaders.
   virtual StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) = 0;
 
@@ -151,6 +166,7 @@ class Engine {
     std::string layout;
     std::vector<query::ResultColumn> columns;
     std::vector<std::string> indexes;
+    std::vector<std::string> constraints;  // "CONSTRAINT t_a_check CHECK ((a > 0))", foreign keys; "TRIGGER ..."
   };
   virtual std::vector<TableInfo> tables() = 0;
   struct RoutineInfo {
@@ -172,6 +188,8 @@ class Engine {
   // directory's. 55000 without a data directory. The caller must not be a worker.
   virtual StatusOr<ArchiveInfo> write_archive(const std::string& archives,
                                               const std::function<void(uint64_t raw_bytes)>& on_progress);
+  // The node stops: no archive is written any more, who waits for one gets 57P03. Any thread.
+  virtual void stop_archives() {}
   struct LogInfo {
     bool is_on = false;
     CommitMode mode = CommitMode::kAsync;
@@ -181,7 +199,8 @@ class Engine {
     uint64_t confirmed_lsn = 0;  // the commit point
     uint64_t groups = 0;
     uint64_t bytes_written = 0;
-    uint64_t archive_bytes = 0;  // raw bytes of the archive that is being written
+    uint64_t archive_bytes = 0;     // raw bytes of the archive that is being written
+    uint64_t damaged_archives = 0;  // found since the start, and by it
     uint64_t recovered_transactions = 0;
     double recovery_seconds = 0;
   };
@@ -189,10 +208,19 @@ class Engine {
   // What a primary offers to its secondaries; nullptr: it takes none. Valid as long as the engine.
   virtual const replication::PublisherOptions* publisher() { return nullptr; }
 
+  // `done` is called once all that runs or waits alone now has ended: what was queued before is over when the queues
+  // are empty and this has come. By a worker: must be quick. False: never, the engine stops.
+  virtual bool when_quiet(std::function<void()>) { return false; }
+
+  // The node stops and has waited long enough: transactions whose commit is not confirmed yet, or will be asked for
+  // later, are answered with 08007. Any thread.
+  virtual void give_up() {}
+
   // Sums over the workers, made by this call and several times a second.
   virtual const EngineCounters& counters() const = 0;
   virtual const EngineOptions& options() const = 0;
   virtual size_t memory_used_bytes() const = 0;
+  virtual uint64_t pages_copied_ahead() const { return 0; }
   virtual uint64_t queue_depth() const = 0;
 };
 

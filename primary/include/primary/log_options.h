@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -37,18 +38,26 @@ struct ReplicationOptions {
   int64_t digest_period_us = 600'000'000;  // between two digests of all nodes' states; 0 = none
   MetricsRegistry* metrics = nullptr;      // for the times of its stages; may be null
   std::string multicast_key_file;          // datagrams are sealed with its key; empty: they travel in the clear
+  // Where there are elections (docs/failover.md): the term that was won, whose first batch `voters` / 2 of the others
+  // must have before anything is confirmed; 0: none, the node raises its term itself.
+  uint64_t term = 0;
+  std::string node;                      // this node's name
+  std::vector<std::string> voter_names;  // who else counts
+  // Whether transactions, loads and fresh queries may be taken and answered now; else why not. Quick, any thread.
+  std::function<Status()> admits;
 };
 
 struct LogOptions {
   std::string directory;  // empty: no log, no archives: the database ends with the process
   CommitMode mode = CommitMode::kLocal;
   uint64_t segment_bytes = uint64_t{64} << 20;
-  uint32_t batch_bytes = 256 << 10;     // a batch is closed when it has so many bytes of records,
-  uint32_t commit_delay_us = 0;         // local: or so long after its first one, once the flush before has ended
-  uint32_t async_delay_us = 5'000;      // async: likewise; what a crash may lose, at most
-  uint64_t retention_bytes = 0;         // log kept beyond what the newest archive needs, for point-in-time restores
-  uint64_t archive_log_bytes = 0;       // an archive is written after so much log; 0 = only when asked for
-  uint64_t archive_rate = 0;            // raw bytes per second of an archive being written, at most; 0 = no bound
+  uint32_t batch_bytes = 256 << 10;  // a batch is closed when it has so many bytes of records,
+  uint32_t commit_delay_us = 0;      // local: or so long after its first one, once the flush before has ended
+  uint32_t async_delay_us = 5'000;   // async: likewise; what a crash may lose, at most
+  uint64_t retention_bytes = 0;      // log kept beyond what the newest archive needs, for point-in-time restores
+  uint64_t archive_log_bytes = 0;    // an archive is written after so much log; 0 = only when asked for
+  uint64_t archive_rate =
+      uint64_t{50} << 20;               // raw bytes per second of an archive being written, at most; 0 = no bound
   uint32_t archives_kept = 2;           // the log is kept from the oldest of them on
   uint32_t request_window = 1'000'000;  // committed request ids that are remembered
   uint32_t recovery_threads = 0;        // 0 = as many as workers

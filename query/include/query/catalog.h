@@ -2,12 +2,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "base/strong.h"
+#include "storage/enum_type.h"
 #include "storage/sequence.h"
 #include "storage/table.h"
 
@@ -61,6 +63,7 @@ struct Routine {
   std::string body;
   bool strict = false;
   bool is_volatile = true;
+  bool is_immutable = false;
   // A polymorphic one for certain types, or one that returns records for a certain list of columns: lives in programs
   // only. Empty: as it was defined.
   std::string variant;
@@ -117,13 +120,14 @@ struct TableRules {
   std::vector<ForeignKey> foreign_keys;
 };
 
-// What exists, as one immutable version: DDL makes the next version, running transactions keep theirs.
-// Threads: any, once published.
+// What exists, as one immutable version (names: base/object_name.h): DDL makes the next version, running transactions
+// keep theirs. Threads: any, once published.
 struct Catalog {
   uint64_t version = 1;
   uint32_t next_table_id = 1;
   uint32_t next_index_id = 1;
   uint32_t next_routine_id = 1;
+  std::set<std::string, std::less<>> namespaces;  // CREATE SCHEMA: those besides public
   std::map<std::string, std::shared_ptr<storage::Table>, std::less<>> tables;
   storage::SchemaScope::Versions schemas;  // of `tables`, as they were with this version
   std::map<TableId, TableRules> rules;
@@ -132,6 +136,7 @@ struct Catalog {
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
   std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
   uint32_t next_sequence_id = 1;
+  std::map<std::string, std::shared_ptr<const EnumType>, std::less<>> enums;  // CREATE TYPE ... AS ENUM
   // COMMENT ON: kind and name ("table t", "column t.a") -> text
   std::map<std::string, std::string, std::less<>> comments;
   // by table, then name: the order in which they fire

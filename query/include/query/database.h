@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "query/catalog.h"
+#include "query/copy.h"
 #include "query/program.h"
 #include "storage/arena.h"
 
@@ -21,15 +22,24 @@ enum class ExecutionMode : uint8_t {
   kInterpreted,  // interpreter only
   kQuick,        // native, quick tier
   kBetter,       // native, better tier, compiled before the first run
+  // For tests: a program's n-th run goes on in the better tier at its n-th swap point, from the quick one or from the
+  // interpreter.
+  kSwapping,
+  kSwappingInterpreted,
 };
 
 struct DatabaseOptions {
   uint32_t partitions = 1;
   size_t memory_bytes = size_t{4} << 30;
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
+  uint64_t copy_ahead_rate = uint64_t{8} << 30;  // bytes per second; storage::Arena::copy_ahead()
   storage::Layout layout = storage::Layout::kColumn;
   ExecutionMode execution = ExecutionMode::kAdaptive;
+  // Tuples that an operator of a query is estimated to keep from which it gets code to go to disk: a share of the
+  // memory of queries that may spill, as estimates err.
+  size_t spill_from_bytes = size_t{32} << 20;
   double shared_from_ns = 2e6;  // estimated work from which several threads may run one query
+  double filter_from_ns = 1e6;  // estimated saving from which a join's table filters a scan; below 0: wherever it can
 };
 
 // One parsed statement. Its program belongs to a catalog version and is made anew when that has passed.
@@ -50,8 +60,30 @@ class Prepared {
   virtual const std::vector<ResultColumn>& columns() const = 0;
 };
 
+// Ends a statement that runs alone. Threads: any.
+class AloneInterruption {
+ public:
+  void raise(Interrupt why);
+  // The statement's own, around its run.
+  void begin(ExecContext* context);
+  void end();
+
+ private:
+  std::mutex mutex_;
+  ExecContext* context_ = nullptr;
+};
+
+// One run of a definition.
+struct DefinitionRun {
+  int64_t time_us = 0;                        // now(), as ExecContext::transaction_time_us
+  bool wants_rows = false;                    // rows that the definition makes are to be in `log`
+  size_t row_bytes_max = size_t{512} << 20;   // of them, as one record of the log; more are an error (53400)
+  AloneInterruption* interruption = nullptr;  // of copy()
+  std::string log;  // out: the definition's text; of CREATE TABLE AS with its rows (docs/redo_format.md)
+};
+
 // Tables, catalog and compiler of one node, without threads: who runs what when is decided above.
-// Threads: prepare(), program_of() and catalog() any; define(), load() and add_companions() run alone.
+// Threads: prepare(), program_of() and catalog() any; define(), load(), copy() and add_companions() run alone.
 class Database {
  public:
   static StatusOr<std::unique_ptr<Database>> create(const DatabaseOptions& options);
@@ -79,12 +111,20 @@ class Database {
   // Indexes that the program looks up by whole keys and that have no hash companion yet.
   virtual bool wants_companions(const Program& program) const = 0;
   virtual Status add_companions(const Program& program) = 0;
-  // kDefinition, kRows and kNothing.
-  virtual Status define(const Prepared& prepared, ResultSet* result) = 0;
+  // kDefinition, kRows and kNothing. run: null, or when it runs and what the log is to say.
+  virtual Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run = nullptr) = 0;
+  // What DefinitionRun::log says; `rows` are the changes that follow the definition, for who replays them.
+  static std::string_view definition_of_log(std::string_view log, std::string_view* rows);
 
   // Rows of one table, row after row, columns in table order. All or nothing. redo: null, or gets the row changes
   // (docs/redo_format.md).
   virtual Status load(std::string_view table, std::span<const Datum> values, std::string* redo) = 0;
+
+  // COPY ... FROM STDIN: takes its text. Threads: any.
+  virtual StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) = 0;
+  // Its rows into the table, all or none, as INSERT does: rules, triggers, defaults. run->log: the row changes. 40001
+  // when the table was changed after open_copy().
+  virtual Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) = 0;
 
   // Runs `work` while no compiled code is linked or freed: a fork.
   virtual void while_no_code_is_linked(const std::function<void()>& work) = 0;
@@ -95,6 +135,7 @@ class Database {
   virtual void restore(std::shared_ptr<const Catalog> catalog) = 0;
 
   virtual uint64_t programs_compiled() const = 0;
+  virtual size_t code_bytes() const = 0;  // native code that exists now
 };
 
 }  // namespace scyper::query

@@ -15,6 +15,7 @@ namespace scyper::query {
 
 class Program;
 struct Portal;
+class SpillSpace;
 class Team;
 
 // What generated code returns. Everything but kOk leaves the reason in the context.
@@ -76,8 +77,10 @@ class ScratchArena {
 
   std::vector<Block> blocks_;
   size_t current_ = 0;  // block of cursor_
-  char* cursor_ = nullptr;
-  char* end_ = nullptr;
+  // Of an arena without blocks: here, so that room for 0 bytes is never nullptr, which is no memory.
+  inline static char nothing_ = 0;
+  char* cursor_ = &nothing_;
+  char* end_ = &nothing_;
   char* last_end_ = nullptr;  // of the last allocation, not rounded
   size_t total_bytes_ = 0;
   const size_t limit_bytes_;
@@ -94,6 +97,17 @@ class RowSink {
   virtual int32_t take_rows(ExecContext* context) noexcept = 0;
 };
 
+// Rows that come from outside of the database (COPY FROM). Threads: the statement's.
+class RowFeed {
+ public:
+  virtual ~RowFeed() = default;
+  // The next row; nullptr at the end. Valid until the next call.
+  virtual const Datum* next() noexcept = 0;
+};
+
+// A generated function; 0 = Outcome::kOk.
+using GeneratedCode = int32_t (*)(void* context, const void* arguments, void* results);
+
 // All that generated code sees of the world. One per worker thread, reused for every transaction. Standard layout up to
 // `interrupt`, which generated code reads by offset.
 struct ExecContext {
@@ -105,8 +119,13 @@ struct ExecContext {
   int64_t value[4] = {};            // results of runtime functions wider than a register
   uint32_t partition = 0;           // of a partition-constrained transaction
   uint32_t partitions = 1;
-  uint32_t crossing = 0;               // 1: runs alone and may touch everything
-  uint32_t thread = 0;                 // number within `team`
+  uint32_t crossing = 0;  // 1: runs alone and may touch everything
+  uint32_t thread = 0;    // number within `team`
+  // Where the running program may go on in better code (ir/swap.cc): that code, null while there is none; and while a
+  // run changes to it: the place, and what is live there.
+  const std::atomic<GeneratedCode>* better_code = nullptr;
+  int64_t swap_point = 0;
+  void* swap_state = nullptr;
   std::atomic<uint32_t> interrupt{0};  // Interrupt and kSafepointBit; generated loops poll it
 
   // --- for runtime functions ---
@@ -116,7 +135,9 @@ struct ExecContext {
   std::vector<std::string>* notices = nullptr;
   ErrorState error;
   uint64_t affected_rows = 0;
-  uint32_t depth = 0;  // of nested routine calls
+  uint32_t depth = 0;       // of nested routine calls
+  uint32_t swaps = 0;       // how often the statement and what it calls went on in better code
+  int64_t swap_passes = 0;  // for tests (ExecutionMode::kSwapping): the swap points to pass before that
   size_t result_bytes_max = size_t{256} << 20;
 
   Portal* portals = nullptr;     // open cursors, in the transaction's memory
@@ -127,8 +148,10 @@ struct ExecContext {
   int32_t (*end_transaction)(void* owner, ExecContext* context, bool commit) = nullptr;
   void* end_transaction_owner = nullptr;
 
-  Team* team = nullptr;     // set: several threads run this program together
-  RowSink* sink = nullptr;  // set: rows leave whenever result_bytes_max is reached
+  Team* team = nullptr;         // set: several threads run this program together
+  SpillSpace* spill = nullptr;  // set: operators write to disk what their memory does not hold
+  RowSink* sink = nullptr;      // set: rows leave whenever result_bytes_max is reached
+  RowFeed* feed = nullptr;      // set: what relations of kind kFeed read
   void (*safepoint)(void* owner) = nullptr;
   void* safepoint_owner = nullptr;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +28,13 @@ struct QueriesOptions {
   int64_t session_idle_us_max = 300'000'000;     // then its snapshot is given back; using it later fails with 25P03
   uint64_t query_bytes_max = uint64_t{1} << 30;  // intermediate results of one query; 53200 beyond
   SnapshotOptions snapshots;
+
+  // DatabaseOptions::spill_from_bytes: operators that are estimated to need a small part of the memory have no code for
+  // the disk.
+  size_t spill_from_bytes() const {
+    constexpr size_t kEstimatesErr = 32;
+    return snapshots.spill_bytes_max == 0 ? 0 : static_cast<size_t>(query_bytes_max) / kEstimatesErr;
+  }
 };
 
 struct QueryOptions {
@@ -35,7 +43,9 @@ struct QueryOptions {
   int64_t timeout_us = 0;  // 57014 beyond; counts from the call
   uint32_t threads = 1;
   bool reuses_code = true;  // false: parsed, planned and compiled anew (benchmarks)
-  std::string client;       // whose turn it is among those who wait; sessions count for themselves
+  // Of the arguments, when they were made some time ago: 0A000 when the statement now takes others. nullptr: they fit.
+  const std::vector<SqlType>* argument_types = nullptr;
+  std::string client;  // whose turn it is among those who wait; sessions count for themselves
 };
 
 // What an answer was computed from, and what it cost.
@@ -49,6 +59,7 @@ struct Receipt {
   double compile_ms = 0;
   double run_ms = 0;  // in the child
   uint64_t memory_bytes = 0;
+  uint32_t swaps = 0;  // how often it went on in better code, of all its threads
 };
 
 // One running query. Threads: next() one, cancel() any.
@@ -68,12 +79,16 @@ class QueryStream {
  private:
   friend class Queries;
   QueryStream() = default;
+  Status interruption() const;
 
   std::shared_ptr<Database> database_;  // outlives what follows
   std::shared_ptr<void> turn_;          // given back when the stream goes
   std::shared_ptr<SnapshotQuery> query_;
-  std::function<Status(uint64_t lsn)> wait_durable_;  // before the first row leaves
-  std::string ready_;                                 // an answer that needed no snapshot
+  Snapshots::WaitDurable wait_durable_;  // before the first row leaves
+  int64_t deadline_ns_ = 0;              // of that wait; 0: none
+  std::atomic<bool> is_cancelled_{false};
+  std::shared_ptr<std::atomic<uint64_t>> swapped_;  // Counters::swapped
+  std::string ready_;                               // an answer that needed no snapshot
   bool is_ready_ = false;
   std::vector<ResultColumn> columns_;
   std::vector<std::string> notices_;
@@ -119,6 +134,7 @@ class Queries {
     uint64_t started = 0;
     uint64_t failed = 0;
     uint64_t refused = 0;
+    uint64_t swapped = 0;  // went on in better code while they ran
     uint32_t running = 0;
     uint32_t waiting = 0;
     uint32_t sessions = 0;
@@ -135,15 +151,17 @@ class Queries {
   struct Statement {
     PreparedPointer prepared;
     uint64_t last_use = 0;
+    uint64_t planned_for = 0;  // number of its tables' statistics
   };
 
   StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
   StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
+  bool is_planned_well(const Statement& statement) const;
   StatusOr<std::unique_ptr<QueryStream>> answer_at_once(const Prepared& prepared);
   Status start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
                const QueryOptions& options, int64_t deadline_ns, QueryStream* stream);
   Status make_code(const Program& program, const QueryOptions& options);
-  void keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared);
+  void keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared, bool is_settled);
   void drop_idle_sessions(int64_t now_ns);
   void fill(const Snapshot& snapshot, Receipt* receipt) const;
 
@@ -156,8 +174,9 @@ class Queries {
   std::map<std::pair<std::string, uint64_t>, Statement> statements_;  // by text and catalog version
   uint64_t uses_ = 0;
   Counters counters_;
+  const std::shared_ptr<std::atomic<uint64_t>> swapped_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::shared_ptr<QueryGate> gate_;
-  const std::function<Status(uint64_t lsn)> wait_durable_;
+  const Snapshots::WaitDurable wait_durable_;
   std::unique_ptr<Snapshots> snapshots_;
 };
 

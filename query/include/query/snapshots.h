@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct SnapshotOptions {
   uint64_t copied_bytes_max = uint64_t{4} << 30;  // of all together; over it the oldest goes, pinned or not
   int nice = 10;                                  // of the children, beside the workers' 0
   uint32_t threads_max = 16;                      // queries at once in one child
+  std::string spill_directory;                    // of temporary files of queries; "" = the system's
+  uint64_t spill_bytes_max = uint64_t{8} << 30;   // of one query, beside its memory
 };
 
 // What a query asks of its snapshot.
@@ -49,12 +52,14 @@ struct Freshness {
 // Threads: all calls any; owns one that forks and drops.
 class Snapshots {
  public:
+  // Returns when what the commit mode promises holds for everything up to the LSN; or with what the second says, which
+  // it asks now and then: why not to wait any longer.
+  using WaitDurable = std::function<Status(uint64_t lsn, const std::function<Status()>& interruption)>;
   struct Environment {
     Forker fork;
     std::function<uint64_t()> current_lsn;  // of the last transaction that may have committed
     std::function<uint64_t()> catalog_version;
-    // Returns when what the commit mode promises holds for everything up to the LSN; empty = at once.
-    std::function<Status(uint64_t lsn)> wait_durable;
+    WaitDurable wait_durable;  // empty = at once
     uint32_t partitions = 1;
   };
   struct Counters {

@@ -51,7 +51,7 @@ std::vector<std::string> decode_statements(std::string_view bytes);
 using OnStatements = std::function<void(const std::vector<std::string>&)>;
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
                                      const OnStatements& on_statements = {});
-// Reads everything and checks every hash, without a database.
-StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path);
+// Reads everything from the disk and checks every hash, without a database. XX001 names the damage.
+StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk = {});
 
 }  // namespace scyper::replay

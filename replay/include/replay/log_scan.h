@@ -61,6 +61,8 @@ class LogScan {
   uint64_t term() const { return term_; }
   const replication::ClusterId& cluster() const { return cluster_; }
   const std::vector<storage::StreamPosition>& positions() const { return positions_; }
+  // Streams with number 0 may have batches in segments that this log never had: it began behind an archive.
+  bool lacks_positions() const { return lacks_positions_; }
   const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
 
  private:
@@ -68,6 +70,7 @@ class LogScan {
   Status begin(ScannedSegment* segment, bool is_first);
   Status read_group(ScannedSegment* segment, uint64_t offset, ScannedGroup* group);
   Status check_chain(const ScannedBatch& batch);
+  std::string evidence_behind(const ScannedSegment& segment) const;
   Status judge(const ScannedSegment& segment, const Status& problem, bool is_last);
   Status damage(const ScannedSegment& segment, const Status& problem, std::string_view evidence) const;
 
@@ -85,11 +88,20 @@ class LogScan {
   uint64_t complete_lsn_ = 0;
   uint64_t term_ = 0;
   std::vector<storage::StreamPosition> positions_;
+  bool lacks_positions_ = false;
   std::vector<storage::LogAppender::Existing> segments_;
   bool is_torn_ = false;
   std::string torn_reason_;
   std::string torn_path_;
   uint64_t torn_offset_ = 0;
 };
+
+// By hand, of a log that nobody writes to: removes what is torn behind its last group. XX001 when the log is damaged,
+// which a cut does not mend.
+struct TornTail {
+  uint64_t complete_lsn = 0;  // of what stays
+  std::string reason;         // where it was and why it did not count; empty: there was none
+};
+StatusOr<TornTail> cut_torn_tail(Disk* disk, const std::string& log);
 
 }  // namespace scyper::replay

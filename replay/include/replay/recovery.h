@@ -24,6 +24,8 @@ struct NodeIdentity {
   uint32_t partitions = 0;
 };
 std::string log_directory(const std::string& directory);
+// A file that keeps a secondary from throwing away what its primary has lost; a primary removes it.
+std::string kept_path(const std::string& directory);
 std::string archives_directory(const std::string& directory);
 // Makes the directory when it is new. partitions: of the configuration; 22023 when the database was made with others.
 // 0 = whatever it has; NotFound when there is none.
@@ -39,8 +41,13 @@ struct RecoveryOptions {
   uint32_t threads = 1;
   Replayer::Range range;  // to_lsn, to_time_us: where to stop, for restores; the log is not cut then
   bool cuts = true;       // removes a torn tail
-  bool syncs = true;      // segments before they are believed
+  // A torn tail may have been acknowledged while it was whole, and other nodes have it: XX001, and nothing is cut.
+  bool refuses_torn = false;
+  bool syncs = true;  // segments before they are believed
   bool uses_archive = true;
+  // Of a secondary, which need not log what it applies before it archives it: a log that ends before the archive has
+  // nothing of use, and goes (cuts). Else it is damage: what was acknowledged may be missing.
+  bool log_may_lag = false;
   std::string archives;  // other places than the data directory's own
   std::string log;
   Replayer::Observer observer;
@@ -48,12 +55,24 @@ struct RecoveryOptions {
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
 
+// The log behind `base_lsn` is of that term, up to where the next one begins.
+struct TermStart {
+  uint64_t term = 0;
+  uint64_t base_lsn = 0;
+};
+
 struct Recovered {
   uint64_t lsn = 0;
+  uint64_t confirmed_lsn = 0;  // of it, what is known to have been confirmed: by the archive and by what batches say
   uint64_t term = 1;
+  uint64_t last_term = 0;        // of the last batch; without any, the archive's. May be below `term`
+  std::vector<TermStart> terms;  // of the log that is there, oldest first
   std::vector<storage::StreamPosition> positions;
+  bool lacks_positions = false;  // of streams with number 0: archives do not tell where streams stand
+  bool may_be_in_group = false;  // an archive's state, without a log that goes on from it, may end within a group
   std::vector<storage::LogAppender::Existing> segments;
   uint64_t archive_lsn = 0;
+  uint64_t damaged_archives = 0;
   std::shared_ptr<storage::ArchiveBase> base;  // the archive, when it is one of the directory's own
   uint64_t archive_bytes = 0;                  // uncompressed
   uint64_t transactions = 0;

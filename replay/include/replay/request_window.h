@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "query/result.h"
+#include "replay/record.h"
 
 namespace scyper::replay {
 
@@ -19,7 +20,8 @@ struct RedoClient {
   uint64_t client_id = 0;
   uint64_t affected_rows = 0;
   uint32_t row_bytes = 0;
-  uint32_t lacks_rows = 0;  // 1: the result was too large to be kept
+  uint32_t lacks_rows = 0;                  // 1: the result was too large to be kept; kPartOnly
+  static constexpr uint32_t kPartOnly = 2;  // COMMIT within a procedure that goes on
 };
 static_assert(sizeof(RedoClient) == 24);
 
@@ -60,6 +62,7 @@ class RequestWindow {
     uint64_t affected_rows = 0;
     bool has_rows = true;  // false: they were too large, or too old
     std::string rows;      // encode_rows()
+    bool is_part = false;  // of a procedure with COMMIT, which has not come to its end
   };
   enum class Answer : uint8_t { kNew, kCommitted, kForgotten };
 
@@ -67,8 +70,10 @@ class RequestWindow {
       : capacity_(capacity), row_bytes_max_(row_bytes_max) {}
 
   Answer find(Key key, Outcome* known) const;
-  // It has committed.
+  // It has committed, or a part of it has.
   void finish(Key key, Outcome outcome);
+  // What a record of the log says about a request, if it has a client. Damaged ones are the replayer's to refuse.
+  void finish(const RecordView& record);
 
   size_t size() const;
   // The committed ones up to an LSN, oldest first.

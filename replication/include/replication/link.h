@@ -19,9 +19,12 @@ struct LinkOptions {
   std::string node;     // this node's name
   std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
   bool is_voter = false;
-  std::string tls_ca;  // PEM text; empty = no TLS
+  int64_t call_us = 5'000'000;  // until joining or asking for a ticket has failed
+  std::string tls_ca;           // PEM text; empty = no TLS
   std::string tls_cert;
   std::string tls_key;
+  // Where there are elections: whether redo of that node's term may be taken. May be empty.
+  std::function<bool(uint64_t term, const std::string& node)> admits;
 };
 
 struct JoinInfo {
@@ -47,12 +50,16 @@ class Link {
       const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
   // Groups behind after_lsn, up to one LSN or (0) for ever; each() says whether to go on. OutOfRange: the log of the
   // primary begins later.
+  // after_term: of the last batch up to after_lsn, 0 = not said. DataLoss: the primary has another one there.
   using Each = std::function<bool(std::vector<Parcel> parcels, const Watermark& watermark)>;
-  virtual Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each) = 0;
+  virtual Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each,
+                        uint64_t after_term = 0) = 0;
   // Tells positions: whenever next() has one, until it has none.
   virtual Status attend(const std::function<std::optional<Position>()>& next) = 0;
   virtual StatusOr<Ticket> ticket() = 0;
   virtual void cancel() = 0;
+  // Another primary from now on. Calls that run end.
+  virtual void redirect(const std::string& target) = 0;
 };
 
 }  // namespace scyper::replication

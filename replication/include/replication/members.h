@@ -43,7 +43,9 @@ struct Member {
 class Members {
  public:
   // on_change: after each report, without locks; must be quick.
-  explicit Members(uint64_t term, std::function<void()> on_change) : term_(term), on_change_(std::move(on_change)) {}
+  // voters: names that count in the quorums; empty: those that say so themselves.
+  Members(uint64_t term, std::function<void()> on_change, std::vector<std::string> voters = {})
+      : term_(term), on_change_(std::move(on_change)), voters_(std::move(voters)) {}
 
   // A connection begins and ends; one per name counts, the newest. Returns its number for report() and leave().
   uint64_t enter(const Member& member);
@@ -60,6 +62,7 @@ class Members {
  private:
   const uint64_t term_;
   const std::function<void()> on_change_;
+  const std::vector<std::string> voters_;
   mutable std::mutex mutex_;  // all that follows
   std::map<uint64_t, Member> members_;
   uint64_t last_ = 0;

@@ -53,6 +53,10 @@ struct PublisherOptions {
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node)> ticket;
+  // Where there are elections: this node's name, and whether its log has a batch of that term up to that LSN, so that
+  // whoever says so has a prefix of it. Else empty.
+  std::string node;
+  std::function<bool(uint64_t lsn, uint64_t term)> has_batch;
 };
 // What it refers to must outlive it. Register it with a server.
 std::shared_ptr<grpc::Service> make_publisher(const PublisherOptions& options);

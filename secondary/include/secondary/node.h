@@ -19,6 +19,7 @@ class MetricsRegistry;
 
 namespace scyper::secondary {
 
+class Node;
 struct NodeOptions {
   replication::LinkOptions link;
   // Log and archives of this node; empty: it keeps none, and starts from the primary's archive each time.
@@ -32,7 +33,7 @@ struct NodeOptions {
   // An archive after so much log, to the data directory and archive_directory; the log before those kept is dropped,
   // but for log_retention_bytes. 0: none.
   uint64_t archive_log_bytes = uint64_t{1} << 30;
-  uint64_t archive_rate = 0;  // raw bytes per second; 0 = no bound
+  uint64_t archive_rate = uint64_t{50} << 20;  // raw bytes per second; 0 = no bound
   uint32_t archives_kept = 2;
   uint64_t log_retention_bytes = 0;
   size_t inbox_bytes = size_t{256} << 20;  // of log received and not yet applied or logged
@@ -44,6 +45,8 @@ struct NodeOptions {
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+  // Where there are elections: called before anything is received, so that bar() is heard from the first batch on.
+  std::function<void(Node*)> on_created;
 };
 
 struct NodeInfo {
@@ -56,7 +59,10 @@ struct NodeInfo {
   uint64_t inbox_bytes = 0;
   int64_t lag_us = 0;  // since this node was up to date
   uint64_t transactions = 0;
-  uint32_t snapshot = 0;  // newest global one
+  uint64_t logged_term = 0;    // of the last batch in its own log, which ends at durable_lsn
+  uint64_t join_lsn = 0;       // how far the primary was when this node joined,
+  bool has_caught_up = false;  // and whether its own log reaches that
+  uint32_t snapshot = 0;       // newest global one
   uint64_t snapshots = 0;
   uint64_t repairs = 0;  // calls that fetched what was missing
   uint64_t repaired_groups = 0;
@@ -68,6 +74,7 @@ struct NodeInfo {
   uint64_t digests = 0;       // of its state, told to the primary
   uint64_t digest_lsn = 0;    // of the newest
   uint64_t resets = 0;
+  uint64_t damaged_archives = 0;  // of its own
   std::string transport;
   std::string transport_note;  // why not multicast
   bool is_connected = false;
@@ -101,8 +108,13 @@ class Node {
   virtual Status run_at_border(std::function<void()> work) = 0;
   // A child with a copy of all tables at the border of a group.
   virtual StatusOr<query::Forked> fork(query::ForkRequest request) = 0;
+  // Takes nothing of terms below `term` any more. What was received before is in the log when it returns; Unavailable:
+  // not within the time, or the node has failed.
+  virtual Status bar(uint64_t term, int64_t timeout_us) = 0;
   // An archive of the state at the next border, and its path. archives: where to; empty = the node's own place.
   virtual StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) = 0;
+  // The node stops: no archive is written any more, who waits for one gets 57P03.
+  virtual void stop_archives() = 0;
 };
 
 // Removes the log and the archives of a data directory whose history is not the primary's.

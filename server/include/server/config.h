@@ -17,11 +17,25 @@ namespace scyper::server {
 
 enum class Role : uint8_t { kPrimary, kSecondary };
 
+// Elections through etcd (docs/failover.md); without a name there are none.
+struct ClusterSettings {
+  std::string name;
+  std::string etcd;  // host:port, separated by commas
+  std::string etcd_ca;
+  std::string etcd_cert;
+  std::string etcd_key;
+  std::string voters;  // node names, separated by commas; put into etcd by who comes first
+  uint64_t lease_us = 2'000'000;
+  std::string peer_listen = "127.0.0.1:0";
+  std::string peer_advertise;
+};
+
 struct NodeConfig {
   Role role = Role::kPrimary;
   secondary::NodeOptions secondary;  // what it shares with the engine is set from there
   ServerOptions server;
   primary::EngineOptions engine;
+  ClusterSettings cluster;
   std::string failpoints;  // for tests
 };
 

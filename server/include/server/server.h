@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/metrics.h"
 #include "base/status.h"
+#include "consensus/supervisor.h"
 #include "primary/engine.h"
 
 namespace scyper::server {
@@ -13,7 +15,12 @@ namespace scyper::server {
 struct ServerOptions {
   std::string listen = "127.0.0.1:7400";       // host:port; port 0 = any free one
   std::string http_listen = "127.0.0.1:7401";  // /metrics and /healthz; empty = none
-  std::string tls_cert;                        // PEM files; certificate and key together switch TLS on
+  std::string postgres_listen;                 // for PostgreSQL's clients; empty = none
+  std::string postgres_users;                  // file: name:password or name:verifier; empty = nobody needs a password
+  uint32_t postgres_connections_max = 100;
+  uint32_t postgres_statements_max = 1000;  // prepared, per session
+  uint32_t postgres_authentication_timeout_ms = 60'000;
+  std::string tls_cert;  // PEM files; certificate and key together switch TLS on
   std::string tls_key;
   std::string tls_client_ca;              // given: clients must show a certificate signed by it
   bool insecure_listen = false;           // allows listening beyond loopback without TLS
@@ -26,7 +33,8 @@ struct ServerOptions {
   uint32_t batch_calls_max = 4096;        // calls per message
   uint32_t streams_max = 1024;
   uint32_t prepared_max = 10'000;
-  uint32_t stop_timeout_ms = 10'000;  // for accepted work on stop; then it is cut off
+  uint32_t stop_timeout_ms = 10'000;                       // for accepted work on stop; then it is cut off
+  std::function<consensus::ClusterState()> cluster_state;  // of a node whose role is elected; else empty
 };
 
 // The node's endpoints: gRPC and HTTP, on one engine. All of gRPC is hidden in here.
@@ -41,9 +49,11 @@ class Server {
 
   // Refuses new work with UNAVAILABLE, finishes what was accepted (stop_timeout_ms at most), then closes. Idempotent.
   void stop();
+  void stop(uint32_t timeout_ms);  // instead of stop_timeout_ms
 
   uint16_t port() const;
-  uint16_t http_port() const;  // 0 = none
+  uint16_t http_port() const;      // 0 = none
+  uint16_t postgres_port() const;  // 0 = none
 
  private:
   struct Parts;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/disk.h"
+#include "base/pace.h"
 #include "base/status.h"
 #include "storage/log_segment.h"
 #include "storage/table.h"
@@ -69,6 +70,11 @@ std::string archive_file_name(uint32_t table, uint64_t lsn);
 // By LSN. Directories without a manifest were not finished: nobody needs them.
 StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives);
 Status remove_archive(Disk* disk, const ArchiveEntry& archive);
+// What an attempt has left at that LSN, when it is no archive. Nobody writes there any more.
+Status remove_unfinished(Disk* disk, const std::string& archives, uint64_t lsn);
+// It no longer counts as an archive (MANIFEST.damaged): it goes when the next one has been written, or at the next
+// start.
+Status set_archive_aside(Disk* disk, const ArchiveEntry& archive);
 StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path);
 
 // By table and partition: which chunks have changed, those beyond the end too.
@@ -101,7 +107,7 @@ class ArchiveWriter {
   // manifest: all but the tables. From here on the archive counts.
   Status finish(ArchiveManifest manifest);
 
-  uint64_t raw_bytes() const { return raw_bytes_; }
+  uint64_t raw_bytes() const { return pace_.bytes(); }
   uint64_t stored_bytes() const { return stored_bytes_; }  // written, without what the base had
   uint64_t kept_bytes() const { return kept_bytes_; }      // stored, that the base had
 
@@ -119,24 +125,26 @@ class ArchiveWriter {
   const std::string path_;
   const uint64_t lsn_;
   const Options options_;
-  const int64_t start_ns_;
+  Pace pace_;  // counts raw bytes
   std::vector<ArchiveTable> tables_;
   std::string raw_, block_;
-  uint64_t raw_bytes_ = 0;
   uint64_t stored_bytes_ = 0;
   uint64_t kept_bytes_ = 0;
 };
 
 // Reads one table of an archive into an empty table of the same definition, without filling its indexes; or checks it,
 // when table is null. Whatever the bytes are, nothing outside of them is read. Threads: one per table.
-// XX001 with the place when something is damaged.
+// XX001 with the place when something is damaged, or cannot be read. on_chunk: after each, with the bytes that it takes
+// in its file; an error ends the reading; may be empty.
 struct ArchiveLoad {
   uint64_t rows = 0;
   uint64_t raw_bytes = 0;
   // Those that are now the whole of a chunk of the table, by its number there: their marks are taken away.
   std::vector<ArchiveChunk> chunks;
 };
-StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table);
+using OnChunk = std::function<Status(uint64_t stored_bytes)>;
+StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
+                                         const OnChunk& on_chunk = {});
 // Reads the blocks of one chunk and checks them against their hashes, without looking into them.
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes);
 // Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice.

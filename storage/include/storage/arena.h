@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,7 +10,14 @@
 
 namespace scyper::storage {
 
-enum class PageMode : uint8_t { kSmall, kTransparentHuge };
+enum class PageMode : uint8_t {
+  kSmall,
+  kTransparentHuge,  // copy-on-write after a fork splits them into small ones
+  // From the pool that the operator reserves (vm.nr_hugepages): never split, copied whole. The budget is taken from the
+  // pool when the arena is made. What is copied while children live comes from the rest of the pool; when that is used
+  // up, the kernel takes the page from the children, and ends (SIGBUS) those that then touch it: never this process.
+  kReservedHuge,
+};
 
 // Every block is a multiple of this: small enough that a little table wastes little, large enough that the lock and the
 // free lists do not show.
@@ -23,15 +32,23 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 // Threads: any (a mutex inside; called per block of at least 64 KB, not per tuple). Fork: the child may read.
 class Arena {
  public:
+  // kReservedHuge: address space for the budget alone. 53200 when the address space or the pool of huge pages is too
+  // small.
   static StatusOr<std::unique_ptr<Arena>> create(size_t reserve_bytes, size_t budget_bytes, PageMode mode);
   virtual ~Arena() = default;
-  // Zeroed, aligned to 64 KB (to 2 MB when bytes >= 2 MB in huge mode).
+  // Zeroed, aligned to 64 KB (to 2 MB when bytes >= 2 MB, unless pages are small).
   virtual void* allocate(size_t bytes) noexcept = 0;
   // bytes: as asked for in allocate().
   virtual void free(void* block, size_t bytes) noexcept = 0;
   // From now on a thread keeps the next fresh pages faulted in: as much again as is in use, at most 64 MB. Called at
   // most once, by the owner. Stays within the budget; used_bytes() does not count what is only faulted in.
   virtual void fault_ahead() = 0;
+  // kReservedHuge, else without effect: from now on a thread copies the pages that a forked child shares before
+  // somebody has to wait for it (copy_ahead.h). Called at most once, by the owner.
+  virtual void copy_ahead(uint64_t bytes_per_second) = 0;
+  // Where copy_ahead() was called: `child` has been forked, and not been waited for.
+  virtual void forked(pid_t child) noexcept = 0;
+  virtual uint64_t pages_copied_ahead() const noexcept = 0;
   virtual size_t used_bytes() const noexcept = 0;
   virtual size_t budget_bytes() const noexcept = 0;
   virtual PageMode page_mode() const noexcept = 0;

@@ -19,12 +19,14 @@ struct ChildOptions {
 };
 
 // What a process uses, from /proc/<pid>/smaps_rollup. copied_bytes: pages that it shares with nobody: what
-// copy-on-write and its own work have cost. Bytes.
+// copy-on-write and its own work have cost. proportional_bytes: reserved huge pages count only where they are private.
+// Bytes.
 struct ProcessMemory {
   uint64_t resident_bytes = 0;
   uint64_t proportional_bytes = 0;
   uint64_t copied_bytes = 0;
-  uint64_t huge_bytes = 0;  // in pages of 2 MB
+  uint64_t reserved_copied_bytes = 0;  // of these: reserved huge pages, which the system's pool bounds
+  uint64_t huge_bytes = 0;             // in pages of 2 MB, reserved ones included
 };
 // Takes the process's mmap lock for as long as a walk over its page tables lasts: some ms per GB of 4 KB pages.
 StatusOr<ProcessMemory> memory_of_process(pid_t pid);

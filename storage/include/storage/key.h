@@ -18,11 +18,13 @@
 //   [null byte]  nullable columns only: 0 = a value follows, 1 = NULL (so NULLs come last). A NULL of a fixed-width
 //   type is
 //                followed by that many zero bytes, a NULL of another type by nothing.
-//   [value]      bool, int2/4/8, date, timestamp   1, 2, 4, 8, 4, 8 bytes: big endian, sign bit flipped
+//   [value]      bool, int2/4/8, date, time(stamp) 1, 2, 4, 8, 4, 8 bytes: big endian, sign bit flipped
 //                numeric(p,s)                      the scaled integer in 2, 4, 8 or 16 bytes (p <= 4, 9, 18, 38),
 //                likewise numeric                           put_key_decimal() below float8 the bits, sign flipped, or
 //                all flipped when negative; -0 as 0; one NaN, last strings                           the bytes, then 0
 //                (char(n): without its trailing blanks)
+//                uuid                              its 16 bytes
+//                bytea                             the bytes, each 0 followed by 0xff, then two 0
 //   A descending column: all its bytes inverted, null byte and terminator too (so NULLs come first).
 // Keys of non-unique indexes, and keys with a NULL of unique ones, end with the Tid: 8 bytes, big endian.
 namespace scyper::storage {

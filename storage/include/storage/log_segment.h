@@ -30,7 +30,8 @@ struct SegmentHeader {
   uint64_t start_lsn = 0;
   int64_t time_us = 0;
   std::vector<StreamPosition> streams;
-  uint32_t header_bytes = 0;  // set by encode and decode
+  bool lacks_positions = false;  // number 0 in streams: not known; else none before
+  uint32_t header_bytes = 0;     // set by encode and decode
 };
 std::string encode_segment_header(SegmentHeader* header);
 // `bytes`: the front of a segment. DataLoss: damaged; NotFound: nothing but zeros, it was never begun.
@@ -55,6 +56,7 @@ class LogAppender {
     uint64_t term = 1;
     uint64_t segment_bytes = uint64_t{64} << 20;
     uint64_t retention_bytes = 0;  // that drop_before() leaves beside the current segment
+    bool lacks_positions = false;  // of the segments that begin: see SegmentHeader
   };
   // Segments that exist, oldest first: number and start_lsn. Appends to a new one behind them.
   struct Existing {

@@ -23,8 +23,8 @@ bool is_store_path(std::string_view path);
 std::unique_ptr<Disk> make_disk_with_stores();
 
 // The files of an archive into archives/<its name>, the manifest last; what is there of an attempt before is replaced.
-// bytes_per_second_max: 0 = no bound. on_progress: bytes so far; may be empty. The new path.
+// bytes_per_second_max: 0 = no bound. on_progress: bytes so far, an error ends it; may be empty. The new path.
 StatusOr<std::string> copy_archive(Disk* from, const std::string& path, Disk* to, const std::string& archives,
-                                   uint64_t bytes_per_second_max, const std::function<void(uint64_t)>& on_progress);
+                                   uint64_t bytes_per_second_max, const std::function<Status(uint64_t)>& on_progress);
 
 }  // namespace scyper::storage

@@ -56,6 +56,7 @@ struct IndexDef {
   bool unique = false;
   bool primary = false;
   bool constraint = false;  // of a PRIMARY KEY or UNIQUE constraint with its name
+  bool partial = false;     // has no entries of rows whose first column, a hidden one, is NULL
 };
 
 // What a table is, apart from where its data lies. Immutable once published in a catalog version.
@@ -63,13 +64,19 @@ struct TableSchema {
   TableId id;
   uint64_t version = 0;  // raised by every change of this table's definition; compiled code checks it
   std::string name;
-  std::vector<ColumnDef> columns;  // tables without primary key get a hidden last column "__row_id" int8 (has_row_id)
+  // Visible ones, hidden ones that only indexes read (indexes on expressions, partial indexes), and in tables without
+  // primary key a hidden last one, "__row_id" int8 (has_row_id).
+  std::vector<ColumnDef> columns;
+  uint32_t hidden_columns = 0;  // without __row_id
   bool has_row_id = false;
   PartitionScheme scheme = PartitionScheme::kShared;
   uint32_t partition_column = 0;
   Layout layout = Layout::kColumn;
   std::vector<IndexDef> indexes;
 };
+
+// Columns that statements see: the first ones.
+size_t visible_columns(const TableSchema& schema);
 
 // Where one column's cells lie in every chunk of a table: address(offset) = chunk + value_offset + offset *
 // value_stride. Base and stride serve column and row layout alike (HyPer III: two layouts, here behind one access
@@ -101,7 +108,7 @@ uint64_t chunk_bytes_of(const TableSchema& schema);
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 31;  // offsets are 32 bits
 
 // Which partition a partitioning value belongs to: the same on every node and in generated code. bool, integers, dates
-// and timestamps as int64 here; other types by route().
+// and times as int64 here, a uuid as its two halves XORed; other types by route().
 inline uint32_t partition_of(int64_t value, uint32_t partitions) {
   uint64_t mixed = static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15ull;
   return static_cast<uint32_t>(((mixed >> 32) * partitions) >> 32);
@@ -111,7 +118,7 @@ inline uint32_t partition_of(int64_t value, uint32_t partitions) {
 // RANGE and LIST place tuples like HASH as long as the number of partitions is the cluster's.
 uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partitions) noexcept;
 constexpr bool routes_as_integer(TypeId type) {
-  return type == TypeId::kBool || is_integer(type) || type == TypeId::kDate || type == TypeId::kTimestamp;
+  return type == TypeId::kBool || is_integer(type) || is_moment(type) || type == TypeId::kTime;
 }
 
 }  // namespace scyper::storage

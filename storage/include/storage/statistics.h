@@ -26,5 +26,7 @@ struct TableStatistics {
 
 // Reads some thousand tuples, evenly spread. Nobody may change the table meanwhile.
 std::shared_ptr<const TableStatistics> collect_statistics(const Table& table);
+// Has the table grown or shrunk by a quarter since it was sampled? Rows are counted as they come and go: near enough.
+bool needs_statistics(const Table& table);
 
 }  // namespace scyper::storage

@@ -129,8 +129,12 @@ class Table {
   TablePartition** partition_array() { return partitions_.data(); }  // for generated code
   Arena* arena() const { return arena_; }
 
-  uint64_t live_tuples() const;
+  uint64_t live_tuples() const;  // threads: any; roughly, while others change rows
   TableMemory memory() const;
+
+  // Of a table that was dropped: its rows' and indexes' memory goes back to the arena at once, whoever still holds the
+  // table (programs compiled for earlier catalogs do); of the table itself only its schemas may be used. Runs alone.
+  void release();
 
   // Builds the index from the tuples that exist. On error (23505, 53200, 54000, 0A000) nothing has changed.
   // Raises schema().version: compiled code and UpdateDescriptors of the old version may not run any more.
@@ -148,7 +152,10 @@ class Table {
   std::shared_ptr<const TableStatistics> statistics() const { return std::atomic_load(&statistics_); }
   void set_statistics(std::shared_ptr<const TableStatistics> statistics) {
     std::atomic_store(&statistics_, std::move(statistics));
+    statistics_number_.fetch_add(1, std::memory_order_release);
   }
+  // Of the statistics at hand: grows whenever they are set.
+  uint64_t statistics_number() const { return statistics_number_.load(std::memory_order_acquire); }
 
  private:
   Table(TableSchema schema, Arena* arena);
@@ -163,6 +170,7 @@ class Table {
   std::vector<std::unique_ptr<const TableSchema>> versions_;
   std::unique_ptr<RowPlan> plan_;
   std::shared_ptr<const TableStatistics> statistics_;
+  std::atomic<uint64_t> statistics_number_{0};
   std::vector<std::unique_ptr<TablePartition>> owned_;
   std::vector<TablePartition*> partitions_;
 };

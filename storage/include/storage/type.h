@@ -23,8 +23,14 @@ enum class TypeId : uint8_t {
   kArray = 12,      // one-dimensional, of `element`
   kRecord = 13,
   kVoid = 14,
-  kInterval = 15,  // months, days and microseconds; a value of expressions, not of columns
-  kFloat4 = 16,    // held as the double of the same value
+  kInterval = 15,     // months, days and microseconds; a value of expressions, not of columns
+  kFloat4 = 16,       // held as the double of the same value
+  kTimestamptz = 17,  // microseconds since 2000-01-01 00:00:00 UTC, int64
+  kTime = 18,         // microseconds since midnight, int64, 24:00:00 included
+  kUuid = 19,         // its 16 bytes as a big-endian integer less 2^127, int128: order of bytes = order of integers
+  kBytea = 20,
+  kJsonb = 21,  // text in a normal form
+  kEnum = 22,   // the code of a label (enum_type.h), int64; SqlType::length says of which enum
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -36,7 +42,7 @@ struct SqlType {
   TypeId element = TypeId::kUnknown;  // arrays only
   uint8_t precision = 0;              // numeric only (also of numeric elements)
   uint8_t scale = 0;
-  int32_t length = -1;  // char, varchar: declared length, -1 = unlimited
+  int32_t length = -1;  // char, varchar: declared length, -1 = unlimited; enum: its number
 
   friend bool operator==(const SqlType&, const SqlType&) = default;
 };
@@ -55,7 +61,21 @@ constexpr SqlType make_array(SqlType element) {
 constexpr SqlType element_of(SqlType array) {
   return SqlType{array.element, TypeId::kUnknown, array.precision, array.scale, array.length};
 }
+// Without lengths and precisions.
+constexpr SqlType without_modifiers(const SqlType& type) {
+  const bool is_enum = type.id == TypeId::kEnum || type.element == TypeId::kEnum;
+  return SqlType{type.id, type.element, 0, 0, is_enum ? type.length : -1};
+}
 constexpr bool is_string(TypeId id) { return id == TypeId::kChar || id == TypeId::kVarchar || id == TypeId::kText; }
+// Datums of the type point to bytes with a length.
+constexpr bool holds_bytes(TypeId id) { return is_string(id) || id == TypeId::kBytea || id == TypeId::kJsonb; }
+constexpr bool is_moment(TypeId id) {
+  return id == TypeId::kDate || id == TypeId::kTimestamp || id == TypeId::kTimestamptz;
+}
+// Columns may be of the type.
+constexpr bool is_storable(TypeId id) {
+  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kEnum;
+}
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
 constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }
 constexpr bool is_number(TypeId id) { return is_integer(id) || id == TypeId::kNumeric || is_float(id); }
@@ -64,10 +84,10 @@ constexpr bool is_number(TypeId id) { return is_integer(id) || id == TypeId::kNu
 std::string type_name(const SqlType& type);
 
 // One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
-// By type: bool/int2/int4/int8/date/timestamp in lo (sign-extended); float4 and float8 as the bits of a double in lo;
-// numeric as the 128-bit integer hi:lo scaled by 10^scale (scale always set); strings as pointer lo and byte length hi;
-// arrays as pointer lo to ArrayValue; intervals as microseconds lo, days and months in the low and high half of hi.
-// null: all else is ignored.
+// By type: bool/int2/int4/int8/date/time/timestamp(tz) in lo (sign-extended); float4 and float8 as the bits of a double
+// in lo; numeric as the 128-bit integer hi:lo scaled by 10^scale (scale always set); uuid as an integer hi:lo; strings,
+// bytea and jsonb as pointer lo and byte length hi; arrays as pointer lo to ArrayValue; intervals as microseconds lo,
+// days and months in the low and high half of hi. null: all else is ignored.
 struct Datum {
   int64_t lo = 0;
   int64_t hi = 0;

@@ -246,6 +246,32 @@ DROP FUNCTION add(integer, integer);
 SELECT add(1, 2);
 DROP PROCEDURE p4;
 DROP FUNCTION IF EXISTS nosuch;
+SELECT pg_typeof(1)::text, pg_typeof(NULL::date)::text, pg_typeof(ARRAY[1, 2])::text, pg_typeof('x'::varchar(3))::text, pg_typeof(1.5::numeric(4,1))::text;
+CREATE FUNCTION type_in(v anyelement) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN pg_typeof(v); END $$;
+SELECT type_in(NULL::date), type_in(ARRAY['a']), type_in(1.5);
+CREATE FUNCTION two_rows() RETURNS text LANGUAGE plpgsql AS $$ DECLARE x integer; h text; BEGIN SELECT v INTO STRICT x FROM (VALUES (1), (2)) w (v); EXCEPTION WHEN too_many_rows THEN GET STACKED DIAGNOSTICS h = PG_EXCEPTION_HINT; RETURN h; END $$;
+SELECT two_rows();
+-- What calls a function keeps it from going
+CREATE FUNCTION used(a integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT a + 1';
+CREATE FUNCTION used(a text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT a';
+CREATE FUNCTION used_by_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.b := NEW.b * 10; RETURN NEW; END $$;
+CREATE VIEW user_view AS SELECT used(3) AS x;
+CREATE TABLE user_table (a integer DEFAULT used(1), b integer CONSTRAINT user_check CHECK (used(b) > 1));
+CREATE TRIGGER user_trigger BEFORE INSERT ON user_table FOR EACH ROW EXECUTE FUNCTION used_by_trigger();
+DROP FUNCTION used_by_trigger();
+DROP FUNCTION used(integer);
+DROP FUNCTION used(text);
+INSERT INTO user_table (b) VALUES (1), (2);
+INSERT INTO user_table (b) VALUES (-1);
+SELECT * FROM user_table;
+SELECT * FROM user_view;
+DROP FUNCTION used_by_trigger() CASCADE;
+INSERT INTO user_table (b) VALUES (4);
+DROP FUNCTION used(integer) CASCADE;
+INSERT INTO user_table (b) VALUES (-4);
+SELECT * FROM user_table;
+SELECT * FROM user_view;
+DROP TABLE user_table;
 -- state only: PostgreSQL distinguishes more cases
 DROP FUNCTION p1;
 -- Loops that look rows up by keys known ahead, while their bodies move rows

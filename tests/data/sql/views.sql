@@ -54,3 +54,5 @@ SELECT interval '1 day 1 day';
 SELECT interval '30 days' = interval '1 month', interval '29 days' < interval '1 month', '1 day'::interval > '23 hours';
 SELECT x FROM (VALUES (interval '2 days'), ('1 month'), ('-1 hour'), (NULL)) AS t (x) ORDER BY x;
 SELECT CAST(interval '1 day' AS text), '2 hours'::interval::varchar(5);
+CREATE TABLE described (a serial, b integer GENERATED ALWAYS AS (a + 1) STORED, c integer GENERATED ALWAYS AS IDENTITY, d integer NOT NULL DEFAULT 3);
+SELECT column_name, is_nullable, column_default, is_identity, is_generated FROM information_schema.columns WHERE table_name = 'described' ORDER BY ordinal_position;

@@ -1,0 +1,182 @@
+#include "cluster_session.h"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cluster_client.h"
+
+namespace scyper::client {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kWait{20};  // for a primary
+constexpr std::chrono::milliseconds kPause{50};
+constexpr int kStatusMs = 1000;
+constexpr int kConnectMs = 500;
+
+// Nothing was done, another node may do it.
+bool is_refusal(const Status& status) {
+  const std::string state = sqlstate_of(status);
+  return state == "25006" || state == "57P03" || state == "57P01";
+}
+
+// Sees whether a query has begun to answer.
+class Watched final : public QueryHandler {
+ public:
+  explicit Watched(QueryHandler* handler) : handler_(handler) {}
+  void on_columns(const std::vector<query::ResultColumn>& columns) override {
+    is_begun_ = true;
+    handler_->on_columns(columns);
+  }
+  void on_rows(const query::ResultSet& rows) override {
+    is_begun_ = true;
+    handler_->on_rows(rows);
+  }
+  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
+    is_begun_ = true;
+    handler_->on_complete(end, receipt);
+  }
+  bool is_begun() const { return is_begun_; }
+
+ private:
+  QueryHandler* const handler_;
+  bool is_begun_ = false;
+};
+
+// A COPY keeps the session that it belongs to.
+class HeldCopy final : public CopySink {
+ public:
+  HeldCopy(std::shared_ptr<Session> session, std::unique_ptr<CopySink> sink)
+      : session_(std::move(session)), sink_(std::move(sink)) {}
+  Status write(std::string_view text) override { return sink_->write(text); }
+  Status finish(query::ResultSet* result) override { return sink_->finish(result); }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const std::unique_ptr<CopySink> sink_;
+};
+
+class ClusterSession final : public Session {
+ public:
+  explicit ClusterSession(const ConnectOptions& options) : options_(options), targets_(split_targets(options.target)) {}
+
+  Status connect() {
+    const auto until = Clock::now() + kWait;
+    while (true) {
+      Status last = sql_error("08001", "no node is given");
+      for (const std::string& target : targets_) {
+        last = connect_to(target);
+        if (last.ok()) return last;
+      }
+      if (Clock::now() >= until) return last;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  Status execute(std::string_view sql, const ResultHandler& each) override {
+    return follow([&](const std::shared_ptr<Session>& inner) {
+      Attempt attempt;
+      attempt.status = inner->execute(sql, [&](const query::ResultSet& result) {
+        attempt.is_begun = true;  // of several statements some have run
+        receipt_ = inner->receipt();
+        each(result);
+      });
+      receipt_ = inner->receipt();
+      return attempt;
+    });
+  }
+  Status stream(std::string_view sql, QueryHandler* handler) override {
+    return follow([&](const std::shared_ptr<Session>& inner) {
+      Watched watched(handler);
+      Attempt attempt;
+      attempt.status = inner->stream(sql, &watched);
+      attempt.is_begun = watched.is_begun();
+      return attempt;
+    });
+  }
+  StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
+    std::unique_ptr<CopySink> held;
+    SCYPER_RETURN_IF_ERROR(follow([&](const std::shared_ptr<Session>& inner) {
+      auto sink = inner->open_copy(sql);
+      if (sink.ok()) held = std::make_unique<HeldCopy>(inner, *std::move(sink));
+      return Attempt{sink.status(), /*is_begun=*/false, /*may_have_run=*/false};
+    }));
+    return held;
+  }
+  void cancel() override { inner()->cancel(); }
+  StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
+    auto receipt = inner()->pin(freshness);
+    wish_.session = inner()->wish().session;
+    return receipt;
+  }
+  Status unpin() override {
+    wish_.session = 0;
+    return inner()->unpin();
+  }
+  StatusOr<Description> describe() override { return inner()->describe(); }
+  StatusOr<NodeStatus> status() override { return inner()->status(); }
+  StatusOr<Loader> open_load(const std::string& table) override { return inner()->open_load(table); }
+  std::string name() const override { return inner()->name(); }
+
+ private:
+  struct Attempt {
+    Status status;
+    bool is_begun = false;     // something was answered: no other node does it again
+    bool may_have_run = true;  // when the answer was lost
+  };
+  // One thing on the primary; again on the next one when this one has refused it, or was lost before it did anything.
+  Status follow(const std::function<Attempt(const std::shared_ptr<Session>&)>& run) {
+    const auto until = Clock::now() + kWait;
+    while (true) {
+      const std::shared_ptr<Session> inner = this->inner();
+      inner->wish() = wish_;
+      Attempt attempt = run(inner);
+      const bool is_lost = sqlstate_of(attempt.status).starts_with("08");
+      if (attempt.status.ok() || (!is_lost && !is_refusal(attempt.status))) return attempt.status;
+      wish_.session = 0;
+      if (Status found = connect(); !found.ok()) return found;
+      if (is_lost && attempt.may_have_run) {
+        return with_hint(std::move(attempt.status),
+                         absl::StrCat("It may have committed or not. Connected to ", name(), "."));
+      }
+      if (attempt.is_begun || Clock::now() >= until) return attempt.status;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  Status connect_to(const std::string& target) {
+    ConnectOptions to = options_;
+    to.target = target;
+    to.connect_timeout_ms = kConnectMs;
+    SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(to));
+    SCYPER_ASSIGN_OR_RETURN(const NodeStatus status, client->status(kStatusMs));
+    if (status.role != "primary") return sql_error("25006", target + " is not the primary");
+    std::shared_ptr<Session> made = remote_session(std::move(client), "at " + target);
+    absl::MutexLock lock(&mutex_);
+    inner_ = std::move(made);
+    return Status();
+  }
+  std::shared_ptr<Session> inner() const {
+    absl::MutexLock lock(&mutex_);
+    return inner_;
+  }
+
+  const ConnectOptions options_;
+  const std::vector<std::string> targets_;
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<Session> inner_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Session>> cluster_session(const ConnectOptions& options) {
+  auto session = std::make_unique<ClusterSession>(options);
+  SCYPER_RETURN_IF_ERROR(session->connect());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace scyper::client

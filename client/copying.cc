@@ -1,0 +1,90 @@
+// COPY ... FROM STDIN over gRPC.
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "client/client.h"
+#include "client_parts.h"
+#include "wire.h"
+
+namespace scyper::client {
+
+namespace {
+constexpr size_t kPieceBytes = 64 << 10;
+}  // namespace
+
+struct Copying::Parts {
+  explicit Parts(Client::Parts* client) : running(client, &context), stream(client->queries->CopyIn(&context)) {}
+
+  // The next answer; the error that has ended the call where there is none.
+  Status read() {
+    if (stream->Read(&response)) return Status();
+    is_over = true;
+    Status status = status_of(stream->Finish());
+    return status.ok() ? sql_error("08006", "the node has closed the copy") : status;
+  }
+  Status write() {
+    if (stream->Write(request)) {
+      request.Clear();
+      return Status();
+    }
+    Status status = read();
+    return status.ok() ? sql_error("08P01", "the node answered what was not asked") : status;
+  }
+
+  grpc::ClientContext context;
+  const Client::Parts::Running running;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CopyInRequest, v1::CopyInResponse>> stream;
+  v1::CopyInRequest request;
+  v1::CopyInResponse response;
+  size_t column_count = 0;
+  bool is_over = false;
+};
+
+Copying::Copying(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Copying::~Copying() {
+  if (parts_->is_over) return;
+  parts_->context.TryCancel();
+  static_cast<void>(parts_->stream->Finish());
+}
+
+size_t Copying::column_count() const { return parts_->column_count; }
+
+Status Copying::write(std::string_view text) {
+  std::string* pending = parts_->request.mutable_text();
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, kPieceBytes - pending->size());
+    pending->append(piece);
+    text.remove_prefix(piece.size());
+    if (pending->size() < kPieceBytes) break;
+    SCYPER_RETURN_IF_ERROR(parts_->write());
+    pending = parts_->request.mutable_text();
+  }
+  return Status();
+}
+
+Status Copying::finish(query::ResultSet* result) {
+  parts_->request.set_done(true);
+  SCYPER_RETURN_IF_ERROR(parts_->write());
+  SCYPER_RETURN_IF_ERROR(parts_->read());
+  const v1::ExecuteResponse::Complete& complete = parts_->response.complete();
+  result->clear();
+  result->command_tag = complete.command_tag();
+  result->affected_rows = complete.affected_rows();
+  result->notices.assign(complete.notices().begin(), complete.notices().end());
+  parts_->is_over = true;
+  return status_of(parts_->stream->Finish());
+}
+
+StatusOr<std::unique_ptr<Copying>> Client::open_copy(std::string_view sql) {
+  auto parts = std::make_unique<Copying::Parts>(parts_.get());
+  parts->request.set_sql(std::string(sql));
+  SCYPER_RETURN_IF_ERROR(parts->write());
+  SCYPER_RETURN_IF_ERROR(parts->read());
+  parts->column_count = parts->response.header().column_count();
+  return std::unique_ptr<Copying>(new Copying(std::move(parts)));
+}
+
+}  // namespace scyper::client

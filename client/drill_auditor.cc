@@ -1,0 +1,61 @@
+#include <signal.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "client/cluster_client.h"
+#include "drill.h"
+#include "drill_journal.h"
+
+namespace scyper::client {
+
+namespace {
+
+constexpr int kCallMs = 20'000;
+constexpr int kAttemptMs = 1'000;
+constexpr int64_t kIdsPerWriter = int64_t{1} << 40;
+
+void write_on(const CommonOptions& common, const AuditorOptions& options, uint32_t writer, DrillJournal* journal,
+              const std::atomic<bool>* is_stopping) {
+  ClusterClient client(common.connect, split_targets(options.targets), kCallMs, kAttemptMs);
+  query::ResultSet result;
+  for (int64_t i = 1; !*is_stopping; ++i) {
+    const int64_t id = writer * kIdsPerWriter + i;
+    journal->write(absl::StrCat("S ", id));
+    const Datum arguments[] = {int_datum(writer), int_datum(id)};
+    const Status status = client.call("CALL drill_note($1, $2)", arguments, &result);
+    if (status.ok()) {
+      journal->write(absl::StrCat("A ", id, " ", RealClock().monotonic_ns(), " ", client.target()));
+    } else if (sqlstate_of(status) != "40003") {
+      journal->write(absl::StrCat("N ", id));
+    }
+  }
+}
+
+}  // namespace
+
+int run_auditor(const CommonOptions& common, const AuditorOptions& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  auto journal = DrillJournal::open(options.journal);
+  if (!journal.ok()) return show_failure(journal.status(), common.is_json);
+  std::atomic<bool> is_stopping{false};
+  std::vector<std::thread> threads;
+  for (uint32_t i = 1; i <= options.writers; ++i) {
+    threads.emplace_back([&, i] { write_on(common, options, i, journal->get(), &is_stopping); });
+  }
+  int signal_number = 0;
+  ::sigwait(&signals, &signal_number);
+  is_stopping = true;
+  for (std::thread& thread : threads) thread.join();
+  return kExitOk;
+}
+
+}  // namespace scyper::client

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace scyper::client {
+
+// What one kind of drill has found.
+struct DrillReport {
+  std::string kind;
+  std::string commit_mode;
+  uint32_t faults = 0;
+  std::vector<double> rto_ms;  // of each: until transactions were acknowledged again (docs/failover.md, Drills)
+  uint64_t acknowledged = 0;
+  uint64_t lost = 0;
+  uint64_t duplicated = 0;
+  uint64_t violations = 0;
+  std::vector<std::string> findings;  // for people
+
+  // The value that so much of them do not exceed.
+  double percentile(double share) const;
+  bool is_clean() const { return lost == 0 && duplicated == 0 && violations == 0; }
+};
+
+// One object; of several drills {"drills": [...]}.
+std::string drill_json(const std::vector<DrillReport>& reports);
+std::string drill_markdown(const std::vector<DrillReport>& reports);
+// report.json and report.md there; the directory is made where it is not there.
+Status write_drill_reports(const std::string& directory, const std::vector<DrillReport>& reports);
+
+}  // namespace scyper::client

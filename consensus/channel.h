@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace grpc {
+class Channel;
+}
+
+namespace scyper::consensus {
+
+struct ChannelOptions {
+  std::string tls_ca, tls_cert, tls_key;  // PEM texts; without tls_ca: plaintext
+  int reconnect_ms = 200;                 // between tries, at most
+  int keepalive_ms = 0;                   // silence after which the peer is asked; 0 = never
+};
+
+// A gRPC channel of its own, with short pauses between tries: elections do not wait for gRPC's. Any thread.
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const ChannelOptions& options);
+
+}  // namespace scyper::consensus

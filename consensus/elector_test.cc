@@ -1,0 +1,431 @@
+#include "consensus/elector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace scyper::consensus {
+namespace {
+
+using Kind = Action::Kind;
+
+constexpr int64_t kMs = 1000;
+
+// Node "b" of a, b, c; what it wants done, by kind.
+class ElectorTest : public testing::Test {
+ protected:
+  explicit ElectorTest(Position position = {3, 10}) : elector_(options(), {3, "a"}, position, true, 0) {
+    view_.voters.names = {"a", "b", "c"};
+    view_.term = 3;
+    view_.term_revision = 7;
+  }
+  static ElectorOptions options() {
+    ElectorOptions made;
+    made.node = "b";
+    return made;
+  }
+  const Action* find(Kind kind) {
+    for (Action& action : elector_.take_actions()) actions_.push_back(std::move(action));
+    for (const Action& action : actions_) {
+      if (action.kind == kind) return &action;
+    }
+    return nullptr;
+  }
+  int count(Kind kind) {
+    find(kind);
+    return static_cast<int>(std::count_if(actions_.begin(), actions_.end(), [&](auto& a) { return a.kind == kind; }));
+  }
+  // The view as of now, asked for and answered at once.
+  void look(int64_t now_us) {
+    view_.asked_us = now_us;
+    elector_.on_view(view_, now_us);
+  }
+  // Until the campaign, or 3 s have gone.
+  int64_t run_until_campaign(int64_t from_us) {
+    for (int64_t now = from_us; now < from_us + 3000 * kMs; now += 10 * kMs) {
+      elector_.on_time(now);
+      look(now);
+      if (find(Kind::kCampaign) != nullptr) return now;
+    }
+    return -1;
+  }
+  void win(int64_t now_us) {
+    elector_.on_campaign(Elector::Campaign::kWon, 4, now_us, now_us);
+    view_.leader = Promise{4, "b"};
+    view_.term = 4;
+  }
+  void open(int64_t now_us) {
+    win(now_us);
+    elector_.on_promise_stored({4, "b"}, now_us);
+    elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 10}, true}, now_us);
+    elector_.on_term_confirmed(4, now_us);
+  }
+
+  Elector elector_;
+  View view_;
+  std::vector<Action> actions_;
+};
+
+TEST_F(ElectorTest, CampaignsForAHigherTermWhenTheLeaderIsMissing) {
+  view_.leader = Promise{3, "a"};
+  EXPECT_EQ(run_until_campaign(0), -1);
+  view_.leader.reset();
+  const int64_t at = run_until_campaign(3000 * kMs);
+  ASSERT_GE(at, 3000 * kMs + options().settle_us);
+  EXPECT_EQ(find(Kind::kCampaign)->term, 4u);
+  EXPECT_EQ(find(Kind::kCampaign)->term_revision, 7);
+  EXPECT_NE(find(Kind::kPublish), nullptr);
+}
+
+TEST_F(ElectorTest, TermIsAboveItsPromiseWhateverEtcdHasForgotten) {
+  view_.term = 0;
+  view_.term_revision = 0;
+  ASSERT_GE(run_until_campaign(0), 0);
+  EXPECT_EQ(find(Kind::kCampaign)->term, 4u);
+}
+
+TEST_F(ElectorTest, WhoHasMoreGoesFirst) {
+  const int64_t alone = options().settle_us;
+  view_.members["a"] = {{3, 11}, true, false};
+  view_.members["c"] = {{3, 10}, true, true};  // a tie: row layout
+  view_.members["d"] = {{3, 99}, true, true};  // no voter
+  const int64_t third = run_until_campaign(0);
+  EXPECT_GE(third, alone + 2 * options().step_us);
+  EXPECT_LT(third, alone + 3 * options().step_us);
+}
+
+TEST_F(ElectorTest, WhileElectionsArePausedOnlyWhoIsAppointedCampaigns) {
+  view_.paused_revision = 9;
+  EXPECT_EQ(run_until_campaign(0), -1);
+  view_.appointment = Appointment{2, "b"};  // of a term that is over
+  EXPECT_EQ(run_until_campaign(4000 * kMs), -1);
+  view_.appointment = Appointment{3, "c"};
+  EXPECT_EQ(run_until_campaign(8000 * kMs), -1);
+  view_.appointment = Appointment{3, "b"};
+  EXPECT_EQ(run_until_campaign(12'000 * kMs), 12'000 * kMs);
+  EXPECT_EQ(find(Kind::kCampaign)->paused_revision, 9);
+}
+
+TEST_F(ElectorTest, WhoIsAppointedGoesAtOnceAndTheOthersGiveItTime) {
+  view_.members["c"] = {{3, 11}, true, true};
+  view_.appointment = Appointment{3, "b"};
+  EXPECT_EQ(run_until_campaign(0), 0);
+}
+
+TEST_F(ElectorTest, AnAppointmentOfAnotherIsWaitedForNotForever) {
+  view_.appointment = Appointment{3, "c"};
+  const int64_t at = run_until_campaign(0);
+  EXPECT_GE(at, options().lease_us + options().settle_us);
+}
+
+TEST_F(ElectorTest, AppointedButBehindTheFloorOrIncompleteItGoesOnlyWhereALossIsAccepted) {
+  view_.floor = {3, 11};
+  elector_.on_log({3, 10}, false);
+  view_.appointment = Appointment{3, "b", false};
+  EXPECT_EQ(run_until_campaign(0), -1);
+  view_.appointment->accepts_loss = true;
+  ASSERT_EQ(run_until_campaign(4000 * kMs), 4000 * kMs);
+  win(4000 * kMs);
+  elector_.on_promise_stored({4, "b"}, 4000 * kMs);
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, false}, 4000 * kMs);
+  EXPECT_NE(find(Kind::kStartTerm), nullptr);
+}
+
+TEST_F(ElectorTest, DrainsHandsOverAndStepsDown) {
+  const int64_t now = run_until_campaign(0);
+  open(now);
+  EXPECT_FALSE(elector_.begin_drain("b", now + 100 * kMs, now));
+  elector_.on_drained(now);
+  EXPECT_EQ(find(Kind::kHandOver), nullptr);
+  ASSERT_TRUE(elector_.begin_drain("c", now + 100 * kMs, now));
+  EXPECT_FALSE(elector_.is_open(now));
+  EXPECT_FALSE(elector_.may_read(now));
+  EXPECT_EQ(elector_.open_until_us(), 0);
+  elector_.on_keep_alive(4, now, now);
+  EXPECT_FALSE(elector_.is_open(now));
+  elector_.on_drained(now);
+  ASSERT_NE(find(Kind::kHandOver), nullptr);
+  EXPECT_EQ(find(Kind::kHandOver)->node, "c");
+  elector_.on_time(now + 200 * kMs);  // the Txn is under way: it does not open again
+  EXPECT_FALSE(elector_.is_open(now + 200 * kMs));
+  EXPECT_EQ(find(Kind::kStepDown), nullptr);
+  elector_.on_handed_over(Elector::HandOver::kDone, 4, now + 200 * kMs);
+  EXPECT_NE(find(Kind::kStepDown), nullptr);
+  EXPECT_FALSE(elector_.leads());
+}
+
+TEST_F(ElectorTest, OpensAgainWhenNotDrainedInTimeOrNotHandedOver) {
+  const int64_t now = run_until_campaign(0);
+  open(now);
+  ASSERT_TRUE(elector_.begin_drain("c", now + 100 * kMs, now));
+  elector_.on_time(now + 100 * kMs);
+  EXPECT_TRUE(elector_.is_open(now + 100 * kMs));
+  ASSERT_TRUE(elector_.begin_drain("c", now + 200 * kMs, now + 100 * kMs));
+  elector_.on_drained(now + 110 * kMs);
+  elector_.on_handed_over(Elector::HandOver::kNotDone, 4, now + 120 * kMs);
+  EXPECT_TRUE(elector_.is_open(now + 120 * kMs));
+  ASSERT_TRUE(elector_.begin_drain("c", now + 200 * kMs, now + 120 * kMs));
+  elector_.on_drained(now + 130 * kMs);
+  elector_.on_handed_over(Elector::HandOver::kUnknown, 4, now + 140 * kMs);  // the key may have gone
+  EXPECT_FALSE(elector_.leads());
+}
+
+TEST_F(ElectorTest, NoCandidateWhoIsBehindTheFloor) {
+  view_.floor = {3, 11};
+  EXPECT_EQ(run_until_campaign(0), -1);
+}
+
+TEST_F(ElectorTest, NoCandidateWhoIsNoVoterOrHasForgotten) {
+  view_.voters.names = {"a", "c", "d"};
+  EXPECT_EQ(run_until_campaign(0), -1);
+  view_.voters.names = {"a", "b", "c"};
+  elector_.on_log({3, 10}, false);
+  EXPECT_EQ(run_until_campaign(4000 * kMs), -1);
+}
+
+TEST_F(ElectorTest, OpensAfterItsOwnPromiseAFenceQuorumAndTheStart) {
+  const int64_t now = run_until_campaign(0);
+  win(now);
+  EXPECT_EQ(count(Kind::kSendFence), 2);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, true}, now);
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);  // its own disk has not answered
+  elector_.on_promise_stored({4, "b"}, now);
+  ASSERT_NE(find(Kind::kStartTerm), nullptr);
+  EXPECT_FALSE(elector_.is_open(now));
+  elector_.on_term_confirmed(4, now);
+  EXPECT_NE(find(Kind::kOpen), nullptr);
+  EXPECT_TRUE(elector_.is_open(now));
+}
+
+TEST_F(ElectorTest, AnswersOfOthersThanCompleteVotersDoNotCount) {
+  const int64_t now = run_until_campaign(0);
+  win(now);
+  elector_.on_promise_stored({4, "b"}, now);
+  elector_.on_fence_answer("d", {4, true, {4, "b"}, {3, 9}, true}, now);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, false}, now);
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, true}, now);
+  EXPECT_NE(find(Kind::kStartTerm), nullptr);
+}
+
+TEST_F(ElectorTest, AdoptsWhatIsHigher) {
+  const int64_t now = run_until_campaign(0);
+  win(now);
+  elector_.on_promise_stored({4, "b"}, now);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 12}, true}, now);
+  ASSERT_NE(find(Kind::kAdopt), nullptr);
+  EXPECT_EQ(find(Kind::kAdopt)->node, "c");
+  EXPECT_EQ(find(Kind::kAdopt)->position, (Position{3, 12}));
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  elector_.on_adopted(3, true, now);  // of an earlier campaign
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  elector_.on_adopted(4, true, now);
+  EXPECT_NE(find(Kind::kStartTerm), nullptr);
+}
+
+TEST_F(ElectorTest, ClosesBeforeItsLeaseEndsAndEndsWithIt) {
+  const int64_t won = run_until_campaign(0);
+  open(won);
+  ASSERT_TRUE(elector_.is_open(won));
+  const int64_t closing = won + options().lease_us - options().margin_us;
+  EXPECT_TRUE(elector_.may_read(closing - 1));
+  EXPECT_FALSE(elector_.is_open(closing));  // by the clock alone: nothing has to run for it
+  EXPECT_FALSE(elector_.may_read(closing));
+  elector_.on_time(closing);
+  EXPECT_NE(find(Kind::kClose), nullptr);
+  elector_.on_keep_alive(4, closing - 100 * kMs, closing + 1);
+  EXPECT_TRUE(elector_.is_open(closing + 1));
+  elector_.on_time(closing - 100 * kMs + options().lease_us);
+  EXPECT_NE(find(Kind::kEnd), nullptr);
+  EXPECT_TRUE(elector_.has_ended());
+}
+
+TEST_F(ElectorTest, APromiseIsAnsweredWhenItIsOnDisk) {
+  elector_.on_fence("c", 5, 0);
+  ASSERT_NE(find(Kind::kStorePromise), nullptr);
+  EXPECT_EQ(find(Kind::kAnswerFence), nullptr);
+  EXPECT_TRUE(elector_.takes_redo({3, "a"}, 0));  // until then
+  elector_.on_promise_stored({5, "c"}, 0);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_TRUE(find(Kind::kAnswerFence)->answer.granted);
+  EXPECT_FALSE(elector_.takes_redo({3, "a"}, 0));
+  EXPECT_FALSE(elector_.takes_redo({5, "a"}, 0));  // the term is c's
+  EXPECT_TRUE(elector_.takes_redo({5, "c"}, 0));
+  actions_.clear();
+  elector_.on_fence("a", 5, 0);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
+}
+
+TEST_F(ElectorTest, AHigherTermEndsAPrimaryship) {
+  const int64_t now = run_until_campaign(0);
+  open(now);
+  elector_.on_fence("c", 5, now);
+  EXPECT_FALSE(elector_.is_open(now));
+  EXPECT_NE(find(Kind::kStepDown), nullptr);
+  EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
+}
+
+// etcd was restored: c has drawn the same term, and its fence came first.
+TEST_F(ElectorTest, APromiseOnItsWayToTheDiskBindsWhoWinsTheSameTerm) {
+  const int64_t now = run_until_campaign(0);
+  elector_.on_fence("c", 4, now);
+  win(now);
+  EXPECT_FALSE(elector_.leads());
+  EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
+  EXPECT_FALSE(elector_.takes_redo({4, "a"}, now));
+  elector_.on_promise_stored({4, "c"}, now);
+  elector_.on_promise_stored({4, "b"}, now);  // nobody asked for it
+  elector_.on_fence_answer("a", {4, true, {4, "b"}, {3, 10}, true}, now);
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  EXPECT_EQ(count(Kind::kStorePromise), 1);
+  EXPECT_EQ(elector_.promised(), (Promise{4, "c"}));
+}
+
+TEST_F(ElectorTest, TheTermOfAPrimaryIsPromisedToNobodyElse) {
+  const int64_t now = run_until_campaign(0);
+  win(now);
+  for (int i = 0; i < 2; ++i) {
+    find(Kind::kEnd);
+    actions_.clear();
+    elector_.on_fence("c", 4, now);
+    ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+    EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
+    EXPECT_FALSE(elector_.takes_redo({4, "c"}, now));
+    EXPECT_EQ(find(Kind::kStorePromise), nullptr);
+    elector_.on_promise_stored({4, "b"}, now);
+  }
+  EXPECT_TRUE(elector_.leads());
+  elector_.on_promise_stored({5, "c"}, now);
+  EXPECT_FALSE(elector_.leads());
+}
+
+TEST_F(ElectorTest, ARefusalThatNamesItsOwnPromiseEndsNoCandidacy) {
+  const int64_t now = run_until_campaign(0);
+  win(now);
+  elector_.on_fence_answer("c", {4, false, {4, "b"}, {3, 10}, true}, now);
+  EXPECT_TRUE(elector_.leads());
+  elector_.on_fence_answer("c", {4, false, {4, "c"}, {3, 10}, true}, now);
+  EXPECT_FALSE(elector_.leads());
+}
+
+// Its keep-alives go on: etcd hears it, its peers do not.
+TEST_F(ElectorTest, WhoGetsNowhereForALeaseGivesItBack) {
+  const int64_t won = run_until_campaign(0);
+  win(won);
+  elector_.on_promise_stored({4, "b"}, won);
+  const int64_t last = won + options().lease_us;
+  elector_.on_keep_alive(4, last - 1, last - 1);
+  elector_.on_time(last - 1);
+  EXPECT_EQ(find(Kind::kGiveUpLease), nullptr);
+  elector_.on_time(last);
+  EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
+  EXPECT_FALSE(elector_.leads());
+}
+
+TEST(ElectorOpenTest, WhoRecoversForLongerThanALeaseKeepsIt) {
+  ElectorOptions options;
+  options.node = "a";
+  options.open_us = 5 * options.lease_us;
+  Elector elector(options, {}, {}, true, 0);
+  View view;
+  view.voters.names = {"a"};
+  for (int64_t now = 0; now < 1000 * kMs; now += 10 * kMs) {
+    elector.on_time(now);
+    view.asked_us = now;
+    elector.on_view(view, now);
+  }
+  elector.on_campaign(Elector::Campaign::kWon, 1, 1000 * kMs, 1000 * kMs);
+  elector.on_promise_stored({1, "a"}, 1000 * kMs);
+  const int64_t last = 1000 * kMs + options.open_us;
+  for (int64_t now = 1000 * kMs; now < last; now += 100 * kMs) {
+    elector.on_keep_alive(1, now, now);
+    elector.on_time(now);
+    ASSERT_TRUE(elector.leads()) << now;
+  }
+  elector.on_time(last);
+  EXPECT_FALSE(elector.leads());
+}
+
+TEST_F(ElectorTest, APrimaryWhoseCommitsGetNoCopiesGivesUp) {
+  const int64_t won = run_until_campaign(0), last = won + 2 * options().lease_us;
+  open(won);
+  elector_.on_keep_alive(4, last - 1, last - 1);
+  elector_.on_unconfirmed(last - options().lease_us);
+  elector_.on_time(last - 1);
+  EXPECT_TRUE(elector_.is_open(last - 1));
+  elector_.on_unconfirmed(-1);
+  elector_.on_time(last);
+  EXPECT_TRUE(elector_.is_open(last));
+  elector_.on_unconfirmed(last - options().lease_us);
+  elector_.on_time(last);
+  EXPECT_NE(find(Kind::kStepDown), nullptr);
+  EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
+}
+
+TEST_F(ElectorTest, ALeaseThatEndedEarlierEndsNoLaterTerm) {
+  const int64_t now = run_until_campaign(0);
+  open(now);
+  elector_.on_lease_lost(3, now);
+  EXPECT_TRUE(elector_.is_open(now));
+  elector_.on_lease_lost(4, now);
+  EXPECT_FALSE(elector_.is_open(now));
+}
+
+// What config says later counts from the next term on.
+TEST_F(ElectorTest, VotersAreThoseThatTheCampaignFound) {
+  view_.config_revision = 9;
+  const int64_t now = run_until_campaign(0);
+  EXPECT_EQ(find(Kind::kCampaign)->config_revision, 9);
+  win(now);
+  view_.voters.names = {"b", "d"};
+  look(now + 1);
+  elector_.on_promise_stored({4, "b"}, now + 1);
+  elector_.on_fence_answer("d", {4, true, {4, "b"}, {3, 10}, true}, now + 1);
+  EXPECT_EQ(find(Kind::kStartTerm), nullptr);
+  elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 10}, true}, now + 1);
+  EXPECT_NE(find(Kind::kStartTerm), nullptr);
+}
+
+// Any two sets meet, also when a voter has come or gone between them.
+TEST(VotersTest, NumbersOverlapAcrossAChangeByOne) {
+  Voters voters;
+  uint32_t write_before = 0;
+  for (uint32_t n = 1; n <= 9; ++n) {
+    voters.names.push_back(std::string(1, static_cast<char>('a' + n)));
+    EXPECT_GT(voters.write_copies() + voters.fence_answers(), n);
+    if (n > 1) {
+      EXPECT_GT(write_before + voters.fence_answers(), n) << "after one has come";
+    }
+    write_before = voters.write_copies();
+  }
+}
+
+TEST(CopiesTest, CountVotersOfTheTermFromItsStartOn) {
+  Copies copies({{"a", "b", "c"}}, 4, 11, {});
+  copies.note("a", 4, 12);
+  EXPECT_EQ(copies.confirmed_lsn(), 0u);
+  copies.note("d", 4, 12);  // no voter
+  copies.note("b", 3, 12);  // another term
+  copies.note("b", 4, 10);  // before the start
+  EXPECT_EQ(copies.confirmed_lsn(), 0u);
+  copies.note("b", 4, 11);
+  EXPECT_EQ(copies.confirmed_lsn(), 11u);
+  copies.note("c", 4, 12);
+  EXPECT_EQ(copies.confirmed_lsn(), 12u);
+}
+
+// Acknowledgements that come late, after the same node has been elected again with another log.
+TEST(CopiesTest, AMissingTermInAcknowledgementsWouldConfirmWhatNobodyHas) {
+  Copies copies({{"a", "b", "c"}}, 5, 11, {}), flawed({{"a", "b", "c"}}, 5, 11, Flaws(Guard::kTermInAcks));
+  for (Copies* each : {&copies, &flawed}) {
+    each->note("a", 5, 12);
+    each->note("b", 3, 12);  // of the log that was cut
+  }
+  EXPECT_EQ(copies.confirmed_lsn(), 0u);
+  EXPECT_EQ(flawed.confirmed_lsn(), 12u);
+}
+
+}  // namespace
+}  // namespace scyper::consensus

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "consensus/ballot.h"
+
+namespace scyper::consensus {
+
+// What etcd holds, all keys at one revision (docs/failover.md, Keys).
+struct Member {
+  Position position;
+  bool is_complete = false;
+  bool has_row_layout = false;
+};
+// A node that may campaign before all others, once: as long as no campaign has drawn a term above `term`. Written by a
+// primary that hands over, or by hand where nobody leads.
+struct Appointment {
+  uint64_t term = 0;
+  std::string node;
+  bool accepts_loss = false;  // by hand only: voters that are not complete count
+  friend bool operator==(const Appointment&, const Appointment&) = default;
+};
+struct View {
+  Voters voters;
+  uint64_t term = 0;
+  int64_t term_revision = 0;    // of the key, 0 = absent
+  int64_t config_revision = 0;  // of the key that names the voters
+  int64_t paused_revision = 0;  // of the key that forbids elections but by appointment, 0 = absent
+  std::optional<Appointment> appointment;
+  std::optional<Promise> leader;  // node and term
+  Position floor;                 // W voters have had it, whatever the commit mode
+  std::map<std::string, Member> members;
+  int64_t asked_us = 0;  // when the read was sent, by this node's clock
+};
+
+struct FenceAnswer {
+  uint64_t term = 0;     // of the fence
+  bool granted = false;  // else: `promised` is higher, or another node's
+  Promise promised;
+  Position position;  // when granted: nothing of a lower term is appended any more
+  bool is_complete = false;
+};
+
+// What the elector wants done. Those that need an answer say by which function it comes.
+struct Action {
+  enum class Kind : uint8_t {
+    kReadView,     // on_view()
+    kPublish,      // position and completeness into etcd, soon
+    kCampaign,     // a lease, then the Txn: term and the revisions. on_campaign()
+    kKeepAlive,    // of term's lease. on_keep_alive() when it succeeded, on_lease_lost() when there is none any more
+    kGiveUpLease,  // revoke it: the leader key goes
+    // promise: onto the disk, synced, in the order of these actions, where it never lowers the one that is there (a
+    // higher term, or of the same term another node's). on_promise_stored(); it cannot fail: who cannot write ends the
+    // process, for what is on the disk is not known any more.
+    kStorePromise,
+    kSendFence,    // to `node`: (term, this node)
+    kAnswerFence,  // to `node`: answer
+    kAdopt,        // make the log equal to `node`'s up to `position`: cut what diverges, fetch. on_adopted()
+    kStartTerm,    // append the first batch of the term. on_term_confirmed() when W voters have it
+    kOpen,         // take writes in this term
+    kClose,        // no writes, strong reads or tickets; what is under way may still be confirmed
+    kStepDown,     // it is over with this term: follow
+    kHandOver,     // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
+    kEnd,          // the process: its lease has run out
+  };
+  Kind kind;
+  uint64_t term = 0;
+  int64_t term_revision = 0;
+  int64_t config_revision = 0;
+  int64_t paused_revision = 0;
+  std::string node;
+  Promise promise;
+  Position position;
+  FenceAnswer answer;
+};
+
+struct ElectorOptions {
+  std::string node;
+  bool has_row_layout = false;
+  int64_t lease_us = 2'000'000;  // etcd's least; granted leases may be longer, which is harmless
+  int64_t open_us = 0;  // from a won campaign until the term is open, at most; less than the lease counts as that
+  int64_t margin_us = 500'000;  // by which this node closes before; covers what clocks differ in rate
+  int64_t poll_us = 500'000;    // between two reads of the keys; watches only make it sooner
+  int64_t settle_us = 150'000;  // until voters have published their positions
+  int64_t step_us = 300'000;    // by which each next candidate waits longer
+  int64_t resend_us = 100'000;  // of fences
+  Flaws flaws;                  // tests only
+};
+
+// Decides when this node campaigns, what it promises and when it is primary. Pure: time, messages and etcd's answers
+// come in, actions go out (take_actions()), nothing else happens; so that a whole cluster runs in one process under one
+// seed. Invariants: (1) is_open() only between kOpen and the next kClose, kStepDown or kEnd; (2) a term is opened after
+// R
+//   complete voters have promised it on disk and W have its start (complete or not where a loss was accepted by hand).
+// Units: microseconds of a monotonic clock that goes on while the machine sleeps (CLOCK_BOOTTIME). Threads: none.
+// Source: docs/failover.md.
+class Elector {
+ public:
+  Elector(ElectorOptions options, Promise stored, Position position, bool is_complete, int64_t now_us);
+
+  void on_time(int64_t now_us);
+  void on_view(const View& view, int64_t now_us);  // call on_time() and read again when a watch says that keys changed
+  enum class Campaign : uint8_t { kWon, kLost, kUnknown };
+  // lease_sent_us: when the lease was asked for.
+  void on_campaign(Campaign result, uint64_t term, int64_t lease_sent_us, int64_t now_us);
+  // term: that of the action that they answer, as below.
+  void on_keep_alive(uint64_t term, int64_t sent_us, int64_t now_us);
+  void on_lease_lost(uint64_t term, int64_t now_us);
+  void on_fence(const std::string& from, uint64_t term, int64_t now_us);
+  void on_fence_answer(const std::string& from, const FenceAnswer& answer, int64_t now_us);
+  void on_promise_stored(const Promise& promise, int64_t now_us);
+  void on_log(Position position, bool is_complete);  // whenever they change
+  void on_adopted(uint64_t term, bool succeeded, int64_t now_us);
+  void on_term_confirmed(uint64_t term, int64_t now_us);
+  // A primary whose commits wait for copies: since when some wait and none has been confirmed, -1: none waits. After a
+  // lease of that it steps down. Say so before on_time(), whenever it changes.
+  void on_unconfirmed(int64_t since_us);
+  // Switchover: closes, so that what was accepted ends and `to` gets all of it; on_drained() when that is so. Opens
+  // again at until_us. False: it is not open.
+  bool begin_drain(const std::string& to, int64_t until_us, int64_t now_us);
+  void on_drained(int64_t now_us);
+  enum class HandOver : uint8_t { kDone, kNotDone, kUnknown };
+  void on_handed_over(HandOver result, uint64_t term, int64_t now_us);
+  // To whom it is about to hand over; empty: nobody.
+  const std::string& drains_to() const { return drains_to_; }
+  // Somebody has refused redo of this node's: it has promised that.
+  void on_refused(const Promise& promised, int64_t now_us);
+
+  // Whether redo of that primaryship may be appended, and acknowledged while this is still so. False: dropped; where it
+  // is news, its promise is on its way to the disk. Any redo that a voter gets goes through here.
+  bool takes_redo(const Promise& primaryship, int64_t now_us);
+  const Promise& promised() const { return ballot_.promised(); }
+
+  bool is_open(int64_t now_us) const;   // takes writes
+  bool may_read(int64_t now_us) const;  // strong reads and tickets
+  // is_open() holds until then, unless something comes in; 0: it does not hold.
+  int64_t open_until_us() const { return takes_writes() ? closing_us() : 0; }
+  bool leads() const { return state_ >= State::kFencing && state_ <= State::kPrimary; }
+  bool has_ended() const { return state_ == State::kEnded; }
+  uint64_t term() const { return term_; }  // while it leads
+  std::vector<Action> take_actions();
+
+ private:
+  enum class State : uint8_t { kFollower, kCampaigning, kFencing, kAdopting, kStarting, kPrimary, kEnded };
+
+  Action& act(Action::Kind kind);
+  bool takes_writes() const { return state_ == State::kPrimary && !is_closed_ && drains_to_.empty(); }
+  void end_drain(int64_t now_us);
+  bool is_barred(const Promise& wanted) const;
+  bool gets_nowhere(int64_t now_us) const;
+  void store_promise(const Promise& promise);
+  void answer_fence(const std::string& to, uint64_t term, bool granted);
+  void step_down(int64_t now_us);
+  void win(uint64_t term, int64_t lease_sent_us, int64_t now_us);
+  void send_fences(int64_t now_us);
+  void count_answers(int64_t now_us);
+  void start_term(int64_t now_us);
+  void watch_lease(int64_t now_us);
+  void consider(int64_t now_us);
+  bool is_appointed() const;
+  std::optional<uint32_t> place() const;
+  int64_t closing_us() const { return lease_sent_us_ + options_.lease_us - options_.margin_us; }
+
+  const ElectorOptions options_;
+  Ballot ballot_;
+  Position position_;
+  bool is_complete_;
+  State state_ = State::kFollower;
+  View view_;
+  bool has_view_ = false;
+  uint64_t term_seen_ = 0;  // highest that anybody has named
+  int64_t next_read_us_ = 0;
+  int64_t missing_since_us_ = -1;  // the leader; -1: there is one, as far as known
+  int64_t not_before_us_ = 0;      // back-off after a campaign that led nowhere
+  uint32_t failures_ = 0;          // of them, one after the other
+
+  // while it leads or campaigns
+  uint64_t term_ = 0;
+  Voters voters_;  // as the campaign found them: others come with another term
+  bool is_closed_ = true;
+  bool accepts_loss_ = false;  // as it was appointed
+  std::string drains_to_;
+  int64_t drain_until_us_ = 0;
+  bool is_handing_over_ = false;
+  int64_t campaign_us_ = 0;
+  int64_t won_us_ = 0;
+  int64_t unconfirmed_since_us_ = -1;
+  int64_t lease_sent_us_ = 0;  // of the last request that succeeded
+  int64_t next_keep_alive_us_ = 0;
+  int64_t next_fence_us_ = 0;
+  std::map<std::string, FenceAnswer> answers_;
+
+  // a promise on its way to the disk, and who waits for it
+  std::optional<Promise> storing_;
+  std::set<std::string> fenced_by_;
+
+  std::vector<Action> actions_;
+};
+
+}  // namespace scyper::consensus

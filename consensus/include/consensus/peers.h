@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "consensus/elector.h"
+
+namespace scyper::consensus {
+
+struct PeerOptions {
+  std::string cluster;  // its name in etcd: others are refused
+  std::string listen;   // host:port; port 0 picks a free one
+  std::string tls_ca;   // PEM text; empty = no TLS. Peers have to show a certificate that it has signed
+  std::string tls_cert;
+  std::string tls_key;
+};
+
+// Answers the fences of candidates (proto/failover.proto), whatever the node's role. Threads: gRPC's.
+class PeerServer {
+ public:
+  // Called for each fence; may wait for the disk. Unavailable: no answer.
+  using OnFence = std::function<StatusOr<FenceAnswer>(const std::string& from, uint64_t term)>;
+  static StatusOr<std::unique_ptr<PeerServer>> start(const PeerOptions& options, OnFence on_fence);
+  virtual ~PeerServer() = default;  // waits for the calls that run: have OnFence answer before
+  virtual uint16_t port() const = 0;
+};
+
+// Asks other voters. Threads: any.
+class PeerClient {
+ public:
+  static std::unique_ptr<PeerClient> make(const PeerOptions& options, const std::string& node);
+  virtual ~PeerClient() = default;
+  // address: of its PeerServer. Within timeout_us; cancel() ends it.
+  virtual StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) = 0;
+  virtual void cancel() = 0;
+};
+
+}  // namespace scyper::consensus

@@ -1,0 +1,151 @@
+#include "consensus/peers.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "channel.h"
+#include "failover.grpc.pb.h"
+
+namespace scyper::consensus {
+
+namespace {
+
+constexpr std::chrono::milliseconds kStopTime{500};
+
+class FailoverService final : public failover::v1::Failover::Service {
+ public:
+  FailoverService(std::string cluster, PeerServer::OnFence on_fence)
+      : cluster_(std::move(cluster)), on_fence_(std::move(on_fence)) {}
+
+  grpc::Status Fence(grpc::ServerContext*, const failover::v1::FenceRequest* request,
+                     failover::v1::FenceReply* reply) override {
+    if (request->cluster() != cluster_) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to cluster " + cluster_};
+    }
+    if (request->node().empty() || request->term() == 0) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "a fence names a node and a term"};
+    }
+    auto answer = on_fence_(request->node(), request->term());
+    if (!answer.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(answer.status().message())};
+    reply->set_term(answer->term);
+    reply->set_granted(answer->granted);
+    reply->mutable_promised()->set_term(answer->promised.term);
+    reply->mutable_promised()->set_node(answer->promised.node);
+    reply->set_position_term(answer->position.term);
+    reply->set_position_lsn(answer->position.lsn);
+    reply->set_complete(answer->is_complete);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::string cluster_;
+  const PeerServer::OnFence on_fence_;
+};
+
+class GrpcPeerServer final : public PeerServer {
+ public:
+  explicit GrpcPeerServer(std::unique_ptr<FailoverService> service) : service_(std::move(service)) {}
+  ~GrpcPeerServer() override {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kStopTime);
+  }
+  Status begin(const PeerOptions& options) {
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+    if (!options.tls_ca.empty()) {
+      grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+      tls.pem_root_certs = options.tls_ca;
+      tls.pem_key_cert_pairs.push_back({options.tls_key, options.tls_cert});
+      credentials = grpc::SslServerCredentials(tls);
+    }
+    grpc::ServerBuilder builder;
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(options.listen, credentials, &port_);
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    if (server_ != nullptr && port_ != 0) return Status();
+    return absl::UnavailableError("cannot listen on " + options.listen +
+                                  " for the other voters: is the address in use, or the certificate bad?");
+  }
+  uint16_t port() const override { return static_cast<uint16_t>(port_); }
+
+ private:
+  const std::unique_ptr<FailoverService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+class GrpcPeerClient final : public PeerClient {
+ public:
+  GrpcPeerClient(const PeerOptions& options, std::string node) : options_(options), node_(std::move(node)) {}
+
+  StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(timeout_us));
+    context.set_wait_for_ready(true);
+    std::shared_ptr<failover::v1::Failover::Stub> stub;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (is_cancelled_) return absl::CancelledError("cancelled");
+      stub = stub_of(address);
+      contexts_.insert(&context);
+    }
+    failover::v1::FenceRequest request;
+    request.set_cluster(options_.cluster);
+    request.set_node(node_);
+    request.set_term(term);
+    failover::v1::FenceReply reply;
+    const grpc::Status status = stub->Fence(&context, request, &reply);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      contexts_.erase(&context);
+    }
+    if (!status.ok()) return Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+    return FenceAnswer{reply.term(),
+                       reply.granted(),
+                       {reply.promised().term(), reply.promised().node()},
+                       {reply.position_term(), reply.position_lsn()},
+                       reply.complete()};
+  }
+
+  void cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_cancelled_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+ private:
+  // With the lock.
+  std::shared_ptr<failover::v1::Failover::Stub> stub_of(const std::string& address) {
+    auto& stub = stubs_[address];
+    if (stub != nullptr) return stub;
+    const ChannelOptions channel{options_.tls_ca, options_.tls_cert, options_.tls_key};
+    stub = failover::v1::Failover::NewStub(make_channel(address, channel));
+    return stub;
+  }
+
+  const PeerOptions options_;
+  const std::string node_;
+  std::mutex mutex_;  // all that follows
+  std::map<std::string, std::shared_ptr<failover::v1::Failover::Stub>> stubs_;
+  std::set<grpc::ClientContext*> contexts_;
+  bool is_cancelled_ = false;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<PeerServer>> PeerServer::start(const PeerOptions& options, OnFence on_fence) {
+  auto server =
+      std::make_unique<GrpcPeerServer>(std::make_unique<FailoverService>(options.cluster, std::move(on_fence)));
+  SCYPER_RETURN_IF_ERROR(server->begin(options));
+  return std::unique_ptr<PeerServer>(std::move(server));
+}
+
+std::unique_ptr<PeerClient> PeerClient::make(const PeerOptions& options, const std::string& node) {
+  return std::make_unique<GrpcPeerClient>(options, node);
+}
+
+}  // namespace scyper::consensus

@@ -1,0 +1,292 @@
+#include "consensus/supervisor.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/simulated_disk.h"
+#include "consensus/promise_file.h"
+#include "testing/etcd_process.h"
+
+namespace scyper::consensus {
+namespace {
+
+bool comes_true(const std::function<bool()>& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// A log without contents: who is told to lead writes one batch, which the others have at once.
+class FakeReplica final : public Replica {
+ public:
+  explicit FakeReplica(Position position) : position_(position) {}
+  LogState log() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return {position_, true};
+  }
+  Status bar(const Promise&) override {
+    ++bars;
+    return Status();
+  }
+  bool has_start(uint64_t term) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return position_.term == term;
+  }
+  int64_t unconfirmed_since_us() override { return -1; }
+  uint64_t copied_lsn() override { return log().position.lsn; }
+  bool is_drained(const std::string&, uint64_t) override { return drains; }
+  std::atomic<bool> drains{true};
+  void append(uint64_t term) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (position_.term < term) position_ = {term, position_.lsn + 1};
+  }
+  std::atomic<int> bars{0};
+
+ private:
+  std::mutex mutex_;
+  Position position_;
+};
+
+struct Node {
+  explicit Node(Position position) : replica(position) {}
+  FakeReplica replica;
+  SimulatedDisk disk;
+  std::unique_ptr<Supervisor> supervisor;
+};
+
+class SupervisorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(EtcdProcess::is_installed()) << "tools/install-packages installs it";
+    ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  }
+  void add(const std::string& name, Position position) {
+    nodes_[name] = std::make_unique<Node>(position);
+    ASSERT_TRUE(nodes_[name]->disk.make_directory("/data").ok());
+  }
+  void start(const std::string& name) {
+    SupervisorOptions options;
+    options.elector.node = name;
+    options.elector.lease_us = lease_us_;
+    options.elector.margin_us = lease_us_ / 4;
+    options.etcd.endpoints = {etcd_.endpoint()};
+    options.cluster = options.peers.cluster = "test";
+    options.peers.listen = "127.0.0.1:0";
+    options.config.voters.names = {"a", "b", "c"};
+    options.config.commit_mode = "quorum_durable";
+    options.address = "address-of-" + name;
+    options.disk = &nodes_[name]->disk;
+    options.directory = "/data";
+    auto started = Supervisor::start(options, &nodes_[name]->replica);
+    ASSERT_TRUE(started.ok()) << started.status();
+    nodes_[name]->supervisor = *std::move(started);
+  }
+  // Lets whoever is to lead write its start.
+  bool runs_until(const std::function<bool()>& condition) {
+    return comes_true([&] {
+      for (auto& [name, node] : nodes_) {
+        if (node->supervisor == nullptr) continue;
+        const Role role = node->supervisor->role();
+        if (role.kind == Role::Kind::kLead) node->replica.append(role.leader.term);
+      }
+      return condition();
+    });
+  }
+  bool is_open(const std::string& name) const {
+    const auto& supervisor = nodes_.at(name)->supervisor;
+    return supervisor != nullptr && supervisor->open_until_us() > boot_time_us();
+  }
+  std::string primary() const {
+    std::string found;
+    for (const auto& [name, node] : nodes_) {
+      if (!is_open(name)) continue;
+      EXPECT_EQ(found, "");
+      found = name;
+    }
+    return found;
+  }
+  Promise on_disk(const std::string& name) { return *PromiseFile(&nodes_[name]->disk, "/data").load(); }
+
+  EtcdProcess etcd_;
+  int64_t lease_us_ = 6'000'000;  // a busy machine
+  std::map<std::string, std::unique_ptr<Node>> nodes_;
+};
+
+TEST_F(SupervisorTest, WhoHasMostLeadsAndTheNextOneWhenItHasGone) {
+  add("a", {1, 5});
+  add("b", {2, 3});
+  add("c", {2, 4});
+  for (const char* name : {"a", "b", "c"}) start(name);
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  const std::string first = primary();
+  EXPECT_NE(first, "a");  // R answers never are a's alone
+  const uint64_t term = nodes_[first]->supervisor->role().leader.term;
+  EXPECT_GT(term, 2u);
+  EXPECT_EQ(nodes_[first]->supervisor->role().config.commit_mode, "quorum_durable");
+  EXPECT_EQ(on_disk(first), (Promise{term, first}));
+  for (auto& [name, node] : nodes_) {
+    if (name == first) continue;
+    EXPECT_TRUE(runs_until([&] {
+      const Role role = node->supervisor->role();
+      return role.kind == Role::Kind::kFollow && role.leader == Promise{term, first};
+    }));
+    EXPECT_EQ(node->supervisor->role().address, "address-of-" + first);
+    // redo is taken of the primary that was promised, of nobody else
+    EXPECT_TRUE(runs_until([&] { return node->supervisor->takes_redo({term, first}); }));
+    EXPECT_FALSE(node->supervisor->takes_redo({term - 1, first}));
+    EXPECT_FALSE(node->supervisor->takes_redo({term, "x"}));
+    EXPECT_EQ(on_disk(name), (Promise{term, first}));
+    EXPECT_GT(node->replica.bars, 0);
+    node->replica.append(term);
+  }
+  nodes_[first]->supervisor.reset();  // gives its lease back
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  const std::string second = primary();
+  EXPECT_NE(second, first);
+  EXPECT_GT(nodes_[second]->supervisor->role().leader.term, term);
+  // what the old one left on its disk still binds it
+  start(first);
+  EXPECT_TRUE(runs_until(
+      [&] { return nodes_[first]->supervisor->role().leader == nodes_[second]->supervisor->role().leader; }));
+}
+
+TEST_F(SupervisorTest, WithoutEtcdAPrimaryClosesAndEndsAndAnotherTermFollows) {
+  lease_us_ = 3'000'000;
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {0, 0});
+    start(name);
+  }
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  const std::string first = primary();
+  const uint64_t term = nodes_[first]->supervisor->role().leader.term;
+  etcd_.kill(SIGKILL);
+  EXPECT_TRUE(runs_until([&] { return !is_open(first); }));
+  EXPECT_TRUE(runs_until([&] { return nodes_[first]->supervisor->role().kind == Role::Kind::kEnd; }));
+  nodes_[first]->supervisor.reset();
+  ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  start(first);  // as the process that begins anew
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  EXPECT_GT(nodes_[primary()]->supervisor->role().leader.term, term);
+}
+
+TEST_F(SupervisorTest, OneOfThreeNeverLeads) {
+  add("a", {1, 1});
+  start("a");
+  EXPECT_TRUE(runs_until([&] { return nodes_["a"]->supervisor->promised().term > 0; }));  // it campaigned
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_EQ(nodes_["a"]->supervisor->role().kind, Role::Kind::kWait);
+  add("b", {1, 1});
+  start("b");
+  EXPECT_TRUE(runs_until([&] { return !primary().empty(); }));
+}
+
+// By hand, as `scyper` does.
+class ByHand {
+ public:
+  explicit ByHand(const std::string& endpoint) {
+    EtcdOptions options;
+    options.endpoints = {endpoint};
+    etcd_ = *Etcd::make(options);
+    keys = std::make_unique<ClusterKeys>(etcd_.get(), "test", "hand");
+  }
+  bool ask(const std::string& id, const std::string& to, uint64_t drain_ms) {
+    auto seen = keys->read();
+    if (!seen.ok() || !seen->view.leader.has_value()) return false;
+    auto asked = keys->ask_switchover(*seen->view.leader, {seen->view.leader->term, id, to, drain_ms, ""});
+    return asked.ok() && *asked;
+  }
+
+ private:
+  std::unique_ptr<Etcd> etcd_;
+
+ public:
+  std::unique_ptr<ClusterKeys> keys;
+};
+
+TEST_F(SupervisorTest, IsSwitchedOverToWhomItIsAskedOrSaysWhyNot) {
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {1, 1});
+    start(name);
+  }
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  const std::string first = primary(), next = first == "c" ? "b" : "c";
+  const uint64_t term = nodes_[first]->supervisor->role().leader.term;
+  // somebody has to be there to take over: all voters know the term's start
+  for (auto& [name, node] : nodes_) node->replica.append(term);
+  ByHand hand(etcd_.endpoint());
+  const auto failure_of = [&](const std::string& id) {
+    auto seen = hand.keys->read();
+    return seen.ok() && seen->switchover.has_value() && seen->switchover->id == id ? seen->switchover->failure : "";
+  };
+  ASSERT_TRUE(hand.ask("r1", "x", 1000));
+  EXPECT_TRUE(runs_until([&] { return failure_of("r1").find("x is no voter") != std::string::npos; }));
+  nodes_[first]->replica.drains = false;
+  ASSERT_TRUE(hand.ask("r2", next, 100));
+  EXPECT_TRUE(runs_until([&] { return failure_of("r2").find("did not have everything") != std::string::npos; }));
+  EXPECT_TRUE(runs_until([&] { return is_open(first); }));
+  nodes_[first]->replica.drains = true;
+  ASSERT_TRUE(hand.ask("r3", next, 10'000));
+  ASSERT_TRUE(runs_until([&] { return nodes_[first]->supervisor->role().kind == Role::Kind::kEnd; }));
+  EXPECT_TRUE(nodes_[first]->supervisor->role().was_handed_over);
+  EXPECT_TRUE(runs_until([&] { return is_open(next); }));
+  EXPECT_EQ(nodes_[next]->supervisor->role().leader.term, term + 1);
+}
+
+TEST_F(SupervisorTest, PausedNobodyIsElectedButByAppointment) {
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {1, 1});
+    start(name);
+  }
+  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
+  const std::string first = primary(), next = first == "c" ? "b" : "c";
+  for (auto& [name, node] : nodes_) node->replica.append(nodes_[first]->supervisor->role().leader.term);
+  ByHand hand(etcd_.endpoint());
+  ASSERT_TRUE(hand.keys->pause("now").ok());
+  EXPECT_TRUE(runs_until([&] { return nodes_[next]->supervisor->cluster_state().paused == "now"; }));
+  nodes_[first]->supervisor.reset();
+  EXPECT_TRUE(runs_until([&] {
+    auto seen = hand.keys->read();
+    return seen.ok() && !seen->view.leader.has_value();
+  }));
+  // longer than an election takes; that none comes is the elector's test
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  EXPECT_EQ(primary(), "");
+  auto seen = hand.keys->read();
+  ASSERT_TRUE(seen.ok());
+  auto appointed = hand.keys->appoint({seen->view.term, next, false}, seen->view.term_revision);
+  EXPECT_TRUE(appointed.ok() && *appointed);
+  EXPECT_TRUE(runs_until([&] { return is_open(next); }));
+  EXPECT_TRUE(*hand.keys->resume());
+  EXPECT_FALSE(*hand.keys->resume());
+}
+
+TEST(PromiseFileTest, IsNeverLoweredAndDamageIsSeen) {
+  SimulatedDisk disk;
+  ASSERT_TRUE(disk.make_directory("/data").ok());
+  PromiseFile file(&disk, "/data");
+  EXPECT_EQ(*file.load(), Promise());
+  ASSERT_TRUE(file.store({3, "a"}).ok());
+  EXPECT_TRUE(file.store({3, "a"}).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(file.store({3, "b"})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(file.store({2, "a"})));
+  ASSERT_TRUE(file.store({4, "b"}).ok());
+  EXPECT_EQ(*file.load(), (Promise{4, "b"}));
+  for (const char* text : {"", "term=4 node=b", "term=5 nod\n", "nonsense\n"}) {
+    ASSERT_TRUE(disk.replace_file("/data/promise", text).ok());
+    EXPECT_FALSE(file.load().ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace scyper::consensus

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+
+#include "primary/copy_in.h"
+#include "query/copy.h"
+
+namespace scyper::primary {
+
+class PartitionEngine;
+
+// The memory of all COPYs whose text is coming. Threads: any.
+struct CopyMemory {
+  size_t bytes_max = 0;
+  std::atomic<size_t> bytes{0};
+};
+
+// CopyIn of a PartitionEngine.
+class EngineCopy final : public CopyIn {
+ public:
+  EngineCopy(PartitionEngine* engine, CopyMemory* memory, std::unique_ptr<query::CopyRows> rows)
+      : engine_(engine), memory_(memory), rows_(std::move(rows)) {}
+  ~EngineCopy() override { memory_->bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed); }
+
+  size_t column_count() const override { return rows_->target().columns.size(); }
+  Status add(std::string_view text) override;
+  Status finish(const StatementLimits& limits, query::ResultSet* result) override;
+  Status at_line(Status status) const override { return rows_->at_line(std::move(status)); }
+
+ private:
+  Status count_memory();
+
+  PartitionEngine* const engine_;
+  CopyMemory* const memory_;
+  const std::unique_ptr<query::CopyRows> rows_;
+  size_t counted_bytes_ = 0;
+};
+
+}  // namespace scyper::primary

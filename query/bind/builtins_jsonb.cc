@@ -1,0 +1,68 @@
+#include "bind/builtin_table.h"
+#include "runtime/functions_jsonb.h"
+
+namespace scyper::query {
+
+using T = TypeId;
+
+void add_jsonb_functions(BuiltinTable* t) {
+  auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
+  auto documents = [](const std::vector<SqlType>&) { return make_array(make_type(T::kJsonb)); };
+  auto nullable = [&](std::string_view name, T second, T result, const ir::External& function) {
+    t->runtime(name, {T::kJsonb, second}, result, function).may_return_null = true;
+  };
+  nullable("->", T::kText, T::kJsonb, k_fn_jsonb_field);
+  nullable("->", T::kInt4, T::kJsonb, k_fn_jsonb_element);
+  nullable("->>", T::kText, T::kText, k_fn_jsonb_field_text);
+  nullable("->>", T::kInt4, T::kText, k_fn_jsonb_element_text);
+  nullable("#>", T::kArray, T::kJsonb, k_fn_jsonb_path);
+  nullable("#>>", T::kArray, T::kText, k_fn_jsonb_path_text);
+  for (bool text : {false, true}) {
+    Builtin& extract =
+        t->runtime(text ? "jsonb_extract_path_text" : "jsonb_extract_path", {T::kJsonb, T::kText},
+                   text ? T::kText : T::kJsonb, text ? k_fn_jsonb_extract_path_text : k_fn_jsonb_extract_path);
+    extract.variadic = true;
+    extract.may_return_null = true;
+  }
+  t->runtime("@>", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contains);
+  t->runtime("<@", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contained);
+  t->runtime("?", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_exists);
+  t->runtime("?|", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_any);
+  t->runtime("?&", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_all);
+  t->runtime("||", {T::kJsonb, T::kJsonb}, T::kJsonb, k_fn_jsonb_concat);
+  t->runtime("-", {T::kJsonb, T::kText}, T::kJsonb, k_fn_jsonb_delete_key);
+  t->runtime("-", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_delete_index);
+  t->runtime("-", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_keys);
+  t->runtime("#-", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_path);
+  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_set);
+  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_set);
+  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_insert);
+  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_insert);
+  t->runtime("jsonb_typeof", {T::kJsonb}, T::kText, k_fn_jsonb_typeof);
+  t->runtime("jsonb_array_length", {T::kJsonb}, T::kInt4, k_fn_jsonb_array_length);
+  t->runtime("jsonb_strip_nulls", {T::kJsonb}, T::kJsonb, k_fn_jsonb_strip_nulls);
+  t->runtime("jsonb_pretty", {T::kJsonb}, T::kText, k_fn_jsonb_pretty);
+  t->runtime("to_jsonb", {T::kUnknown}, T::kJsonb, k_fn_to_jsonb).takes_types = true;
+  t->runtime("jsonb_build_array", {}, T::kJsonb, k_fn_jsonb_build_array).takes_types = true;
+  t->runtime("jsonb_build_object", {}, T::kJsonb, k_fn_jsonb_build_object).takes_types = true;
+  for (bool object : {false, true}) {
+    Builtin& build = t->runtime(object ? "jsonb_build_object" : "jsonb_build_array", {T::kUnknown}, T::kJsonb,
+                                object ? k_fn_jsonb_build_object : k_fn_jsonb_build_array);
+    build.strict = false;
+    build.variadic = true;
+    build.takes_types = true;
+  }
+  t->runtime(" jsonb_elements", {T::kJsonb}, T::kArray, k_fn_jsonb_elements).result_type = documents;
+  t->runtime(" jsonb_elements_text", {T::kJsonb}, T::kArray, k_fn_jsonb_elements_text).result_type = texts;
+  t->runtime(" jsonb_keys", {T::kJsonb}, T::kArray, k_fn_jsonb_keys).result_type = texts;
+  t->runtime(" jsonb_each_keys", {T::kJsonb}, T::kArray, k_fn_jsonb_each_keys).result_type = texts;
+  t->runtime(" jsonb_each_text_keys", {T::kJsonb}, T::kArray, k_fn_jsonb_each_text_keys).result_type = texts;
+  t->runtime(" jsonb_each_values", {T::kJsonb}, T::kArray, k_fn_jsonb_each_values).result_type = documents;
+  t->runtime(" jsonb_each_text_values", {T::kJsonb}, T::kArray, k_fn_jsonb_each_text_values).result_type = texts;
+  Builtin& pair = t->runtime(" jsonb_pair", {T::kUnknown, T::kUnknown}, T::kJsonb, k_fn_jsonb_pair);
+  pair.strict = false;
+  pair.takes_types = true;
+  t->runtime(" jsonb_of_pairs", {T::kArray}, T::kJsonb, k_fn_jsonb_of_pairs);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,178 @@
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/object_name.h"
+#include "bind/system_types.h"
+#include "parse/printer.h"
+#include "query/search_path.h"
+
+// pg_proc, and what functions say of routines.
+namespace scyper::query {
+
+namespace {
+
+using T = TypeId;
+
+constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kSqlOid = 14,
+                  kPlpgsqlOid = 13575;
+
+int64_t parameter_oid(const SqlType& type, const std::string& relation) {
+  if (relation.empty() && type.id == T::kUnknown) return kAnyElementOid;
+  if (type.id == T::kArray && type.element == T::kUnknown) return kAnyArrayOid;
+  return type_oid(type);
+}
+
+template <class Items>
+std::string array_text(const Items& items) {
+  return absl::StrCat("{", absl::StrJoin(items, ","), "}");
+}
+
+std::string quoted_element(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return out + "\"";
+}
+
+SystemRow routine_row(const Catalog& catalog, const std::string& key, const Routine& routine) {
+  std::vector<int64_t> inputs, all;
+  std::vector<std::string> modes, names;
+  size_t defaults = 0;
+  bool has_names = false, has_outputs = false;
+  int64_t variadic = 0;
+  for (const RoutineParameter& p : routine.parameters) {
+    const int64_t oid = parameter_oid(p.type, p.relation);
+    const bool is_output = p.mode == ParameterMode::kOut;
+    if (!is_output) inputs.push_back(oid);
+    all.push_back(oid);
+    defaults += p.has_default ? 1 : 0;
+    has_names |= !p.name.empty();
+    has_outputs |= p.mode != ParameterMode::kIn || p.variadic;
+    if (p.variadic && p.type.id == T::kArray) variadic = parameter_oid(element_of(p.type), "");
+    modes.push_back(p.variadic                         ? "v"
+                    : is_output && routine.returns_set ? "t"
+                    : is_output                        ? "o"
+                    : p.mode == ParameterMode::kInOut  ? "b"
+                                                       : "i");
+    names.push_back(quoted_element(p.name));
+  }
+  const int64_t result = routine.procedure    ? (has_outputs ? int64_t{2249} : kVoidOid)
+                         : routine.is_trigger ? kTriggerOid
+                                              : parameter_oid(routine.return_type, routine.return_relation);
+  return {routine_oid(routine),
+          std::string(bare_name(key)),
+          schema_oid(catalog, key),
+          kOwnerOid,
+          routine.is_sql ? kSqlOid : kPlpgsqlOid,
+          std::bit_cast<int64_t>(100.0),
+          std::bit_cast<int64_t>(routine.returns_set ? 1000.0 : 0.0),
+          variadic,
+          routine.procedure ? "p" : "f",
+          false,
+          false,
+          routine.strict,
+          routine.returns_set,
+          routine.is_immutable  ? "i"
+          : routine.is_volatile ? "v"
+                                : "s",
+          "u",
+          routine.input_count(),
+          defaults,
+          result,
+          inputs.empty() ? std::string("{}")
+                         : absl::StrCat("[0:", static_cast<int64_t>(inputs.size()) - 1, "]=", array_text(inputs)),
+          has_outputs ? SystemValue(array_text(all)) : SystemValue(),
+          has_outputs ? SystemValue(array_text(modes)) : SystemValue(),
+          has_names ? SystemValue(array_text(names)) : SystemValue(),
+          std::string(without_search_path(routine.body)),
+          SystemValue(),
+          SystemValue(),
+          SystemValue()};
+}
+
+std::vector<SystemRow> routines(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, routine] : catalog.routines) rows.push_back(routine_row(catalog, name, *routine));
+  return rows;
+}
+
+std::string parameter_text(const RoutineParameter& parameter, bool procedure, bool has_default) {
+  std::string text = parameter.variadic                        ? "VARIADIC "
+                     : parameter.mode == ParameterMode::kOut   ? "OUT "
+                     : parameter.mode == ParameterMode::kInOut ? "INOUT "
+                     : procedure                               ? "IN "
+                                                               : "";
+  if (!parameter.name.empty()) text += quote_identifier(parameter.name) + " ";
+  text += parameter_type_name(parameter.type, parameter.relation);
+  return has_default && parameter.has_default ? text + " DEFAULT " + parameter.default_text : text;
+}
+
+// What a set of rows with OUT parameters returns: they are its columns, and not among the arguments.
+bool returns_table(const Routine& routine) {
+  return routine.returns_set && routine.input_count() < routine.parameters.size();
+}
+
+std::string arguments_text(const Routine& routine, bool is_identity) {
+  std::string text;
+  for (const RoutineParameter& parameter : routine.parameters) {
+    if (parameter.mode == ParameterMode::kOut && returns_table(routine)) continue;
+    text += (text.empty() ? "" : ", ") + parameter_text(parameter, routine.procedure, !is_identity);
+  }
+  return text;
+}
+
+SystemValue result_text(const Routine& routine) {
+  if (routine.procedure) return {};
+  if (routine.is_trigger) return "trigger";
+  const std::string type = parameter_type_name(routine.return_type, routine.return_relation);
+  if (!returns_table(routine)) return (routine.returns_set ? "SETOF " : "") + type;
+  std::string columns;
+  for (const RoutineParameter& parameter : routine.parameters) {
+    if (parameter.mode != ParameterMode::kOut) continue;
+    columns += (columns.empty() ? "" : ", ") + quote_identifier(parameter.name) + " " +
+               parameter_type_name(parameter.type, parameter.relation);
+  }
+  return "TABLE(" + columns + ")";
+}
+
+std::vector<SystemRow> routine_texts(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, routine] : catalog.routines)
+    rows.push_back({routine_oid(*routine), result_text(*routine), arguments_text(*routine, false),
+                    arguments_text(*routine, true), routine->definition});
+  return rows;
+}
+
+std::vector<SystemRow> languages(const Catalog&) {
+  return {{int64_t{12}, "internal", kOwnerOid, false, false},
+          {int64_t{13}, "c", kOwnerOid, false, false},
+          {kSqlOid, "sql", kOwnerOid, false, true},
+          {kPlpgsqlOid, "plpgsql", kOwnerOid, true, true}};
+}
+
+}  // namespace
+
+std::string parameter_type_name(const SqlType& type, const std::string& relation) {
+  if (!relation.empty()) return std::string(bare_name(relation));
+  if (type.id == T::kUnknown) return "anyelement";
+  return type.element == T::kUnknown && type.id == T::kArray ? "anyarray" : type_name(without_modifiers(type));
+}
+
+std::vector<SystemTable> catalog_routine_tables() {
+  constexpr std::string_view kSchema = "pg_catalog";
+  return {
+      {kSchema, "pg_proc",
+       columns_of("oid:int8 proname pronamespace:int8 proowner:int8 prolang:int8 procost:float4 prorows:float4 "
+                  "provariadic:int8 prokind prosecdef:bool proleakproof:bool proisstrict:bool proretset:bool "
+                  "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:int8[] "
+                  "proallargtypes:int8[] proargmodes:text[] proargnames:text[] prosrc prosqlbody proconfig:text[] "
+                  "proacl:text[]"),
+       routines},
+      {kSchema, "pg_language", columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool"), languages},
+      {kSchema, "scyper_routine_texts",
+       columns_of("scyper_oid:int8 scyper_result scyper_arguments scyper_identity_arguments scyper_definition"),
+       routine_texts},
+  };
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,135 @@
+#include "bind/object_numbers.h"
+
+#include <algorithm>
+
+#include "base/object_name.h"
+#include "bind/system_types.h"
+#include "parse/printer.h"
+#include "parse/type_resolver.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr int32_t kFirstLength = -2;  // -1: none
+constexpr struct {
+  std::string_view name;
+  ObjectKind kind;
+} kKinds[] = {{"regclass", ObjectKind::kRelation},   {"regtype", ObjectKind::kType},
+              {"regproc", ObjectKind::kRoutine},     {"regprocedure", ObjectKind::kSignature},
+              {"regnamespace", ObjectKind::kSchema}, {"regrole", ObjectKind::kRole},
+              {"int2vector", ObjectKind::kVector}};
+
+// Key and number of what pg_class has, and of the system tables.
+std::map<std::string, int64_t> relations(const Catalog& catalog) {
+  std::map<std::string, int64_t> all;
+  for (const auto& [name, table] : catalog.tables) {
+    all.emplace(name, table_oid(table->schema()));
+    for (const auto& index : table->schema().indexes) all.emplace(index.name, index_oid(index));
+  }
+  for (const auto& [name, view] : catalog.views) all.emplace(name, view_oid(catalog, name));
+  for (const auto& [name, sequence] : catalog.sequences) all.emplace(name, sequence_oid(*sequence));
+  return all;
+}
+
+// f(integer,text)
+std::string signature(const std::string& name, const Routine& routine) {
+  std::string types;
+  for (const auto& parameter : routine.parameters)
+    if (parameter.mode != ParameterMode::kOut)
+      types += (types.empty() ? "" : ",") + parameter_type_name(parameter.type, parameter.relation);
+  return quote_identifier(name) + "(" + types + ")";
+}
+
+std::map<int64_t, std::string> type_names(const Catalog& catalog) {
+  std::map<int64_t, std::string> all;
+  auto add = [&](int64_t oid, int64_t array_oid, const std::string& name) {
+    all.emplace(oid, name);
+    if (array_oid != 0) all.emplace(array_oid, name + "[]");
+  };
+  for (const SystemType& type : kSystemTypes) add(type.oid, type.array_oid, type_name(make_type(type.id)));
+  for (const CatalogType& type : kCatalogTypes) add(type.oid, type.array_oid, std::string(type.shown));
+  for (const auto& [name, type] : catalog.enums)
+    add(enum_oid(type->number), enum_array_oid(type->number), quote_identifier(name));
+  return all;
+}
+
+}  // namespace
+
+SqlType number_type(ObjectKind kind) {
+  SqlType type = make_type(TypeId::kInt8);
+  if (kind == ObjectKind::kVector) type = make_array(make_type(TypeId::kInt2));
+  type.length = kFirstLength - static_cast<int32_t>(kind);
+  return type;
+}
+
+std::optional<ObjectKind> object_kind(const SqlType& type) {
+  const bool is_number = type.id == TypeId::kInt8 || (type.id == TypeId::kArray && type.element == TypeId::kInt2);
+  if (!is_number || type.length > kFirstLength) return std::nullopt;
+  return static_cast<ObjectKind>(kFirstLength - type.length);
+}
+
+std::optional<ObjectKind> object_kind_of_name(std::string_view type_name) {
+  for (const auto& [name, kind] : kKinds)
+    if (name == type_name && kind != ObjectKind::kVector) return kind;
+  return std::nullopt;
+}
+
+std::string_view name_of_kind(ObjectKind kind) {
+  return std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.kind == kind; })->name;
+}
+
+std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind kind) {
+  std::map<int64_t, std::string> all;
+  switch (kind) {
+    case ObjectKind::kRelation:
+      for (const auto& [key, oid] : relations(catalog)) all.emplace(oid, quote_identifier(key));
+      for (const SystemTable& table : system_tables()) {
+        const bool is_found = table.schema == "pg_catalog";
+        all.emplace(system_table_oid(table.name),
+                    (is_found ? "" : std::string(table.schema) + ".") + std::string(table.name));
+      }
+      break;
+    case ObjectKind::kType:
+      return type_names(catalog);
+    case ObjectKind::kRoutine:
+      for (const auto& [key, routine] : catalog.routines) all.emplace(routine_oid(*routine), quote_identifier(key));
+      break;
+    case ObjectKind::kSignature:
+      for (const auto& [key, routine] : catalog.routines) all.emplace(routine_oid(*routine), signature(key, *routine));
+      break;
+    case ObjectKind::kSchema:
+      for (const auto& [oid, name] : schema_names(catalog)) all.emplace(oid, quote_identifier(name));
+      break;
+    case ObjectKind::kRole:
+      all.emplace(kOwnerOid, "scyper");
+      break;
+    case ObjectKind::kVector:
+      break;
+  }
+  return all;
+}
+
+std::multimap<std::string, int64_t> object_numbers(const Catalog& catalog, ObjectKind kind) {
+  std::multimap<std::string, int64_t> all;
+  if (kind == ObjectKind::kRelation) {
+    for (const auto& [key, oid] : relations(catalog)) all.emplace(key, oid);
+    for (const SystemTable& table : system_tables()) all.emplace(table.name, system_table_oid(table.name));
+  } else if (kind == ObjectKind::kRoutine) {
+    for (const auto& [key, routine] : catalog.routines) all.emplace(key, routine_oid(*routine));
+  } else if (kind == ObjectKind::kSchema) {
+    for (const auto& [oid, name] : schema_names(catalog)) all.emplace(name, oid);
+  } else {
+    for (const auto& [oid, name] : object_names(catalog, kind)) all.emplace(name, oid);
+  }
+  if (kind == ObjectKind::kType) {
+    for (const SystemType& type : kSystemTypes) {
+      all.emplace(type.name, type.oid);
+      all.emplace("_" + std::string(type.name), type.array_oid);
+    }
+    for (const CatalogType& type : kCatalogTypes) all.emplace(type.name, type.oid);
+  }
+  return all;
+}
+
+}  // namespace scyper::query

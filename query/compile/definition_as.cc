@@ -1,0 +1,126 @@
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "bind/binder.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
+#include "parse/text.h"
+#include "parse/type_resolver.h"
+
+// CREATE TABLE AS, SELECT INTO, CREATE TABLE (LIKE ...).
+namespace scyper::query {
+
+using ast::node_as;
+
+// The table is defined as if its columns had been written; who runs the definition fills it then.
+Status Definer::create_table_as(const ast::CreateTableAsStatement& create, ResultSet* result) {
+  if (create.materialized_view) return error("0A000", "materialized views are not supported", create.location);
+  if (create.query->kind != ast::StatementKind::kSelect)
+    return error("0A000", "CREATE TABLE AS EXECUTE is not supported", create.location);
+  result->command_tag = "CREATE TABLE AS";
+  Binder binder(*old_, text_);
+  SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
+  std::vector<const OutputColumn*> outputs;
+  for (const auto& output : program->query->outputs)
+    if (!output.hidden) outputs.push_back(&output);
+  if (outputs.empty()) return error("0A000", "tables without columns are not supported", create.location);
+  if (create.columns.size() > outputs.size()) return error("42601", "too many column names were specified", -1);
+  std::string columns;
+  for (size_t i = 0; i < outputs.size(); i++) {
+    const SqlType& type = outputs[i]->expr->type;
+    absl::StrAppend(&columns, i == 0 ? "" : ", ",
+                    quote_identifier(i < create.columns.size() ? create.columns[i] : outputs[i]->name), " ",
+                    to_sql(type.id == TypeId::kUnknown ? make_type(TypeId::kText) : type));
+  }
+  std::string name;
+  for (const std::string& part : create.table.name)
+    absl::StrAppend(&name, name.empty() ? "" : ".", quote_identifier(part));
+  std::string options;
+  for (const auto& option : create.options)
+    absl::StrAppend(&options, options.empty() ? " WITH (" : ", ", option.name, " = ", option.value);
+  definition_text_ = absl::StrCat(
+      create.persistence == ast::Persistence::kTemporary ? "CREATE TEMPORARY TABLE " : "CREATE TABLE ",
+      create.if_not_exists ? "IF NOT EXISTS " : "", name, " (", columns, ")", options, options.empty() ? "" : ")");
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition_text_));
+  SCYPER_RETURN_IF_ERROR(create_table(node_as<ast::CreateTableStatement>(*statements[0]), result));
+  result->command_tag = "CREATE TABLE AS";
+  if (next_ != nullptr && create.with_data) rows_text_ = absl::StrCat("INSERT INTO ", name, " ", to_sql(*create.query));
+  return absl::OkStatus();
+}
+
+// --- LIKE ---
+
+Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules) {
+  if (!name_taken(like.table.name.back()))
+    return error("42P01", absl::StrCat("relation \"", like.table.name.back(), "\" does not exist"),
+                 like.table.location);
+  SCYPER_ASSIGN_OR_RETURN(auto source, find_table(like.table.name));
+  const storage::TableSchema& from = source->schema();
+  const auto known = old_->rules.find(from.id);
+  const size_t visible = storage::visible_columns(from);
+  for (size_t c = 0; c < visible; c++) {
+    if (find_column(*schema, from.columns[c].name) >= 0)
+      return error("42701", absl::StrCat("column \"", from.columns[c].name, "\" specified more than once"), -1);
+    schema->columns.push_back(from.columns[c]);
+    rules->columns.emplace_back();
+    if (known == old_->rules.end()) continue;
+    const TableRules::Column& rule = known->second.columns[c];
+    TableRules::Column& copy = rules->columns.back();
+    if (like.generated) copy.generated_text = rule.generated_text;
+    if (rule.identity != Identity::kNone) {
+      if (!like.identity) continue;
+      SCYPER_RETURN_IF_ERROR(
+          define_serial(*schema, static_cast<uint32_t>(schema->columns.size() - 1), {}, rule.identity, rules));
+    } else if (like.defaults) {
+      copy.default_text = rule.default_text;
+    }
+  }
+  if (like.constraints && known != old_->rules.end())
+    rules->checks.insert(rules->checks.end(), known->second.checks.begin(), known->second.checks.end());
+  for (size_t c = 0; like.comments && c < visible; c++) {
+    const std::string& column = from.columns[c].name;
+    auto comment = old_->comments.find(absl::StrCat("column ", from.name, ".", column));
+    if (comment != old_->comments.end())
+      next().comments[absl::StrCat("column ", schema->name, ".", column)] = comment->second;
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules) {
+  if (!like.indexes) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(auto source, find_table(like.table.name));
+  const storage::TableSchema& from = source->schema();
+  for (const storage::IndexDef& old : from.indexes) {
+    storage::IndexDef index = old;
+    std::string base = schema->name;
+    const std::vector<std::string> keys = key_names(from, index);
+    for (size_t i = 0; !index.primary && i < keys.size(); i++) absl::StrAppend(&base, "_", keys[i]);
+    for (uint32_t& column : index.columns) {
+      const storage::ColumnDef& definition = from.columns[column];
+      if (column < visible_columns(from)) {
+        column = static_cast<uint32_t>(find_column(*schema, definition.name));
+        continue;
+      }
+      rules->columns.push_back(old_->rules.at(from.id).columns[column]);
+      schema->columns.push_back(definition);
+      schema->hidden_columns++;
+      column = static_cast<uint32_t>(schema->columns.size() - 1);
+    }
+    if (index.primary)
+      for (const auto& other : schema->indexes)
+        if (other.primary)
+          return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
+                       -1);
+    if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
+      return error("54011", "a table can have at most 16 indexes", -1);
+    index.id = IndexId(next().next_index_id++);
+    index.name = free_index_name(absl::StrCat(base, index.primary ? "_pkey" : index.constraint ? "_key" : "_idx"));
+    SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
+    next().index_tables[index.name] = schema->name;
+    schema->indexes.insert(index.primary ? schema->indexes.begin() : schema->indexes.end(), std::move(index));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

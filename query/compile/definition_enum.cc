@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/object_name.h"
+#include "compile/definition.h"
+#include "parse/printer.h"
+
+// CREATE TYPE ... AS ENUM, ALTER TYPE ... ADD | RENAME VALUE, DROP TYPE. The texts of values follow when the next
+// catalog is published (storage/enum_type.h).
+namespace scyper::query {
+
+namespace {
+
+constexpr size_t kLabelBytesMax = 63;                 // PostgreSQL's NAMEDATALEN - 1
+constexpr int64_t kLabelDistance = int64_t{1} << 32;  // between codes, for labels to come
+
+Status check_label(const std::string& label) {
+  if (label.size() <= kLabelBytesMax) return absl::OkStatus();
+  return with_detail(sql_error("42602", absl::StrCat("invalid enum label \"", label, "\"")),
+                     "Labels must be 63 bytes or less.");
+}
+
+Status exists_already(std::string_view label) {
+  return sql_error("42710", absl::StrCat("enum label \"", std::string(label), "\" already exists"));
+}
+
+Status is_no_label(std::string_view label) {
+  return sql_error("22023", absl::StrCat("\"", std::string(label), "\" is not an existing enum label"));
+}
+
+}  // namespace
+
+Status Definer::create_enum(const ast::CreateEnumStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE TYPE";
+  const std::string& name = create.name.back();
+  SCYPER_RETURN_IF_ERROR(check_schema(create.name));
+  if (bare_name(name).size() != name.size())
+    return error("0A000", "types in schemas other than public are not supported", -1);
+  if (next().enums.count(name) != 0 || next().tables.count(name) != 0 || next().views.count(name) != 0)
+    return error("42710", absl::StrCat("type \"", name, "\" already exists"), -1);
+  auto type = std::make_shared<EnumType>();
+  type->name = name;
+  type->number = new_enum_number();
+  if (type->number == 0) return error("54000", "too many enums have been created in this process", -1);
+  for (const std::string& label : create.labels) {
+    SCYPER_RETURN_IF_ERROR(check_label(label));
+    if (type->find(label) != nullptr)
+      return error("23505", "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"", -1);
+    type->labels.push_back({label, static_cast<int64_t>(type->labels.size() + 1) * kLabelDistance});
+  }
+  next().enums[name] = std::move(type);
+  return absl::OkStatus();
+}
+
+Status Definer::alter_enum(const ast::AlterEnumStatement& alter, ResultSet* result) {
+  result->command_tag = "ALTER TYPE";
+  const std::string& name = alter.name.back();
+  auto found = next().enums.find(name);
+  if (found == next().enums.end()) return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
+  auto type = std::make_shared<EnumType>(*found->second);
+  SCYPER_RETURN_IF_ERROR(alter.old_label.empty() ? add_label(alter, type.get(), result)
+                                                 : rename_label(alter, type.get()));
+  found->second = std::move(type);
+  return absl::OkStatus();
+}
+
+Status Definer::add_label(const ast::AlterEnumStatement& alter, EnumType* type, ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(check_label(alter.new_label));
+  auto& labels = type->labels;
+  if (type->find(alter.new_label) != nullptr) {
+    if (!alter.if_not_exists) return exists_already(alter.new_label);
+    result->notices.push_back(absl::StrCat("NOTICE:  enum label \"", alter.new_label, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  auto place = labels.end();
+  if (!alter.neighbour.empty()) {
+    const EnumType::Label* neighbour = type->find(alter.neighbour);
+    if (neighbour == nullptr) return is_no_label(alter.neighbour);
+    place = labels.begin() + (neighbour - labels.data()) + (alter.after ? 1 : 0);
+  }
+  int64_t code = 0;
+  if (labels.empty() || place == labels.end()) {
+    code = (labels.empty() ? 0 : labels.back().code) + kLabelDistance;
+  } else if (place == labels.begin()) {
+    code = place->code - kLabelDistance;
+  } else {
+    const int64_t before = std::prev(place)->code;
+    code = before + (place->code - before) / 2;
+    if (code == before) return error("54000", "there is no room for more labels at this place of the enum", -1);
+  }
+  labels.insert(place, {alter.new_label, code});
+  return absl::OkStatus();
+}
+
+// Does the text of a rule or a view say the label? Those texts are bound anew whenever they are used.
+bool Definer::names_label(const std::string& label) {
+  const std::string literal = quote_literal(label);
+  auto has = [&](const std::string& text) { return text.find(literal) != std::string::npos; };
+  for (const auto& [id, rules] : next().rules) {
+    for (const auto& column : rules.columns)
+      if (has(column.default_text) || has(column.generated_text)) return true;
+    for (const auto& check : rules.checks)
+      if (has(check.expression)) return true;
+  }
+  return std::any_of(next().views.begin(), next().views.end(),
+                     [&](const auto& view) { return has(view.second->query); });
+}
+
+Status Definer::rename_label(const ast::AlterEnumStatement& alter, EnumType* type) {
+  SCYPER_RETURN_IF_ERROR(check_label(alter.new_label));
+  const EnumType::Label* label = type->find(alter.old_label);
+  if (label == nullptr) return is_no_label(alter.old_label);
+  if (type->find(alter.new_label) != nullptr) return exists_already(alter.new_label);
+  if (names_label(alter.old_label))
+    return error("0A000", "renaming a label that a default, constraint, index or view names is not supported", -1);
+  type->labels[static_cast<size_t>(label - type->labels.data())].text = alter.new_label;
+  return absl::OkStatus();
+}
+
+// Columns, routines and views of the type; bodies of routines count for nothing, as in PostgreSQL.
+std::vector<Definer::TypeUser> Definer::users_of(const EnumType& type) {
+  auto is_of = [&](const SqlType& other) {
+    return (other.id == TypeId::kEnum || other.element == TypeId::kEnum) && other.length == type.number;
+  };
+  std::vector<TypeUser> users;
+  for (const auto& [name, table] : next().tables) {
+    const storage::TableSchema& schema = table->schema();
+    for (size_t c = 0; c < visible_columns(schema); c++)
+      if (is_of(schema.columns[c].type))
+        users.push_back(
+            {absl::StrCat("column ", schema.columns[c].name, " of table ", name), name, schema.columns[c].name});
+  }
+  for (const auto& [name, view] : next().views)
+    if (std::any_of(view->column_types.begin(), view->column_types.end(), is_of))
+      users.push_back({absl::StrCat("view ", name), "", ""});
+  for (const auto& [name, routine] : next().routines)
+    if (is_of(routine->return_type) || std::any_of(routine->parameters.begin(), routine->parameters.end(),
+                                                   [&](const auto& p) { return is_of(p.type); }))
+      users.push_back({absl::StrCat("function ", signature_of(*routine)), "", ""});
+  return users;
+}
+
+Status Definer::drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  auto found = next().enums.find(name);
+  if (found == next().enums.end()) {
+    if (!drop.if_exists) return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  type \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  const std::shared_ptr<const EnumType> type = found->second;
+  const std::vector<TypeUser> users = users_of(*type);
+  if (!users.empty() && !drop.cascade) {
+    std::vector<std::string> lines;
+    for (const auto& user : users) lines.push_back(absl::StrCat(user.name, " depends on type ", name));
+    return with_hint(
+        with_detail(error("2BP01", absl::StrCat("cannot drop type ", name, " because other objects depend on it"), -1),
+                    absl::StrJoin(lines, "\n")),
+        "Use DROP ... CASCADE to drop the dependent objects too.");
+  }
+  for (const auto& user : users) {
+    if (user.table.empty())
+      return error("0A000", absl::StrCat("dropping ", user.name, " by DROP TYPE is not supported"), -1);
+    ast::AlterTableCommand command;
+    command.name = user.column;
+    command.cascade = true;
+    SCYPER_RETURN_IF_ERROR(drop_column(command, user.table, result));
+    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", user.name));
+  }
+  next().enums.erase(name);
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,223 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "compile/definition.h"
+
+// CREATE SCHEMA, DROP SCHEMA, ALTER ... SET SCHEMA. How objects are named: base/object_name.h.
+namespace scyper::query {
+
+namespace {
+
+const char* word_of(ast::ObjectKind kind) {
+  switch (kind) {
+    case ast::ObjectKind::kView:
+      return "view ";
+    case ast::ObjectKind::kSequence:
+      return "sequence ";
+    case ast::ObjectKind::kFunction:
+      return "function ";
+    case ast::ObjectKind::kProcedure:
+      return "procedure ";
+    default:
+      return "table ";
+  }
+}
+
+// An element of CREATE SCHEMA is made in that schema.
+void put_into(const std::string& schema, ast::Statement* element) {
+  auto move = [&](ast::Name* name) {
+    if (name->size() == 1) name->back() = object_key(schema, bare_name(name->back()));
+  };
+  switch (element->kind) {
+    case ast::StatementKind::kCreateTable:
+      return move(&static_cast<ast::CreateTableStatement*>(element)->table.name);
+    case ast::StatementKind::kCreateView:
+      return move(&static_cast<ast::CreateViewStatement*>(element)->view.name);
+    case ast::StatementKind::kCreateSequence:
+      return move(&static_cast<ast::CreateSequenceStatement*>(element)->sequence.name);
+    case ast::StatementKind::kCreateIndex:
+      return move(&static_cast<ast::CreateIndexStatement*>(element)->table.name);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+bool Definer::has_schema(std::string_view name) const {
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
+  return name == kPublicSchema || catalog.namespaces.count(name) != 0;
+}
+
+Status Definer::create_schema(const ast::CreateSchemaStatement& create, ResultSet* result) {
+  result->command_tag = "CREATE SCHEMA";
+  const std::string& name = create.name.empty() ? create.owner : create.name;
+  if (name.compare(0, 3, "pg_") == 0)
+    return with_detail(error("42939", absl::StrCat("unacceptable schema name \"", name, "\""), -1),
+                       "The prefix \"pg_\" is reserved for system schemas.");
+  if (has_schema(name) || name == "information_schema") {
+    if (!create.if_not_exists) return error("42P06", absl::StrCat("schema \"", name, "\" already exists"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  schema \"", name, "\" already exists, skipping"));
+    return absl::OkStatus();
+  }
+  next().namespaces.insert(name);
+  for (const auto& element : create.elements) {
+    put_into(name, element.get());
+    // each sees what those before it have made
+    Definer inner(options_, arena_, next_, text_);
+    inner.set_runner(runner_);
+    SCYPER_ASSIGN_OR_RETURN(auto made, inner.execute(*element, result));
+    if (made != nullptr) next_ = std::move(made);
+  }
+  result->command_tag = "CREATE SCHEMA";
+  return absl::OkStatus();
+}
+
+// What DROP SCHEMA would take with it; indexes and sequences of tables go with these.
+std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const std::string& schema) const {
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
+  std::vector<std::pair<ast::ObjectKind, std::string>> members;
+  for (const auto& [name, table] : catalog.tables)
+    if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kTable, name);
+  for (const auto& [name, view] : catalog.views)
+    if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kView, name);
+  for (const auto& [name, sequence] : catalog.sequences)
+    if (schema_of(name) == schema && sequence->definition().owner == TableId())
+      members.emplace_back(ast::ObjectKind::kSequence, name);
+  for (const auto& [name, routine] : catalog.routines)
+    if (schema_of(name) == schema)
+      members.emplace_back(routine->procedure ? ast::ObjectKind::kProcedure : ast::ObjectKind::kFunction, name);
+  return members;
+}
+
+Status Definer::drop_members(const std::string& schema, ResultSet* result) {
+  const size_t before = result->notices.size();
+  const auto members = members_of(schema);
+  ast::DropStatement all;
+  all.cascade = true;
+  for (const auto& [kind, name] : members) {
+    ast::ObjectRef object;
+    object.name = {name};
+    all.objects.push_back(std::move(object));
+  }
+  for (const auto& [kind, name] : members) {
+    if (kind == ast::ObjectKind::kTable && next().tables.count(name) != 0)
+      SCYPER_RETURN_IF_ERROR(drop_table(name, all, result));
+    if (kind == ast::ObjectKind::kView && next().views.count(name) != 0)
+      SCYPER_RETURN_IF_ERROR(drop_view(name, all, result));
+    if (kind == ast::ObjectKind::kSequence && next().sequences.count(name) != 0)
+      SCYPER_RETURN_IF_ERROR(drop_sequence(name, all, result));
+    if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure) next().routines.erase(name);
+  }
+  const size_t others = members.size() + result->notices.size() - before;
+  if (others > 1) {
+    result->notices.resize(before);
+    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", others, " other objects"));
+  } else if (others == 1) {
+    const bool is_routine =
+        members[0].first == ast::ObjectKind::kFunction || members[0].first == ast::ObjectKind::kProcedure;
+    std::string signature;
+    if (is_routine) signature = signature_of(*old_->routines.find(members[0].second)->second);
+    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", word_of(members[0].first),
+                                           is_routine ? signature : members[0].second));
+  }
+  return absl::OkStatus();
+}
+
+Status Definer::drop_schema(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  if (next().namespaces.count(name) == 0) {
+    if (name == kPublicSchema) return error("0A000", "dropping the schema public is not supported", -1);
+    if (!drop.if_exists) return error("3F000", absl::StrCat("schema \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  schema \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  const auto members = members_of(name);
+  if (!members.empty() && !drop.cascade)
+    return with_hint(
+        with_detail(
+            error("2BP01", absl::StrCat("cannot drop schema ", name, " because other objects depend on it"), -1),
+            absl::StrCat(word_of(members[0].first), members[0].second, " depends on schema ", name)),
+        "Use DROP ... CASCADE to drop the dependent objects too.");
+  SCYPER_RETURN_IF_ERROR(drop_members(name, result));
+  next().namespaces.erase(name);
+  return absl::OkStatus();
+}
+
+// --- ALTER ---
+
+Status Definer::move_object(ast::ObjectKind kind, const std::string& from, const std::string& to) {
+  switch (kind) {
+    case ast::ObjectKind::kView:
+      return rename_view(from, to);
+    case ast::ObjectKind::kSequence:
+      return rename_sequence(from, to);
+    case ast::ObjectKind::kFunction:
+    case ast::ObjectKind::kProcedure:
+    case ast::ObjectKind::kRoutine: {
+      auto range = next().routines.equal_range(from);
+      if (range.first == range.second) return error("42883", absl::StrCat("function ", from, " does not exist"), -1);
+      std::vector<std::shared_ptr<const Routine>> moved;
+      for (auto it = range.first; it != range.second; ++it) {
+        auto routine = std::make_shared<Routine>(*it->second);
+        routine->name = to;
+        moved.push_back(std::move(routine));
+      }
+      next().routines.erase(range.first, range.second);
+      for (auto& routine : moved) next().routines.emplace(to, std::move(routine));
+      for (auto& [key, trigger] : next().triggers) {
+        if (trigger->function != from) continue;
+        auto renamed = std::make_shared<Trigger>(*trigger);
+        renamed->function = to;
+        trigger = std::move(renamed);
+      }
+      return absl::OkStatus();
+    }
+    default:
+      break;
+  }
+  SCYPER_RETURN_IF_ERROR(rename_table(from, to));
+  const TableId id = next().find_table(to)->schema().id;
+  std::vector<std::string> indexes, sequences;
+  for (const auto& index : next().find_table(to)->schema().indexes) indexes.push_back(index.name);
+  for (const auto& [name, sequence] : next().sequences)
+    if (sequence->definition().owner == id) sequences.push_back(name);
+  for (const std::string& name : indexes) SCYPER_RETURN_IF_ERROR(rename_index(name, sibling_key(to, bare_name(name))));
+  for (const std::string& name : sequences)
+    SCYPER_RETURN_IF_ERROR(rename_sequence(name, sibling_key(to, bare_name(name))));
+  return absl::OkStatus();
+}
+
+Status Definer::set_schema(const ast::RenameStatement& rename, ResultSet* result) {
+  result->command_tag = absl::StrCat("ALTER ", rename.object_name);
+  const std::string& name = rename.target.name.back();
+  ast::ObjectKind kind = rename.object;
+  if (kind == ast::ObjectKind::kTable && next().views.count(name) != 0) kind = ast::ObjectKind::kView;
+  if (kind == ast::ObjectKind::kTable && next().sequences.count(name) != 0) kind = ast::ObjectKind::kSequence;
+  if (kind == ast::ObjectKind::kTable && next().tables.count(name) == 0) {
+    if (!rename.if_exists) return error("42P01", absl::StrCat("relation \"", name, "\" does not exist"), -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  if (kind == ast::ObjectKind::kIndex || kind == ast::ObjectKind::kConstraint || kind == ast::ObjectKind::kTrigger)
+    return error("0A000", absl::StrCat("ALTER ", rename.object_name, " ... SET SCHEMA is not supported"), -1);
+  if (!has_schema(rename.new_name))
+    return error("3F000", absl::StrCat("schema \"", rename.new_name, "\" does not exist"), -1);
+  if (schema_of(name) == rename.new_name) return absl::OkStatus();
+  return move_object(kind, name, object_key(rename.new_name, bare_name(name)));
+}
+
+Status Definer::rename_schema(const std::string& from, const std::string& to) {
+  if (next().namespaces.count(from) == 0)
+    return error("3F000", absl::StrCat("schema \"", from, "\" does not exist"), -1);
+  if (has_schema(to)) return error("42P06", absl::StrCat("schema \"", to, "\" already exists"), -1);
+  next().namespaces.insert(to);
+  for (const auto& [kind, name] : members_of(from)) {
+    const bool is_moved = kind == ast::ObjectKind::kFunction && next().routines.count(name) == 0;  // with its namesake
+    if (!is_moved) SCYPER_RETURN_IF_ERROR(move_object(kind, name, object_key(to, bare_name(name))));
+  }
+  next().namespaces.erase(from);
+  return absl::OkStatus();
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,140 @@
+#include "compile/search_path.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/object_name.h"
+#include "parse/sql_parser.h"
+#include "query/search_path.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr char kMark = '\x03', kBetween = '\x04';
+
+// SELECT ... INTO table: CREATE TABLE table AS SELECT ...
+ast::StatementPtr table_of(ast::StatementPtr statement) {
+  auto create = std::make_unique<ast::CreateTableAsStatement>();
+  create->location = statement->location;
+  create->length = statement->length;
+  auto& select = static_cast<ast::SelectStatement&>(*statement);
+  select.into = false;
+  create->table = std::move(select.into_table);
+  create->query = std::move(statement);
+  return create;
+}
+
+}  // namespace
+
+bool SearchPath::has(NameKind kind, const std::string& key) const {
+  const bool is_relation = catalog_.tables.count(key) != 0 || catalog_.views.count(key) != 0;
+  switch (kind) {
+    case NameKind::kRelation:
+      return is_relation || catalog_.sequences.count(key) != 0 || catalog_.index_tables.count(key) != 0;
+    case NameKind::kRoutine:
+      return catalog_.routines.count(key) != 0;
+    case NameKind::kType:
+      return is_relation || catalog_.enums.count(key) != 0;
+    case NameKind::kCreated:
+      break;
+  }
+  return false;
+}
+
+std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
+  for (const std::string& schema : schemas_) {
+    const std::string key = object_key(schema, name);
+    const bool exists = schema == kPublicSchema || catalog_.namespaces.count(schema) != 0;
+    if (kind == NameKind::kCreated ? exists : has(kind, key)) return key;
+  }
+  const bool sees_public = std::find(schemas_.begin(), schemas_.end(), kPublicSchema) != schemas_.end();
+  // not one of public: a name that nothing has
+  return sees_public || !has(kind, name) ? name : object_key(schemas_.front(), name);
+}
+
+StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
+  const Status invalid = with_detail(
+      sql_error("22023", absl::StrCat("invalid value for parameter \"search_path\": \"", std::string(value), "\"")),
+      "List syntax is invalid.");
+  std::vector<std::string> schemas;
+  auto skip_blanks = [&] {
+    while (!value.empty() && (value[0] == ' ' || value[0] == '\t' || value[0] == '\n')) value.remove_prefix(1);
+  };
+  for (skip_blanks(); !value.empty(); skip_blanks()) {
+    std::string name;
+    const bool is_quoted = value[0] == '"';
+    if (is_quoted) {
+      size_t i = 1;
+      for (; i < value.size() && (value[i] != '"' || (i + 1 < value.size() && value[i + 1] == '"')); i++) {
+        if (value[i] == '"') i++;
+        name += value[i];
+      }
+      if (i >= value.size()) return invalid;
+      value.remove_prefix(i + 1);
+    } else {
+      while (!value.empty() && value[0] != ',' && value[0] != ' ' && value[0] != '"') {
+        name += value[0] >= 'A' && value[0] <= 'Z' ? static_cast<char>(value[0] + 32) : value[0];
+        value.remove_prefix(1);
+      }
+    }
+    if (name.empty() && !is_quoted) return invalid;
+    for (char c : name)
+      if (static_cast<unsigned char>(c) < ' ') return invalid;
+    if (!name.empty() && name != "$user" && name != "pg_catalog" && name != "pg_temp") schemas.push_back(name);
+    skip_blanks();
+    if (value.empty()) break;
+    if (value[0] != ',') return invalid;
+    value.remove_prefix(1);
+    skip_blanks();
+    if (value.empty()) return invalid;
+  }
+  return schemas;
+}
+
+bool is_default_path(const std::vector<std::string>& schemas) {
+  return schemas.empty() || (schemas.size() == 1 && schemas[0] == kPublicSchema);
+}
+
+std::string with_search_path(const std::vector<std::string>& schemas, std::string_view sql) {
+  if (is_default_path(schemas)) return std::string(sql);
+  std::string text(1, kMark);
+  absl::StrAppend(&text, absl::StrJoin(schemas, std::string(1, kBetween)));
+  text += kMark;
+  return text.append(sql);
+}
+
+std::string_view without_search_path(std::string_view text) {
+  std::vector<std::string> ignored;
+  return take_search_path(text, &ignored);
+}
+
+std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas) {
+  schemas->clear();
+  const size_t end = text.empty() || text[0] != kMark ? std::string_view::npos : text.find(kMark, 1);
+  if (end == std::string_view::npos) return text;
+  std::string_view names = text.substr(1, end - 1);
+  while (!names.empty()) {
+    const size_t size = std::min(names.find(kBetween), names.size());
+    if (size > 0) schemas->emplace_back(names.substr(0, size));
+    names.remove_prefix(std::min(size + 1, names.size()));
+  }
+  return text.substr(end + 1);
+}
+
+StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,
+                                                  std::string_view sql) {
+  const SearchPath path(catalog, search_path);
+  const NamePathScope scope(path.get());
+  auto statements = parse_sql(sql);
+  if (!statements.ok()) return statements;
+  for (auto& statement : *statements)
+    if (auto* select = ast::node_if<ast::SelectStatement>(statement.get()); select != nullptr && select->into)
+      statement = table_of(std::move(statement));
+  return statements;
+}
+
+}  // namespace scyper::query

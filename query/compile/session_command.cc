@@ -1,0 +1,281 @@
+#include "query/session_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "compile/statement_kind.h"
+#include "parse/printer.h"
+#include "parse/scanner.h"
+#include "parse/setting_text.h"
+#include "parse/sql_parser.h"
+#include "parse/type_resolver.h"
+#include "query/type_numbers.h"
+
+namespace scyper::query {
+
+namespace {
+
+void read_modes(const std::vector<ast::Option>& modes, SessionCommand* out) {
+  for (const ast::Option& mode : modes) {
+    if (mode.name == "transaction_isolation") out->isolation = mode.value;
+    if (mode.name == "transaction_read_only") out->is_read_only = mode.value != "0" && mode.value != "false";
+  }
+}
+
+struct Action {
+  ast::TransactionAction action;
+  CommandKind kind;
+  std::string_view tag;
+};
+constexpr Action kActions[] = {
+    {ast::TransactionAction::kBegin, CommandKind::kBegin, "BEGIN"},
+    {ast::TransactionAction::kCommit, CommandKind::kCommit, "COMMIT"},
+    {ast::TransactionAction::kRollback, CommandKind::kRollback, "ROLLBACK"},
+    {ast::TransactionAction::kSavepoint, CommandKind::kSavepoint, "SAVEPOINT"},
+    {ast::TransactionAction::kRelease, CommandKind::kRelease, "RELEASE"},
+    {ast::TransactionAction::kRollbackTo, CommandKind::kRollbackTo, "ROLLBACK"},
+};
+
+void read_transaction(const ast::TransactionStatement& statement, SessionCommand* out) {
+  for (const Action& action : kActions) {
+    if (action.action != statement.action) continue;
+    out->kind = action.kind;
+    out->tag = action.tag;
+    out->name = statement.name;
+    out->is_chained = statement.chain;
+    read_modes(statement.modes, out);
+  }
+}
+
+void read_set(const ast::SetStatement& statement, SessionCommand* out) {
+  out->name = absl::AsciiStrToLower(statement.name);
+  out->is_local = statement.local;
+  out->tag = "SET";
+  switch (statement.action) {
+    case ast::SetAction::kSet:
+    case ast::SetAction::kSetDefault:
+    case ast::SetAction::kFromCurrent:
+      out->kind = CommandKind::kSet;
+      out->values = setting_values(statement);
+      if (out->name == "search_path" && !out->values.empty()) out->values = {setting_value(statement)};
+      return;
+    case ast::SetAction::kSetTransaction:
+      out->kind = CommandKind::kSetModes;
+      return read_modes(statement.modes, out);
+    case ast::SetAction::kReset:
+    case ast::SetAction::kResetAll:
+      out->kind = CommandKind::kReset;
+      out->tag = "RESET";
+      if (statement.action == ast::SetAction::kResetAll) out->name = "all";
+      return;
+  }
+}
+
+// The words of a statement that the grammar has accepted.
+class Words {
+ public:
+  explicit Words(const std::vector<Token>* tokens) : tokens_(tokens) {}
+  // Takes the next token if it is that keyword.
+  bool take(std::string_view word) {
+    if ((*tokens_)[at_].kind != TokenKind::kWord || value_of((*tokens_)[at_]) != word) return false;
+    at_++;
+    return true;
+  }
+  std::string take_name() { return value_of((*tokens_)[at_++]); }
+  const Token& next() const { return (*tokens_)[at_]; }
+  bool is_end() const { return (*tokens_)[at_].kind == TokenKind::kEnd || (*tokens_)[at_].text == ";"; }
+  void skip() { at_++; }
+  // A number with its sign.
+  std::optional<int64_t> take_number() {
+    const bool is_negative = (*tokens_)[at_].text == "-", is_signed = is_negative || (*tokens_)[at_].text == "+";
+    const Token& token = (*tokens_)[at_ + (is_signed ? 1 : 0)];
+    int64_t value = 0;
+    const char* end = token.text.data() + token.text.size();
+    if (token.kind != TokenKind::kNumber || std::from_chars(token.text.data(), end, value).ptr != end)
+      return std::nullopt;
+    at_ += is_signed ? 2 : 1;
+    return is_negative ? -value : value;
+  }
+
+ private:
+  const std::vector<Token>* tokens_;
+  size_t at_ = 0;
+};
+
+// The rest of the text from there on, in its place.
+std::string body_at(std::string_view text, size_t begin) {
+  std::string body;
+  for (char c : text.substr(0, begin))
+    if ((c & 0xC0) != 0x80) body += c == '\n' ? '\n' : ' ';
+  return body.append(text.substr(begin));
+}
+
+// DECLARE name options CURSOR [WITH | WITHOUT HOLD] FOR query
+void read_declare(Words words, SessionCommand* out) {
+  out->kind = CommandKind::kDeclare;
+  out->tag = "DECLARE CURSOR";
+  words.skip();
+  out->name = words.take_name();
+  while (!words.take("cursor")) {
+    const bool is_no = words.take("no");
+    if (words.take("scroll"))
+      out->is_scrolling = !is_no;
+    else
+      words.skip();
+  }
+  if (words.take("with"))
+    out->is_held = words.take("hold");
+  else if (words.take("without"))
+    words.skip();
+  words.take("for");
+  out->body = body_at(out->text, static_cast<size_t>(words.next().begin));
+}
+
+// FETCH | MOVE [direction] [FROM | IN] name
+void read_fetch(Words words, SessionCommand* out) {
+  using Direction = FetchCommand::Direction;
+  FetchCommand& fetch = out->fetch;
+  out->kind = CommandKind::kFetch;
+  fetch.is_move = words.take("move");
+  if (!fetch.is_move) words.skip();
+  out->tag = fetch.is_move ? "MOVE" : "FETCH";
+  const Words before = words;  // a cursor may be called as a direction is
+  auto count = [&] {
+    if (words.take("all")) return INT64_MAX;
+    return words.take_number().value_or(1);
+  };
+  if (words.take("next")) {
+  } else if (words.take("prior")) {
+    fetch.direction = Direction::kBackward;
+  } else if (words.take("first")) {
+    fetch.direction = Direction::kAbsolute;
+  } else if (words.take("last")) {
+    fetch.direction = Direction::kAbsolute;
+    fetch.count = -1;
+  } else if (words.take("absolute") || words.take("relative")) {
+    Words start = before;
+    fetch.direction = start.take("absolute") ? Direction::kAbsolute : Direction::kRelative;
+    fetch.count = count();
+  } else if (words.take("backward")) {
+    fetch.direction = Direction::kBackward;
+    fetch.count = count();
+  } else {
+    words.take("forward");
+    fetch.count = count();
+  }
+  if (!words.take("from")) words.take("in");
+  if (words.is_end()) {
+    fetch = {Direction::kForward, 1, fetch.is_move};
+    words = before;
+  }
+  out->name = words.take_name();
+}
+
+// What the tree does not carry.
+void read_words(const std::string& command, SessionCommand* out) {
+  if (command.starts_with("DISCARD") || command == "UNLISTEN") {
+    out->kind = CommandKind::kDiscard;
+    out->tag = command;
+    return;
+  }
+  const auto tokens = scan(out->text);
+  if (!tokens.ok()) return;
+  Words words(&*tokens);
+  if (command == "DECLARE CURSOR") return read_declare(words, out);
+  if (command == "FETCH" || command == "MOVE") return read_fetch(words, out);
+  if (command != "CLOSE") return;
+  out->kind = CommandKind::kClose;
+  words.skip();
+  const bool is_all = words.take("all") && words.is_end();
+  out->tag = is_all ? "CLOSE CURSOR ALL" : "CLOSE CURSOR";
+  if (is_all) return;
+  words = Words(&*tokens);
+  words.skip();
+  out->name = words.take_name();
+}
+
+Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
+  out->kind = CommandKind::kPrepare;
+  out->tag = "PREPARE";
+  out->name = prepare.name;
+  for (const ast::TypeName& type : prepare.types) {
+    const auto resolved = resolve_type(type, out->text);
+    if (!resolved.ok() && sqlstate_of(resolved.status()) != "42704") return resolved.status();
+    // of an enum, which is known to the catalog: as the statement has it
+    out->parameter_oids.push_back(resolved.ok() ? static_cast<int32_t>(type_oid(*resolved)) : 0);
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(out->text));
+  int depth = 0;
+  for (const Token& token : tokens) {
+    depth += token.text == "(" ? 1 : token.text == ")" ? -1 : 0;
+    if (depth != 0 || token.kind != TokenKind::kWord || value_of(token) != "as") continue;
+    out->body = body_at(out->text, static_cast<size_t>(token.end));
+    break;
+  }
+  return {};
+}
+
+Status read_command(const ast::Statement& statement, SessionCommand* out) {
+  if (const auto* prepare = ast::node_if<ast::PrepareStatement>(&statement)) return read_prepare(*prepare, out);
+  if (const auto* transaction = ast::node_if<ast::TransactionStatement>(&statement)) {
+    read_transaction(*transaction, out);
+  } else if (const auto* set = ast::node_if<ast::SetStatement>(&statement)) {
+    read_set(*set, out);
+  } else if (const auto* show = ast::node_if<ast::ShowStatement>(&statement)) {
+    out->kind = CommandKind::kShow;
+    out->tag = "SHOW";
+    out->name = absl::AsciiStrToLower(show->name);
+  } else if (const auto* deallocate = ast::node_if<ast::DeallocateStatement>(&statement)) {
+    out->kind = CommandKind::kDeallocate;
+    out->tag = deallocate->name.empty() ? "DEALLOCATE ALL" : "DEALLOCATE";
+    out->name = deallocate->name;
+  } else if (const auto* execute = ast::node_if<ast::ExecuteStatement>(&statement)) {
+    out->kind = CommandKind::kExecute;
+    out->name = execute->name;
+    for (const auto& arg : execute->args) out->values.push_back(to_sql(*arg));
+  } else if (const auto* copy = ast::node_if<ast::CopyStatement>(&statement)) {
+    if (copy->file.empty()) out->kind = copy->from ? CommandKind::kCopyIn : CommandKind::kCopyOut;
+  } else if (const auto* unsupported = ast::node_if<ast::UnsupportedStatement>(&statement)) {
+    read_words(unsupported->command, out);
+  } else if (asks_for_rows(statement)) {
+    out->kind = CommandKind::kQuery;
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  std::vector<SessionCommand> commands(statements.size());
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const ast::Statement& statement = *statements[i];
+    commands[i].offset = static_cast<size_t>(std::max(0, statement.location));
+    commands[i].text = sql.substr(commands[i].offset, statement.length > 0 ? static_cast<size_t>(statement.length)
+                                                                           : sql.size() - commands[i].offset);
+    SCYPER_RETURN_IF_ERROR(read_command(statement, &commands[i]));
+  }
+  return commands;
+}
+
+StatusOr<std::string> with_parameter_types(std::string_view sql, const std::vector<std::string>& types) {
+  SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(sql));
+  std::string out;
+  size_t copied = 0;
+  for (const Token& token : tokens) {
+    uint32_t number = 0;
+    if (token.kind != TokenKind::kParameter) continue;
+    const auto [end, error] = std::from_chars(token.text.data() + 1, token.text.data() + token.text.size(), number);
+    if (error != std::errc() || number == 0 || number > types.size() || types[number - 1].empty()) continue;
+    const auto begin = static_cast<size_t>(token.begin);
+    out.append(sql.substr(copied, begin - copied)).append("(").append(token.text);
+    out.append("::").append(types[number - 1]).append(")");
+    copied = static_cast<size_t>(token.end);
+  }
+  out.append(sql.substr(copied));
+  return out;
+}
+
+}  // namespace scyper::query

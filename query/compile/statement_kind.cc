@@ -1,0 +1,33 @@
+#include "compile/statement_kind.h"
+
+#include <algorithm>
+
+#include "plan/explain_options.h"
+
+namespace scyper::query {
+
+bool is_analysis(const ast::Statement& statement) {
+  const auto* explain = ast::node_if<ast::ExplainStatement>(&statement);
+  if (explain == nullptr) return false;
+  StatusOr<ExplainOptions> options = ExplainOptions::read(explain->options);
+  return options.ok() && options->analyze && !options->compiled;
+}
+
+bool changes_data(const ast::SelectStatement& select) {
+  return std::any_of(select.with.tables.begin(), select.with.tables.end(),
+                     [](const auto& table) { return table.statement->kind != ast::StatementKind::kSelect; });
+}
+
+bool asks_for_rows(const ast::Statement& given) {
+  const ast::Statement* statement = &given;
+  if (is_analysis(*statement)) statement = ast::node_as<ast::ExplainStatement>(*statement).statement.get();
+  if (const auto* copy = ast::node_if<ast::CopyStatement>(statement); copy != nullptr && !copy->from) {
+    if (copy->has_table || !copy->file.empty()) return copy->file.empty();
+    statement = copy->query.get();
+  }
+  if (const auto* select = ast::node_if<ast::SelectStatement>(statement))
+    return !select->into && !changes_data(*select);
+  return statement->kind == ast::StatementKind::kExplain || statement->kind == ast::StatementKind::kShow;
+}
+
+}  // namespace scyper::query

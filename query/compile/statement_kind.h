@@ -1,0 +1,16 @@
+#pragma once
+
+#include "parse/ast.h"
+
+namespace scyper::query {
+
+// EXPLAIN ANALYZE runs its statement.
+bool is_analysis(const ast::Statement& statement);
+
+// Has it a WITH with INSERT, UPDATE or DELETE?
+bool changes_data(const ast::SelectStatement& select);
+
+// SELECT, WITH, VALUES, EXPLAIN, SHOW, COPY ... TO STDOUT: a statement that asks for rows and changes nothing.
+bool asks_for_rows(const ast::Statement& statement);
+
+}  // namespace scyper::query

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "query/copy_text.h"
+#include "query/exec_context.h"
+#include "query/result.h"
+#include "query/value_text.h"
+
+// COPY: rows from text and to text.
+namespace scyper::query {
+
+struct CopyCommand {
+  bool is_from = false;
+  bool is_program = false;
+  std::string file;  // empty: STDIN or STDOUT
+};
+// What the text is, if it is one COPY. Errors of its syntax are reported by whoever runs it (nullopt).
+std::optional<CopyCommand> copy_command_of(std::string_view sql);
+
+// How a COPY ... TO is to write rows of these columns. Errors of its options.
+StatusOr<CopyFormat> copy_format_of(std::string_view sql, const std::vector<ResultColumn>& columns);
+
+// What a COPY FROM is about, for one version of the catalog.
+struct CopyTarget {
+  std::string sql;  // the statement
+  std::string key;  // of the table (base/object_name.h)
+  TableId id{};
+  std::string table;                  // as CONTEXT names it
+  std::vector<ResultColumn> columns;  // that the text has, in its order
+  CopyFormat format;
+
+  bool is_like(const CopyTarget& other) const {
+    return id == other.id &&
+           std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
+                      [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; });
+  }
+};
+
+// The rows of a COPY FROM: text in pieces, checked and kept as values, in about as much memory as the text had. Then
+// the statement reads them. Errors have PostgreSQL's CONTEXT: "COPY t, line 2, column a: "x"". Threads: one.
+class CopyRows final : public RowFeed {
+ public:
+  explicit CopyRows(CopyTarget target);
+
+  // More of the text. After an error no more may come.
+  Status add(std::string_view bytes);
+  // The text ends.
+  Status finish();
+  const CopyTarget& target() const { return target_; }
+  uint64_t row_count() const { return row_count_; }
+  size_t memory_bytes() const;
+
+  // The INSERT that reads them, for one version of the catalog.
+  const std::shared_ptr<const Program>& program() const { return program_; }
+  void set_program(std::shared_ptr<const Program> program) { program_ = std::move(program); }
+  // The rows, one after the other; nullptr at the end. They stay where they are until the next call.
+  const Datum* next() noexcept override;
+  void rewind();
+  // An error of who sends the text, with the line that is awaited.
+  Status at_line(Status status) const;
+  // An error of the statement that reads the rows, with the line of the one that was read last.
+  Status with_line(Status status) const;
+
+ private:
+  Status read_lines();
+  Status check_header();
+  Status read_row();
+  Status append_value(size_t column, std::string_view text);
+  Status with_context(Status status, const std::string& what = "") const;
+  void append_number(uint64_t number);
+  void append_bytes(const void* bytes, size_t size) { row_.append(static_cast<const char*>(bytes), size); }
+  void keep_row();
+
+  const CopyTarget target_;
+  std::shared_ptr<const Program> program_;
+  CopyReader reader_;
+  bool has_header_ = false;  // was read
+  bool is_line_whole_ = false;
+  std::string row_;  // the row at hand, as blocks_ have it
+  ValueArena scratch_;
+  ValueArena kept_;  // arrays
+  size_t kept_bytes_ = 0;
+  // Rows one behind the other, each in one block: its line less that of the row before, then the values.
+  struct Block {
+    std::unique_ptr<char[]> bytes;
+    size_t capacity = 0;
+    size_t used = 0;
+  };
+  std::vector<Block> blocks_;
+  size_t block_bytes_ = 0;
+  uint64_t row_count_ = 0;
+  uint64_t last_line_ = 0;
+  // reading
+  size_t block_ = 0, at_ = 0;
+  uint64_t current_line_ = 0;
+  std::vector<Datum> current_;
+};
+
+}  // namespace scyper::query

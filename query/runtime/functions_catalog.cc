@@ -1,0 +1,121 @@
+#include <array>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "runtime/catalog_map.h"
+#include "runtime/function_body.h"
+
+// Functions over objects of the catalog. Their first argument is a map of the catalog version (catalog_map.h).
+namespace scyper::query {
+
+Status unknown_object(std::string_view name, int64_t kind) {
+  const std::string quoted = absl::StrCat("\"", std::string(name), "\" does not exist");
+  constexpr int64_t kRelation = 0, kRoutine = 2, kSignature = 3, kSchema = 4, kRole = 5;
+  if (kind == kRelation) return sql_error("42P01", "relation " + quoted);
+  if (kind == kRoutine || kind == kSignature) return sql_error("42883", "function " + quoted);
+  if (kind == kSchema) return sql_error("3F000", "schema " + quoted);
+  return sql_error("42704", (kind == kRole ? "role " : "type ") + quoted);
+}
+
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 11 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "character varying" and its modifier.
+std::string with_modifier(std::string name, int64_t modifier) {
+  constexpr int64_t kHeaderBytes = 4, kScaleBits = 16;
+  std::string brackets;
+  if (name.ends_with("[]")) {
+    brackets = "[]";
+    name.resize(name.size() - 2);
+  }
+  const int64_t value = modifier - kHeaderBytes;
+  if (modifier < 0) {
+    if (name == "character") name = "bpchar";
+  } else if (name == "numeric") {
+    absl::StrAppend(&name, "(", value >> kScaleBits, ",", value & ((int64_t{1} << kScaleBits) - 1), ")");
+  } else if (name == "character" || name == "character varying") {
+    absl::StrAppend(&name, "(", value, ")");
+  }
+  return name + brackets;
+}
+
+// How PostgreSQL rounds sizes: half up at each step of 1024, but for the bytes below 10 kB.
+std::string pretty_size(int64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+  constexpr int64_t kLimit = 10 * 1024;
+  const bool is_negative = bytes < 0;
+  uint64_t size = is_negative ? 0 - static_cast<uint64_t>(bytes) : static_cast<uint64_t>(bytes);
+  size_t unit = 0;
+  bool is_doubled = false;  // one bit more than the unit has, for rounding
+  while (unit + 1 < kUnits.size() && size >= static_cast<uint64_t>(is_doubled ? 2 * kLimit - 1 : kLimit)) {
+    size >>= is_doubled ? 10 : 9;
+    is_doubled = true;
+    unit++;
+  }
+  if (is_doubled) size = (size + 1) / 2;
+  return absl::StrCat(is_negative ? "-" : "", size, " ", kUnits[unit]);
+}
+
+extern "C" {
+
+// (map, numbers ...): the text of the object that they name, NULL where there is none.
+SCYPER_FUNCTION(catalog_text) {
+  std::string key, value;
+  for (int64_t i = 1; i < count; i++) absl::StrAppend(&key, i == 1 ? "" : " ", args[i].lo);
+  if (!find_entry({args[0].data(), args[0].size()}, key, &value)) return give_null(out);
+  return give_copy(c, out, value);
+}
+
+// (map, text): what stands for the text, which may be itself.
+SCYPER_FUNCTION(catalog_form) {
+  std::string value;
+  if (!find_entry({args[0].data(), args[0].size()}, {args[1].data(), args[1].size()}, &value)) return *out = args[1], 0;
+  return give_copy(c, out, value);
+}
+
+// (map, number): the name, or the number where nothing has it.
+SCYPER_FUNCTION(object_name) {
+  std::string value;
+  if (!find_entry({args[0].data(), args[0].size()}, absl::StrCat(args[1].lo), &value))
+    value = args[1].lo == 0 ? "-" : absl::StrCat(args[1].lo);
+  return give_copy(c, out, value);
+}
+
+// (map, name, kind, whether it must be there): the number.
+SCYPER_FUNCTION(object_number) {
+  const std::string_view name(args[1].data(), args[1].size());
+  std::string value;
+  if (is_number(name))
+    value = name;
+  else if (name == "-")
+    value = "0";
+  else if (!find_entry({args[0].data(), args[0].size()}, object_key_of_text(name), &value) &&
+           !find_entry({args[0].data(), args[0].size()}, name, &value))
+    return args[3].lo == 0 ? give_null(out) : c->fail(unknown_object(name, args[2].lo));
+  return give(out, int64_t{std::strtoll(value.c_str(), nullptr, 10)});
+}
+
+// (map, type, modifier)
+SCYPER_FUNCTION(format_type) {
+  if (args[1].null != 0) return give_null(out);
+  std::string name;
+  if (args[1].lo == 0)
+    name = "-";
+  else if (!find_entry({args[0].data(), args[0].size()}, absl::StrCat(args[1].lo), &name))
+    name = "???";
+  return give_copy(c, out, args[2].null != 0 ? name : with_modifier(name, args[2].lo));
+}
+
+SCYPER_FUNCTION(size_pretty) { return give_copy(c, out, pretty_size(args[0].lo)); }
+
+}  // extern "C"
+
+}  // namespace
+
+SCYPER_CATALOG_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+
+}  // namespace scyper::query

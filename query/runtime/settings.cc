@@ -1,0 +1,240 @@
+#include "query/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "query/search_path.h"
+
+namespace scyper::query {
+
+namespace {
+
+// What clients send at their start or ask for. Choices of one value say what holds.
+constexpr Setting kSettings[] = {
+    {"application_name", SettingKind::kText, "", "", true},
+    {"bytea_output", SettingKind::kChoice, "hex", "hex"},
+    {"check_function_bodies", SettingKind::kSwitch, "on", ""},
+    {"client_encoding", SettingKind::kChoice, "UTF8", "utf8|unicode", true},
+    {"client_min_messages", SettingKind::kChoice, "notice",
+     "debug5|debug4|debug3|debug2|debug1|log|notice|warning|error"},
+    {"DateStyle", SettingKind::kChoice, "ISO, MDY", "iso, mdy|iso,mdy|iso|mdy|iso, us", true},
+    {"default_table_access_method", SettingKind::kChoice, "heap", "heap"},
+    {"default_tablespace", SettingKind::kChoice, "", ""},
+    {"default_transaction_deferrable", SettingKind::kSwitch, "off", ""},
+    {"default_transaction_isolation", SettingKind::kChoice, "serializable",
+     "serializable|repeatable read|read committed|read uncommitted"},
+    {"default_transaction_read_only", SettingKind::kSwitch, "off", "", true},
+    {"enable_seqscan", SettingKind::kSwitch, "on", ""},
+    {"enable_hashjoin", SettingKind::kSwitch, "on", ""},
+    {"enable_indexscan", SettingKind::kSwitch, "on", ""},
+    {"enable_mergejoin", SettingKind::kSwitch, "on", ""},
+    {"enable_nestloop", SettingKind::kSwitch, "on", ""},
+    {"escape_string_warning", SettingKind::kSwitch, "on", ""},
+    {"effective_cache_size", SettingKind::kText, "4GB", ""},
+    {"extra_float_digits", SettingKind::kNumber, "1", "3"},
+    {"idle_in_transaction_session_timeout", SettingKind::kDuration, "0", ""},
+    {"in_hot_standby", SettingKind::kConstant, "off", "", true},
+    {"integer_datetimes", SettingKind::kConstant, "on", "", true},
+    {"IntervalStyle", SettingKind::kChoice, "postgres", "postgres", true},
+    {"is_superuser", SettingKind::kConstant, "on", "", true},
+    {"jit", SettingKind::kSwitch, "on", ""},
+    {"lc_collate", SettingKind::kConstant, "C", ""},
+    {"lc_ctype", SettingKind::kConstant, "C", ""},
+    {"lc_messages", SettingKind::kChoice, "C", "c|en_us.utf-8|c.utf-8|en_us.utf8"},
+    {"lc_monetary", SettingKind::kText, "C", ""},
+    {"lc_numeric", SettingKind::kText, "C", ""},
+    {"lc_time", SettingKind::kText, "C", ""},
+    {"lock_timeout", SettingKind::kDuration, "0", ""},
+    {"log_min_messages", SettingKind::kText, "warning", ""},
+    {"log_statement", SettingKind::kText, "none", ""},
+    {"maintenance_work_mem", SettingKind::kText, "64MB", ""},
+    {"max_identifier_length", SettingKind::kConstant, "63", ""},
+    {"max_parallel_workers_per_gather", SettingKind::kText, "2", ""},
+    {"max_index_keys", SettingKind::kConstant, "32", ""},
+    {"random_page_cost", SettingKind::kText, "4", ""},
+    {"role", SettingKind::kChoice, "none", "none"},
+    {"plpgsql.variable_conflict", SettingKind::kChoice, "error", "error"},
+    {"row_security", SettingKind::kSwitch, "on", ""},
+    {"scyper.freshness", SettingKind::kFreshness, "fresh", ""},
+    {"scyper.receipts", SettingKind::kSwitch, "off", ""},
+    {"scyper.threads", SettingKind::kNumber, "1", "256"},
+    {"search_path", SettingKind::kPath, "\"$user\", public", ""},
+    {"server_encoding", SettingKind::kConstant, "UTF8", "", true},
+    {"server_version", SettingKind::kConstant, "15.0", "", true},
+    {"server_version_num", SettingKind::kConstant, "150000", ""},
+    {"session_authorization", SettingKind::kConstant, "", "", true},
+    {"session_replication_role", SettingKind::kChoice, "origin", "origin"},
+    {"ssl_renegotiation_limit", SettingKind::kText, "0", ""},
+    {"standard_conforming_strings", SettingKind::kChoice, "on", "on|true|yes|1", true},
+    {"statement_timeout", SettingKind::kDuration, "0", ""},
+    {"synchronous_commit", SettingKind::kText, "on", ""},
+    {"synchronize_seqscans", SettingKind::kSwitch, "on", ""},
+    {"TimeZone", SettingKind::kChoice, "UTC",
+     "utc|gmt|etc/utc|etc/gmt|uct|etc/uct|zulu|etc/zulu|universal|etc/universal|greenwich|gmt0|etc/gmt0|0|utc0", true},
+    {"transaction_deferrable", SettingKind::kSwitch, "off", ""},
+    {"transaction_isolation", SettingKind::kChoice, "serializable",
+     "serializable|repeatable read|read committed|read uncommitted"},
+    {"transaction_read_only", SettingKind::kSwitch, "off", ""},
+    {"work_mem", SettingKind::kText, "4MB", ""},
+    {"xmloption", SettingKind::kText, "content", ""},
+};
+
+Status invalid_value(const Setting& setting, const std::string& value) {
+  return sql_error("22023",
+                   absl::StrCat("invalid value for parameter \"", std::string(setting.name), "\": \"", value, "\""));
+}
+
+std::optional<bool> read_switch(const std::string& value) {
+  const std::string word = absl::AsciiStrToLower(value);
+  if (word == "on" || word == "true" || word == "yes" || word == "1") return true;
+  if (word == "off" || word == "false" || word == "no" || word == "0") return false;
+  return std::nullopt;
+}
+
+bool is_choice(std::string_view choices, const std::string& word) {
+  while (true) {
+    const std::string_view choice = choices.substr(0, choices.find('|'));
+    if (choice == word) return true;
+    if (choice.size() == choices.size()) return false;
+    choices.remove_prefix(choice.size() + 1);
+  }
+}
+
+StatusOr<std::string> read_choice(const Setting& setting, const std::string& value) {
+  std::string word = absl::AsciiStrToLower(value);
+  const bool is_level = setting.name == "client_min_messages";
+  if (is_level && word == "debug") word = "debug2";
+  // names of encodings are their letters and digits, whatever stands between: 'utf-8' with its quotes, too
+  if (setting.name == "client_encoding") std::erase_if(word, [](char c) { return !absl::ascii_isalnum(c); });
+  if (!is_choice(setting.choices, word)) {
+    if (setting.name == "TimeZone")
+      return with_hint(sql_error("0A000", "SET TimeZone to anything but UTC is not supported"),
+                       "Use AT TIME ZONE in queries.");
+    std::string choices(setting.choices);
+    if (is_level)
+      return with_hint(invalid_value(setting, value),
+                       "Available values: debug5, debug4, debug3, debug2, debug1, log, notice, warning, error.");
+    return with_hint(invalid_value(setting, value), "Supported: " + choices);
+  }
+  // one value in several spellings, or several values
+  return is_level || setting.name.ends_with("isolation") ? word : std::string(setting.value);
+}
+
+StatusOr<std::string> read_number(const Setting& setting, const std::string& value) {
+  int32_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) return invalid_value(setting, value);
+  const int most = std::stoi(std::string(setting.choices));
+  if (number > most || number < (setting.name == "scyper.threads" ? 1 : -15)) return invalid_value(setting, value);
+  return value;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+const Setting* find_setting(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& setting) {
+    return absl::EqualsIgnoreCase({setting.name.data(), setting.name.size()}, {name.data(), name.size()});
+  });
+  return found == std::end(kSettings) ? nullptr : found;
+}
+
+bool is_custom_setting(std::string_view name) { return name.find('.') != std::string_view::npos; }
+
+std::string setting_key(std::string_view name) { return absl::AsciiStrToLower(std::string(name)); }
+
+Status takes_one_value(std::string_view name) {
+  return sql_error("22023", absl::StrCat("SET ", std::string(name), " takes only one argument"));
+}
+
+Status check_custom_setting(std::string_view name) {
+  const std::string text(name);
+  if (!is_custom_setting(name))
+    return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", text, "\""));
+  const Status invalid = sql_error("42602", absl::StrCat("invalid configuration parameter name \"", text, "\""));
+  bool starts = true;
+  for (char c : name) {
+    const bool is_first =
+        absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' || static_cast<signed char>(c) < 0;
+    const bool is_later = is_first || absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '$';
+    const bool is_dot = c == '.' && !starts;
+    if (!(is_dot || (starts ? is_first : is_later)))
+      return with_detail(invalid, "Custom parameter names must be two or more simple identifiers separated by dots.");
+    starts = is_dot;
+  }
+  if (starts)
+    return with_detail(invalid, "Custom parameter names must be two or more simple identifiers separated by dots.");
+  if (absl::StartsWithIgnoreCase(text, "scyper.")) return with_detail(invalid, "\"scyper\" is a reserved prefix.");
+  return Status();
+}
+
+StatusOr<std::string> read_setting(const Setting& setting, const std::string& value) {
+  switch (setting.kind) {
+    case SettingKind::kConstant:
+      return sql_error("55P02", absl::StrCat("parameter \"", std::string(setting.name), "\" cannot be changed"));
+    case SettingKind::kChoice:
+      return read_choice(setting, value);
+    case SettingKind::kSwitch: {
+      const auto is_on = read_switch(value);
+      if (!is_on.has_value())
+        return sql_error("22023",
+                         absl::StrCat("parameter \"", std::string(setting.name), "\" requires a Boolean value"));
+      return std::string(*is_on ? "on" : "off");
+    }
+    case SettingKind::kNumber:
+      return read_number(setting, value);
+    case SettingKind::kPath:
+      SCYPER_RETURN_IF_ERROR(schemas_of_path(value).status());
+      return value;
+    case SettingKind::kText:
+    case SettingKind::kDuration:
+    case SettingKind::kFreshness:
+      break;
+  }
+  return value;
+}
+
+const std::string* StatementSettings::find(const std::string& key) const {
+  for (auto changed = changed_.rbegin(); changed != changed_.rend(); ++changed)
+    if (changed->key == key) return &changed->value;
+  if (given_ == nullptr) return nullptr;
+  auto given = given_->find(key);
+  return given == given_->end() ? nullptr : &given->second;
+}
+
+void StatementSettings::change(std::string key, std::string value, bool is_local) {
+  std::erase_if(changed_, [&](const Changed& changed) { return changed.key == key && changed.is_local; });
+  // a name of the user's own stays, without a value, when the transaction ends
+  if (is_local && find_setting(key) == nullptr && find(key) == nullptr) changed_.push_back({key, "", false});
+  changed_.push_back({std::move(key), std::move(value), is_local});
+}
+
+void StatementSettings::end_transaction(bool commit) {
+  std::erase_if(changed_,
+                [&](const Changed& changed) { return !changed.is_committed && (changed.is_local || !commit); });
+  for (Changed& changed : changed_) changed.is_committed = true;
+}
+
+void StatementSettings::give_changed(std::vector<std::pair<std::string, std::string>>* to) const {
+  for (const Changed& changed : changed_)
+    if (!changed.is_local) to->emplace_back(changed.key, changed.value);
+}
+
+bool shows_message(std::string_view level, std::string_view severity) {
+  if (severity == "INFO") return true;
+  static constexpr std::string_view kLevels[] = {"debug5", "debug4", "debug3",  "debug2", "debug1",
+                                                 "log",    "notice", "warning", "error"};
+  auto rank = [](std::string_view name) {
+    return std::find(std::begin(kLevels), std::end(kLevels), name) - std::begin(kLevels);
+  };
+  const std::string word = absl::AsciiStrToLower(std::string(severity));
+  return rank(word == "debug" ? "debug1" : word) >= rank(level);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "query/database.h"
+#include "replay/data_lock.h"
+#include "replay/recovery.h"
+#include "replay/request_window.h"
+
+namespace scyper::replay {
+
+// What recovery of a data directory would give, from a part of this process that has it in memory: a secondary that
+// becomes primary. The directory is its own still, the log has nothing that is not in the tables, and nothing appends.
+struct WarmState {
+  DataLock lock;
+  NodeIdentity identity;
+  std::shared_ptr<query::Database> database;
+  std::unique_ptr<RequestWindow> requests;
+  Recovered recovered;
+};
+
+}  // namespace scyper::replay

@@ -1,0 +1,157 @@
+#include "replication/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/group_maker.h"
+
+namespace scyper::replication {
+namespace {
+
+using Verdict = Inbox::Verdict;
+using Range = Inbox::Range;
+
+constexpr ClusterId kCluster{{7, 9}};
+constexpr Inbox::Options kLogs{size_t{1} << 20, true};
+constexpr Inbox::Options kLogsNot{size_t{1} << 20, false};
+
+// A node that restarts from its own log.
+Inbox::Start from_log(uint64_t term, const GroupMaker& log) {
+  Inbox::Start start;
+  start.term = term;
+  start.lsn = log.lsn();
+  start.positions = log.positions();
+  start.joins = start.may_be_in_group = false;
+  return start;
+}
+
+// A node that keeps no log, and the first group that it gets.
+struct Joined {
+  GroupMaker primary{kCluster};
+  Inbox inbox{kCluster, {}, kLogsNot};
+  Parcel first;
+
+  explicit Joined(uint32_t count) : first(primary.make(1, {0}, count)) { EXPECT_EQ(inbox.offer(first), Verdict::kNew); }
+};
+
+// Of an earlier term only what lies before the new one's first group counts.
+TEST(Inbox, OldTermsEndWhereTheNewOneBegins) {
+  Joined joined(240);
+  auto& [primary, inbox, first] = joined;
+  EXPECT_EQ(first.complete_lsn, 240u);
+  EXPECT_TRUE(inbox.note({2, 240, 240, 240, 0}));
+  EXPECT_EQ(inbox.offer(primary.make(1, {0}, 10)), Verdict::kOldTerm);
+  EXPECT_EQ(inbox.received_lsn(), 240u);
+  // nor does what a primary says that does not know yet that it is none
+  EXPECT_FALSE(inbox.note({1, 0, 250, 250, 0}));
+  EXPECT_EQ(inbox.known_lsn(), 240u);
+  EXPECT_EQ(inbox.commit_lsn(), 240u);
+}
+
+// Without elections no later term lacks what was confirmed; with them the commit mode may allow it.
+TEST(Inbox, ATermThatLacksWhatWasConfirmedIsALoss) {
+  for (const bool holds : {true, false}) {
+    for (const bool is_heard : {true, false}) {
+      GroupMaker primary(kCluster);
+      const Parcel first = primary.make(1, {0}, 240);
+      Inbox::Start start;
+      if (!is_heard) {
+        start = from_log(1, primary);
+        start.confirmed_lsn = 230;
+      }
+      Inbox inbox(kCluster, start, {size_t{1} << 20, false, holds});
+      if (is_heard) EXPECT_EQ(inbox.offer(first), Verdict::kNew);
+      if (is_heard) EXPECT_TRUE(inbox.note({1, 0, 240, 230, 0}));
+      Inbox other = inbox;
+      EXPECT_TRUE(inbox.note({2, 229, 229, 229, 0}));
+      EXPECT_EQ(inbox.lost_lsn(), holds ? 230u : 0u);
+      EXPECT_TRUE(!holds || inbox.has_diverged());
+      // what was never confirmed may go
+      EXPECT_TRUE(other.note({2, 230, 230, 230, 0}));
+      EXPECT_EQ(other.lost_lsn(), 0u);
+    }
+  }
+}
+
+// What was logged and never confirmed two terms ago lies below the newest term's beginning.
+TEST(Inbox, ATailOfTwoTermsAgoIsNoticed) {
+  GroupMaker old(kCluster);
+  static_cast<void>(old.make(1, {0, 1, 2}, 80));
+  const std::vector<std::vector<uint32_t>> others = {{1}, {2}, {1, 2}};  // streams that the second term wrote to
+  for (const auto& streams : others) {
+    for (uint32_t count : {5u, 10u, 20u}) {
+      GroupMaker next = old, mine = old;
+      static_cast<void>(mine.make(1, {1}, 10));  // 250
+      Inbox inbox(kCluster, from_log(1, mine), kLogs);
+      std::vector<Parcel> log;
+      while (next.lsn() < 300) log.push_back(next.make(2, streams, count));
+      EXPECT_TRUE(inbox.note({3, next.lsn(), next.lsn(), next.lsn(), 0}));
+      EXPECT_FALSE(inbox.is_matched());
+      EXPECT_EQ(inbox.next_to_apply(), nullptr);
+      const auto missing = inbox.missing();
+      ASSERT_TRUE(missing.has_value());
+      EXPECT_EQ(missing->after_lsn, 249u);
+      for (const Parcel& parcel : log) {
+        if (parcel.complete_lsn > missing->after_lsn) static_cast<void>(inbox.offer(GroupMaker::fetched(parcel)));
+      }
+      EXPECT_TRUE(inbox.has_diverged()) << streams.size() << " streams, " << count;
+    }
+  }
+}
+
+// Nor does what came ahead of a gap, however low.
+TEST(Inbox, WhatCameAheadOfANewTermIsFetchedAgain) {
+  Joined joined(200);
+  auto& [primary, inbox, first] = joined;
+  GroupMaker next = primary;
+  const Parcel gap = primary.make(1, {0}, 40), lost = primary.make(1, {1}, 10);
+  EXPECT_EQ(inbox.offer(lost), Verdict::kNew);
+  const Parcel second = next.make(2, {0}, 40), third = next.make(2, {2}, 60);  // 300
+  EXPECT_TRUE(inbox.note({3, 300, 300, 300, 0}));
+  EXPECT_EQ(inbox.offer(gap), Verdict::kOldTerm);
+  for (const Parcel& parcel : {first, second}) static_cast<void>(inbox.offer(GroupMaker::fetched(parcel)));
+  EXPECT_EQ(inbox.received_lsn(), 240u);
+  EXPECT_EQ(inbox.missing(), (Range{240, 300}));
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(third)), Verdict::kNew);
+  EXPECT_EQ(inbox.received_lsn(), 300u);
+}
+
+TEST(Inbox, AnEndThatThePrimaryHasIsGoneOnFrom) {
+  GroupMaker primary(kCluster);
+  static_cast<void>(primary.make(1, {0, 1}, 120));
+  const Parcel last = primary.make(1, {1}, 10);
+  Inbox inbox(kCluster, from_log(1, primary), kLogs);
+  const Parcel next = primary.make(2, {0, 2}, 10);
+  EXPECT_TRUE(inbox.note({3, 270, 270, 270, 0}));
+  EXPECT_EQ(inbox.missing(), (Range{249, 270}));
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(last)), Verdict::kKnown);
+  EXPECT_TRUE(inbox.is_matched());
+  EXPECT_EQ(inbox.missing(), (Range{250, 270}));
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(next)), Verdict::kNew);
+  EXPECT_FALSE(inbox.missing().has_value());
+  EXPECT_NE(inbox.next_to_apply(), nullptr);
+}
+
+// What is in memory only is given up group by group, until it fits.
+TEST(Inbox, WhatIsNotLoggedYetIsReplaced) {
+  Joined joined(240);
+  auto& [primary, inbox, first] = joined;
+  GroupMaker next = primary;
+  EXPECT_EQ(inbox.offer(primary.make(1, {1}, 10)), Verdict::kNew);
+  EXPECT_EQ(inbox.offer(primary.make(1, {1}, 10)), Verdict::kNew);  // 260
+  const Parcel second = next.make(2, {2}, 30), third = next.make(2, {2}, 30);
+  EXPECT_TRUE(inbox.note({3, 300, 300, 300, 0}));
+  for (int i = 0; i < 10 && inbox.received_lsn() < 300; ++i) {
+    const auto missing = inbox.missing();
+    ASSERT_TRUE(missing.has_value());
+    for (const Parcel& parcel : {first, second, third}) {
+      if (parcel.complete_lsn > missing->after_lsn) static_cast<void>(inbox.offer(GroupMaker::fetched(parcel)));
+      if (const Inbox::Group* group = inbox.next_to_apply(1)) EXPECT_EQ(group->parcel.bytes, second.bytes);
+    }
+  }
+  EXPECT_FALSE(inbox.has_diverged());
+  EXPECT_EQ(inbox.received_lsn(), 300u);
+  EXPECT_TRUE(inbox.is_matched());
+}
+
+}  // namespace
+}  // namespace scyper::replication

@@ -1,0 +1,557 @@
+// A secondary without its primary: a link that says what the test wants it to.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/failpoint.h"
+#include "base/simulated_disk.h"
+#include "follower.h"
+#include "log_keeper.h"
+#include "replay/archive.h"
+#include "replay/log_scan.h"
+#include "replay/record.h"
+#include "seed.h"
+#include "storage/object_store.h"
+#include "testing/group_maker.h"
+
+namespace scyper::secondary {
+namespace {
+
+using replication::GroupMaker;
+using replication::Inbox;
+using replication::Parcel;
+using replication::Watermark;
+
+constexpr replication::ClusterId kCluster{{7, 9}};
+constexpr uint32_t kPartitions = 3;
+constexpr char kDirectory[] = "/data";
+constexpr uint64_t kSegmentBytes = 32 << 10;
+constexpr std::chrono::seconds kPatience{60};
+
+// A transaction that changes nothing.
+std::string nothing(uint64_t lsn) {
+  replay::RedoHeader header;
+  header.kind = replay::RedoKind::kPhysical;
+  header.partition = replay::kNoPartition;
+  header.lsn = lsn;
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header));
+}
+
+GroupMaker primary_log() { return GroupMaker(kCluster, nothing); }
+
+Inbox::Start start_behind(const replay::Recovered& recovered) {
+  Inbox::Start start;
+  start.lsn = recovered.lsn;
+  start.term = recovered.lsn == 0 ? 0 : recovered.term;
+  for (const auto& position : recovered.positions) start.positions.push_back({position.number, position.hash});
+  start.joins = recovered.lacks_positions;
+  start.may_be_in_group = recovered.may_be_in_group;
+  return start;
+}
+
+// Logs parcels as a follower does: by way of an inbox.
+void keep(Disk* disk, const replay::Recovered& recovered, const std::vector<Parcel>& parcels) {
+  const replay::NodeIdentity identity{kCluster, kPartitions};
+  auto keeper = LogKeeper::open(disk, kDirectory, identity, recovered, kSegmentBytes, 0);
+  ASSERT_TRUE(keeper.ok()) << keeper.status();
+  Inbox inbox(kCluster, start_behind(recovered), {size_t{1} << 20, true});
+  for (const Parcel& parcel : parcels) {
+    ASSERT_EQ(inbox.offer(parcel), Inbox::Verdict::kNew);
+    const Inbox::Group* group = inbox.next_to_log();
+    ASSERT_NE(group, nullptr);
+    Status status = (*keeper)->append(*group, 0);
+    ASSERT_TRUE(status.ok()) << status;
+    inbox.logged();
+  }
+}
+
+void make_directory(Disk* disk) {
+  ASSERT_TRUE(disk->make_directory(kDirectory).ok());
+  auto identity = replay::open_data_directory(disk, kDirectory, kPartitions, &kCluster);
+  ASSERT_TRUE(identity.ok()) << identity.status();
+}
+
+// An archive of no tables, as one fetched.
+void archive_at(Disk* disk, uint64_t lsn) {
+  storage::ArchiveManifest manifest;
+  manifest.cluster[0] = kCluster.words[0];
+  manifest.cluster[1] = kCluster.words[1];
+  manifest.term = 1;
+  manifest.lsn = lsn;
+  manifest.partitions = kPartitions;
+  auto written = replay::write_archive(disk, replay::archives_directory(kDirectory), query::Catalog(), manifest, {});
+  ASSERT_TRUE(written.ok()) << written.status();
+}
+
+StatusOr<replay::Recovered> recover(Disk* disk) {
+  query::DatabaseOptions options;
+  options.partitions = kPartitions;
+  options.memory_bytes = size_t{64} << 20;
+  options.page_mode = storage::PageMode::kSmall;
+  options.execution = query::ExecutionMode::kInterpreted;
+  SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(options));
+  replay::RequestWindow requests(100);
+  replay::RecoveryOptions recovery;
+  recovery.log_may_lag = true;
+  recovery.requests = &requests;
+  return replay::recover(disk, kDirectory, {kCluster, kPartitions}, database.get(), recovery);
+}
+
+// Joined from an archive that does not say where the streams stand; some of them are first heard of segments later.
+TEST(LogKeeper, ALogBehindAnArchiveIsReadAgain) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  for (int i = 0; i < 5; ++i) static_cast<void>(primary.make(1, {0, 1, 2, 3}, 10));
+  std::vector<Parcel> parcels = {primary.make(1, {1, 2}, 10)};
+  archive_at(&disk, primary.lsn() - 5);  // within a group
+  for (int i = 0; i < 20; ++i) parcels.push_back(primary.make(1, {1, 2}, 10, primary.lsn()));
+  parcels.push_back(primary.make(1, {0, 1}, 10, primary.lsn()));
+
+  auto recovered = recover(&disk);
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_TRUE(recovered->lacks_positions && recovered->may_be_in_group);
+  keep(&disk, *recovered, parcels);
+  auto again = disk.after_power_loss(1);
+  recovered = recover(again.get());
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(recovered->lsn, primary.lsn());
+  EXPECT_GT(recovered->segments.size(), 1u);
+  EXPECT_TRUE(recovered->lacks_positions);
+  EXPECT_FALSE(recovered->may_be_in_group || recovered->was_torn);
+
+  // in its second life a stream is heard of that neither the archive nor the log knew
+  keep(again.get(), *recovered, {primary.make(1, {3}, 10), primary.make(1, {3, 0}, 10)});
+  recovered = recover(again.get());
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(recovered->lsn, primary.lsn());
+  ASSERT_EQ(recovered->positions.size(), primary.positions().size());
+  for (size_t i = 0; i < recovered->positions.size(); ++i) {
+    EXPECT_EQ(recovered->positions[i].number, primary.positions()[i].number);
+    EXPECT_EQ(recovered->positions[i].hash, primary.positions()[i].hash);
+  }
+}
+
+// Nothing says here that anything was confirmed: in quorum modes that is known a round trip later.
+TEST(LogKeeper, ABatchBehindDamageProvesThatItIsNoTornTail) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  std::vector<Parcel> parcels;
+  for (int i = 0; i < 5; ++i) parcels.push_back(primary.make(1, {0, 1, 2}, 10));
+  keep(&disk, {}, parcels);
+  const std::string path = storage::segment_path(replay::log_directory(kDirectory), 1);
+  for (uint64_t group = 0; group < 5; ++group) {
+    for (uint64_t batch = 0; batch < 3; ++batch) {
+      for (uint64_t offset : {8, 60, 130}) {  // of the header, and of the body
+        SCOPED_TRACE(testing::Message() << group << " " << batch << " " << offset);
+        auto image = disk.after_kill();
+        const uint64_t batch_bytes = parcels[group].bytes->size() / 3;
+        image->flip(path, kDiskBlockBytes * (1 + group) + batch_bytes * batch + offset, 4);
+        auto recovered = recover(image.get());
+        if (group == 4) {
+          ASSERT_TRUE(recovered.ok()) << recovered.status();
+          EXPECT_TRUE(recovered->was_torn);
+          EXPECT_EQ(recovered->lsn, 120u);
+        } else {
+          EXPECT_EQ(sqlstate_of(recovered.status()), "XX001");
+        }
+      }
+    }
+  }
+}
+
+// What is known of a stream has to go on, with or without an archive before.
+TEST(LogKeeper, GapsAreDamageAllTheSame) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  static_cast<void>(primary.make(1, {1}, 10));
+  archive_at(&disk, primary.lsn());
+  auto recovered = recover(&disk);
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  GroupMaker other = primary;
+  keep(&disk, *recovered, {primary.make(1, {1}, 10, 10)});
+  // not what goes on from there: number 3 of another history
+  static_cast<void>(other.make(2, {1}, 10, 10));
+  recovered = recover(&disk);
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(recovered->positions[1].number, 2u);
+  recovered->positions[1] = {other.positions()[1].number, other.positions()[1].hash};
+  keep(&disk, *recovered, {other.make(2, {1}, 10, 20)});
+  EXPECT_EQ(sqlstate_of(recover(&disk).status()), "XX001");
+}
+
+// Archives do not wait for the log; a crash just after its header leaves a log that has nothing.
+TEST(LogKeeper, ALogThatEndsBeforeTheArchiveIsDropped) {
+  for (const bool has_groups : {true, false}) {
+    SCOPED_TRACE(has_groups);
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    std::vector<Parcel> parcels;
+    for (int i = 0; i < 20; ++i) parcels.push_back(primary.make(1, {0, 1}, 10, primary.lsn()));
+    const uint64_t logged_lsn = primary.lsn();
+    Parcel next;  // what comes behind the archive
+    if (has_groups) {
+      keep(&disk, {}, parcels);
+    } else {
+      archive_at(&disk, logged_lsn);
+      auto recovered = recover(&disk);
+      ASSERT_TRUE(recovered.ok()) << recovered.status();
+      ASSERT_TRUE(arm_failpoints("log.group_write_fails=fail").ok());
+      auto keeper = LogKeeper::open(&disk, kDirectory, {kCluster, kPartitions}, *recovered, kSegmentBytes, 0);
+      Inbox inbox(kCluster, start_behind(*recovered), {size_t{1} << 20, true});
+      next = primary.make(1, {0, 1}, 10);
+      EXPECT_EQ(inbox.offer(next), Inbox::Verdict::kNew);
+      Inbox::Group group = *inbox.next_to_log();
+      group.parcel.base_lsn = logged_lsn - 5;
+      EXPECT_FALSE((*keeper)->append(group, 0).ok());
+      disarm_failpoints();
+    }
+    const uint64_t archived_lsn = logged_lsn + (has_groups ? 15 : 0);
+    if (has_groups) archive_at(&disk, archived_lsn);
+    auto again = disk.after_power_loss(2);
+    auto recovered = recover(again.get());
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    EXPECT_EQ(recovered->lsn, archived_lsn);
+    EXPECT_TRUE(recovered->segments.empty() && recovered->lacks_positions && recovered->may_be_in_group);
+    EXPECT_TRUE(again->list(replay::log_directory(kDirectory))->empty());
+    // and a log begins that is read again
+    if (has_groups) static_cast<void>(primary.make(1, {0, 1}, 5));
+    if (has_groups) next = primary.make(1, {0, 1}, 10);
+    keep(again.get(), *recovered, {next});
+    recovered = recover(again.get());
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    EXPECT_EQ(recovered->lsn, next.complete_lsn);
+  }
+}
+
+// A crash while the history is removed must not keep the node from starting.
+TEST(RemoveHistory, WhatACrashLeavesCanBeStartedFrom) {
+  for (const bool has_archive : {false, true}) {
+    SCOPED_TRACE(has_archive);
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    std::vector<Parcel> parcels;
+    for (int i = 0; i < 60; ++i) parcels.push_back(primary.make(1, {0, 1}, 10, primary.lsn()));
+    keep(&disk, {}, parcels);
+    ASSERT_GT(storage::list_segments(&disk, replay::log_directory(kDirectory))->size(), 2u);
+    if (has_archive) archive_at(&disk, 100);
+    int images = 0;
+    bool is_busy = false;
+    disk.set_observer([&] {
+      if (std::exchange(is_busy, true)) return;
+      for (uint64_t seed = 0; seed < 4; ++seed) {
+        auto image = seed == 0 ? disk.after_kill() : disk.after_power_loss(seed);
+        auto recovered = recover(image.get());
+        EXPECT_TRUE(recovered.ok()) << recovered.status();
+        ++images;
+      }
+      is_busy = false;
+    });
+    ASSERT_TRUE(remove_history(&disk, kDirectory).ok());
+    disk.set_observer(nullptr);
+    EXPECT_GT(images, 10);
+    EXPECT_TRUE(disk.list(replay::log_directory(kDirectory))->empty());
+  }
+}
+
+// A copy counts when it is whole, and stays when it counts.
+TEST(CopiedArchive, PowerLossLeavesAllOrNothing) {
+  SimulatedDisk from;
+  make_directory(&from);
+  archive_at(&from, 10);
+  auto to = std::make_unique<SimulatedDisk>();
+  ASSERT_TRUE(to->make_directory("/to").ok());
+  ASSERT_TRUE(to->sync_directory("/").ok());
+  auto look = [&](bool has_returned) {
+    for (uint64_t luck = 0; luck < 20; ++luck) {
+      auto image = to->after_power_loss(luck);
+      auto entries = storage::list_archives(image.get(), "/to");
+      ASSERT_TRUE(entries.ok()) << entries.status();
+      const bool is_there = !entries->empty() && entries->front().is_complete;
+      if (has_returned) EXPECT_TRUE(is_there);
+      if (is_there) {
+        auto verified = replay::verify_archive(image.get(), entries->front().path);
+        EXPECT_TRUE(verified.ok()) << verified.status();
+      }
+    }
+  };
+  to->set_observer([&] { look(/*has_returned=*/false); });
+  auto copied = storage::copy_archive(&from, storage::archive_path(replay::archives_directory(kDirectory), 10),
+                                      to.get(), "/to", 0, {});
+  ASSERT_TRUE(copied.ok()) << copied.status();
+  to->set_observer(nullptr);
+  look(/*has_returned=*/true);
+}
+
+// Says the same again and again, until something else is to be said.
+class FakeLink final : public replication::Link {
+ public:
+  explicit FakeLink(uint64_t complete_lsn) : complete_lsn_(complete_lsn) {}
+
+  // What a stream that begins behind parcels.front().base_lsn brings.
+  void say(const Watermark& watermark, std::vector<Parcel> parcels) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    watermark_ = watermark;
+    parcels_ = std::move(parcels);
+    ++said_;
+  }
+  StatusOr<replication::JoinInfo> join(const replication::ClusterId*) override {
+    replication::JoinInfo info;
+    info.cluster = kCluster;
+    info.term = 1;
+    info.partitions = kPartitions;
+    info.transport.kind = "unicast";
+    info.complete_lsn = complete_lsn_;
+    return info;
+  }
+  StatusOr<std::string> fetch_archive(const replication::ClusterId&, Disk*, const std::string&,
+                                      const std::function<void(uint64_t, uint64_t)>&) override {
+    return absl::NotFoundError("there is no archive");
+  }
+  Status follow(const replication::ClusterId&, uint64_t after_lsn, uint64_t, const Each& each, uint64_t) override {
+    uint64_t said = 0;
+    while (!is_cancelled_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::vector<Parcel> fetched;
+      Watermark watermark;
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        watermark = watermark_;
+        if (said_ == 0) continue;
+        if (std::exchange(said, said_) != said_) {
+          for (const Parcel& parcel : parcels_) {
+            if (parcel.complete_lsn > after_lsn) fetched.push_back(GroupMaker::fetched(parcel));
+          }
+        }
+      }
+      if (!each(std::move(fetched), watermark)) return Status();
+    }
+    return absl::CancelledError("");
+  }
+  Status attend(const std::function<std::optional<replication::Position>()>& next) override {
+    while (!is_cancelled_) {
+      const std::optional<replication::Position> position = next();
+      if (!position.has_value()) break;
+      std::lock_guard<std::mutex> lock(mutex_);
+      position_ = *position;
+    }
+    return Status();
+  }
+  StatusOr<replication::Ticket> ticket() override { return absl::UnavailableError("no tickets"); }
+  void cancel() override { is_cancelled_ = true; }
+  void redirect(const std::string&) override {}
+  replication::Position position() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return position_;
+  }
+
+ private:
+  const uint64_t complete_lsn_;
+  std::atomic<bool> is_cancelled_{false};
+  mutable std::mutex mutex_;
+  Watermark watermark_;
+  std::vector<Parcel> parcels_;
+  uint64_t said_ = 0;
+  replication::Position position_;
+};
+
+bool comes_true(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+struct Running {
+  FakeLink* link = nullptr;
+  std::unique_ptr<Follower> node;
+};
+
+// own: the disk's owner, when the node may write archives.
+Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
+  NodeOptions options;
+  options.link.node = "s";
+  options.data_directory = directory;
+  options.database.memory_bytes = size_t{64} << 20;
+  options.database.page_mode = storage::PageMode::kSmall;
+  options.database.execution = query::ExecutionMode::kInterpreted;
+  options.segment_bytes = kSegmentBytes;
+  options.archive_log_bytes = 0;
+  options.disk = disk;
+  auto link = std::make_unique<FakeLink>(complete_lsn);
+  Running running;
+  running.link = link.get();
+  auto seed = make_seed(options, disk, link.get());
+  EXPECT_TRUE(seed.ok()) << seed.status();
+  if (!seed.ok()) return running;
+  running.node = std::make_unique<Follower>(options, std::move(own), disk, std::move(link), *std::move(seed));
+  Status begun = running.node->begin();
+  EXPECT_TRUE(begun.ok()) << begun;
+  return running;
+}
+
+// Its own log has what was never confirmed when it came.
+TEST(Follower, ARestartedOneServesWhenItsOwnLogIsConfirmed) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  const Parcel first = primary.make(1, {0}, 240), second = primary.make(1, {0}, 10, 240);
+  keep(&disk, {}, {first, second});
+  Running running = start(&disk, nullptr, kDirectory, 240);
+  ASSERT_NE(running.node, nullptr);
+  EXPECT_EQ(running.node->info().applied_lsn, 250u);
+  // on the primary it is on its way to the disk
+  running.link->say({1, 0, 250, 240, 0}, {second});
+  ASSERT_TRUE(comes_true([&] {
+    const NodeInfo info = running.node->info();
+    return info.is_connected && info.commit_lsn == 240 && running.link->position().term == 1;
+  }));
+  EXPECT_EQ(sqlstate_of(running.node->readiness()), "57P03");
+  EXPECT_FALSE(running.link->position().serves);
+  running.link->say({1, 0, 250, 250, 0}, {second});
+  EXPECT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+}
+
+// The commit point of a later term covers its LSNs, but not what this node has at them.
+TEST(Follower, ATailThatWasNeverConfirmedIsNotServed) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  const Parcel first = primary.make(1, {0}, 240);
+  GroupMaker mine = primary;
+  keep(&disk, {}, {first, mine.make(1, {0}, 10, 240)});
+  const Parcel second = primary.make(2, {1}, 10), third = primary.make(2, {2}, 50);
+  Running running = start(&disk, nullptr, kDirectory, 300);
+  ASSERT_NE(running.node, nullptr);
+  running.link->say({3, 300, 300, 300, 0}, {first, second, third});
+  bool starts_empty = false;
+  ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+  EXPECT_TRUE(starts_empty);
+  EXPECT_EQ(running.link->position().term, 0u);  // no copy of anything, at no time
+}
+
+// What a node that becomes primary takes over is what it would have recovered from its log, with all that was never
+// confirmed.
+TEST(Follower, HandsOverWhatRecoveryWouldFind) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  const Parcel first = primary.make(1, {0, 1}, 240);
+  keep(&disk, {}, {first});
+  std::vector<Parcel> parcels = {first};
+  parcels.push_back(primary.make(1, {1}, 10, primary.lsn()));
+  parcels.push_back(primary.make(2, {2, 0}, 10, primary.lsn()));
+  for (int i = 0; i < 20; ++i) parcels.push_back(primary.make(2, {0, 1, 2, 3}, 40, primary.lsn()));  // some segments
+  const uint64_t lsn = primary.lsn();
+  Running running = start(&disk, nullptr, kDirectory, lsn);
+  ASSERT_NE(running.node, nullptr);
+  running.link->say({2, first.complete_lsn + 10, lsn, first.complete_lsn + 20, 0}, parcels);
+  ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == lsn; }));
+  EXPECT_LT(running.node->info().applied_lsn, lsn);
+  auto warm = hand_over(running.node.get());
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_TRUE((*warm)->database != nullptr && (*warm)->requests != nullptr);
+  const replay::Recovered& state = (*warm)->recovered;
+  auto recovered = recover(&disk);
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(state.lsn, lsn);
+  EXPECT_EQ(state.lsn, recovered->lsn);
+  EXPECT_EQ(state.term, recovered->term);
+  EXPECT_EQ(state.last_term, recovered->last_term);
+  ASSERT_EQ(state.terms.size(), recovered->terms.size());
+  for (size_t i = 0; i < state.terms.size(); ++i) {
+    EXPECT_EQ(state.terms[i].term, recovered->terms[i].term);
+    EXPECT_EQ(state.terms[i].base_lsn, recovered->terms[i].base_lsn);
+  }
+  ASSERT_EQ(state.positions.size(), recovered->positions.size());
+  for (size_t i = 0; i < state.positions.size(); ++i) {
+    EXPECT_EQ(state.positions[i].number, recovered->positions[i].number);
+    EXPECT_EQ(state.positions[i].hash, recovered->positions[i].hash);
+  }
+  ASSERT_EQ(state.segments.size(), recovered->segments.size());
+  EXPECT_GT(state.segments.size(), 2u);
+  for (size_t i = 0; i < state.segments.size(); ++i) {
+    EXPECT_EQ(state.segments[i].number, recovered->segments[i].number);
+    EXPECT_EQ(state.segments[i].start_lsn, recovered->segments[i].start_lsn);
+  }
+}
+
+// What was confirmed and the primary lacks is not thrown away, by no start.
+TEST(Follower, WhatThePrimaryHasLostIsKept) {
+  for (const bool is_heard : {true, false}) {  // or read in the own log
+    SCOPED_TRACE(is_heard);
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    const Parcel first = primary.make(1, {0}, 240), second = primary.make(1, {0}, 10, 240);
+    const Parcel third = primary.make(1, {0}, 10, 250);
+    keep(&disk, {}, {first, second, third});
+    bool starts_empty = true;
+    {
+      Running running = start(&disk, nullptr, kDirectory, 260);
+      ASSERT_NE(running.node, nullptr);
+      if (is_heard) {
+        running.link->say({1, 0, 260, 260, 0}, {third});
+        ASSERT_TRUE(comes_true([&] { return running.node->info().commit_lsn == 260; }));
+      }
+      running.link->say({2, is_heard ? 250u : 240u, 260, 240, 0}, {});
+      ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+      const Status failure = running.node->failure(&starts_empty);
+      EXPECT_NE(std::string(failure.message()).find(is_heard ? "up to LSN 260" : "up to LSN 250"), std::string::npos)
+          << failure;
+    }
+    EXPECT_FALSE(starts_empty);
+    NodeOptions options;
+    options.data_directory = kDirectory;
+    options.database.memory_bytes = size_t{64} << 20;
+    options.database.page_mode = storage::PageMode::kSmall;
+    options.disk = &disk;
+    FakeLink link(260);
+    EXPECT_EQ(sqlstate_of(make_seed(options, &disk, &link).status()), "55000");
+    EXPECT_FALSE(storage::list_segments(&disk, replay::log_directory(kDirectory))->empty());
+  }
+}
+
+// The archive is not named before the node's own log has what is in it.
+TEST(Follower, AnArchiveWaitsForTheLog) {
+  char name[] = "/tmp/scyper-secondary-XXXXXX";
+  ASSERT_NE(::mkdtemp(name), nullptr);
+  const std::string directory = std::string(name) + "/data";
+  {
+    auto disk = make_real_disk();
+    Disk* of = disk.get();
+    GroupMaker primary = primary_log();
+    const Parcel first = primary.make(1, {0}, 10), second = primary.make(1, {0}, 10, 10);
+    Running running = start(of, std::move(disk), directory, 0);
+    ASSERT_NE(running.node, nullptr);
+    running.link->say({1, 0, 10, 10, 0}, {first});
+    ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == 10; }));
+    ASSERT_TRUE(arm_failpoints("log.before_group_write=sleep(1000)").ok());
+    running.link->say({1, 0, 20, 20, 0}, {second});
+    ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == 20; }));
+    auto written = running.node->write_archive("");
+    ASSERT_TRUE(written.ok()) << written.status();
+    EXPECT_EQ(written->first.lsn, 20u);
+    EXPECT_EQ(running.node->info().durable_lsn, 20u);
+    disarm_failpoints();
+  }
+  std::filesystem::remove_all(name);
+}
+
+}  // namespace
+}  // namespace scyper::secondary

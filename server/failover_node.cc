@@ -1,0 +1,388 @@
+#include "failover_node.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/text_file.h"
+#include "commit_modes.h"
+#include "replay/log_scan.h"
+#include "replay/recovery.h"
+#include "replication/outbox.h"
+#include "secondary/hand_over.h"
+#include "storage/archive.h"
+
+namespace scyper::server {
+
+using consensus::Position;
+
+namespace {
+
+constexpr long kLookNs = 10'000'000;
+constexpr unsigned kPauseUs = 500'000;
+constexpr int64_t kOpenUs = 60'000'000;
+constexpr int64_t kBarUs = 200'000;
+constexpr int64_t kDrainUs = 5'000'000;
+constexpr uint32_t kPromotionMs = 200;     // for queries that run on a follower
+constexpr uint32_t kLastAnswersMs = 1000;  // after a hand-over, for clients that read slowly
+constexpr int64_t kJoinUs = 1'000'000;     // then the role is looked at again
+
+StatusOr<primary::CommitMode> commit_mode_of(const std::string& name) {
+  for (const auto& [known, mode] : kCommitModes) {
+    if (name == known) return mode;
+  }
+  return absl::DataLossError(absl::StrCat("etcd: commit mode \"", name, "\" is not known"));
+}
+
+}  // namespace
+
+FailoverNode::FailoverNode(const NodeConfig& config, MetricsRegistry* metrics, MakeEngine make_engine,
+                           std::function<void(const std::string&)> say)
+    : config_(config),
+      metrics_(metrics),
+      make_engine_(std::move(make_engine)),
+      say_(std::move(say)),
+      disk_(make_real_disk()),
+      election_directory_(config.engine.log.directory + "/election"),
+      incomplete_path_(election_directory_ + "/incomplete") {}
+
+FailoverNode::~FailoverNode() { stop(); }
+
+// Without it a failover waits for the lease.
+Status FailoverNode::start_guard() {
+  SCYPER_ASSIGN_OR_RETURN(auto options, etcd_options());
+  options.call_us = static_cast<int64_t>(config_.cluster.lease_us);
+  options.connect_us = options.call_us / 8;
+  options.attempt_us = options.call_us / 4;
+  SCYPER_ASSIGN_OR_RETURN(guard_, consensus::LeaseGuard::start(options));
+  return Status();
+}
+
+Status FailoverNode::start() {
+  if (Status status = start_guard(); !status.ok()) say_("election: no lease guard: " + std::string(status.message()));
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(config_.engine.log.directory));
+  SCYPER_RETURN_IF_ERROR(disk_->make_directory(election_directory_));
+  SCYPER_RETURN_IF_ERROR(disk_->sync_directory(config_.engine.log.directory));
+  SCYPER_ASSIGN_OR_RETURN(lock_, replay::DataLock::take(election_directory_));
+  SCYPER_RETURN_IF_ERROR(read_log_end());
+  is_marked_ = disk_->exists(incomplete_path_);
+  is_complete_ = !is_marked_;
+  say_(absl::StrCat("election: the log ends at term ", rest_.position.term, ", LSN ", rest_.position.lsn,
+                    is_complete_ ? "" : ", and may lack what was acknowledged"));
+  SCYPER_ASSIGN_OR_RETURN(const auto options, supervisor_options());
+  SCYPER_ASSIGN_OR_RETURN(supervisor_, consensus::Supervisor::start(options, this));
+  return Status();
+}
+
+// Without the tables: they come with a role.
+Status FailoverNode::read_log_end() {
+  const std::string& directory = config_.engine.log.directory;
+  Position end;
+  const std::string archives = replay::archives_directory(directory);
+  if (disk_->exists(archives)) {
+    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_.get(), archives));
+    for (const auto& entry : entries) {
+      if (!entry.is_complete) continue;
+      auto manifest = storage::read_manifest(disk_.get(), entry.path);
+      if (manifest.ok() && entry.lsn > end.lsn) end = {std::max<uint64_t>(1, manifest->term), entry.lsn};
+    }
+  }
+  if (disk_->exists(replay::log_directory(directory))) {
+    SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(disk_.get(), replay::log_directory(directory), {}));
+    SCYPER_RETURN_IF_ERROR(scan->skip_to(end.lsn));
+    replay::ScannedSegment segment;
+    while (true) {
+      SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));
+      if (!any) break;
+      if (segment.groups.empty()) continue;
+      const auto& last = segment.groups.back();
+      if (last.complete_lsn >= end.lsn) end = {last.batches.back().header.term, last.complete_lsn};
+    }
+  }
+  rest_.position = end;
+  return Status();
+}
+
+StatusOr<consensus::EtcdOptions> FailoverNode::etcd_options() const {
+  const ClusterSettings& cluster = config_.cluster;
+  return consensus::read_etcd_options(cluster.etcd, cluster.etcd_ca, cluster.etcd_cert, cluster.etcd_key);
+}
+
+StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
+  const ClusterSettings& cluster = config_.cluster;
+  consensus::SupervisorOptions options;
+  options.elector.node = config_.engine.queries.node;
+  options.elector.has_row_layout = config_.engine.layout == storage::Layout::kRow;
+  options.elector.lease_us = static_cast<int64_t>(cluster.lease_us);
+  options.elector.open_us = kOpenUs;  // recovery may take longer than a lease, which is kept alive meanwhile
+  options.elector.margin_us = options.elector.lease_us / 4;
+  SCYPER_ASSIGN_OR_RETURN(options.etcd, etcd_options());
+  options.on_lease = [this](int64_t lease) {
+    if (guard_ != nullptr) guard_->set(lease);
+  };
+  options.cluster = options.peers.cluster = cluster.name;
+  options.peers.listen = cluster.peer_listen;
+  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_ca, read_optional_text_file(config_.server.tls_client_ca));
+  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_cert, read_optional_text_file(config_.server.tls_cert));
+  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_key, read_optional_text_file(config_.server.tls_key));
+  options.advertise_peers = cluster.peer_advertise;
+  options.config.version = 1;
+  options.config.voters.names = std::vector<std::string>(absl::StrSplit(cluster.voters, ',', absl::SkipEmpty()));
+  options.config.commit_mode = commit_mode_name(config_.engine.log.mode);
+  options.address = config_.secondary.link.address.empty() ? config_.server.listen : config_.secondary.link.address;
+  options.disk = disk_.get();
+  options.directory = election_directory_;
+  options.on_progress = say_;
+  return options;
+}
+
+// --- roles ---
+
+StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
+  while (true) {
+    const timespec period{0, kLookNs};
+    const int signal_number = ::sigtimedwait(&signals, nullptr, &period);
+    if (signal_number > 0) return End{signal_number};
+    const consensus::Role role = supervisor_->role();
+    if (role.kind == consensus::Role::Kind::kEnd) {
+      say_("election: " + role.why);
+      return End{0, role.was_handed_over};
+    }
+    if (role.kind == consensus::Role::Kind::kLead && role_.kind != consensus::Role::Kind::kLead) {
+      if (Status status = lead(role); !status.ok()) {
+        // somebody else may
+        say_("election: this node cannot lead: " + std::string(status.message()));
+        ::usleep(kPauseUs);
+        return End{};
+      }
+    }
+    SCYPER_RETURN_IF_ERROR(take_role(role));
+    auto* secondary = dynamic_cast<SecondaryEngine*>(engine_.get());
+    if (secondary == nullptr) continue;
+    bool is_empty = false;
+    if (!secondary->node().failure(&is_empty).ok()) return End{0, false, is_empty};
+    note_complete();
+  }
+}
+
+Status FailoverNode::take_role(const consensus::Role& role) {
+  if (role.kind != consensus::Role::Kind::kFollow) return Status();
+  if (engine_ == nullptr) return follow(role);
+  auto* secondary = dynamic_cast<SecondaryEngine*>(engine_.get());
+  if (secondary == nullptr || role.leader == role_.leader) return Status();
+  say_(absl::StrCat("election: ", role.leader.node, " leads in term ", role.leader.term));
+  secondary->set_primary(role.address);
+  role_ = role;
+  return Status();
+}
+
+Status FailoverNode::follow(const consensus::Role& role) {
+  NodeConfig config = config_;
+  config.role = server::Role::kSecondary;
+  config.secondary.link.target = role.address;
+  const auto& voters = role.config.voters;
+  config.secondary.link.is_voter = voters.has(config_.engine.queries.node);
+  config.secondary.link.call_us = kJoinUs;
+  if (!config.server.tls_cert.empty()) {
+    const std::string& authority = config.server.tls_client_ca;
+    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_ca,
+                            read_optional_text_file(authority.empty() ? config.server.tls_cert : authority));
+    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_cert, read_optional_text_file(config.server.tls_cert));
+    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_key, read_optional_text_file(config.server.tls_key));
+  }
+  config.secondary.join_us_max = kJoinUs;
+  config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
+    return supervisor_->takes_redo({term, node});
+  };
+  config.secondary.on_created = [this](secondary::Node* node) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    node_ = node;
+    place_ = Place::kFollowing;
+  };
+  // acknowledged from memory: should the process end, it is not known what
+  if (role.config.commit_mode == "quorum" && !is_marked_) {
+    SCYPER_RETURN_IF_ERROR(disk_->replace_file(incomplete_path_, "1\n"));
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_marked_ = true;
+  }
+  set_place(Place::kChanging);
+  auto engine = make_engine_(config, metrics_, nullptr);
+  if (!engine.ok()) {
+    set_place(Place::kAtRest);
+    if (sqlstate_of(engine.status()) != "08001") return engine.status();
+    return Status();  // it is looked who leads then
+  }
+  engine_ = *std::move(engine);
+  role_ = role;
+  return serve(config);
+}
+
+Status FailoverNode::lead(const consensus::Role& role) {
+  NodeConfig config = config_;
+  primary::ReplicationOptions& replication = config.engine.replication;
+  replication.is_on = true;
+  replication.uses_multicast = false;
+  replication.term = role.leader.term;
+  replication.node = config_.engine.queries.node;
+  replication.voters = static_cast<uint32_t>(role.config.voters.names.size());
+  replication.voter_names = role.config.voters.names;
+  SCYPER_ASSIGN_OR_RETURN(config.engine.log.mode, commit_mode_of(role.config.commit_mode));
+  const std::atomic<int64_t>* open_until_us = &supervisor_->open_until_us();
+  replication.admits = [open_until_us]() -> Status {
+    if (consensus::boot_time_us() < open_until_us->load(std::memory_order_relaxed)) return Status();
+    return with_hint(sql_error("57P03", "the node is not primary now: it is being elected, or its lease has ended"),
+                     "Retry, at another node of the cluster, too.");
+  };
+  auto engine = make_engine_(config, metrics_, leave_role(/*is_promoted=*/true));
+  if (!engine.ok()) return engine.status();
+  engine_ = *std::move(engine);
+  role_ = role;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    place_ = Place::kLeading;
+    term_ = role.leader.term;
+    copies_ = replication.voters / 2;
+    is_durable_ = config.engine.log.mode == primary::CommitMode::kQuorumDurable;
+    is_quorum_ = is_durable_ || config.engine.log.mode == primary::CommitMode::kQuorum;
+  }
+  return serve(config);
+}
+
+Status FailoverNode::serve(const NodeConfig& config) {
+  ServerOptions options = config.server;
+  options.cluster_state = [this] { return supervisor_->cluster_state(); };
+  SCYPER_ASSIGN_OR_RETURN(server_, Server::start(options, engine_.get(), metrics_));
+  say_(absl::StrCat("election: ", role_.kind == consensus::Role::Kind::kLead ? "leads" : "follows " + role_.leader.node,
+                    " in term ", role_.leader.term, ", gRPC on port ", server_->port()));
+  return Status();
+}
+
+// What was received is in the log then, and nothing is appended.
+std::shared_ptr<replay::WarmState> FailoverNode::leave_role(bool is_promoted) {
+  bool is_drained = true;
+  if (node_ != nullptr) is_drained = node_->bar(~uint64_t{0}, kDrainUs).ok();
+  const LogState last = log();
+  secondary::Node* follower;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    rest_ = last;
+    place_ = Place::kChanging;
+    follower = std::exchange(node_, nullptr);
+  }
+  if (server_ != nullptr) is_promoted ? server_->stop(kPromotionMs) : server_->stop();
+  server_.reset();
+  std::shared_ptr<replay::WarmState> warm;
+  if (is_promoted && is_drained && follower != nullptr && engine_ != nullptr) {
+    auto state = secondary::hand_over(follower);
+    if (state.ok() && (*state)->identity.partitions == config_.engine.partitions) warm = *std::move(state);
+    if (warm == nullptr) say_(absl::StrCat("election: recovers from the log: ", state.status().message()));
+  }
+  engine_.reset();
+  if (is_marked_ && is_complete_ && is_drained && disk_->remove(incomplete_path_).ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_marked_ = false;
+  }
+  return warm;
+}
+
+void FailoverNode::stop() {
+  if (supervisor_ == nullptr) return;
+  leave_role(/*is_promoted=*/false);
+  supervisor_.reset();
+}
+
+void FailoverNode::stop_serving() {
+  if (server_ != nullptr) server_->stop(kLastAnswersMs);
+}
+
+Status FailoverNode::remove_log() {
+  SCYPER_RETURN_IF_ERROR(disk_->replace_file(incomplete_path_, "1\n"));
+  return secondary::remove_history(disk_.get(), config_.engine.log.directory);
+}
+
+// It has reached what a primary had after this process had begun.
+void FailoverNode::note_complete() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (is_complete_ || node_ == nullptr || !node_->info().has_caught_up) return;
+  is_complete_ = true;
+  say_("election: the log is complete again");
+  if (role_.config.commit_mode != "quorum" && disk_->remove(incomplete_path_).ok()) is_marked_ = false;
+}
+
+// --- consensus::Replica ---
+
+FailoverNode::LogState FailoverNode::log() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  LogState state = rest_;
+  if (place_ == Place::kFollowing) {
+    const secondary::NodeInfo info = node_->info();
+    if (info.durable_lsn > 0) state.position = {info.logged_term, info.durable_lsn};
+  } else if (place_ == Place::kLeading) {
+    const uint64_t durable_lsn = engine_->log_info().durable_lsn;
+    if (durable_lsn > engine_->publisher()->outbox->watermark().term_lsn) state.position = {term_, durable_lsn};
+  }
+  state.is_complete = is_complete_;
+  return state;
+}
+
+Status FailoverNode::bar(const consensus::Promise& promise) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (place_ == Place::kAtRest) return Status();
+  if (place_ == Place::kFollowing) return node_->bar(promise.term, kBarUs);
+  if (place_ == Place::kChanging) return absl::UnavailableError("the node changes its role");
+  // what it still executes counts for nobody once it is another process
+  return absl::FailedPreconditionError(absl::StrCat(promise.node, " is elected in term ", promise.term));
+}
+
+uint64_t FailoverNode::copied() const {
+  const replication::PublisherOptions* publisher = engine_->publisher();
+  return std::min(engine_->log_info().durable_lsn, publisher->members->confirmed_lsn(copies_, is_durable_));
+}
+
+bool FailoverNode::has_start(uint64_t term) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (place_ != Place::kLeading || term_ != term) return false;
+  return copied() > engine_->publisher()->outbox->watermark().term_lsn;
+}
+
+int64_t FailoverNode::unconfirmed_since_us() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (place_ != Place::kLeading || !is_quorum_) return -1;
+  const auto info = engine_->log_info();
+  const bool is_news = info.confirmed_lsn != std::exchange(confirmed_seen_, info.confirmed_lsn);
+  if (info.confirmed_lsn >= info.last_lsn) {
+    unconfirmed_us_ = -1;
+  } else if (is_news || unconfirmed_us_ < 0) {
+    unconfirmed_us_ = consensus::boot_time_us();
+  }
+  return unconfirmed_us_;
+}
+
+uint64_t FailoverNode::copied_lsn() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return place_ == Place::kLeading ? copied() : 0;
+}
+
+// What is admitted at the very moment of closing may come behind: nobody confirms it, and its client asks again.
+bool FailoverNode::is_drained(const std::string& to, uint64_t drain) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (place_ != Place::kLeading || engine_->queue_depth() != 0) return false;
+  if (std::exchange(drain_, drain) != drain || is_quiet_ == nullptr) {
+    is_quiet_ = std::make_shared<std::atomic<bool>>(false);
+    if (!engine_->when_quiet([flag = is_quiet_] { *flag = true; })) is_quiet_.reset();
+    return false;
+  }
+  const auto info = engine_->log_info();
+  if (!*is_quiet_ || info.confirmed_lsn < info.last_lsn) return false;
+  for (const replication::Member& member : engine_->publisher()->members->list()) {
+    if (member.name == to && member.position.term == term_ && member.position.durable_lsn >= info.last_lsn) return true;
+  }
+  return false;
+}
+
+}  // namespace scyper::server

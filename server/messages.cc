@@ -1,0 +1,90 @@
+#include "server/messages.h"
+
+#include <grpcpp/support/status.h>
+
+#include <string_view>
+#include <utility>
+
+#include "google/rpc/details.pb.h"
+#include "query/error_status.h"
+#include "scyper.pb.h"
+
+namespace scyper::server {
+
+namespace {
+constexpr size_t kSqlstateBytes = 5;
+}
+
+void encode_type(const SqlType& type, v1::Type* out) {
+  out->set_id(static_cast<v1::TypeId>(type.id));
+  out->set_element(static_cast<v1::TypeId>(type.element));
+  out->set_precision(type.precision);
+  out->set_scale(type.scale);
+  out->set_length(type.length);
+}
+
+SqlType type_of(const v1::Type& type) {
+  return SqlType{static_cast<TypeId>(type.id()), static_cast<TypeId>(type.element()),
+                 static_cast<uint8_t>(type.precision()), static_cast<uint8_t>(type.scale()), type.length()};
+}
+
+void encode_columns(std::span<const query::ResultColumn> columns, google::protobuf::RepeatedPtrField<v1::Column>* out) {
+  for (const query::ResultColumn& column : columns) {
+    v1::Column* made = out->Add();
+    made->set_name(column.name);
+    encode_type(column.type, made->mutable_type());
+  }
+}
+
+std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrField<v1::Column>& columns) {
+  std::vector<query::ResultColumn> out;
+  for (const v1::Column& column : columns) out.push_back({column.name(), type_of(column.type())});
+  return out;
+}
+
+void encode_receipt(const query::Receipt& receipt, v1::Receipt* out) {
+  out->set_lsn(receipt.lsn);
+  out->set_snapshot(receipt.snapshot);
+  out->set_term(receipt.term);
+  out->set_age_ms(receipt.age_ms);
+  out->set_node(receipt.node);
+  out->set_wait_ms(receipt.wait_ms);
+  out->set_compile_ms(receipt.compile_ms);
+  out->set_run_ms(receipt.run_ms);
+  out->set_memory_bytes(receipt.memory_bytes);
+}
+
+query::Receipt receipt_of(const v1::Receipt& from) {
+  query::Receipt receipt;
+  receipt.lsn = from.lsn();
+  receipt.snapshot = from.snapshot();
+  receipt.term = from.term();
+  receipt.age_ms = from.age_ms();
+  receipt.node = from.node();
+  receipt.wait_ms = from.wait_ms();
+  receipt.compile_ms = from.compile_ms();
+  receipt.run_ms = from.run_ms();
+  receipt.memory_bytes = from.memory_bytes();
+  return receipt;
+}
+
+Status status_of(const v1::Error& error) {
+  const std::string_view sqlstate =
+      error.sqlstate().size() == kSqlstateBytes ? std::string_view(error.sqlstate()) : "XX000";
+  Status status = sql_error(sqlstate, error.message(), error.position());
+  if (!error.detail().empty()) status = with_detail(std::move(status), error.detail());
+  if (!error.hint().empty()) status = with_hint(std::move(status), error.hint());
+  if (!error.context().empty()) status = query::with_context(std::move(status), error.context());
+  return query::with_notices(std::move(status), {error.notices().begin(), error.notices().end()});
+}
+
+bool find_error(const grpc::Status& status, v1::Error* error) {
+  google::rpc::Status details;
+  if (!details.ParseFromString(status.error_details())) return false;
+  for (const auto& any : details.details()) {
+    if (any.Is<v1::Error>() && any.UnpackTo(error)) return true;
+  }
+  return false;
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,259 @@
+#include "postgres/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "postgres/running.h"
+#include "query/error_status.h"
+#include "server/packed.h"
+
+namespace scyper::server::postgres {
+
+namespace {
+
+// Longer than this an unfinished result may not hold its place among the queries while its client thinks.
+constexpr int64_t kHeldRowsIdleNs = 60'000'000'000;
+
+int32_t random_key() {
+  const std::string bytes = random_bytes(sizeof(int32_t));
+  int32_t key = 0;
+  std::memcpy(&key, bytes.data(), sizeof key);
+  return key;
+}
+
+}  // namespace
+
+Session::Session(const SessionContext* context, int descriptor, Start start)
+    : context_(context), start_(start), key_(random_key()), stream_(descriptor) {
+  deadline_ns_ = monotonic_ns() + int64_t{context->node->options.postgres_authentication_timeout_ms} * 1'000'000;
+}
+
+Session::~Session() { leave_block(); }
+
+void Session::cancel() {
+  absl::MutexLock lock(&mutex_);
+  if (!is_running_) return;
+  is_cancelled_ = true;
+  if (answer_ != nullptr) answer_->cancel();
+}
+
+void Session::hang_up() {
+  is_gone_ = true;
+  cancel();
+}
+
+void Session::end() {
+  is_ending_ = true;
+  stream_.transport().end_reading();
+}
+
+void Session::cut_off() {
+  hang_up();
+  stream_.transport().close_down();
+}
+
+void Session::run() {
+  if (!start()) return;
+  deadline_ns_ = 0;
+  serve();
+  drop_portals();
+  leave_block();
+}
+
+void Session::serve() {
+  char type = 0;
+  std::string_view payload;
+  while (read_message(&type, &payload) && handle(type, payload)) continue;
+}
+
+bool Session::read_message(char* type, std::string_view* payload) {
+  if (!stream_.has_message()) before_waiting();
+  const MessageStream::Got got = stream_.read(context_->node->options.message_bytes_max, type, payload);
+  const bool was_late = deadline_ns_.exchange(0) != 0 && is_ending_ && !context_->node->stopping;
+  if (got == MessageStream::Got::kMessage) return true;
+  if (got == MessageStream::Got::kMalformed) {
+    end_with(with_hint(sql_error("08P01", "invalid message length"), "See message_bytes_max."));
+  } else if (was_late) {
+    end_with(sql_error("25P03", "terminating connection due to idle-in-transaction timeout"));
+  } else if (is_ending_) {
+    end_with(sql_error("57P01", "terminating connection due to administrator command"));
+  }
+  is_over_ = true;
+  stream_.flush();
+  return false;
+}
+
+void Session::end_with(const Status& status) {
+  append_error("FATAL", status, &writer());
+  is_over_ = true;
+}
+
+// What the client does not get while it thinks must not hold up others: unfinished results are read on into memory,
+// and what is too large for that may wait only so long.
+void Session::before_waiting() {
+  constexpr size_t kHeldBytesMax = size_t{16} << 20;  // of all portals
+  size_t held_bytes = 0;
+  for (const auto& [name, portal] : portals_) held_bytes += portal->rows.bytes();
+  bool holds_rows = false;
+  for (auto& [name, portal] : portals_) {
+    if (portal->answer == nullptr || portal->is_drained) continue;
+    drain(portal.get(), kHeldBytesMax, &held_bytes);
+    // its error comes when its rows are asked for
+    if (!portal->failure.ok()) portal->answer.reset();
+    holds_rows |= portal->answer != nullptr && !portal->is_drained;
+  }
+  int64_t idle_ns = block_ == Block::kNone ? 0 : settings_->idle_timeout_us() * kNsPerUs;
+  if (holds_rows) idle_ns = idle_ns == 0 ? kHeldRowsIdleNs : std::min(idle_ns, kHeldRowsIdleNs);
+  if (idle_ns != 0) deadline_ns_ = monotonic_ns() + idle_ns;
+}
+
+// A client that goes away ends it.
+void Session::drain(Portal* portal, size_t held_bytes_max, size_t* held_bytes) {
+  const Running running(this);
+  running.watch(portal->answer.get());
+  while (!portal->is_drained && *held_bytes < held_bytes_max) {
+    const size_t before = portal->rows.bytes();
+    if (!take_rows(portal).ok()) return;
+    *held_bytes += portal->rows.bytes() - before;
+  }
+}
+
+bool Session::handle(char type, std::string_view payload) {
+  MessageReader reader(payload);
+  switch (type) {
+    case 'X':
+      return false;
+    case 'S':
+      sync();
+      return stream_.flush();
+    case 'H':
+      return stream_.flush();
+    case 'd':
+    case 'c':
+    case 'f':
+      return true;  // of a COPY that has failed
+    case 'Q': {
+      const std::string sql(reader.read_string());  // a COPY reads more messages
+      if (!reader.is_at_end()) break;
+      if (skips_) return true;
+      simple_query(sql);
+      if (!is_over_) send_ready();
+      return stream_.flush() && !is_over_;
+    }
+    case 'F':
+      if (!skips_) {
+        fail(sql_error("0A000", "function calls by message are not supported"));
+        send_ready();
+      }
+      return stream_.flush();
+    case 'P':
+    case 'B':
+    case 'D':
+    case 'E':
+    case 'C':
+      if (skips_) return true;
+      return handle_extended(type, &reader);
+    default:
+      append_error(
+          "FATAL",
+          sql_error("08P01", "invalid frontend message type " + std::to_string(static_cast<unsigned char>(type))),
+          &writer());
+      stream_.flush();
+      return false;
+  }
+  append_error("FATAL", sql_error("08P01", "invalid message format"), &writer());
+  stream_.flush();
+  return false;
+}
+
+bool Session::handle_extended(char type, MessageReader* reader) {
+  Status status;
+  switch (type) {
+    case 'P':
+      status = parse(reader);
+      break;
+    case 'B':
+      status = bind(reader);
+      break;
+    case 'D':
+      status = describe(reader);
+      break;
+    case 'E':
+      status = execute(reader);
+      break;
+    default:
+      status = close(reader);
+      break;
+  }
+  if (!status.ok()) {
+    fail(status);
+    skips_ = true;
+  }
+  return is_over_ ? (stream_.flush(), false) : stream_.flush_if_large();
+}
+
+void Session::fail(const Status& status, int offset) {
+  if (is_over_) return;
+  for (const std::string& notice : query::notices_of(status)) send_engine_notice(notice);
+  append_error("ERROR", status, &writer(), offset);
+  if (block_ == Block::kOpen) block_ = Block::kFailed;
+}
+
+void Session::send_engine_notice(std::string_view notice) {
+  const auto level = settings_.has_value() ? settings_->show("client_min_messages") : StatusOr<std::string>("notice");
+  const std::string_view severity = notice.substr(0, notice.find(':'));
+  if (!level.ok() || query::shows_message(*level, severity)) append_engine_notice(notice, &writer());
+}
+
+void Session::send_ready() {
+  for (const auto& [name, value] : settings_->take_reports()) {
+    writer().begin('S');
+    writer().put_string(name);
+    writer().put_string(value);
+    writer().end();
+  }
+  writer().begin('Z');
+  writer().put_byte(block_ == Block::kNone ? 'I' : block_ == Block::kOpen ? 'T' : 'E');
+  writer().end();
+}
+
+// --- simple query ---
+
+void Session::simple_query(std::string_view sql) {
+  portals_.erase("");
+  statements_.erase("");
+  Status status = check_text(sql);
+  if (!status.ok()) return fail(status);
+  auto commands = query::read_commands(sql);
+  if (!commands.ok()) return fail(commands.status());
+  if (commands->empty()) {
+    writer().begin('I');
+    writer().end();
+    return;
+  }
+  for (query::SessionCommand& command : *commands) {
+    const size_t offset = command.offset;
+    status = run_command(std::move(command));
+    if (status.ok()) continue;
+    int characters = 0;
+    for (char c : sql.substr(0, offset)) characters += (c & 0xC0) != 0x80 ? 1 : 0;
+    return fail(status, characters);
+  }
+}
+
+Status Session::run_command(query::SessionCommand command) {
+  Statement statement;
+  statement.command = std::move(command);
+  Portal portal;
+  const Running running(this);
+  SCYPER_ASSIGN_OR_RETURN(portal.answer, run_statement(statement, {}));
+  running.watch(portal.answer.get());
+  portal.rows.columns = portal.answer->columns();
+  if (statement.command.kind == query::CommandKind::kCopyOut) return send_copy(statement.command.text, &portal);
+  portal.formats.assign(portal.rows.columns.size(), Format::kText);
+  if (!portal.rows.columns.empty()) append_row_description(portal.rows.columns, portal.formats, &writer());
+  return send_rows(&portal, 0);
+}
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,224 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "node_parts.h"
+#include "postgres/answer.h"
+#include "postgres/message_stream.h"
+#include "postgres/scram.h"
+#include "postgres/session_settings.h"
+#include "postgres/user_file.h"
+#include "postgres/wire_values.h"
+#include "query/session_command.h"
+
+namespace scyper::server::postgres {
+
+// What all sessions of a node share. Constant, or safe for any thread.
+struct SessionContext {
+  NodeParts* node = nullptr;
+  std::shared_ptr<TlsContext> tls;        // null: none
+  std::optional<UserFile> users;          // none: whoever comes from this machine
+  std::string secret = random_bytes(32);  // of this process, for verifiers that are made up
+  // A CancelRequest; called without locks.
+  std::function<void(int32_t process, int32_t key)> cancel;
+  Counter* statements = nullptr;
+  Counter* refused = nullptr;  // at the start: password, limit, encryption
+};
+
+// One client: PostgreSQL's frontend/backend protocol 3.0 (PostgreSQL 15, chapter 55).
+// Invariants: (1) whatever comes, only this connection ends; (2) an error in an extended query is followed by nothing
+// but
+//   messages skipped until Sync; (3) a transaction block reads one snapshot and writes nothing; (4) the portals of a
+//   block end with it, others at the next Sync.
+// Threads: run() one; cancel(), hang_up() and end() any.
+class Session {
+ public:
+  struct Start {
+    int32_t process = 0;  // its number for CancelRequest
+    bool is_loopback = false;
+    bool is_refused = false;  // there are too many
+  };
+  Session(const SessionContext* context, int descriptor, Start start);
+  ~Session();
+
+  // Until the connection ends.
+  void run();
+
+  int32_t key() const { return key_; }
+  // The statement that runs ends with 57014.
+  void cancel();
+  // The client has gone: what runs for it ends.
+  void hang_up();
+  // The node stops: the session ends after what it runs, or at once. Or: its time is over.
+  void end();
+  // Not even an answer any more.
+  void cut_off();
+  int descriptor() { return stream_.transport().descriptor(); }
+  // Monotonic; past it the watcher calls end(). 0 = none.
+  int64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
+  bool is_running_statement() const { return is_running_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class Block : uint8_t { kNone, kOpen, kFailed };
+  struct Statement {
+    query::SessionCommand command;  // its text is what runs: with the types that the client gave, where they matter
+    std::vector<int32_t> oids;      // of parameters, as the client gave them; 0 = not
+    std::vector<SqlType> parameters;
+    std::vector<query::ResultColumn> columns;
+  };
+  using StatementPointer = std::shared_ptr<const Statement>;
+  struct Portal {
+    StatementPointer statement;
+    std::vector<Datum> arguments;
+    query::ValueArena memory;
+    std::vector<Format> formats;
+    std::unique_ptr<Answer> answer;  // from the first Execute on
+    query::ResultSet rows;           // of it, not all sent
+    size_t next_row = 0;
+    uint64_t row_count = 0;  // sent
+    Status failure;          // what it ended with; nothing comes after it
+    bool is_drained = false;
+    bool is_done = false;
+    // Of DECLARE. Rows are counted from 1: before the first 0, behind the last one more than there are.
+    bool is_cursor = false;
+    bool is_scrolling = false;  // all rows are in `rows`
+    int64_t position = 0;
+  };
+
+  // --- start (session_start.cc) ---
+  bool start();
+  Status check_start(const std::map<std::string, std::string>& parameters);
+  bool encrypt();
+  Status read_parameters(MessageReader* reader, std::map<std::string, std::string>* parameters);
+  Status apply_parameters(const std::map<std::string, std::string>& parameters);
+  Status authenticate(const std::string& user);
+  Status exchange_scram(ScramExchange* exchange);
+  StatusOr<std::string_view> read_password();
+  void refuse(const Status& status);
+  void send_greeting();
+
+  // --- messages (session.cc) ---
+  void serve();
+  // The next one; false: the connection has ended, and its client was told why.
+  bool read_message(char* type, std::string_view* payload);
+  // Tells the client why its connection ends.
+  void end_with(const Status& status);
+  bool handle(char type, std::string_view payload);
+  bool handle_extended(char type, MessageReader* reader);
+  void before_waiting();
+  void drain(Portal* portal, size_t held_bytes_max, size_t* held_bytes);
+  void send_ready();
+  // offset: of the statement in the text that the client counts in, in characters.
+  void fail(const Status& status, int offset = 0);
+  void send_engine_notice(std::string_view notice);
+
+  // --- simple query (session.cc) ---
+  void simple_query(std::string_view sql);
+  Status run_command(query::SessionCommand command);
+
+  // --- extended query (session_extended.cc) ---
+  Status parse(MessageReader* reader);
+  StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
+  Status describe_parameters(Statement* statement);
+  Status describe_parameters_of(std::string_view text, Statement* statement);
+  Status bind(MessageReader* reader);
+  Status bind_values(MessageReader* reader, Portal* portal);
+  Status describe(MessageReader* reader);
+  Status execute(MessageReader* reader);
+  Status close(MessageReader* reader);
+  void sync();
+  void drop_portals();
+
+  // --- running (session_run.cc) ---
+  // Statement and arguments to an answer, whatever the statement is.
+  StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> run_counted(const std::function<Status(query::ResultSet*)>& run);
+  primary::StatementLimits limits();
+  StatusOr<query::QueryOptions> query_options();
+  // Rows of the portal, at most rows_max (0 = all), and what follows them.
+  Status send_rows(Portal* portal, uint64_t rows_max);
+  void send_complete(Portal* portal, const std::string& tag);
+  Status take_rows(Portal* portal);
+  void append_row(const Portal& portal);
+  // While one lives a statement runs, and can be cancelled.
+  class Running;
+
+  // --- PREPARE, EXECUTE and cursors as statements (session_cursors.cc) ---
+  Status prepare_by_name(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> execute_by_name(const query::SessionCommand& command);
+  Status convert_arguments(const query::SessionCommand& command, const Statement& statement, query::ResultSet* values);
+  Status declare(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);
+  Status read_cursor(Portal* portal);
+  Status close_cursor(const std::string& name);
+  StatusOr<std::vector<query::ResultColumn>> columns_of(const query::SessionCommand& command);
+
+  // --- COPY (session_copy.cc) ---
+  enum class CopyDirection : char { kIn = 'G', kOut = 'H' };
+  void begin_copy(CopyDirection direction, size_t columns);
+  // All rows of the portal, as the text that the COPY asks for.
+  Status send_copy(std::string_view sql, Portal* portal);
+  // COPY ... FROM STDIN: takes the messages that follow.
+  StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql);
+  Status receive_copy(primary::CopyIn* copy, const primary::StatementLimits& limits);
+  Status refuse_message(char type, const primary::CopyIn& copy);
+
+  // --- commands of the session (session_commands.cc) ---
+  StatusOr<std::unique_ptr<Answer>> run_session_command(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> change_session(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> begin_block(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> end_block(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);
+  Status deallocate(const std::string& name);
+  Status check_block(const query::SessionCommand& command) const;
+  static Status read_only_error();
+  Status set_modes(const query::SessionCommand& command);
+  Status set_local(std::string_view name, const std::vector<std::string>& values);
+  Status discard(const query::SessionCommand& command);
+  void leave_block();
+  void warn(const char* sqlstate, const std::string& message);
+  std::string receipt_text() const;
+
+  MessageWriter& writer() { return stream_.writer(); }
+
+  const SessionContext* const context_;
+  const Start start_;
+  const int32_t key_;
+  MessageStream stream_;
+  std::string user_;
+  std::shared_ptr<const query::SettingValues> given_settings_;         // of the statement that runs
+  std::vector<std::pair<std::string, std::string>> changed_settings_;  // by it
+  std::optional<SessionSettings> settings_;                            // from the start packet on
+  std::map<std::string, StatementPointer, std::less<>> statements_;
+  std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
+  Block block_ = Block::kNone;
+  std::optional<SessionSettings> before_block_;        // what ROLLBACK brings back
+  std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
+  uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
+  std::vector<std::string> savepoints_;
+  std::optional<query::Receipt> receipt_;  // of the last query
+  bool skips_ = false;                     // until Sync
+  bool is_over_ = false;                   // the connection: nothing more is said
+  std::atomic<int64_t> deadline_ns_{0};
+  std::atomic<bool> is_running_{false};
+  std::atomic<bool> is_cancelled_{false};  // what runs
+  std::atomic<bool> is_gone_{false};       // the client
+  std::atomic<bool> is_ending_{false};
+  absl::Mutex mutex_;
+  Answer* answer_ ABSL_GUARDED_BY(mutex_) = nullptr;  // that is being read
+};
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,238 @@
+// Statements about the session itself: transaction blocks, settings, prepared statements.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "postgres/session.h"
+
+namespace scyper::server::postgres {
+
+using query::CommandKind;
+using query::SessionCommand;
+
+namespace {
+
+Status no_block(const std::string& command) {
+  return sql_error("25P01", command + " can only be used in transaction blocks");
+}
+
+}  // namespace
+
+Status Session::check_block(const SessionCommand& command) const {
+  const CommandKind kind = command.kind;
+  if (block_ == Block::kFailed && kind != CommandKind::kCommit && kind != CommandKind::kRollback &&
+      kind != CommandKind::kRollbackTo) {
+    return sql_error("25P02", "current transaction is aborted, commands ignored until end of transaction block");
+  }
+  if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
+    return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
+  }
+  return kind == CommandKind::kOther && settings_->is_read_only() ? read_only_error() : Status();
+}
+
+Status Session::read_only_error() {
+  return sql_error("25006", "cannot execute statements that write in a read-only transaction");
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_session_command(const SessionCommand& command) {
+  auto answer = change_session(command);
+  if (block_ == Block::kNone) settings_->begin_transaction();  // the next statement
+  return answer;
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::change_session(const SessionCommand& command) {
+  Status status;
+  switch (command.kind) {
+    case CommandKind::kBegin:
+      return begin_block(command);
+    case CommandKind::kCommit:
+    case CommandKind::kRollback:
+      return end_block(command);
+    case CommandKind::kSavepoint:
+    case CommandKind::kRelease:
+    case CommandKind::kRollbackTo:
+      return change_savepoint(command);
+    case CommandKind::kShow:
+      return show(command);
+    case CommandKind::kSet:
+      if (command.is_local) {
+        if (block_ == Block::kNone) {
+          warn("25P01", "SET LOCAL can only be used in transaction blocks");
+          break;
+        }
+        status = set_local(command.name, command.values);
+        break;
+      }
+      status = settings_->set(command.name, command.values);
+      if (status.ok()) local_settings_.erase(SessionSettings::name_of(command.name));
+      break;
+    case CommandKind::kSetModes:
+      status = set_modes(command);
+      break;
+    case CommandKind::kReset:
+      status = settings_->reset(command.name);
+      if (command.name == "all") local_settings_.clear();
+      local_settings_.erase(SessionSettings::name_of(command.name));
+      break;
+    case CommandKind::kDeallocate:
+      status = deallocate(command.name);
+      break;
+    case CommandKind::kPrepare:
+      status = prepare_by_name(command);
+      break;
+    case CommandKind::kExecute:
+      return execute_by_name(command);
+    case CommandKind::kDeclare:
+      status = declare(command);
+      break;
+    case CommandKind::kFetch:
+      return fetch(command);
+    case CommandKind::kClose:
+      status = close_cursor(command.name);
+      break;
+    default:
+      status = discard(command);
+      break;
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  return make_answer(command.tag);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& command) {
+  if (block_ == Block::kOpen) {
+    warn("25001", "there is already a transaction in progress");
+    return make_answer(command.tag);
+  }
+  block_ = Block::kOpen;
+  before_block_ = *settings_;
+  SCYPER_RETURN_IF_ERROR(set_modes(command));
+  return make_answer(command.tag);
+}
+
+// Until the end of the block.
+Status Session::set_local(std::string_view name, const std::vector<std::string>& values) {
+  SCYPER_ASSIGN_OR_RETURN(std::string before, settings_->show(name));
+  SCYPER_RETURN_IF_ERROR(settings_->set(name, values));
+  local_settings_.emplace(SessionSettings::name_of(name), std::move(before));
+  return {};
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& command) {
+  if (block_ == Block::kNone) {
+    if (command.is_chained) return no_block(command.tag + " AND CHAIN");
+    warn("25P01", "there is no transaction in progress");
+    return make_answer(command.tag);
+  }
+  std::optional<SessionSettings> ended;
+  if (command.is_chained) ended = *settings_;
+  const bool is_undone = block_ == Block::kFailed || command.kind == CommandKind::kRollback;
+  if (is_undone) {
+    settings_->restore(*before_block_);
+  } else {
+    for (const auto& [name, before] : local_settings_) SCYPER_RETURN_IF_ERROR(settings_->set(name, {before}));
+  }
+  drop_portals();
+  leave_block();
+  if (command.is_chained) {
+    block_ = Block::kOpen;
+    before_block_ = *settings_;
+    settings_->begin_transaction(*ended);
+  }
+  return make_answer(is_undone ? "ROLLBACK" : command.tag);
+}
+
+void Session::leave_block() {
+  block_ = Block::kNone;
+  savepoints_.clear();
+  local_settings_.clear();
+  before_block_.reset();
+  // the session may have been idle for too long and be gone
+  if (pinned_ != 0) static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0)));
+}
+
+// Blocks change nothing: a savepoint only says how far an error is forgiven.
+StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
+  if (block_ == Block::kNone)
+    return no_block(command.kind == CommandKind::kSavepoint
+                        ? "SAVEPOINT"
+                        : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));
+  if (command.kind == CommandKind::kSavepoint) {
+    savepoints_.push_back(command.name);
+    return make_answer(command.tag);
+  }
+  auto found = std::find(savepoints_.rbegin(), savepoints_.rend(), command.name);
+  if (found == savepoints_.rend()) return sql_error("3B001", "savepoint \"" + command.name + "\" does not exist");
+  // ROLLBACK TO keeps the savepoint itself
+  savepoints_.erase(command.kind == CommandKind::kRelease ? std::prev(found.base()) : found.base(), savepoints_.end());
+  if (command.kind == CommandKind::kRollbackTo) block_ = Block::kOpen;
+  return make_answer(command.tag);
+}
+
+Status Session::set_modes(const SessionCommand& command) {
+  const bool is_session = command.name == "session characteristics";
+  if (command.name == "transaction snapshot") return sql_error("0A000", "SET TRANSACTION SNAPSHOT is not supported");
+  if (!is_session && block_ == Block::kNone) {
+    warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+    return {};
+  }
+  const std::string prefix = is_session ? "default_transaction_" : "transaction_";
+  if (!command.isolation.empty()) {
+    SCYPER_RETURN_IF_ERROR(settings_->set(prefix + "isolation", {command.isolation}));
+  }
+  if (!command.is_read_only.has_value()) return {};
+  return settings_->set(prefix + "read_only", {*command.is_read_only ? "on" : "off"});
+}
+
+Status Session::deallocate(const std::string& name) {
+  if (name.empty()) {
+    statements_.clear();
+    return {};
+  }
+  if (statements_.erase(name) == 0) return sql_error("26000", "prepared statement \"" + name + "\" does not exist");
+  return {};
+}
+
+// DISCARD ALL forgets everything; its parts and the like name what there is nothing of here, but for PLANS.
+Status Session::discard(const SessionCommand& command) {
+  if (command.tag != "DISCARD ALL") return {};
+  if (block_ != Block::kNone) return sql_error("25001", "DISCARD ALL cannot run inside a transaction block");
+  drop_portals();
+  statements_.clear();
+  return settings_->reset("all");
+}
+
+std::string Session::receipt_text() const {
+  if (!receipt_.has_value()) return "";
+  char text[256];
+  std::snprintf(text, sizeof text, "lsn %llu, snapshot %llu, term %llu, age %.3f ms, node %.64s",
+                static_cast<unsigned long long>(receipt_->lsn), static_cast<unsigned long long>(receipt_->snapshot),
+                static_cast<unsigned long long>(receipt_->term), receipt_->age_ms, receipt_->node.c_str());
+  return text;
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::show(const SessionCommand& command) {
+  if (command.name == "scyper.receipt") return make_answer(command.tag, command.name, receipt_text());
+  if (command.name == "scyper.lsn") {
+    return make_answer(command.tag, command.name, std::to_string(receipt_.has_value() ? receipt_->lsn : 0));
+  }
+  if (command.name != "all") {
+    SCYPER_ASSIGN_OR_RETURN(const std::string value, settings_->show(command.name));
+    return make_answer(command.tag, SessionSettings::name_of(command.name), value);
+  }
+  query::ResultSet result;
+  result.command_tag = command.tag;
+  const SqlType text = make_type(TypeId::kText);
+  result.columns = {{"name", text}, {"setting", text}, {"description", text}};
+  for (const auto& [name, value] : settings_->all()) {
+    result.append(text, string_datum(name.data(), name.size()));
+    result.append(text, string_datum(value.data(), value.size()));
+    result.append(text, string_datum("", 0));
+  }
+  return make_answer(std::move(result));
+}
+
+void Session::warn(const char* sqlstate, const std::string& message) {
+  append_notice("WARNING", sql_error(sqlstate, message), &writer());
+}
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,289 @@
+// PREPARE, EXECUTE, DECLARE, FETCH, MOVE and CLOSE as statements: over the same prepared statements and portals that
+// the extended protocol has.
+#include <algorithm>
+#include <utility>
+
+#include "postgres/running.h"
+#include "postgres/session.h"
+#include "query/type_numbers.h"
+#include "server/packed.h"
+
+namespace scyper::server::postgres {
+
+using query::CommandKind;
+using query::SessionCommand;
+
+namespace {
+
+// Rows of a SCROLL cursor lie in the session's memory.
+constexpr size_t kScrollBytesMax = size_t{16} << 20;
+
+Status unknown_cursor(const std::string& name) { return sql_error("34000", "cursor \"" + name + "\" does not exist"); }
+
+Status forward_only() {
+  return with_hint(sql_error("55000", "cursor can only scan forward"),
+                   "Declare it with SCROLL option to enable backward scan.");
+}
+
+// An answer that reads what else has to live as long as it.
+template <class Owned>
+class OwningAnswer final : public Answer {
+ public:
+  OwningAnswer(std::unique_ptr<Answer> inner, Owned owned) : owned_(std::move(owned)), inner_(std::move(inner)) {
+    columns_ = inner_->columns();
+    take_end();
+  }
+  StatusOr<bool> next(query::ResultSet* rows) override {
+    auto has_rows = inner_->next(rows);
+    take_end();
+    return has_rows;
+  }
+  void cancel() override { inner_->cancel(); }
+
+ private:
+  void take_end() {
+    tag_ = inner_->tag();
+    notices_ = inner_->notices();
+    receipt_ = inner_->receipt();
+  }
+
+  Owned owned_;
+  std::unique_ptr<Answer> inner_;
+};
+
+// Which rows a FETCH gives, and where it leaves the cursor.
+struct Range {
+  int64_t first = 1, last = 0;  // none
+  int64_t position = 0;
+  bool is_backward = false;
+};
+
+Range forward(int64_t position, int64_t count, int64_t size) {
+  Range range;
+  range.first = position + 1;
+  range.last = count > size - position ? size : position + count;
+  range.position = count > size - position ? size + 1 : position + count;
+  return range;
+}
+
+Range backward(int64_t position, int64_t count) {
+  Range range;
+  range.last = position - 1;
+  range.first = count >= position ? 1 : position - count;
+  range.position = count >= position ? 0 : position - count;
+  range.is_backward = true;
+  return range;
+}
+
+// The one row at `row`, or none where there is none.
+Range at(int64_t row, int64_t size) {
+  Range range;
+  range.position = std::clamp<int64_t>(row, 0, size + 1);
+  if (row >= 1 && row <= size) range.first = range.last = row;
+  return range;
+}
+
+// size: of the result, INT64_MAX - 1 where it is not known yet.
+Range range_of(query::FetchCommand fetch, int64_t position, int64_t size) {
+  using Direction = query::FetchCommand::Direction;
+  const bool is_moving = fetch.direction == Direction::kForward || fetch.direction == Direction::kBackward;
+  if (is_moving && fetch.count < 0) {
+    fetch.direction = fetch.direction == Direction::kForward ? Direction::kBackward : Direction::kForward;
+    fetch.count = fetch.count == INT64_MIN ? INT64_MAX : -fetch.count;
+  }
+  if (is_moving && fetch.count == 0) return at(position, size);
+  const auto sum = [](int64_t a, int64_t b) { return b > 0 && a > INT64_MAX - 1 - b ? INT64_MAX - 1 : a + b; };
+  switch (fetch.direction) {
+    case Direction::kForward:
+      return forward(std::min(position, size), fetch.count, size);
+    case Direction::kBackward:
+      return backward(position, fetch.count);
+    case Direction::kAbsolute:
+      return at(fetch.count >= 0 ? fetch.count : std::max<int64_t>(0, sum(size + 1, fetch.count)), size);
+    case Direction::kRelative:
+      return at(std::max<int64_t>(0, sum(position, fetch.count)), size);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Session::prepare_by_name(const SessionCommand& command) {
+  if (statements_.contains(command.name)) {
+    return sql_error("42P05", "prepared statement \"" + command.name + "\" already exists");
+  }
+  if (statements_.size() >= context_->node->options.postgres_statements_max) {
+    return with_hint(sql_error("53400", "too many prepared statements in this session"),
+                     "DEALLOCATE some, or raise postgres_statements_max.");
+  }
+  SCYPER_ASSIGN_OR_RETURN(statements_[command.name], prepare(command.body, command.parameter_oids));
+  return {};
+}
+
+// The values of EXECUTE's expressions, as the statement's parameters are assigned them.
+Status Session::convert_arguments(const SessionCommand& command, const Statement& statement, query::ResultSet* values) {
+  if (command.values.empty()) return {};
+  Statement expressions;
+  expressions.command.kind = CommandKind::kQuery;
+  std::string& text = expressions.command.text;
+  for (size_t i = 0; i < command.values.size(); ++i) {
+    const SqlType& type = statement.parameters[i];
+    const std::string name = type.id == TypeId::kEnum ? "text" : type_name(type);
+    text += (i == 0 ? "SELECT CAST(" : ", CAST(") + command.values[i] + " AS " + name + ")";
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto answer, run_for_rows(expressions, {}));
+  const Running running(this);
+  running.watch(answer.get());
+  values->columns = answer->columns();
+  while (true) {
+    SCYPER_ASSIGN_OR_RETURN(const bool has_rows, answer->next(values));
+    if (!has_rows) return {};
+  }
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand& command) {
+  const auto found = statements_.find(command.name);
+  if (found == statements_.end()) {
+    return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
+  }
+  const StatementPointer statement = found->second;
+  if (command.values.size() != statement->parameters.size()) {
+    return with_detail(sql_error("42601", "wrong number of parameters for prepared statement \"" + command.name + "\""),
+                       "Expected " + std::to_string(statement->parameters.size()) + " parameters but got " +
+                           std::to_string(command.values.size()) + ".");
+  }
+  struct Owned {
+    StatementPointer statement;
+    query::ResultSet given;
+    query::ValueArena memory;
+    std::vector<Datum> arguments;
+  };
+  auto owned = std::make_unique<Owned>();
+  owned->statement = statement;
+  SCYPER_RETURN_IF_ERROR(convert_arguments(command, *statement, &owned->given));
+  owned->arguments = owned->given.values();
+  for (size_t i = 0; i < owned->arguments.size(); ++i) {
+    // types that clients see as texts
+    const SqlType& given = owned->given.columns[i].type;
+    if (given.id == statement->parameters[i].id || owned->arguments[i].null != 0 || !is_string(given.id)) continue;
+    const Datum text = owned->arguments[i];
+    SCYPER_RETURN_IF_ERROR(decode_parameter(statement->parameters[i], 0, Format::kText, {text.data(), text.size()},
+                                            &owned->memory, &owned->arguments[i]));
+  }
+  const std::span<const Datum> arguments(owned->arguments);
+  SCYPER_ASSIGN_OR_RETURN(auto answer, run_statement(*statement, arguments));
+  return std::unique_ptr<Answer>(
+      std::make_unique<OwningAnswer<std::unique_ptr<Owned>>>(std::move(answer), std::move(owned)));
+}
+
+Status Session::declare(const SessionCommand& command) {
+  if (command.is_held) return sql_error("0A000", "cursors WITH HOLD are not supported");
+  if (block_ == Block::kNone) return sql_error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
+  if (portals_.contains(command.name)) {
+    return sql_error("42P03", "cursor \"" + command.name + "\" already exists");
+  }
+  if (portals_.size() >= context_->node->options.postgres_statements_max) {
+    return sql_error("53400", "too many portals in this session");
+  }
+  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(command.body, {}));
+  if (!statement->parameters.empty()) return sql_error("42P02", "there is no parameter $1");
+  auto portal = std::make_shared<Portal>();
+  portal->is_cursor = true;
+  portal->is_scrolling = command.is_scrolling;
+  SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(*statement, {}));
+  portal->rows.columns = portal->answer->columns();
+  portal->formats.assign(portal->rows.columns.size(), Format::kText);
+  portal->statement = std::move(statement);
+  if (portal->is_scrolling) SCYPER_RETURN_IF_ERROR(read_cursor(portal.get()));
+  portals_[command.name] = std::move(portal);
+  return {};
+}
+
+// All rows of a SCROLL cursor.
+Status Session::read_cursor(Portal* portal) {
+  const Running running(this);
+  running.watch(portal->answer.get());
+  while (!portal->is_drained) {
+    SCYPER_RETURN_IF_ERROR(take_rows(portal));
+    if (portal->rows.bytes() > kScrollBytesMax) {
+      return with_hint(sql_error("53400", "the rows of a SCROLL cursor are limited to 16 MB"),
+                       "Declare it without SCROLL.");
+    }
+  }
+  return {};
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) {
+  const auto found = portals_.find(command.name);
+  if (found == portals_.end()) return unknown_cursor(command.name);
+  const std::shared_ptr<Portal> portal = found->second;
+  if (!portal->is_cursor) return sql_error("0A000", "FETCH of portals of the protocol is not supported");
+  SCYPER_RETURN_IF_ERROR(portal->failure);
+  const bool is_scrolling = portal->is_scrolling;
+  const auto held = static_cast<int64_t>(portal->rows.row_count());
+  const Range range = range_of(command.fetch, portal->position, is_scrolling ? held : INT64_MAX - 1);
+  if (!is_scrolling && (range.is_backward || range.position <= portal->position)) return forward_only();
+  query::ResultSet result;
+  if (!command.fetch.is_move) result.columns = portal->rows.columns;
+  int64_t count = 0;
+  const auto give = [&](size_t row) {
+    ++count;
+    for (size_t i = 0; i < result.columns.size(); ++i)
+      result.append(result.columns[i].type, portal->rows.value(row, i));
+  };
+  if (is_scrolling) {
+    for (int64_t i = range.first; i <= range.last; ++i) {
+      give(static_cast<size_t>(range.is_backward ? range.first + range.last - i : i) - 1);
+    }
+    portal->position = range.position;
+  } else {
+    const Running running(this);
+    running.watch(portal->answer.get());
+    while (portal->position < range.position) {
+      if (portal->next_row < portal->rows.row_count()) {
+        ++portal->position;
+        if (portal->position >= range.first && portal->position <= range.last) give(portal->next_row);
+        ++portal->next_row;
+        continue;
+      }
+      portal->rows.clear_rows();
+      portal->next_row = 0;
+      if (portal->is_drained) break;
+      SCYPER_RETURN_IF_ERROR(take_rows(portal.get()));
+    }
+  }
+  result.command_tag = command.tag + " " + std::to_string(count);
+  return make_answer(std::move(result));
+}
+
+Status Session::close_cursor(const std::string& name) {
+  if (name.empty()) {
+    std::erase_if(portals_, [](const auto& entry) { return entry.second->is_cursor; });
+    return {};
+  }
+  const auto found = portals_.find(name);
+  if (found == portals_.end()) return unknown_cursor(name);
+  portals_.erase(found);
+  return {};
+}
+
+// What a command of the session gives, before it runs.
+StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionCommand& command) {
+  if (command.kind == CommandKind::kShow) {
+    SCYPER_ASSIGN_OR_RETURN(auto answer, show(command));
+    return answer->columns();
+  }
+  if (command.kind == CommandKind::kExecute) {
+    const auto found = statements_.find(command.name);
+    if (found != statements_.end()) return found->second->columns;
+    return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
+  }
+  if (command.kind == CommandKind::kFetch && !command.fetch.is_move) {
+    const auto found = portals_.find(command.name);
+    if (found == portals_.end()) return unknown_cursor(command.name);
+    return found->second->rows.columns;
+  }
+  return std::vector<query::ResultColumn>();
+}
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,288 @@
+// Parse, Bind, Describe, Execute, Close and Sync.
+#include <algorithm>
+#include <utility>
+
+#include "postgres/running.h"
+#include "postgres/session.h"
+#include "query/type_numbers.h"
+#include "server/packed.h"
+
+namespace scyper::server::postgres {
+
+namespace {
+
+constexpr int64_t kUnknownOid = 705;
+
+Status malformed(const char* message) { return sql_error("08P01", std::string("invalid message format: ") + message); }
+
+Status unknown_prepared(std::string_view name) {
+  return name.empty() ? sql_error("26000", "unnamed prepared statement does not exist")
+                      : sql_error("26000", "prepared statement \"" + std::string(name) + "\" does not exist");
+}
+
+// Every value of the one type is one of the other, or says itself that it is not when it is converted.
+bool converts(const SqlType& given, const SqlType& wanted) {
+  if (given.id == wanted.id || is_string(given.id) || given.id == TypeId::kUnknown) return true;
+  if (is_integer(given.id)) return is_number(wanted.id);
+  if (is_moment(given.id)) return is_moment(wanted.id);
+  if (is_number(given.id)) return is_number(wanted.id) && !is_integer(wanted.id);
+  return false;
+}
+
+bool is_session_command(query::CommandKind kind) {
+  return kind != query::CommandKind::kQuery && kind != query::CommandKind::kOther;
+}
+
+// Formats by value: none given = all text, one = all of it, else one each.
+StatusOr<std::vector<Format>> read_formats(MessageReader* reader, size_t* count) {
+  std::vector<Format> formats(reader->read_count());
+  for (Format& format : formats) {
+    const int16_t code = reader->read_int16();
+    if (code != 0 && code != 1) return sql_error("22023", "unsupported format code: " + std::to_string(code));
+    format = static_cast<Format>(code);
+  }
+  if (!reader->is_whole()) return malformed("Bind");
+  *count = formats.size();
+  return formats;
+}
+
+void expand(size_t count, std::vector<Format>* formats) {
+  if (formats->empty()) formats->push_back(Format::kText);
+  if (formats->size() == 1) formats->resize(count, formats->front());
+}
+
+}  // namespace
+
+Status Session::parse(MessageReader* reader) {
+  const std::string name(reader->read_string());
+  const std::string_view sql = reader->read_string();
+  const size_t count = reader->read_count();
+  std::vector<int32_t> oids;
+  for (size_t i = 0; i < count && reader->is_whole(); ++i) oids.push_back(reader->read_int32());
+  if (!reader->is_at_end()) return malformed("Parse");
+  if (name.empty()) statements_.erase("");
+  if (statements_.contains(name)) {
+    return sql_error("42P05", "prepared statement \"" + name + "\" already exists");
+  }
+  if (statements_.size() >= context_->node->options.postgres_statements_max) {
+    return with_hint(sql_error("53400", "too many prepared statements in this session"),
+                     "DEALLOCATE some, or raise postgres_statements_max.");
+  }
+  SCYPER_RETURN_IF_ERROR(check_text(name));
+  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(sql, std::move(oids)));
+  statements_[name] = std::move(statement);
+  writer().begin('1');
+  writer().end();
+  return {};
+}
+
+StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::vector<int32_t> oids) {
+  SCYPER_RETURN_IF_ERROR(check_text(sql));
+  SCYPER_ASSIGN_OR_RETURN(auto commands, query::read_commands(sql));
+  if (commands.size() > 1) {
+    return sql_error("42601", "cannot insert multiple commands into a prepared statement");
+  }
+  auto statement = std::make_shared<Statement>();
+  statement->oids = std::move(oids);
+  if (commands.empty()) {
+    statement->command.kind = query::CommandKind::kDiscard;  // does nothing, with an empty tag
+    return statement;
+  }
+  statement->command = std::move(commands[0]);
+  statement->command.text = sql;  // positions count from its beginning
+  SCYPER_RETURN_IF_ERROR(check_block(statement->command));
+  if (!is_session_command(statement->command.kind)) {
+    const Running running(this);
+    SCYPER_RETURN_IF_ERROR(describe_parameters(statement.get()));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(statement->columns, columns_of(statement->command));
+  }
+  return statement;
+}
+
+Status Session::describe_parameters_of(std::string_view sql, Statement* statement) {
+  const std::string text = settings_->with_path(sql);
+  NodeParts* node = context_->node;
+  query::Queries* queries = node->engine->queries();
+  if (statement->command.kind == query::CommandKind::kQuery && queries != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_));
+    statement->parameters = std::move(description.parameters);
+    statement->columns = std::move(description.columns);
+    return {};
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, node->statements.prepare(text));
+  statement->parameters = prepared->parameter_types();
+  statement->columns = prepared->columns();
+  return {};
+}
+
+// The statement says what types its parameters have; what the client says counts where the statement does not tell, or
+// tells something that values of the client's type need not be.
+Status Session::describe_parameters(Statement* statement) {
+  const std::string text = statement->command.text;
+  const Status status = describe_parameters_of(text, statement);
+  const bool is_open = sqlstate_of(status) == "42P18" || sqlstate_of(status) == "42P08";
+  if (!status.ok() && !is_open) return status;
+  std::vector<std::string> given(statement->oids.size());
+  bool is_changed = false;
+  for (size_t i = 0; i < statement->oids.size(); ++i) {
+    const int32_t oid = statement->oids[i];
+    if (oid == 0 || oid == kUnknownOid) continue;
+    const auto type = query::type_of_oid(oid);
+    if (!type.has_value()) continue;
+    if (status.ok() && (i >= statement->parameters.size() || converts(*type, statement->parameters[i]))) continue;
+    given[i] = type_name(*type);
+    is_changed = true;
+  }
+  if (!is_changed) return status;
+  SCYPER_ASSIGN_OR_RETURN(statement->command.text, query::with_parameter_types(text, given));
+  return describe_parameters_of(statement->command.text, statement);
+}
+
+Status Session::bind(MessageReader* reader) {
+  const std::string portal_name(reader->read_string());
+  const std::string_view statement_name = reader->read_string();
+  if (!reader->is_whole()) return malformed("Bind");
+  auto found = statements_.find(statement_name);
+  if (found == statements_.end()) return unknown_prepared(statement_name);
+  if (portal_name.empty()) portals_.erase("");
+  if (portals_.contains(portal_name)) return sql_error("42P03", "cursor \"" + portal_name + "\" already exists");
+  if (portals_.size() >= context_->node->options.postgres_statements_max) {
+    return sql_error("53400", "too many portals in this session");
+  }
+  SCYPER_RETURN_IF_ERROR(check_text(portal_name));
+  auto portal = std::make_shared<Portal>();
+  portal->statement = found->second;
+  SCYPER_RETURN_IF_ERROR(check_block(portal->statement->command));
+  SCYPER_RETURN_IF_ERROR(bind_values(reader, portal.get()));
+  portals_[portal_name] = std::move(portal);
+  writer().begin('2');
+  writer().end();
+  return {};
+}
+
+Status Session::bind_values(MessageReader* reader, Portal* portal) {
+  const Statement& statement = *portal->statement;
+  size_t format_count = 0;
+  SCYPER_ASSIGN_OR_RETURN(auto formats, read_formats(reader, &format_count));
+  const size_t count = reader->read_count();
+  if (format_count > 1 && format_count != count) {
+    return sql_error("08P01", "bind message has " + std::to_string(format_count) + " parameter formats but " +
+                                  std::to_string(count) + " parameters");
+  }
+  if (count != statement.parameters.size()) {
+    return sql_error("08P01", "bind message supplies " + std::to_string(count) +
+                                  " parameters, but prepared statement requires " +
+                                  std::to_string(statement.parameters.size()));
+  }
+  expand(count, &formats);
+  portal->arguments.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t size = reader->read_int32();
+    if (!reader->is_whole() || size < -1) return malformed("Bind");
+    if (size == -1) continue;  // NULL
+    const std::string_view bytes = reader->read_bytes(static_cast<size_t>(size));
+    if (!reader->is_whole()) return malformed("Bind");
+    const int32_t oid = i < statement.oids.size() && statement.oids[i] != kUnknownOid ? statement.oids[i] : 0;
+    SCYPER_RETURN_IF_ERROR(
+        decode_parameter(statement.parameters[i], oid, formats[i], bytes, &portal->memory, &portal->arguments[i]));
+  }
+  size_t result_count = 0;
+  SCYPER_ASSIGN_OR_RETURN(portal->formats, read_formats(reader, &result_count));
+  if (!reader->is_at_end()) return malformed("Bind");
+  if (result_count > 1 && result_count != statement.columns.size()) {
+    return sql_error("08P01", "bind message has " + std::to_string(result_count) + " result formats but query has " +
+                                  std::to_string(statement.columns.size()) + " columns");
+  }
+  expand(statement.columns.size(), &portal->formats);
+  return {};
+}
+
+Status Session::describe(MessageReader* reader) {
+  const uint8_t kind = reader->read_byte();
+  const std::string_view name = reader->read_string();
+  if (!reader->is_at_end() || (kind != 'S' && kind != 'P')) return malformed("Describe");
+  const Statement* statement = nullptr;
+  std::vector<Format> formats;
+  if (kind == 'S') {
+    auto found = statements_.find(name);
+    if (found == statements_.end()) return unknown_prepared(name);
+    statement = found->second.get();
+    formats.assign(statement->columns.size(), Format::kText);
+    writer().begin('t');
+    writer().put_int16(static_cast<int16_t>(statement->parameters.size()));
+    for (size_t i = 0; i < statement->parameters.size(); ++i) {
+      const int32_t given = i < statement->oids.size() ? statement->oids[i] : 0;
+      const bool is_given = given != 0 && given != kUnknownOid;
+      writer().put_int32(is_given ? given : static_cast<int32_t>(query::type_oid(statement->parameters[i])));
+    }
+    writer().end();
+  } else {
+    auto found = portals_.find(name);
+    if (found == portals_.end()) return sql_error("34000", "portal \"" + std::string(name) + "\" does not exist");
+    statement = found->second->statement.get();
+    formats = found->second->formats;
+  }
+  if (statement->columns.empty()) {
+    writer().begin('n');
+    writer().end();
+  } else {
+    append_row_description(statement->columns, formats, &writer());
+  }
+  return {};
+}
+
+Status Session::execute(MessageReader* reader) {
+  const std::string_view name = reader->read_string();
+  const int32_t rows_max = reader->read_int32();
+  if (!reader->is_at_end()) return malformed("Execute");
+  auto found = portals_.find(name);
+  if (found == portals_.end()) return sql_error("34000", "portal \"" + std::string(name) + "\" does not exist");
+  const std::shared_ptr<Portal> portal = found->second;  // COMMIT forgets portals
+  const Statement& statement = *portal->statement;
+  const bool is_copy = statement.command.kind == query::CommandKind::kCopyOut;  // its columns are described to nobody
+  SCYPER_RETURN_IF_ERROR(portal->failure);
+  const Running running(this);
+  if (portal->answer == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(statement, portal->arguments));
+    portal->rows.columns = portal->answer->columns();
+    const auto& described = statement.columns;
+    const auto& made = portal->rows.columns;
+    const bool is_same = is_copy || std::equal(described.begin(), described.end(), made.begin(), made.end(),
+                                               [](const auto& a, const auto& b) {
+                                                 return query::type_oid(a.type) == query::type_oid(b.type);
+                                               });
+    if (!is_same) return sql_error("0A000", "cached plan must not change result type");
+  } else if (portal->is_done && statement.columns.empty()) {
+    return sql_error("55000", "portal \"" + std::string(name) + "\" cannot be run");
+  } else {
+    SCYPER_RETURN_IF_ERROR(check_block(statement.command));
+  }
+  running.watch(portal->answer.get());
+  if (is_copy) return send_copy(statement.command.text, portal.get());
+  return send_rows(portal.get(), rows_max > 0 ? static_cast<uint64_t>(rows_max) : 0);
+}
+
+Status Session::close(MessageReader* reader) {
+  const uint8_t kind = reader->read_byte();
+  const std::string name(reader->read_string());
+  if (!reader->is_at_end() || (kind != 'S' && kind != 'P')) return malformed("Close");
+  if (kind == 'S') {
+    statements_.erase(name);
+  } else {
+    portals_.erase(name);
+  }
+  writer().begin('3');
+  writer().end();
+  return {};
+}
+
+void Session::sync() {
+  skips_ = false;
+  if (block_ == Block::kNone) drop_portals();
+  send_ready();
+}
+
+void Session::drop_portals() { portals_.clear(); }
+
+}  // namespace scyper::server::postgres

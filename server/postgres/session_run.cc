@@ -1,0 +1,164 @@
+// Statements to rows: transactions on the engine, queries on snapshots.
+#include <algorithm>
+#include <utility>
+
+#include "postgres/running.h"
+#include "postgres/session.h"
+
+namespace scyper::server::postgres {
+
+namespace {
+
+Status write_in_block() {
+  return with_hint(sql_error("0A000", "statements that write are not supported in a transaction block"),
+                   "Send each as a transaction of its own (autocommit), or CALL a procedure that does all of them.");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statement, std::span<const Datum> arguments) {
+  if (context_->statements != nullptr) context_->statements->add(1);
+  SCYPER_RETURN_IF_ERROR(check_block(statement.command));
+  switch (statement.command.kind) {
+    case query::CommandKind::kQuery:
+    case query::CommandKind::kCopyOut:
+      return run_for_rows(statement, arguments);
+    case query::CommandKind::kOther:
+      if (block_ != Block::kNone) return write_in_block();
+      return run_transaction(statement, arguments);
+    case query::CommandKind::kCopyIn:
+      if (block_ != Block::kNone) return write_in_block();
+      return run_copy_in(statement.command.text);
+    default:
+      return run_session_command(statement.command);
+  }
+}
+
+StatusOr<query::QueryOptions> Session::query_options() {
+  query::QueryOptions options;
+  options.freshness = settings_->freshness();
+  options.timeout_us = settings_->statement_timeout_us();
+  options.threads = settings_->threads();
+  options.client = "postgres " + std::to_string(start_.process);
+  if (block_ == Block::kNone) return options;
+  if (pinned_ == 0) {
+    query::QueryOptions here = options;
+    SCYPER_ASSIGN_OR_RETURN(auto route, context_->node->router.route(/*is_here=*/true, &here));
+    static_cast<void>(route);
+    query::Receipt receipt;
+    SCYPER_ASSIGN_OR_RETURN(pinned_, context_->node->engine->queries()->open_session(options.freshness, &receipt));
+    receipt_ = receipt;
+  }
+  options.session = pinned_;
+  return options;
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
+  if (context_->node->engine->queries() == nullptr) return run_transaction(statement, arguments);
+  QueryRun run;
+  SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
+  const std::string text = settings_->with_path(statement.command.text);
+  run.sql = text;
+  run.parameters = statement.parameters;
+  run.arguments = arguments;
+  run.options.argument_types = &statement.parameters;
+  run.is_here = block_ != Block::kNone;
+  auto answer = run_query(context_->node, run);
+  if (answer.ok() || !is_for_transactions(answer.status())) return answer;
+  if (settings_->is_read_only()) return read_only_error();
+  if (block_ != Block::kNone) return write_in_block();
+  return run_transaction(statement, arguments);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
+                                                           std::span<const Datum> arguments) {
+  return run_counted([&](query::ResultSet* result) {
+    return context_->node->engine->execute(settings_->with_path(statement.command.text), arguments, result, limits());
+  });
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_counted(const std::function<Status(query::ResultSet*)>& run) {
+  NodeParts* node = context_->node;
+  query::ResultSet result;
+  node->counters.calls_open.add(1);
+  const Status status = run(&result);
+  node->counters.calls_open.add(-1);
+  (status.ok() ? node->counters.calls_ok : node->counters.calls_failed).add(1);
+  SCYPER_RETURN_IF_ERROR(status);
+  for (const auto& [name, value] : std::exchange(changed_settings_, {}))
+    SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+  return make_answer(std::move(result));
+}
+
+// Of a statement that begins now.
+primary::StatementLimits Session::limits() {
+  primary::StatementLimits limits;
+  limits.cancelled = &is_cancelled_;
+  given_settings_ = settings_->given();
+  limits.settings = given_settings_.get();
+  changed_settings_.clear();
+  limits.changed_settings = &changed_settings_;
+  if (settings_->statement_timeout_us() != 0) {
+    limits.deadline_ns = monotonic_ns() + settings_->statement_timeout_us() * kNsPerUs;
+  }
+  return limits;
+}
+
+Status Session::take_rows(Portal* portal) {
+  SCYPER_RETURN_IF_ERROR(portal->failure);
+  const StatusOr<bool> has_rows = portal->answer->next(&portal->rows);
+  if (!has_rows.ok()) return portal->failure = has_rows.status();
+  portal->is_drained = !*has_rows;
+  if (portal->is_drained && portal->answer->receipt().has_value()) receipt_ = portal->answer->receipt();
+  return {};
+}
+
+void Session::append_row(const Portal& portal) {
+  const auto& columns = portal.rows.columns;
+  writer().begin('D');
+  writer().put_int16(static_cast<int16_t>(columns.size()));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    append_field(columns[i].type, portal.formats[i], portal.rows.value(portal.next_row, i), &writer());
+  }
+  writer().end();
+}
+
+Status Session::send_rows(Portal* portal, uint64_t rows_max) {
+  const uint64_t before = portal->row_count;
+  while (rows_max == 0 || portal->row_count - before < rows_max) {
+    if (portal->next_row < portal->rows.row_count()) {
+      append_row(*portal);
+      ++portal->next_row;
+      ++portal->row_count;
+      if (!stream_.flush_if_large()) return sql_error("08006", "the client has gone");
+      continue;
+    }
+    portal->rows.clear_rows();
+    portal->next_row = 0;
+    if (portal->is_drained) {
+      send_complete(portal, portal->answer->tag());
+      return {};
+    }
+    SCYPER_RETURN_IF_ERROR(take_rows(portal));
+  }
+  writer().begin('s');  // PortalSuspended
+  writer().end();
+  return {};
+}
+
+void Session::send_complete(Portal* portal, const std::string& tag) {
+  portal->is_done = true;
+  for (const std::string& notice : portal->answer->notices()) send_engine_notice(notice);
+  if (portal->answer->receipt().has_value() && settings_->reports_receipts()) {
+    append_notice("INFO", sql_error("00000", receipt_text()), &writer());
+  }
+  if (tag.empty()) {
+    writer().begin('I');  // EmptyQueryResponse
+    return writer().end();
+  }
+  writer().begin('C');
+  writer().put_string(tag);
+  writer().end();
+}
+
+}  // namespace scyper::server::postgres

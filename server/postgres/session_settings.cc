@@ -1,0 +1,192 @@
+#include "postgres/session_settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
+#include "server/config.h"
+#include "server/server.h"
+
+namespace scyper::server::postgres {
+
+using query::find_setting;
+using query::Setting;
+using query::SettingKind;
+
+namespace {
+
+// Of one transaction; sessions have defaults for them.
+constexpr std::string_view kModes[] = {"transaction_deferrable", "transaction_isolation", "transaction_read_only"};
+
+Status invalid_value(const Setting& setting, const std::string& value) {
+  return sql_error("22023", "invalid value for parameter \"" + std::string(setting.name) + "\": \"" + value + "\"");
+}
+
+// Milliseconds without a unit, as PostgreSQL reads its timeouts.
+StatusOr<int64_t> read_duration_us(const Setting& setting, const std::string& value) {
+  int64_t ms = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
+  if (error == std::errc() && end == value.data() + value.size()) {
+    if (ms < 0 || ms > std::numeric_limits<int32_t>::max())
+      return sql_error("22023", value + " is outside the valid range for parameter \"" + std::string(setting.name) +
+                                    "\" (0 .. 2147483647)");
+    return ms * 1000;
+  }
+  auto us = parse_duration_us(value);
+  if (!us.ok() || *us > uint64_t{std::numeric_limits<int32_t>::max()} * 1000) return invalid_value(setting, value);
+  return static_cast<int64_t>(*us);
+}
+
+}  // namespace
+
+StatusOr<query::Freshness> parse_freshness(std::string_view text) {
+  constexpr std::string_view kLsn = "lsn:";
+  query::Freshness freshness;
+  if (text == "fresh") return freshness;
+  if (text.starts_with(kLsn)) {
+    freshness.kind = query::Freshness::Kind::kAtLeast;
+    const auto [end, error] = std::from_chars(text.data() + kLsn.size(), text.data() + text.size(), freshness.lsn);
+    if (error == std::errc() && end == text.data() + text.size() && text.size() > kLsn.size()) return freshness;
+  } else if (auto us = parse_duration_us(text); us.ok() && *us <= uint64_t{365} * 86'400'000'000) {
+    freshness.kind = query::Freshness::Kind::kStaleness;
+    freshness.staleness_us = static_cast<int64_t>(*us);
+    return freshness;
+  }
+  return with_hint(
+      sql_error("22023", "invalid value for parameter \"scyper.freshness\": \"" + std::string(text) + "\""),
+      "'fresh', how old the data may be ('500ms', '2s'), or what it must contain ('lsn:42').");
+}
+
+SessionSettings::SessionSettings(std::string user, bool is_secondary) {
+  for (const Setting& setting : query::settings()) {
+    values_[std::string(setting.name)] = {std::string(setting.value), std::string(setting.value)};
+  }
+  const auto fix = [this](const char* name, std::string value) { values_[name] = {value, value}; };
+  fix("session_authorization", std::move(user));
+  fix("in_hot_standby", is_secondary ? "on" : "off");
+  fix("server_version", std::string("15.0 (ScyPer ") + kVersion + ")");
+}
+
+Status SessionSettings::assign(std::string_view name, const std::string& value, Value* to) {
+  is_changed_ = true;
+  given_.reset();
+  const Setting* setting = find_setting(name);
+  if (setting == nullptr) return to->value = value, Status();
+  SCYPER_ASSIGN_OR_RETURN(std::string read, query::read_setting(*setting, value));
+  if (setting->kind == SettingKind::kDuration) {
+    SCYPER_ASSIGN_OR_RETURN(const int64_t us, read_duration_us(*setting, value));
+    if (setting->name == "statement_timeout") statement_timeout_us_ = us;
+    if (setting->name == "idle_in_transaction_session_timeout") idle_timeout_us_ = us;
+  }
+  if (setting->kind == SettingKind::kFreshness) {
+    SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
+  }
+  if (setting->kind == SettingKind::kPath) {
+    SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
+  }
+  if (setting->name == "scyper.receipts") receipts_ = read == "on";
+  if (setting->name == "transaction_read_only") is_read_only_ = read == "on";
+  if (setting->name == "scyper.threads") threads_ = static_cast<uint32_t>(std::stoul(read));
+  to->value = std::move(read);
+  return {};
+}
+
+Status SessionSettings::set_default(std::string_view name, const std::string& value) {
+  SCYPER_RETURN_IF_ERROR(set(name, {value}));
+  Value& kept = values_[name_of(name)];
+  kept.initial = kept.value;
+  return {};
+}
+
+Status SessionSettings::set(std::string_view name, const std::vector<std::string>& values) {
+  if (find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
+  if (values.empty()) return reset(name);
+  const std::string known = name_of(name);
+  if (values.size() > 1 && known != "search_path" && known != "DateStyle") return query::takes_one_value(name);
+  return assign(name, absl::StrJoin(values, ", "), &values_[known]);
+}
+
+Status SessionSettings::reset(std::string_view name) {
+  if (name == "all") {
+    for (auto& [other, value] : values_) {
+      const Setting* setting = find_setting(other);
+      const bool is_mode = std::ranges::find(kModes, other) != std::end(kModes);
+      if (setting != nullptr && (setting->kind == SettingKind::kConstant || is_mode)) continue;
+      SCYPER_RETURN_IF_ERROR(reset(other));
+    }
+    return {};
+  }
+  if (find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
+  Value& value = values_[name_of(name)];
+  if (value.value == value.initial) return {};
+  return assign(name, std::string(value.initial), &value);
+}
+
+StatusOr<std::string> SessionSettings::show(std::string_view name) const {
+  auto found = values_.find(name_of(name));
+  if (found == values_.end())
+    return sql_error("42704", "unrecognized configuration parameter \"" + std::string(name) + "\"");
+  return found->second.value;
+}
+
+std::string SessionSettings::name_of(std::string_view name) {
+  const Setting* setting = find_setting(name);
+  return setting == nullptr ? query::setting_key(name) : std::string(setting->name);
+}
+
+std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
+  if (given_ != nullptr) return given_;
+  auto given = std::make_shared<query::SettingValues>();
+  for (const auto& [name, value] : values_) {
+    const Setting* setting = find_setting(name);
+    if (setting == nullptr || setting->value != value.value) given->emplace(query::setting_key(name), value.value);
+  }
+  return given_ = std::move(given);
+}
+
+void SessionSettings::restore(const SessionSettings& earlier) {
+  auto reported = std::move(reported_);
+  *this = earlier;
+  reported_ = std::move(reported);
+  is_changed_ = true;
+  given_.reset();
+}
+
+void SessionSettings::begin_transaction() {
+  given_.reset();
+  for (std::string_view mode : kModes) {
+    values_.find(mode)->second.value = values_["default_" + std::string(mode)].value;
+  }
+  is_read_only_ = values_["transaction_read_only"].value == "on";
+}
+
+void SessionSettings::begin_transaction(const SessionSettings& modes) {
+  given_.reset();
+  for (std::string_view mode : kModes) values_.find(mode)->second.value = modes.values_.find(mode)->second.value;
+  is_read_only_ = modes.is_read_only_;
+}
+
+std::vector<std::pair<std::string, std::string>> SessionSettings::all() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [name, value] : values_) all.emplace_back(name, value.value);
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> SessionSettings::take_reports() {
+  std::vector<std::pair<std::string, std::string>> changed;
+  if (!std::exchange(is_changed_, false)) return changed;
+  for (const Setting& setting : query::settings()) {
+    if (!setting.is_reported) continue;
+    const std::string name(setting.name);
+    const std::string& value = values_[name].value;
+    auto [known, is_new] = reported_.try_emplace(name, value);
+    if (!is_new && known->second == value) continue;
+    known->second = value;
+    changed.emplace_back(name, value);
+  }
+  return changed;
+}
+
+}  // namespace scyper::server::postgres

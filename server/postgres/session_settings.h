@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "query/queries.h"
+#include "query/search_path.h"
+#include "query/settings.h"
+
+namespace scyper::server::postgres {
+
+// The settings of one session (query/settings.h): what SET, SHOW and RESET see. Threads: one.
+class SessionSettings {
+ public:
+  // is_secondary: shown as in_hot_standby.
+  SessionSettings(std::string user, bool is_secondary);
+
+  // At the start of a session: values become the ones that RESET brings back. 42704 unknown, 22023 not a value of it,
+  // 0A000 a value that is not supported.
+  Status set_default(std::string_view name, const std::string& value);
+  Status set(std::string_view name, const std::vector<std::string>& values);
+  Status reset(std::string_view name);  // "all": all of them
+  // 42704 unknown.
+  StatusOr<std::string> show(std::string_view name) const;
+  // As PostgreSQL writes it: TimeZone. Empty: unknown.
+  static std::string name_of(std::string_view name);
+  // Everything as it was in `earlier`, a copy of these.
+  void restore(const SessionSettings& earlier);
+  // A transaction begins: its modes (transaction_read_only and its kin) are the session's defaults, or those of another
+  // one.
+  void begin_transaction();
+  void begin_transaction(const SessionSettings& modes);
+  // Names and values, sorted, for SHOW ALL.
+  std::vector<std::pair<std::string, std::string>> all() const;
+  // What differs from a new session's values, for current_setting().
+  std::shared_ptr<const query::SettingValues> given() const;
+  // Those that clients are told of, as their names are written in messages, with values changed since the last call.
+  std::vector<std::pair<std::string, std::string>> take_reports();
+
+  // The statement with what its names mean in this session.
+  std::string with_path(std::string_view sql) const { return query::with_search_path(schemas_, sql); }
+  const query::Freshness& freshness() const { return freshness_; }
+  int64_t statement_timeout_us() const { return statement_timeout_us_; }
+  int64_t idle_timeout_us() const { return idle_timeout_us_; }  // in a transaction block; 0 = none
+  uint32_t threads() const { return threads_; }
+  bool reports_receipts() const { return receipts_; }
+  bool is_read_only() const { return is_read_only_; }  // the transaction
+
+ private:
+  struct Value {
+    std::string value;
+    std::string initial;
+  };
+  Status assign(std::string_view name, const std::string& value, Value* to);
+
+  std::map<std::string, Value, std::less<>> values_;
+  mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
+  std::map<std::string, std::string> reported_;
+  std::vector<std::string> schemas_;  // of search_path
+  query::Freshness freshness_;
+  int64_t statement_timeout_us_ = 0;
+  int64_t idle_timeout_us_ = 0;
+  uint32_t threads_ = 1;
+  bool receipts_ = false;
+  bool is_read_only_ = false;
+  bool is_changed_ = true;  // since take_reports()
+};
+
+// "fresh", "500ms", "lsn:42"; 22023 otherwise.
+StatusOr<query::Freshness> parse_freshness(std::string_view text);
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,244 @@
+// How a connection begins: encryption, the start packet, the password, the greeting.
+#include <algorithm>
+#include <utility>
+
+#include "postgres/session.h"
+#include "secondary_engine.h"
+#include "server/packed.h"
+
+namespace scyper::server::postgres {
+
+namespace {
+
+constexpr size_t kStartBytesMax = 10'000;  // as PostgreSQL's
+constexpr size_t kPasswordBytesMax = 4'096;
+constexpr int32_t kProtocol30 = 196'608, kCancelRequest = 80'877'102, kSslRequest = 80'877'103,
+                  kGssRequest = 80'877'104;
+constexpr int kMajorShift = 16, kMajor = 3;
+// AuthenticationRequest
+constexpr int32_t kAuthenticationOk = 0, kAuthenticationSasl = 10, kAuthenticationSaslContinue = 11,
+                  kAuthenticationSaslFinal = 12;
+
+Status protocol_violation(const char* what) { return sql_error("08P01", what); }
+
+// "-c name=value" and "--name=value", with backslashes before blanks.
+std::vector<std::string> words_of(std::string_view options) {
+  std::vector<std::string> words;
+  std::string word;
+  for (size_t i = 0; i <= options.size(); ++i) {
+    if (i == options.size() || options[i] == ' ' || options[i] == '\t' || options[i] == '\n') {
+      if (!word.empty()) words.push_back(std::exchange(word, ""));
+    } else {
+      if (options[i] == '\\' && i + 1 < options.size()) ++i;
+      word += options[i];
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void Session::refuse(const Status& status) {
+  if (context_->refused != nullptr) context_->refused->add(1);
+  append_error("FATAL", status, &writer());
+  stream_.flush();
+}
+
+bool Session::encrypt() {
+  const bool can = context_->tls != nullptr && !stream_.transport().is_encrypted();
+  if (!stream_.transport().write(can ? "S" : "N")) return false;
+  if (!can) return true;
+  // what came before the handshake was sent by who knows whom (CVE-2021-23214)
+  if (stream_.has_input()) {
+    refuse(protocol_violation("received unencrypted data after SSL request"));
+    return false;
+  }
+  return stream_.transport().start_tls(*context_->tls).ok();
+}
+
+bool Session::start() {
+  std::string_view packet;
+  bool has_asked_tls = false, has_asked_gss = false;
+  while (true) {
+    // whoever does not speak the protocol is not answered
+    if (stream_.read_start(kStartBytesMax, &packet) != MessageStream::Got::kMessage) return false;
+    MessageReader reader(packet);
+    const int32_t code = reader.read_int32();
+    if (code == kCancelRequest) {
+      const int32_t process = reader.read_int32(), key = reader.read_int32();
+      if (reader.is_at_end()) context_->cancel(process, key);
+      return false;
+    }
+    if (code == kSslRequest && !std::exchange(has_asked_tls, true)) {
+      if (!encrypt()) return false;
+      continue;
+    }
+    if (code == kGssRequest && !std::exchange(has_asked_gss, true)) {
+      if (!stream_.transport().write("N")) return false;
+      continue;
+    }
+    if (!reader.is_whole() || code >> kMajorShift != kMajor) {
+      refuse(sql_error("0A000", "unsupported frontend protocol " + std::to_string(code >> kMajorShift) + "." +
+                                    std::to_string(code & 0xFFFF) + ": server supports 3.0 to 3.0"));
+      return false;
+    }
+    std::map<std::string, std::string> parameters;
+    Status status = read_parameters(&reader, &parameters);
+    if (status.ok() && code > kProtocol30) {  // a later minor version: this is the newest one that is known
+      writer().begin('v');
+      writer().put_int32(kProtocol30);
+      writer().put_int32(0);
+      writer().end();
+    }
+    if (status.ok()) status = check_start(parameters);
+    if (status.ok()) status = authenticate(user_);
+    if (status.ok()) status = apply_parameters(parameters);
+    if (!status.ok()) {
+      refuse(status);
+      return false;
+    }
+    send_greeting();
+    return stream_.flush();
+  }
+}
+
+Status Session::read_parameters(MessageReader* reader, std::map<std::string, std::string>* parameters) {
+  while (true) {
+    const std::string_view name = reader->read_string();
+    if (name.empty()) break;
+    const std::string_view value = reader->read_string();
+    if (!check_text(name).ok() || !check_text(value).ok()) return protocol_violation("invalid startup packet layout");
+    (*parameters)[std::string(name)] = value;
+  }
+  if (!reader->is_at_end()) {
+    return protocol_violation("invalid startup packet layout: expected terminator as last byte");
+  }
+  return {};
+}
+
+Status Session::check_start(const std::map<std::string, std::string>& parameters) {
+  const ServerOptions& options = context_->node->options;
+  const auto value = [&](const char* name) {
+    auto found = parameters.find(name);
+    return found == parameters.end() ? std::string() : found->second;
+  };
+  if (start_.is_refused) return sql_error("53300", "sorry, too many clients already");
+  if (is_ending_ || context_->node->stopping) return sql_error("57P01", "the node is stopping");
+  user_ = value("user");
+  if (user_.empty()) return sql_error("28000", "no PostgreSQL user name specified in startup packet");
+  if (context_->tls != nullptr && !stream_.transport().is_encrypted() && !options.insecure_listen) {
+    return with_hint(sql_error("28000", "connections without encryption are not accepted"),
+                     "Connect with sslmode=require or better.");
+  }
+  const std::string replication = value("replication");
+  if (!replication.empty() && replication != "false" && replication != "off" && replication != "0") {
+    return sql_error("0A000", "PostgreSQL's replication protocol is not supported");
+  }
+  const std::string database = value("database");
+  if (!database.empty() && database != "scyper" && database != "postgres" && database != user_) {
+    return with_hint(sql_error("3D000", "database \"" + database + "\" does not exist"),
+                     "A node has one database: scyper.");
+  }
+  return {};
+}
+
+Status Session::authenticate(const std::string& user) {
+  if (!context_->users.has_value()) {
+    // with tls_client_ca the certificate says who may come
+    const bool is_certified = stream_.transport().is_encrypted() && !context_->node->options.tls_client_ca.empty();
+    if (!start_.is_loopback && !is_certified) {
+      return with_hint(sql_error("28000", "no users are configured: only connections from this machine are accepted"),
+                       "Set postgres_users.");
+    }
+  } else {
+    const auto known = context_->users->find(user);
+    ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret),
+                           stream_.transport().is_encrypted() ? context_->tls->end_point() : "", known.has_value());
+    Status status = exchange_scram(&exchange);
+    if (sqlstate_of(status) == "28P01") {
+      return sql_error("28P01", "password authentication failed for user \"" + user + "\"");
+    }
+    SCYPER_RETURN_IF_ERROR(status);
+  }
+  writer().begin('R');
+  writer().put_int32(kAuthenticationOk);
+  writer().end();
+  return {};
+}
+
+Status Session::exchange_scram(ScramExchange* exchange) {
+  writer().begin('R');
+  writer().put_int32(kAuthenticationSasl);
+  if (stream_.transport().is_encrypted() && !context_->tls->end_point().empty()) writer().put_string(kScramPlus);
+  writer().put_string(kScram);
+  writer().put_byte(0);
+  writer().end();
+  SCYPER_ASSIGN_OR_RETURN(const std::string_view first, read_password());
+  MessageReader reader(first);
+  const std::string_view mechanism = reader.read_string();
+  const int32_t size = reader.read_int32();
+  const std::string_view message = reader.read_bytes(size < 0 ? 0 : static_cast<size_t>(size));
+  if (!reader.is_at_end()) return protocol_violation("malformed SASLInitialResponse");
+  SCYPER_ASSIGN_OR_RETURN(const std::string challenge, exchange->first(mechanism, message));
+  writer().begin('R');
+  writer().put_int32(kAuthenticationSaslContinue);
+  writer().put_bytes(challenge);
+  writer().end();
+  SCYPER_ASSIGN_OR_RETURN(const std::string_view last, read_password());
+  SCYPER_ASSIGN_OR_RETURN(const std::string proof, exchange->final(last));
+  writer().begin('R');
+  writer().put_int32(kAuthenticationSaslFinal);
+  writer().put_bytes(proof);
+  writer().end();
+  return {};
+}
+
+StatusOr<std::string_view> Session::read_password() {
+  if (!stream_.flush()) return sql_error("08006", "the client has gone");
+  char type = 0;
+  std::string_view payload;
+  const MessageStream::Got got = stream_.read(kPasswordBytesMax, &type, &payload);
+  if (got == MessageStream::Got::kEnd) return sql_error("57014", "canceling authentication due to timeout");
+  if (got != MessageStream::Got::kMessage || type != 'p') return protocol_violation("expected SASL response");
+  return payload;
+}
+
+// Settings of the start packet; those of `options` first.
+Status Session::apply_parameters(const std::map<std::string, std::string>& parameters) {
+  const bool is_secondary = dynamic_cast<SecondaryEngine*>(context_->node->engine) != nullptr;
+  settings_.emplace(user_, is_secondary);
+  if (auto options = parameters.find("options"); options != parameters.end()) {
+    const std::vector<std::string> words = words_of(options->second);
+    for (size_t i = 0; i < words.size(); ++i) {
+      std::string word = words[i];
+      if (word == "-c" && i + 1 < words.size()) {
+        word = words[++i];
+      } else if (word.starts_with("-c") || word.starts_with("--")) {
+        word.erase(0, 2);
+      } else {
+        return sql_error("42601", "invalid command-line argument for server process: " + word);
+      }
+      const size_t equals = std::min(word.find('='), word.size());
+      std::string name = word.substr(0, equals);
+      std::replace(name.begin(), name.end(), '-', '_');
+      SCYPER_RETURN_IF_ERROR(settings_->set_default(name, equals < word.size() ? word.substr(equals + 1) : ""));
+    }
+  }
+  for (const auto& [name, value] : parameters) {
+    if (name == "user" || name == "database" || name == "options" || name == "replication") continue;
+    if (name.starts_with("_pq_.")) continue;  // extensions of the protocol that are not known
+    SCYPER_RETURN_IF_ERROR(settings_->set_default(name, value));
+  }
+  settings_->begin_transaction();
+  return {};
+}
+
+void Session::send_greeting() {
+  writer().begin('K');
+  writer().put_int32(start_.process);
+  writer().put_int32(key_);
+  writer().end();
+  send_ready();
+}
+
+}  // namespace scyper::server::postgres

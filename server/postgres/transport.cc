@@ -1,0 +1,151 @@
+#include "postgres/transport.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+namespace scyper::server::postgres {
+
+namespace {
+
+// Dead clients are noticed within a minute.
+constexpr int kKeepIdleS = 20, kKeepIntervalS = 10, kKeepCount = 4;
+
+void set_option(int descriptor, int level, int name, int value) {
+  ::setsockopt(descriptor, level, name, &value, sizeof value);
+}
+
+std::string last_tls_error() {
+  char text[256] = "unknown error";
+  const unsigned long code = ERR_get_error();
+  if (code != 0) ERR_error_string_n(code, text, sizeof text);
+  ERR_clear_error();
+  return text;
+}
+
+// The certificate's own hash function, SHA-256 for those that are weaker.
+std::string end_point_of(const X509* certificate) {
+  int digest = NID_undef;
+  if (X509_get_signature_info(const_cast<X509*>(certificate), &digest, nullptr, nullptr, nullptr) != 1 ||
+      digest == NID_md5 || digest == NID_sha1 || digest == NID_undef) {
+    digest = NID_sha256;
+  }
+  const EVP_MD* function = EVP_get_digestbynid(digest);
+  unsigned char hash[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (function == nullptr || X509_digest(certificate, function, hash, &size) != 1) return "";
+  return std::string(reinterpret_cast<const char*>(hash), size);
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certificate, const std::string& key,
+                                                       const std::string& client_ca) {
+  std::shared_ptr<TlsContext> tls(new TlsContext);
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  tls->context_ = context;
+  const auto fail = [](const std::string& what) {
+    return absl::InvalidArgumentError("postgres_listen: " + what + ": " + last_tls_error());
+  };
+  if (context == nullptr) return fail("no TLS");
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) return fail("bad " + certificate);
+  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) return fail("bad " + key);
+  if (SSL_CTX_check_private_key(context) != 1) return fail("the key is not the certificate's");
+  if (!client_ca.empty()) {
+    if (SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) return fail("bad " + client_ca);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  }
+  tls->end_point_ = end_point_of(SSL_CTX_get0_certificate(context));
+  return tls;
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Transport::Transport(int descriptor) : descriptor_(descriptor) {
+  set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepCount);
+  const timeval patience{kWritePatienceS, 0};
+  ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+Transport::~Transport() {
+  if (tls_ != nullptr) {
+    SSL_shutdown(tls_);  // says good-bye, does not wait for an answer
+    SSL_free(tls_);
+    ERR_clear_error();
+  }
+  ::close(descriptor_);
+}
+
+Status Transport::start_tls(const TlsContext& tls) {
+  SSL* ssl = SSL_new(tls.context());
+  if (ssl == nullptr || SSL_set_fd(ssl, descriptor_) != 1 || SSL_accept(ssl) != 1) {
+    Status status = absl::UnavailableError("TLS: " + last_tls_error());
+    SSL_free(ssl);
+    return status;
+  }
+  tls_ = ssl;
+  return {};
+}
+
+size_t Transport::read(char* buffer, size_t size) {
+  while (!is_ended_.load(std::memory_order_acquire)) {
+    if (tls_ != nullptr) {
+      const int count =
+          SSL_read(tls_, buffer, static_cast<int>(std::min<size_t>(size, std::numeric_limits<int>::max())));
+      if (count > 0) return static_cast<size_t>(count);
+      const int reason = SSL_get_error(tls_, count);
+      ERR_clear_error();
+      if (reason != SSL_ERROR_WANT_READ) return 0;
+      continue;
+    }
+    const ssize_t count = ::recv(descriptor_, buffer, size, 0);
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR) return 0;
+  }
+  return 0;
+}
+
+bool Transport::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (tls_ != nullptr) {
+      const int count = SSL_write(tls_, bytes.data(),
+                                  static_cast<int>(std::min<size_t>(bytes.size(), std::numeric_limits<int>::max())));
+      ERR_clear_error();
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(count));
+      continue;
+    }
+    const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+void Transport::end_reading() {
+  is_ended_.store(true, std::memory_order_release);
+  ::shutdown(descriptor_, SHUT_RD);
+}
+
+void Transport::close_down() {
+  is_ended_.store(true, std::memory_order_release);
+  ::shutdown(descriptor_, SHUT_RDWR);
+}
+
+}  // namespace scyper::server::postgres

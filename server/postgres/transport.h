@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace scyper::server::postgres {
+
+// The node's certificate for PostgreSQL's clients. Threads: any after load().
+class TlsContext {
+ public:
+  // client_ca: given, clients must show a certificate signed by it.
+  static StatusOr<std::shared_ptr<TlsContext>> load(const std::string& certificate, const std::string& key,
+                                                    const std::string& client_ca);
+  ~TlsContext();
+  ssl_ctx_st* context() const { return context_; }
+  // What SCRAM binds to: the hash of the node's certificate (RFC 5929, tls-server-end-point).
+  const std::string& end_point() const { return end_point_; }
+
+ private:
+  TlsContext() = default;
+  ssl_ctx_st* context_ = nullptr;
+  std::string end_point_;
+};
+
+// One connection, plain or by TLS. Reads block until something comes or end_reading() was called; writes give up on a
+// client that takes nothing for kWritePatience.
+// Threads: one reads and writes; end_reading() and close_down() any.
+class Transport {
+ public:
+  static constexpr int kWritePatienceS = 60;
+
+  explicit Transport(int descriptor);  // owns it
+  ~Transport();
+  Transport(const Transport&) = delete;
+
+  Status start_tls(const TlsContext& tls);
+  bool is_encrypted() const { return tls_ != nullptr; }
+  // At least one byte into the buffer; 0 = the client has gone, or end_reading().
+  size_t read(char* buffer, size_t size);
+  // False: the client has gone or takes nothing.
+  bool write(std::string_view bytes);
+  // Whoever reads gets no more.
+  void end_reading();
+  // Nor can anything be written.
+  void close_down();
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+  ssl_st* tls_ = nullptr;
+  std::atomic<bool> is_ended_{false};
+};
+
+}  // namespace scyper::server::postgres

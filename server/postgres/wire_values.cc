@@ -1,0 +1,328 @@
+#include "postgres/wire_values.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "query/type_numbers.h"
+#include "query/value_binary.h"
+#include "server/packed.h"
+
+namespace scyper::server::postgres {
+
+namespace {
+
+constexpr uint8_t kJsonbVersion = 1;
+// numeric: digits to the base 10000, most significant first, then weight, sign and display scale (numeric_send).
+constexpr int kDigitsPerGroup = 4;
+constexpr int kGroupBase = 10'000;
+constexpr int16_t kNumericPositive = 0x0000, kNumericNegative = 0x4000;
+constexpr int kNumericGroupsMax = 64;  // far beyond what 38 digits at any scale need
+constexpr int32_t kArrayElementsMax = 1 << 24;
+
+Status malformed(const SqlType& type) {
+  return sql_error("22P03", "incorrect binary data format for type " + type_name(type));
+}
+
+// --- numeric ---
+
+StatusOr<Datum> decode_numeric(const SqlType& type, MessageReader* in) {
+  const int groups = in->read_int16(), weight = in->read_int16();
+  const int16_t sign = in->read_int16();
+  const int scale = in->read_int16();
+  const Status out_of_range = sql_error("22003", "value overflows numeric format");
+  if (!in->is_whole() || groups < 0 || scale < 0 || scale > 0x3FFF) return malformed(type);
+  if (sign != kNumericPositive && sign != kNumericNegative) return out_of_range;  // NaN and infinities
+  if (groups > kNumericGroupsMax || scale > kMaxPrecision) return out_of_range;
+  std::string text = sign == kNumericNegative ? "-" : "";
+  auto append_group = [&text](int group) {
+    const std::string digits = std::to_string(group);
+    text.append(static_cast<size_t>(kDigitsPerGroup) - digits.size(), '0').append(digits);
+  };
+  std::vector<int> values;
+  for (int i = 0; i < groups; ++i) {
+    const int group = in->read_int16();
+    if (group < 0 || group >= kGroupBase) return malformed(type);
+    values.push_back(group);
+  }
+  if (!in->is_whole()) return malformed(type);
+  if (weight > kNumericGroupsMax) return groups == 0 ? StatusOr<Datum>(int128_datum(0, scale)) : out_of_range;
+  auto group_at = [&](int position) {  // of the power `position` of the base
+    const int index = weight - position;
+    return index >= 0 && index < groups ? values[static_cast<size_t>(index)] : 0;
+  };
+  for (int position = std::max(weight, 0); position >= 0; --position) append_group(group_at(position));
+  if (scale > 0) {
+    text += '.';
+    const size_t end = text.size() + static_cast<size_t>(scale);
+    for (int position = -1; text.size() < end; --position) append_group(group_at(position));
+    text.resize(end);
+  }
+  query::ValueArena unused;
+  Datum value;
+  SCYPER_RETURN_IF_ERROR(query::parse_value(type, text, &unused, &value));
+  return value;
+}
+
+void append_numeric(const Datum& value, MessageWriter* out) {
+  const __int128 number = value.int128();
+  unsigned __int128 rest =
+      number < 0 ? -static_cast<unsigned __int128>(number) : static_cast<unsigned __int128>(number);
+  const int scale = value.scale;
+  // zeros behind make the fraction whole groups
+  const int fraction_groups = (scale + kDigitsPerGroup - 1) / kDigitsPerGroup;
+  std::string digits;
+  for (; rest != 0; rest /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  digits.append(static_cast<size_t>(fraction_groups * kDigitsPerGroup - scale), '0');
+  while (digits.size() % kDigitsPerGroup != 0) digits.insert(digits.begin(), '0');
+  std::vector<int16_t> groups;
+  for (size_t i = 0; i < digits.size(); i += kDigitsPerGroup) {
+    int group = 0;
+    for (size_t k = 0; k < kDigitsPerGroup; ++k) group = group * 10 + (digits[i + k] - '0');
+    groups.push_back(static_cast<int16_t>(group));
+  }
+  int weight = static_cast<int>(groups.size()) - fraction_groups - 1;
+  size_t first = 0;
+  for (; first < groups.size() && groups[first] == 0; ++first) --weight;
+  while (groups.size() > first && groups.back() == 0) groups.pop_back();
+  const size_t count = groups.size() - first;
+  out->put_int16(static_cast<int16_t>(count));
+  out->put_int16(static_cast<int16_t>(count == 0 ? 0 : weight));
+  out->put_int16(number < 0 ? kNumericNegative : kNumericPositive);
+  out->put_int16(static_cast<int16_t>(scale));
+  for (size_t i = first; i < groups.size(); ++i) out->put_int16(groups[i]);
+}
+
+// --- parameters ---
+
+int64_t read_int64(MessageReader* in) {
+  const auto high = static_cast<uint64_t>(static_cast<uint32_t>(in->read_int32()));
+  return static_cast<int64_t>(high << 32 | static_cast<uint32_t>(in->read_int32()));
+}
+
+Datum keep_bytes(std::string_view bytes, query::ValueArena* arena) {
+  auto* copy = static_cast<char*>(arena->allocate(bytes.size() + 1));
+  std::memcpy(copy, bytes.data(), bytes.size());
+  return string_datum(copy, bytes.size());
+}
+
+Datum decode_uuid(MessageReader* in) {
+  query::UuidBytes bytes{};
+  const std::string_view sent = in->read_bytes(bytes.size());
+  std::copy(sent.begin(), sent.end(), bytes.begin());
+  return query::uuid_of(bytes);
+}
+
+Datum decode_interval(MessageReader* in) {
+  const int64_t micros = read_int64(in);
+  const auto days = static_cast<uint32_t>(in->read_int32()), months = static_cast<uint32_t>(in->read_int32());
+  return Datum{micros, static_cast<int64_t>(static_cast<uint64_t>(months) << 32 | days), 0, 0, {}};
+}
+
+Status decode_binary(const SqlType& type, std::string_view bytes, query::ValueArena* arena, Datum* out);
+
+Status decode_array(const SqlType& type, MessageReader* in, query::ValueArena* arena, Datum* out) {
+  const int32_t dimensions = in->read_int32();
+  in->read_int32();  // whether it has NULLs
+  const int32_t element_oid = in->read_int32();
+  if (!in->is_whole() || dimensions < 0) return malformed(type);
+  if (dimensions > 1) return sql_error("0A000", "arrays with several dimensions are not supported");
+  const int32_t count = dimensions == 0 ? 0 : in->read_int32();
+  const int32_t lower_bound = dimensions == 0 ? 1 : in->read_int32();
+  if (!in->is_whole() || count < 0 || static_cast<size_t>(count) > in->rest().size() / kLengthBytes)
+    return malformed(type);
+  if (count > kArrayElementsMax || lower_bound > std::numeric_limits<int32_t>::max() - count)
+    return sql_error("54000", "array size exceeds the maximum allowed");
+  auto* array = static_cast<ArrayValue*>(arena->allocate(sizeof(ArrayValue)));
+  auto* elements = static_cast<Datum*>(arena->allocate(sizeof(Datum) * (static_cast<size_t>(count) + 1)));
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t size = in->read_int32();
+    elements[i] = null_datum();
+    if (size == -1) continue;
+    if (size < -1) return malformed(type);
+    const std::string_view bytes = in->read_bytes(static_cast<size_t>(size));
+    if (!in->is_whole()) return malformed(type);
+    SCYPER_RETURN_IF_ERROR(
+        decode_parameter(element_of(type), element_oid, Format::kBinary, bytes, arena, &elements[i]));
+  }
+  *array = ArrayValue{count, count, lower_bound, type.element, elements};
+  *out = Datum{reinterpret_cast<int64_t>(array), 0, 0, 0, {}};
+  return {};
+}
+
+// Types of which the value is the bytes.
+Status decode_bytes(const SqlType& type, std::string_view bytes, query::ValueArena* arena, Datum* out) {
+  if (type.id == TypeId::kBytea) {
+    *out = keep_bytes(bytes, arena);
+    return {};
+  }
+  if (type.id == TypeId::kJsonb) {
+    if (bytes.empty() || bytes[0] != kJsonbVersion)
+      return sql_error("22P03", "unsupported jsonb version number " +
+                                    std::to_string(bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0])));
+    bytes.remove_prefix(1);
+  }
+  SCYPER_RETURN_IF_ERROR(check_text(bytes));
+  return query::parse_value(type, bytes, arena, out);
+}
+
+Status decode_fixed(const SqlType& type, MessageReader* in, Datum* out) {
+  switch (type.id) {
+    case TypeId::kBool:
+      *out = int_datum(in->read_byte() != 0 ? 1 : 0);
+      return {};
+    case TypeId::kInt2:
+      *out = int_datum(in->read_int16());
+      return {};
+    case TypeId::kInt4:
+      *out = int_datum(in->read_int32());
+      return {};
+    case TypeId::kInt8:
+      *out = int_datum(read_int64(in));
+      return {};
+    case TypeId::kDate:
+      *out = int_datum(in->read_int32());
+      return query::check_range(type.id, out->lo);
+    case TypeId::kTime:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+      *out = int_datum(read_int64(in));
+      return query::check_range(type.id, out->lo);
+    case TypeId::kFloat4:
+      *out = float_datum(static_cast<double>(__builtin_bit_cast(float, in->read_int32())));
+      return {};
+    case TypeId::kFloat8:
+      *out = float_datum(__builtin_bit_cast(double, read_int64(in)));
+      return {};
+    case TypeId::kUuid:
+      *out = decode_uuid(in);
+      return {};
+    case TypeId::kInterval:
+      *out = decode_interval(in);
+      return {};
+    default:
+      return sql_error("42883", "no binary input function available for type " + type_name(type));
+  }
+}
+
+Status decode_binary(const SqlType& type, std::string_view bytes, query::ValueArena* arena, Datum* out) {
+  if (holds_bytes(type.id) || type.id == TypeId::kUnknown || type.id == TypeId::kEnum)
+    return decode_bytes(type, bytes, arena, out);
+  MessageReader in(bytes);
+  if (type.id == TypeId::kArray) {
+    SCYPER_RETURN_IF_ERROR(decode_array(type, &in, arena, out));
+  } else if (type.id == TypeId::kNumeric) {
+    SCYPER_ASSIGN_OR_RETURN(*out, decode_numeric(type, &in));
+  } else {
+    SCYPER_RETURN_IF_ERROR(decode_fixed(type, &in, out));
+  }
+  return in.is_at_end() ? Status() : malformed(type);
+}
+
+// --- results ---
+
+void append_array(const SqlType& type, const ArrayValue& array, MessageWriter* out) {
+  const SqlType element = element_of(type);
+  bool has_nulls = false;
+  for (int32_t i = 0; i < array.size; ++i) has_nulls |= array.elements[i].null != 0;
+  out->put_int32(array.size == 0 ? 0 : 1);
+  out->put_int32(has_nulls ? 1 : 0);
+  out->put_int32(static_cast<int32_t>(query::type_oid(element)));
+  if (array.size == 0) return;
+  out->put_int32(array.size);
+  out->put_int32(array.lower_bound);
+  for (int32_t i = 0; i < array.size; ++i) append_field(element, Format::kBinary, array.elements[i], out);
+}
+
+void append_binary(const SqlType& type, const Datum& value, MessageWriter* out) {
+  switch (type.id) {
+    case TypeId::kBool:
+      return out->put_byte(value.lo != 0 ? 1 : 0);
+    case TypeId::kInt2:
+      return out->put_int16(static_cast<int16_t>(value.lo));
+    case TypeId::kInt4:
+    case TypeId::kDate:
+      return out->put_int32(static_cast<int32_t>(value.lo));
+    case TypeId::kInt8:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
+    case TypeId::kFloat8:
+      return out->put_int64(value.lo);
+    case TypeId::kFloat4:
+      return out->put_int32(__builtin_bit_cast(int32_t, static_cast<float>(__builtin_bit_cast(double, value.lo))));
+    case TypeId::kNumeric:
+      return append_numeric(value, out);
+    case TypeId::kUuid: {
+      const query::UuidBytes bytes = query::bytes_of_uuid(value);
+      return out->put_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+    case TypeId::kInterval:
+      out->put_int64(value.lo);
+      out->put_int32(static_cast<int32_t>(value.hi));
+      return out->put_int32(static_cast<int32_t>(value.hi >> 32));
+    case TypeId::kArray:
+      return append_array(type, *reinterpret_cast<const ArrayValue*>(value.lo), out);
+    case TypeId::kJsonb:
+      out->put_byte(kJsonbVersion);
+      return query::append_value(out->out(), type, value);
+    case TypeId::kBytea:
+      return out->put_bytes({value.data(), value.size()});
+    default:
+      return query::append_value(out->out(), type, value);
+  }
+}
+
+}  // namespace
+
+Status decode_parameter(const SqlType& type, int32_t oid, Format format, std::string_view bytes,
+                        query::ValueArena* arena, Datum* out) {
+  if (format == Format::kText) {
+    SCYPER_RETURN_IF_ERROR(check_text(bytes));
+    return query::parse_value(type, bytes, arena, out);
+  }
+  SqlType sent = type;
+  if (oid != 0 && oid != query::type_oid(type)) {
+    const auto known = query::type_of_oid(oid);
+    if (!known.has_value()) return sql_error("0A000", "type with OID " + std::to_string(oid) + " is not supported");
+    sent = *known;
+  }
+  if (sent.id == type.id) return decode_binary(type, bytes, arena, out);
+  Datum value;
+  SCYPER_RETURN_IF_ERROR(decode_binary(sent, bytes, arena, &value));
+  std::string text;
+  query::append_value(&text, sent, value);
+  return query::parse_value(type, text, arena, out);
+}
+
+void append_field(const SqlType& type, Format format, const Datum& value, MessageWriter* writer) {
+  if (value.null) return writer->put_int32(-1);
+  const size_t place = writer->place_length();
+  if (format == Format::kText) {
+    query::append_value(writer->out(), type, value);
+  } else {
+    append_binary(type, value, writer);
+  }
+  writer->fill_length(place);
+}
+
+void append_row_description(std::span<const query::ResultColumn> columns, std::span<const Format> formats,
+                            MessageWriter* writer) {
+  writer->begin('T');
+  writer->put_int16(static_cast<int16_t>(columns.size()));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    // what has no type of its own is sent as text, as PostgreSQL does
+    const SqlType type = columns[i].type.id == TypeId::kUnknown ? make_type(TypeId::kText) : columns[i].type;
+    writer->put_string(columns[i].name);
+    writer->put_int32(0);  // table
+    writer->put_int16(0);  // column of it
+    writer->put_int32(static_cast<int32_t>(query::type_oid(type)));
+    writer->put_int16(query::type_length(type));
+    writer->put_int32(static_cast<int32_t>(query::type_modifier(type)));
+    writer->put_int16(static_cast<int16_t>(formats[i]));
+  }
+  writer->end();
+}
+
+}  // namespace scyper::server::postgres

@@ -1,0 +1,227 @@
+// Values in both formats, SCRAM verifiers, settings: the parts of PostgreSQL's protocol that need no connection.
+#include "postgres/wire_values.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "postgres/message_stream.h"
+#include "postgres/scram.h"
+#include "postgres/session_settings.h"
+#include "postgres/user_file.h"
+#include "query/session_command.h"
+#include "query/type_numbers.h"
+
+namespace scyper::server::postgres {
+namespace {
+
+struct Sample {
+  SqlType type;
+  const char* text;
+  const char* bytes;  // as PostgreSQL's send functions give them, hexadecimal
+};
+
+// SELECT encode(numeric_send(...), 'hex') and its kin on PostgreSQL 15.
+const Sample kSamples[] = {
+    {make_type(TypeId::kBool), "t", "01"},
+    {make_type(TypeId::kInt2), "-2", "fffe"},
+    {make_type(TypeId::kInt4), "100000", "000186a0"},
+    {make_type(TypeId::kInt8), "-1", "ffffffffffffffff"},
+    {make_type(TypeId::kFloat8), "1.5", "3ff8000000000000"},
+    {make_type(TypeId::kFloat4), "1.5", "3fc00000"},
+    {make_type(TypeId::kNumeric), "0", "0000000000000000"},
+    {make_type(TypeId::kNumeric), "12345678.125",
+     "0003000100000003"
+     "04d2162e04e2"},
+    {make_type(TypeId::kNumeric), "-0.0005",
+     "0001ffff40000004"
+     "0005"},
+    {make_type(TypeId::kNumeric), "10000",
+     "0001000100000000"
+     "0001"},
+    {make_type(TypeId::kNumeric), "100.00",
+     "0001000000000002"
+     "0064"},
+    {make_type(TypeId::kText), "häh", "68c3a468"},
+    {make_type(TypeId::kBytea), "\\x00ff", "00ff"},
+    {make_type(TypeId::kJsonb), "{\"a\": 1}", "017b2261223a20317d"},
+    {make_type(TypeId::kDate), "2000-01-02", "00000001"},
+    {make_type(TypeId::kTimestamp), "2000-01-01 00:00:01", "00000000000f4240"},
+    {make_type(TypeId::kTime), "00:00:01", "00000000000f4240"},
+    {make_type(TypeId::kInterval), "1 mon 2 days 00:00:01", "00000000000f42400000000200000001"},
+    {make_type(TypeId::kUuid), "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc999c0b4ef8bb6d6bb9bd380a11"},
+    {make_array(make_type(TypeId::kInt4)), "{1,NULL}",
+     "00000001"
+     "00000001"
+     "00000017"
+     "00000002"
+     "00000001"
+     "00000004"
+     "00000001"
+     "ffffffff"},
+    {make_array(make_type(TypeId::kText)), "{}",
+     "00000000"
+     "00000000"
+     "00000019"},
+};
+
+std::string from_hex(const char* hex) { return absl::HexStringToBytes(hex); }
+
+TEST(WireValues, BothFormatsAsPostgres) {
+  for (const Sample& sample : kSamples) {
+    query::ValueArena arena;
+    for (Format format : {Format::kText, Format::kBinary}) {
+      Datum value;
+      const std::string bytes = format == Format::kText ? sample.text : from_hex(sample.bytes);
+      const Status status = decode_parameter(sample.type, 0, format, bytes, &arena, &value);
+      ASSERT_TRUE(status.ok()) << sample.text << ": " << status;
+      std::string out;
+      MessageWriter writer(&out);
+      append_field(sample.type, Format::kText, value, &writer);
+      EXPECT_EQ(out.substr(4), sample.text);
+      out.clear();
+      append_field(sample.type, Format::kBinary, value, &writer);
+      EXPECT_EQ(absl::BytesToHexString(out.substr(4)), sample.bytes) << sample.text;
+    }
+  }
+}
+
+TEST(WireValues, MalformedValuesAreErrors) {
+  query::ValueArena arena;
+  Datum value;
+  for (const Sample& sample : kSamples) {
+    const bool is_variable = holds_bytes(sample.type.id);
+    const std::string bytes = from_hex(sample.bytes);
+    for (size_t size = 0; size < bytes.size() && !is_variable; ++size) {
+      const Status status =
+          decode_parameter(sample.type, 0, Format::kBinary, std::string_view(bytes).substr(0, size), &arena, &value);
+      EXPECT_EQ(sqlstate_of(status), "22P03") << sample.text << " " << size;
+    }
+    if (is_variable) continue;
+    EXPECT_EQ(sqlstate_of(decode_parameter(sample.type, 0, Format::kBinary, bytes + '\0', &arena, &value)), "22P03");
+  }
+  const auto state = [&](const SqlType& type, int32_t oid, const char* hex) {
+    return sqlstate_of(decode_parameter(type, oid, Format::kBinary, from_hex(hex), &arena, &value));
+  };
+  EXPECT_EQ(state(make_type(TypeId::kText), 0, "ff"), "22021");
+  EXPECT_EQ(state(make_type(TypeId::kJsonb), 0, "027b7d"), "22P03");
+  EXPECT_EQ(state(make_type(TypeId::kInt2), 20, "0000000000010000"), "22003");    // a bigint for a smallint
+  EXPECT_EQ(state(make_type(TypeId::kInt4), 600, "00000000"), "0A000");           // a point
+  EXPECT_EQ(state(make_type(TypeId::kNumeric), 0, "00000000c0000000"), "22003");  // NaN
+  EXPECT_EQ(state(make_type(TypeId::kDate), 0, "7fffffff"), "22008");             // infinity
+  EXPECT_EQ(state(make_type(TypeId::kTime), 0, "ffffffffffffffff"), "22008");
+  EXPECT_EQ(state(make_type(TypeId::kTimestamptz), 0, "8000000000000001"), "22008");
+  EXPECT_EQ(state(make_array(make_type(TypeId::kInt4)), 0,
+                  "000000010000000000000017"
+                  "7fffffff00000001"),
+            "22P03");
+}
+
+TEST(WireValues, TypesOfTheClientAreConverted) {
+  query::ValueArena arena;
+  Datum value;
+  const int32_t int2 = 21;
+  ASSERT_TRUE(decode_parameter(make_type(TypeId::kInt8), int2, Format::kBinary, from_hex("ffff"), &arena, &value).ok());
+  EXPECT_EQ(value.lo, -1);
+  ASSERT_TRUE(decode_parameter(make_numeric(10, 2), int2, Format::kBinary, from_hex("0007"), &arena, &value).ok());
+  EXPECT_EQ(value.lo, 700);
+}
+
+TEST(Messages, ReadersNeverGoBeyondTheEnd) {
+  MessageReader reader(std::string_view("ab\0\0\0", 5));
+  EXPECT_EQ(reader.read_string(), "ab");
+  EXPECT_EQ(reader.read_int32(), 0);
+  EXPECT_FALSE(reader.is_whole());
+  EXPECT_EQ(reader.read_string(), "");
+  EXPECT_FALSE(read_message_header(std::string_view("Q\0\0\0\3", 5)).has_value());
+  EXPECT_FALSE(read_message_header(std::string_view("Q\xff\xff\xff\xff", 5)).has_value());
+  EXPECT_EQ(read_message_header(std::string_view("Q\0\0\0\5", 5))->payload_bytes, 1u);
+}
+
+// RFC 7677, section 3.
+TEST(Scram, VerifiersAreChecked) {
+  constexpr char kPencil[] =
+      "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:"
+      "wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=";
+  auto verifier = ScramVerifier::parse(kPencil);
+  ASSERT_TRUE(verifier.ok()) << verifier.status();
+  EXPECT_EQ(verifier->text(), kPencil);
+  for (const char* wrong : {"", "SCRAM-SHA-256$", "SCRAM-SHA-256$0:AAAA$AA==:AA==", "MD5$4096:AAAA$AA==:AA=="}) {
+    EXPECT_FALSE(ScramVerifier::parse(wrong).ok()) << wrong;
+  }
+  EXPECT_FALSE(ScramVerifier::make("pässword").ok());
+  EXPECT_FALSE(ScramVerifier::make("").ok());
+  const auto first = "n,,n=,r=rOprNGfwEbeRWgbNEkqO";
+  for (const char* message : {"", "n", "n,,", "n,,n=x", "x,,n=,r=a", "n,a=b,n=,r=a", "p=tls-unique,,n=,r=a"}) {
+    EXPECT_FALSE(ScramExchange(*verifier, "", true).first("SCRAM-SHA-256", message).ok()) << message;
+  }
+  EXPECT_FALSE(ScramExchange(*verifier, "", true).first("SCRAM-SHA-256-PLUS", first).ok());
+  EXPECT_FALSE(ScramExchange(*verifier, "hash", true).first("SCRAM-SHA-256", "y,,n=,r=a").ok());
+  ScramExchange exchange(*verifier, "", true);
+  ASSERT_TRUE(exchange.first("SCRAM-SHA-256", first).ok());
+  EXPECT_EQ(sqlstate_of(exchange.final("c=biws,r=other,p=AAAA").status()), "08P01");
+}
+
+TEST(UserFiles, LinesAreChecked) {
+  auto users = UserFile::parse("# comment\n\nalice:secret\r\nbob:x:y\n", "users");
+  ASSERT_TRUE(users.ok()) << users.status();
+  EXPECT_EQ(users->size(), 2u);
+  EXPECT_TRUE(users->find("bob").has_value());
+  EXPECT_FALSE(users->find("mallory").has_value());
+  for (const char* wrong : {"", "alice", ":x", "a:x\na:y", "a:SCRAM-SHA-256$x", "a:"}) {
+    auto status = UserFile::parse(wrong, "users").status();
+    EXPECT_FALSE(status.ok()) << wrong;
+  }
+}
+
+TEST(Settings, SetShowAndReset) {
+  SessionSettings settings("alice", false);
+  EXPECT_EQ(*settings.show("timezone"), "UTC");
+  EXPECT_TRUE(settings.set("application_name", {"x"}).ok());
+  EXPECT_TRUE(settings.set("TIMEZONE", {"gmt"}).ok());
+  EXPECT_EQ(*settings.show("TimeZone"), "UTC");
+  EXPECT_EQ(sqlstate_of(settings.set("timezone", {"Europe/Berlin"})), "0A000");
+  EXPECT_EQ(sqlstate_of(settings.set("nothing", {"1"})), "42704");
+  EXPECT_EQ(sqlstate_of(settings.set("server_version", {"1"})), "55P02");
+  EXPECT_EQ(sqlstate_of(settings.set("client_encoding", {"LATIN1"})), "22023");
+  EXPECT_EQ(sqlstate_of(settings.set("statement_timeout", {"-1"})), "22023");
+  EXPECT_TRUE(settings.set("statement_timeout", {"2s"}).ok());
+  EXPECT_EQ(settings.statement_timeout_us(), 2'000'000);
+  EXPECT_TRUE(settings.set("search_path", {"\"$user\"", "public"}).ok());
+  EXPECT_EQ(settings.with_path("SELECT 1"), "SELECT 1");
+  EXPECT_EQ(sqlstate_of(settings.set("search_path", {"a b"})), "22023");
+  EXPECT_TRUE(settings.set("search_path", {"other, public"}).ok());
+  std::vector<std::string> path;
+  EXPECT_EQ(query::take_search_path(settings.with_path("SELECT 1"), &path), "SELECT 1");
+  EXPECT_EQ(path, (std::vector<std::string>{"other", "public"}));
+  EXPECT_TRUE(settings.set("app.Tenant", {"x"}).ok());
+  EXPECT_EQ(*settings.show("APP.tenant"), "x");
+  EXPECT_EQ(settings.given()->at("app.tenant"), "x");
+  EXPECT_EQ(sqlstate_of(settings.set("app.2", {"x"})), "42602");
+  EXPECT_EQ(sqlstate_of(settings.set("app.list", {"x", "y"})), "22023");
+  EXPECT_TRUE(settings.set("scyper.freshness", {"lsn:7"}).ok());
+  EXPECT_EQ(settings.freshness().lsn, 7u);
+  EXPECT_TRUE(settings.reset("all").ok());
+  EXPECT_EQ(settings.freshness().kind, query::Freshness::Kind::kFresh);
+  EXPECT_EQ(settings.statement_timeout_us(), 0);
+  EXPECT_EQ(sqlstate_of(parse_freshness("lsn:").status()), "22023");
+  EXPECT_EQ(sqlstate_of(parse_freshness("soon").status()), "22023");
+}
+
+TEST(Commands, TextsAreReadOnce) {
+  auto commands =
+      query::read_commands("begin read only; SET LOCAL x TO 1, 'b';select 1; copy t from stdin;commit and chain");
+  ASSERT_TRUE(commands.ok()) << commands.status();
+  ASSERT_EQ(commands->size(), 5u);
+  EXPECT_EQ((*commands)[0].is_read_only, true);
+  EXPECT_EQ((*commands)[1].values, (std::vector<std::string>{"1", "b"}));
+  EXPECT_EQ((*commands)[2].kind, query::CommandKind::kQuery);
+  EXPECT_EQ((*commands)[3].kind, query::CommandKind::kCopyIn);
+  EXPECT_TRUE((*commands)[4].is_chained);
+  EXPECT_EQ(*query::with_parameter_types("SELECT $1, '$1', $2 + $1", {"", "bigint"}),
+            "SELECT $1, '$1', ($2::bigint) + $1");
+}
+
+}  // namespace
+}  // namespace scyper::server::postgres

@@ -1,0 +1,95 @@
+#include "storage/log_segment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "base/simulated_disk.h"
+
+namespace scyper::storage {
+namespace {
+
+constexpr char kDirectory[] = "/log";
+constexpr uint64_t kSegmentBytes = 64 << 10;
+
+LogAppender::Options options_of(uint64_t segment_bytes) {
+  LogAppender::Options options;
+  options.cluster[0] = 7;
+  options.segment_bytes = segment_bytes;
+  return options;
+}
+
+std::string left_over(Disk* disk) {
+  const auto names = disk->list(kDirectory);
+  for (const std::string& name : *names) {
+    if (name.ends_with(".new")) return std::string(kDirectory) + "/" + name;
+  }
+  return "";
+}
+
+// Another life, with a group in its first segment.
+Status begin(Disk* disk, uint64_t segment_bytes) {
+  auto log = LogAppender::create(disk, kDirectory, options_of(segment_bytes), {});
+  if (!log.ok()) return log.status();
+  EXPECT_TRUE((*log)->has_next());
+
+  const std::string group(kDiskBlockBytes, 'g');
+  char* aligned = static_cast<char*>(std::aligned_alloc(kDiskBlockBytes, kDiskBlockBytes));
+  std::copy(group.begin(), group.end(), aligned);
+  const Status appended = (*log)->append({aligned, kDiskBlockBytes}, 0, {}, 1);
+  std::free(aligned);
+  return appended;
+}
+
+std::string tail_of(Disk* disk) {
+  const auto segments = list_segments(disk, kDirectory);
+  EXPECT_TRUE(segments.ok() && segments->size() == 1);
+  const auto bytes = disk->read_file(segments->front().path);
+  EXPECT_TRUE(bytes.ok());
+  const size_t group = bytes->find(std::string(kDiskBlockBytes, 'g'));
+  EXPECT_NE(group, std::string::npos);
+  return bytes->substr(group + kDiskBlockBytes);
+}
+
+class LeftOver : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(disk_.make_directory(kDirectory).ok());
+    ASSERT_TRUE(LogAppender::create(&disk_, kDirectory, options_of(kSegmentBytes), {}).ok());
+    ASSERT_NE(left_over(&disk_), "");
+  }
+  SimulatedDisk disk_;
+};
+
+TEST_F(LeftOver, ASegmentThatWasNotBegunIsTaken) {
+  ASSERT_TRUE(begin(&disk_, kSegmentBytes).ok());
+  const std::string tail = tail_of(&disk_);
+  EXPECT_EQ(tail, std::string(tail.size(), '\0'));
+  auto again = disk_.after_power_loss(1);
+  EXPECT_EQ(tail_of(again.get()), tail);
+}
+
+TEST_F(LeftOver, OneOfAnotherSizeIsMadeAnew) {
+  ASSERT_TRUE(begin(&disk_, 2 * kSegmentBytes).ok());
+  EXPECT_GT(tail_of(&disk_).size(), kSegmentBytes);
+}
+
+// A crash between the header and the new name, or anything else.
+TEST_F(LeftOver, OneThatWasWrittenToIsMadeAnew) {
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{5000}, kSegmentBytes - 1}) {
+    SimulatedDisk disk;
+    ASSERT_TRUE(disk.make_directory(kDirectory).ok());
+    ASSERT_TRUE(LogAppender::create(&disk, kDirectory, options_of(kSegmentBytes), {}).ok());
+    auto file = disk.open(left_over(&disk), OpenMode::kWrite);
+    ASSERT_TRUE(file.ok() && (*file)->write(offset, "x").ok() && (*file)->sync().ok());
+    ASSERT_TRUE(begin(&disk, kSegmentBytes).ok());
+    const std::string tail = tail_of(&disk);
+    EXPECT_EQ(tail, std::string(tail.size(), '\0')) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace scyper::storage

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Every expression of the dashboards and alerts, asked of a real Prometheus that watches a small cluster under load.
+
+Usage: dashboards.py SCYPERD SCYPER
+Prometheus runs with deploy/prometheus as it is, but for shorter intervals and other targets. Debian: prometheus, python3-yaml. Nothing
+is timed: what has no data yet is asked again until patience ends. Then a secondary and the primary end, as some alerts want it. The exit code counts the failures.
+"""
+import json
+import math
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import CHECKS, expect
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+PATIENCE_S = 120
+ATTEMPT_S = 20
+SELECTOR = re.compile(r"\b(?:scyper_[a-z_]+|up)\b(?:\{[^}]*\})?")
+WINDOW = "30s"
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+        return answer.read().decode()
+
+
+def wait_for(what, condition):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(what)
+
+
+class Process:
+    """A program whose messages go to a file; it ends with stop()."""
+
+    def __init__(self, directory, name, *command):
+        self.messages = directory / f"{name}.messages"
+        self.name = name
+        with open(self.messages, "w", encoding="utf-8") as out:
+            self.process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out)
+
+    def line(self, pattern):
+        def look():
+            found = re.search(pattern, self.messages.read_text())
+            if found is None and self.process.poll() is not None:
+                raise RuntimeError(f"{self.name} has ended: {self.messages.read_text()}")
+            return found
+        return wait_for(f"{pattern} of {self.name}", look)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Node(Process):
+    def __init__(self, directory, program, name, *flags):
+        super().__init__(directory, name, program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--node-name", name,
+                         "--partitions", 2, "--workers", 1, "--memory", "256MB", "--pages", "small", "--data-directory", directory / name,
+                         *flags)
+
+    def wait(self):
+        found = self.line(r"gRPC on port (\d+), http://localhost:(\d+)/metrics")
+        self.address, self.http = f"127.0.0.1:{found.group(1)}", f"127.0.0.1:{found.group(2)}"
+
+
+def start_prometheus(directory, nodes):
+    """deploy/prometheus, copied; only intervals and targets differ. The free port is drawn anew when another took it meanwhile."""
+    folder = directory / "prometheus"
+    shutil.copytree(DEPLOY / "prometheus", folder)
+    text = (folder / "prometheus.yml").read_text()
+    (folder / "prometheus.yml").write_text(re.sub(r"(scrape|evaluation)_interval: \w+", r"\1_interval: 1s", text))
+    targets = [{"targets": [node.http], "labels": {"cluster": "tested", "node": node.name}} for node in nodes]
+    (folder / "targets" / "scyper.yml").write_text(yaml.safe_dump(targets))
+    for attempt in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        prometheus = Process(directory, f"prometheus{attempt}", "prometheus", f"--config.file={folder}/prometheus.yml",
+                             f"--storage.tsdb.path={directory}/tsdb", f"--web.listen-address={address}")
+        try:
+            prometheus.line("Server is ready to receive web requests")
+            return prometheus, f"http://{address}/api/v1"
+        except RuntimeError as e:
+            prometheus.stop()
+            print(e)
+    raise RuntimeError("Prometheus does not start")
+
+
+class Load:
+    """Work of every kind that metrics count, a little of it each time."""
+
+    def __init__(self, program, nodes):
+        self.program, self.nodes, self.primary = program, nodes, nodes[0]
+        self.run("bench", "oltp", "--scale", "tiny", "--warehouses", 1, "--transactions", 200, "--warmup-seconds", 0.01, "--batch", 16,
+                 attempt_s=PATIENCE_S)
+
+    def run(self, *command, attempt_s=ATTEMPT_S):
+        """Load that has no answer is told and given up: whether there is enough of it, the expressions say."""
+        try:
+            run = subprocess.run([self.program, *map(str, command), "--target", self.primary.address], text=True, capture_output=True,
+                                 timeout=attempt_s, check=False)
+        except subprocess.TimeoutExpired:
+            print(f"scyper {command} had no answer in {attempt_s} s", flush=True)
+            for node in self.nodes:
+                waits = re.findall(r"(?m)^scyper_(?:quer|snapshots|replication_(?:lag|serves)).*$", get(f"http://{node.http}/metrics"))
+                print(f"  {node.name}: " + ", ".join(waits), flush=True)
+            return
+        if run.returncode != 0:
+            raise RuntimeError(f"scyper {command}: {run.stdout}{run.stderr}")
+
+    def add(self):
+        self.run("bench", "oltp", "--loaded", "--scale", "tiny", "--warehouses", 1, "--transactions", 100, "--warmup-seconds", 0.01, "--batch", 16)
+        self.run("sql", "-c", "SELECT count(*) FROM orders", "-c", "SELECT sum(ol_amount) FROM order_line")
+
+
+def ask(api, query):
+    """The values of an instant query, or the error."""
+    try:
+        answer = json.loads(get(f"{api}/query?" + urllib.parse.urlencode({"query": query})))
+    except urllib.error.HTTPError as e:
+        raise ValueError(e.read().decode()) from e
+    return [float(sample["value"][1]) for sample in answer["data"]["result"]]
+
+
+def panel_expressions(dashboard):
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            text = target["expr"]
+            for name, value in (("$cluster", "tested"), ("$node", ".*"), ("$__rate_interval", WINDOW), ("$__range", WINDOW)):
+                text = text.replace(name, value)
+            yield f'{dashboard["title"]}, {panel["title"]}, {target["legendFormat"]}', text
+
+
+def all_expressions():
+    """What has to have a number: each panel's expression, and each selector of panels and alerts."""
+    wanted, valid, selectors = {}, {}, {}
+    for path in sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")):
+        for what, text in panel_expressions(json.loads(path.read_text())):
+            wanted[what] = text
+            selectors |= {f"{selector} of {what}": selector for selector in SELECTOR.findall(text)}
+    for group in yaml.safe_load((DEPLOY / "prometheus" / "rules" / "scyper.yml").read_text())["groups"]:
+        for rule in group["rules"]:
+            valid[rule["alert"]] = rule["expr"]
+            selectors |= {f'{selector} of {rule["alert"]}': selector for selector in SELECTOR.findall(rule["expr"])}
+    return {**wanted, **selectors}, valid
+
+
+def check_data(api, load, wanted):
+    deadline = time.monotonic() + PATIENCE_S
+    missing = dict(wanted)
+    while missing and time.monotonic() < deadline:
+        load.add()
+        for what, text in list(missing.items()):
+            try:
+                if any(math.isfinite(value) for value in ask(api, text)):
+                    del missing[what]
+            except ValueError as e:
+                expect(f"{what} is valid", False, (text, str(e)))
+                del missing[what]
+    for what in wanted:
+        expect(f"{what} has data", what not in missing, wanted[what])
+
+
+def check_metrics_are_shown(nodes, texts):
+    exported = set()
+    for node in nodes:
+        exported |= set(re.findall(r"(?m)^# TYPE (\w+)", get(f"http://{node.http}/metrics")))
+    used = {re.sub(r"_(sum|count|bucket)$", "", name) for text in texts for name in re.findall(r"\bscyper_\w+", text)}
+    expect("every metric that nodes export is shown", exported <= used, sorted(exported - used))
+
+
+def check_alerts(api, valid):
+    for name, text in valid.items():
+        try:
+            expect(f"{name} does not fire on a healthy cluster", not ask(api, text), text)
+        except ValueError as e:
+            expect(f"{name} is valid", False, (text, str(e)))
+    rules = [rule for group in json.loads(get(f"{api}/rules"))["data"]["groups"] for rule in group["rules"]]
+    expect("Prometheus evaluates every alert", len(rules) == len(valid) and all(rule["health"] == "ok" for rule in rules), rules)
+
+
+def check_faults(api, valid, primary, secondary):
+    """What alerts wait for happens; how long they wait is tried by promtool (alerts.py)."""
+    def fires(name):
+        try:
+            wait_for(name, lambda: ask(api, valid[name]))
+        except TimeoutError:
+            return False
+        return True
+    secondary.stop()
+    for name in ("ScyperNodeDown", "ScyperSecondaryMissing"):
+        expect(f"{name} fires when a secondary has ended", fires(name), valid[name])
+    expect("ScyperNoPrimary does not", not ask(api, valid["ScyperNoPrimary"]))
+    primary.stop()
+    expect("ScyperNoPrimary fires when the primary has ended", fires("ScyperNoPrimary"), valid["ScyperNoPrimary"])
+
+
+def check_files():
+    run = subprocess.run([ROOT / "tools" / "dashboards", "--check"], text=True, capture_output=True, check=False)
+    expect("dashboards are made from their description", run.returncode == 0, run.stdout + run.stderr)
+    dashboards = [json.loads(path.read_text()) for path in (DEPLOY / "grafana" / "dashboards").glob("*.json")]
+    expect("dashboards have names of their own", len({one["uid"] for one in dashboards}) == len(dashboards) > 0)
+    for one in dashboards:
+        ids = [panel["id"] for panel in one["panels"]]
+        expect(f'{one["title"]}: numbers of panels', len(set(ids)) == len(ids))
+        expect(f'{one["title"]}: variables', [v["name"] for v in one["templating"]["list"]] == ["datasource", "cluster", "node"])
+    for kind, key in (("datasources", "datasources"), ("dashboards", "providers")):
+        file = yaml.safe_load((DEPLOY / "grafana" / "provisioning" / kind / "scyper.yml").read_text())
+        expect(f"provisioning of {kind}", file["apiVersion"] == 1 and file[key])
+
+
+def main(scyperd, scyper):
+    check_files()
+    started, is_complete = [], False
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        try:
+            nodes = [Node(directory, scyperd, "p1", "--postgres-listen", "127.0.0.1:0", "--replication", "--digest-period", "1s")]
+            started += nodes
+            nodes[0].wait()
+            for secondary in ("s1", "s2"):
+                nodes.append(Node(directory, scyperd, secondary, "--role", "secondary", "--primary", nodes[0].address, "--voter"))
+                started.append(nodes[-1])
+            for node in nodes:
+                node.wait()
+            prometheus, api = start_prometheus(directory, nodes)
+            started.append(prometheus)
+            wanted, valid = all_expressions()
+            check_data(api, Load(scyper, nodes), wanted)
+            check_alerts(api, valid)
+            check_metrics_are_shown(nodes, [*wanted.values(), *valid.values()])
+            check_faults(api, valid, primary=nodes[0], secondary=nodes[2])
+            is_complete = True
+        finally:
+            for process in reversed(started):
+                process.stop()
+            if CHECKS.failures or not is_complete:
+                for process in started:
+                    print(f"--- {process.name}\n{process.messages.read_text()[-2000:]}")
+    return CHECKS.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,372 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/text_file.h"
+#include "client/client.h"
+#include "client/cluster_client.h"
+#include "cluster.h"
+#include "testing/etcd_process.h"
+
+// Elections with real processes and a real etcd.
+namespace scyper::tests {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+constexpr auto kWait = std::chrono::seconds(60);  // a busy machine
+
+std::unique_ptr<client::Client> connect(const std::string& target) {
+  client::ConnectOptions to;
+  to.target = target;
+  to.connect_timeout_ms = 500;
+  to.call_timeout_ms = 3000;
+  auto client = client::Client::connect(to);
+  return client.ok() ? *std::move(client) : nullptr;
+}
+
+// Whether an error says that nothing was done.
+bool is_refusal(const Status& status) {
+  const std::string state = sqlstate_of(status);
+  return state == "25006" || state == "57P03" || state == "57P01" || state == "53300" || state == "08001";
+}
+
+class FailoverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
+    ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  }
+  void start(const std::string& name, const std::string& more = "") {
+    cluster_.start(name, absl::StrCat("--partitions 4 --workers 2 --cluster test --etcd ", etcd_.endpoint(),
+                                      " --voter-names n1,n2,n3 --lease-ttl 6s --commit-mode ", commit_mode_,
+                                      " --segment-bytes 4MB --data-directory ", cluster_.directory(name), " ", more));
+    names_.push_back(name);
+  }
+  void start_all() {
+    for (const char* name : {"n1", "n2", "n3"}) start(name);
+    ASSERT_NE(run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)"), "");
+  }
+  // The node that did it; empty: none within the time.
+  std::string run_anywhere(const std::string& sql, const std::string& but = "") {
+    const auto until = Clock::now() + kWait;
+    std::string last;
+    while (Clock::now() < until) {
+      for (const std::string& name : names_) {
+        auto client = name == but ? nullptr : connect(cluster_.target(name));
+        if (client == nullptr) continue;
+        auto prepared = client->prepare("SELECT 1");
+        if (!prepared.ok()) continue;  // a secondary, or not open
+        const Status status = client->execute(sql, [](const query::ResultSet&) {});
+        if (status.ok() || sqlstate_of(status) == "42P07") return name;
+        last = std::string(status.message());
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    ADD_FAILURE() << sql << ": " << last;
+    return "";
+  }
+  // `scyper` with a command for the cluster, which is found by its etcd.
+  Output verb(const std::string& arguments) const {
+    return run_command(absl::StrCat(SCYPER_PROGRAM, " ", arguments, " --cluster test --etcd ", etcd_.endpoint()));
+  }
+  void wait_until_followed(const std::string& primary) const {
+    const auto until = Clock::now() + kWait;
+    size_t serving = 0;
+    while (serving + 1 < names_.size() && Clock::now() < until) {
+      serving = 0;
+      for (const auto& secondary : cluster_.status(primary).secondaries) serving += secondary.serves ? 1 : 0;
+      if (serving + 1 < names_.size()) std::this_thread::sleep_for(milliseconds(50));
+    }
+    EXPECT_EQ(serving + 1, names_.size()) << "not all follow " << primary;
+  }
+  // Ids on a node, as a snapshot of its own has them.
+  std::set<int64_t> ids(const std::string& name) {
+    std::set<int64_t> found;
+    auto client = connect(cluster_.target(name));
+    if (client == nullptr) return found;
+    client::QueryWish wish;
+    wish.freshness.kind = query::Freshness::Kind::kStaleness;
+    wish.freshness.staleness_us = 1000;
+    wish.timeout_ms = 10'000;
+    static_cast<void>(client->query("SELECT id FROM t", wish, [&](const query::ResultSet& rows, const query::Receipt*) {
+      for (size_t i = 0; i < rows.row_count(); ++i) found.insert(rows.value(i, 0).lo);
+    }));
+    return found;
+  }
+  // Every node has what was acknowledged, and nothing that nobody sent.
+  void check(const std::set<int64_t>& acknowledged, const std::set<int64_t>& unknown) {
+    for (const std::string& name : names_) {
+      std::vector<int64_t> lost;
+      std::set<int64_t> found;
+      const auto until = Clock::now() + kWait;
+      do {
+        lost.clear();
+        found = ids(name);
+        for (int64_t id : acknowledged) {
+          if (!found.contains(id)) lost.push_back(id);
+        }
+        if (!lost.empty()) std::this_thread::sleep_for(milliseconds(200));
+      } while (!lost.empty() && Clock::now() < until);
+      EXPECT_TRUE(lost.empty()) << name << " lacks " << lost.size() << " of " << acknowledged.size() << ", first "
+                                << lost.front();
+      for (int64_t id : found) EXPECT_TRUE(acknowledged.contains(id) || unknown.contains(id)) << name << ": " << id;
+    }
+  }
+
+  std::string commit_mode_ = "quorum_durable";
+  consensus::EtcdProcess etcd_;
+  ClusterProcesses cluster_;
+  std::vector<std::string> names_;
+};
+
+// Inserts one id after the other wherever it is let, and keeps the outcomes apart from the cluster.
+class Writer {
+ public:
+  explicit Writer(std::vector<std::string> targets) : targets_(std::move(targets)), thread_([this] { run(); }) {}
+  ~Writer() { stop(); }
+  void stop() {
+    is_stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  size_t count() const { return count_; }
+  bool waits_for(size_t more) const {
+    const size_t wanted = count_ + more;
+    const auto until = Clock::now() + kWait;
+    while (count_ < wanted && Clock::now() < until) std::this_thread::sleep_for(milliseconds(20));
+    return count_ >= wanted;
+  }
+  // After stop().
+  std::set<int64_t> acknowledged, unknown;
+
+ private:
+  void run() {
+    size_t target = 0;
+    std::unique_ptr<client::Client> client;
+    std::shared_ptr<const client::Prepared> insert;
+    for (int64_t id = 1; !is_stopping_;) {
+      if (client == nullptr) {
+        client = connect(targets_[++target % targets_.size()]);
+        auto prepared = client == nullptr ? absl::UnavailableError("") : client->prepare("INSERT INTO t VALUES ($1)");
+        if (!prepared.ok()) {
+          client.reset();
+          std::this_thread::sleep_for(milliseconds(20));
+          continue;
+        }
+        insert = *std::move(prepared);
+      }
+      const Datum argument = int_datum(id);
+      query::ResultSet result;
+      const Status status = client->call(*insert, {&argument, 1}, &result);
+      if (!status.ok()) client.reset();
+      if (!status.ok() && is_refusal(status)) continue;
+      (status.ok() ? acknowledged : unknown).insert(id++);
+      if (status.ok()) ++count_;
+    }
+  }
+  const std::vector<std::string> targets_;
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<size_t> count_{0};
+  std::thread thread_;
+};
+
+TEST_F(FailoverTest, AKilledPrimaryIsReplacedAndComesBackAndNothingIsLost) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(writer.waits_for(50));
+    const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+    cluster_.kill(primary, SIGKILL);
+    EXPECT_NE(run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)", primary), primary);
+    EXPECT_TRUE(writer.waits_for(50));
+    // the first target is dead, or was until now
+    const Output out = run_command(absl::StrCat(SCYPER_PROGRAM, " sql -t -c 'DELETE FROM t WHERE id < 0' --target ",
+                                                cluster_.target(primary), ",", cluster_.target("n1"), ",",
+                                                cluster_.target("n2"), ",", cluster_.target("n3")));
+    EXPECT_EQ(out.code, 0) << out.text;
+    cluster_.start_again(primary);
+  }
+  writer.stop();
+  EXPECT_GE(writer.acknowledged.size(), 300u);
+  check(writer.acknowledged, writer.unknown);
+}
+
+TEST_F(FailoverTest, AFrozenPrimaryThatWakesUpConfirmsNothing) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  ASSERT_TRUE(writer.waits_for(20));
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  cluster_.signal(primary, SIGSTOP);
+  EXPECT_NE(run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)", primary), primary);
+  EXPECT_TRUE(writer.waits_for(50));
+  cluster_.signal(primary, SIGCONT);
+  EXPECT_TRUE(writer.waits_for(50));
+  writer.stop();
+  check(writer.acknowledged, writer.unknown);
+}
+
+TEST_F(FailoverTest, WithoutEtcdNothingIsWrittenAndWithItAllGoesOn) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  ASSERT_TRUE(writer.waits_for(20));
+  etcd_.kill(SIGKILL);
+  size_t before = 0;
+  const auto until = Clock::now() + kWait;
+  do {  // until it stands still for longer than a call takes
+    before = writer.count();
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+  } while (writer.count() != before && Clock::now() < until);
+  EXPECT_EQ(writer.count(), before);
+  ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  EXPECT_TRUE(writer.waits_for(20));
+  writer.stop();
+  check(writer.acknowledged, writer.unknown);
+}
+
+// With a client that asks again no call fails: each is answered, once.
+TEST_F(FailoverTest, IsSwitchedOverWithoutAFailedCall) {
+  start_all();
+  std::atomic<bool> is_stopping{false};
+  std::atomic<int64_t> done{0};
+  std::string failure;
+  std::thread caller([&] {
+    client::ClusterClient client({}, {cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")}, 60'000,
+                                 5000);
+    query::ResultSet result;
+    for (int64_t id = 1; !is_stopping && failure.empty(); ++id) {
+      const Datum argument = int_datum(id);
+      const Status status = client.call("INSERT INTO t VALUES ($1)", {&argument, 1}, &result);
+      status.ok() ? void(++done) : void(failure = std::string(status.message()));
+    }
+  });
+  const auto calls_go_on = [&] {
+    const int64_t wanted = done + 30;
+    const auto until = Clock::now() + kWait;
+    while (done < wanted && Clock::now() < until) std::this_thread::sleep_for(milliseconds(10));
+    return done >= wanted;
+  };
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(calls_go_on());
+    const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+    const std::string to = primary == "n2" ? "n3" : "n2";
+    wait_until_followed(primary);
+    const Output out = verb("switchover --timeout-ms 60000 --drain-ms 20000 -o json --to " + to);
+    EXPECT_EQ(out.code, 0) << out.text;
+    EXPECT_NE(out.text.find("\"primary\": \"" + to + "\""), std::string::npos) << out.text;
+    EXPECT_EQ(run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)"), to);
+  }
+  EXPECT_TRUE(calls_go_on());
+  is_stopping = true;
+  caller.join();
+  EXPECT_EQ(failure, "");
+  std::set<int64_t> acknowledged;
+  for (int64_t id = 1; id <= done; ++id) acknowledged.insert(id);
+  check(acknowledged, {done + 1});
+  Output out = verb("switchover --to " + run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)"));
+  EXPECT_NE(out.text.find("is primary already"), std::string::npos) << out.text;
+  EXPECT_NE(out.code, 0);
+  out = verb("switchover --to n9");
+  EXPECT_NE(out.text.find("n9 is no voter"), std::string::npos) << out.text;
+  EXPECT_NE(out.code, 0);
+}
+
+TEST_F(FailoverTest, PausedNobodyIsElectedAndFailoverByHandDoesIt) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  ASSERT_TRUE(writer.waits_for(20));
+  EXPECT_EQ(verb("pause").code, 0);
+  EXPECT_NE(verb("pause").code, 0);
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  EXPECT_NE(cluster_.scyper(primary, "status").text.find("PAUSED since"), std::string::npos);
+  Output out = verb("failover");
+  EXPECT_NE(out.text.find(primary + " is primary"), std::string::npos) << out.text;
+  EXPECT_NE(out.code, 0);
+  cluster_.kill(primary, SIGKILL);
+  const auto until = Clock::now() + kWait;  // until its leases have gone
+  do {
+    out = verb("failover");
+    EXPECT_NE(out.code, 0);
+  } while ((out.text.find("Say --confirm") == std::string::npos ||
+            out.text.find(primary + ": not there") == std::string::npos) &&
+           Clock::now() < until);
+  EXPECT_NE(out.text.find("nothing that was acknowledged is lost"), std::string::npos) << out.text;
+  EXPECT_NE(out.text.find(primary + ": not there"), std::string::npos) << out.text;
+  out = verb("failover --confirm");
+  EXPECT_EQ(out.code, 0) << out.text;
+  EXPECT_TRUE(writer.waits_for(20));
+  EXPECT_EQ(verb("resume").code, 0);
+  EXPECT_NE(verb("resume").code, 0);
+  cluster_.start_again(primary);
+  writer.stop();
+  check(writer.acknowledged, writer.unknown);
+}
+
+// None hangs: each says what is wrong.
+TEST_F(FailoverTest, VerbsEndWithoutEtcdAndWithoutVoters) {
+  start_all();
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  cluster_.kill(primary, SIGKILL);
+  cluster_.kill(primary == "n1" ? "n2" : "n1", SIGKILL);
+  const auto until = Clock::now() + kWait;
+  Output out;
+  do {
+    out = verb("failover --confirm --timeout-ms 1000");
+  } while (out.text.find("1 of 3 voters are there") == std::string::npos && Clock::now() < until);
+  EXPECT_NE(out.text.find("1 of 3 voters are there, 2 are needed"), std::string::npos) << out.text;
+  etcd_.kill(SIGKILL);
+  for (const char* name : {"switchover", "failover", "pause", "resume"}) {
+    out = verb(name);
+    EXPECT_NE(out.code, 0);
+    EXPECT_NE(out.text.find("etcd"), std::string::npos) << name << ": " << out.text;
+  }
+}
+
+TEST(DrillTest, FindsNothingLostWhenPrimariesAreKilled) {
+  ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
+  const Output out =
+      run_command(std::string(SCYPER_PROGRAM) + " drill kill-primary --repeat 2 --writers 2 --lease-ttl 6s -o json");
+  EXPECT_EQ(out.code, 0) << out.text;
+  EXPECT_NE(out.text.find("\"faults\": 2, "), std::string::npos) << out.text;
+  EXPECT_NE(out.text.find("\"lost\": 0, \"duplicated\": 0, \"violations\": 0}"), std::string::npos) << out.text;
+}
+
+// The others, once each.
+class DrillKindTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, DrillKindTest,
+                         testing::Values("freeze-primary", "isolate-primary", "kill-secondary", "etcd-down",
+                                         "switchover", "rolling-restart"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(DrillKindTest, FindsNothingLost) {
+  const std::string kind = GetParam();
+  if (kind == "isolate-primary" && ::geteuid() != 0) GTEST_SKIP() << "namespaces need root";
+  ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
+  const std::string reports = testing::TempDir() + "/drill-" + kind;
+  const Output out = run_command(absl::StrCat(SCYPER_PROGRAM, " drill ", kind,
+                                              " --repeat 1 --writers 2 --lease-ttl 6s -o json --report ", reports));
+  if (kind == "isolate-primary" && out.text.find("42501") != std::string::npos) GTEST_SKIP() << out.text;
+  EXPECT_EQ(out.code, 0) << out.text;
+  EXPECT_NE(out.text.find("\"drill\": \"" + kind + "\""), std::string::npos) << out.text;
+  EXPECT_NE(out.text.find("\"lost\": 0, \"duplicated\": 0, \"violations\": 0}"), std::string::npos) << out.text;
+  for (const char* name : {"/report.json", "/report.md"}) {
+    const auto written = read_text_file(reports + name);
+    EXPECT_TRUE(written.ok() && written->find(kind) != std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace scyper::tests

@@ -1,0 +1,152 @@
+#include <algorithm>
+
+#include "simulation.h"
+
+// What goes wrong, as the seed says.
+namespace scyper::failover {
+
+void Simulation::submit() {
+  at(between(5'000, 40'000), kNobody, [this] { submit(); });
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    if (!node.is_alive || node.frozen_until_us > now_us_ || node.copies == nullptr) continue;
+    check_read(n);
+    if (!node.elector->is_open(local_us(node))) continue;
+    for (uint64_t i = 0, count = 1 + random_.below(3); i < count; ++i)
+      append_here(n, {node.started_term, ++next_value_});
+    replicate(n);
+  }
+}
+
+// Who runs the cluster: now and then it is switched over, or elections are paused for a while.
+void Simulation::plan_operator() {
+  if (is_healing_) return;
+  switch_over();
+  if (chance(0.1)) {
+    etcd_.set_paused(true);
+    at(between(100'000, 1'500'000), kNobody, [this] { etcd_.set_paused(false); });
+  }
+  at(between(200'000, 1'500'000), kNobody, [this] { plan_operator(); });
+}
+
+// To any node, also one that lacks something, is dead or does not vote.
+void Simulation::switch_over() {
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    if (!node.is_alive || node.frozen_until_us > now_us_ || !node.elector->leads()) continue;
+    const std::string& to = nodes_[random_.below(nodes_.size())].name;
+    node.elector->begin_drain(to, local_us(node) + between(20'000, 400'000), local_us(node));
+    act(n);
+  }
+}
+
+void Simulation::plan_fault() {
+  if (is_healing_) return;
+  cause_fault();
+  at(between(50'000, 600'000), kNobody, [this] { plan_fault(); });
+}
+
+// In mode quorum a voter that has restarted may have forgotten: R have to be complete, else nobody can be elected.
+bool Simulation::may_crash(size_t n) const {
+  if (!nodes_[n].is_alive) return false;
+  if (is_durable_ || !nodes_[n].is_voter || !nodes_[n].is_complete) return true;
+  uint32_t forgotten = 1;
+  for (const Node& node : nodes_) forgotten += node.is_voter && !node.is_complete ? 1 : 0;
+  return forgotten + voters_.fence_answers() <= voters_.names.size();
+}
+
+// A primary or candidate, half of the time.
+size_t Simulation::pick_node() {
+  if (chance(0.5)) {
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].is_alive && nodes_[n].elector->leads()) return n;
+    }
+  }
+  return random_.below(nodes_.size());
+}
+
+void Simulation::cause_fault() {
+  ++outcome_.faults;
+  const size_t n = pick_node(), etcd = nodes_.size();
+  switch (random_.below(etcd_lies_ ? 12 : 9)) {
+    case 0:
+    case 1:
+    case 2:
+      if (!may_crash(n)) return;
+      crash(n);
+      return at(chance(0.5) ? between(5'000, 100'000) : between(100'000, 2'000'000), kNobody, [this, n] {
+        if (!nodes_[n].is_alive) start(n);
+      });
+    case 3:
+      nodes_[n].frozen_until_us = now_us_ + between(50'000, 3'000'000);
+      return;
+    case 4:  // one node alone; sometimes it still reaches etcd
+      for (size_t other = 0; other < nodes_.size() + (chance(0.5) ? 1 : 0); ++other) {
+        if (other == n) continue;
+        blocked_.insert({n, other});
+        blocked_.insert({other, n});
+      }
+      break;
+    case 5: {  // two halves, etcd on one side
+      const uint64_t side = random_.next();
+      for (size_t from = 0; from <= etcd; ++from) {
+        for (size_t to = 0; to <= etcd; ++to) {
+          if ((side >> from & 1) != (side >> to & 1)) blocked_.insert({from, to});
+        }
+      }
+      break;
+    }
+    case 6:  // one way
+      blocked_.insert({n, random_.below(etcd + 1)});
+      break;
+    case 7:
+      etcd_is_up_ = false;
+      return at(between(50'000, 2'000'000), kNobody, [this] { etcd_is_up_ = true; });
+    case 8:
+      blocked_.clear();
+      etcd_.take_backup();
+      return;
+    case 9:
+    case 10:
+      etcd_.lose_leases();  // the primary does not know, and may not hear of it
+      for (size_t other = 0; other <= etcd; ++other) {
+        if (other != n && chance(0.5)) blocked_.insert({other, n});
+        if (other != n && chance(0.2)) blocked_.insert({n, other});
+      }
+      break;
+    default:
+      etcd_.restore_backup();
+      return;
+  }
+  at(between(100'000, 2'500'000), kNobody, [this] {
+    if (!is_healing_) blocked_.clear();
+  });
+}
+
+void Simulation::heal() {
+  is_healing_ = true;
+  etcd_.set_paused(false);
+  blocked_.clear();
+  etcd_is_up_ = true;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    if (!nodes_[n].is_alive) start(n);
+    nodes_[n].frozen_until_us = std::min(nodes_[n].frozen_until_us, now_us_);
+  }
+}
+
+// One that leads, where there is one: the others can do without it, and must.
+void Simulation::isolate_one() {
+  if (!chance(0.5)) return;
+  const size_t n = pick_node();
+  uint32_t complete = 0;
+  for (const Node& node : nodes_) complete += node.is_voter && node.is_complete && node.name != nodes_[n].name ? 1 : 0;
+  if (!nodes_[n].is_voter || complete < voters_.fence_answers()) return;
+  isolated_ = nodes_[n].name;
+  for (size_t other = 0; other < nodes_.size(); ++other) {
+    if (other == n) continue;
+    blocked_.insert({n, other});
+    blocked_.insert({other, n});
+  }
+}
+
+}  // namespace scyper::failover

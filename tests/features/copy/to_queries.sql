@@ -1,0 +1,17 @@
+CREATE TABLE t (id integer PRIMARY KEY, s text, f boolean, d date, a integer[]);
+INSERT INTO t VALUES (1, 'tab' || chr(9) || 'x', true, '2024-01-01', '{1,2}'), (2, NULL, NULL, NULL, NULL), (3, 'back\slash', false, '2024-02-29', '{}'), (4, 'a,"b"', true, NULL, '{NULL}');
+COPY (SELECT * FROM t ORDER BY id) TO STDOUT;
+COPY (SELECT * FROM t ORDER BY id) TO STDOUT (FORMAT csv, HEADER);
+COPY (SELECT s, f FROM t ORDER BY id) TO STDOUT (FORMAT csv, FORCE_QUOTE (s), NULL 'N');
+COPY (SELECT id, s FROM t ORDER BY id DESC) TO STDOUT (DELIMITER '|', NULL '-');
+COPY (SELECT count(*), max(d) FROM t) TO STDOUT WITH CSV;
+COPY (VALUES (1, 'x'), (2, NULL)) TO STDOUT;
+COPY (SELECT id FROM t WHERE false) TO STDOUT (FORMAT csv, HEADER);
+COPY (UPDATE t SET f = NOT f WHERE id < 3 RETURNING id, f) TO STDOUT;
+COPY (DELETE FROM t WHERE id = 4) TO STDOUT;
+COPY (SELECT nothing FROM t) TO STDOUT;
+COPY t (nothing) TO STDOUT;
+COPY nothing TO STDOUT;
+COPY t (id, id) TO STDOUT;
+COPY (SELECT s FROM t ORDER BY id) TO STDOUT (FORMAT csv, FORCE_QUOTE *);
+SELECT id, f FROM t ORDER BY id;

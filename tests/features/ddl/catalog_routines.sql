@@ -1,0 +1,16 @@
+CREATE FUNCTION area(a integer, b numeric DEFAULT 2) RETURNS numeric(10, 2) LANGUAGE sql AS 'SELECT a * b';
+CREATE FUNCTION pairs(n integer) RETURNS TABLE (x integer, y varchar(5)) LANGUAGE sql AS $$ SELECT n, 'y' $$;
+CREATE FUNCTION numbers() RETURNS SETOF bigint LANGUAGE sql AS 'SELECT 1::bigint';
+CREATE FUNCTION parts(IN a text, OUT head text, OUT tail text) LANGUAGE plpgsql AS $$ BEGIN head := a; tail := a; END $$;
+CREATE FUNCTION total(VARIADIC list integer[]) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION nothing(integer) RETURNS void LANGUAGE sql AS 'SELECT 1';
+CREATE PROCEDURE put(p_id integer, "Name" text, INOUT p_count bigint) LANGUAGE plpgsql AS $$ BEGIN p_count := p_id; END $$;
+CREATE FUNCTION before_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+SELECT proname, prokind, pg_get_function_result(oid), pg_catalog.pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid) FROM pg_proc WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'public') ORDER BY 1;
+SELECT pg_get_function_result(0), pg_get_function_arguments(NULL);
+SELECT amname, amtype FROM pg_am WHERE amname IN ('heap', 'btree') ORDER BY 1;
+SELECT spcname FROM pg_tablespace WHERE spcacl IS NULL ORDER BY 1;
+SELECT count(*) FROM pg_class WHERE relname = 'nothing' AND relacl IS NULL;
+SELECT extname, extversion FROM pg_extension;
+SELECT pg_encoding_to_char(6);
+SELECT version() LIKE 'PostgreSQL 15.%';

@@ -1,0 +1,18 @@
+CREATE TABLE t (a integer CHECK (a > 0), b integer, CONSTRAINT ordered CHECK (a < b), s text CHECK (s IN ('x', 'y')));
+INSERT INTO t VALUES (1, 2, 'x');
+INSERT INTO t VALUES (0, 2, 'x');
+INSERT INTO t VALUES (3, 2, 'x');
+INSERT INTO t VALUES (1, 2, 'z');
+INSERT INTO t VALUES (NULL, NULL, NULL);
+UPDATE t SET a = 5 WHERE a = 1;
+ALTER TABLE t ADD CONSTRAINT small CHECK (b < 10);
+UPDATE t SET b = 10 WHERE a = 1;
+ALTER TABLE t ADD CONSTRAINT wrong CHECK (b > 5);
+ALTER TABLE t ADD CONSTRAINT small CHECK (b < 100);
+ALTER TABLE t DROP CONSTRAINT small;
+UPDATE t SET b = 10 WHERE a = 1 RETURNING *;
+ALTER TABLE t RENAME CONSTRAINT ordered TO sorted;
+INSERT INTO t VALUES (9, 8, 'y');
+CREATE TABLE u (a integer CHECK (missing > 0));
+CREATE TABLE u (a integer CHECK (a + 1));
+CREATE TABLE u (a integer CHECK ((SELECT 1) = a));

@@ -1,0 +1,14 @@
+CREATE TABLE t (id integer PRIMARY KEY, a text);
+CREATE VIEW v AS SELECT a FROM t;
+CREATE SEQUENCE s;
+CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+COMMENT ON TABLE t IS 'a table';
+COMMENT ON COLUMN t.a IS 'a column';
+COMMENT ON VIEW v IS 'a view';
+COMMENT ON SEQUENCE s IS 'a sequence';
+COMMENT ON INDEX t_pkey IS 'an index';
+COMMENT ON FUNCTION f() IS 'a function';
+COMMENT ON TABLE t IS NULL;
+COMMENT ON TABLE missing IS 'x';
+COMMENT ON COLUMN t.missing IS 'x';
+COMMENT ON VIEW missing IS 'x';

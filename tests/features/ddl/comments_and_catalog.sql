@@ -1,0 +1,17 @@
+CREATE TABLE t (id integer PRIMARY KEY, name text NOT NULL DEFAULT 'x', price numeric(8, 2));
+CREATE INDEX by_name ON t (name);
+CREATE VIEW v AS SELECT id FROM t;
+COMMENT ON TABLE t IS 'things';
+COMMENT ON COLUMN t.name IS 'what it is called';
+COMMENT ON COLUMN t.nothing IS 'x';
+COMMENT ON TABLE nothing IS 'x';
+COMMENT ON TABLE t IS NULL;
+SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1;
+SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_name = 't' AND constraint_type <> 'CHECK' ORDER BY 1;
+SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1;
+SELECT viewname FROM pg_views WHERE schemaname = 'public';
+SELECT indexname FROM pg_indexes WHERE tablename = 't' ORDER BY 1;
+SELECT attname, attnum, attnotnull FROM pg_attribute a JOIN pg_class c ON a.attrelid = c.oid WHERE c.relname = 't' AND attnum > 0 ORDER BY attnum;
+SELECT relname, relkind FROM pg_class WHERE relname IN ('t', 'v', 'by_name', 't_pkey') ORDER BY 1;
+SELECT typname FROM pg_type WHERE oid IN (23, 25, 1700) ORDER BY 1;
+SELECT nspname FROM pg_namespace WHERE nspname IN ('public', 'pg_catalog') ORDER BY 1;

@@ -1,0 +1,13 @@
+CREATE TABLE o (w integer, d integer, id integer, v text, PRIMARY KEY (w, d, id));
+INSERT INTO o SELECT a, b, c, 'v' || a || b || c FROM generate_series(1, 3) AS a, generate_series(1, 2) AS b, generate_series(1, 4) AS c;
+SELECT v FROM o WHERE w = 2 AND d = 1 AND id = 3;
+SELECT count(*), min(v), max(v) FROM o WHERE w = 2 AND d = 2;
+SELECT id FROM o WHERE w = 1 AND d = 1 AND id BETWEEN 2 AND 3 ORDER BY id DESC;
+UPDATE o SET id = id + 100 WHERE w = 3 AND d = 2 AND id > 2 RETURNING id;
+INSERT INTO o VALUES (1, 1, 1, 'dup');
+DELETE FROM o WHERE w = 1 RETURNING id;
+SELECT w, d, max(id) FROM o GROUP BY w, d ORDER BY 1, 2;
+CREATE TABLE l (w integer, d integer, o integer, n integer, FOREIGN KEY (w, d, o) REFERENCES o, PRIMARY KEY (w, d, o, n));
+INSERT INTO l VALUES (2, 1, 1, 1), (2, 1, 1, 2);
+INSERT INTO l VALUES (1, 1, 1, 1);
+DELETE FROM o WHERE w = 2 AND d = 1 AND id = 1;

@@ -1,0 +1,18 @@
+CREATE TABLE t (id integer PRIMARY KEY, a integer, b text, c numeric(8,2));
+INSERT INTO t SELECT g, g % 5, 'b' || g % 3, g * 1.5 FROM generate_series(1, 30) AS g;
+CREATE INDEX ON t (a);
+CREATE INDEX by_b ON t USING btree (b, a DESC);
+CREATE UNIQUE INDEX by_c ON t (c);
+CREATE INDEX IF NOT EXISTS by_b ON t (a);
+CREATE INDEX by_b ON t (a);
+INSERT INTO t VALUES (31, 1, 'x', 1.5);
+SELECT id FROM t WHERE a = 3 ORDER BY id;
+SELECT id FROM t WHERE b = 'b1' AND a >= 3 ORDER BY a DESC, id;
+SELECT max(c), min(c) FROM t;
+SELECT id FROM t WHERE c BETWEEN 10 AND 14 ORDER BY c;
+CREATE UNIQUE INDEX by_a ON t (a);
+SELECT indexname FROM pg_indexes WHERE tablename = 't' ORDER BY 1;
+DROP INDEX by_b, t_a_idx;
+DROP INDEX t_pkey;
+DROP INDEX IF EXISTS by_b;
+SELECT count(*) FROM pg_indexes WHERE tablename = 't';

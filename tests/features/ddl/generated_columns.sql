@@ -1,0 +1,12 @@
+CREATE TABLE t (id integer PRIMARY KEY, w numeric(6,2), h numeric(6,2), area numeric(12,4) GENERATED ALWAYS AS (w * h) STORED, label text GENERATED ALWAYS AS (id::text || ':') STORED);
+INSERT INTO t (id, w, h) VALUES (1, 2, 3), (2, 1.5, 1.5), (3, NULL, 1) RETURNING *;
+UPDATE t SET w = w + 1 WHERE id < 3 RETURNING id, area;
+INSERT INTO t (id, w, h, area) VALUES (4, 1, 1, 5);
+INSERT INTO t (id, w, h, area) VALUES (4, 1, 1, DEFAULT) RETURNING area;
+UPDATE t SET area = 1;
+SELECT id FROM t WHERE area > 4 ORDER BY id;
+CREATE INDEX by_area ON t (area);
+SELECT id, area FROM t WHERE area IS NOT NULL ORDER BY area DESC, id;
+CREATE TABLE u (a integer GENERATED ALWAYS AS (b + 1) STORED, b integer GENERATED ALWAYS AS (a) STORED);
+CREATE TABLE u (a integer, b integer DEFAULT 1 GENERATED ALWAYS AS (a) STORED);
+CREATE TABLE u (a integer, b double precision GENERATED ALWAYS AS (a + random()) STORED);

@@ -1,0 +1,10 @@
+CREATE TABLE t (id integer PRIMARY KEY, a varchar(20) NOT NULL, b numeric(10,3) DEFAULT 1.5, c timestamp, d text[], e boolean, UNIQUE (a));
+SELECT column_name, ordinal_position, data_type, is_nullable FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position;
+SELECT column_name, character_maximum_length, numeric_precision, numeric_scale FROM information_schema.columns WHERE table_name = 't' AND column_name IN ('a', 'b') ORDER BY 1;
+SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_name = 't' AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') ORDER BY 1;
+SELECT constraint_name, column_name, ordinal_position FROM information_schema.key_column_usage WHERE table_name = 't' ORDER BY 1, 3;
+SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1;
+SELECT relname, relkind FROM pg_class WHERE relname IN ('t', 't_pkey', 't_a_key') ORDER BY 1;
+SELECT attname, attnum, attnotnull FROM pg_attribute WHERE attrelid = (SELECT oid FROM pg_class WHERE relname = 't') AND attnum > 0 ORDER BY attnum;
+SELECT table_name FROM information_schema.tables WHERE table_schema = 'nothing';
+SELECT current_schema(), current_schema;

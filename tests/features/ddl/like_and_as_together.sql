@@ -1,0 +1,14 @@
+CREATE TABLE src (id serial PRIMARY KEY, name text UNIQUE, n integer DEFAULT 4 CHECK (n > 0));
+INSERT INTO src (name) VALUES ('a'), ('b');
+CREATE TABLE dst (LIKE src INCLUDING ALL);
+INSERT INTO dst SELECT * FROM src;
+INSERT INTO dst (name) VALUES ('c') RETURNING id, n;
+INSERT INTO dst (id, name) VALUES (9, 'a');
+CREATE TABLE agg AS SELECT n, count(*) AS c, array_agg(name ORDER BY id) AS names FROM dst GROUP BY n;
+SELECT * FROM agg;
+ALTER TABLE agg ADD PRIMARY KEY (n);
+INSERT INTO agg VALUES (4, 0, NULL);
+CREATE TABLE empty AS SELECT * FROM dst WHERE false;
+INSERT INTO empty (id) VALUES (1), (1);
+SELECT id, name, n FROM empty;
+CREATE INDEX ON empty (id);

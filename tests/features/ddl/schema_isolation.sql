@@ -1,0 +1,17 @@
+CREATE SCHEMA a; CREATE SCHEMA b;
+CREATE TABLE a.t (id integer PRIMARY KEY, v text DEFAULT 'in a');
+CREATE TABLE b.t (id integer PRIMARY KEY, v text DEFAULT 'in b');
+CREATE INDEX same_name ON a.t (v); CREATE INDEX same_name ON b.t (v);
+CREATE SEQUENCE a.s; CREATE SEQUENCE b.s START 100;
+CREATE FUNCTION a.f() RETURNS text LANGUAGE sql AS $$ SELECT 'a' $$; CREATE FUNCTION b.f() RETURNS text LANGUAGE sql AS $$ SELECT 'b' $$;
+CREATE VIEW a.v AS SELECT * FROM b.t; CREATE VIEW b.v AS SELECT * FROM a.t;
+INSERT INTO a.t (id) VALUES (1); INSERT INTO b.t (id) VALUES (2);
+SELECT * FROM a.v; SELECT * FROM b.v;
+SELECT a.f() || b.f(), nextval('a.s') + nextval('b.s');
+SELECT x.v, y.v FROM a.t AS x, b.t AS y;
+SELECT x.id, t.id FROM a.t AS x JOIN b.t ON true;
+DROP SCHEMA a;
+DROP VIEW a.v;
+DROP SCHEMA a CASCADE;
+SELECT * FROM b.t;
+SELECT * FROM b.v;

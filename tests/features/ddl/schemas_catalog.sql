@@ -1,0 +1,14 @@
+CREATE SCHEMA app;
+CREATE TABLE app.users (id integer PRIMARY KEY, name text NOT NULL, age integer DEFAULT 18);
+CREATE TABLE users (x integer);
+CREATE VIEW app.adults AS SELECT name FROM app.users WHERE age >= 18;
+CREATE INDEX by_name ON app.users (name);
+SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema IN ('app', 'public') ORDER BY 1, 2;
+SELECT table_schema, column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = 'users' ORDER BY 1, ordinal_position;
+SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT LIKE 'pg\_%' ORDER BY 1;
+SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('app', 'public') ORDER BY 1, 2;
+SELECT schemaname, tablename, indexname FROM pg_indexes WHERE schemaname = 'app' ORDER BY 3;
+SELECT schemaname, viewname FROM pg_catalog.pg_views WHERE schemaname = 'app';
+SELECT n.nspname, c.relname, c.relkind FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'app' AND c.relkind IN ('r', 'v', 'i') ORDER BY 2;
+SELECT nspname FROM pg_namespace WHERE nspname IN ('app', 'public') ORDER BY 1;
+SELECT constraint_name, table_schema, table_name FROM information_schema.table_constraints WHERE table_schema = 'app' AND constraint_type = 'PRIMARY KEY';

@@ -1,0 +1,91 @@
+-- search_path: where names without a schema are looked up, and where new objects go.
+CREATE SCHEMA app;
+CREATE SCHEMA "Odd Name";
+CREATE TABLE t (id integer, origin text);
+INSERT INTO t VALUES (1, 'public');
+SHOW search_path;
+SELECT current_schema(), current_schemas(false), current_schemas(true);
+SET search_path = app, public;
+SHOW search_path;
+SELECT current_schema(), current_schemas(false), current_schema;
+SELECT origin FROM t;
+CREATE TABLE t (id integer PRIMARY KEY, origin text, up integer REFERENCES t);
+INSERT INTO t VALUES (1, 'app', NULL), (2, 'app', 1);
+SELECT id, origin FROM t ORDER BY id;
+SELECT origin FROM public.t;
+SELECT t.origin, app.t.id FROM t ORDER BY id;
+UPDATE t SET origin = 'app2' WHERE id = 2 RETURNING t.id, origin;
+DELETE FROM t WHERE id = 2;
+-- queries of WITH, aliases
+WITH t AS (SELECT 7 AS id) SELECT id FROM t;
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT sum(n) FROM t;
+SELECT u.id FROM t u, public.t p WHERE u.id = p.id;
+-- views, sequences, indexes, types, functions
+CREATE VIEW v AS SELECT id, origin FROM t;
+CREATE SEQUENCE s START 10;
+CREATE TYPE public.mood AS ENUM ('sad', 'happy');
+CREATE TABLE items (id integer PRIMARY KEY DEFAULT nextval('s'), m mood DEFAULT 'happy', n serial);
+CREATE INDEX items_m ON items (m);
+INSERT INTO items (m) VALUES ('sad'), (DEFAULT);
+SELECT * FROM items ORDER BY id;
+SELECT nextval('s'), 'sad'::mood < 'happy'::mood;
+CREATE FUNCTION f(a integer) RETURNS integer LANGUAGE plpgsql AS $$ DECLARE r t%ROWTYPE; x t.id%TYPE; m mood := 'sad'; BEGIN SELECT * INTO r FROM t WHERE id = a; x := r.id; RETURN x + nextval('s')::integer; END $$;
+CREATE FUNCTION g() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM items $$;
+CREATE PROCEDURE p(a integer) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (a, 'p', 1); EXECUTE 'UPDATE t SET origin = origin || $1 WHERE id = $2' USING '!', a; END $$;
+CALL p(5);
+SELECT f(1), g();
+SELECT * FROM v ORDER BY id;
+SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('app', 'public') ORDER BY 1, 2;
+CREATE TABLE copied AS SELECT * FROM t;
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO copied VALUES (NEW.id, 'trigger', NULL); RETURN NEW; END $$;
+CREATE TRIGGER noted AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION note();
+INSERT INTO t VALUES (8, 'x', NULL);
+SELECT id, origin FROM copied ORDER BY id;
+COMMENT ON COLUMN t.origin IS 'where from';
+ALTER TABLE t ADD COLUMN more text DEFAULT 'm';
+SELECT id, more FROM t ORDER BY id;
+DO $$ DECLARE n integer; BEGIN SELECT count(*) INTO n FROM t; RAISE NOTICE '% %', n, current_schema(); EXECUTE 'SELECT count(*) FROM copied' INTO n; RAISE NOTICE '%', n; END $$;
+-- one schema only
+SET search_path = public;
+SELECT id, origin FROM t;
+SELECT * FROM copied;
+SELECT id, m FROM app.items ORDER BY id;
+-- differs: the body is looked up where it was made, not where it is called
+SELECT app.g();
+SELECT nextval('app.s');
+INSERT INTO app.items (n) VALUES (9) RETURNING *;
+-- set_config, quotes, RESET
+SELECT set_config('search_path', 'app', false);
+SELECT id FROM t ORDER BY id;
+SELECT * FROM nothing;
+SET search_path = "Odd Name", app;
+SHOW search_path;
+SELECT current_schema(), current_schemas(true);
+CREATE TABLE o (a integer);
+INSERT INTO o VALUES (1);
+SELECT * FROM "Odd Name".o;
+SELECT relname FROM pg_class WHERE relname = 'o';
+SET search_path TO DEFAULT;
+SHOW search_path;
+SELECT origin FROM t;
+SET search_path = nix, public;
+SELECT current_schema(), current_schemas(false), origin FROM t;
+RESET search_path;
+SELECT set_config('search_path', 'a b', false);
+-- of a routine
+CREATE FUNCTION h() RETURNS text LANGUAGE plpgsql SET search_path = app, pg_temp AS $$ DECLARE r text; BEGIN SELECT string_agg(origin, ',' ORDER BY id) INTO r FROM t; RETURN r || current_schema(); END $$;
+CREATE FUNCTION h2() RETURNS text LANGUAGE plpgsql SET search_path TO public SET client_min_messages = warning AS $$ BEGIN RETURN (SELECT origin FROM t); END $$;
+SELECT h(), h2();
+SET search_path = app;
+SELECT public.h(), public.h2();
+CREATE FUNCTION bad() RETURNS integer LANGUAGE sql SET nix = 1 AS 'SELECT 1';
+CREATE FUNCTION bad() RETURNS integer LANGUAGE sql SET row_security = maybe AS 'SELECT 1';
+-- dropping
+DROP VIEW v;
+DROP TABLE copied, items;
+DROP FUNCTION f(integer), g();
+DROP PROCEDURE p;
+SELECT f(1);
+DROP TABLE nothing;
+RESET search_path;
+SELECT count(*) FROM app.t;

@@ -1,0 +1,11 @@
+CREATE TABLE t (a integer, b text);
+INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL);
+SELECT a, b INTO u FROM t WHERE a > 1;
+SELECT * FROM u ORDER BY a;
+SELECT a * 2 AS double INTO TABLE v FROM t;
+SELECT * FROM v ORDER BY 1;
+SELECT 1 AS x INTO u;
+SELECT count(*) AS n, max(b) AS m INTO w FROM t GROUP BY a % 2;
+SELECT * FROM w ORDER BY n;
+SELECT missing INTO x FROM t;
+SELECT * FROM x;

@@ -1,0 +1,14 @@
+CREATE TABLE t (id serial PRIMARY KEY, v text);
+CREATE SEQUENCE own OWNED BY t.v;
+SELECT nextval('own');
+INSERT INTO t (v) VALUES ('a'), ('b');
+SELECT currval('t_id_seq') FROM t LIMIT 0;
+TRUNCATE t RESTART IDENTITY;
+INSERT INTO t (v) VALUES ('c') RETURNING id;
+DROP SEQUENCE t_id_seq;
+ALTER TABLE t DROP COLUMN v;
+SELECT nextval('own');
+ALTER SEQUENCE t_id_seq OWNED BY NONE;
+DROP TABLE t;
+SELECT nextval('t_id_seq');
+DROP SEQUENCE t_id_seq;

@@ -1,0 +1,18 @@
+CREATE TABLE t (a integer, b text, c integer UNIQUE, PRIMARY KEY (a, b), CONSTRAINT both_bc UNIQUE (b, c));
+INSERT INTO t VALUES (1, 'x', 1), (1, 'y', 2), (2, 'x', NULL), (3, 'x', NULL);
+INSERT INTO t VALUES (1, 'x', 9);
+INSERT INTO t VALUES (9, 'z', 1);
+INSERT INTO t VALUES (NULL, 'z', 5);
+UPDATE t SET a = 1 WHERE a = 2;
+CREATE TABLE u (a integer PRIMARY KEY, b integer PRIMARY KEY);
+CREATE TABLE u (a integer, UNIQUE (missing));
+CREATE TABLE u (a integer, UNIQUE (a, a));
+ALTER TABLE t DROP CONSTRAINT both_bc;
+ALTER TABLE t ADD UNIQUE (b);
+ALTER TABLE t DROP CONSTRAINT t_c_key;
+INSERT INTO t VALUES (4, 'w', 1) RETURNING *;
+CREATE UNIQUE INDEX every_c ON t (c, a);
+INSERT INTO t VALUES (4, 'v', 1);
+DROP INDEX every_c;
+INSERT INTO t VALUES (4, 'v', 1);
+SELECT * FROM t ORDER BY a, b;

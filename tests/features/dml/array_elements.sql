@@ -1,0 +1,47 @@
+-- Elements and slices of arrays as targets of SET.
+CREATE TABLE a (id integer PRIMARY KEY, n integer[], t text[]);
+INSERT INTO a VALUES (1, '{1,2,3}', '{a,b}'), (2, NULL, '{}'), (3, '{}', NULL);
+UPDATE a SET n[2] = 20 WHERE id = 1 RETURNING *;
+UPDATE a SET n[5] = 50 WHERE id = 1 RETURNING *;
+UPDATE a SET n[1] = 7, t[1] = 'x' RETURNING *;
+UPDATE a SET n[1] = n[1] + 1, n[3] = 9 WHERE id = 2 RETURNING *;
+UPDATE a SET n[id] = id * 100 RETURNING *;
+UPDATE a SET n[2:3] = '{8,9}' WHERE id = 1 RETURNING *;
+UPDATE a SET n[1:2] = ARRAY[5, 6, 7] WHERE id = 2 RETURNING *;
+UPDATE a SET n[:2] = ARRAY[51, 61] WHERE id = 1 RETURNING *;
+UPDATE a SET n[4:] = ARRAY[1, 2] WHERE id = 1 RETURNING *;
+UPDATE a SET n[2:3] = NULL WHERE id = 1 RETURNING *;
+UPDATE a SET n[2] = NULL WHERE id = 1 RETURNING *;
+UPDATE a SET (n[1], t[2]) = (0, 'z') WHERE id = 1 RETURNING *;
+UPDATE a SET n[1] = (SELECT count(*) FROM a) WHERE id = 1 RETURNING *;
+UPDATE a SET t[1] = 'x' || id, n = '{1}' RETURNING *;
+UPDATE a SET n[3:2] = '{1}' WHERE id = 1;
+UPDATE a SET n[1:3] = '{1}' WHERE id = 1;
+UPDATE a SET n[:3] = '{1,2,3}', t = NULL WHERE id = 3;
+UPDATE a SET t[:3] = '{1,2,3}' WHERE id = 3;
+UPDATE a SET n[NULL] = 1 WHERE id = 1;
+UPDATE a SET n['x'] = 1 WHERE id = 1;
+UPDATE a SET n[1] = 'x' WHERE id = 1;
+UPDATE a SET n[1] = true WHERE id = 1;
+UPDATE a SET n[true] = 1 WHERE id = 1;
+UPDATE a SET id[1] = 1;
+UPDATE a SET n[1] = DEFAULT WHERE id = 1;
+UPDATE a SET n[1] = 1, n = '{2}' WHERE id = 1;
+UPDATE a SET n = '{2}', n[1] = 1 WHERE id = 1;
+INSERT INTO a VALUES (1, '{4}', '{q}') ON CONFLICT (id) DO UPDATE SET n[2] = excluded.n[1], t[1] = a.t[1] || excluded.t[1] RETURNING *;
+MERGE INTO a USING (VALUES (1, 77), (9, 99)) AS s(id, v) ON a.id = s.id WHEN MATCHED THEN UPDATE SET n[1] = v WHEN NOT MATCHED THEN INSERT VALUES (s.id, ARRAY[v], NULL);
+SELECT * FROM a ORDER BY id;
+UPDATE a SET n[2] = s.v FROM (VALUES (1, 5), (9, 6)) AS s(id, v) WHERE s.id = a.id RETURNING a.id, n;
+CREATE FUNCTION f() RETURNS integer[] LANGUAGE plpgsql AS $$
+DECLARE x integer[] := '{1,2,3,4}'; y text[];
+BEGIN
+  x[2:3] := ARRAY[20, 30];
+  UPDATE a SET n[1] = x[2] WHERE id = 1;
+  y[1:2] := '{p,q}';
+  RAISE NOTICE '% %', x, y;
+  x[4:5] := x[1:2];
+  RETURN x;
+END $$;
+SELECT f();
+SELECT n FROM a WHERE id = 1;
+DO $$ DECLARE x integer[]; BEGIN x[:2] := '{1,2}'; END $$;

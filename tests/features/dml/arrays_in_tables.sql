@@ -1,0 +1,12 @@
+CREATE TABLE t (id integer PRIMARY KEY, tags text[], nums integer[] DEFAULT '{}');
+INSERT INTO t VALUES (1, '{a,b}', '{1,2,3}'), (2, ARRAY['c'], NULL), (3, NULL, DEFAULT);
+UPDATE t SET tags = tags || 'z' WHERE id = 1 RETURNING tags;
+UPDATE t SET nums = array_append(nums, 9) RETURNING id, nums;
+SELECT id FROM t WHERE 'c' = ANY (tags);
+SELECT id, tags[1], nums[2:], cardinality(nums) FROM t ORDER BY id;
+SELECT t.id, u FROM t, unnest(t.nums) AS u ORDER BY 1, 2;
+INSERT INTO t SELECT id + 10, array_remove(tags, 'a'), nums[1:1] FROM t WHERE tags IS NOT NULL RETURNING *;
+SELECT array_agg(id ORDER BY id) FROM t WHERE nums @> ARRAY[1];
+DELETE FROM t WHERE nums = '{9}' RETURNING id;
+SELECT id, ARRAY(SELECT x * 2 FROM unnest(nums) AS x ORDER BY x DESC) AS doubled FROM t ORDER BY id;
+INSERT INTO t VALUES (99, 'plain');

@@ -1,0 +1,16 @@
+CREATE TABLE t (id integer PRIMARY KEY, k text UNIQUE, v integer);
+INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3);
+DELETE FROM t WHERE id = 2;
+INSERT INTO t VALUES (2, 'b', 20) RETURNING *;
+UPDATE t SET id = id + 10;
+INSERT INTO t VALUES (1, 'z', 0);
+UPDATE t SET k = k || '!' WHERE v > 0;
+INSERT INTO t VALUES (4, 'a', 4) RETURNING k;
+UPDATE t SET id = 12 WHERE id = 13;
+DELETE FROM t WHERE id = 12;
+UPDATE t SET id = 12 WHERE id = 13 RETURNING *;
+DELETE FROM t RETURNING id;
+INSERT INTO t SELECT g, 'k' || g, g FROM generate_series(1, 100) AS g;
+DELETE FROM t WHERE id % 3 = 0;
+INSERT INTO t SELECT g, 'n' || g, -g FROM generate_series(1, 100) AS g ON CONFLICT (id) DO NOTHING;
+SELECT count(*), sum(v), min(k), max(k) FROM t;

@@ -1,0 +1,12 @@
+CREATE TABLE items (id integer PRIMARY KEY, kind text);
+CREATE TABLE bad (kind text);
+INSERT INTO items VALUES (1, 'a'), (2, 'b'), (3, 'a'), (4, 'c'), (5, NULL);
+INSERT INTO bad VALUES ('a'), ('a');
+DELETE FROM items USING bad WHERE items.kind = bad.kind RETURNING items.id;
+DELETE FROM items AS i USING items AS j WHERE i.id = j.id + 2 RETURNING i.id, j.id;
+DELETE FROM items WHERE kind IN (SELECT 'b' UNION SELECT 'z') RETURNING *;
+DELETE FROM items WHERE NOT EXISTS (SELECT 1 FROM bad WHERE bad.kind = items.kind) RETURNING id;
+DELETE FROM items WHERE missing = 1;
+DELETE FROM missing;
+DELETE FROM bad RETURNING upper(kind);
+SELECT count(*) FROM items;

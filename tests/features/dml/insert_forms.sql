@@ -1,0 +1,14 @@
+CREATE TABLE t (id integer PRIMARY KEY, a text DEFAULT 'd', b integer DEFAULT 7, c numeric(6,2));
+INSERT INTO t VALUES (1);
+INSERT INTO t (id, b) VALUES (2, DEFAULT), (3, 9);
+INSERT INTO t (c, id) VALUES (1.234, 4) RETURNING *;
+INSERT INTO t DEFAULT VALUES;
+INSERT INTO t SELECT g, 'g' || g, g * g FROM generate_series(10, 12) AS g RETURNING id, a, b;
+INSERT INTO t (id, a) SELECT id + 100, a FROM t WHERE id < 3;
+INSERT INTO t TABLE t;
+INSERT INTO t VALUES (20, 'x', 1, 2, 3);
+INSERT INTO t (id, a) VALUES (21);
+INSERT INTO t (id, missing) VALUES (21, 1);
+INSERT INTO t (id, id) VALUES (21, 1);
+INSERT INTO t AS alias (id) VALUES (22) RETURNING alias.id + 1 AS next;
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,18 @@
+CREATE TABLE a (id serial PRIMARY KEY, v integer DEFAULT 5, w text);
+CREATE TABLE b (x integer, y text);
+INSERT INTO b VALUES (1, 'one'), (2, 'two'), (3, NULL);
+INSERT INTO a (v, w) SELECT x, y FROM b ORDER BY x;
+INSERT INTO a (w) SELECT y FROM b WHERE x = 2 RETURNING *;
+INSERT INTO a SELECT 10, 20, 'ten';
+INSERT INTO a (v) SELECT x FROM b UNION SELECT 99 ORDER BY 1;
+INSERT INTO a (id, v) SELECT x, x FROM b;
+INSERT INTO a (v, w) SELECT x FROM b;
+INSERT INTO a (v) SELECT x, y FROM b;
+INSERT INTO a (v) SELECT y FROM b;
+INSERT INTO a (v, w) SELECT '7', 8;
+INSERT INTO a (v, v) SELECT 1, 2;
+INSERT INTO a (nothing) SELECT 1;
+INSERT INTO a (v) WITH c AS (SELECT max(x) AS m FROM b) SELECT m * 100 FROM c RETURNING v;
+INSERT INTO a (v, w) SELECT count(*), string_agg(y, '-' ORDER BY x) FROM b RETURNING v, w;
+INSERT INTO a (v, w) SELECT DISTINCT ON (x % 2) x, y FROM b ORDER BY x % 2, x DESC;
+SELECT count(*), sum(v) FROM a;

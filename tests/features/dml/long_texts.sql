@@ -1,0 +1,13 @@
+CREATE TABLE t (id integer PRIMARY KEY, s text, c char(5), v varchar(80));
+INSERT INTO t VALUES (1, repeat('x', 1000), 'ab', repeat('y', 80)), (2, '', '', ''), (3, NULL, NULL, NULL);
+SELECT id, length(s), length(c), length(v), octet_length(c) FROM t ORDER BY id;
+UPDATE t SET s = s || repeat('z', 5000) WHERE id = 1 RETURNING length(s), right(s, 3), md5(s);
+UPDATE t SET s = 'short' WHERE id = 1 RETURNING s;
+INSERT INTO t VALUES (4, 'x', 'toolong', 'x');
+INSERT INTO t VALUES (4, 'x', 'abc  ', repeat('q', 81));
+SELECT c || '|', c = 'ab', c = 'ab   ', c LIKE 'ab%' FROM t WHERE id = 1;
+INSERT INTO t SELECT g, repeat(chr(96 + g % 26 + 1), g * 10), 'c', 'v' FROM generate_series(10, 60) AS g;
+SELECT sum(length(s)), count(DISTINCT s), max(length(s)) FROM t WHERE id >= 10;
+DELETE FROM t WHERE length(s) > 300;
+SELECT count(*), max(id) FROM t;
+SELECT id FROM t WHERE s LIKE 'kkk%' OR s = '' ORDER BY id;

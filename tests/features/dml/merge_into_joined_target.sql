@@ -1,0 +1,12 @@
+CREATE TABLE price (item text PRIMARY KEY, p numeric(6,2), valid boolean DEFAULT true);
+CREATE TABLE change (item text, pct numeric(5,2));
+INSERT INTO price VALUES ('a', 10), ('b', 20), ('c', 30);
+INSERT INTO change VALUES ('a', 10), ('b', -100), ('d', 5);
+MERGE INTO price USING change ON price.item = change.item WHEN MATCHED AND change.pct = -100 THEN UPDATE SET valid = false WHEN MATCHED THEN UPDATE SET p = round(p * (1 + pct / 100), 2) WHEN NOT MATCHED THEN INSERT (item, p) VALUES (change.item, 1 + pct);
+SELECT * FROM price ORDER BY item;
+MERGE INTO price USING (SELECT item FROM price WHERE NOT valid) AS dead ON dead.item = price.item WHEN MATCHED THEN DELETE;
+MERGE INTO price AS a USING price AS b ON a.item > b.item AND b.item = 'a' WHEN MATCHED THEN UPDATE SET p = a.p + b.p;
+SELECT * FROM price ORDER BY item;
+MERGE INTO price USING change ON true WHEN MATCHED THEN UPDATE SET p = 0;
+MERGE INTO price USING change ON price.item = change.item AND price.p > 1000 WHEN NOT MATCHED AND change.pct > 5 THEN INSERT VALUES (change.item || '2', change.pct);
+SELECT * FROM price ORDER BY item;

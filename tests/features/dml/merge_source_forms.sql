@@ -1,0 +1,14 @@
+CREATE TABLE t (id integer PRIMARY KEY, v text, n integer DEFAULT 0);
+CREATE TABLE a (id integer, v text); CREATE TABLE b (id integer, w integer);
+INSERT INTO t VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+INSERT INTO a VALUES (1, 'A'), (4, 'D'), (5, NULL); INSERT INTO b VALUES (1, 10), (4, 40), (6, 60);
+MERGE INTO t USING a JOIN b ON a.id = b.id ON t.id = a.id WHEN MATCHED THEN UPDATE SET v = a.v, n = b.w WHEN NOT MATCHED THEN INSERT VALUES (a.id, a.v, b.w);
+SELECT * FROM t ORDER BY id;
+MERGE INTO t USING a LEFT JOIN b USING (id) ON t.id = id + 100 WHEN NOT MATCHED AND b.w IS NULL THEN INSERT (id, v) VALUES (a.id, coalesce(a.v, 'none'));
+MERGE INTO t AS target USING (SELECT id, max(w) AS w FROM b GROUP BY id HAVING max(w) > 10) AS s ON s.id = target.id WHEN MATCHED THEN UPDATE SET n = target.n + s.w WHEN NOT MATCHED THEN INSERT (n, id) VALUES (s.w, s.id);
+SELECT * FROM t ORDER BY id;
+MERGE INTO t USING t AS s ON t.id = s.id + 1 AND s.id < 3 WHEN MATCHED THEN UPDATE SET v = s.v || '>' || t.v;
+SELECT * FROM t ORDER BY id;
+MERGE INTO t USING (SELECT 1) AS one ON false WHEN NOT MATCHED THEN INSERT VALUES (100, 'new', (SELECT count(*) FROM t));
+MERGE INTO t USING (SELECT 1) AS one ON true WHEN MATCHED AND t.id >= 100 THEN DELETE WHEN MATCHED AND t.n = 0 THEN UPDATE SET n = -1;
+SELECT * FROM t ORDER BY id;

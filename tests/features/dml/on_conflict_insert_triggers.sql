@@ -1,0 +1,12 @@
+CREATE TABLE t (id integer PRIMARY KEY, v text);
+CREATE FUNCTION clean() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v = 'skip' THEN RETURN NULL; END IF; NEW.v := trim(NEW.v); RETURN NEW; END $$;
+CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF OLD.v = 'fixed' THEN RAISE EXCEPTION 'row % is fixed', OLD.id; END IF; RETURN NEW; END $$;
+CREATE TRIGGER c BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION clean();
+CREATE TRIGGER f BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION forbid();
+INSERT INTO t VALUES (1, ' a '), (2, 'skip'), (3, 'fixed') ON CONFLICT DO NOTHING;
+SELECT id, '[' || v || ']' AS v FROM t ORDER BY id;
+INSERT INTO t VALUES (1, ' b ') ON CONFLICT (id) DO UPDATE SET v = t.v || '<' || excluded.v || '>' RETURNING id, v;
+INSERT INTO t VALUES (3, 'x') ON CONFLICT (id) DO UPDATE SET v = excluded.v;
+INSERT INTO t VALUES (1, 'skip') ON CONFLICT (id) DO UPDATE SET v = 'never' RETURNING v;
+INSERT INTO t VALUES (3, 'x') ON CONFLICT (id) DO UPDATE SET v = excluded.v WHERE t.v <> 'fixed' RETURNING id;
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,11 @@
+CREATE TABLE t (id serial PRIMARY KEY, v integer, w integer GENERATED ALWAYS AS (v * v) STORED);
+INSERT INTO t (v) VALUES (3), (4) RETURNING id, v, w, v + w AS sum, CASE WHEN v > 3 THEN 'big' ELSE 'small' END AS size;
+UPDATE t SET v = v + 1 RETURNING t.*, (SELECT count(*) FROM generate_series(1, t.v)) AS n;
+DELETE FROM t WHERE id = 1 RETURNING 'gone ' || id AS message;
+INSERT INTO t (v) VALUES (1) RETURNING *, *;
+INSERT INTO t (v) VALUES (NULL) RETURNING w IS NULL AS none, coalesce(w, -1) AS w;
+INSERT INTO t (v) VALUES (1) RETURNING count(*);
+UPDATE t SET v = 0 RETURNING nothing;
+INSERT INTO t (v, w) VALUES (1, 2);
+UPDATE t SET w = 5;
+SELECT * FROM t ORDER BY id;

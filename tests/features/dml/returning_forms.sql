@@ -1,0 +1,15 @@
+CREATE TABLE t (id serial PRIMARY KEY, a integer, b text DEFAULT 'd', c integer GENERATED ALWAYS AS (a * 2) STORED);
+INSERT INTO t (a) VALUES (1), (2) RETURNING *;
+INSERT INTO t (a) VALUES (3) RETURNING id AS new_id, a + c AS total, upper(b);
+INSERT INTO t (a) VALUES (4) RETURNING t.*, 'x' AS extra;
+UPDATE t SET a = a + 10 WHERE id = 1 RETURNING id, a, c;
+UPDATE t AS u SET b = 'n' WHERE id = 2 RETURNING u.b, (SELECT count(*) FROM t);
+DELETE FROM t WHERE id = 3 RETURNING id, CASE WHEN a > 2 THEN 'big' ELSE 'small' END AS size;
+DELETE FROM t WHERE id = 99 RETURNING *;
+INSERT INTO t (a) VALUES (5) RETURNING nothing;
+INSERT INTO t (a) VALUES (5) RETURNING count(*);
+INSERT INTO t (a) VALUES (5) RETURNING old.a;
+INSERT INTO t (a, b) SELECT a, b FROM t RETURNING a;
+WITH n AS (INSERT INTO t (a) VALUES (7) RETURNING id, a) SELECT a, id > 0 AS positive FROM n;
+UPDATE t SET a = 0 WHERE a > 5 RETURNING a, c, b || a;
+SELECT count(*), sum(a) FROM t;

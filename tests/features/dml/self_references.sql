@@ -1,0 +1,11 @@
+CREATE TABLE emp (id integer PRIMARY KEY, boss integer REFERENCES emp ON DELETE SET NULL, name text);
+INSERT INTO emp VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 2, 'c');
+INSERT INTO emp VALUES (5, 4, 'e'), (4, 1, 'd');
+INSERT INTO emp VALUES (6, 99, 'x');
+UPDATE emp SET boss = 99 WHERE id = 3;
+UPDATE emp SET boss = id WHERE id = 3 RETURNING *;
+DELETE FROM emp WHERE id = 1;
+SELECT * FROM emp ORDER BY id;
+WITH RECURSIVE chain AS (SELECT id, boss, 1 AS depth FROM emp WHERE id = 5 UNION ALL SELECT e.id, e.boss, depth + 1 FROM emp AS e JOIN chain AS c ON e.id = c.boss) SELECT * FROM chain ORDER BY depth;
+TRUNCATE emp;
+SELECT count(*) FROM emp;

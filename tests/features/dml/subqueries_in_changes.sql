@@ -1,0 +1,13 @@
+CREATE TABLE dept (id integer PRIMARY KEY, budget integer);
+CREATE TABLE emp (id integer PRIMARY KEY, dept integer, pay integer);
+INSERT INTO dept VALUES (1, 100), (2, 200), (3, 0);
+INSERT INTO emp VALUES (1, 1, 30), (2, 1, 40), (3, 2, 50), (4, NULL, 60);
+UPDATE dept SET budget = budget - coalesce((SELECT sum(pay) FROM emp WHERE emp.dept = dept.id), 0);
+SELECT * FROM dept ORDER BY id;
+UPDATE emp SET pay = pay + 5 WHERE pay < (SELECT avg(pay) FROM emp) RETURNING id, pay;
+DELETE FROM dept WHERE id NOT IN (SELECT dept FROM emp WHERE dept IS NOT NULL) RETURNING id;
+INSERT INTO emp SELECT max(id) + 1, min(dept), (SELECT budget FROM dept WHERE id = 1) FROM emp RETURNING *;
+UPDATE emp SET dept = (SELECT id FROM dept ORDER BY budget DESC LIMIT 1) WHERE dept IS NULL RETURNING *;
+UPDATE emp SET pay = (SELECT pay FROM emp);
+DELETE FROM emp AS a WHERE EXISTS (SELECT 1 FROM emp AS b WHERE b.dept = a.dept AND b.pay > a.pay) RETURNING id;
+SELECT * FROM emp ORDER BY id;

@@ -1,0 +1,13 @@
+CREATE TABLE t (id integer PRIMARY KEY, a integer, b integer, s text);
+INSERT INTO t SELECT g, g, g * 10, 'r' || g FROM generate_series(1, 5) AS g;
+UPDATE t SET a = b, b = a WHERE id = 1 RETURNING *;
+UPDATE t SET (a, b) = (b + 1, a + 1) WHERE id = 2 RETURNING a, b;
+UPDATE t SET (a, s) = (SELECT max(b), 'max' FROM t) WHERE id = 3 RETURNING *;
+UPDATE t AS u SET a = u.a + 1 WHERE u.id IN (4, 5);
+UPDATE t SET s = DEFAULT WHERE id = 4 RETURNING s IS NULL AS empty;
+UPDATE t SET a = 1, a = 2;
+UPDATE t SET missing = 1;
+UPDATE t SET a = 'x';
+UPDATE t SET a = a + (SELECT count(*) FROM t WHERE t.b > 20) WHERE a > 100;
+UPDATE t SET id = id + 10 WHERE id > 3;
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,11 @@
+CREATE TABLE acc (id integer PRIMARY KEY, balance numeric(10,2));
+CREATE TABLE tx (acc integer, amount numeric(10,2));
+INSERT INTO acc VALUES (1, 100), (2, 50), (3, 0);
+INSERT INTO tx VALUES (1, -20), (2, 5), (9, 1);
+UPDATE acc SET balance = balance + amount FROM tx WHERE tx.acc = acc.id RETURNING acc.id, balance, amount;
+UPDATE acc AS a SET balance = a.balance * 2 FROM acc AS b WHERE a.id = b.id + 1 AND b.balance > 50 RETURNING a.id, a.balance, b.id;
+UPDATE acc SET balance = s.total FROM (SELECT sum(amount) AS total FROM tx) AS s WHERE acc.id = 3;
+UPDATE acc SET balance = 0 FROM tx JOIN acc AS other ON other.id = tx.acc WHERE acc.id = other.id AND tx.amount < 0;
+UPDATE acc SET balance = v.b FROM (VALUES (1, 11), (2, 22)) AS v (i, b) WHERE v.i = acc.id;
+UPDATE acc SET balance = 1 FROM acc WHERE true;
+SELECT * FROM acc ORDER BY id;

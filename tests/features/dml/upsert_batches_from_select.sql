@@ -1,0 +1,17 @@
+CREATE TABLE totals (k text PRIMARY KEY, n integer NOT NULL, lo integer, hi integer);
+CREATE TABLE feed (k text, v integer);
+INSERT INTO feed VALUES ('a', 1), ('a', 5), ('b', 2), ('c', NULL), (NULL, 3);
+INSERT INTO totals SELECT k, count(*), min(v), max(v) FROM feed WHERE k IS NOT NULL GROUP BY k RETURNING *;
+INSERT INTO totals AS t SELECT k, count(*), min(v), max(v) FROM feed WHERE v > 1 AND k IS NOT NULL GROUP BY k ON CONFLICT (k) DO UPDATE SET n = t.n + excluded.n, lo = least(t.lo, excluded.lo), hi = greatest(t.hi, excluded.hi) RETURNING t.*;
+INSERT INTO totals SELECT k, 1 FROM feed WHERE k = 'a' ON CONFLICT (k) DO UPDATE SET n = 0;
+INSERT INTO totals SELECT k, 1 FROM feed WHERE k = 'a' ON CONFLICT (k) DO NOTHING;
+INSERT INTO totals SELECT k, 1 FROM feed ON CONFLICT (k) DO NOTHING;
+INSERT INTO totals SELECT DISTINCT k, 1 FROM feed WHERE k IS NOT NULL UNION SELECT 'd', 4 ON CONFLICT (k) DO UPDATE SET hi = NULL WHERE totals.hi < 3 RETURNING k, n, hi;
+WITH moved AS (DELETE FROM feed WHERE v > 2 RETURNING k, v) INSERT INTO totals (k, n) SELECT coalesce(k, 'none'), v FROM moved ON CONFLICT (k) DO UPDATE SET n = totals.n * 100 RETURNING k, n;
+INSERT INTO totals (k, n) VALUES ('a', 1) ON CONFLICT (k) DO UPDATE SET n = NULL;
+INSERT INTO totals (k, n) VALUES ('a', 1) ON CONFLICT (k) DO UPDATE SET k = 'b';
+INSERT INTO totals (k, n) VALUES ('a', 1) ON CONFLICT (k) DO UPDATE SET n = n + 1;
+INSERT INTO totals (k, n) VALUES ('a', 1) ON CONFLICT (k) DO UPDATE SET (lo, hi) = (excluded.n, totals.n) RETURNING *;
+INSERT INTO totals (k, n) VALUES ('a', 1) ON CONFLICT (k) DO UPDATE SET n = (SELECT sum(n) FROM totals) RETURNING n;
+SELECT * FROM totals ORDER BY k;
+SELECT * FROM feed ORDER BY k, v;

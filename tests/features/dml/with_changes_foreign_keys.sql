@@ -1,0 +1,12 @@
+CREATE TABLE parent (id integer PRIMARY KEY, name text);
+CREATE TABLE child (id integer PRIMARY KEY, parent integer REFERENCES parent ON DELETE CASCADE, note text);
+WITH p AS (INSERT INTO parent VALUES (1, 'one'), (2, 'two') RETURNING id, name) INSERT INTO child SELECT id * 10, id, name FROM p;
+SELECT * FROM child ORDER BY id;
+WITH c AS (INSERT INTO child VALUES (30, 3, 'early') RETURNING id) INSERT INTO parent VALUES (3, 'three');
+SELECT * FROM child ORDER BY id;
+WITH c AS (INSERT INTO child VALUES (40, 4, 'wrong') RETURNING id) SELECT * FROM c;
+WITH p AS (DELETE FROM parent WHERE id = 1 RETURNING id) SELECT (SELECT count(*) FROM child) AS children, id FROM p;
+SELECT * FROM child ORDER BY id;
+WITH c AS (DELETE FROM child RETURNING parent) DELETE FROM parent USING c WHERE id = c.parent RETURNING id;
+SELECT * FROM parent ORDER BY id;
+SELECT * FROM child ORDER BY id;

@@ -1,0 +1,11 @@
+CREATE TABLE hot (id integer PRIMARY KEY, at date, v text);
+CREATE TABLE cold (id integer PRIMARY KEY, at date, v text);
+CREATE TABLE audit (what text, id integer);
+INSERT INTO hot SELECT g, date '2024-01-01' + g, 'v' || g FROM generate_series(1, 10) AS g;
+WITH moved AS (DELETE FROM hot WHERE at < '2024-01-06' RETURNING *), kept AS (INSERT INTO cold SELECT * FROM moved RETURNING id) INSERT INTO audit SELECT 'moved', id FROM kept;
+SELECT (SELECT count(*) FROM hot) AS hot, (SELECT count(*) FROM cold) AS cold, (SELECT count(*) FROM audit) AS audit;
+WITH back AS (DELETE FROM cold WHERE id IN (1, 2) RETURNING *), again AS (INSERT INTO hot SELECT id, at + 365, upper(v) FROM back RETURNING id, v) SELECT again.id, again.v, back.v AS old FROM again JOIN back USING (id) ORDER BY 1;
+WITH swap AS (UPDATE hot SET v = cold.v FROM cold WHERE cold.id = hot.id - 5 RETURNING hot.id, hot.v) SELECT count(*) FROM swap;
+WITH top AS (SELECT id FROM hot ORDER BY id DESC LIMIT 3), gone AS (DELETE FROM hot USING top WHERE hot.id = top.id RETURNING hot.id) SELECT array_agg(id ORDER BY id) FROM gone;
+WITH ins AS (INSERT INTO audit VALUES ('a', 1), ('b', 2) RETURNING *), sums AS (SELECT sum(id) AS s FROM ins) UPDATE hot SET v = 'sum ' || s FROM sums WHERE hot.id = 1 RETURNING v;
+SELECT id, v FROM hot ORDER BY id;

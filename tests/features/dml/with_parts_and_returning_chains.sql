@@ -1,0 +1,18 @@
+CREATE TABLE src (id integer PRIMARY KEY, v integer);
+CREATE TABLE dst (id integer PRIMARY KEY, v integer, note text);
+INSERT INTO src SELECT g, g * g FROM generate_series(1, 6) AS g;
+WITH d AS (DELETE FROM src WHERE v > 20 RETURNING *), i AS (INSERT INTO dst SELECT id, v, 'moved' FROM d RETURNING id) SELECT (SELECT count(*) FROM d) AS deleted, (SELECT sum(id) FROM i) AS ids, (SELECT count(*) FROM src) AS before, (SELECT count(*) FROM dst) AS there;
+SELECT (SELECT count(*) FROM src), (SELECT count(*) FROM dst);
+WITH u AS (UPDATE src SET v = v + 100 WHERE id < 3 RETURNING id, v) SELECT s.id, s.v AS old, u.v AS new FROM src s LEFT JOIN u USING (id) ORDER BY s.id;
+WITH n (id, v) AS (VALUES (1, 5), (9, 90)), u AS (UPDATE dst SET v = n.v FROM n WHERE n.id = dst.id RETURNING dst.id) INSERT INTO dst SELECT n.*, 'new' FROM n WHERE n.id NOT IN (SELECT id FROM u) RETURNING *;
+WITH x AS (INSERT INTO dst VALUES (10, 1) RETURNING id), y AS (INSERT INTO dst SELECT id + 1, 2 FROM x RETURNING id) SELECT x.id, y.id FROM x, y;
+WITH x AS (INSERT INTO dst VALUES (10, 1) RETURNING id) SELECT * FROM x;
+WITH x AS (UPDATE dst SET note = NULL) SELECT * FROM x;
+WITH x AS (DELETE FROM dst WHERE false RETURNING *) SELECT count(*) FROM x;
+WITH m AS (SELECT max(id) AS m FROM dst) UPDATE dst SET note = 'last' FROM m WHERE dst.id = m.m RETURNING *;
+WITH big AS (SELECT id FROM dst WHERE v > 30) DELETE FROM dst USING big WHERE big.id = dst.id RETURNING dst.*;
+WITH a AS (SELECT 1 AS k), b AS (SELECT k + 1 AS k FROM a) INSERT INTO src SELECT k + 50, NULL FROM b RETURNING id, coalesce(v, -1) AS v;
+WITH RECURSIVE c AS (SELECT 100 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 103) INSERT INTO src SELECT n, n % 7 FROM c RETURNING *;
+SELECT * FROM (DELETE FROM src RETURNING *) AS t;
+SELECT * FROM src ORDER BY id;
+SELECT * FROM dst ORDER BY id;

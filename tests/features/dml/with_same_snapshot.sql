@@ -1,0 +1,13 @@
+CREATE TABLE t (id integer PRIMARY KEY, v integer NOT NULL);
+INSERT INTO t SELECT g, g * 10 FROM generate_series(1, 5) AS g;
+WITH d AS (DELETE FROM t WHERE id <= 2 RETURNING id) SELECT count(*) FROM t;
+SELECT count(*) FROM t;
+WITH i AS (INSERT INTO t VALUES (6, 60), (7, 70) RETURNING id) SELECT id FROM t ORDER BY id;
+SELECT id FROM t ORDER BY id;
+WITH u AS (UPDATE t SET v = v + 1 RETURNING id, v) SELECT t.id, t.v AS old_value, u.v AS new_value FROM t JOIN u ON u.id = t.id ORDER BY t.id;
+SELECT * FROM t ORDER BY id;
+WITH d AS (DELETE FROM t WHERE id = 7 RETURNING *), r AS (SELECT t.id FROM t, d WHERE t.id >= d.id - 1) SELECT * FROM r ORDER BY id;
+WITH d AS (DELETE FROM t WHERE v > 40 RETURNING v) SELECT (SELECT sum(v) FROM t) AS before, (SELECT sum(v) FROM d) AS gone;
+SELECT sum(v) FROM t;
+WITH a AS (INSERT INTO t VALUES (100, 1) RETURNING id), b AS (INSERT INTO t SELECT id + 1, 2 FROM a RETURNING id) SELECT (SELECT count(*) FROM t) AS seen, (SELECT max(id) FROM b) AS newest;
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,14 @@
+CREATE TABLE p (id integer PRIMARY KEY, k integer, v integer);
+CREATE TABLE q (id integer PRIMARY KEY, v integer);
+CREATE SEQUENCE s;
+WITH n AS (SELECT nextval('s') AS id FROM generate_series(1, 3)), a AS (INSERT INTO p SELECT id, id * 2, 0 FROM n), b AS (INSERT INTO q SELECT id, 1 FROM n) SELECT id FROM n ORDER BY id;
+SELECT * FROM p ORDER BY id;
+SELECT * FROM q ORDER BY id;
+SELECT nextval('s');
+WITH m AS (UPDATE p SET v = q.v + 5 FROM q WHERE q.id = p.id AND p.k > 2 RETURNING p.id, p.v, q.v AS qv) SELECT m.id, m.v, m.qv, p.v AS before FROM m JOIN p USING (id) ORDER BY 1;
+WITH m AS (DELETE FROM q USING p WHERE p.id = q.id AND p.v = 0 RETURNING q.id, p.k) SELECT id, k FROM m;
+WITH m AS (DELETE FROM q RETURNING id) SELECT a.id AS x, b.id AS y FROM m AS a, m AS b ORDER BY 1, 2;
+WITH m AS (INSERT INTO q VALUES (1, 1), (2, 2) ON CONFLICT DO NOTHING RETURNING id, v), k AS (SELECT sum(v) AS total FROM m) SELECT m.id, k.total FROM m, k ORDER BY 1;
+WITH m AS (INSERT INTO q VALUES (2, 20), (3, 30) ON CONFLICT (id) DO UPDATE SET v = q.v + excluded.v RETURNING id, v) SELECT * FROM m ORDER BY id;
+SELECT * FROM q ORDER BY id;
+WITH m AS (SELECT id FROM q WHERE v > 5) DELETE FROM q WHERE EXISTS (SELECT 1 FROM m WHERE m.id = q.id) RETURNING id;

@@ -1,0 +1,15 @@
+CREATE TABLE t (id integer PRIMARY KEY, v text);
+CREATE TABLE log (n serial PRIMARY KEY, what text);
+WITH a AS (INSERT INTO t VALUES (1, 'a'), (2, 'b')) SELECT 'main' AS main;
+SELECT * FROM t ORDER BY id;
+WITH a AS (INSERT INTO t VALUES (3, 'c') RETURNING id) SELECT 1 LIMIT 0;
+SELECT * FROM t ORDER BY id;
+WITH a AS (INSERT INTO t SELECT g, 'g' FROM generate_series(10, 20) AS g RETURNING id) SELECT id FROM a ORDER BY id LIMIT 2;
+SELECT count(*) FROM t;
+WITH a AS (UPDATE t SET v = 'u' WHERE id < 3), b AS (DELETE FROM t WHERE id >= 10), c AS (INSERT INTO log (what) VALUES ('done')) UPDATE t SET v = 'main' WHERE id = 3;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM log;
+WITH a AS (INSERT INTO t VALUES (4, 'x')) SELECT * FROM a;
+WITH a AS (SELECT 1 / 0 AS never), b AS (DELETE FROM t WHERE id = 1 RETURNING id) SELECT * FROM b;
+SELECT * FROM t ORDER BY id;
+WITH x AS (SELECT count(*) AS n FROM t), y AS (INSERT INTO log (what) SELECT 'n=' || n FROM x RETURNING what) SELECT x.n, y.what FROM x, y;

@@ -1,0 +1,14 @@
+CREATE TABLE t (id integer PRIMARY KEY, v integer, s text);
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c');
+WITH u AS (UPDATE t SET v = v + 1 WHERE id <= 2 RETURNING id) UPDATE t SET s = s || '!' FROM u WHERE t.id = u.id;
+SELECT * FROM t ORDER BY id;
+WITH d AS (DELETE FROM t WHERE id = 3 RETURNING id) UPDATE t SET v = 0 WHERE id IN (SELECT id FROM d);
+SELECT * FROM t ORDER BY id;
+WITH i AS (INSERT INTO t VALUES (4, 40, 'd') RETURNING id) UPDATE t SET v = v * 2 WHERE id >= (SELECT min(id) - 2 FROM i) RETURNING id, v;
+SELECT * FROM t ORDER BY id;
+WITH i AS (INSERT INTO t VALUES (5, 50, 'e') RETURNING id) DELETE FROM t WHERE (SELECT count(*) FROM i) = 1 AND id > 3 RETURNING id;
+SELECT * FROM t ORDER BY id;
+WITH i AS (INSERT INTO t VALUES (6, 1, 'f') RETURNING *) INSERT INTO t SELECT id, v, s FROM i ON CONFLICT (id) DO UPDATE SET v = excluded.v;
+SELECT * FROM t ORDER BY id;
+WITH d AS (DELETE FROM t WHERE id = 1 RETURNING id, v, s) INSERT INTO t SELECT id, v + 5, s || '+' FROM d;
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,13 @@
+CREATE TABLE t (a integer, b text);
+CREATE TABLE t AS SELECT 1 AS a;
+CREATE TABLE u AS SELECT nothing FROM t;
+CREATE TABLE u AS SELECT * FROM missing;
+CREATE TABLE u (x, y, z) AS SELECT a, b FROM t;
+CREATE TABLE u AS SELECT a, a FROM t;
+CREATE TABLE u AS SELECT 'x'::integer AS bad;
+CREATE TABLE u AS SELECT a, count(*) FROM t;
+SELECT a INTO t FROM t;
+SELECT * INTO u FROM missing;
+CREATE TABLE u (LIKE t, LIKE t);
+CREATE TABLE u (a text, LIKE t);
+SELECT count(*) FROM u;

@@ -1,0 +1,12 @@
+CREATE FUNCTION f(a integer) RETURNS integer LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION f(b integer) RETURNS integer LANGUAGE sql AS 'SELECT b';
+CREATE OR REPLACE FUNCTION f(a integer) RETURNS text LANGUAGE sql AS 'SELECT 1';
+SELECT f();
+SELECT f(1, 2);
+SELECT f('x');
+SELECT f(a => 1);
+CALL f(1);
+DROP FUNCTION f;
+SELECT f(1);
+CREATE FUNCTION g(a integer, a integer) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION g() RETURNS integer LANGUAGE nothing AS 'SELECT 1';

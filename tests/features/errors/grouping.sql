@@ -1,0 +1,16 @@
+CREATE TABLE t (a integer, b integer);
+SELECT a, b FROM t GROUP BY a;
+SELECT a FROM t GROUP BY b;
+SELECT a FROM t HAVING count(*) > 1;
+SELECT a + b FROM t GROUP BY a + 1;
+SELECT count(a, b) FROM t;
+SELECT count(*) FROM t GROUP BY 2;
+SELECT count(*) FROM t GROUP BY count(*);
+SELECT a FROM t WHERE count(*) > 0;
+SELECT max(max(a)) FROM t;
+SELECT a FROM t ORDER BY count(*);
+SELECT sum(a) OVER () FROM t GROUP BY b;
+SELECT rank() OVER (ORDER BY a) FROM t WHERE rank() OVER () = 1;
+SELECT a, count(*) FROM t GROUP BY a ORDER BY b;
+SELECT count(DISTINCT *) FROM t;
+SELECT nosuchagg(a) FROM t;

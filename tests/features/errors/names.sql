@@ -1,0 +1,18 @@
+CREATE TABLE t (id integer PRIMARY KEY, a text);
+SELECT missing FROM t;
+SELECT t.missing FROM t;
+SELECT x.a FROM t;
+SELECT * FROM missing;
+SELECT missing(1);
+SELECT lower(1, 2);
+SELECT 1 FROM t AS x, t AS x;
+SELECT t.a FROM t AS x;
+SELECT a FROM t, t AS u;
+SELECT 1 AS a ORDER BY b;
+SELECT id AS x FROM t WHERE x = 1;
+INSERT INTO missing VALUES (1);
+UPDATE missing SET a = 1;
+SELECT 'x' + 1;
+SELECT true + 1;
+SELECT 'a' || 1 || NULL;
+SELECT -'x'::text;

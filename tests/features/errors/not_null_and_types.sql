@@ -1,0 +1,16 @@
+CREATE TABLE t (id integer PRIMARY KEY, a text NOT NULL, b varchar(3), c numeric(4,2), d date);
+INSERT INTO t VALUES (1, NULL);
+INSERT INTO t VALUES (NULL, 'x');
+INSERT INTO t (a) VALUES ('x');
+INSERT INTO t VALUES (1, 'x', 'toolong');
+INSERT INTO t VALUES (1, 'x', 'ab   ');
+INSERT INTO t VALUES (2, 'x', 'ok', 123.4);
+INSERT INTO t VALUES (2, 'x', 'ok', 12.345, '2024-13-01');
+INSERT INTO t VALUES (2, 'x', 'ok', 12.345, '2024-12-01') RETURNING c, d;
+UPDATE t SET a = NULL WHERE id = 2;
+UPDATE t SET c = 100;
+INSERT INTO t VALUES ('x', 'y');
+INSERT INTO t VALUES (3, 5, 6, '7', NULL) RETURNING *;
+INSERT INTO t VALUES (4, true);
+INSERT INTO t VALUES (4, 'x', 'y', 'z');
+SELECT count(*) FROM t;

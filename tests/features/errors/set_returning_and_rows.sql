@@ -1,0 +1,13 @@
+SELECT generate_series(1, 2) WHERE generate_series(1, 2) > 0;
+SELECT (1, 2) = (1, 2, 3);
+SELECT (1, 2) IN ((1, 2, 3));
+SELECT ROW(1, 2) = ROW('a', 2);
+SELECT * FROM (VALUES (1)) AS v (a, b);
+SELECT * FROM generate_series(1, 2) AS g (a, b);
+SELECT * FROM upper();
+SELECT (SELECT 1, 2);
+SELECT 1 IN (SELECT 1, 2);
+SELECT EXISTS (SELECT * FROM nothing);
+SELECT ARRAY(SELECT 1, 2);
+SELECT unnest(5);
+SELECT unnest('{1,2}');

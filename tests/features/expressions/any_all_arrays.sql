@@ -1,0 +1,16 @@
+SELECT 1 = ANY (ARRAY[1, 2]), 3 = ANY (ARRAY[1, 2]), 3 = ANY (ARRAY[1, NULL]), 1 = ANY (ARRAY[1, NULL]), 1 = ANY ('{}'::integer[]), NULL = ANY (ARRAY[1]), 1 = ANY (NULL::integer[]);
+SELECT 3 > ALL (ARRAY[1, 2]), 2 > ALL (ARRAY[1, 2]), 2 > ALL (ARRAY[1, NULL]), 1 <> ALL (ARRAY[1, NULL]), 1 <> ALL ('{}'::integer[]), 0 > ALL (ARRAY[1, NULL]);
+SELECT 1 = SOME (ARRAY[1]), 2.0 = ANY (ARRAY[1, 2]), date '2024-01-01' = ANY ('{2024-01-01,2024-01-02}'::date[]);
+SELECT 1 = ANY (ARRAY['x']);
+SELECT 1 = ANY (5);
+CREATE TABLE aa (id integer PRIMARY KEY, tags text[], n integer[]);
+INSERT INTO aa VALUES (1, '{a,b}', '{1,2}'), (2, '{}', NULL), (3, NULL, '{3,NULL}'), (4, '{b,NULL}', '{}');
+SELECT id FROM aa WHERE 'b' = ANY (tags) ORDER BY id;
+SELECT id FROM aa WHERE 'b' <> ALL (tags) ORDER BY id;
+SELECT id FROM aa WHERE NOT 'b' = ANY (tags) ORDER BY id;
+SELECT id, 3 = ANY (n), 3 > ALL (n), id = ANY (n || id) FROM aa ORDER BY id;
+SELECT id FROM aa WHERE id = ANY (ARRAY[4, 2, 2, NULL]) ORDER BY id;
+SELECT id FROM aa WHERE id = ANY ('{}'::integer[]);
+SELECT x.id, y.id FROM aa x JOIN aa y ON y.id = ANY (x.n) ORDER BY 1, 2;
+SELECT id FROM aa WHERE tags && ARRAY['a', 'z'] OR n @> ARRAY[3] ORDER BY id;
+SELECT id, tags[1], n[cardinality(n)], tags || 'new'::text FROM aa ORDER BY id;

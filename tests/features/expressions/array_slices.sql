@@ -1,0 +1,12 @@
+SELECT ('{1,2,3,4,5}'::integer[])[2:4];
+SELECT ('{1,2,3,4,5}'::integer[])[:2], ('{1,2,3,4,5}'::integer[])[4:], ('{1,2,3,4,5}'::integer[])[:];
+SELECT ('{a,b,c}'::text[])[0:10], ('{a,b,c}'::text[])[3:2], ('{a,b,c}'::text[])[5:6];
+SELECT ('{1,2,3}'::integer[])[NULL:2], (NULL::integer[])[1:2];
+CREATE TABLE t (id integer PRIMARY KEY, a numeric(5,1)[], n integer);
+INSERT INTO t VALUES (1, '{1.5,2.5,3.5}', 2), (2, NULL, 1), (3, '{}', 1);
+SELECT id, a[n:], a[:n], a[n:n] FROM t ORDER BY id;
+SELECT id, array_length(a[2:3], 1), (a[2:3])[1] FROM t ORDER BY id;
+SELECT id FROM t WHERE a[1:2] = '{1.5,2.5}' ORDER BY id;
+DO $$ DECLARE w text[] := string_to_array('the quick brown fox', ' '); BEGIN RAISE NOTICE '% | % | %', w[2:3], w[3:], array_to_string(w[:2], '+'); END $$;
+SELECT (5)[1:2];
+SELECT ('{1,2}'::integer[])['x':2];

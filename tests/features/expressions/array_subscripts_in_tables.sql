@@ -1,0 +1,16 @@
+CREATE TABLE ar (id integer PRIMARY KEY, a integer[], t text[] DEFAULT '{}');
+INSERT INTO ar VALUES (1, '{1,2,3}', '{x,NULL,"y z"}'), (2, NULL, NULL), (3, '{}', DEFAULT), (4, ARRAY[NULL, 5], ARRAY['q']);
+SELECT id, a[1], a[0], a[-1], a[99], a[NULL], t[3] FROM ar ORDER BY id;
+SELECT id, a[2:], a[:1], a[2:1], t[1:2] FROM ar ORDER BY id;
+SELECT id FROM ar WHERE a[1] > 0 ORDER BY id;
+SELECT id, cardinality(a), array_to_string(a, ',', '*'), array_position(a, 5) FROM ar ORDER BY id;
+SELECT id FROM ar WHERE a @> '{7}' OR t && '{X}' ORDER BY id;
+SELECT a, count(*) FROM ar GROUP BY a ORDER BY a;
+SELECT id, (SELECT sum(x) FROM unnest(a) AS x) FROM ar ORDER BY id;
+SELECT id, x FROM ar, unnest(t) AS x ORDER BY id, x;
+SELECT max(a), min(a) FROM ar WHERE a IS NOT NULL;
+SELECT array_agg(id ORDER BY a[1] NULLS FIRST, id) FROM ar;
+SELECT (ARRAY[10, 20, 30])[id] FROM ar ORDER BY id;
+INSERT INTO ar VALUES (5, '{1,x}');
+INSERT INTO ar VALUES (5, '{1,2');
+SELECT id['x'] FROM ar;

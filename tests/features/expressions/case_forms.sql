@@ -1,0 +1,17 @@
+SELECT CASE 1 WHEN 1 THEN 'one' WHEN 2 THEN 'two' END, CASE 3 WHEN 1 THEN 'one' END, CASE 3 WHEN 1 THEN 'a' ELSE 'b' END;
+SELECT CASE WHEN false THEN 1 WHEN NULL THEN 2 ELSE 3 END;
+SELECT CASE NULL WHEN NULL THEN 'same' ELSE 'other' END;
+SELECT CASE WHEN x > 2 THEN x / (x - 3) ELSE 0 END FROM generate_series(1, 2) AS x;
+SELECT CASE WHEN x > 2 THEN x / (x - 3) ELSE 0 END FROM generate_series(1, 3) AS x;
+SELECT CASE WHEN true THEN 1 ELSE 2.5 END, CASE WHEN true THEN NULL ELSE 'x' END;
+SELECT CASE WHEN true THEN 1 ELSE 'x' END;
+SELECT CASE WHEN 1 THEN 2 END;
+SELECT coalesce(NULL, NULL, 3, 1 / 0), coalesce(NULL, 'x');
+SELECT coalesce(1, 'x');
+SELECT coalesce();
+SELECT nullif(1, 1), nullif(1, 2), nullif('a', 'b'), nullif(NULL, 1), nullif(1, NULL);
+SELECT nullif(1, 'x');
+SELECT greatest(1, 3, 2), least('b', 'a'), greatest(1, NULL, 2), least(NULL::integer, NULL), greatest(1, 2.5);
+SELECT greatest('2024-01-01'::date, '2023-01-01');
+SELECT greatest(1, true);
+SELECT num_nulls(1, NULL, NULL), num_nonnulls(1, NULL, 'x');

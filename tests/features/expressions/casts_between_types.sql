@@ -1,0 +1,16 @@
+SELECT 1::text, 1.50::text, true::text, '1'::integer, ' 42 '::integer, '1e2'::numeric, '1e2'::double precision;
+SELECT '1e2'::integer;
+SELECT '0x1F'::integer;
+SELECT cast(NULL AS integer), NULL::text, cast('2024-01-01' AS date) + 1, cast(1 AS boolean), cast(false AS integer);
+SELECT 'abc'::varchar(2), 'abc'::char(5) || '|', 'abc'::char, cast('abcdef' AS character varying(3)), 12345::varchar(3), 1.239::numeric(3, 2)::varchar(2);
+SELECT timestamp '2024-01-02 23:59:59.9'::date, date '2024-01-02'::timestamp, timestamp '2024-01-02 03:04:05'::time, interval '25 hours'::time;
+SELECT 100000::smallint;
+SELECT 'NaN'::double precision::integer;
+SELECT '{1,2}'::integer[]::text[], ARRAY[1.5, 2.5]::integer[], ARRAY['1', '2']::integer[], '{t,f}'::boolean[];
+SELECT 1::boolean::text, 'yes'::text::boolean, 0::boolean;
+SELECT 1.0::boolean;
+SELECT true::numeric;
+SELECT date '2024-01-01'::integer;
+SELECT 9223372036854775807::double precision, 9223372036854775807::numeric, 9.5e18::double precision::bigint;
+SELECT '1 day'::interval::text, '10:00'::time::interval, '2024-01-01 10:00'::text::timestamp, '12:34:56.789'::time::text;
+SELECT pg_typeof(1::bigint + 1::smallint), pg_typeof(1 + 1.0), pg_typeof(1.0 + 1e0::double precision), pg_typeof('a' || 'b'), pg_typeof(NULL), pg_typeof(ARRAY[1, 2.0]);

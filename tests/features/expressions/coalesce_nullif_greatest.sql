@@ -1,0 +1,17 @@
+SELECT coalesce(NULL, 1), coalesce(NULL, NULL, 'x'), coalesce(1, 2.5), coalesce(NULL::integer, 1.5), coalesce(NULL, NULL) IS NULL;
+SELECT coalesce(1, 'a');
+SELECT coalesce(1, true);
+SELECT coalesce(1, 1 / 0), coalesce(5);
+SELECT nullif(1, 1), nullif(1, NULL), nullif(NULL, 1), nullif(1.0, 1), nullif('a', 'A'), nullif(date '2024-01-01', timestamp '2024-01-01');
+SELECT nullif(1, 'x');
+SELECT greatest(1, NULL, 3), least(NULL, 2.5, 1), greatest(NULL, NULL) IS NULL, greatest('a', 'B', 'b'), least(date '2024-01-01', date '2023-01-01');
+SELECT greatest(1, 'x');
+CREATE TABLE cn (id integer PRIMARY KEY, a integer, b integer DEFAULT 5, c text);
+INSERT INTO cn VALUES (1, NULL, NULL, NULL), (2, 3, DEFAULT, ''), (3, 0, 1, 'x');
+SELECT id, coalesce(a, b, -1), coalesce(nullif(c, ''), 'none'), greatest(a, b), least(a, b), b / nullif(a, 0) FROM cn ORDER BY id;
+SELECT id FROM cn WHERE coalesce(a, 0) = 0 ORDER BY id;
+SELECT coalesce(sum(a), 0), coalesce(max(c), 'none') FROM cn WHERE id > 10;
+SELECT coalesce((SELECT a FROM cn WHERE id = 99), -99), num_nulls(NULL, 1, 'x'), num_nonnulls(NULL, 1, 'x');
+UPDATE cn SET a = coalesce(a, b, 42), c = nullif(c, 'x') RETURNING *;
+SELECT coalesce(), 1;
+SELECT nullif(1);

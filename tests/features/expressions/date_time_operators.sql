@@ -1,0 +1,17 @@
+SELECT date '2024-01-31' + 30, date '2024-03-01' - 1, 5 + date '2024-02-28', date '2024-03-01' - date '2023-03-01';
+SELECT date '2024-01-31' + interval '1 month', date '2024-01-31' + interval '1 month' + interval '1 month', date '2024-01-31' + interval '2 months', timestamp '2024-02-29' - interval '1 year';
+SELECT date '2024-01-01' + time '03:04', time '23:00' + interval '2 hours', time '01:00' - interval '2 hours', time '05:00' - time '03:30', interval '1 hour' + time '02:00';
+SELECT timestamp '2024-03-10 00:00' - timestamp '2024-02-28 12:00', timestamp '2024-01-01' - timestamp '2024-01-02 00:00:00.5';
+SELECT date '2024-01-01' - timestamp '2023-12-31 12:00', timestamp '2024-01-01' + interval '1 mon -1 day 25:00';
+SELECT date '2024-01-01' + date '2024-01-01';
+SELECT timestamp '2024-01-01' + 1;
+SELECT date '2024-01-01' * 2;
+SELECT date '5874897-12-31' + 1;
+SELECT timestamp '294276-12-31 23:59:59' + interval '1 day';
+SELECT date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = '2024-01-01', date '2024-01-01' BETWEEN '2023-12-31' AND '2024-01-01', timestamp '2024-01-01' IN ('2024-01-01');
+SELECT interval '1 day' * 2.5, 2 * interval '90 seconds', interval '7 days' / 2, interval '1 month' - interval '15 days', - interval '1:30';
+SELECT extract(epoch FROM timestamp '2024-01-02' - timestamp '2024-01-01') / 3600, (date '2024-12-25' - date '2024-01-01') / 7, extract(day FROM timestamp '2024-03-01' - timestamp '2024-02-01');
+SELECT NULL::date + 1, date '2024-01-01' + NULL::interval, date '2024-01-01' - NULL::date;
+SELECT max(d) - min(d), max(d + n), sum(n) FROM (VALUES (date '2024-01-01', 10), (date '2024-02-01', NULL), (NULL, 5)) AS v (d, n);
+SELECT extract(isoyear FROM d), extract(week FROM d), extract(isodow FROM d), extract(dow FROM d), extract(doy FROM d), extract(quarter FROM d) FROM (VALUES (date '2024-12-30'), ('2021-01-03'), ('2020-12-31')) AS v (d) ORDER BY d;
+SELECT extract(hour FROM date '2024-01-01');

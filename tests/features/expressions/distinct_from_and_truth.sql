@@ -1,0 +1,16 @@
+CREATE TABLE tr (id integer PRIMARY KEY, p boolean, q boolean);
+INSERT INTO tr VALUES (1, true, true), (2, true, false), (3, true, NULL), (4, false, true), (5, false, false), (6, false, NULL), (7, NULL, true), (8, NULL, false), (9, NULL, NULL);
+SELECT id, p AND q, p OR q, NOT p, p = q, p IS DISTINCT FROM q, p IS NOT DISTINCT FROM q FROM tr ORDER BY id;
+SELECT id, p IS TRUE, p IS NOT TRUE, p IS FALSE, p IS NOT FALSE, p IS UNKNOWN, p IS NOT UNKNOWN FROM tr WHERE q ORDER BY id;
+SELECT id FROM tr WHERE p ORDER BY id;
+SELECT id FROM tr WHERE NOT p ORDER BY id;
+SELECT id FROM tr WHERE p IS NOT TRUE AND q IS NOT FALSE ORDER BY id;
+SELECT id FROM tr WHERE (p OR q) IS UNKNOWN ORDER BY id;
+SELECT id FROM tr WHERE p <> q OR p < q ORDER BY id;
+SELECT p, count(*), bool_and(q), bool_or(q), every(q) FROM tr GROUP BY p ORDER BY p NULLS FIRST;
+SELECT NOT NULL IS NULL, (NOT NULL) IS NULL, NULL = NULL IS NULL, 1 = 1 IS TRUE;
+SELECT 1 IS DISTINCT FROM NULL, NULL IS DISTINCT FROM NULL, 'a' IS DISTINCT FROM 'a', 1 IS NOT DISTINCT FROM 1.0;
+SELECT id FROM tr WHERE id;
+SELECT true > false, greatest(true, false), min(p::integer), max(p::text), count(*) FILTER (WHERE p IS DISTINCT FROM true) FROM tr;
+SELECT x.id, y.id FROM tr x JOIN tr y ON x.p IS NOT DISTINCT FROM y.q AND x.id < y.id WHERE x.id > 6 ORDER BY 1, 2;
+SELECT CASE WHEN p THEN 't' WHEN NOT p THEN 'f' ELSE 'n' END AS s, count(*) FROM tr GROUP BY 1 ORDER BY 1;

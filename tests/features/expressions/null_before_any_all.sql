@@ -1,0 +1,12 @@
+CREATE TABLE a (id integer PRIMARY KEY, n integer, items integer[], CHECK (n = ANY (items) OR n <> ALL (items)));
+CREATE TABLE b (id integer PRIMARY KEY);
+INSERT INTO a VALUES (1, NULL, '{}'), (2, 1, '{}'), (3, NULL, '{1,2}'), (4, 2, NULL);
+SELECT id, n = ANY (items), n <> ALL (items), NULL = ANY ('{}'::integer[]), NULL > ALL ('{}'::integer[]) FROM a ORDER BY id;
+SELECT id FROM a WHERE n > ALL (SELECT id FROM b) ORDER BY id;
+SELECT id FROM a WHERE n = ANY (SELECT id FROM b) OR NOT n = ANY (SELECT id FROM b) ORDER BY id;
+INSERT INTO b VALUES (1);
+SELECT id, n > ALL (SELECT id FROM b), n < ANY (SELECT id FROM b WHERE id > 1) FROM a ORDER BY id;
+SELECT a.id, c.id FROM b LEFT JOIN a ON a.id = b.id + 7 LEFT JOIN a c ON c.id = 1 WHERE a.n <> ALL (SELECT id FROM b WHERE false);
+SELECT a.id, NULL::text = ANY ('{}'::text[]), NULL::text = ANY (ARRAY['a']) FROM a ORDER BY 1;
+CREATE TABLE d (id integer, CHECK (NULL::integer = ANY ('{}'::integer[])));
+INSERT INTO d VALUES (1);

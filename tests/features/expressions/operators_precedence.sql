@@ -1,0 +1,16 @@
+SELECT 1 + 2 = 3 AND NOT false OR false, NOT 1 = 2, NOT true IS NULL;
+SELECT 1 < 2 = true, 3 > 2 IS TRUE, 2 BETWEEN 1 AND 3 AND true;
+SELECT 'a' || 'b' LIKE 'ab', 'a' || 'b' = 'ab', 1 + 1 || 'x', 2 * 3 || '!';
+SELECT 1 = 1 = true;
+SELECT 1 < 2 < 3;
+SELECT NOT NULL, NULL AND false, NULL OR true, NULL AND true, NOT (NULL OR false);
+SELECT true AND 1 / 1 = 1, false AND true OR true, false AND (true OR true);
+SELECT -1::text, (-1)::text, '5'::integer + 1, 2::numeric(3, 1)::text || 'x';
+SELECT ARRAY[1, 2][1] + 1, (ARRAY[1, 2])[2], ARRAY[1] || 2 || ARRAY[3], 1 = ANY (ARRAY[1]) AND true;
+SELECT 5 - 3 - 1, 100 / 10 / 2, 2 - -2, 7 - 2 * 3;
+SELECT 1 IS NULL = false, (1 IS NULL) = false;
+SELECT 3 IN (1, 2) OR true, NOT 3 IN (1, 2), 1 NOT IN (2) AND true;
+SELECT 1 + NULL IS NULL, 'x' IS NOT NULL AND 1 = 1;
+SELECT 1 AND true;
+SELECT 'x' OR false;
+SELECT ~1 + 1, 1 | 2 + 4, 1 << 2 + 1, 6 & 3 = 2;

@@ -1,0 +1,16 @@
+SELECT (1, 2) = (1, 2), (1, 2) < (1, 3), (1, NULL) = (2, NULL), (1, NULL) = (1, 2), (1, NULL) < (2, 0), (1, NULL) < (1, 0);
+SELECT ROW(1, 'a') <> ROW(1, 'b'), ROW(1, NULL) IS DISTINCT FROM ROW(1, NULL), ROW(1, 2) IS NOT DISTINCT FROM ROW(1, 3);
+SELECT ROW(NULL, NULL) IS NULL, ROW(1, NULL) IS NULL, ROW(1, NULL) IS NOT NULL, ROW(1, 2) IS NOT NULL;
+SELECT (1, 2) = (1, 2, 3);
+SELECT (1, 'a') = (1, 2);
+CREATE TABLE rc (a integer, b integer, c text, PRIMARY KEY (a, b));
+INSERT INTO rc VALUES (1, 1, 'x'), (1, 2, 'y'), (2, 1, 'z'), (2, 2, NULL);
+SELECT a, b FROM rc WHERE (a, b) > (1, 1) ORDER BY a, b;
+SELECT a, b FROM rc WHERE (a, b) > (1, 2) ORDER BY a, b LIMIT 1;
+SELECT a, b FROM rc WHERE (a, b) <= (2, 1) ORDER BY a DESC, b DESC;
+SELECT a, b FROM rc WHERE (a, c) = (2, 'z');
+SELECT a, b FROM rc WHERE (b, a) IN ((1, 2), (2, 2), (9, NULL)) ORDER BY a, b;
+SELECT a, b FROM rc WHERE (a, b) NOT IN ((1, 1), (NULL, 2)) ORDER BY a, b;
+SELECT a, b FROM rc WHERE (a, c) IS NOT NULL ORDER BY a, b;
+SELECT x.a, x.b, y.a, y.b FROM rc x JOIN rc y ON (x.a, x.b) = (y.b, y.a) ORDER BY 1, 2;
+SELECT (1, (2, 3)) = (1, (2, 3));

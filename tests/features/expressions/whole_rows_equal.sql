@@ -1,0 +1,10 @@
+CREATE TABLE rr (id integer, a integer, b integer);
+INSERT INTO rr VALUES (1, 4, NULL), (1, 4, NULL), (2, 5, 1);
+SELECT x = y, x <> y, x IS DISTINCT FROM y FROM rr x, rr y ORDER BY x.id, y.id;
+SELECT (x.a, x.b) = (y.a, y.b) FROM rr x, rr y ORDER BY x.id, y.id;
+SELECT x = ROW(1, 4, NULL::integer) FROM rr x ORDER BY id;
+SELECT x = y FROM rr x LEFT JOIN rr y ON y.id = x.id AND y.id = 2 ORDER BY x.id;
+CREATE FUNCTION g(a integer, b integer DEFAULT 2) RETURNS integer LANGUAGE sql AS 'SELECT a + b';
+SELECT g(a => 1, 2);
+SELECT g(1, b => 5), g(b => 1, a => 2);
+DO $$ DECLARE p rr; q rr; BEGIN p := ROW(1, NULL, 2); q := p; RAISE NOTICE '% %', p = q, p <> q; END $$;

@@ -1,0 +1,16 @@
+SELECT age(timestamp '2024-03-31', timestamp '2024-02-29'), age(timestamp '2024-02-29', timestamp '2024-03-31'), age(timestamp '2024-01-01', timestamp '2024-01-01');
+SELECT age(date '2024-05-01', date '1999-12-31'), age(timestamp '2024-01-01 00:00', timestamp '2023-12-31 23:59:59.5');
+SELECT age(NULL::timestamp, timestamp '2024-01-01'), age(timestamp '2024-01-01', NULL);
+SELECT date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01'), date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01 00:02:30');
+SELECT date_bin('1 day', timestamp '2000-01-01 12:00', timestamp '2001-01-01'), date_bin('7 days', timestamp '2024-02-05', timestamp '2024-01-01'), date_bin('1 hour', timestamp '1999-12-31 23:30', timestamp '2000-01-01');
+SELECT date_bin('1 month', timestamp '2024-01-01', timestamp '2024-01-01');
+SELECT date_bin('0 seconds', timestamp '2024-01-01', timestamp '2024-01-01');
+SELECT date_bin('-1 day', timestamp '2024-01-01', timestamp '2024-01-01');
+SELECT date_bin(NULL, timestamp '2024-01-01', timestamp '2024-01-01');
+SELECT date_trunc('century', timestamp '2024-05-06'), date_trunc('millennium', timestamp '2024-05-06'), date_trunc('decade', timestamp '2024-05-06'), date_trunc('quarter', timestamp '2024-05-06'), date_trunc('week', timestamp '2024-05-05');
+SELECT date_trunc('milliseconds', timestamp '2024-05-06 01:02:03.456789'), date_trunc('microseconds', timestamp '2024-05-06 01:02:03.456789'), date_trunc('second', timestamp '2024-05-06 01:02:03.9');
+SELECT date_trunc('fortnight', timestamp '2024-05-06');
+SELECT date_trunc('month', date '2024-05-06'), pg_typeof(date_trunc('month', date '2024-05-06')), date_trunc(NULL, timestamp '2024-05-06');
+SELECT make_date(2024, 2, 30);
+SELECT make_date(-44, 3, 15) < date '2024-01-01', make_time(8, 15, 23.5), make_timestamp(2013, 7, 15, 8, 15, 23.5), make_date(NULL, 1, 1);
+SELECT make_time(25, 0, 0);

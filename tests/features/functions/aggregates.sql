@@ -1,0 +1,14 @@
+CREATE TABLE t (g integer, v integer, n numeric(6,2), s text, b boolean);
+INSERT INTO t VALUES (1, 1, 1.5, 'a', true), (1, 2, 2.5, 'b', false), (2, 3, NULL, 'a', NULL), (2, NULL, 0, NULL, true);
+SELECT count(*), count(v), sum(v), avg(v), min(s), max(n), sum(n), avg(n) FROM t;
+SELECT bool_and(b), bool_or(b), every(b), bit_and(v), bit_or(v), bit_xor(v) FROM t;
+SELECT string_agg(s, '-' ORDER BY v), array_agg(v ORDER BY v DESC), array_agg(s ORDER BY g, v) FROM t;
+SELECT g, variance(v), stddev(v), var_pop(v), stddev_pop(n) FROM t GROUP BY g ORDER BY g;
+SELECT mode() WITHIN GROUP (ORDER BY s), percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM t;
+SELECT corr(v, n), covar_pop(v, n), regr_count(v, n) FROM t;
+SELECT count(*), sum(v), max(s), array_agg(v), string_agg(s, ',') FROM t WHERE false;
+SELECT sum(DISTINCT v % 2), count(DISTINCT s), avg(DISTINCT g) FROM t;
+SELECT sum(s) FROM t;
+SELECT avg(b) FROM t;
+SELECT sum(2147483647) FROM generate_series(1, 3);
+SELECT rank(2) WITHIN GROUP (ORDER BY v) FROM t;

@@ -1,0 +1,15 @@
+SELECT ARRAY[1, 2, 3], '{a,"b c",NULL}'::text[], ARRAY[]::integer[];
+SELECT array_length(ARRAY[1, 2], 1), cardinality('{}'::integer[]), array_upper(ARRAY[5, 6], 1), array_ndims(ARRAY[1]);
+SELECT array_append(ARRAY[1], 2), array_prepend(0, ARRAY[1]), array_cat(ARRAY[1], ARRAY[2, 3]), ARRAY[1] || 2, 0 || ARRAY[1];
+SELECT array_position(ARRAY['a', 'b', 'a'], 'b'), array_positions(ARRAY['a', 'b', 'a'], 'a'), array_remove(ARRAY[1, 2, 1], 1);
+SELECT array_replace(ARRAY[1, 2, 1], 1, 9), array_to_string(ARRAY[1, NULL, 3], ',', '*'), string_to_array('a,b,,c', ',', '');
+SELECT ARRAY[1, 2] @> ARRAY[2], ARRAY[1] <@ ARRAY[1, 2], ARRAY[1, 2] && ARRAY[2, 3], ARRAY[1, 2] = ARRAY[1, 2], ARRAY[1, 2] < ARRAY[1, 3];
+SELECT 2 = ANY (ARRAY[1, 2]), 3 > ALL (ARRAY[1, 2]), NULL = ANY (ARRAY[1]);
+SELECT unnest(ARRAY[3, 1, 2]) AS u ORDER BY u;
+SELECT * FROM unnest(ARRAY[1, 2], ARRAY['x', 'y', 'z']) AS t (n, s);
+SELECT * FROM unnest(ARRAY['a', 'b']) WITH ORDINALITY AS t (v, i);
+SELECT (ARRAY[10, 20, 30])[2], (ARRAY[1])[5];
+SELECT '{1,2'::integer[];
+SELECT '{1,x}'::integer[];
+SELECT ARRAY[1, 'x'];
+SELECT trim_array(ARRAY[1, 2, 3], 2), trim_array(ARRAY[1], 5);

@@ -1,0 +1,14 @@
+SELECT array_append(ARRAY[1, 2], 3), array_append(NULL, 1), array_prepend(0, NULL), array_append(ARRAY[1], NULL), array_cat(ARRAY[1], NULL), array_cat(NULL::integer[], NULL);
+SELECT array_remove(ARRAY[1, NULL, 2, NULL], NULL), array_remove(ARRAY[1, 1], 1), array_remove(NULL::integer[], 1), array_replace(ARRAY[1, NULL], NULL, 0);
+SELECT array_position(ARRAY[1, NULL, 3], NULL), array_position(ARRAY['a', 'b', 'a'], 'a', 2), array_position(ARRAY[1], 5), array_positions(ARRAY[1, 2, 1], 1), array_positions(ARRAY[1], 7);
+SELECT trim_array(ARRAY[1, 2, 3], 1), trim_array(ARRAY[1, 2, 3], 3), trim_array(ARRAY[1, 2, 3], 0);
+SELECT trim_array(ARRAY[1], 2);
+SELECT trim_array(ARRAY[1], -1);
+SELECT ARRAY[1, 2, 3] @> ARRAY[3, 1, 1], ARRAY[1] @> '{}', ARRAY[1, NULL] @> ARRAY[NULL]::integer[], '{}'::integer[] && '{}', ARRAY[1, 2] && ARRAY[2, 3], ARRAY[1] <@ NULL;
+SELECT ARRAY[1, 2] < ARRAY[1, 2, 0], ARRAY[2] > ARRAY[1, 9], ARRAY[1, NULL] = ARRAY[1, NULL], ARRAY[NULL]::integer[] > ARRAY[5], '{}'::integer[] < ARRAY[NULL]::integer[];
+SELECT unnest(ARRAY[1, NULL, 3]), unnest(ARRAY['a', 'b']);
+SELECT a, b, o FROM unnest(ARRAY[1, 2, 3], ARRAY['x', NULL]) WITH ORDINALITY AS u (a, b, o) ORDER BY o;
+SELECT count(*) FROM unnest(NULL::integer[]) AS u;
+SELECT s, (ARRAY['x', 'y', 'z'])[s] FROM generate_subscripts(ARRAY['x', 'y', 'z'], 1) AS s;
+SELECT array_agg(DISTINCT e ORDER BY e) FROM unnest(ARRAY[3, 1] || ARRAY[2, 3]) AS e;
+SELECT array_length('{}'::text[], 1), cardinality(NULL::text[]), array_upper(ARRAY[7, 8], 1), array_dims('{}'::integer[]), array_ndims('{}'::integer[]), array_lower(ARRAY[1], 2);

@@ -1,0 +1,17 @@
+SELECT 91 & 15, 32 | 3, 17 # 5, ~1, 1 << 4, 8 >> 2, -8 >> 1, 1::bigint << 40;
+SELECT 1 << 32, 1 << 31, 1::smallint << 15, 1 >> 33, 1::bigint << 64;
+SELECT ~0::smallint, ~0::bigint, -1 & 255, NULL & 1, 5 # NULL;
+SELECT gcd(1071, 462), gcd(0, 0), gcd(-4, 6), lcm(1071, 462), lcm(-4, 6), gcd(1.5, 0.5), lcm(1.5, 0.4);
+SELECT gcd(-2147483648, 0);
+SELECT lcm(2147483647, 2147483646);
+SELECT mod(5, 0);
+SELECT div(5, 0.0);
+SELECT -7 / 2, -7 % 2, 7 / -2, 7 % -2, mod(-9223372036854775808, -1), -2147483648 % -1;
+SELECT (-9223372036854775808) / -1;
+SELECT abs(-9223372036854775807), @ -5, sign(-5), abs(NULL::integer);
+SELECT abs(-9223372036854775808);
+SELECT factorial(10), factorial(0), factorial(33) IS NOT NULL;
+SELECT bit_and(v), bit_or(v), bit_xor(v) FROM (VALUES (12), (10), (NULL)) AS t (v);
+SELECT bit_and(v), bit_or(v), bit_xor(v) FROM (VALUES (1)) AS t (v) WHERE v > 1;
+SELECT |/ 25, ||/ 27, 2 ^ 10, 2 ^ -1, cbrt(-27), power(0, 0), power(-2, 3), (-8) ^ (1.0 / 3) IS NULL;
+SELECT 0 ^ -1;

@@ -1,0 +1,12 @@
+SELECT true < false, 'a' < 'b', 'a' < 'B', 'abc' < 'abd', '' < 'a', 'Z' < 'a';
+SELECT 'yes'::boolean, 'n'::boolean, '1'::boolean, true::text, false || 'x';
+SELECT 1 = 1.0, 1.0 = 1e0, 2 > 1.5, '1'::integer = 1, 10 > 9, '10' > '9';
+SELECT date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = timestamp '2024-01-01';
+SELECT NULL = NULL, NULL <> 1, NULL IS NULL, 1 IS NOT NULL, NOT NULL IS NULL;
+SELECT (1, 'a') < (1, 'b'), (2, 'a') > (1, 'z'), (1, 2, 3) <> (1, 2, 4);
+SELECT true IS TRUE, NULL::boolean IS NOT TRUE, false IS FALSE, NULL::boolean IS UNKNOWN;
+SELECT 1 < 'x';
+SELECT true = 1;
+SELECT 'a' = 1;
+SELECT date '2024-01-01' = 1;
+SELECT true AND 1;

@@ -1,0 +1,17 @@
+SELECT encode('abc', 'hex'), encode('abc', 'base64'), encode('\x00ff61'::bytea, 'escape'), decode('616263', 'hex'), decode('YWJj', 'base64');
+SELECT decode('6', 'hex');
+SELECT decode('zz', 'hex');
+SELECT decode('YW', 'base64');
+SELECT decode('!!!!', 'base64');
+SELECT encode('abc', 'rot13');
+SELECT length(encode(decode(repeat('61', 60), 'hex'), 'base64')), decode('', 'hex'), encode('', 'base64') = '';
+SELECT md5('abc'), md5('\x616263'::bytea), encode(sha256('abc'), 'hex'), encode(sha224(''), 'hex');
+SELECT encode(sha512('abc'), 'hex') = encode(sha512('\x616263'), 'hex'), length(sha384('x')), length(sha512('x'));
+SELECT get_byte('\x1234'::bytea, 1), set_byte('\x1234'::bytea, 0, 255), get_bit('\x01'::bytea, 0), get_bit('\x01'::bytea, 7), set_bit('\x00'::bytea, 3, 1);
+SELECT get_byte('\x1234'::bytea, 2);
+SELECT set_bit('\x00'::bytea, 8, 1);
+SELECT set_bit('\x00'::bytea, 0, 2);
+SELECT convert_to('häß', 'UTF8'), convert_from('\x68c3a4'::bytea, 'UTF8');
+SELECT convert_from('\xff'::bytea, 'UTF8');
+SELECT bit_count('\xff01'::bytea), bit_length('\xff01'::bytea), trim('\x00'::bytea FROM '\x00ff00'::bytea), '\x01'::bytea < '\x0100'::bytea;
+SELECT NULL::bytea || '\x01', md5(NULL::text), encode(NULL, 'hex'), sha256(NULL);

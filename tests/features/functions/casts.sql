@@ -1,0 +1,14 @@
+SELECT '12'::integer, ' 7 '::integer, '1.5'::numeric, 1.5::integer, 2.5::integer, -1.5::integer, 't'::boolean, 'off'::boolean;
+SELECT 1::boolean, true::integer, 'x'::char(3), 'hello'::varchar(3), 123::text, 1.50::text;
+SELECT '2024-01-02'::date::text, '2024-01-02 03:04'::timestamp::date, date '2024-01-02'::timestamp;
+SELECT cast(3.7 AS bigint), 1e2::integer, 12345.678::numeric(7,1), '1e3'::double precision;
+SELECT 'x'::integer;
+SELECT '1.5'::integer;
+SELECT ''::integer;
+SELECT '99999999999'::integer;
+SELECT 99999::smallint;
+SELECT 'maybe'::boolean;
+SELECT 12345.6::numeric(4,1);
+SELECT 1::date;
+SELECT 'abc'::nosuchtype;
+SELECT integer '5' + 1, pg_typeof(1), pg_typeof('x'::text), pg_typeof(1.0);

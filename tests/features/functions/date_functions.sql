@@ -1,0 +1,14 @@
+SELECT date '2024-02-29' + 1, date '2024-03-01' - date '2024-02-01', timestamp '2024-01-31 10:00' + interval '1 month';
+SELECT extract(year FROM date '2024-05-06'), extract(dow FROM date '2024-05-06'), extract(epoch FROM timestamp '1970-01-02');
+SELECT date_trunc('month', timestamp '2024-05-17 13:14:15'), date_part('hour', timestamp '2024-05-17 13:14:15');
+SELECT age(timestamp '2024-05-01', timestamp '2023-03-15'), justify_days(interval '40 days');
+SELECT make_date(2024, 2, 29), make_timestamp(2024, 1, 2, 3, 4, 5.5), make_interval(0, 0, 0, 10);
+SELECT to_char(timestamp '2024-05-06 07:08:09', 'YYYY-MM-DD HH24:MI:SS Day Mon'), to_date('06/05/2024', 'DD/MM/YYYY');
+SELECT interval '1 day 2 hours' * 2, interval '1 hour' / 4, interval '1 month' + interval '5 days';
+SELECT (date '2024-01-01', date '2024-02-01') OVERLAPS (date '2024-01-15', date '2024-03-01');
+SELECT date '2024-02-30';
+SELECT make_date(2024, 13, 1);
+SELECT 'x'::date;
+SELECT extract(nothing FROM date '2024-01-01');
+SELECT date_bin('15 minutes', timestamp '2024-01-01 10:37', timestamp '2024-01-01');
+SELECT g::date FROM generate_series(timestamp '2024-01-30', timestamp '2024-02-02', interval '1 day') AS g;

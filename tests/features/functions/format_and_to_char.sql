@@ -1,0 +1,11 @@
+SELECT to_char(1234.5, '9,999.99'), to_char(-7, '999'), to_char(0.5, '0.00'), to_char(42, '00000');
+SELECT to_char(1485, 'RN'), to_char(12, 'FM999'), to_char(1234567, '9,999,999'), to_char(-1, '9S');
+SELECT to_number('1,234.5', '9,999.9'), to_number('-7', 'S9');
+SELECT to_char(date '2024-03-05', 'DD.MM.YY'), to_char(timestamp '2024-03-05 14:05:06', 'HH12:MI AM'), to_char(timestamp '2024-03-05 14:05:06.789', 'MS US');
+SELECT to_char(date '2024-03-05', 'FMDay, FMDDth FMMonth YYYY'), to_char(date '2024-12-30', 'IYYY-IW'), to_char(date '2024-03-05', 'Q DDD J');
+SELECT to_date('2024-065', 'YYYY-DDD'), to_date('5 Mar 2024', 'DD Mon YYYY'), to_timestamp('2024-03-05 14:05', 'YYYY-MM-DD HH24:MI')::timestamp;
+SELECT format('%s|%10s|%-5s|%%', 'a', 'b', 'c'), format('%2$s %1$s', 'x', 'y'), format('%I.%L', 'Tab', NULL);
+SELECT format('%s', NULL), format('no args'), format('%s');
+SELECT format('%d', 1);
+SELECT to_date('2024-13-01', 'YYYY-MM-DD');
+SELECT to_number('abc', '999');

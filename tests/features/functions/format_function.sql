@@ -1,0 +1,14 @@
+SELECT format('Hello %s', 'World'), format('Hello'), format('100%%'), format('%s and %s', 1, 2.50);
+SELECT format('INSERT INTO %I VALUES (%L)', 'Foo bar', 'O''Reilly'), format('%I.%I', 'public', 'select'), format('%L', NULL), format('%s|', NULL);
+SELECT format('|%10s|%-10s|', 'foo', 'bar'), format('|%*s|', 10, 'foo'), format('|%*s|', -10, 'foo'), format('|%-*s|', 10, 'foo');
+SELECT format('Testing %3$s, %2$s, %1$s', 'one', 'two', 'three'), format('%2$s %s %1$s', 'a', 'b', 'c');
+SELECT format('|%1$10s|', 'x'), format('|%2$*1$s|', 5, 'ab'), format('|%3s|', 'abcdef');
+SELECT format('%s');
+SELECT format('%I', NULL);
+SELECT format('%x', 1);
+SELECT format('%', 1);
+SELECT format('%0$s', 1);
+SELECT format(NULL, 1), format('', 1) = '';
+SELECT format('%L', '\x'), format('%L', E'a\\b'), format('%I', 'abc'), format('%I', 'ABC'), format('%I', 'a"b');
+SELECT format('%s %s', true, date '2024-01-01'), format('%s', ARRAY[1, 2]), format('%L', 1.5);
+SELECT quote_ident('user'), quote_ident('x y'), quote_ident('_a1'), quote_ident(''), quote_literal(42.5), quote_literal(E'a\\b'), quote_nullable('x');

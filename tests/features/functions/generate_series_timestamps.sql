@@ -1,0 +1,17 @@
+SELECT * FROM generate_series(timestamp '2024-01-30', '2024-03-31', interval '1 month') AS g;
+SELECT g::date FROM generate_series(date '2024-02-27', date '2024-03-02', interval '1 day') AS g;
+SELECT * FROM generate_series(timestamp '2024-01-01 12:00', '2024-01-01 10:00', interval '-45 minutes') AS g;
+SELECT count(*) FROM generate_series(timestamp '2024-01-02', '2024-01-01', interval '1 day') AS g;
+SELECT count(*) FROM generate_series(NULL::timestamp, '2024-01-01', interval '1 day') AS g;
+SELECT * FROM generate_series(timestamp '2024-01-01', '2024-01-02', interval '0') AS g;
+SELECT extract(isodow FROM g), count(*) FROM generate_series(timestamp '2024-01-01', '2024-01-31', '1 day') AS g GROUP BY 1 ORDER BY 1;
+SELECT to_char(g, 'Mon') AS m, extract(day FROM g + interval '1 month' - interval '1 day') AS days FROM generate_series(timestamp '2023-01-01', '2023-12-01', '1 month') AS g ORDER BY g;
+SELECT * FROM generate_series(1.5, 3.2, 0.5) AS g;
+SELECT * FROM generate_series(3.0, 1.0, -0.75) AS g;
+SELECT * FROM generate_series(9223372036854775806, 9223372036854775807) AS g;
+SELECT * FROM generate_series(2147483646, 2147483647) AS g;
+SELECT * FROM generate_series(1, 10, NULL) AS g;
+SELECT g, o FROM generate_series(10, 4, -3) WITH ORDINALITY AS t (g, o) ORDER BY o;
+CREATE TABLE sales (at timestamp, n integer);
+INSERT INTO sales VALUES ('2024-01-01 10:30', 1), ('2024-01-01 10:59:59', 2), ('2024-01-01 12:00', 5);
+SELECT h, coalesce(sum(n), 0) AS n FROM generate_series(timestamp '2024-01-01 10:00', '2024-01-01 13:00', '1 hour') AS h LEFT JOIN sales ON at >= h AND at < h + interval '1 hour' GROUP BY h ORDER BY h;

@@ -1,0 +1,16 @@
+CREATE TABLE hp (g integer, v integer, t timestamp);
+INSERT INTO hp SELECT i % 3, i * i % 17, timestamp '2024-01-01' + i * interval '1 hour' FROM generate_series(1, 20) AS i;
+INSERT INTO hp VALUES (1, NULL, NULL), (9, NULL, NULL);
+SELECT g, rank(5) WITHIN GROUP (ORDER BY v), dense_rank(5) WITHIN GROUP (ORDER BY v), percent_rank(5) WITHIN GROUP (ORDER BY v), round(cume_dist(5) WITHIN GROUP (ORDER BY v)::numeric, 6) FROM hp GROUP BY g ORDER BY g;
+SELECT rank(5, 1) WITHIN GROUP (ORDER BY v, g) FROM hp;
+SELECT rank(5) WITHIN GROUP (ORDER BY v DESC NULLS LAST), rank(NULL) WITHIN GROUP (ORDER BY v) FROM hp;
+SELECT rank(5, 1) WITHIN GROUP (ORDER BY v) FROM hp;
+SELECT g, percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY v) FROM hp GROUP BY g ORDER BY g;
+SELECT percentile_disc(ARRAY[0, 0.5, 1, NULL]) WITHIN GROUP (ORDER BY v) FROM hp;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY t), percentile_cont(0.5) WITHIN GROUP (ORDER BY t - timestamp '2024-01-01') FROM hp;
+SELECT percentile_cont(-0.1) WITHIN GROUP (ORDER BY v) FROM hp;
+SELECT percentile_disc(1.1) WITHIN GROUP (ORDER BY v) FROM hp;
+SELECT mode() WITHIN GROUP (ORDER BY v DESC), mode() WITHIN GROUP (ORDER BY g) FROM hp;
+SELECT g, mode() WITHIN GROUP (ORDER BY v) FILTER (WHERE v > 3) FROM hp GROUP BY g HAVING count(v) > 0 ORDER BY g;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) OVER () FROM hp;
+SELECT g, grouping(g), percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM hp GROUP BY ROLLUP (g) ORDER BY 2, 1;

@@ -1,0 +1,11 @@
+SELECT interval '1 year 2 months', interval '3 days 04:05:06', interval '-1 hour', interval '1.5 hours', interval 'P1Y2M3DT4H';
+SELECT interval '1 month' > interval '29 days', interval '1 day' = interval '24 hours', interval '2 hours' < interval '1 day';
+SELECT date '2024-01-31' + interval '1 month', timestamp '2024-03-31' - interval '1 month', date '2024-05-01' - interval '1 day';
+SELECT timestamp '2024-05-01 12:00' - timestamp '2024-04-29 10:30', justify_hours(interval '50 hours'), justify_interval(interval '35 days 25 hours');
+SELECT extract(day FROM interval '3 days 4 hours'), extract(epoch FROM interval '1 day'), date_part('month', interval '14 months');
+SELECT sum(i), avg(i), max(i) FROM (VALUES (interval '1 hour'), (interval '3 hours')) AS v (i);
+SELECT interval '1 day' * 1.5, 3 * interval '10 minutes', interval '1 hour' / 2, -interval '2 days';
+SELECT interval 'nonsense';
+SELECT interval '1 fortnight';
+SELECT make_interval(1, 2, 3, 4, 5, 6, 7.5);
+SELECT age(timestamp '2024-02-29', timestamp '2023-02-28'), age(timestamp '2023-01-01', timestamp '2024-01-01');

@@ -1,0 +1,15 @@
+SELECT extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i) FROM (VALUES (interval '2 years 15 months 40 days 50:61:01.25')) AS v (i);
+SELECT extract(epoch FROM interval '1 year'), extract(epoch FROM interval '1 month'), extract(epoch FROM interval '1 day 1 second'), extract(epoch FROM interval '-1.5 seconds');
+SELECT extract(century FROM interval '250 years'), extract(decade FROM interval '25 years'), extract(quarter FROM interval '8 months'), extract(millennium FROM interval '2500 years');
+SELECT extract(milliseconds FROM interval '1.5 seconds'), extract(microseconds FROM interval '1.5 seconds'), date_part('minute', interval '125 minutes');
+SELECT extract(dow FROM interval '1 day');
+SELECT extract(foo FROM interval '1 day');
+SELECT justify_hours(interval '27 hours'), justify_days(interval '35 days'), justify_interval(interval '1 month -1 hour'), justify_hours(interval '-27 hours');
+SELECT date_trunc('hour', interval '2 days 3:40:50'), date_trunc('month', interval '14 months 20 days'), date_trunc('day', interval '1 day 23:59');
+SELECT date_trunc('week', interval '10 days');
+SELECT interval '1 month' * 1.5, interval '1 day' / 3, interval '1 year' / 12, interval '10 days' * 0, interval '1 day' * -1.5;
+SELECT interval '1 day' / 0;
+SELECT -interval '1 month 2 days', interval '1 day' - interval '24 hours', interval '1 day' = interval '24 hours', interval '1 month' = interval '30 days', interval '1 year' > interval '364 days';
+SELECT sum(i), avg(i), min(i), max(i) FROM (VALUES (interval '1 day'), (interval '36 hours'), (NULL)) AS v (i);
+SELECT i FROM (VALUES (interval '1 month'), (interval '31 days'), (interval '29 days'), (interval '-1 hour'), (NULL)) AS v (i) ORDER BY i DESC NULLS LAST;
+SELECT interval '1 day 01:00:00'::text, interval '-1 day +01:00:00', interval '1 mon -1 day', interval '0', interval '0.000001 seconds';

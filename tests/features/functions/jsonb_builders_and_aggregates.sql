@@ -1,0 +1,18 @@
+CREATE TABLE jb (id integer PRIMARY KEY, g text, n numeric(6, 2), f boolean, d date, a integer[]);
+INSERT INTO jb VALUES (1, 'x', 1.50, true, '2024-01-01', '{1,2}'), (2, 'x', NULL, NULL, NULL, NULL), (3, NULL, 0, false, '2024-02-29', '{}');
+SELECT jsonb_build_object('id', id, 'n', n, 'f', f, 'd', d, 'a', a) FROM jb ORDER BY id;
+SELECT jsonb_build_array(id, g, n, NULL, 'lit', 1.0, ARRAY['p', NULL]) FROM jb ORDER BY id;
+SELECT g, jsonb_agg(n ORDER BY id), jsonb_agg(id) FILTER (WHERE f), jsonb_agg(DISTINCT g) FROM jb GROUP BY g ORDER BY g;
+SELECT jsonb_object_agg(id, n), jsonb_object_agg(coalesce(g, 'none') || id, a) FROM jb;
+SELECT jsonb_object_agg(g, n) FROM jb;
+SELECT jsonb_agg(id) FROM jb WHERE false;
+SELECT to_jsonb(n), to_jsonb(d), to_jsonb(a), to_jsonb(f), to_jsonb(g) FROM jb ORDER BY id;
+SELECT to_jsonb(jb) FROM jb ORDER BY id;
+SELECT jsonb_agg(t ORDER BY t.id) FROM (SELECT id, g FROM jb) AS t;
+SELECT to_jsonb('say "hi"' || chr(10) || chr(9)), to_jsonb('ä€'::text), to_jsonb('\'::text), to_jsonb(1e10::double precision), to_jsonb(interval '1 day'), to_jsonb(timestamp '2024-01-01 10:00:00.5');
+SELECT jsonb_build_object('a', 1, 'a', 2), jsonb_build_object(1, 2, true, false), jsonb_build_object();
+SELECT jsonb_build_object('a', 1, NULL, 2);
+SELECT jsonb_build_object('a');
+SELECT jsonb_build_object(ARRAY[1], 2);
+SELECT jsonb_build_object('o', jsonb_build_object('i', jsonb_build_array(1, jsonb_build_array()))) #>> '{o,i,0}';
+SELECT e ->> 'id' AS id FROM (SELECT jsonb_agg(to_jsonb(jb) ORDER BY id) AS arr FROM jb) AS s, jsonb_array_elements(s.arr) AS e ORDER BY 1;

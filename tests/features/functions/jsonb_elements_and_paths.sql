@@ -1,0 +1,16 @@
+SELECT jsonb_extract_path('{"a": {"b": [1, "x"]}}', 'a', 'b', '1'), jsonb_extract_path_text('{"a": {"b": [1, "x"]}}', 'a', 'b', '1');
+SELECT jsonb_extract_path('{"a": 1}', 'b'), jsonb_extract_path('{"a": 1}', NULL), jsonb_extract_path_text(NULL, 'a');
+SELECT value FROM jsonb_array_elements('[1, 2]');
+SELECT e, e.value, value FROM jsonb_array_elements('[1, 2]') AS e;
+SELECT e->>'a', e.value->>'a', value->>'a' FROM jsonb_array_elements('[{"a": 1}, {"a": 2}]') AS e;
+SELECT * FROM jsonb_array_elements_text('["x", "y"]');
+SELECT * FROM jsonb_array_elements_text('["x", "y"]') AS t;
+SELECT * FROM jsonb_array_elements_text('["x", "y"]') AS t (x);
+SELECT t FROM jsonb_array_elements_text('["x", "y"]') AS t (x);
+SELECT t.x, n FROM jsonb_array_elements_text('["x", "y"]') WITH ORDINALITY AS t (x, n) ORDER BY n;
+SELECT value, ordinality FROM jsonb_array_elements_text('["x", "y"]') WITH ORDINALITY ORDER BY 2;
+SELECT jsonb_agg(e.value ORDER BY e.value DESC) FROM jsonb_array_elements('[1, 3, 2]') e;
+CREATE FUNCTION total(items jsonb) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE r record; s numeric := 0; BEGIN FOR r IN SELECT value FROM jsonb_array_elements(items) LOOP s := s + (r.value ->> 'price')::numeric * (r.value ->> 'qty')::int; END LOOP; RETURN s; END $$;
+SELECT total('[{"price": 2.50, "qty": 3}, {"price": 1, "qty": 2}]');
+SELECT x.value FROM (VALUES ('[1,2]'::jsonb)) AS t (j), jsonb_array_elements(t.j) AS x;
+SELECT j.* FROM jsonb_array_elements('[1]') AS j;

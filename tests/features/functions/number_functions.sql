@@ -1,0 +1,14 @@
+SELECT abs(-5), sign(-2.5), ceil(1.2), floor(-1.2), round(2.5), round(-2.5), round(1.255, 2), trunc(1.99), trunc(12.345, 1);
+SELECT mod(7, 3), mod(-7, 3), div(7, 2), gcd(12, 18), lcm(4, 6), factorial(5);
+SELECT power(2, 10), sqrt(16), cbrt(27), exp(0), ln(1), log(100), log(2, 8);
+SELECT 7 / 2, 7 % 2, -7 / 2, 7.0 / 2, 2 ^ 3, |/ 9, @ -3;
+SELECT 5 & 3, 5 | 3, 5 # 3, ~5, 1 << 4, 16 >> 2;
+SELECT greatest(1, NULL, 3), least(2, 1), width_bucket(5, 0, 10, 5);
+SELECT 1 / 0;
+SELECT sqrt(-1);
+SELECT ln(0);
+SELECT 2147483647 + 1;
+SELECT 9223372036854775807 + 1;
+SELECT 32767::smallint + 1::smallint;
+SELECT factorial(-1);
+SELECT 1.10 + 2.205, 3 * 1.5, 10 / 4.0, 1e3::numeric;

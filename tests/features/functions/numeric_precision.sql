@@ -1,0 +1,11 @@
+SELECT 0.1 + 0.2, 1.0 / 3, 2.0 / 3, 10.00 * 1.0, 1.10 = 1.1, 100::numeric / 7;
+SELECT round(1.005, 2), round(-1.5), round(1234.567, -2), trunc(-1.79, 1), ceil(-0.5), floor(-0.5);
+SELECT scale(1.500), min_scale(1.500), trim_scale(1.500), sign(-0.0), abs(-1.50);
+SELECT 123456789012345678901234567890 + 1, 99999999999999999999 * 99999999999.9;
+SELECT 1.23e5::numeric, 1e-5::numeric, '  42.50 '::numeric, '-.5'::numeric;
+SELECT 7.0 % 3, -7.5 % 2, mod(7.5, 2), div(7.5, 2), power(2.0, 0.5), sqrt(2.0), exp(1.0), ln(2.0);
+SELECT 1.5::numeric(3,1) + 1.25::numeric(4,2), (1.555::numeric(4,2))::text, 9.995::numeric(3,2);
+SELECT sum(x), avg(x), max(x) FROM (VALUES (1.10), (2.205), (3)) AS v (x);
+SELECT 0.1::double precision + 0.2::double precision, 1::double precision / 3, 1e15::double precision, 1e-7::double precision;
+SELECT 'abc'::numeric;
+SELECT '1.2.3'::numeric;

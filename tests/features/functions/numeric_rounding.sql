@@ -1,0 +1,17 @@
+SELECT round(0.5), round(1.5), round(2.5), round(-0.5), round(-2.5), round(0.49999999999999999);
+SELECT round(0.5::double precision), round(1.5::double precision), round(2.5::double precision), round(-2.5::double precision);
+SELECT round(12345.6789, 2), round(12345.6789, -2), round(12345.6789, -5), round(55555, -5), round(12345.6789, 0), round(5.015, 10);
+SELECT trunc(12345.6789, 2), trunc(-12345.6789, -2), trunc(0.999), trunc(-0.999), trunc(1e10::double precision + 0.5);
+SELECT ceil(-0.5), ceil(0.0000001), floor(-0.0000001), ceiling(5), floor(5.999999);
+SELECT ceil(-0.5::double precision), floor(-0.5::double precision), sign(-7.2::double precision);
+SELECT 0.125::numeric(5, 2), 0.135::numeric(5, 2), -0.125::numeric(5, 2), 99.995::numeric(5, 2), 999.994::numeric(5, 2);
+SELECT 999.995::numeric(5, 2);
+SELECT 1.5::integer, 2.5::integer, -2.5::integer, 2.5::double precision::integer, 3.5::double precision::integer, 0.5::smallint;
+SELECT 32767.4::smallint;
+SELECT 32767.5::smallint;
+SELECT round(NULL::numeric, 2), round(1.5, NULL);
+SELECT 1::numeric / 3, 2::numeric / 3, 10.0 / 3.00, 1 / 3.0::numeric(4, 3), 100.00 / 8;
+SELECT 1.10 * 1.10, 1.5 + 2.50, 3.0 - 3, 1e-3 * 1e-3, 0.1 * 3 = 0.3;
+SELECT div(7.5, 2), mod(7.5, 2), mod(-7.5, 2), 7.5 % -2, div(-7.5, 2);
+SELECT avg(x), sum(x), round(avg(x), 2) FROM (VALUES (1.005), (2.015), (3.025)) AS v (x);
+SELECT scale(1.10), scale(0), min_scale(1.1000), trim_scale(100.00), trim_scale(0.0), scale(NULL::numeric);

@@ -1,0 +1,17 @@
+CREATE TABLE oa (g text, n integer, s text, d date);
+INSERT INTO oa VALUES ('a', 3, 'z', '2024-03-01'), ('a', 1, 'x', '2024-01-01'), ('a', NULL, 'n', NULL), ('b', 2, 'y', '2024-02-01'), ('b', 2, 'w', '2023-02-01'), ('c', NULL, NULL, NULL);
+SELECT g, array_agg(s ORDER BY n), array_agg(s ORDER BY n DESC), array_agg(s ORDER BY n NULLS FIRST) FROM oa GROUP BY g ORDER BY g;
+SELECT g, string_agg(s, ',' ORDER BY n, s), string_agg(s, ',' ORDER BY s DESC) FROM oa GROUP BY g ORDER BY g;
+SELECT array_agg(DISTINCT n), array_agg(DISTINCT n ORDER BY n DESC NULLS LAST) FROM oa;
+SELECT array_agg(DISTINCT n ORDER BY s) FROM oa;
+SELECT array_agg(n ORDER BY g, n) FILTER (WHERE n IS NOT NULL), array_agg(n) FILTER (WHERE false) FROM oa;
+SELECT jsonb_agg(s ORDER BY d DESC NULLS LAST, s), jsonb_object_agg(g, n ORDER BY n NULLS LAST) FILTER (WHERE n IS NOT NULL) FROM oa;
+SELECT g, (array_agg(s ORDER BY d DESC NULLS LAST))[1] AS newest FROM oa GROUP BY g ORDER BY g;
+SELECT string_agg(s, n::text ORDER BY g, n, s) FROM oa WHERE n IS NOT NULL;
+SELECT sum(n ORDER BY s), count(s ORDER BY n), max(d ORDER BY d) FROM oa;
+SELECT sum(DISTINCT n), avg(DISTINCT n), count(DISTINCT n), count(DISTINCT g) FROM oa;
+SELECT array_agg(n ORDER BY n % 2, n DESC) FROM oa WHERE n > 0;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY s), percentile_disc(0) WITHIN GROUP (ORDER BY d DESC), mode() WITHIN GROUP (ORDER BY n) FROM oa;
+SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FROM oa GROUP BY g ORDER BY g;
+SELECT string_agg(s, ',' ORDER BY 1) FROM (VALUES ('b'), ('b')) AS v (s);
+SELECT string_agg(DISTINCT s, ',' ORDER BY s), string_agg(s, '') FROM oa WHERE g = 'nothing';

@@ -1,0 +1,16 @@
+CREATE TABLE t (g text, v double precision, n integer);
+INSERT INTO t VALUES ('a', 1, 10), ('a', 2, 20), ('a', 4, 20), ('b', 3, 30), ('b', 3, NULL), ('b', 9, 40);
+SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM t GROUP BY g ORDER BY g;
+SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM t GROUP BY g ORDER BY g;
+SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY v DESC) FROM t;
+SELECT percentile_cont(ARRAY[0, 0.5, 1]) WITHIN GROUP (ORDER BY v) FROM t;
+SELECT percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY n) FROM t;
+SELECT mode() WITHIN GROUP (ORDER BY v) FROM t;
+SELECT mode() WITHIN GROUP (ORDER BY n) FILTER (WHERE g = 'a') FROM t;
+SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY v) FROM t;
+SELECT percentile_cont(NULL) WITHIN GROUP (ORDER BY v) FROM t;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM t WHERE false;
+SELECT rank(3) WITHIN GROUP (ORDER BY v), dense_rank(3) WITHIN GROUP (ORDER BY v), percent_rank(3) WITHIN GROUP (ORDER BY v), cume_dist(3) WITHIN GROUP (ORDER BY v) FROM t;
+SELECT percentile_cont(0.5) FROM t;
+SELECT mode() FROM t;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY g) FROM t;

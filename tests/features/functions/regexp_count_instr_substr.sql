@@ -1,0 +1,16 @@
+SELECT regexp_count('ABCABCAXYaxy', 'A.'), regexp_count('ABCABCAXYaxy', 'A.', 1, 'i'), regexp_count('ABC', 'x'), regexp_count('', 'a');
+SELECT regexp_count('aaa', 'aa'), regexp_count('abc', 'b', 3), regexp_count('abc', 'b', 10);
+SELECT regexp_count('abc', 'b', 0);
+SELECT regexp_instr('ABCDEF', 'c(.)(..)', 1, 1, 0, 'i'), regexp_instr('ABCDEF', 'c(.)(..)', 1, 1, 0, 'i', 2), regexp_instr('ABCDEF', 'C', 1, 1, 1);
+SELECT regexp_instr('number of your street, town zip, FR', '[^,]+', 1, 2), regexp_instr('abc', 'z');
+SELECT regexp_instr('abc', 'b', 1, 0);
+SELECT regexp_instr('abc', 'b', 1, 1, 2);
+SELECT regexp_substr('number of your street, town zip, FR', '[^,]+', 1, 2), regexp_substr('ABCDEF', 'c(.)(..)', 1, 1, 'i', 2), regexp_substr('abc', 'z');
+SELECT regexp_substr('abcabc', 'b.', 3), regexp_substr('abcabc', '[a-c]', 1, 6), regexp_substr('abcabc', '[a-c]', 1, 7);
+SELECT regexp_like('Hello World', 'world$', 'i'), regexp_like('Hello', 'hello'), regexp_like(NULL, 'a'), regexp_like('a', NULL);
+SELECT regexp_like('a', 'a', 'g');
+SELECT regexp_match('foobarbequebaz', '(bar)(beque)'), regexp_match('foobar', 'bar'), regexp_match('foobar', 'x'), regexp_match('ab', '(a)(x)?');
+SELECT (regexp_match('key=value', '^(\w+)=(\w+)$'))[1], (regexp_match('key=value', '^(\w+)=(\w+)$'))[2], (regexp_match('none', '='))[1] IS NULL;
+SELECT regexp_match('abc', 'b', 'g');
+SELECT regexp_split_to_array('the quick  fox', '\s+'), regexp_split_to_array('abc', ''), regexp_split_to_array('', ','), regexp_split_to_array('a,B,c', '[b,]', 'i');
+SELECT t, o FROM regexp_split_to_table('a1b22c', '\d+') WITH ORDINALITY AS r (t, o) ORDER BY o;

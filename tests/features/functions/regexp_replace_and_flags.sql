@@ -1,0 +1,18 @@
+SELECT regexp_replace('foobarbaz', 'b..', 'X'), regexp_replace('foobarbaz', 'b..', 'X', 'g'), regexp_replace('foobarbaz', 'b(..)', 'X\1Y', 'g');
+SELECT regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 0, 'i'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 3, 'i');
+SELECT regexp_replace('abc', '(b)', '[\&]'), regexp_replace('abc', 'b', '\\'), regexp_replace('abc', '(b)(c)', '\2\1\3');
+SELECT regexp_replace('abc', '', '-'), regexp_replace('abc', '', '-', 'g'), regexp_replace('', 'a*', 'x');
+SELECT regexp_replace('a.b.c', '.', '-', 'g'), regexp_replace('a.b.c', '\.', '-', 'g'), regexp_replace('a b', '\s', '');
+SELECT regexp_replace(NULL, 'a', 'b'), regexp_replace('a', NULL, 'b'), regexp_replace('a', 'a', NULL);
+SELECT regexp_replace('line1' || chr(10) || 'line2', '^l', 'L', 'gn');
+SELECT regexp_replace('Hello', 'L', 'x', 'gi'), regexp_replace('Hello', 'h', 'j', 'i');
+SELECT regexp_replace('x', 'x', 'y', 'z');
+SELECT regexp_replace('x', '[', 'y');
+SELECT regexp_replace('1234567', '(\d)(\d{3})+$', '\1,'), regexp_replace('aaa', 'a{2}', 'b');
+SELECT regexp_replace('abcabc', 'b', 'X', 3), regexp_replace('abcabc', 'b', 'X', 1, 2);
+SELECT regexp_replace('abcabc', 'b', 'X', 0);
+SELECT regexp_replace('abcabc', 'b', 'X', 1, -1);
+CREATE TABLE words (w text);
+INSERT INTO words VALUES ('foo-1'), ('bar_22'), (NULL), ('');
+SELECT w, regexp_replace(w, '[^a-z]', '', 'g') AS letters, regexp_replace(w, '\D+', '', 'g') AS digits FROM words ORDER BY w NULLS FIRST;
+SELECT count(*) FROM words WHERE w ~ '\d{2}$';

@@ -1,0 +1,10 @@
+SELECT 'abc' ~ '^a', 'ABC' ~* 'b', 'abc' !~ 'x', 'abc' !~* 'B';
+SELECT regexp_replace('a1b22', '[0-9]+', '#'), regexp_replace('a1b22', '[0-9]+', '#', 'g'), regexp_replace('John Smith', '(\w+) (\w+)', '\2 \1');
+SELECT regexp_match('foobarbeque', '(bar)(beque)'), regexp_match('abc', 'x');
+SELECT regexp_split_to_array('a, b,c', ',\s*'), regexp_count('abab', 'a'), regexp_instr('xxab', 'a'), regexp_substr('foo123', '[0-9]+'), regexp_like('Abc', '^a', 'i');
+SELECT * FROM regexp_split_to_table('one two', ' ') AS w;
+SELECT 'abc' SIMILAR TO '%(b|d)%', substring('foobar' FROM 'o(.)b'), substring('foobar' FROM 'o.b');
+SELECT 'abc' ~ '(';
+SELECT 'abc' ~ 'a{2,1}';
+SELECT regexp_replace('abc', 'b', 'x', 'q');
+SELECT 'a.c' ~ 'a\.c', 'abc' ~ 'a\.c', 'ab12' ~ '^[[:alpha:]]+[[:digit:]]{2}$';

@@ -1,0 +1,14 @@
+SELECT * FROM generate_series(1, 5, 2);
+SELECT * FROM generate_series(3, 1, -1) AS g (n);
+SELECT generate_series(1, 3) AS n, 'x' AS c;
+SELECT * FROM generate_series(1, 0);
+SELECT * FROM generate_series(1.0, 2.0, 0.5);
+SELECT g, g * 2 FROM generate_series(1, 3) AS g WHERE g <> 2;
+SELECT * FROM generate_series(1, 2) AS a, generate_series(a, 3) AS b ORDER BY a, b;
+SELECT * FROM generate_subscripts(ARRAY['x', 'y'], 1);
+SELECT * FROM string_to_table('a,b', ',');
+SELECT * FROM ROWS FROM (generate_series(1, 3), unnest(ARRAY['a', 'b'])) AS r (n, s);
+SELECT * FROM generate_series(1, 3, 0);
+SELECT * FROM generate_series(1, 'x');
+SELECT count(*) FROM generate_series(1, 1000) AS g WHERE g % 7 = 0;
+SELECT * FROM upper('x') AS u;

@@ -1,0 +1,15 @@
+CREATE TABLE t (x double precision, y double precision, k integer, d numeric(8, 3));
+INSERT INTO t VALUES (1, 2, 1, 1.5), (2, 4.1, 2, 2.5), (3, 6.2, 3, 2.5), (4, 7.9, 4, 9.125), (NULL, 1, 5, NULL);
+SELECT variance(k), var_pop(k), stddev(k), stddev_samp(k), stddev_pop(k) FROM t;
+SELECT variance(d), var_pop(d), stddev_pop(d) FROM t;
+SELECT round(variance(x)::numeric, 10), round(stddev(x)::numeric, 10) FROM t;
+SELECT round(corr(y, x)::numeric, 10), round(covar_pop(y, x)::numeric, 10), round(covar_samp(y, x)::numeric, 10) FROM t;
+SELECT regr_count(y, x), round(regr_slope(y, x)::numeric, 10), round(regr_intercept(y, x)::numeric, 10), round(regr_r2(y, x)::numeric, 10) FROM t;
+SELECT regr_avgx(y, x), round(regr_avgy(y, x)::numeric, 10), regr_sxx(y, x), round(regr_syy(y, x)::numeric, 8), round(regr_sxy(y, x)::numeric, 8) FROM t;
+SELECT variance(k), stddev(k), var_pop(k) FROM t WHERE k = 1;
+SELECT variance(k), corr(x, y) FROM t WHERE false;
+SELECT avg(k), avg(d), avg(x), sum(d), sum(x), min(d), max(y) FROM t;
+SELECT avg(DISTINCT d), count(DISTINCT d), sum(DISTINCT k % 2) FROM t;
+SELECT bit_and(k), bit_or(k), bit_xor(k), bool_and(k > 0), bool_or(k > 4), every(k < 5) FROM t;
+SELECT variance('x') FROM t;
+SELECT corr(x) FROM t;

@@ -1,0 +1,15 @@
+CREATE TABLE st (g text, x integer, y numeric(8, 2), z double precision);
+INSERT INTO st VALUES ('a', 1, 2.50, 1), ('a', 2, 4.00, 2), ('a', 4, 8.25, 4), ('b', 5, NULL, 8), ('b', NULL, 1.00, 16), ('c', 7, 7.00, 32);
+SELECT g, var_pop(x), var_samp(x), stddev_pop(x), stddev_samp(x) FROM st GROUP BY g ORDER BY g;
+SELECT g, variance(y), stddev(y), var_pop(y) FROM st GROUP BY g ORDER BY g;
+SELECT variance(z), stddev_pop(z) FROM st WHERE g = 'a';
+SELECT regr_count(y, x), regr_avgx(y, x), regr_avgy(y, x), regr_sxx(y, x), regr_slope(z, x), regr_intercept(z, x) FROM st WHERE g = 'a';
+SELECT g, corr(z, x), covar_pop(z, x), covar_samp(z, x), regr_r2(z, x) FROM st GROUP BY g ORDER BY g;
+SELECT variance(x) FILTER (WHERE x > 2), stddev(DISTINCT x % 3) FROM st;
+SELECT variance(x), count(x), sum(x), avg(x) FROM st WHERE false;
+SELECT g, avg(x), avg(y), sum(y), sum(z), avg(z) FROM st GROUP BY ROLLUP (g) ORDER BY g NULLS LAST;
+SELECT avg(x::smallint), avg(x::bigint), sum(x::bigint), pg_typeof(sum(x)), pg_typeof(sum(x::bigint)), pg_typeof(avg(x)), pg_typeof(avg(z)) FROM st;
+SELECT sum(9223372036854775807) FROM generate_series(1, 2);
+SELECT avg(9223372036854775807) FROM generate_series(1, 2);
+SELECT g, count(*) FILTER (WHERE y IS NULL), min(y), max(y), bool_and(x > 0), bool_or(y > 5) FROM st GROUP BY g ORDER BY g;
+SELECT stddev('a'::text);

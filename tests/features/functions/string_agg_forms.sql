@@ -1,0 +1,15 @@
+CREATE TABLE t (g integer, v text, n integer);
+INSERT INTO t VALUES (1, 'b', 2), (1, 'a', 1), (1, NULL, 3), (2, 'c', 4), (2, 'c', 5), (3, NULL, 6);
+SELECT g, string_agg(v, ',' ORDER BY v) FROM t GROUP BY g ORDER BY g;
+SELECT g, string_agg(v, ',' ORDER BY n DESC) FROM t GROUP BY g ORDER BY g;
+SELECT g, string_agg(DISTINCT v, '+') FROM t GROUP BY g ORDER BY g;
+SELECT g, string_agg(DISTINCT v, '+' ORDER BY v DESC) FROM t GROUP BY g ORDER BY g;
+SELECT string_agg(v, NULL ORDER BY n) FROM t;
+SELECT string_agg(v, n::text ORDER BY n) FROM t;
+SELECT string_agg(v, ',') FILTER (WHERE n > 3) FROM t WHERE n <> 5;
+SELECT string_agg(v, ',') FROM t WHERE false;
+SELECT string_agg(DISTINCT v, ',' ORDER BY n) FROM t;
+SELECT string_agg(v) FROM t;
+SELECT g, array_agg(v ORDER BY n) FROM t GROUP BY g ORDER BY g;
+SELECT array_agg(n ORDER BY n DESC) FILTER (WHERE v IS NOT NULL) FROM t;
+SELECT array_agg(n) FROM t WHERE false;

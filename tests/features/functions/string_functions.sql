@@ -1,0 +1,13 @@
+SELECT length('häuser'), octet_length('häuser'), upper('abc'), lower('ABC'), initcap('hello big world');
+SELECT substring('hello' FROM 2 FOR 3), substr('hello', 0, 3), left('hello', -2), right('hello', 2);
+SELECT position('l' IN 'hello'), strpos('hello', 'z'), overlay('abcdef' PLACING 'XX' FROM 2 FOR 3);
+SELECT trim('  x '), ltrim('xxay', 'x'), rtrim('ayy', 'y'), btrim('xyxay', 'xy');
+SELECT lpad('7', 3, '0'), rpad('ab', 5, 'xy'), repeat('ab', 3), reverse('abc');
+SELECT replace('aXbX', 'X', '--'), translate('12345', '143', 'ax'), split_part('a,b,c', ',', 2), split_part('a,b,c', ',', -1);
+SELECT concat('a', NULL, 1, true), concat_ws('-', 'a', NULL, 'b'), format('%s is %L or %I', 'x', 'it''s', 'My Col');
+SELECT ascii('A'), chr(65), md5('abc'), to_hex(255), starts_with('hello', 'he');
+SELECT 'abc' LIKE 'a%', 'abc' NOT LIKE '_b_', 'a%c' LIKE 'a\%c', 'ABC' ILIKE 'abc';
+SELECT quote_ident('a b'), quote_literal('it''s'), quote_nullable(NULL);
+SELECT split_part('a', ',', 0);
+SELECT chr(0);
+SELECT lpad('x', -1), left('abc', 0), substring('abc' FROM 10);

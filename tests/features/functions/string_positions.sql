@@ -1,0 +1,16 @@
+SELECT position('ab' IN 'xabxab'), position('' IN 'x'), position('x' IN ''), position(NULL IN 'x');
+SELECT strpos('häß', 'ß'), position('ß' IN 'häß'), strpos('', ''), strpos('abc', 'abcd');
+SELECT substring('häuser' FROM 2 FOR 2), substring('abc' FROM 0), substring('abc' FROM -1 FOR 3), substring('abc' FOR 2);
+SELECT substring('abc' FROM 2 FOR 0) = '', substring('abc' FROM 4) = '', substring('abc', 2147483647) = '';
+SELECT substring('abc' FROM 1 FOR -1);
+SELECT substring('abc' FROM 2 FOR 2147483647), substr('abc', -2147483648, 2) = '';
+SELECT left('häß', 2), right('häß', 1), left('abc', -5) = '', right('abc', -2), left('abc', 2147483647);
+SELECT overlay('Txxxxas' PLACING 'hom' FROM 2 FOR 4), overlay('abc' PLACING 'X' FROM 4), overlay('abc' PLACING 'XYZ' FROM 1 FOR 0);
+SELECT overlay('abc' PLACING 'X' FROM 0);
+SELECT split_part('a~@~b~@~c', '~@~', 2), split_part('a,b', ',', -2), split_part('a,b', ',', -3) = '', split_part('', ',', 1) = '', split_part('abc', 'b', 3) = '';
+SELECT split_part('a', ',', 0);
+SELECT string_to_array('xx~~yy~~zz', '~~', 'yy'), string_to_array('abc', NULL), string_to_array(NULL, ','), string_to_array('a,b,', ','), string_to_array('abc', '');
+SELECT array_to_string(ARRAY[1, NULL, 3], ','), array_to_string(ARRAY[1, NULL, 3], ',', '?'), array_to_string('{}'::integer[], ',') = '', array_to_string(NULL::text[], ',');
+SELECT starts_with('abc', ''), starts_with('', 'a'), starts_with(NULL, 'a'), 'abc' ^@ 'abcd';
+SELECT reverse('häß'), repeat('ab', 2), repeat(NULL, 2), repeat('x', 0) = '', translate('abcabc', 'abc', 'x'), translate('häß', 'ä', 'a');
+SELECT ascii('ß'), chr(223), ascii('€'), to_hex(8364), to_hex(-1), to_hex(255::bigint);

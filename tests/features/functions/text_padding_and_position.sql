@@ -1,0 +1,18 @@
+SELECT lpad('7', 3, '0'), rpad('7', 3, 'xy'), lpad('abcdef', 3), rpad('abc', 5) || '|', lpad('a', 0), lpad('a', -1), lpad('x', 4, ''), lpad('x', 4, NULL);
+SELECT left('abcde', 2), left('abcde', -2), right('abcde', 2), right('abcde', -2), left('abc', 99), right('', 1);
+SELECT position('b' IN 'abcb'), position('' IN 'abc'), position('z' IN 'abc'), strpos('abc', 'c'), strpos(NULL, 'c');
+SELECT overlay('abcdef' PLACING 'XX' FROM 3), overlay('abcdef' PLACING 'X' FROM 3 FOR 3), overlay('abcdef' PLACING '' FROM 2 FOR 1);
+SELECT substr('abcdef', 2), substr('abcdef', 2, 3), substr('abcdef', 0, 3), substr('abcdef', -2, 4), substring('abc' FROM 5);
+SELECT substr('abc', 1, -1);
+SELECT trim('  a b  ') || '|', trim(BOTH 'xy' FROM 'xyaxy'), trim(LEADING 'x' FROM 'xxa'), trim(TRAILING 'a' FROM 'baa'), btrim('--a--', '-'), ltrim('  a'), rtrim('a  ') || '|';
+SELECT repeat('ab', 3), repeat('ab', 0), repeat('ab', -1), reverse('abc'), reverse('');
+SELECT replace('banana', 'an', 'x'), replace('abc', '', 'x'), replace('abc', 'b', ''), translate('12345', '143', 'ax'), translate('abc', 'abc', '');
+SELECT split_part('a,b,c', ',', 2), split_part('a,b,c', ',', -1), split_part('a,b,c', ',', 9), split_part('abc', '', 1);
+SELECT split_part('a,b', ',', 0);
+SELECT starts_with('abc', 'ab'), starts_with('abc', 'b'), 'abc' ^@ 'ab', ascii('a'), chr(97), ascii(''), initcap('hello wORLD-of x1y');
+SELECT chr(0);
+SELECT length('héllo'), octet_length('héllo'), char_length('日本'), bit_length('a'), upper('abc'), lower('ABC');
+SELECT md5('abc'), quote_literal('it''s'), quote_ident('a b'), quote_nullable(NULL), to_hex(254);
+SELECT format('%s-%I-%L', 'a', 'b c', 'd''e'), format('%2$s %1$s', 'a', 'b'), format('%5s|%-5s|', 'a', 'b'), format('%%');
+SELECT format('%s');
+SELECT format('%z', 1);

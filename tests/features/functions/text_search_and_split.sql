@@ -1,0 +1,10 @@
+SELECT s, position('b' IN s), split_part(s, 'b', 1), split_part(s, 'b', 2) FROM (VALUES ('abc'), ('xyz'), ('b'), ('')) AS v (s) ORDER BY s;
+SELECT string_to_array('a|b||c', '|'), string_to_array('abc', NULL), string_to_array('', ','), array_to_string(string_to_array('1,2,3', ','), '-');
+SELECT regexp_replace('  many   spaces ', '\s+', ' ', 'g'), regexp_split_to_array('2024-01-02', '-'), translate('a-b-c', '-', '_');
+SELECT left('hello', 2) || right('hello', 2), lpad(5::text, 3, '0'), rpad('x', 3) || '|', reverse('abc'), initcap('o''neil and mary-ann');
+SELECT concat_ws(', ', 'x', NULL, 'y', ''), concat('a', 1, NULL, true), format('%s=%s', 'k', 42), repeat('ab', 0) = '';
+SELECT ltrim('000120', '0'), rtrim('1.500', '0'), btrim('--x--', '-'), trim(LEADING 'x' FROM 'xxabc'), trim(BOTH FROM '  q ');
+SELECT substr('hello', 2), substr('hello', -1, 3), substring('hello', 2, 2), substring('hello' FROM 'l+'), overlay('hello' PLACING 'J' FROM 1);
+SELECT substr('hello', 1, -1);
+SELECT ascii(''), chr(8364), length(chr(8364)), octet_length(chr(8364)), upper('straße'), md5('') ;
+SELECT 'a' || NULL, NULL || 'b', 'x' || 1 || true, 'abc' > 'abd', 'a' < 'aa';

@@ -1,0 +1,15 @@
+SELECT to_char(timestamp '2024-02-05 07:08:09.012345', 'YYYY YYY YY Y Y,YYY');
+SELECT to_char(timestamp '2024-02-05 17:08:09.012345', 'HH HH12 HH24 MI SS MS US SSSS SSSSS');
+SELECT to_char(timestamp '2024-02-05 07:08:09', 'AM am A.M. a.m. PM');
+SELECT to_char(date '2024-02-05', 'MONTH|Month|month|MON|Mon|mon|MM');
+SELECT to_char(date '2024-02-05', 'FMMONTH|FMMonth|FMDay|FMDD|FMMM');
+SELECT to_char(date '2024-02-05', 'DAY|Day|day|DY|Dy|dy|D|ID|DD|DDD|IDDD');
+SELECT to_char(date '2021-01-03', 'IYYY-IW-ID'), to_char(date '2020-12-31', 'IYYY IYY IY I IW'), to_char(date '2024-12-31', 'Q WW W CC J');
+SELECT to_char(date '2024-02-05', 'RM rm FMRM');
+SELECT to_char(d, 'FMDDth "of" FMMonth') FROM (VALUES (date '2024-01-01'), ('2024-01-02'), ('2024-01-03'), ('2024-01-11'), ('2024-01-22')) AS v (d) ORDER BY d;
+SELECT to_char(interval '1 year 2 months 3 days 25:06:07.5', 'YYYY MM DD HH24:MI:SS.MS');
+SELECT to_char(interval '-3 hours', 'HH24:MI'), to_char(interval '100 days', 'DD'), to_char(interval '36 hours', 'HH24 HH12');
+SELECT to_char(timestamp '2024-02-05 00:00', 'HH12:MI'), to_char(timestamp '2024-02-05 12:00', 'HH12 PM');
+SELECT to_char(NULL::date, 'YYYY'), to_char(date '2024-02-05', NULL);
+SELECT to_char(timestamp '2024-02-05 07:08:09.123456', 'FF1 FF3 FF6');
+SELECT to_char(timestamp '2024-02-05', 'YYYY-MM-DD"T"HH24:MI:SS');

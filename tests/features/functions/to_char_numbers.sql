@@ -1,0 +1,17 @@
+SELECT to_char(485, '999'), to_char(-485, '999'), to_char(485, '9999'), to_char(485, '99');
+SELECT to_char(0.1, '0.9'), to_char(-0.1, '99.99'), to_char(0.1, 'FM9.99'), to_char(0.1, 'FM90.99');
+SELECT to_char(1485, '9,999'), to_char(1485, '9G999'), to_char(148.5, '999.999'), to_char(148.5, 'FM999.990');
+SELECT to_char(12, '9990999.9'), to_char(12, 'FM9990999.9'), to_char(-12, 'S99'), to_char(12, 'S99'), to_char(12, '99S');
+SELECT to_char(-485, '999MI'), to_char(485, '999MI'), to_char(485, 'FM999MI'), to_char(-485, '999PR'), to_char(485, 'PL999');
+SELECT to_char(485, 'RN'), to_char(485, 'FMRN'), to_char(5.2, 'FMRN'), to_char(4000, 'RN');
+SELECT to_char(482, '999th'), to_char(1, 'FM9TH'), to_char(11, 'FM99th'), to_char(3, 'FM9th');
+SELECT to_char(12, '99V999'), to_char(12.4, '99V999'), to_char(12.45, '99V9');
+SELECT to_char(485, '"Good number:"999'), to_char(485.8, '"Pre:"999" Post:" .999');
+SELECT to_char(NULL::integer, '999'), to_char(1, NULL), to_char(1, '');
+SELECT to_char(1234567890123::bigint, '9,999,999,999,999'), to_char(123.456::double precision, '999.99'), to_char(2.5::real, '9.9');
+SELECT to_char(9.995, '9.99'), to_char(0, '9'), to_char(0, 'FM0.00'), to_char(-0.004, '0.00');
+SELECT to_char(1, '9.9.9');
+SELECT to_char(1, '9S9S');
+SELECT to_char(0.00048, '9.99EEEE'), to_char(12345, '9.999EEEE');
+SELECT to_number('12,454.8-', '99G999D9S'), to_number('-34', 'S99'), to_number('1,234', '9,999'), to_number('<12>', '99PR');
+SELECT to_number('abc', '999');

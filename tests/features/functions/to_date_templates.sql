@@ -1,0 +1,17 @@
+SELECT to_date('2024-02-05', 'YYYY-MM-DD'), to_date('05 Feb 2024', 'DD Mon YYYY'), to_date('20240205', 'YYYYMMDD');
+SELECT to_date('5/2/24', 'DD/MM/YY'), to_date('5/2/70', 'DD/MM/YY'), to_date('5/2/69', 'DD/MM/YY');
+SELECT to_date('2024-060', 'YYYY-DDD'), to_date('2024-366', 'YYYY-DDD'), to_date('2451187', 'J');
+SELECT to_date('February 5, 2024', 'FMMonth DD, YYYY'), to_date('FEBRUARY 05 2024', 'month DD YYYY');
+SELECT to_date('2020-53-4', 'IYYY-IW-ID');
+SELECT to_timestamp('2024-02-05 13:14:15.678', 'YYYY-MM-DD HH24:MI:SS.MS');
+SELECT to_timestamp('05 Feb 2024 01:02 PM', 'DD Mon YYYY HH:MI AM'), to_timestamp('12 AM', 'HH12 AM')::time;
+SELECT to_timestamp(0), to_timestamp(1.5), to_timestamp(-86400);
+SELECT to_date('2024-13-01', 'YYYY-MM-DD');
+SELECT to_date('2024-02-30', 'YYYY-MM-DD');
+SELECT to_date('xx', 'YYYY');
+SELECT to_date('2024 Foo', 'YYYY Mon');
+SELECT to_timestamp('25:00', 'HH24:MI');
+SELECT to_timestamp('13 PM', 'HH12 AM');
+SELECT to_date(NULL, 'YYYY'), to_date('2024', NULL);
+SELECT to_date('2024', 'YYYY'), to_date('2024-05', 'YYYY-MM'), to_date('', 'YYYY-MM-DD');
+SELECT to_date('  2024  02 05', 'YYYY MM DD'), to_date('2024/02/05', 'YYYY-MM-DD');

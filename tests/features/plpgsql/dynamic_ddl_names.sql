@@ -1,0 +1,11 @@
+CREATE TABLE a (id integer PRIMARY KEY, v text); CREATE TABLE "Mixed Name" (id integer PRIMARY KEY, v text);
+CREATE FUNCTION put(t text, i integer, x text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('INSERT INTO %I VALUES ($1, %L)', t, x) USING i; END $$;
+SELECT put('a', 1, 'it''s');
+SELECT put('Mixed Name', 2, NULL);
+SELECT put('missing', 1, 'x');
+CREATE FUNCTION total(t text) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM ' || quote_ident(t) INTO n; RETURN n; END $$;
+SELECT total('a'), total('Mixed Name');
+DO $$ DECLARE r record; BEGIN FOR r IN EXECUTE 'SELECT id, v FROM a UNION ALL SELECT id, v FROM "Mixed Name" ORDER BY 1' LOOP RAISE NOTICE '% %', r.id, r.v; END LOOP; END $$;
+DO $$ BEGIN EXECUTE NULL; END $$;
+DO $$ DECLARE n integer; BEGIN EXECUTE 'UPDATE a SET v = $1' USING 'new'; GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE '%', n; EXECUTE 'SELEC 1'; END $$;
+SELECT * FROM a;

@@ -1,0 +1,12 @@
+CREATE TABLE t (id integer PRIMARY KEY, v integer);
+INSERT INTO t SELECT g, g * 3 % 7 FROM generate_series(1, 8) AS g;
+CREATE FUNCTION is_even(n integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n % 2 = 0; END $$;
+CREATE FUNCTION best() RETURNS integer LANGUAGE plpgsql STABLE AS $$ DECLARE m integer; BEGIN SELECT max(v) INTO m FROM t; RETURN m; END $$;
+SELECT id FROM t WHERE is_even(v) ORDER BY id;
+SELECT id FROM t WHERE v = best() ORDER BY id;
+UPDATE t SET v = best() + 1 WHERE is_even(id) RETURNING id, v;
+DELETE FROM t WHERE NOT is_even(v) RETURNING id;
+SELECT count(*) FILTER (WHERE is_even(id)), bool_and(is_even(v)) FROM t;
+CREATE TABLE c (v integer CHECK (is_even(v)));
+INSERT INTO c VALUES (2);
+INSERT INTO c VALUES (3);

@@ -1,0 +1,10 @@
+CREATE FUNCTION gcd_of(a bigint, b bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN WHILE b <> 0 LOOP SELECT b, a % b INTO a, b; END LOOP; RETURN abs(a); END $$;
+SELECT gcd_of(84, 36), gcd_of(17, 5), gcd_of(0, 9);
+CREATE FUNCTION fact(n integer) RETURNS numeric LANGUAGE plpgsql AS $$ BEGIN IF n < 0 THEN RAISE EXCEPTION 'negative'; ELSIF n < 2 THEN RETURN 1; END IF; RETURN n * fact(n - 1); END $$;
+SELECT fact(5), fact(20), fact(30);
+SELECT fact(-1);
+CREATE FUNCTION collatz(n bigint) RETURNS integer LANGUAGE plpgsql AS $$ DECLARE c integer := 0; BEGIN WHILE n <> 1 LOOP n := CASE WHEN n % 2 = 0 THEN n / 2 ELSE 3 * n + 1 END; c := c + 1; END LOOP; RETURN c; END $$;
+SELECT g, collatz(g) FROM generate_series(1, 9) AS g ORDER BY g;
+CREATE FUNCTION sieve(n integer) RETURNS integer[] LANGUAGE plpgsql AS $$ DECLARE p integer[] := '{}'; ok boolean; BEGIN FOR i IN 2..n LOOP ok := true; FOR j IN 1..coalesce(array_length(p, 1), 0) LOOP IF i % p[j] = 0 THEN ok := false; EXIT; END IF; END LOOP; IF ok THEN p := p || i; END IF; END LOOP; RETURN p; END $$;
+SELECT sieve(30), sieve(1);
+SELECT sum(x) FROM unnest(sieve(50)) AS x;

@@ -1,0 +1,11 @@
+CREATE PROCEDURE split(total integer, parts integer, INOUT each integer, INOUT rest integer) LANGUAGE plpgsql AS $$ BEGIN each := total / parts; rest := total % parts; END $$;
+CALL split(17, 5, NULL, NULL);
+CALL split(17, 0, NULL, NULL);
+DO $$ DECLARE a integer; b integer; BEGIN CALL split(20, 6, a, b); RAISE NOTICE '% %', a, b; END $$;
+CREATE PROCEDURE swap(INOUT a text, INOUT b text) LANGUAGE plpgsql AS $$ DECLARE t text := a; BEGIN a := b; b := t; END $$;
+CALL swap('x', 'y');
+CALL swap('x');
+CALL missing();
+SELECT split(1, 1, 1, 1);
+DROP PROCEDURE swap;
+CALL swap('x', 'y');

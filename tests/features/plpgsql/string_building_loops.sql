@@ -1,0 +1,10 @@
+CREATE FUNCTION fizz(n integer) RETURNS text LANGUAGE plpgsql AS $$ DECLARE s text := ''; BEGIN FOR i IN 1..n LOOP s := s || CASE WHEN i % 15 = 0 THEN 'FizzBuzz' WHEN i % 3 = 0 THEN 'Fizz' WHEN i % 5 = 0 THEN 'Buzz' ELSE i::text END || ' '; END LOOP; RETURN trim(s); END $$;
+SELECT fizz(15);
+CREATE FUNCTION caesar(t text, k integer) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text := ''; c integer; BEGIN FOR i IN 1..length(t) LOOP c := ascii(substr(t, i, 1)); IF c BETWEEN 97 AND 122 THEN c := 97 + (c - 97 + k) % 26; END IF; r := r || chr(c); END LOOP; RETURN r; END $$;
+SELECT caesar('hello, world', 3), caesar('khoor', 23);
+CREATE FUNCTION palindrome(t text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE s text := lower(regexp_replace(t, '[^A-Za-z]', '', 'g')); BEGIN RETURN s = reverse(s); END $$;
+SELECT palindrome('A man, a plan, a canal: Panama'), palindrome('nope');
+CREATE FUNCTION words(t text) RETURNS TABLE (w text, n bigint) LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT x, count(*) FROM regexp_split_to_table(lower(t), '[^a-z]+') AS x WHERE x <> '' GROUP BY x ORDER BY 2 DESC, 1; END $$;
+SELECT * FROM words('the cat and the hat and the bat');
+SELECT fizz(NULL);
+SELECT fizz(0) = '';

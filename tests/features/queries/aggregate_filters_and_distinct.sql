@@ -1,0 +1,16 @@
+CREATE TABLE t (g text, v integer, w numeric(6, 2), b boolean);
+INSERT INTO t VALUES ('a', 1, 1.5, true), ('a', 2, 2.5, false), ('a', 2, NULL, NULL), ('b', NULL, 4, true), ('b', 5, 4, true), (NULL, 6, 0, false);
+SELECT g, count(*), count(v), count(DISTINCT v), sum(v), avg(w), min(w), max(v) FROM t GROUP BY g ORDER BY g;
+SELECT g, count(*) FILTER (WHERE v > 1), sum(v) FILTER (WHERE b), avg(v) FILTER (WHERE false) FROM t GROUP BY g ORDER BY g;
+SELECT bool_and(b), bool_or(b), every(b) FILTER (WHERE b IS NOT NULL) FROM t;
+SELECT count(*), sum(v), max(v), bool_and(b), array_agg(v), string_agg(g, ',') FROM t WHERE false;
+SELECT g FROM t GROUP BY g HAVING count(*) > 1 ORDER BY g;
+SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) FILTER (WHERE b) IS NOT NULL ORDER BY s DESC;
+SELECT count(*) FROM t HAVING count(*) > 100;
+SELECT 1 FROM t HAVING true;
+SELECT v % 2 AS odd, count(*) FROM t WHERE v IS NOT NULL GROUP BY v % 2 ORDER BY odd;
+SELECT max(w) - min(w), sum(v) * 1.0 / count(*), round(avg(v), 2) FROM t;
+SELECT sum(v + 1), sum(CASE WHEN b THEN 1 ELSE 0 END), max(length(g)) FROM t;
+SELECT count(DISTINCT *) FROM t;
+SELECT sum(g) FROM t;
+SELECT g, v, count(*) FROM t GROUP BY g;

@@ -1,0 +1,11 @@
+CREATE TABLE t (a integer, b text);
+INSERT INTO t VALUES (1, 'x'), (NULL, 'y'), (3, NULL), (NULL, NULL);
+SELECT a, b FROM t ORDER BY a NULLS FIRST, b NULLS LAST;
+SELECT CASE WHEN a IS NULL THEN 'none' WHEN a > 2 THEN 'big' ELSE 'small' END AS size, count(*) FROM t GROUP BY 1 ORDER BY 1;
+SELECT coalesce(b, 'n/a') || coalesce(a::text, '?') AS s FROM t ORDER BY s;
+SELECT count(*), count(a), count(b), count(*) FILTER (WHERE a IS NULL AND b IS NULL) FROM t;
+SELECT a FROM t WHERE a NOT IN (1, NULL);
+SELECT a FROM t WHERE (a = 1) IS NOT TRUE ORDER BY a NULLS FIRST;
+SELECT max(a), min(b), sum(a), avg(a) FROM t WHERE a IS NULL;
+SELECT a IS DISTINCT FROM lag(a) OVER (ORDER BY a NULLS FIRST, b) AS changed FROM t ORDER BY a NULLS FIRST, b;
+SELECT nullif(b, 'x') FROM t WHERE a = 1;

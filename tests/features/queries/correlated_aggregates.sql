@@ -1,0 +1,10 @@
+CREATE TABLE t (g text, id integer, v integer);
+INSERT INTO t VALUES ('a', 1, 5), ('a', 2, 8), ('b', 3, 2), ('b', 4, NULL), ('c', 5, 7);
+SELECT g, id FROM t AS o WHERE v = (SELECT max(v) FROM t AS i WHERE i.g = o.g) ORDER BY 1;
+SELECT id, v - (SELECT avg(v) FROM t AS i WHERE i.g = o.g) AS diff FROM t AS o ORDER BY id;
+SELECT id FROM t AS o WHERE (SELECT count(*) FROM t AS i WHERE i.v > o.v) < 2 ORDER BY id;
+SELECT g, (SELECT string_agg(id::text, '+' ORDER BY id) FROM t AS i WHERE i.g = s.g) FROM (SELECT DISTINCT g FROM t) AS s ORDER BY g;
+SELECT g, sum(v) FROM t GROUP BY g HAVING sum(v) > (SELECT avg(v) FROM t) ORDER BY g;
+SELECT id FROM t AS o WHERE v IN (SELECT max(v) FROM t AS i WHERE i.g <> o.g GROUP BY i.g) ORDER BY id;
+SELECT id, (SELECT count(*) FROM t AS i WHERE i.g = o.g AND i.id <= o.id) AS n FROM t AS o ORDER BY id;
+SELECT CASE WHEN EXISTS (SELECT 1 FROM t WHERE v > 7) THEN 'yes' ELSE 'no' END;

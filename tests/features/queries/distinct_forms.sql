@@ -1,0 +1,11 @@
+CREATE TABLE t (g text, v integer, d date);
+INSERT INTO t VALUES ('a', 1, '2024-01-01'), ('a', 1, '2024-02-01'), ('b', 2, '2024-01-15'), ('b', NULL, NULL), ('b', NULL, NULL);
+SELECT DISTINCT g FROM t ORDER BY g;
+SELECT DISTINCT g, v FROM t ORDER BY g, v;
+SELECT DISTINCT ON (g) g, v, d FROM t ORDER BY g, d DESC NULLS LAST;
+SELECT DISTINCT g || v AS k FROM t ORDER BY k;
+SELECT count(DISTINCT g), count(DISTINCT v), count(DISTINCT (g)) FROM t;
+SELECT DISTINCT ON (v) v FROM t ORDER BY g;
+SELECT DISTINCT count(*) FROM t GROUP BY g ORDER BY 1;
+SELECT DISTINCT extract(month FROM d) AS m FROM t ORDER BY m;
+SELECT g, string_agg(DISTINCT v::text, ',' ORDER BY v::text) FROM t GROUP BY g ORDER BY g;

@@ -1,0 +1,18 @@
+CREATE TABLE cust (id integer PRIMARY KEY, name text);
+CREATE TABLE ord (id integer PRIMARY KEY, cust integer, placed date, total numeric(8, 2));
+INSERT INTO cust VALUES (1, 'ann'), (2, 'bob'), (3, 'cid');
+INSERT INTO ord VALUES (1, 1, '2024-01-05', 10), (2, 1, '2024-02-05', 5), (3, 2, NULL, 7), (4, 2, '2024-01-01', 7), (5, NULL, '2024-01-01', 1), (6, 1, '2024-02-05', 50);
+SELECT DISTINCT ON (c.id) c.name, o.id, o.placed FROM cust c LEFT JOIN ord o ON o.cust = c.id ORDER BY c.id, o.placed DESC NULLS LAST, o.id;
+SELECT DISTINCT ON (cust) cust, id FROM ord ORDER BY cust NULLS FIRST, total DESC, id;
+SELECT DISTINCT ON (cust, placed) cust, placed, total FROM ord ORDER BY cust, placed, total;
+SELECT DISTINCT ON (extract(month FROM placed)) id, placed FROM ord WHERE placed IS NOT NULL ORDER BY extract(month FROM placed), id DESC;
+SELECT DISTINCT ON (1) cust, id FROM ord ORDER BY 1, 2 LIMIT 2;
+SELECT DISTINCT ON (cust) cust, id FROM ord ORDER BY id;
+SELECT DISTINCT ON (nothing) id FROM ord;
+SELECT DISTINCT ON () id FROM ord;
+SELECT count(*) FROM (SELECT DISTINCT ON (total) * FROM ord ORDER BY total, id) AS d;
+SELECT DISTINCT ON (cust) cust, sum(total) OVER (PARTITION BY cust ORDER BY id) AS running FROM ord ORDER BY cust, running DESC;
+SELECT DISTINCT ON (cust) cust, count(*) FROM ord GROUP BY cust, placed ORDER BY cust, count(*) DESC;
+SELECT DISTINCT total, cust FROM ord ORDER BY total DESC, cust NULLS FIRST LIMIT 3 OFFSET 1;
+SELECT DISTINCT total FROM ord ORDER BY cust;
+SELECT DISTINCT ON (a) a, b FROM (VALUES (1, 2), (1, 1), (2, NULL)) AS v (a, b) ORDER BY a, b;

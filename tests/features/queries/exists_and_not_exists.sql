@@ -1,0 +1,14 @@
+CREATE TABLE a (id integer PRIMARY KEY, v integer);
+CREATE TABLE b (id integer, a_id integer, w text);
+INSERT INTO a VALUES (1, 10), (2, 20), (3, NULL);
+INSERT INTO b VALUES (1, 1, 'x'), (2, 1, NULL), (3, NULL, 'z'), (4, 9, 'q');
+SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id) ORDER BY id;
+SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id) ORDER BY id;
+SELECT id FROM a WHERE id NOT IN (SELECT a_id FROM b) ORDER BY id;
+SELECT id FROM a WHERE id NOT IN (SELECT a_id FROM b WHERE a_id IS NOT NULL) ORDER BY id;
+SELECT id, EXISTS (SELECT 1 FROM b WHERE a_id = a.id AND w IS NULL) AS has_null FROM a ORDER BY id;
+SELECT count(*) FROM b WHERE EXISTS (SELECT 1 FROM a WHERE a.id = b.a_id AND a.v > (SELECT min(v) FROM a)) OR w = 'z';
+SELECT EXISTS (SELECT 1 WHERE false), EXISTS (SELECT NULL), NOT EXISTS (SELECT 1);
+SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE nothing = 1);
+SELECT id FROM a WHERE (SELECT count(*) FROM b WHERE a_id = a.id) > 1;
+SELECT id FROM a WHERE (SELECT w FROM b WHERE a_id = a.id) = 'x';

@@ -1,0 +1,15 @@
+CREATE TABLE fs (id integer PRIMARY KEY, g text, kind text, v integer);
+INSERT INTO fs VALUES (1, 'a', 'x', 1), (2, 'a', 'y', 2), (3, 'a', NULL, 4), (4, 'b', 'x', NULL), (5, 'b', 'x', 16), (6, NULL, 'y', 32);
+SELECT g, sum(v) FILTER (WHERE kind = 'x') AS x, sum(v) FILTER (WHERE kind = 'y') AS y, sum(v) FILTER (WHERE kind IS NULL) AS n FROM fs GROUP BY g ORDER BY g;
+SELECT count(*) FILTER (WHERE v > 1), count(v) FILTER (WHERE NULL), avg(v) FILTER (WHERE false) FROM fs;
+SELECT g, count(DISTINCT kind) FILTER (WHERE v IS NOT NULL) FROM fs GROUP BY g HAVING count(*) FILTER (WHERE kind = 'x') > 0 ORDER BY g;
+SELECT string_agg(kind, ',' ORDER BY id DESC) FILTER (WHERE g = 'a'), array_agg(id ORDER BY id) FILTER (WHERE kind IS DISTINCT FROM 'x') FROM fs;
+SELECT g, sum(v) FILTER (WHERE v > (SELECT avg(v) FROM fs)) FROM fs GROUP BY g ORDER BY g;
+SELECT id, sum(v) FILTER (WHERE kind = 'x') OVER (ORDER BY id), count(*) FILTER (WHERE g = 'a') OVER (PARTITION BY kind) FROM fs ORDER BY id;
+SELECT sum(CASE WHEN kind = 'x' THEN v ELSE 0 END), sum((kind = 'y')::integer), max(v) FILTER (WHERE id < 5) - min(v) FILTER (WHERE id < 5) FROM fs;
+SELECT kind, g, sum(v) FILTER (WHERE v < 10) FROM fs GROUP BY GROUPING SETS ((kind), (g)) ORDER BY 1, 2, 3;
+SELECT bool_or(v > 10) FILTER (WHERE g = 'b'), bool_and(v > 10) FILTER (WHERE g = 'a'), every(v > 0) FROM fs;
+SELECT count(*) FILTER (WHERE v) FROM fs;
+SELECT count(*) FILTER FROM fs;
+SELECT (count(*) FILTER (WHERE v > 1))::numeric / count(*) AS share FROM fs;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FILTER (WHERE g = 'a'), mode() WITHIN GROUP (ORDER BY kind) FILTER (WHERE v < 5) FROM fs;

@@ -1,0 +1,15 @@
+CREATE TABLE gf (y integer, q integer, r text, amt numeric(8, 2));
+INSERT INTO gf SELECT 2022 + g % 2, 1 + g % 4, CASE WHEN g % 5 = 0 THEN NULL ELSE 'r' || g % 3 END, g * 1.25 FROM generate_series(1, 24) AS g;
+SELECT y, q, sum(amt), grouping(y, q) FROM gf GROUP BY DISTINCT ROLLUP (y, q), CUBE (y) ORDER BY 4, 1, 2;
+SELECT y, q, sum(amt) FROM gf GROUP BY DISTINCT GROUPING SETS (ROLLUP (y, q), (y), ()) ORDER BY 1, 2;
+SELECT count(*) FROM (SELECT y, q FROM gf GROUP BY ROLLUP (y, q), CUBE (y)) AS s;
+SELECT count(*) FROM (SELECT y, q FROM gf GROUP BY DISTINCT ROLLUP (y, q), CUBE (y)) AS s;
+SELECT r, y, sum(amt) FILTER (WHERE q <= 2) AS half FROM gf GROUP BY DISTINCT r, ROLLUP (r, y) HAVING sum(amt) > 20 ORDER BY r NULLS FIRST, y NULLS FIRST;
+SELECT y, count(DISTINCT r), grouping(y) FROM gf GROUP BY DISTINCT CUBE (y, y) ORDER BY 3, 1;
+SELECT r, rank() OVER (ORDER BY sum(amt) DESC), sum(amt) FROM gf GROUP BY DISTINCT GROUPING SETS ((r), (r)) ORDER BY 2;
+SELECT DISTINCT y FROM gf GROUP BY y, q ORDER BY y;
+SELECT y % 2 AS odd, q > 2 AS late, count(*) FROM gf GROUP BY DISTINCT GROUPING SETS ((y % 2, q > 2), (y % 2), (q > 2), (q > 2)) ORDER BY 1, 2;
+SELECT y, q FROM gf GROUP BY DISTINCT y;
+SELECT y FROM gf GROUP BY DISTINCT;
+SELECT sum(amt), min(r) FROM gf GROUP BY DISTINCT ();
+WITH g AS (SELECT y, q, sum(amt) AS s FROM gf GROUP BY DISTINCT CUBE (y, q), ROLLUP (q)) SELECT coalesce(y::text, 'all') AS y, max(s) FROM g GROUP BY 1 ORDER BY 1;

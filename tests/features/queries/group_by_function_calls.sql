@@ -1,0 +1,15 @@
+CREATE TABLE t (a integer, b text);
+INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'x'), (4, NULL);
+CREATE FUNCTION half(n integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n / 2; END $$;
+CREATE FUNCTION label(s text) RETURNS text LANGUAGE sql AS $$ SELECT coalesce(s, '-') || '!' $$;
+SELECT half(a), count(*) FROM t GROUP BY half(a) ORDER BY 1;
+SELECT half(a) + 1, sum(a) FROM t GROUP BY half(a) ORDER BY half(a);
+SELECT label(b), max(a) FROM t GROUP BY label(b) HAVING label(b) <> '-!' ORDER BY label(b);
+SELECT half(a) AS h, label(b) AS l, count(*) FROM t GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT half(a) AS h, count(*) FROM t GROUP BY h ORDER BY h DESC;
+SELECT upper(label(b)), count(*) FROM t GROUP BY label(b) ORDER BY 1;
+SELECT half(half(a)), count(*) FROM t GROUP BY half(half(a)) ORDER BY 1;
+SELECT half(a), b FROM t GROUP BY half(a);
+SELECT half(a + 1), count(*) FROM t GROUP BY half(a);
+SELECT half(a), count(*) FROM t GROUP BY ROLLUP (half(a)) ORDER BY 1;
+SELECT half(count(*)::integer) FROM t;

@@ -1,0 +1,15 @@
+CREATE TABLE sales (region text, product text, qty integer, price numeric(6,2));
+INSERT INTO sales VALUES ('n', 'a', 1, 10), ('n', 'b', 2, 5.5), ('s', 'a', 3, 10), ('s', 'a', 1, 9), ('s', NULL, 4, 1);
+SELECT region, sum(qty), avg(price), min(product), count(*), count(product) FROM sales GROUP BY region ORDER BY region;
+SELECT region, product, sum(qty * price) FROM sales GROUP BY ROLLUP (region, product) ORDER BY 1, 2, 3;
+SELECT region, product, count(*) FROM sales GROUP BY CUBE (region, product) ORDER BY 1, 2, 3;
+SELECT product, sum(qty) FROM sales GROUP BY product HAVING sum(qty) > 2 ORDER BY 1;
+SELECT GROUPING(region), region, sum(qty) FROM sales GROUP BY GROUPING SETS ((region), ()) ORDER BY 1, 2;
+SELECT qty % 2 AS odd, string_agg(region, ',' ORDER BY region, qty) FROM sales GROUP BY 1 ORDER BY 1;
+SELECT sum(qty) FILTER (WHERE region = 'n') AS n, sum(qty) FILTER (WHERE product IS NULL) AS none FROM sales;
+SELECT region, qty FROM sales GROUP BY region;
+SELECT sum(qty) FROM sales WHERE sum(qty) > 1;
+SELECT sum(sum(qty)) FROM sales;
+SELECT count(DISTINCT product), array_agg(DISTINCT region ORDER BY region) FROM sales;
+SELECT max(qty) FROM sales HAVING false;
+SELECT max(qty) FROM sales WHERE false;

@@ -1,0 +1,16 @@
+CREATE TABLE sales (region text, item text, qty integer);
+INSERT INTO sales VALUES ('n', 'a', 1), ('n', 'b', 2), ('s', 'a', 3), ('s', 'a', 4), ('s', NULL, 5);
+SELECT region, item, sum(qty) FROM sales GROUP BY ROLLUP (region, item) ORDER BY 1, 2, 3;
+SELECT region, item, sum(qty), GROUPING(region, item) AS g FROM sales GROUP BY CUBE (region, item) ORDER BY 4, 1, 2;
+SELECT region, item, count(*) FROM sales GROUP BY GROUPING SETS ((region), (item), ()) ORDER BY 1, 2, 3;
+SELECT region, sum(qty) FROM sales GROUP BY GROUPING SETS ((region), (region)) ORDER BY 1;
+SELECT region, item, sum(qty) FROM sales GROUP BY region, ROLLUP (item) ORDER BY 1, 2;
+SELECT region, sum(qty) FROM sales GROUP BY ROLLUP (region) HAVING GROUPING(region) = 0 ORDER BY 1;
+SELECT CASE WHEN GROUPING(region) = 1 THEN 'all' ELSE region END, sum(qty) FROM sales GROUP BY ROLLUP (region) ORDER BY 2;
+SELECT sum(qty) FROM sales GROUP BY ();
+SELECT count(*) FROM sales WHERE false GROUP BY ();
+SELECT count(*) FROM sales WHERE false GROUP BY GROUPING SETS ((), (region));
+SELECT GROUPING(qty) FROM sales GROUP BY region;
+SELECT item FROM sales GROUP BY ROLLUP (region);
+SELECT region || '!', count(*) FROM sales GROUP BY ROLLUP (region || '!') ORDER BY 1;
+SELECT region, item, sum(qty) FROM sales GROUP BY GROUPING SETS (ROLLUP (region), CUBE (item)) ORDER BY 1, 2, 3;

@@ -1,0 +1,16 @@
+CREATE TABLE gs (region text, product text, qty integer);
+INSERT INTO gs VALUES ('n', 'x', 1), ('n', NULL, 2), (NULL, 'x', 4), (NULL, NULL, 8), ('s', 'x', 16), ('s', 'x', NULL);
+SELECT region, product, grouping(region, product) AS g, sum(qty) FROM gs GROUP BY CUBE (region, product) ORDER BY g, region NULLS FIRST, product NULLS FIRST;
+SELECT CASE grouping(region) WHEN 1 THEN 'all' ELSE coalesce(region, 'unknown') END AS r, sum(qty) FROM gs GROUP BY ROLLUP (region) ORDER BY grouping(region), 1;
+SELECT region, count(*), count(qty) FROM gs GROUP BY GROUPING SETS (region, ()) HAVING grouping(region) = 1 OR count(*) > 1 ORDER BY 1, 2;
+SELECT product, region, sum(qty) FROM gs GROUP BY product, ROLLUP (region) ORDER BY 1 NULLS LAST, 2 NULLS LAST, 3;
+SELECT grouping(region), grouping(product), sum(qty) FROM gs WHERE false GROUP BY CUBE (region, product);
+SELECT count(*), sum(qty) FROM gs WHERE false GROUP BY GROUPING SETS ((), ());
+SELECT count(*) FROM gs WHERE false GROUP BY GROUPING SETS ((region));
+SELECT length(region) AS l, sum(qty) FROM gs GROUP BY GROUPING SETS ((length(region)), ()) ORDER BY 1 NULLS FIRST, 2;
+SELECT region, sum(sum(qty)) OVER (ORDER BY region NULLS LAST) FROM gs GROUP BY ROLLUP (region) ORDER BY 1, 2;
+SELECT region, product, sum(qty) FROM gs GROUP BY ROLLUP ((region, product)) ORDER BY 1, 2, 3;
+SELECT grouping(qty) FROM gs GROUP BY region;
+SELECT region, qty FROM gs GROUP BY ROLLUP (region);
+SELECT region, string_agg(product, ',' ORDER BY qty) FILTER (WHERE qty > 1), count(DISTINCT product) FROM gs GROUP BY ROLLUP (1) ORDER BY 1, 2, 3;
+SELECT r, count(*) FROM (SELECT region AS r, grouping(region) AS g FROM gs GROUP BY CUBE (region, product)) AS s GROUP BY r ORDER BY r NULLS LAST;

@@ -1,0 +1,16 @@
+CREATE TABLE a (id integer PRIMARY KEY, x text);
+CREATE TABLE b (id integer PRIMARY KEY, a integer, y text);
+INSERT INTO a VALUES (1, 'one'), (2, 'two'), (3, 'three');
+INSERT INTO b VALUES (1, 1, 'p'), (2, 1, 'q'), (3, 9, 'r'), (4, NULL, 's');
+SELECT a.x, b.y FROM a JOIN b ON b.a = a.id ORDER BY b.id;
+SELECT a.x, b.y FROM a LEFT JOIN b ON b.a = a.id ORDER BY a.id, b.id;
+SELECT a.x, b.y FROM a RIGHT JOIN b ON b.a = a.id ORDER BY b.id;
+SELECT a.x, b.y FROM a FULL JOIN b ON b.a = a.id ORDER BY a.id NULLS LAST, b.id;
+SELECT count(*) FROM a CROSS JOIN b;
+SELECT * FROM a NATURAL JOIN b ORDER BY id;
+SELECT id, x, y FROM a FULL JOIN b USING (id) ORDER BY id;
+SELECT a.x, n FROM a LEFT JOIN LATERAL (SELECT count(*) AS n FROM b WHERE b.a = a.id) AS s ON true ORDER BY a.id;
+SELECT a.x FROM a LEFT JOIN b ON b.a = a.id AND b.y = 'q' WHERE b.id IS NULL ORDER BY a.id;
+SELECT x FROM a JOIN a ON true;
+SELECT id FROM a JOIN b ON b.a = a.id;
+SELECT c.x FROM a JOIN b ON true;

@@ -1,0 +1,14 @@
+CREATE TABLE a (id integer, n integer);
+CREATE TABLE b (id integer, a_id integer, v integer);
+INSERT INTO a VALUES (1, 2), (2, 0), (3, 1);
+INSERT INTO b VALUES (1, 1, 10), (2, 1, 20), (3, 3, 30), (4, 9, 40);
+SELECT a.id, s.v FROM a, LATERAL (SELECT v FROM b WHERE b.a_id = a.id ORDER BY v DESC LIMIT 1) AS s ORDER BY a.id;
+SELECT a.id, s.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.a_id = a.id ORDER BY v LIMIT 1) AS s ON true ORDER BY a.id;
+SELECT a.id, s.c, s.m FROM a CROSS JOIN LATERAL (SELECT count(*) AS c, max(v) AS m FROM b WHERE b.a_id = a.id) AS s ORDER BY a.id;
+SELECT a.id, g FROM a, generate_series(1, a.n) AS g ORDER BY 1, 2;
+SELECT a.id, g FROM a LEFT JOIN LATERAL generate_series(1, a.n) AS g ON true ORDER BY 1, 2;
+SELECT a.id, x FROM a, LATERAL (VALUES (a.id * 10), (a.n)) AS v(x) ORDER BY 1, 2;
+SELECT a.id, u FROM a, unnest(ARRAY[a.id, a.n]) AS u ORDER BY 1, 2;
+SELECT a.id, x, y FROM a, LATERAL (SELECT a.id + 1 AS x) AS p, LATERAL (SELECT x * 2 AS y) AS q ORDER BY 1;
+SELECT * FROM LATERAL (SELECT a.id) AS s, a;
+SELECT a.id, (SELECT sum(x) FROM unnest(ARRAY[a.id, a.n, 5]) AS x) FROM a ORDER BY 1;

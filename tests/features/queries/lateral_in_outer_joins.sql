@@ -1,0 +1,12 @@
+CREATE TABLE t (a int, b text);
+INSERT INTO t VALUES (1, 'x'), (2, 'y');
+SELECT * FROM t RIGHT JOIN LATERAL (SELECT t.a) q ON true;
+SELECT * FROM t FULL JOIN LATERAL (SELECT t.a) q ON true;
+SELECT * FROM t JOIN t t2 RIGHT JOIN LATERAL (SELECT t.a) q ON true ON true;
+SELECT * FROM t RIGHT JOIN LATERAL generate_series(1, t.a) q ON true;
+SELECT * FROM t RIGHT JOIN generate_series(1, t.a) q ON true;
+SELECT * FROM t t1 FULL JOIN (t t2 JOIN LATERAL (SELECT t2.a AS c) q ON true) ON t1.a = t2.a ORDER BY 1;
+SELECT * FROM t t1 RIGHT JOIN (t t2 LEFT JOIN LATERAL (SELECT t2.a AS c) q ON true) ON t1.a = t2.a ORDER BY 1;
+SELECT * FROM t t1 FULL JOIN (t t2 JOIN LATERAL (SELECT t1.a AS c) q ON true) ON t1.a = t2.a;
+SELECT * FROM t t0 JOIN LATERAL (SELECT t1.b FROM t t1 RIGHT JOIN (SELECT t0.a AS c) q ON t1.a = q.c) z ON true ORDER BY 1;
+SELECT * FROM t RIGHT JOIN LATERAL (SELECT a AS c) q ON true;

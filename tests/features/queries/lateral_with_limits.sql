@@ -1,0 +1,17 @@
+CREATE TABLE dept (id integer PRIMARY KEY, name text);
+CREATE TABLE emp (id integer PRIMARY KEY, dept integer, pay integer, skills text[]);
+INSERT INTO dept VALUES (1, 'dev'), (2, 'ops'), (3, 'empty');
+INSERT INTO emp VALUES (1, 1, 100, '{c,sql}'), (2, 1, 200, '{}'), (3, 1, 300, NULL), (4, 2, 50, '{sh}'), (5, NULL, 10, '{x,y}');
+SELECT d.name, t.id, t.pay FROM dept d, LATERAL (SELECT id, pay FROM emp e WHERE e.dept = d.id ORDER BY pay DESC LIMIT 2) AS t ORDER BY d.id, t.pay DESC;
+SELECT d.name, t.id FROM dept d LEFT JOIN LATERAL (SELECT id FROM emp e WHERE e.dept = d.id ORDER BY pay LIMIT 1) AS t ON true ORDER BY d.id;
+SELECT d.name, s.n, s.total FROM dept d CROSS JOIN LATERAL (SELECT count(*) AS n, sum(pay) AS total FROM emp WHERE dept = d.id) AS s ORDER BY d.id;
+SELECT e.id, s FROM emp e, unnest(e.skills) AS s ORDER BY e.id, s;
+SELECT e.id, s, o FROM emp e LEFT JOIN LATERAL unnest(e.skills) WITH ORDINALITY AS u (s, o) ON true ORDER BY e.id, o;
+SELECT e.id, g FROM emp e, generate_series(e.id, 3) AS g ORDER BY 1, 2;
+SELECT d.id, x.v FROM dept d, LATERAL (VALUES (d.id * 10), (d.id * 100)) AS x (v) ORDER BY 1, 2;
+SELECT d.name, a.m, b.k FROM dept d, LATERAL (SELECT max(pay) AS m FROM emp WHERE dept = d.id) AS a, LATERAL (SELECT a.m * 2 AS k) AS b ORDER BY d.id;
+SELECT d.name, t.rank, t.id FROM dept d, LATERAL (SELECT e.id, rank() OVER (ORDER BY e.pay DESC) FROM emp e WHERE e.dept = d.id) AS t WHERE t.rank <= 2 ORDER BY 1, 2;
+SELECT d.id, t.n FROM dept d LEFT JOIN LATERAL (SELECT e.id AS n FROM emp e WHERE e.dept = d.id AND e.pay > 100) AS t ON t.n < 3 ORDER BY 1, 2;
+SELECT d.id, (SELECT max(x) FROM unnest(ARRAY[d.id, 2]) AS x) FROM dept d ORDER BY 1;
+SELECT * FROM (VALUES (1), (2)) a(x) RIGHT JOIN LATERAL (SELECT a) s ON true;
+SELECT (SELECT x FROM (VALUES (1, 2)) x LIMIT 1) FROM generate_series(1, 3) x;

@@ -1,0 +1,16 @@
+CREATE TABLE t (id integer, v text, n numeric);
+INSERT INTO t VALUES (1, 'b', 2), (2, 'B', NULL), (3, NULL, 1.5), (4, 'a', 1.50), (5, '_', -1), (6, '', 0);
+SELECT id FROM t ORDER BY n, id;
+SELECT id FROM t ORDER BY n DESC, id;
+SELECT id FROM t ORDER BY n NULLS FIRST, id DESC;
+SELECT id FROM t ORDER BY n DESC NULLS LAST, id;
+SELECT v FROM t ORDER BY v COLLATE "C";
+SELECT v FROM t ORDER BY v COLLATE "C" DESC NULLS LAST;
+SELECT v COLLATE "C" < 'a' FROM t ORDER BY id;
+SELECT lower(v), count(*) FROM t GROUP BY lower(v) ORDER BY lower(v) COLLATE "C" NULLS FIRST;
+SELECT id FROM t ORDER BY 2;
+SELECT id, v FROM t ORDER BY 3;
+SELECT id AS k FROM t ORDER BY k + 1;
+SELECT id AS k FROM t ORDER BY -id LIMIT 2;
+SELECT min(v COLLATE "C"), max(v COLLATE "C") FROM t;
+SELECT id FROM t ORDER BY nothing;

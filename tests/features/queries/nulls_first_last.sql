@@ -1,0 +1,18 @@
+CREATE TABLE nf (id integer PRIMARY KEY, a integer, b text, c date);
+INSERT INTO nf VALUES (1, 2, 'x', '2024-01-02'), (2, NULL, 'y', '2024-01-01'), (3, 1, NULL, NULL), (4, NULL, NULL, '2024-01-03'), (5, 2, 'w', NULL);
+SELECT id, a FROM nf ORDER BY a, id;
+SELECT id, a FROM nf ORDER BY a DESC, id;
+SELECT id, a FROM nf ORDER BY a NULLS FIRST, id DESC;
+SELECT id, a, b FROM nf ORDER BY a DESC NULLS LAST, b NULLS FIRST, id;
+SELECT id FROM nf ORDER BY c DESC NULLS LAST, id LIMIT 2;
+SELECT id FROM nf ORDER BY c NULLS FIRST, id OFFSET 1 LIMIT 2;
+SELECT id FROM nf ORDER BY a IS NULL, a, id;
+SELECT a, count(*) FROM nf GROUP BY a ORDER BY count(*) DESC, a NULLS FIRST;
+SELECT id, rank() OVER (ORDER BY a NULLS FIRST), rank() OVER (ORDER BY a DESC NULLS LAST) FROM nf ORDER BY id;
+SELECT array_agg(id ORDER BY b NULLS FIRST, id), string_agg(id::text, '' ORDER BY c DESC NULLS FIRST, id) FROM nf;
+SELECT a FROM nf UNION SELECT 7 ORDER BY 1 NULLS FIRST;
+SELECT max(a), min(b), count(c) FROM nf WHERE a IS NULL;
+SELECT id FROM nf WHERE a > 0 ORDER BY a DESC NULLS LAST, b;
+SELECT id FROM nf ORDER BY coalesce(a, 0) + id % 2, id;
+SELECT id FROM nf ORDER BY a NULLS;
+SELECT id FROM nf ORDER BY 'x', id;

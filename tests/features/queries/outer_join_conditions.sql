@@ -1,0 +1,18 @@
+CREATE TABLE a (id integer PRIMARY KEY, v integer);
+CREATE TABLE b (id integer PRIMARY KEY, a_id integer, w integer);
+INSERT INTO a VALUES (1, 10), (2, 20), (3, NULL);
+INSERT INTO b VALUES (1, 1, 5), (2, 1, 15), (3, 2, NULL), (4, NULL, 7), (5, 8, 9);
+SELECT a.id, b.id FROM a LEFT JOIN b ON a.id = b.a_id ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON a.id = b.a_id AND b.w > 10 ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON a.id = b.a_id WHERE b.w > 10 ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON a.id = b.a_id AND a.v > 10 ORDER BY 1, 2;
+SELECT a.id, b.id FROM a RIGHT JOIN b ON a.id = b.a_id ORDER BY 2;
+SELECT a.id, b.id FROM a FULL JOIN b ON a.id = b.a_id ORDER BY 1, 2;
+SELECT a.id, b.id FROM a FULL JOIN b ON a.id = b.a_id WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1, 2;
+SELECT a.id, count(b.id), sum(b.w) FROM a LEFT JOIN b ON a.id = b.a_id GROUP BY a.id ORDER BY 1;
+SELECT a.id, x.id, y.id FROM a LEFT JOIN b AS x ON x.a_id = a.id LEFT JOIN b AS y ON y.a_id = a.id AND y.id > x.id ORDER BY 1, 2, 3;
+SELECT a.id, s.n FROM a LEFT JOIN (SELECT a_id, count(*) AS n FROM b GROUP BY a_id) AS s ON s.a_id = a.id ORDER BY 1;
+SELECT a.id FROM a LEFT JOIN b ON a.id = b.a_id WHERE b.id IS NULL;
+SELECT coalesce(a.id, -1), coalesce(b.w, 0) FROM a FULL JOIN b ON a.id = b.a_id AND b.w IS NOT NULL ORDER BY 1, 2;
+SELECT a.id FROM a LEFT JOIN b ON a.id = b.nothing;
+SELECT a.id FROM a LEFT JOIN b;

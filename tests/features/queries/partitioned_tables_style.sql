@@ -1,0 +1,17 @@
+CREATE TABLE ev (tenant integer, id integer, kind text, at date, PRIMARY KEY (tenant, id));
+INSERT INTO ev SELECT t, i, (ARRAY['a', 'b', 'c'])[1 + (t + i) % 3], date '2024-01-01' + i FROM generate_series(1, 8) AS t, generate_series(1, 10) AS i;
+SELECT count(*), count(DISTINCT tenant), min(at), max(at) FROM ev;
+SELECT tenant, count(*) FROM ev WHERE kind = 'a' GROUP BY tenant ORDER BY tenant;
+SELECT kind, count(*), sum(id) FROM ev WHERE tenant IN (2, 5, 7) GROUP BY kind ORDER BY kind;
+SELECT tenant, id FROM ev WHERE at = '2024-01-05' AND kind <> 'b' ORDER BY tenant;
+SELECT a.tenant, b.tenant, count(*) FROM ev a JOIN ev b ON a.id = b.id AND a.kind = b.kind AND a.tenant < b.tenant WHERE a.tenant = 1 GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT tenant, max(id) FILTER (WHERE kind = 'c') FROM ev GROUP BY tenant HAVING count(*) FILTER (WHERE kind = 'c') > 3 ORDER BY 1;
+UPDATE ev SET kind = 'z' WHERE id = 10 AND tenant % 2 = 0 RETURNING tenant, kind;
+DELETE FROM ev WHERE tenant = 3 AND id > 2;
+SELECT tenant, count(*) FROM ev GROUP BY tenant ORDER BY count(*), tenant LIMIT 2;
+INSERT INTO ev VALUES (1, 1, 'dup', NULL);
+INSERT INTO ev VALUES (1, 1, 'dup', NULL), (9, 1, 'new', NULL) ON CONFLICT (tenant, id) DO UPDATE SET kind = excluded.kind RETURNING tenant, id, kind;
+SELECT tenant, id, kind FROM ev WHERE kind IN ('dup', 'new') ORDER BY 1;
+SELECT kind, rank() OVER (ORDER BY count(*) DESC, kind) FROM ev GROUP BY kind ORDER BY 2;
+UPDATE ev SET tenant = tenant + 100 WHERE tenant = 9 RETURNING *;
+SELECT DISTINCT ON (kind) kind, tenant, id FROM ev ORDER BY kind, tenant, id;

@@ -1,0 +1,12 @@
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT * FROM n;
+WITH RECURSIVE n(i) AS (VALUES (1) UNION SELECT (i * 2) % 7 FROM n) SELECT * FROM n ORDER BY i;
+CREATE TABLE node (id integer PRIMARY KEY, up integer, name text);
+INSERT INTO node VALUES (1, NULL, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf'), (5, 4, 'deep');
+WITH RECURSIVE path AS (SELECT id, name, 0 AS depth, name AS way FROM node WHERE up IS NULL UNION ALL SELECT n.id, n.name, depth + 1, way || '/' || n.name FROM node n JOIN path p ON n.up = p.id) SELECT * FROM path ORDER BY way;
+WITH RECURSIVE up AS (SELECT id, up.up FROM node AS up WHERE id = 5 UNION ALL SELECT n.id, n.up FROM node n JOIN up ON n.id = up.up) SELECT id FROM up ORDER BY id;
+WITH RECURSIVE f(a, b) AS (SELECT 0::bigint, 1::bigint UNION ALL SELECT b, a + b FROM f WHERE b < 1000) SELECT a FROM f;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 3;
+WITH RECURSIVE a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT * FROM a, b;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1.5 FROM n WHERE i < 5) SELECT * FROM n;
+WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT * FROM n;
+WITH RECURSIVE s(i, l) AS (SELECT 1, ARRAY[1] UNION ALL SELECT i + 1, l || (i + 1) FROM s WHERE i < 4) SELECT l FROM s ORDER BY i;

@@ -1,0 +1,13 @@
+CREATE TABLE tree (id integer PRIMARY KEY, parent integer REFERENCES tree, name text NOT NULL, weight integer);
+INSERT INTO tree VALUES (1, NULL, 'root', 1), (2, 1, 'a', 2), (3, 1, 'b', 3), (4, 2, 'a1', 4), (5, 2, 'a2', NULL), (6, 4, 'deep', 6), (7, NULL, 'other', 7);
+WITH RECURSIVE t AS (SELECT id, name, 0 AS level, name AS path FROM tree WHERE parent IS NULL UNION ALL SELECT c.id, c.name, t.level + 1, t.path || '/' || c.name FROM tree c JOIN t ON c.parent = t.id) SELECT level, repeat('  ', level) || name AS shown, path FROM t ORDER BY path;
+WITH RECURSIVE up AS (SELECT id, parent, name FROM tree WHERE id = 6 UNION ALL SELECT p.id, p.parent, p.name FROM tree p, up WHERE p.id = up.parent) SELECT string_agg(name, ' < ' ORDER BY id DESC) FROM up;
+WITH RECURSIVE sub (root, id) AS (SELECT id, id FROM tree UNION ALL SELECT sub.root, c.id FROM tree c JOIN sub ON c.parent = sub.id) SELECT root, count(*) AS nodes, sum(weight) AS weight FROM sub JOIN tree USING (id) GROUP BY root ORDER BY root;
+WITH RECURSIVE t (id, depth) AS (SELECT id, 1 FROM tree WHERE parent IS NULL UNION ALL SELECT c.id, depth + 1 FROM tree c JOIN t ON parent = t.id WHERE depth < 2) SELECT depth, array_agg(id ORDER BY id) FROM t GROUP BY depth ORDER BY depth;
+WITH RECURSIVE t (id, path) AS (SELECT id, ARRAY[id] FROM tree WHERE parent IS NULL UNION ALL SELECT c.id, path || c.id FROM tree c JOIN t ON parent = t.id) SELECT id, path, cardinality(path) FROM t ORDER BY path;
+WITH RECURSIVE t (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT n FROM t LIMIT 3;
+WITH RECURSIVE t (a, b) AS (SELECT 1, 1 UNION SELECT (a * 2) % 7, b FROM t) SELECT * FROM t ORDER BY a;
+WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1.5 FROM t WHERE n < 3) SELECT * FROM t;
+WITH RECURSIVE t (n) AS (SELECT 'x' UNION ALL SELECT n || 'y' FROM t WHERE length(n) < 3) SELECT * FROM t ORDER BY n;
+WITH RECURSIVE t (n) AS (SELECT id FROM tree WHERE id > 100 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t;
+WITH RECURSIVE leaf AS (SELECT id FROM tree t WHERE NOT EXISTS (SELECT 1 FROM tree c WHERE c.parent = t.id)), up AS (SELECT id AS leaf, id FROM leaf UNION ALL SELECT leaf, parent FROM up JOIN tree USING (id) WHERE parent IS NOT NULL) SELECT leaf, count(*) FROM up GROUP BY leaf ORDER BY leaf;

@@ -1,0 +1,10 @@
+CREATE TABLE e (id integer PRIMARY KEY, boss integer, name text, pay integer);
+INSERT INTO e VALUES (1, NULL, 'ann', 90), (2, 1, 'bob', 60), (3, 1, 'cid', 95), (4, 2, 'dan', 50), (5, 2, 'eve', 61);
+SELECT w.name, b.name AS boss FROM e AS w LEFT JOIN e AS b ON b.id = w.boss ORDER BY w.id;
+SELECT w.name FROM e AS w JOIN e AS b ON b.id = w.boss WHERE w.pay > b.pay ORDER BY 1;
+SELECT b.name, count(*), sum(w.pay) FROM e AS w JOIN e AS b ON b.id = w.boss GROUP BY b.name ORDER BY 1;
+SELECT a.name, b.name FROM e AS a JOIN e AS b ON a.boss = b.boss AND a.id < b.id ORDER BY 1, 2;
+SELECT name FROM e WHERE pay > (SELECT avg(pay) FROM e AS x WHERE x.boss IS NOT DISTINCT FROM e.boss) ORDER BY 1;
+SELECT name, (SELECT count(*) FROM e AS x WHERE x.pay > e.pay) + 1 AS place FROM e ORDER BY place;
+SELECT g.name FROM e AS w JOIN e AS b ON b.id = w.boss JOIN e AS g ON g.id = b.boss WHERE w.name = 'dan';
+SELECT b.name FROM e AS b WHERE NOT EXISTS (SELECT 1 FROM e AS w WHERE w.boss = b.id) ORDER BY 1;

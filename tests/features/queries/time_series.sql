@@ -1,0 +1,10 @@
+CREATE TABLE m (at timestamp PRIMARY KEY, v numeric(6,2));
+INSERT INTO m VALUES ('2024-01-01 00:10', 1), ('2024-01-01 00:40', 3), ('2024-01-01 01:20', 5), ('2024-01-01 03:05', 2), ('2024-01-02 00:00', 4);
+SELECT date_trunc('hour', at) AS h, count(*), avg(v) FROM m GROUP BY 1 ORDER BY 1;
+SELECT h, (SELECT sum(v) FROM m WHERE at >= h AND at < h + interval '1 hour') AS s FROM generate_series(timestamp '2024-01-01 00:00', timestamp '2024-01-01 03:00', interval '1 hour') AS h ORDER BY h;
+SELECT at, v - lag(v) OVER (ORDER BY at) AS diff, at - lag(at) OVER (ORDER BY at) AS gap FROM m ORDER BY at;
+SELECT at, avg(v) OVER (ORDER BY at RANGE BETWEEN interval '1 hour' PRECEDING AND CURRENT ROW) FROM m ORDER BY at;
+SELECT at::date AS d, min(v), max(v), (array_agg(v ORDER BY at DESC))[1] AS latest FROM m GROUP BY 1 ORDER BY 1;
+SELECT extract(hour FROM at) AS h, sum(v) FROM m WHERE at BETWEEN '2024-01-01' AND '2024-01-01 23:59' GROUP BY 1 ORDER BY 1;
+SELECT at FROM m WHERE at::date = '2024-01-02';
+SELECT max(at) - min(at) AS span, count(DISTINCT at::date) FROM m;

@@ -1,0 +1,10 @@
+CREATE TABLE p (id integer PRIMARY KEY, cat text, price numeric(6,2));
+INSERT INTO p VALUES (1, 'a', 5), (2, 'a', 7), (3, 'a', 7), (4, 'b', 1), (5, 'b', 9), (6, 'c', NULL);
+SELECT cat, id FROM (SELECT cat, id, rank() OVER (PARTITION BY cat ORDER BY price DESC NULLS LAST) AS r FROM p) AS s WHERE r = 1 ORDER BY 1, 2;
+SELECT DISTINCT ON (cat) cat, id, price FROM p ORDER BY cat, price DESC NULLS LAST, id;
+SELECT c.cat, t.id FROM (SELECT DISTINCT cat FROM p) AS c, LATERAL (SELECT id FROM p WHERE p.cat = c.cat ORDER BY price, id LIMIT 2) AS t ORDER BY 1, 2;
+SELECT cat, max(price) FROM p GROUP BY cat HAVING max(price) IS NOT NULL ORDER BY 2 DESC, 1;
+SELECT id FROM p WHERE (cat, price) IN (SELECT cat, max(price) FROM p GROUP BY cat) ORDER BY id;
+SELECT id FROM p AS x WHERE NOT EXISTS (SELECT 1 FROM p AS y WHERE y.cat = x.cat AND y.price > x.price) ORDER BY id;
+SELECT cat, percentile_cont(0.5) WITHIN GROUP (ORDER BY price) FROM p GROUP BY cat ORDER BY cat;
+SELECT id, price FROM p ORDER BY price DESC NULLS LAST, id FETCH FIRST 3 ROWS ONLY;

@@ -1,0 +1,14 @@
+VALUES (1, 'a'), (2, 'b') ORDER BY 1 DESC;
+SELECT * FROM (VALUES (1, 'one'), (2, 'two')) AS v (n, name) WHERE n > 1;
+VALUES (1, 2), (3);
+VALUES (1, 'a'), ('2', 'b');
+SELECT column1 + 1 AS next FROM (VALUES (1), (2)) AS v ORDER BY 1;
+CREATE TABLE t (a integer, b text);
+INSERT INTO t VALUES (1, 'x');
+TABLE t;
+SELECT t.*, t.a FROM t;
+SELECT 1 AS "Mixed Case", 2 AS select_2;
+SELECT a AS b, b AS a FROM t;
+SELECT *;
+SELECT a, FROM t;
+SELECT 1 + ;

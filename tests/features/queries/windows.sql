@@ -1,0 +1,12 @@
+CREATE TABLE t (id integer PRIMARY KEY, g text, v integer);
+INSERT INTO t VALUES (1, 'a', 5), (2, 'a', 3), (3, 'b', 9), (4, 'a', 3), (5, 'b', NULL);
+SELECT id, row_number() OVER (ORDER BY v, id), rank() OVER (ORDER BY v), dense_rank() OVER (ORDER BY v) FROM t ORDER BY id;
+SELECT id, sum(v) OVER (PARTITION BY g ORDER BY id), count(*) OVER (PARTITION BY g) FROM t ORDER BY id;
+SELECT id, lag(v) OVER w, lead(v, 1, -1) OVER w, first_value(v) OVER w FROM t WINDOW w AS (ORDER BY id) ORDER BY id;
+SELECT id, sum(v) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM t ORDER BY id;
+SELECT id, ntile(2) OVER (ORDER BY id), percent_rank() OVER (ORDER BY g) FROM t ORDER BY id;
+SELECT g, sum(v), rank() OVER (ORDER BY sum(v) DESC) FROM t GROUP BY g ORDER BY g;
+SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY v DESC NULLS LAST) AS n FROM t) AS s WHERE n = 1 ORDER BY id;
+SELECT id FROM t WHERE row_number() OVER () = 1;
+SELECT lag(v) FROM t;
+SELECT id, nth_value(v, 2) OVER (ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM t ORDER BY id;

@@ -1,0 +1,17 @@
+CREATE TABLE t (id integer PRIMARY KEY, g text, v integer);
+INSERT INTO t VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 3), (4, NULL, 4);
+WITH s AS (SELECT g, sum(v) AS total FROM t GROUP BY g) SELECT t.id, s.total FROM t JOIN s ON s.g IS NOT DISTINCT FROM t.g ORDER BY t.id;
+WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a), c AS (SELECT x, y FROM a, b) SELECT * FROM c;
+WITH s (k, n) AS (SELECT g, count(*) FROM t GROUP BY g) SELECT k, n FROM s ORDER BY k NULLS FIRST;
+WITH m AS MATERIALIZED (SELECT max(v) AS m FROM t) SELECT id FROM t, m WHERE v = m.m;
+WITH t AS (SELECT 99 AS id) SELECT id FROM t;
+WITH s AS (SELECT id FROM t) SELECT (WITH u AS (SELECT max(id) AS m FROM s) SELECT m FROM u), count(*) FROM s;
+SELECT * FROM (WITH q AS (SELECT 5 AS n) SELECT n * 2 AS d FROM q) AS s;
+WITH unused AS (SELECT 1 / 0) SELECT 1;
+WITH s AS (SELECT 1), s AS (SELECT 2) SELECT * FROM s;
+WITH s (a, b) AS (SELECT 1) SELECT * FROM s;
+WITH b AS (SELECT * FROM a), a AS (SELECT 1) SELECT * FROM b;
+WITH s AS (SELECT g, v FROM t) UPDATE t SET v = s.v + 10 FROM s WHERE s.g = t.g AND s.v = t.v AND t.id < 3 RETURNING t.id, t.v;
+WITH s AS (SELECT min(id) AS m FROM t) DELETE FROM t USING s WHERE t.id = s.m RETURNING id;
+WITH s AS (SELECT 10 AS id, 'z' AS g) INSERT INTO t SELECT id, g, 0 FROM s RETURNING *;
+SELECT id, v FROM t ORDER BY id;

@@ -1,0 +1,18 @@
+CREATE TABLE w (id integer PRIMARY KEY, g integer, v integer);
+INSERT INTO w SELECT i, i % 3, i * i FROM generate_series(1, 9) AS i;
+WITH t AS (SELECT g, sum(v) AS s FROM w GROUP BY g) SELECT a.g, b.g, a.s - b.s AS d FROM t a, t b WHERE a.g < b.g ORDER BY 1, 2;
+WITH t AS NOT MATERIALIZED (SELECT * FROM w WHERE v > 10) SELECT count(*), (SELECT max(v) FROM t) FROM t WHERE g = 0;
+WITH t AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY v DESC) AS rn FROM w) SELECT x.id, y.id FROM t x JOIN t y ON x.rn = y.rn + 1 WHERE y.rn < 4 ORDER BY y.rn;
+WITH a AS (SELECT 1 AS n), b AS (SELECT n + 1 AS n FROM a), c AS (SELECT n * 10 AS n FROM b UNION SELECT n FROM a) SELECT * FROM c ORDER BY n;
+WITH w AS (SELECT 42 AS id) SELECT * FROM w;
+WITH t (x, y) AS (SELECT id, v FROM w) SELECT max(x), max(y) FROM t;
+WITH t (x) AS (SELECT id, v FROM w) SELECT x, v FROM t WHERE x = 3;
+SELECT * FROM (WITH t AS (SELECT 1 AS a) SELECT a + 1 AS b FROM t) AS s;
+WITH t AS (SELECT 1) SELECT 2;
+WITH t AS (SELECT 1 / 0) SELECT 2;
+WITH t AS (SELECT id FROM w ORDER BY v DESC LIMIT 2) SELECT w.* FROM w JOIN t USING (id) ORDER BY id;
+WITH t AS (VALUES (1, 'a'), (2, NULL)) SELECT column1, coalesce(column2, '-') FROM t ORDER BY 1;
+WITH outerq AS (WITH innerq AS (SELECT 5 AS n) SELECT n * 2 AS m FROM innerq) SELECT m FROM outerq;
+WITH b AS (SELECT * FROM a), a AS (SELECT 1) SELECT * FROM b;
+WITH t AS (SELECT g FROM w) SELECT g, count(*) FROM t GROUP BY g HAVING count(*) = (SELECT count(*) / 3 FROM t) ORDER BY g;
+WITH e AS (SELECT * FROM w WHERE false) SELECT count(*), sum(v) FROM e;

@@ -1,0 +1,11 @@
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i, i * i AS sq FROM n ORDER BY i;
+CREATE TABLE edge (a integer, b integer);
+INSERT INTO edge VALUES (1, 2), (2, 3), (3, 1), (3, 4);
+WITH RECURSIVE r (x) AS (SELECT 1 UNION SELECT b FROM edge JOIN r ON a = x) SELECT x FROM r ORDER BY x;
+WITH RECURSIVE p (x, path, len) AS (SELECT 1, '1', 0 UNION ALL SELECT b, path || '>' || b, len + 1 FROM edge JOIN p ON a = x WHERE len < 4) SELECT path FROM p ORDER BY len, path;
+WITH RECURSIVE fib (a, b) AS (SELECT 0, 1 UNION ALL SELECT b, a + b FROM fib WHERE b < 100) SELECT array_agg(a ORDER BY a) FROM fib;
+WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t LIMIT 3;
+WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS x FROM a) SELECT a.x, b.x FROM a, b;
+WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a;
+WITH a (x, y) AS (SELECT 1) SELECT * FROM a;
+WITH a AS (SELECT 1 AS x) SELECT (SELECT x FROM a) + x FROM a WHERE EXISTS (WITH c AS (SELECT x FROM a) SELECT * FROM c);

@@ -1,0 +1,18 @@
+SELECT ARRAY[1, 2, 3], '{1,2,3}'::integer[], ARRAY['a', NULL, 'c d', 'e"f', '{g}'], ARRAY[]::text[], '{}'::integer[];
+SELECT ARRAY[1, 'x'];
+SELECT ARRAY[1, 2.5], ARRAY[true, NULL], ARRAY['2024-01-01'::date];
+SELECT ARRAY[];
+SELECT '{1,2'::integer[];
+SELECT '{1,x}'::integer[];
+SELECT '{"a","b\"c",NULL,"NULL"}'::text[], '{ a , b }'::text[], '[2:3]={7,8}'::integer[];
+SELECT (ARRAY[1, 2, 3])[2], (ARRAY[1, 2, 3])[5], (ARRAY[1, 2, 3])[0], (ARRAY[1, 2, 3])[NULL], ('[2:3]={7,8}'::integer[])[2];
+SELECT array_length(ARRAY[1, 2], 1), array_length(ARRAY[]::integer[], 1), array_length(ARRAY[1], 2), cardinality(ARRAY[1, 2]), array_ndims(ARRAY[1]), array_dims(ARRAY[1, 2]), array_lower('[2:3]={7,8}'::integer[], 1), array_upper('[2:3]={7,8}'::integer[], 1);
+SELECT ARRAY[1] || ARRAY[2, 3], ARRAY[1] || 2, 0 || ARRAY[1], ARRAY[1] || NULL::integer, ARRAY[1] || NULL::integer[], array_append(NULL, 1), array_prepend(1, '{2}'), array_cat('{1}', '{2}');
+SELECT ARRAY[1, 2] = ARRAY[1, 2], ARRAY[1, 2] < ARRAY[1, 3], ARRAY[1] < ARRAY[1, 0], ARRAY[NULL]::integer[] = ARRAY[NULL]::integer[], ARRAY[2] > ARRAY[1, 9];
+SELECT ARRAY[1, 2, 3] @> ARRAY[2], ARRAY[2] <@ ARRAY[1, 2], ARRAY[1, 2] && ARRAY[2, 9], ARRAY[1] && ARRAY[2], ARRAY[]::integer[] <@ ARRAY[1];
+SELECT array_position(ARRAY['a', 'b', 'a'], 'a'), array_position(ARRAY['a', 'b', 'a'], 'a', 2), array_positions(ARRAY[1, 2, 1], 1), array_remove(ARRAY[1, 2, 1, NULL], 1), array_replace(ARRAY[1, 2, 1], 1, 9), array_remove(ARRAY[1, NULL], NULL);
+SELECT array_to_string(ARRAY[1, NULL, 3], ','), array_to_string(ARRAY[1, NULL, 3], ',', '*'), string_to_array('a,b,,c', ','), string_to_array('a,b,,c', ',', ''), string_to_array('abc', NULL), string_to_array('', ',');
+SELECT unnest(ARRAY[3, 1, 2]) AS x ORDER BY x;
+SELECT trim_array(ARRAY[1, 2, 3], 2);
+SELECT trim_array(ARRAY[1, 2, 3], 4);
+SELECT ARRAY[1, 2]::text[], '{1,2}'::text[]::integer[], ARRAY['1', '2']::integer[], ARRAY[1.5, 2.5]::integer[];

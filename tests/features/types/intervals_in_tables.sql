@@ -1,0 +1,16 @@
+CREATE TABLE iv (id integer PRIMARY KEY, i interval, at timestamp);
+INSERT INTO iv VALUES (1, '1 day', '2024-01-31'), (2, '24:00:00', '2024-02-29'), (3, '1 month', '2024-01-31'), (4, '-1 year', '2024-02-29'), (5, NULL, NULL), (6, '30 days', '2024-01-31 23:59:59.999999');
+INSERT INTO iv VALUES (7, 'soon', NULL);
+SELECT id, i, at + i, at - i FROM iv ORDER BY id;
+SELECT id FROM iv WHERE i = interval '1 day' ORDER BY id;
+SELECT i, count(*) FROM iv WHERE id IN (1, 3, 4, 5) GROUP BY i ORDER BY i;
+SELECT id FROM iv ORDER BY i DESC NULLS LAST, id;
+SELECT avg(i) FROM iv WHERE id IN (1, 2, 6);
+SELECT id, i * 2, i / 2, -i, i * 0.5 FROM iv WHERE id IN (1, 3, 5) ORDER BY id;
+SELECT id, i > interval '29 days', i BETWEEN interval '0' AND interval '1 day' FROM iv ORDER BY id;
+SELECT id, extract(day FROM i), extract(hour FROM i), extract(epoch FROM i) FROM iv ORDER BY id;
+UPDATE iv SET i = justify_interval(i + interval '29 days 25 hours') WHERE id IN (1, 2) RETURNING id, i;
+SELECT id, age(timestamp '2024-03-01', at) FROM iv ORDER BY id;
+SELECT a.id, b.id, a.at - b.at FROM iv a JOIN iv b ON a.id = b.id + 1 ORDER BY a.id;
+SELECT to_char(i, 'DD HH24:MI'), i::text, coalesce(i, interval '0') FROM iv ORDER BY id LIMIT 3;
+SELECT sum(i) OVER (ORDER BY id), lag(i) OVER (ORDER BY id) FROM iv WHERE i IS NOT NULL ORDER BY id;

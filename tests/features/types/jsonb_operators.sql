@@ -1,0 +1,15 @@
+SELECT '{"a": {"b": [1, 2, "x"]}, "n": null}'::jsonb -> 'a', '{"a": 1}'::jsonb -> 'z', '[1, 2, 3]'::jsonb -> 1, '[1, 2, 3]'::jsonb -> -1, '[1, 2, 3]'::jsonb -> 3, '{"a": 1}'::jsonb -> 0, '[1]'::jsonb -> 'a', '5'::jsonb -> 'a';
+SELECT '{"a": "x", "n": null}'::jsonb ->> 'a', '{"a": "x", "n": null}'::jsonb ->> 'n', '{"a": {"b": 1}}'::jsonb ->> 'a', '["x", 2]'::jsonb ->> 0, '["x", 2]'::jsonb ->> 1;
+SELECT '{"a": {"b": [1, 2, "x"]}}'::jsonb #> '{a,b}', '{"a": {"b": [1, 2, "x"]}}'::jsonb #> '{a,b,2}', '{"a": {"b": [1, 2, "x"]}}'::jsonb #>> '{a,b,2}', '{"a": {"b": [1, 2, "x"]}}'::jsonb #>> '{a,b,-1}', '{"a": 1}'::jsonb #> '{}', '{"a": 1}'::jsonb #> '{a,b}', '{"a": 1}'::jsonb #> '{NULL}';
+SELECT '{"a": 1, "b": 2}'::jsonb @> '{"b": 2}', '{"b": 2}'::jsonb <@ '{"a": 1, "b": 2}', '[1, 2, 3]'::jsonb @> '[3, 1]', '[1, 2]'::jsonb @> '1', '{"a": {"b": 1}}'::jsonb @> '{"a": {}}', '[[1, 2]]'::jsonb @> '[[1]]', '[1]'::jsonb @> '[[1]]', '1'::jsonb @> '[1]', '[1.0]'::jsonb @> '[1]', '{"a": [1, 2]}'::jsonb @> '{"a": 1}';
+SELECT '{"a": 1}'::jsonb ? 'a', '["a", "b"]'::jsonb ? 'b', '"a"'::jsonb ? 'a', '{"a": 1}'::jsonb ? 'b', '[1]'::jsonb ? '1';
+SELECT '{"a": 1, "b": 2}'::jsonb ?| ARRAY['x', 'b'], '{"a": 1, "b": 2}'::jsonb ?& ARRAY['a', 'b'], '{"a": 1}'::jsonb ?& ARRAY['a', 'b'], '{"a": 1}'::jsonb ?| ARRAY['x'];
+SELECT '{"a": 1, "b": 2}'::jsonb || '{"b": 3, "c": 4}', '[1]'::jsonb || '[2, 3]', '[1]'::jsonb || '2', '1'::jsonb || '2', '{"a": 1}'::jsonb || '[2]', '[]'::jsonb || '{"a": 1}';
+SELECT '{"a": 1}'::jsonb || '2';
+SELECT '{"a": 1, "b": 2}'::jsonb - 'a', '["a", "b", "a"]'::jsonb - 'a', '[1, 2, 3]'::jsonb - 1, '[1, 2, 3]'::jsonb - -1, '[1, 2, 3]'::jsonb - 7, '{"a": 1, "b": 2, "c": 3}'::jsonb - '{a,c}'::text[];
+SELECT '5'::jsonb - 'a';
+SELECT '{"a": 1}'::jsonb - 1;
+SELECT '{"a": {"b": 1, "c": 2}}'::jsonb #- '{a,b}', '[1, [2, 3]]'::jsonb #- '{1,0}', '{"a": 1}'::jsonb #- '{x,y}';
+SELECT '[1]'::jsonb #- '{x}';
+SELECT '1'::jsonb = '1.0', '1.0'::jsonb::text, '{"a": 1, "b": 2}'::jsonb = '{"b": 2, "a": 1}', '[1, 2]'::jsonb = '[2, 1]', '"a"'::jsonb < '1', '1'::jsonb < 'true', 'true'::jsonb < '[1]', '[1, 2]'::jsonb < '{}', '[]'::jsonb < 'null', '[9]'::jsonb < '[1, 1]', '10'::jsonb > '9', '-10'::jsonb < '-9', '0.5'::jsonb < '0.51';
+SELECT '{"a": 1}'::jsonb + 1;

@@ -1,0 +1,18 @@
+SELECT length('日本語'), octet_length('日本語'), char_length('é'), bit_length('é'), length(''), reverse('日本語'), left('日本語', 2), right('日本語', 1);
+SELECT upper('abc'), lower('ABC'), initcap('the quick-brown fOX 2nd'), substr('日本語', 2, 1), position('語' IN '日本語'), overlay('日本語' PLACING 'X' FROM 2 FOR 1);
+SELECT lpad('é', 3, 'ü'), rpad('日', 3, '本語'), lpad('abc', 2), translate('日本', '日', 'x'), replace('日本日', '日', ''), split_part('a·b·c', '·', 2);
+SELECT ascii('é'), ascii('日'), chr(233), chr(26085), chr(128512), length(chr(128512)), octet_length(chr(128512));
+SELECT chr(-1);
+SELECT chr(1114112);
+SELECT E'\u65e5', E'\U0001F600', E'\xe6\x97\xa5', U&'\65e5';
+SELECT E'\xff';
+SELECT '日本語' LIKE '日__', '日本語' LIKE '日_', 'é' ~ '^.$', '日本語' SIMILAR TO '日%', regexp_replace('añb', '[^a-z]', '?', 'g');
+CREATE TABLE tu (id integer PRIMARY KEY, c char(3), v varchar(3), t text);
+INSERT INTO tu VALUES (1, '日本', '日本語', 'ß'), (2, 'é', '', NULL), (3, NULL, 'ab ', 'Z');
+INSERT INTO tu VALUES (4, '日本語x', NULL, NULL);
+INSERT INTO tu VALUES (4, NULL, '日本語x', NULL);
+INSERT INTO tu VALUES (4, '日本語   ', '日本語   ', 'ä') RETURNING c, v;
+SELECT id, length(c), octet_length(c), length(v), c || '|' FROM tu ORDER BY id;
+SELECT t FROM tu ORDER BY t;
+SELECT max(t), min(t), string_agg(t, '' ORDER BY t) FROM tu;
+SELECT md5('日本'), encode('é'::bytea, 'escape'), convert_to('é', 'UTF8'), quote_literal('é''日'), quote_ident('é');

@@ -1,0 +1,18 @@
+SELECT '2024-02-29 12:34:56.789'::timestamp, '2024-02-29T12:34:56'::timestamp, '2024-02-29'::timestamp, '2024-02-29 1:2'::timestamp, '2024-02-29 12:00 PM'::timestamp;
+SELECT '2024-02-29 24:00:00'::timestamp, '2024-02-29 23:59:60'::timestamp;
+SELECT '2024-02-29 25:00:00'::timestamp;
+SELECT '2024-02-29 12:34:56.1234567'::timestamp;
+SELECT '2024-03-01'::timestamp - '2024-02-28 12:00'::timestamp, '2024-01-31'::timestamp + '1 month', '2024-01-01'::timestamp - '1 microsecond'::interval;
+SELECT '2024-01-01 10:00'::timestamp::date, '2024-01-01 10:00'::timestamp::time, '2024-01-01 10:00:00.5'::timestamp::text;
+SELECT date_trunc('hour', '2024-02-29 12:34:56'::timestamp), date_trunc('week', '2024-02-29 12:34:56'::timestamp), date_trunc('quarter', '2024-02-29'::timestamp), date_trunc('decade', '2024-02-29'::timestamp), date_trunc('century', '2024-02-29'::timestamp);
+SELECT date_trunc('fortnight', '2024-02-29'::timestamp);
+SELECT extract(microseconds FROM '2024-02-29 12:34:56.789'::timestamp), extract(epoch FROM '2024-02-29 12:34:56.5'::timestamp), extract(julian FROM '2024-02-29'::timestamp);
+SELECT date_bin('15 minutes', '2024-02-29 12:34:56'::timestamp, '2024-01-01');
+SELECT date_bin('0 seconds', '2024-02-29 12:34:56'::timestamp, '2024-01-01');
+SELECT make_timestamp(2024, 2, 29, 1, 2, 3.5), make_interval(1, 2);
+SELECT make_timestamp(2024, 2, 30, 1, 2, 3);
+SELECT age('2024-03-01 12:00'::timestamp, '2023-12-31'::timestamp), justify_hours('27 hours'), justify_days('35 days'), justify_interval('1 mon -1 hour');
+SELECT ('2024-01-01'::timestamp, '2024-01-10'::timestamp) OVERLAPS ('2024-01-05'::timestamp, '3 days'::interval), ('2024-01-01'::timestamp, '2024-01-02'::timestamp) OVERLAPS ('2024-01-02'::timestamp, '2024-01-03'::timestamp);
+SELECT to_timestamp('2024-02-29 01:02:03', 'YYYY-MM-DD HH24:MI:SS')::timestamp, to_char('2024-02-29 13:02:03.456'::timestamp, 'HH12:MI:SS.MS AM, DD Month YYYY, J');
+SELECT '2024-01-01'::timestamp < '2024-01-01 00:00:00.000001', '2024-01-01'::timestamp = '2024-01-01'::date;
+SELECT '2024-01-01'::timestamp + 1;

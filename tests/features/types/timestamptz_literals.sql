@@ -1,0 +1,16 @@
+SELECT timestamptz '2020-01-02 03:04:05.678', timestamp with time zone '2020-01-02 03:04:05+02';
+SELECT '2020-06-01 12:00:00 Europe/Berlin'::timestamptz, '2020-01-01 12:00:00 america/new_york'::timestamptz;
+SELECT '2020-06-01 12:00:00 PST'::timestamptz, '2020-06-01 12:00:00 EDT'::timestamptz, '2020-06-01 12:00 z'::timestamptz;
+SELECT '2020-06-01 12:00:00-03:30'::timestamptz, '2020-06-01T12:00:00Z'::timestamptz, '2020-06-01 12:00:00+0530'::timestamptz;
+SELECT 'epoch'::timestamptz, '2020-01-01'::timestamptz, 'January 8, 1999 4:05 PM -8'::timestamptz;
+SELECT '2021-03-28 02:30 Europe/Berlin'::timestamptz, '2021-10-31 02:30 Europe/Berlin'::timestamptz;
+SELECT '0044-03-15 12:00:00 BC'::timestamptz;
+SELECT 'x'::timestamptz;
+SELECT '2020-13-01'::timestamptz;
+SELECT '2020-01-01 25:00'::timestamptz;
+SELECT '2020-01-01 10:00 Nowhere/Land'::timestamptz;
+SELECT '2020-01-01 10:00+20'::timestamptz;
+SELECT '300000-01-01'::timestamptz;
+SELECT '2020-01-02 10:00 Europe/Berlin'::timestamp, '2020-01-02 10:00 Europe/Berlin'::date;
+SELECT pg_typeof(now()), pg_typeof(current_timestamp), pg_typeof(localtimestamp), pg_typeof(localtime);
+SELECT now() = current_timestamp, now() = transaction_timestamp(), localtimestamp = now();

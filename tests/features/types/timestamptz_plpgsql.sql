@@ -1,0 +1,11 @@
+CREATE TABLE log (id integer PRIMARY KEY, at timestamptz, t time, u uuid, b bytea);
+CREATE FUNCTION later(at timestamptz, by interval) RETURNS timestamptz LANGUAGE plpgsql AS $$ DECLARE r timestamptz := at; BEGIN r := r + by; RETURN r; END $$;
+SELECT later('2020-01-01 10:00+02', '1 day');
+CREATE PROCEDURE put(i integer, a timestamptz, tt time, uu uuid, bb bytea) LANGUAGE plpgsql AS $$ DECLARE l log%ROWTYPE; BEGIN INSERT INTO log VALUES (i, a, tt, uu, bb); SELECT * INTO l FROM log WHERE id = i; RAISE NOTICE '% % % %', l.at, l.t, l.u, l.b; END $$;
+CALL put(1, '2020-01-01 10:00Z', '10:11:12', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', '\x00ff');
+DO $$ DECLARE a timestamptz[] := ARRAY[timestamptz '2020-01-01']; u uuid[]; x timestamptz; BEGIN a[2] := '2021-01-01'; u[1] := '00000000-0000-0000-0000-000000000001'; FOREACH x IN ARRAY a LOOP RAISE NOTICE '%', x; END LOOP; RAISE NOTICE '% %', a, u; END $$;
+DO $$ DECLARE x timestamptz; BEGIN x := 'rubbish'; EXCEPTION WHEN invalid_datetime_format THEN RAISE NOTICE 'caught %', SQLERRM; END $$;
+DO $$ DECLARE x uuid; BEGIN x := 'rubbish'; EXCEPTION WHEN invalid_text_representation THEN RAISE NOTICE 'caught %', SQLERRM; END $$;
+SELECT * FROM log;
+CREATE FUNCTION stamps() RETURNS TABLE (a timestamptz, b time, c uuid, d bytea) LANGUAGE sql AS $$ SELECT at, t, u, b FROM log ORDER BY id $$;
+SELECT * FROM stamps();

@@ -1,0 +1,12 @@
+SELECT timestamptz '2020-06-01 12:00:00Z' AT TIME ZONE 'Europe/Berlin', timestamp '2020-06-01 12:00:00' AT TIME ZONE 'Europe/Berlin';
+SELECT timestamptz '2020-01-01 12:00:00Z' AT TIME ZONE 'europe/berlin', timestamp '2020-06-01 12:00:00' AT TIME ZONE 'PST';
+SELECT timestamptz '2020-01-01 12:00:00Z' AT TIME ZONE INTERVAL '-08:00', timestamp '2020-01-01 12:00' AT TIME ZONE INTERVAL '05:30';
+SELECT timestamp '2021-03-28 02:30' AT TIME ZONE 'Europe/Berlin', timestamp '2021-10-31 02:30' AT TIME ZONE 'Europe/Berlin';
+SELECT timestamp '1900-01-01 00:00' AT TIME ZONE 'Europe/Berlin', timestamptz '1850-01-01 00:00Z' AT TIME ZONE 'Europe/Paris';
+SELECT timezone('Asia/Tokyo', timestamptz '2020-01-01 00:00Z'), timezone('UTC', timestamp '2020-01-01 00:00');
+SELECT now() AT TIME ZONE 'Mars/Base';
+SELECT timestamptz '2020-01-01 12:00:00Z' AT TIME ZONE INTERVAL '1 month';
+SELECT date_trunc('day', timestamptz '2020-06-01 23:30:00Z'), date_trunc('day', timestamptz '2020-06-01 23:30:00Z', 'Australia/Sydney');
+SELECT date_trunc('month', timestamptz '2020-03-31 23:30:00Z', 'Europe/Berlin'), date_trunc('hour', timestamptz '2020-06-01 23:30:00.5Z');
+SELECT date_trunc('fortnight', timestamptz '2020-06-01 23:30:00Z');
+SELECT date_trunc('day', date '2020-06-01'), pg_typeof(date_trunc('day', date '2020-06-01'));

@@ -1,0 +1,22 @@
+-- varchar has no operators of its own: beside char(n) PostgreSQL compares both as char(n), beside text both as text.
+CREATE TABLE t (id integer PRIMARY KEY, c char(5), v varchar(10), x text);
+INSERT INTO t VALUES (1, 'ab', 'ab', 'ab'), (2, 'ab', 'ab  ', 'ab  '), (3, 'ab', 'abc', 'abc'), (4, NULL, 'ab', 'ab'), (5, 'b', 'a', 'a');
+SELECT id, c = v AS cv, v = c AS vc, c = x AS cx, x = v AS xv FROM t ORDER BY id;
+SELECT id, c < v, c >= v, c <> v, c IS DISTINCT FROM v FROM t ORDER BY id;
+SELECT id FROM t WHERE v IN (c, 'zz') ORDER BY id;
+SELECT a.id, b.id FROM t a JOIN t b ON a.c = b.v ORDER BY 1, 2;
+SELECT a.id, b.id FROM t a JOIN t b ON a.c = b.x ORDER BY 1, 2;
+SELECT a.id FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE b.v = a.c) ORDER BY 1;
+SELECT a.id FROM t a WHERE c IN (SELECT v FROM t) ORDER BY 1;
+SELECT a.id FROM t a WHERE v NOT IN (SELECT c FROM t WHERE c IS NOT NULL) ORDER BY 1;
+SELECT 'ab  '::varchar = 'ab'::char(5), 'ab  '::text = 'ab'::char(5), 'ab  ' = 'ab'::char(5), 'ab  '::varchar = 'ab'::text;
+SELECT NULLIF(v, c) FROM t ORDER BY id;
+SELECT CASE c WHEN v THEN 'same' ELSE 'other' END FROM t ORDER BY id;
+SELECT id FROM t WHERE v = ANY (ARRAY['ab'::char(5)]) ORDER BY id;
+SELECT id FROM t WHERE v BETWEEN c AND c ORDER BY id;
+CREATE TABLE k (c char(3) PRIMARY KEY, v varchar(5) UNIQUE);
+INSERT INTO k VALUES ('a', 'a  '), ('b', 'b');
+SELECT k.c, t.id FROM k, t WHERE k.c = t.v ORDER BY 1, 2;
+SELECT k.v, t.id FROM k, t WHERE k.v = t.c ORDER BY 1, 2;
+CREATE FUNCTION same(p varchar, q char) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN p = q; END $$;
+SELECT same('a  ', 'a'), same('a', 'a');

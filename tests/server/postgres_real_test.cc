@@ -1,0 +1,108 @@
+// PostgreSQL's protocol on the real engine: results that are read in parts.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "postgres_socket.h"
+#include "real_node.h"
+
+namespace scyper::server {
+namespace {
+
+const std::string kFlush = message('H', "");
+
+class PostgresRealTest : public RealNodeTest {
+ protected:
+  PostgresRealTest() {
+    ServerOptions server;
+    server.postgres_listen = "127.0.0.1:0";
+    start_node({}, server);
+    socket_ = std::make_unique<Socket>(server_->postgres_port());
+    socket_->send(start_packet());
+    EXPECT_TRUE(socket_->types().ends_with("Z"));
+  }
+  // Asks for one row; more of the result is read on while the client thinks.
+  void read_one_row(const std::string& sql) {
+    socket_->send(parse("", sql) + bind("", {}, 0) + execute(1) + kFlush);
+    EXPECT_EQ(std::string({socket_->read().type, socket_->read().type, socket_->read().type, socket_->read().type}),
+              "12Ds");
+  }
+  double open_sessions() {
+    double value = -1;
+    for (const auto& family : metrics_.collect()) {
+      if (family.name == "scyper_postgres_sessions") value = family.samples.at(0).value;
+    }
+    return value;
+  }
+
+  std::unique_ptr<Socket> socket_;
+};
+
+TEST_F(PostgresRealTest, AnErrorBehindTheFirstRowsComesWhenTheyAreAskedFor) {
+  read_one_row("SELECT repeat('x', 10000), 1 / (1000 - i) FROM generate_series(1, 2000) i");
+  for (int round = 0; round < 2; ++round) {
+    socket_->send(execute(0) + kSync);
+    EXPECT_TRUE(socket_->types().ends_with("EZ"));
+    EXPECT_EQ(socket_->error.field('C'), round == 0 ? "22012" : "34000");
+  }
+}
+
+// A result of which the next row takes hours: nobody waits for it when its client has gone.
+TEST_F(PostgresRealTest, AClientThatGoesEndsWhatIsReadOn) {
+  read_one_row("SELECT repeat('x', 100000) FROM generate_series(1, 100000000000000) i WHERE i < 5");
+  EXPECT_EQ(open_sessions(), 1);
+  socket_.reset();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (open_sessions() != 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(open_sessions(), 0);
+}
+
+// Settings reach the engine and come back from it; names are looked up in search_path wherever a statement runs.
+TEST_F(PostgresRealTest, SettingsOfTheSession) {
+  const auto ask = [&](const std::string& sql) {
+    socket_->rows.clear();
+    socket_->send(query(sql));
+    const std::string types = socket_->types();
+    if (types.find('E') != std::string::npos) return "ERROR " + socket_->error.field('C');
+    return socket_->rows.empty() ? socket_->tags.back() : socket_->rows[0].substr(6);
+  };
+  EXPECT_EQ(ask("SELECT current_setting('app.tenant', true) IS NULL"), "t");
+  EXPECT_EQ(ask("SET app.tenant = 'acme'"), "SET");
+  EXPECT_EQ(ask("SELECT current_setting('app.tenant')"), "acme");
+  EXPECT_EQ(ask("SELECT set_config('app.tenant', 'other', false)"), "other");
+  EXPECT_EQ(ask("SHOW app.tenant"), "other");
+  EXPECT_EQ(ask("SELECT set_config('app.tenant', 'once', true)"), "once");
+  EXPECT_EQ(ask("SELECT current_setting('app.tenant')"), "other");
+  EXPECT_EQ(
+      ask("SELECT set_config('app.tenant', 'lost', false), 1 / (current_setting('app.tenant') <> '')::integer - 1 / 0"),
+      "ERROR 22012");
+  EXPECT_EQ(ask("SELECT current_setting('app.tenant')"), "other");
+  EXPECT_EQ(ask("CREATE TABLE t (a text)"), "CREATE TABLE");
+  EXPECT_EQ(ask("INSERT INTO t VALUES ('public')"), "INSERT 0 1");
+  EXPECT_EQ(ask("CREATE SCHEMA app"), "CREATE SCHEMA");
+  EXPECT_EQ(ask("SET search_path = app, public"), "SET");
+  EXPECT_EQ(ask("SELECT a FROM t"), "public");
+  EXPECT_EQ(ask("CREATE TABLE t (a text)"), "CREATE TABLE");
+  EXPECT_EQ(ask("INSERT INTO t VALUES ('app')"), "INSERT 0 1");
+  EXPECT_EQ(ask("SELECT a FROM t"), "app");
+  socket_->rows.clear();
+  socket_->send(parse("", "SELECT a FROM t WHERE a = $1") + bind("", {"app"}, 0) + execute(0) + kSync);
+  EXPECT_EQ(socket_->types(), "12DCZ");
+  EXPECT_EQ(ask("SET search_path = public"), "SET");
+  EXPECT_EQ(ask("SELECT a FROM t"), "public");
+  EXPECT_EQ(ask("SELECT pg_catalog.set_config('search_path', 'app', false)"), "app");
+  EXPECT_EQ(ask("SELECT a FROM t"), "app");
+  EXPECT_EQ(ask("DROP TABLE t"), "DROP TABLE");
+  EXPECT_EQ(ask("SELECT a FROM t"), "ERROR 42P01");
+  EXPECT_EQ(ask("RESET search_path"), "RESET");
+  EXPECT_EQ(ask("SELECT a FROM t"), "public");
+}
+
+}  // namespace
+}  // namespace scyper::server

@@ -1,0 +1,60 @@
+"""What the tests of PostgreSQL's protocol share: a node, a throwaway PostgreSQL, checks that count their failures."""
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import CHECKS, expect
+
+POSTGRES_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "postgres-server"
+PATIENCE_S = 120
+
+
+def optional(module):
+    try:
+        return __import__(module)
+    except ImportError as error:
+        print(f"skip  {module}: {error}", flush=True)
+        return None
+
+
+class Node:
+    """A scyperd of its own, on free ports of this machine."""
+
+    def __init__(self, program, *flags):
+        self.process = subprocess.Popen(
+            [program, "--listen", "127.0.0.1:0", "--http-listen", "", "--postgres-listen", "127.0.0.1:0", "--partitions", "2",
+             "--workers", "1", "--memory", "1GB", *flags], stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = int(re.search(r"PostgreSQL clients on port (\d+)", line).group(1))
+        self.conninfo = f"host=127.0.0.1 port={self.port} user=postgres dbname=scyper"
+        self.name = "scyper"
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=60)
+
+
+class Postgres:
+    """A throwaway PostgreSQL in an empty directory, which stop() removes."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        subprocess.run([POSTGRES_SCRIPT, "start", directory], check=True)
+        self.conninfo = f"host={directory} user=postgres dbname=postgres"
+        self.name = "postgres"
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(PATIENCE_S)
+        connection.connect(f"{self.directory}/.s.PGSQL.5432")
+        return connection
+
+    def stop(self):
+        subprocess.run([POSTGRES_SCRIPT, "stop", self.directory], check=True)

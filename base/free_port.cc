@@ -3,9 +3,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <random>
+#include <string>
 
 namespace scyper {
 
@@ -26,13 +30,27 @@ bool is_free(uint16_t port) {
   return is_bound;
 }
 
+// Others that draw before the listener has come must not get the same one: a name in Linux's abstract namespace, which
+// ends with this process.
+bool claim(uint16_t port) {
+  const std::string name = "scyper-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const bool is_claimed = ::bind(socket, reinterpret_cast<sockaddr*>(&address), bytes) == 0 && is_free(port);
+  if (!is_claimed) ::close(socket);
+  return is_claimed;
+}
+
 }  // namespace
 
 uint16_t free_port() {
   std::random_device random;
   std::uniform_int_distribution<int> ports(kFirst, kLast);
   for (int i = 0; i < kTries; ++i) {
-    if (const auto port = static_cast<uint16_t>(ports(random)); is_free(port)) return port;
+    if (const auto port = static_cast<uint16_t>(ports(random)); claim(port)) return port;
   }
   return 0;
 }

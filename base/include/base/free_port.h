@@ -4,7 +4,8 @@
 
 namespace scyper {
 
-// A TCP port of the loopback interface that nothing listens on at the moment; 0 where there is none. Any thread.
+// A TCP port of the loopback interface that nothing listens on at the moment, and that nobody else gets here as long as
+// this process lives; 0 where there is none. Any thread.
 uint16_t free_port();
 
 }  // namespace scyper

@@ -14,6 +14,7 @@ TEST(ClusterSession, CopiesFollowThePrimary) {
   MetricsRegistry metrics;
   server::ServerOptions options;
   options.listen = "127.0.0.1:0";
+  options.http_listen = "";
   auto server = server::Server::start(options, &engine, &metrics);
   ASSERT_TRUE(server.ok()) << server.status();
   ConnectOptions to;

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -99,7 +100,9 @@ TEST_P(ChQueries, AreAsOnPostgres) {
   ch::Generator generator(options);
   std::string name = GetParam() == ch::Profile::kSpec ? "spec" : "varied";
   PostgresSession postgres("scyper_ch_" + name);
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("scyper_ch_" + name);
+  // the same test may run in several trees at once
+  const std::string own_name = "scyper_ch_" + name + "_" + std::to_string(::getpid());
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / own_name;
   std::filesystem::create_directories(folder);
   std::filesystem::permissions(folder, std::filesystem::perms::all);
   ASSERT_TRUE(ch::write_csv_files(generator, folder.string()).ok());

@@ -40,7 +40,7 @@ class Node:
         self.queries = rpc.QueriesStub(self.channel)
         self.admin = rpc.AdminStub(self.channel)
 
-    def run(self, sql, timeout=30):
+    def run(self, sql, timeout=120):
         text = sql if isinstance(sql, bytes) else sql.encode()
         rows = []
         for part in self.queries.Execute(pb.ExecuteRequest(sql=text), timeout=timeout):
@@ -81,7 +81,7 @@ def check_values(node):
             ("unknown statement", pb.Call(statement_id=77), b"26000"),
             ("malformed packed row", pb.Call(sql=b"INSERT INTO m VALUES ($1)", packed_arguments=b"\x00\x01"), b"08P01"),
             ("packed row with a rest", pb.Call(sql=b"INSERT INTO m VALUES ($1)", packed_arguments=b"\x00" * 50), b"08P01")]:
-        code, details = node.error(lambda: node.transactions.Call(pb.CallRequest(call=bad), timeout=30))
+        code, details = node.error(lambda: node.transactions.Call(pb.CallRequest(call=bad), timeout=120))
         expect(what, code != "OK" and state in details, (code, details[:60]) if state not in details else "")
     expect("nothing was left behind", node.value("SELECT count(*) FROM m") == 1)
 
@@ -90,14 +90,14 @@ def check_sizes(node):
     code, _ = node.error(lambda: node.run("SELECT '" + "x" * (80 << 20) + "'"))
     expect("a message over the limit", code == "RESOURCE_EXHAUSTED", code)
     code, details = node.error(lambda: node.transactions.Call(pb.CallRequest(call=call(
-        "SELECT repeat('x', 1000000) FROM generate_series(1, 1000)")), timeout=60))
+        "SELECT repeat('x', 1000000) FROM generate_series(1, 1000)")), timeout=120))
     expect("a result over the limit", b"54000" in details or b"53200" in details, (code, details[:60]))
 
 
 def check_time(node):
     loop = "DO $$ BEGIN LOOP UPDATE m SET a = a; END LOOP; END $$"
     code, details = node.error(
-        lambda: node.transactions.Call(pb.CallRequest(call=call(loop, timeout_ms=300)), timeout=30))
+        lambda: node.transactions.Call(pb.CallRequest(call=call(loop, timeout_ms=300)), timeout=120))
     expect("an endless loop with a time-out", b"57014" in details, (code, details[:60]))
     code, _ = node.error(lambda: node.transactions.Call(pb.CallRequest(call=call(loop)), timeout=0.3))
     expect("an endless loop with a deadline", code == "DEADLINE_EXCEEDED", code)
@@ -127,18 +127,18 @@ def check_streams(node):
     done = node.value("SELECT count(*) FROM n")
     expect("disconnect in mid-stream", 0 < done <= 2000, f"{done} of 2000 calls ran")
     big = pb.CallBatch(calls=[call("SELECT 1", request_id=i + 1) for i in range(200000)])
-    code, _ = node.error(lambda: list(node.transactions.Stream(iter([big]), timeout=60)))
+    code, _ = node.error(lambda: list(node.transactions.Stream(iter([big]), timeout=120)))
     expect("a batch of too many calls", code in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"), code)
-    code, _ = node.error(lambda: list(node.transactions.Stream(iter([pb.CallBatch(packed_calls=b"\x01\x02")]), timeout=60)))
+    code, _ = node.error(lambda: list(node.transactions.Stream(iter([pb.CallBatch(packed_calls=b"\x01\x02")]), timeout=120)))
     expect("malformed packed calls", code == "INVALID_ARGUMENT", (code, _))
     # one statement keeps the worker busy, the queue fills up
     slow = threading.Thread(target=lambda: node.error(lambda: node.transactions.Call(pb.CallRequest(
-        call=call("DO $$ BEGIN LOOP NULL; END LOOP; END $$", timeout_ms=2000)), timeout=30)))
+        call=call("DO $$ BEGIN LOOP NULL; END LOOP; END $$", timeout_ms=2000)), timeout=120)))
     slow.start()
     time.sleep(0.2)
     batch = pb.CallBatch(calls=[call("SELECT a FROM m", request_id=i + 1) for i in range(1000)])
     results, answered = {}, 0
-    for message in node.transactions.Stream(iter([batch] * 12), timeout=60):
+    for message in node.transactions.Stream(iter([batch] * 12), timeout=120):
         for result in message.results:
             answered += 1
             results[result.error.sqlstate] = results.get(result.error.sqlstate, 0) + 1
@@ -185,7 +185,7 @@ def main():
             expect("the node lives and stops when told to", process.poll() is None)
         finally:
             process.terminate()
-            expect("exit code", process.wait(timeout=60) == 0, process.returncode)
+            expect("exit code", process.wait(timeout=120) == 0, process.returncode)
     sys.exit(min(failures, 100))
 
 

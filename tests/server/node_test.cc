@@ -145,6 +145,7 @@ TEST_F(NodeTest, SpeaksTls) {
   client::ConnectOptions to;
   to.target = target();
   to.tls_ca = path + "/cert.pem";
+  to.connect_timeout_ms = 60'000;  // a busy machine
   auto client = client::Client::connect(to);
   ASSERT_TRUE(client.ok()) << client.status();
   EXPECT_TRUE((*client)->status().ok());

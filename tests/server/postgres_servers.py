@@ -1,4 +1,5 @@
 """What the tests of PostgreSQL's protocol share: a node, a throwaway PostgreSQL, checks that count their failures."""
+import atexit
 import pathlib
 import re
 import signal
@@ -28,6 +29,7 @@ class Node:
         self.process = subprocess.Popen(
             [program, "--listen", "127.0.0.1:0", "--http-listen", "", "--postgres-listen", "127.0.0.1:0", "--partitions", "2",
              "--workers", "1", "--memory", "1GB", *flags], stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # whatever fails before stop()
         line = self.process.stdout.readline()
         self.port = int(re.search(r"PostgreSQL clients on port (\d+)", line).group(1))
         self.conninfo = f"host=127.0.0.1 port={self.port} user=postgres dbname=scyper"
@@ -38,7 +40,7 @@ class Node:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=PATIENCE_S)
 
 
 class Postgres:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -23,7 +24,10 @@ class RealNodeTest : public testing::Test {
   std::unique_ptr<client::Client> connect();
   std::shared_ptr<grpc::Channel> channel();  // of its own
   void run(std::string_view sql);            // fails the test with the statement
+  // Until one is half done: a fork would have to take it back.
+  void wait_for_a_transaction();
 
+  uint32_t stop_timeout_ms_ = 500;
   MetricsRegistry metrics_;
   std::unique_ptr<primary::Engine> engine_;
   std::unique_ptr<Server> server_;

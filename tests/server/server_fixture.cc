@@ -24,6 +24,7 @@ void ServerTest::start() {
 std::unique_ptr<client::Client> ServerTest::connect() {
   client::ConnectOptions to;
   to.target = target();
+  to.connect_timeout_ms = 60'000;  // a busy machine
   auto client = client::Client::connect(to);
   EXPECT_TRUE(client.ok()) << client.status();
   return client.ok() ? *std::move(client) : nullptr;

@@ -259,7 +259,7 @@ TEST(ArchiveTest, LogIsDroppedOnlyWhenCovered) {
   ASSERT_GT(segments, 5u);
   ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
   ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
-  for (int i = 0; i < 100 && disk.list("/data/log")->size() > 3; ++i) {
+  for (int i = 0; i < 6'000 && disk.list("/data/log")->size() > 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_LE(disk.list("/data/log")->size(), 3u);
@@ -274,8 +274,8 @@ TEST(ArchiveTest, WrittenAfterSoMuchLog) {
   EngineOptions options = log_options(&disk);
   options.log.archive_log_bytes = 20 << 10;
   Bank bank(options);
-  for (int i = 0; i < 400 && disk.list("/data/archives")->empty(); ++i) {
-    ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+  for (int i = 0; i < 12'000 && disk.list("/data/archives")->empty(); ++i) {
+    if (i < 400) ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_FALSE(disk.list("/data/archives")->empty());

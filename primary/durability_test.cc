@@ -100,7 +100,11 @@ TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
   deposit.start(&bank.engine());
   read.start(&bank.engine());
   elsewhere.start(&bank.engine());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const uint64_t durable = bank.engine().durability().log()->durable_lsn();
+  for (int i = 0; i < 60'000 && bank.engine().last_lsn() == durable; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for what must not come
   EXPECT_EQ(bank.engine().counters().committed.load() > 0, true);
   EXPECT_EQ(bank.engine().durability().log()->durable_lsn() + 1, bank.engine().last_lsn());
   hold = false;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -146,7 +147,7 @@ TEST(EngineTest, FailureLeavesNoTrace) {
 
 TEST(EngineTest, EndlessLoopEndsAndTheNodeGoesOn) {
   EngineOptions options = Bank::small_options();
-  options.transaction_time_us_max = 100'000;
+  options.transaction_time_us_max = 500'000;
   Bank bank(options);
   storage::Digest before = bank.digest();
   auto statement = bank.prepare("CALL loop_forever($1, $2)");
@@ -182,10 +183,12 @@ TEST(EngineTest, Deadline) {
 TEST(EngineTest, FullQueueRefuses) {
   EngineOptions options = Bank::small_options();
   options.queue_capacity = 10;
-  options.transaction_time_us_max = 300'000;
+  options.transaction_time_us_max = 60'000'000;
   Bank bank(options);
   auto deposit = bank.prepare("CALL deposit($1, $2, $3)");
   Call blocker(bank.prepare("CALL loop_forever($1, $2)"), {1, 1});
+  std::atomic<bool> is_over{false};
+  blocker.cancelled = &is_over;
   blocker.start(&bank.engine());
   std::vector<std::unique_ptr<Call>> calls;
   std::vector<Transaction*> batch;
@@ -194,6 +197,7 @@ TEST(EngineTest, FullQueueRefuses) {
     batch.push_back(calls.back().get());
   }
   bank.engine().submit(batch);
+  is_over = true;
   blocker.wait();
   int refused = 0;
   for (auto& call : calls) {

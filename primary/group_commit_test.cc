@@ -81,7 +81,7 @@ TEST(GroupCommitTest, ThreadsCommitWhileGroupsAreWritten) {
   }
   for (std::thread& worker : workers) worker.join();
   EXPECT_TRUE(log->wait_confirmed(lsns.last.load()).ok());
-  for (int i = 0; i < 5000 && answered < kWorkers * kCommits; ++i) {
+  for (int i = 0; i < 60'000 && answered < kWorkers * kCommits; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(answered, kWorkers * kCommits);

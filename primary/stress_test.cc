@@ -150,7 +150,10 @@ TEST(StressTest, NeitherSideStarves) {
   };
   std::thread a([&] { flood(false, &constrained); });
   std::thread b([&] { flood(true, &crossing); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  // who starves gets nothing as long as the others go on
+  for (int i = 0; i < 60'000 && (constrained < 640 || crossing < 640); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   is_over = true;
   a.join();
   b.join();

@@ -55,12 +55,12 @@ int64_t number(primary::Engine* engine, std::string_view sql) {
   return result.value(0, 0).lo;
 }
 
-// While the disk is full the node is read-only and says so: waits for space, for some seconds.
+// While the disk is full the node is read-only and says so: waits for space, for a minute.
 Status run_when_possible(primary::Engine* engine, std::string_view sql, std::initializer_list<int64_t> values) {
   std::vector<Datum> arguments;
   for (int64_t value : values) arguments.push_back(int_datum(value));
   Status status = engine->execute(sql, arguments, nullptr);
-  for (int tries = 0; tries < 1000 && sqlstate_of(status) == "53100"; ++tries) {
+  for (int tries = 0; tries < 12'000 && sqlstate_of(status) == "53100"; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     status = engine->execute(sql, arguments, nullptr);
   }

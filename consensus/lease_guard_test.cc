@@ -30,7 +30,7 @@ TEST(LeaseGuardTest, RevokesTheLeaseOfWhoIsGone) {
   EXPECT_EQ(etcd->read("/leader")->values.size(), 1u);
   guard->reset();  // as at the end of the process
   bool is_gone = false;
-  for (int i = 0; i < 300 && !is_gone; ++i) {
+  for (int i = 0; i < 600 && !is_gone; ++i) {
     is_gone = etcd->read("/leader")->values.empty();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace scyper::consensus {
 namespace {
 
 bool comes_true(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -103,17 +104,27 @@ class SupervisorTest : public testing::Test {
       return condition();
     });
   }
-  bool is_open(const std::string& name) const {
+  int64_t open_until_us(const std::string& name) const {
     const auto& supervisor = nodes_.at(name)->supervisor;
-    return supervisor != nullptr && supervisor->open_until_us() > boot_time_us();
+    return supervisor != nullptr ? supervisor->open_until_us().load() : 0;
   }
+  bool is_open(const std::string& name) const { return open_until_us(name) > boot_time_us(); }
   std::string primary() const {
+    std::map<std::string, int64_t> all;
+    for (const auto& [name, node] : nodes_) all[name] = open_until_us(name);
+    const int64_t now_us = boot_time_us();  // after what was asked: then two are open at once
     std::string found;
-    for (const auto& [name, node] : nodes_) {
-      if (!is_open(name)) continue;
+    for (const auto& [name, until_us] : all) {
+      if (until_us <= now_us) continue;
       EXPECT_EQ(found, "");
       found = name;
     }
+    return found;
+  }
+  // Empty: there was none.
+  std::string wait_for_primary() {
+    std::string found;
+    EXPECT_TRUE(runs_until([&] { return !(found = primary()).empty(); }));
     return found;
   }
   Promise on_disk(const std::string& name) { return *PromiseFile(&nodes_[name]->disk, "/data").load(); }
@@ -128,8 +139,8 @@ TEST_F(SupervisorTest, WhoHasMostLeadsAndTheNextOneWhenItHasGone) {
   add("b", {2, 3});
   add("c", {2, 4});
   for (const char* name : {"a", "b", "c"}) start(name);
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  const std::string first = primary();
+  const std::string first = wait_for_primary();
+  ASSERT_NE(first, "");
   EXPECT_NE(first, "a");  // R answers never are a's alone
   const uint64_t term = nodes_[first]->supervisor->role().leader.term;
   EXPECT_GT(term, 2u);
@@ -151,8 +162,8 @@ TEST_F(SupervisorTest, WhoHasMostLeadsAndTheNextOneWhenItHasGone) {
     node->replica.append(term);
   }
   nodes_[first]->supervisor.reset();  // gives its lease back
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  const std::string second = primary();
+  const std::string second = wait_for_primary();
+  ASSERT_NE(second, "");
   EXPECT_NE(second, first);
   EXPECT_GT(nodes_[second]->supervisor->role().leader.term, term);
   // what the old one left on its disk still binds it
@@ -167,8 +178,8 @@ TEST_F(SupervisorTest, WithoutEtcdAPrimaryClosesAndEndsAndAnotherTermFollows) {
     add(name, {0, 0});
     start(name);
   }
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  const std::string first = primary();
+  const std::string first = wait_for_primary();
+  ASSERT_NE(first, "");
   const uint64_t term = nodes_[first]->supervisor->role().leader.term;
   etcd_.kill(SIGKILL);
   EXPECT_TRUE(runs_until([&] { return !is_open(first); }));
@@ -176,8 +187,9 @@ TEST_F(SupervisorTest, WithoutEtcdAPrimaryClosesAndEndsAndAnotherTermFollows) {
   nodes_[first]->supervisor.reset();
   ASSERT_TRUE(etcd_.start()) << etcd_.log();
   start(first);  // as the process that begins anew
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  EXPECT_GT(nodes_[primary()]->supervisor->role().leader.term, term);
+  const std::string second = wait_for_primary();
+  ASSERT_NE(second, "");
+  EXPECT_GT(nodes_[second]->supervisor->role().leader.term, term);
 }
 
 TEST_F(SupervisorTest, OneOfThreeNeverLeads) {
@@ -219,8 +231,8 @@ TEST_F(SupervisorTest, IsSwitchedOverToWhomItIsAskedOrSaysWhyNot) {
     add(name, {1, 1});
     start(name);
   }
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  const std::string first = primary(), next = first == "c" ? "b" : "c";
+  const std::string first = wait_for_primary(), next = first == "c" ? "b" : "c";
+  ASSERT_NE(first, "");
   const uint64_t term = nodes_[first]->supervisor->role().leader.term;
   // somebody has to be there to take over: all voters know the term's start
   for (auto& [name, node] : nodes_) node->replica.append(term);
@@ -248,12 +260,15 @@ TEST_F(SupervisorTest, PausedNobodyIsElectedButByAppointment) {
     add(name, {1, 1});
     start(name);
   }
-  ASSERT_TRUE(runs_until([&] { return !primary().empty(); }));
-  const std::string first = primary(), next = first == "c" ? "b" : "c";
+  const std::string first = wait_for_primary(), next = first == "c" ? "b" : "c";
+  ASSERT_NE(first, "");
   for (auto& [name, node] : nodes_) node->replica.append(nodes_[first]->supervisor->role().leader.term);
   ByHand hand(etcd_.endpoint());
   ASSERT_TRUE(hand.keys->pause("now").ok());
-  EXPECT_TRUE(runs_until([&] { return nodes_[next]->supervisor->cluster_state().paused == "now"; }));
+  EXPECT_TRUE(runs_until([&] {
+    return std::all_of(nodes_.begin(), nodes_.end(),
+                       [](const auto& node) { return node.second->supervisor->cluster_state().paused == "now"; });
+  }));
   nodes_[first]->supervisor.reset();
   EXPECT_TRUE(runs_until([&] {
     auto seen = hand.keys->read();

@@ -43,8 +43,8 @@ class ClusterProcesses {
   std::unique_ptr<client::Session> session(const std::string& name) const;
   client::NodeStatus status(const std::string& name) const;
 
-  // Until every named secondary has applied what the primary has.
-  void wait_until_level(const std::string& primary, const std::vector<std::string>& secondaries, int seconds = 30);
+  // Until every named secondary has applied what the primary has now.
+  void wait_until_level(const std::string& primary, const std::vector<std::string>& secondaries);
   // All rows of all tables of CH-benCHmark, sorted.
   std::map<std::string, std::string> contents(const std::string& name) const;
   // TPC-C's conditions, and the same contents on all of them.

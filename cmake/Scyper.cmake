@@ -200,7 +200,7 @@ function(scyper_test_run name)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 900)  # a busy machine: only what hangs should come to it
   endif()
   add_test(NAME ${name} COMMAND ${ARG_TARGET} ${ARG_ARGS})
   set(tests ${name})
@@ -287,7 +287,7 @@ function(scyper_fuzzer name)
     return()
   endif()
   add_test(NAME asan.${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz check ${program} ${ARG_CORPUS} ${ARG_RUNS})
-  set_tests_properties(asan.${name} PROPERTIES TIMEOUT 300 LABELS "asan;fuzz" ENVIRONMENT
+  set_tests_properties(asan.${name} PROPERTIES TIMEOUT 1200 LABELS "asan;fuzz" ENVIRONMENT
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0;UBSAN_OPTIONS=print_stacktrace=1;${ARG_ENV}")
 endfunction()
 file(WRITE ${CMAKE_BINARY_DIR}/fuzzers.txt "")
@@ -300,8 +300,8 @@ function(scyper_postgres_fixture)
   set(script ${CMAKE_SOURCE_DIR}/tools/postgres-server)
   add_test(NAME postgres_start COMMAND ${script} start ${SCYPER_POSTGRES_DIR})
   add_test(NAME postgres_stop COMMAND ${script} stop ${SCYPER_POSTGRES_DIR})
-  set_tests_properties(postgres_start PROPERTIES FIXTURES_SETUP postgres TIMEOUT 120 LABELS fixture)
-  set_tests_properties(postgres_stop PROPERTIES FIXTURES_CLEANUP postgres TIMEOUT 60 LABELS fixture)
+  set_tests_properties(postgres_start PROPERTIES FIXTURES_SETUP postgres TIMEOUT 600 LABELS fixture)
+  set_tests_properties(postgres_stop PROPERTIES FIXTURES_CLEANUP postgres TIMEOUT 300 LABELS fixture)
 endfunction()
 
 # scyper_check(NAME SCRIPT [LABELS ...] [ARGS ...]): a house rule that a program checks (label house).

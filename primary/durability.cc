@@ -77,6 +77,7 @@ Status Durability::recover() {
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
   base_ = recovered_.base;
+  if (base_ != nullptr) note_archive(base_->manifest);
   return Status();
 }
 

@@ -47,6 +47,10 @@ class Durability {
     return recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
   }
 
+  // Of the newest of the data directory's own archives; 0: there is none. Any thread.
+  uint64_t archive_lsn() const { return archive_lsn_.load(std::memory_order_relaxed); }
+  int64_t archive_time_us() const { return archive_time_us_.load(std::memory_order_relaxed); }
+
   // Writes an archive of the state at some LSN from now on, beside the transactions: in a forked child, or, on a
   // disk that a child cannot see, while nothing runs. One at a time; any thread but a worker's.
   struct Runner {
@@ -86,6 +90,7 @@ class Durability {
                                                    const std::function<void(uint64_t)>& on_progress);
   std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
   Status set_base(uint64_t lsn);
+  void note_archive(const storage::ArchiveManifest& manifest);
 
   const EngineOptions& options_;
   ExecutorEnvironment* const environment_;
@@ -101,6 +106,8 @@ class Durability {
   std::unique_ptr<DigestRounds> digest_rounds_;
   std::atomic<uint64_t> archive_bytes_{0};
   std::atomic<uint64_t> damaged_archives_{0};
+  std::atomic<uint64_t> archive_lsn_{0};
+  std::atomic<int64_t> archive_time_us_{0};
   replay::ArchiveChild archive_child_;
   std::mutex archiving_;                              // held while an archive is written; for the two below
   std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null

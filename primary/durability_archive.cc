@@ -54,9 +54,15 @@ Status Durability::set_base(uint64_t lsn) {
   base->path = storage::archive_path(replay::archives_directory(options_.log.directory), lsn);
   SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, base->path));
   base->manifest.attachments.clear();
+  note_archive(base->manifest);
   base_ = std::move(base);
   changed_.clear();
   return Status();
+}
+
+void Durability::note_archive(const storage::ArchiveManifest& manifest) {
+  archive_lsn_.store(manifest.lsn, std::memory_order_relaxed);
+  archive_time_us_.store(manifest.time_us, std::memory_order_relaxed);
 }
 
 StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runner, const std::string& archives,

@@ -54,6 +54,9 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       markers_(start.markers),
       copies_(start.copies),
       start_copies_(start.start_copies),
+      write_time_(options.metrics == nullptr ? nullptr
+                                             : &options.metrics->timer("scyper_log_write_duration_seconds",
+                                                                       "Writing one group of the log to the disk.")),
       start_lsn_(start.is_elected ? start.durable_lsn + 1 : 0),
       builder_({start.cluster, start.term, options.batch_bytes, options.compresses,
                 start.markers == nullptr ? nullptr : start.markers->buffer()},
@@ -197,6 +200,7 @@ bool GroupCommit::run_once() {
 
 bool GroupCommit::write_group(uint64_t complete_lsn) {
   const uint64_t segment = appender_->segment_number();
+  const int64_t begin_ns = clock_->monotonic_ns();
   Status status = appender_->append(builder_.group(), durable_lsn(), builder_.positions_before(), clock_->now_us());
 #ifdef SCYPER_PLANT_IGNORED_SYNC
   status = Status();
@@ -209,6 +213,7 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
     fail(status);
     return false;
   }
+  if (write_time_ != nullptr) write_time_->record_ns(static_cast<uint64_t>(clock_->monotonic_ns() - begin_ns));
   has_group_ = false;
   groups_.fetch_add(1, std::memory_order_relaxed);
   bytes_written_.store(appender_->bytes_written(), std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 
 #include "acknowledgements.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "group_builder.h"
 #include "log_buffer.h"
 #include "markers.h"
@@ -124,6 +125,7 @@ class GroupCommit {
   Markers* const markers_;
   const uint32_t copies_;
   const uint32_t start_copies_;
+  Timer* const write_time_;   // may be null
   const uint64_t start_lsn_;  // of the first batch of the term; 0: it needs no copies
 
   // the writer's

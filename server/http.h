@@ -18,7 +18,7 @@ struct HttpResponse {
   std::string body;
 };
 
-// A small HTTP server (CivetWeb, two threads of its own) for /metrics, /healthz and what later needs a page.
+// A small HTTP server (CivetWeb, two threads of its own) for /metrics, /healthz, /readyz and what later needs a page.
 class HttpEndpoint {
  public:
   using Page = std::function<HttpResponse()>;

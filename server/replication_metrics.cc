@@ -3,28 +3,13 @@
 #include <string>
 #include <utility>
 
+#include "metric_families.h"
 #include "replication/outbox.h"
 #include "secondary_engine.h"
 
 namespace scyper::server {
 
 namespace {
-
-class Families {
- public:
-  explicit Families(std::vector<MetricFamily>* out) : out_(out) {}
-  void add(const char* name, const char* help, MetricType type, MetricLabels labels, double value) {
-    MetricFamily* family = nullptr;
-    for (MetricFamily& known : *out_) {
-      if (known.name == name) family = &known;
-    }
-    if (family == nullptr) family = &out_->emplace_back(MetricFamily{name, help, type, {}});
-    family->samples.push_back({std::move(labels), value, {}});
-  }
-
- private:
-  std::vector<MetricFamily>* const out_;
-};
 
 constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
 constexpr char kTransport[] = "scyper_replication_transport";
@@ -46,7 +31,7 @@ double number(uint64_t value) { return static_cast<double>(value); }
 uint64_t behind(uint64_t lsn, uint64_t of) { return of > lsn ? of - lsn : 0; }
 
 void add_member(const replication::PublisherOptions& publisher, const replication::Member& member, uint64_t sent_lsn,
-                Families* out) {
+                MetricFamilies* out) {
   const replication::Position& position = member.position;
   const MetricLabels node = {{"node", member.name}};
   out->add(kLagLsns, kLagLsnsHelp, kGauge, node, number(behind(position.applied_lsn, sent_lsn)));
@@ -57,7 +42,7 @@ void add_member(const replication::PublisherOptions& publisher, const replicatio
   out->add(kTransport, kTransportHelp, kGauge, {{"node", member.name}, {"transport", position.transport}}, 1);
 }
 
-void add_primary(const replication::PublisherOptions& publisher, Families* out) {
+void add_primary(const replication::PublisherOptions& publisher, MetricFamilies* out) {
   const replication::Watermark watermark = publisher.outbox->watermark();
   const replication::TransportInfo transport = publisher.transport();
   const std::vector<replication::Member> members = publisher.members->list();
@@ -78,7 +63,7 @@ void add_primary(const replication::PublisherOptions& publisher, Families* out) 
   }
 }
 
-void add_secondary(const secondary::NodeInfo& info, Families* out) {
+void add_secondary(const secondary::NodeInfo& info, MetricFamilies* out) {
   out->add("scyper_replication_term", "Term of the primaryship.", kGauge, {}, number(info.term));
   out->add(kLagLsns, kLagLsnsHelp, kGauge, {}, number(behind(info.applied_lsn, info.known_lsn)));
   out->add(kLagSeconds, kLagSecondsHelp, kGauge, {}, static_cast<double>(info.lag_us) / 1e6);
@@ -106,7 +91,7 @@ void add_secondary(const secondary::NodeInfo& info, Families* out) {
 }  // namespace
 
 void append_replication_metrics(primary::Engine* engine, std::vector<MetricFamily>* families) {
-  Families out(families);
+  MetricFamilies out(families);
   if (auto* secondary = dynamic_cast<SecondaryEngine*>(engine)) return add_secondary(secondary->node().info(), &out);
   if (const replication::PublisherOptions* publisher = engine->publisher()) add_primary(*publisher, &out);
 }

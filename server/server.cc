@@ -15,13 +15,16 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "admin_service.h"
 #include "base/text_file.h"
 #include "exposition.h"
 #include "http.h"
+#include "node_metrics.h"
 #include "node_parts.h"
 #include "postgres/endpoint.h"
 #include "queries_service.h"
+#include "readiness.h"
 #include "replication/publisher.h"
 #include "replication_metrics.h"
 #include "transactions_service.h"
@@ -32,13 +35,19 @@ const char kVersion[] = SCYPER_VERSION;
 
 struct Server::Parts {
   Parts(const ServerOptions& options, primary::Engine* engine, MetricsRegistry* registry)
-      : metrics(registry), node(options, engine, registry), transactions(&node), queries(&node), admin(&node) {}
+      : metrics(registry),
+        node(options, engine, registry),
+        transactions(&node),
+        queries(&node),
+        admin(&node),
+        readiness(&node) {}
 
   MetricsRegistry* const metrics;
   NodeParts node;
   TransactionsService transactions;
   QueriesService queries;
   AdminService admin;
+  Readiness readiness;
   std::shared_ptr<grpc::Service> publisher;  // of a primary with secondaries
   std::unique_ptr<grpc::Server> grpc_server;
   std::unique_ptr<HttpEndpoint> http;
@@ -182,12 +191,18 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
     std::map<std::string, HttpEndpoint::Page> pages;
     pages["/metrics"] = [p] {
       std::vector<MetricFamily> families = p->metrics->collect();
+      append_node_metrics(p->node, &families);
       append_replication_metrics(p->node.engine, &families);
       return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(families)};
     };
     pages["/healthz"] = [p] {
       return p->node.stopping ? HttpResponse{503, "text/plain; charset=utf-8", "stopping\n"}
                               : HttpResponse{200, "text/plain; charset=utf-8", "ok\n"};
+    };
+    pages["/readyz"] = [p] {
+      const Status ready = p->readiness.check();
+      return ready.ok() ? HttpResponse{200, "text/plain; charset=utf-8", "ready\n"}
+                        : HttpResponse{503, "text/plain; charset=utf-8", absl::StrCat(ready.message(), "\n")};
     };
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
   }

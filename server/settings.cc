@@ -107,7 +107,8 @@ std::vector<Setting> server_settings() {
   constexpr uint64_t kMs = 1000;
   return {
       text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
-      text_setting("http_listen", "host:port of /metrics and /healthz; empty = none", SCYPER_FIELD(server.http_listen)),
+      text_setting("http_listen", "host:port of /metrics, /healthz and /readyz; empty = none",
+                   SCYPER_FIELD(server.http_listen)),
       text_setting("postgres_listen", "host:port for PostgreSQL's clients; port 0 picks a free one; empty = none",
                    SCYPER_FIELD(server.postgres_listen)),
       text_setting("postgres_users",
@@ -141,6 +142,8 @@ std::vector<Setting> server_settings() {
       number_setting("streams_max", "open transaction streams", 1, 1'000'000, SCYPER_FIELD(server.streams_max)),
       number_setting("prepared_max", "prepared statements the node remembers", 1, 10'000'000,
                      SCYPER_FIELD(server.prepared_max)),
+      quantity_setting("ready_commit", "time for a commit to be confirmed; beyond it /readyz says no",
+                       parse_duration_us, format_duration_us, kMs, kMs, SCYPER_FIELD(server.ready_commit_ms)),
       quantity_setting("stop_timeout", "time for accepted work when the node stops", parse_duration_us,
                        format_duration_us, kMs, 0, SCYPER_FIELD(server.stop_timeout_ms)),
   };

@@ -61,6 +61,10 @@ FakeEngine::FakeEngine() {
     return sql_error(state, "failed in its turn");
   });
   add("CALL slow()", {}, {}, [](const auto&, query::ResultSet*) { return Status(); });
+  add("SELECT 1", {}, {{"?column?", int4}}, [](const auto&, query::ResultSet* result) {
+    result->append(make_type(TypeId::kInt4), int_datum(1));
+    return Status();
+  });
   add("SELECT * FROM numbers", {}, {{"n", int4}, {"square", int8}, {"word", text}},
       [this](const auto&, query::ResultSet* result) {
         for (size_t i = 0; i < numbers; ++i) {
@@ -223,6 +227,16 @@ uint64_t FakeEngine::queue_depth() const {
 std::vector<Datum> FakeEngine::loaded() const {
   absl::MutexLock lock(&mutex_);
   return loaded_;
+}
+
+void FakeEngine::set_log(const LogInfo& log) {
+  absl::MutexLock lock(&mutex_);
+  log_ = log;
+}
+
+primary::Engine::LogInfo FakeEngine::log_info() const {
+  absl::MutexLock lock(&mutex_);
+  return log_;
 }
 
 void FakeEngine::hold() {

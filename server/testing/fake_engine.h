@@ -21,6 +21,7 @@ namespace scyper::server {
 //   CALL fail($1)          (text) -> fails with that SQLSTATE
 //   CALL fail_by_turns($1) (text) -> fails with the next of those SQLSTATEs, separated by blanks; then succeeds
 //   CALL slow()            -> waits until open_slow() was called; other calls overtake it
+//   SELECT 1               -> 1
 //   SELECT * FROM numbers  -> `numbers` rows of (n int4, square int8, word text)
 // and scripts of those, separated by semicolons.
 class FakeEngine final : public primary::Engine {
@@ -40,6 +41,7 @@ class FakeEngine final : public primary::Engine {
   std::deque<std::string> copy_errors;  // SQLSTATEs of the next open_copy(); set while none runs
   size_t queue_capacity = 100'000;
   std::vector<Datum> loaded() const;
+  void set_log(const LogInfo& log);
 
   StatusOr<std::shared_ptr<const primary::Statement>> prepare(std::string_view sql) override;
   void submit(std::span<primary::Transaction* const> transactions) override;
@@ -56,6 +58,7 @@ class FakeEngine final : public primary::Engine {
   const primary::EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return 4096; }
   uint64_t queue_depth() const override;
+  LogInfo log_info() const override;
 
  private:
   struct FakeStatement;
@@ -72,6 +75,7 @@ class FakeEngine final : public primary::Engine {
   std::deque<primary::Transaction*> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<primary::Transaction*> slow_ ABSL_GUARDED_BY(mutex_);
   std::vector<Datum> loaded_ ABSL_GUARDED_BY(mutex_);
+  LogInfo log_ ABSL_GUARDED_BY(mutex_);
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   bool slow_open_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

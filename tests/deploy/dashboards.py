@@ -30,7 +30,7 @@ DEPLOY = ROOT / "deploy"
 PATIENCE_S = 300
 CALM_S = 420  # longer than the windows of the rates in the alerts: what was slow when it began is forgotten then
 ATTEMPT_S = 60
-SELECTOR = re.compile(r"\b(?:scyper_[a-z_]+|up)\b(?:\{[^}]*\})?")
+SELECTOR = re.compile(r"\b(?:(?:scyper|process)_[a-z_]+|up)\b(?:\{[^}]*\})?")
 WINDOW = "30s"
 
 
@@ -124,6 +124,7 @@ class Load:
         self.program, self.nodes, self.primary = program, nodes, nodes[0]
         self.run("bench", "oltp", "--scale", "tiny", "--warehouses", 1, "--transactions", 200, "--warmup-seconds", 0.01, "--batch", 16,
                  attempt_s=PATIENCE_S)
+        self.run("backup", attempt_s=PATIENCE_S)
 
     def run(self, *command, attempt_s=ATTEMPT_S):
         """Load that has no answer is told and given up: whether there is enough of it, the expressions say."""
@@ -196,7 +197,7 @@ def check_metrics_are_shown(nodes, texts):
     exported = set()
     for node in nodes:
         exported |= set(re.findall(r"(?m)^# TYPE (\w+)", get(f"http://{node.http}/metrics")))
-    used = {re.sub(r"_(sum|count|bucket)$", "", name) for text in texts for name in re.findall(r"\bscyper_\w+", text)}
+    used = {re.sub(r"_(sum|count|bucket)$", "", name) for text in texts for name in re.findall(r"\b(?:scyper|process)_\w+", text)}
     expect("every metric that nodes export is shown", exported <= used, sorted(exported - used))
 
 

@@ -97,7 +97,38 @@ TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
   EXPECT_NE(metrics_page.find("# TYPE scyper_server_message_duration_seconds histogram"), std::string::npos);
   EXPECT_NE(metrics_page.find("scyper_transactions_total{outcome=\"committed\"}"), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/healthz").find("\r\n\r\nok\n"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/readyz").find("\r\n\r\nready\n"), std::string::npos);
+  EXPECT_NE(metrics_page.find("\nscyper_node_role{role=\"primary\"} 1\n"), std::string::npos);
+  EXPECT_NE(metrics_page.find("\nprocess_resident_memory_bytes "), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/other").find("404"), std::string::npos);
+}
+
+TEST_F(NodeTest, SaysWhetherItIsReady) {
+  options.ready_commit_ms = 1;
+  start();
+  const auto ready = [this] { return http_get(server->http_port(), "/readyz"); };
+  EXPECT_NE(ready().find("\r\n\r\nready\n"), std::string::npos);
+  primary::Engine::LogInfo log;
+  log.is_on = log.is_full = true;
+  engine.set_log(log);
+  EXPECT_NE(ready().find("503 Service Unavailable"), std::string::npos);
+  EXPECT_NE(ready().find("the database is read-only"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/metrics").find("\nscyper_log_full 1\n"), std::string::npos);
+  log.is_full = false;
+  log.is_failed = true;
+  engine.set_log(log);
+  EXPECT_NE(ready().find("the log cannot be written"), std::string::npos);
+  log.is_failed = false;
+  log.last_lsn = 7;
+  log.confirmed_lsn = 5;
+  engine.set_log(log);
+  EXPECT_NE(ready().find("\nready\n"), std::string::npos);  // it has risen
+  std::string answer = ready();
+  while (answer.find("\nready\n") != std::string::npos) answer = ready();
+  EXPECT_NE(answer.find("the commit point is 5 of 7"), std::string::npos) << answer;
+  log.confirmed_lsn = 6;
+  engine.set_log(log);
+  EXPECT_NE(ready().find("\nready\n"), std::string::npos);
 }
 
 TEST_F(NodeTest, WantsTlsBeyondLoopback) {

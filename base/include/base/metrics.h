@@ -53,9 +53,10 @@ class Gauge {
 class Timer {
  public:
   // Upper bounds in ns, 1 us to 10 s; the last bucket (+Inf) has none.
-  static constexpr std::array<uint64_t, 15> kBoundsNs = {
-      1'000,     2'500,     5'000,      10'000,      25'000,        50'000,        100'000,       250'000,
-      1'000'000, 2'500'000, 10'000'000, 100'000'000, 1'000'000'000, 2'500'000'000, 10'000'000'000};
+  static constexpr std::array<uint64_t, 19> kBoundsNs = {
+      1'000,       2'500,       5'000,         10'000,        25'000,        50'000,     100'000,
+      250'000,     1'000'000,   2'500'000,     10'000'000,    25'000'000,    50'000'000, 100'000'000,
+      250'000'000, 500'000'000, 1'000'000'000, 2'500'000'000, 10'000'000'000};
   struct Reading {
     std::array<uint64_t, kBoundsNs.size() + 1> counts{};  // per bucket, not cumulative
     uint64_t sum_ns = 0;

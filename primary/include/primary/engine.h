@@ -201,6 +201,9 @@ class Engine {
     uint64_t bytes_written = 0;
     uint64_t archive_bytes = 0;     // raw bytes of the archive that is being written
     uint64_t damaged_archives = 0;  // found since the start, and by it
+    uint64_t archive_lsn = 0;       // of the newest of the data directory's own archives; 0: there is none
+    int64_t archive_time_us = 0;    // when its state was taken, since 1970
+    bool is_failed = false;         // it cannot be written: nothing is acknowledged any more
     uint64_t recovered_transactions = 0;
     double recovery_seconds = 0;
   };

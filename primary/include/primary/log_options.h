@@ -62,7 +62,8 @@ struct LogOptions {
   uint32_t request_window = 1'000'000;  // committed request ids that are remembered
   uint32_t recovery_threads = 0;        // 0 = as many as workers
   bool compresses = true;
-  Disk* disk = nullptr;  // null: the machine's
+  MetricsRegistry* metrics = nullptr;  // for the time of its writes; may be null
+  Disk* disk = nullptr;                // null: the machine's
   // A write or sync of the log has failed: nothing is acknowledged from now on. Empty: the process ends.
   std::function<void(const Status&)> on_failure;
   // Lines for people about recovery. May be empty.

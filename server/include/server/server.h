@@ -14,7 +14,7 @@ namespace scyper::server {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:7400";       // host:port; port 0 = any free one
-  std::string http_listen = "127.0.0.1:7401";  // /metrics and /healthz; empty = none
+  std::string http_listen = "127.0.0.1:7401";  // /metrics, /healthz, /readyz; empty = none
   std::string postgres_listen;                 // for PostgreSQL's clients; empty = none
   std::string postgres_users;                  // file: name:password or name:verifier; empty = nobody needs a password
   uint32_t postgres_connections_max = 100;
@@ -33,6 +33,7 @@ struct ServerOptions {
   uint32_t batch_calls_max = 4096;        // calls per message
   uint32_t streams_max = 1024;
   uint32_t prepared_max = 10'000;
+  uint32_t ready_commit_ms = 5'000;                        // /readyz: commits may wait so long
   uint32_t stop_timeout_ms = 10'000;                       // for accepted work on stop; then it is cut off
   std::function<consensus::ClusterState()> cluster_state;  // of a node whose role is elected; else empty
 };

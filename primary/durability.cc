@@ -180,4 +180,24 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   return Status();
 }
 
+Engine::LogInfo Durability::log_info() const {
+  Engine::LogInfo info;
+  info.is_on = true;
+  info.mode = log_->mode();
+  info.is_full = log_->is_full();
+  info.is_failed = log_->is_failed();
+  info.confirmed_lsn = log_->confirmed_lsn();  // in this order: each is at most the next
+  info.durable_lsn = log_->durable_lsn();
+  info.last_lsn = environment_->lsns.last.load();
+  info.groups = log_->groups();
+  info.bytes_written = log_->bytes_written();
+  info.archive_bytes = archive_bytes_.load(std::memory_order_relaxed);
+  info.damaged_archives = recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
+  info.archive_lsn = archive_lsn_.load(std::memory_order_relaxed);
+  info.archive_time_us = archive_time_us_.load(std::memory_order_relaxed);
+  info.recovered_transactions = recovered_.transactions;
+  info.recovery_seconds = recovered_.archive_s + recovered_.index_s + recovered_.read_s + recovered_.replay_s;
+  return info;
+}
+
 }  // namespace scyper::primary

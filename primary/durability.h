@@ -40,16 +40,7 @@ class Durability {
   GroupCommit* log() { return log_.get(); }                  // nullptr: none. Any thread
   Publication* publication() { return publication_.get(); }  // nullptr: no secondaries
   const replay::Recovered& recovered() const { return recovered_; }
-  // Raw bytes of the archive that is being written. Any thread.
-  uint64_t archive_bytes() const { return archive_bytes_.load(std::memory_order_relaxed); }
-  // Archives that were found damaged, by the start too. Any thread.
-  uint64_t damaged_archives() const {
-    return recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
-  }
-
-  // Of the newest of the data directory's own archives; 0: there is none. Any thread.
-  uint64_t archive_lsn() const { return archive_lsn_.load(std::memory_order_relaxed); }
-  int64_t archive_time_us() const { return archive_time_us_.load(std::memory_order_relaxed); }
+  Engine::LogInfo log_info() const;  // where there is a log. Any thread
 
   // Writes an archive of the state at some LSN from now on, beside the transactions: in a forked child, or, on a
   // disk that a child cannot see, while nothing runs. One at a time; any thread but a worker's.

@@ -537,25 +537,9 @@ StatusOr<PartitionEngine::ArchiveInfo> PartitionEngine::write_archive(
 }
 
 PartitionEngine::LogInfo PartitionEngine::log_info() const {
+  if (environment_.log != nullptr) return durability_->log_info();
   LogInfo info;
-  const GroupCommit* log = environment_.log;
   info.last_lsn = info.durable_lsn = info.confirmed_lsn = last_lsn();
-  if (log == nullptr) return info;
-  info.is_on = true;
-  info.mode = log->mode();
-  info.is_full = log->is_full();
-  info.is_failed = log->is_failed();
-  info.durable_lsn = log->durable_lsn();
-  info.confirmed_lsn = log->confirmed_lsn();
-  info.groups = log->groups();
-  info.bytes_written = log->bytes_written();
-  info.archive_bytes = durability_->archive_bytes();
-  info.damaged_archives = durability_->damaged_archives();
-  info.archive_lsn = durability_->archive_lsn();
-  info.archive_time_us = durability_->archive_time_us();
-  const replay::Recovered& recovered = durability_->recovered();
-  info.recovered_transactions = recovered.transactions;
-  info.recovery_seconds = recovered.archive_s + recovered.index_s + recovered.read_s + recovered.replay_s;
   return info;
 }
 

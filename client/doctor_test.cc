@@ -1,0 +1,136 @@
+#include "doctor.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/match.h"
+
+namespace scyper::client {
+namespace {
+
+using Level = Finding::Level;
+
+// A machine whose kernel files are ours.
+class DoctorTest : public ::testing::Test {
+ protected:
+  DoctorTest() {
+    std::string path = (std::filesystem::temp_directory_path() / "doctor-XXXXXX").string();
+    root_ = ::mkdtemp(path.data());
+    put("proc/meminfo", "MemTotal:       16777216 kB\nSwapTotal:             0 kB\nHugePages_Free:     4096\n");
+    put("proc/sys/vm/overcommit_memory", "0\n");
+    put("proc/sys/vm/swappiness", "60\n");
+    put("proc/sys/vm/max_map_count", "65530\n");
+    put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    put("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    config_.engine.memory_bytes = uint64_t{8} << 30;
+  }
+  ~DoctorTest() override { std::filesystem::remove_all(root_); }
+
+  void put(const std::string& path, const std::string& text) {
+    const std::filesystem::path full = root_ / path;
+    std::filesystem::create_directories(full.parent_path());
+    std::ofstream(full) << text;
+  }
+  static Finding find(const std::vector<Finding>& all, const std::string& name) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.name == name; });
+    EXPECT_NE(found, all.end()) << name;
+    return found == all.end() ? Finding() : *found;
+  }
+  Finding kernel(const std::string& name) { return find(examine_kernel(KernelFiles(root_.string()), config_), name); }
+
+  std::filesystem::path root_;
+  server::NodeConfig config_;
+};
+
+TEST_F(DoctorTest, FindsAFitMachineFit) {
+  for (const Finding& finding : examine_kernel(KernelFiles(root_.string()), config_)) {
+    if (finding.name == "clock") continue;  // this machine's
+    EXPECT_TRUE(finding.level == Level::kGood || finding.level == Level::kSkipped)
+        << finding.name << ": " << finding.what;
+    EXPECT_EQ(finding.advice, "");
+  }
+}
+
+TEST_F(DoctorTest, ComparesMemoryWithTheMachineAndItsGroup) {
+  config_.engine.memory_bytes = uint64_t{15} << 30;
+  EXPECT_EQ(kernel("memory").level, Level::kWarning);
+  config_.engine.memory_bytes = uint64_t{17} << 30;
+  EXPECT_EQ(kernel("memory").level, Level::kBad);
+  config_.engine.memory_bytes = uint64_t{8} << 30;
+  put("sys/fs/cgroup/memory.max", "4294967296\n");
+  EXPECT_EQ(kernel("memory").level, Level::kBad);
+  put("sys/fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(kernel("memory").level, Level::kGood);
+}
+
+TEST_F(DoctorTest, LooksAtPages) {
+  put("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+  EXPECT_EQ(kernel("huge pages").level, Level::kWarning);
+  config_.engine.page_mode = storage::PageMode::kReservedHuge;
+  EXPECT_EQ(kernel("huge pages").level, Level::kWarning);  // 8 GB: nothing left for copies
+  put("proc/meminfo", "MemTotal:       67108864 kB\nHugePages_Free:     9558\n");
+  EXPECT_EQ(kernel("huge pages").level, Level::kGood);
+  put("proc/meminfo", "MemTotal:       67108864 kB\nHugePages_Free:     100\n");
+  EXPECT_EQ(kernel("huge pages").level, Level::kBad);
+}
+
+TEST_F(DoctorTest, LooksAtTheKernelsSettings) {
+  put("proc/sys/vm/overcommit_memory", "2\n");
+  EXPECT_EQ(kernel("overcommit").level, Level::kBad);
+  put("proc/sys/vm/max_map_count", "1000\n");
+  EXPECT_EQ(kernel("mappings").level, Level::kWarning);
+  put("proc/meminfo", "MemTotal:       16777216 kB\nSwapTotal:       1048576 kB\n");
+  EXPECT_EQ(kernel("swap").level, Level::kWarning);
+  put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+  EXPECT_EQ(kernel("clock source").level, Level::kWarning);
+  put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  EXPECT_EQ(kernel("cpu governor").level, Level::kWarning);
+}
+
+TEST_F(DoctorTest, WritesToTheDataDirectoryAndLeavesNothing) {
+  EXPECT_EQ(find(examine_disk(config_), "disk").level, Level::kSkipped);
+  config_.engine.log.directory = (root_ / "data").string();
+  EXPECT_EQ(find(examine_disk(config_), "disk").level, Level::kBad);
+  std::filesystem::create_directory(root_ / "data");
+  const Finding sync = find(examine_disk(config_), "disk sync");
+  EXPECT_NE(sync.level, Level::kBad) << sync.what;
+  EXPECT_TRUE(absl::StartsWith(sync.what, "a durable write of 4 KB: p50 ")) << sync.what;
+  EXPECT_TRUE(std::filesystem::is_empty(root_ / "data"));
+}
+
+TEST_F(DoctorTest, TriesPorts) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken, 1), 0);
+  ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  config_.server.listen = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  config_.server.http_listen = "127.0.0.1:0";
+  config_.server.postgres_listen = "192.0.2.1:5433";  // nobody's
+  const std::vector<Finding> all = examine_network(config_);
+  EXPECT_EQ(find(all, "port of listen").level, Level::kBad);
+  EXPECT_TRUE(absl::StrContains(find(all, "port of listen").what, "in use"));
+  EXPECT_EQ(find(all, "port of http_listen").level, Level::kGood);
+  EXPECT_EQ(find(all, "port of postgres_listen").level, Level::kBad);
+  EXPECT_EQ(find(all, "multicast").level, Level::kSkipped);
+  ::close(taken);
+}
+
+TEST_F(DoctorTest, TriesMulticast) {
+  config_.engine.replication.multicast_interface = "192.0.2.1";
+  EXPECT_EQ(find(examine_network(config_), "multicast").level, Level::kWarning);
+  config_.engine.replication.multicast_interface = "not an address";
+  EXPECT_EQ(find(examine_network(config_), "multicast").level, Level::kWarning);
+}
+
+}  // namespace
+}  // namespace scyper::client

@@ -33,12 +33,16 @@ void encode_columns(std::span<const query::ResultColumn> columns, google::protob
     v1::Column* made = out->Add();
     made->set_name(column.name);
     encode_type(column.type, made->mutable_type());
+    if (column.declared.id != TypeId::kUnknown) encode_type(column.declared, made->mutable_declared());
   }
 }
 
 std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrField<v1::Column>& columns) {
   std::vector<query::ResultColumn> out;
-  for (const v1::Column& column : columns) out.push_back({column.name(), type_of(column.type())});
+  for (const v1::Column& column : columns) {
+    out.push_back({column.name(), type_of(column.type())});
+    if (column.has_declared()) out.back().declared = type_of(column.declared());
+  }
   return out;
 }
 

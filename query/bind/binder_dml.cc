@@ -527,7 +527,11 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
       break;
     }
   }
-  for (auto& column : program_->columns) column.type = shown_type(column.type);
+  for (auto& column : program_->columns) {
+    const SqlType declared = std::exchange(column.type, shown_type(column.type));
+    const bool is_enum = (declared.id == TypeId::kArray ? declared.element : declared.id) == TypeId::kEnum;
+    if (declared != column.type && !is_enum) column.declared = declared;
+  }
   for (uint32_t i = 0; i < program_->parameters; i++)
     if (program_->variables[i].type.id == TypeId::kUnknown)
       return error("42P18", absl::StrCat("could not determine data type of parameter $", i + 1), -1);

@@ -87,7 +87,8 @@ struct RelationColumn {
   std::string name;
   SqlType type;
   bool nullable = true;
-  bool hidden = false;  // not found by name, not in *
+  bool hidden = false;    // not found by name, not in *
+  SqlType declared = {};  // of results: see ResultColumn
 };
 
 // What a hidden column of a table holds, over the columns of its relation: the key of an index on an expression, or

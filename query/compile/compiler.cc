@@ -176,7 +176,7 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   parts.name = bound.name;
   parts.compiler = this;
   for (uint32_t i = 0; i < bound.parameters; i++) parts.parameter_types.push_back(bound.variables[i].type);
-  for (const auto& column : bound.columns) parts.columns.push_back({column.name, column.type});
+  for (const auto& column : bound.columns) parts.columns.push_back({column.name, column.type, column.declared});
   for (const auto& callee : bound.callees) {
     SCYPER_ASSIGN_OR_RETURN(const Program* target, routine_program(*callee, parts.catalog, routines));
     parts.callees.push_back(target);

@@ -127,6 +127,7 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   for (const ResultColumn& column : parts.columns) {
     out->put_text(column.name);
     out->put(column.type);
+    out->put(column.declared);
   }
   std::vector<storage::Table*> tables;
   for (const auto& table : parts.resources.tables) tables.push_back(table.get());
@@ -166,6 +167,7 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
   for (ResultColumn& column : parts->columns) {
     column.name = in->get_text();
     column.type = in->get<SqlType>();
+    column.declared = in->get<SqlType>();
   }
   for (storage::Table* table : in->get_all<storage::Table*>()) {
     parts->resources.tables.push_back(std::shared_ptr<storage::Table>(std::shared_ptr<void>(), table));  // not owned

@@ -151,7 +151,7 @@ class Session {
   Status send_rows(Portal* portal, uint64_t rows_max);
   void send_complete(Portal* portal, const std::string& tag);
   Status take_rows(Portal* portal);
-  void append_row(const Portal& portal);
+  Status append_row(const Portal& portal);
   // While one lives a statement runs, and can be cancelled.
   class Running;
 
@@ -210,8 +210,10 @@ class Session {
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
   std::vector<std::string> savepoints_;
   std::optional<query::Receipt> receipt_;  // of the last query
-  bool skips_ = false;                     // until Sync
-  bool is_over_ = false;                   // the connection: nothing more is said
+  std::vector<Datum> row_;                 // as it is sent, and what was read anew for it
+  query::ValueArena row_values_;
+  bool skips_ = false;    // until Sync
+  bool is_over_ = false;  // the connection: nothing more is said
   std::atomic<int64_t> deadline_ns_{0};
   std::atomic<bool> is_running_{false};
   std::atomic<bool> is_cancelled_{false};  // what runs

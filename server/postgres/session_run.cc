@@ -113,21 +113,28 @@ Status Session::take_rows(Portal* portal) {
   return {};
 }
 
-void Session::append_row(const Portal& portal) {
+Status Session::append_row(const Portal& portal) {
   const auto& columns = portal.rows.columns;
+  row_.resize(columns.size());
+  row_values_.clear();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Datum& value = portal.rows.value(portal.next_row, i);
+    SCYPER_ASSIGN_OR_RETURN(row_[i], sent_value(columns[i], portal.formats[i], value, &row_values_));
+  }
   writer().begin('D');
   writer().put_int16(static_cast<int16_t>(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {
-    append_field(columns[i].type, portal.formats[i], portal.rows.value(portal.next_row, i), &writer());
+    append_field(sent_type(columns[i], portal.formats[i]), portal.formats[i], row_[i], &writer());
   }
   writer().end();
+  return {};
 }
 
 Status Session::send_rows(Portal* portal, uint64_t rows_max) {
   const uint64_t before = portal->row_count;
   while (rows_max == 0 || portal->row_count - before < rows_max) {
     if (portal->next_row < portal->rows.row_count()) {
-      append_row(*portal);
+      SCYPER_RETURN_IF_ERROR(append_row(*portal));
       ++portal->next_row;
       ++portal->row_count;
       if (!stream_.flush_if_large()) return sql_error("08006", "the client has gone");

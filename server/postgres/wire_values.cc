@@ -307,13 +307,33 @@ void append_field(const SqlType& type, Format format, const Datum& value, Messag
   writer->fill_length(place);
 }
 
+SqlType sent_type(const query::ResultColumn& column, Format format) {
+  const SqlType& declared = column.declared;
+  // a real's value is the double that looks alike
+  const bool is_declared =
+      declared.id == TypeId::kFloat4 || (declared.id != TypeId::kUnknown && format == Format::kBinary);
+  return is_declared ? declared : column.type;
+}
+
+StatusOr<Datum> sent_value(const query::ResultColumn& column, Format format, const Datum& value,
+                           query::ValueArena* arena) {
+  const SqlType type = sent_type(column, format);
+  if (value.null != 0 || type == column.type || type.id == TypeId::kFloat4) return value;
+  std::string text;
+  query::append_value(&text, column.type, value);
+  Datum read;
+  SCYPER_RETURN_IF_ERROR(query::parse_value(type, text, arena, &read));
+  return read;
+}
+
 void append_row_description(std::span<const query::ResultColumn> columns, std::span<const Format> formats,
                             MessageWriter* writer) {
   writer->begin('T');
   writer->put_int16(static_cast<int16_t>(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {
+    SqlType type = columns[i].declared.id == TypeId::kUnknown ? columns[i].type : columns[i].declared;
     // what has no type of its own is sent as text, as PostgreSQL does
-    const SqlType type = columns[i].type.id == TypeId::kUnknown ? make_type(TypeId::kText) : columns[i].type;
+    if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
     writer->put_string(columns[i].name);
     writer->put_int32(0);  // table
     writer->put_int16(0);  // column of it

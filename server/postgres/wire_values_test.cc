@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 
 #include "absl/strings/escaping.h"
@@ -85,6 +86,35 @@ TEST(WireValues, BothFormatsAsPostgres) {
       EXPECT_EQ(absl::BytesToHexString(out.substr(4)), sample.bytes) << sample.text;
     }
   }
+}
+
+// Results have some types as text.
+TEST(WireValues, ResultsHaveTheTypeThatSqlSays) {
+  for (const Sample& sample : kSamples) {
+    const query::ResultColumn column{"c", make_type(TypeId::kText), sample.type};
+    if (sample.type.id == TypeId::kFloat4) continue;
+    query::ValueArena arena;
+    const Datum text = string_datum(sample.text, std::strlen(sample.text));
+    for (Format format : {Format::kText, Format::kBinary}) {
+      const StatusOr<Datum> value = sent_value(column, format, text, &arena);
+      ASSERT_TRUE(value.ok()) << value.status();
+      std::string out;
+      MessageWriter writer(&out);
+      append_field(sent_type(column, format), format, *value, &writer);
+      EXPECT_EQ(format == Format::kText ? out.substr(4) : absl::BytesToHexString(out.substr(4)),
+                format == Format::kText ? sample.text : sample.bytes);
+    }
+  }
+  const query::ResultColumn real{"c", make_type(TypeId::kFloat8), make_type(TypeId::kFloat4)};
+  query::ValueArena arena;
+  Datum value;
+  ASSERT_TRUE(query::parse_value(real.type, "1.1", &arena, &value).ok());
+  std::string out;
+  MessageWriter writer(&out);
+  append_field(sent_type(real, Format::kText), Format::kText, *sent_value(real, Format::kText, value, &arena), &writer);
+  append_field(sent_type(real, Format::kBinary), Format::kBinary, *sent_value(real, Format::kBinary, value, &arena),
+               &writer);
+  EXPECT_EQ(absl::BytesToHexString(out), "00000003312e31000000043f8ccccd");
 }
 
 TEST(WireValues, MalformedValuesAreErrors) {

@@ -14,7 +14,8 @@ namespace scyper::query {
 
 struct ResultColumn {
   std::string name;
-  SqlType type;
+  SqlType type;           // of the values in a ResultSet
+  SqlType declared = {};  // what SQL says, where values of that type leave as another (uuid as text); else kUnknown
 };
 
 // The rows that a statement or call returned, owning all that its Datums point to. Reusable: clear() keeps the memory.

@@ -29,10 +29,10 @@ async function checkValues(client) {
   const places = row.map((_, k) => "$" + (k + 1)).join(", ");
   const put = await client.query("INSERT INTO node_values VALUES (" + places + ")", row);
   expect("a row goes in", put.command === "INSERT" && put.rowCount === 1, put);
-  const got = (await client.query("SELECT *, d::text AS day, j::text AS doc, encode(y, 'hex') AS bytes FROM node_values WHERE id = $1", [1])).rows[0];
+  const got = (await client.query("SELECT *, d::text AS day FROM node_values WHERE id = $1", [1])).rows[0];
   expect("texts and numbers", got.t === "snö" && got.n === "12345678.125" && got.b === "9007199254740993" && got.f === -0.5, got);
   expect("booleans, dates, times", got.o === true && got.day === "1999-12-31" && got.z.getTime() === made.getTime(), got);
-  expect("uuid, jsonb, bytea", got.u === row[8] && got.doc === '{"k": [1, null]}' && got.bytes === "00ff", got);
+  expect("uuid, jsonb, bytea", got.u === row[8] && JSON.stringify(got.j) === '{"k":[1,null]}' && row[10].equals(got.y), got);
   expect("arrays", JSON.stringify([got.a, got.i]) === JSON.stringify([row[11], row[12]]), got);
   const binary = await client.query({ text: "SELECT id, t, b, f, o FROM node_values", binary: true });
   expect("binary results", binary.rows[0].id === 1 && String(binary.rows[0].b) === "9007199254740993" && binary.rows[0].f === -0.5, binary.rows[0]);

@@ -21,6 +21,7 @@
 #include "secondary_engine.h"
 #include "server/config.h"
 #include "server/server.h"
+#include "service_manager.h"
 
 extern char** environ;
 
@@ -188,6 +189,7 @@ int run_elected(const NodeConfig& config, const sigset_t& signals) {
   MetricsRegistry metrics;
   FailoverNode node(config, &metrics, make_engine, say);
   if (Status status = node.start(); !status.ok()) return fail(kExitStart, status);
+  tell_service_manager("READY=1\nSTATUS=takes part in elections");
   auto end = node.run(signals);
   if (!end.ok()) return fail(kExitStart, end.status());
   if (end->signal_number == 0) {
@@ -199,6 +201,7 @@ int run_elected(const NodeConfig& config, const sigset_t& signals) {
     return become_again();
   }
   say(end->signal_number == SIGTERM ? "SIGTERM, stopping" : "SIGINT, stopping");
+  tell_service_manager("STOPPING=1");
   signal(end->signal_number, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   node.stop();
@@ -223,11 +226,14 @@ int run(const NodeConfig& config) {
   if ((*server)->postgres_port() != 0) std::printf(", PostgreSQL clients on port %u", (*server)->postgres_port());
   std::printf("\n");
   std::fflush(stdout);
+  // a secondary that joins takes no queries yet: /readyz says when it does
+  sd_notify(/*unset_environment=*/0,
+            config.role == Role::kPrimary ? "READY=1\nSTATUS=primary" : "READY=1\nSTATUS=secondary");
 
   const int signal_number = wait_for_end(signals, engine->get());
   if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));
-  std::printf("scyperd: %s, stopping\n", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
-  std::fflush(stdout);
+  say(signal_number == SIGTERM ? "SIGTERM, stopping" : "SIGINT, stopping");
+  tell_service_manager("STOPPING=1");
   // A second signal ends the process at once.
   signal(signal_number, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

@@ -13,6 +13,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -93,8 +94,13 @@ def check_live(directory, scyperd, scyper):
         for path in (directory, data, config):
             os.chown(path, int(NOBODY), int(NOBODY))
     messages = directory / "messages"
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)  # systemd's end
+    manager.bind(str(directory / "notify"))
+    os.chmod(directory / "notify", 0o777)
+    manager.settimeout(PATIENCE_S)
     with open(messages, "w", encoding="utf-8") as out:
-        node = subprocess.Popen([*become, program, *flags_of_unit(str(config), str(data))], stdout=out, stderr=out, preexec_fn=confine)
+        node = subprocess.Popen([*become, program, *flags_of_unit(str(config), str(data))], stdout=out, stderr=out, preexec_fn=confine,
+                                env={**os.environ, "NOTIFY_SOCKET": str(directory / "notify")})
     try:
         deadline = time.monotonic() + PATIENCE_S
         while not (ready := re.search(r"gRPC on port (\d+)", messages.read_text())) and node.poll() is None and time.monotonic() < deadline:
@@ -102,6 +108,7 @@ def check_live(directory, scyperd, scyper):
         expect("a node starts without rights", ready, messages.read_text())
         if not ready:
             return
+        expect("it says when it is ready", b"READY=1" in manager.recv(4096).split(b"\n"))
         status = pathlib.Path(f"/proc/{node.pid}/status").read_text()
         expect("it can get none", "NoNewPrivs:\t1" in status, status)
         target = f"127.0.0.1:{ready.group(1)}"
@@ -113,6 +120,8 @@ def check_live(directory, scyperd, scyper):
     finally:
         node.send_signal(signal.SIGTERM)
         try:
+            if ready:
+                expect("it says when it stops", manager.recv(4096) == b"STOPPING=1")
             code = node.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             node.kill()

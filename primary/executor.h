@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "group_commit.h"
-#include "mutex.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
 #include "query/database.h"

@@ -75,7 +75,9 @@ StatusOr<Forked> ForkGate::fork_now(ForkRequest* request) {
   StatusOr<std::unique_ptr<storage::ChildProcess>> child = absl::UnknownError("not forked");
   environment_->database->while_no_code_is_linked([&] {
     const int64_t fork_ns = environment_->clock.monotonic_ns();
-    child = storage::ChildProcess::fork(request->child, [&](int socket) { return run_child(*request, point, socket); });
+    storage::ChildOptions options = request->child;
+    options.arena = environment_->database->arena();
+    child = storage::ChildProcess::fork(options, [&](int socket) { return run_child(*request, point, socket); });
     point.fork_ns = environment_->clock.monotonic_ns() - fork_ns;
   });
   rendezvous_->end_pause();

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "mutex.h"
+#include "base/mutex.h"
 #include "primary/fork.h"
 #include "sleeper.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mutex.h"
+#include "base/mutex.h"
 #include "placement.h"
 #include "primary/engine.h"
 #include "query/database.h"

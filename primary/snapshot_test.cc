@@ -500,6 +500,25 @@ TEST(SnapshotLossTest, KilledChildrenLoseTheirQueriesOnly) {
   EXPECT_GE(queries->counters().snapshots.lost, 1u);
 }
 
+TEST(SnapshotLossTest, ChildrenThatDoNotAnswerAreKilled) {
+  EngineOptions options = Bank::small_options();
+  options.queries.silence_us_max = 1000;
+  Bank bank(options);
+  Queries* queries = bank.engine().queries();
+  QueryOptions with;
+  with.timeout_us = 2'000'000;
+  auto stream = queries->run(kEndless, {}, with);
+  for (pid_t pid : children()) kill(pid, SIGSTOP);
+  std::string batch;
+  const Status status = stream.ok() ? (*stream)->next(&batch).status() : stream.status();
+  // it may have ended before it was stopped
+  EXPECT_TRUE(sqlstate_of(status) == "57P02" || sqlstate_of(status) == "57014") << status;
+  for (pid_t pid : children()) kill(pid, SIGCONT);
+  stream = absl::CancelledError();
+  Answer next = ask_again(queries, kSum);
+  EXPECT_EQ(next.number(), kTotalBalance) << next.status;
+}
+
 TEST(SnapshotLossTest, SessionsOfLostSnapshotsSaySo) {
   Bank bank;
   Queries* queries = bank.engine().queries();

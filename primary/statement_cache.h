@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "mutex.h"
+#include "base/mutex.h"
 #include "prepared_statement.h"
 
 namespace scyper::primary {

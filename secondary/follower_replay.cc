@@ -237,8 +237,10 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   StatusOr<std::unique_ptr<storage::ChildProcess>> child = absl::UnknownError("not forked");
   database_->while_no_code_is_linked([&] {
     const int64_t fork_ns = clock_.monotonic_ns();
+    storage::ChildOptions options = request.child;
+    options.arena = database_->arena();
     child = storage::ChildProcess::fork(
-        request.child, [&](int socket) { return request.body(query::ForkedDatabase{database_.get(), point}, socket); });
+        options, [&](int socket) { return request.body(query::ForkedDatabase{database_.get(), point}, socket); });
     point.fork_ns = clock_.monotonic_ns() - fork_ns;
   });
   point.stall_ns = clock_.monotonic_ns() - start_ns;

@@ -16,12 +16,21 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
+#include "base/mutex.h"
 #include "copy_ahead.h"
 #include "page_ahead.h"
 #include "poison.h"
 
 namespace scyper::storage {
 namespace {
+
+// Debian builds Abseil without NDEBUG: unless told so, each lock of an absl::Mutex, gRPC's among them, takes one spin
+// lock of the whole process to look for deadlocks. Threads queue there, and a child that is forked meanwhile finds it
+// taken for ever. Set before main(), in every process that has an arena.
+[[maybe_unused]] const bool kLocksAreTheirOwn = [] {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  return true;
+}();
 
 constexpr int kHugePageShift = 21;
 static_assert(size_t{1} << kHugePageShift == kHugePageBytes);
@@ -39,7 +48,7 @@ class MappedArena final : public Arena {
   }
   ~MappedArena() override {
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(&mutex_);
       ahead_.reset();
       copies_.reset();
     }
@@ -55,7 +64,7 @@ class MappedArena final : public Arena {
     absl::InlinedVector<Extent, 4> dirty;
     size_t offset;
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(&mutex_);
       if (bytes > budget_bytes_ || used_bytes_.load(std::memory_order_relaxed) > budget_bytes_ - bytes) return nullptr;
       if (!take_extent(bytes, align, &offset)) return nullptr;
       used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -71,7 +80,7 @@ class MappedArena final : public Arena {
     const size_t offset = static_cast<size_t>(static_cast<char*>(block) - base_);
     bytes = round_up(bytes, kArenaGranuleBytes);
     CHECK(bytes > 0 && offset < reserve_bytes_ && offset % kArenaGranuleBytes == 0);
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     CHECK(offset + bytes <= high_water_);
     for (size_t i = offset; i < offset + bytes; i += kArenaGranuleBytes) dirty_[i / kArenaGranuleBytes] = true;
     put_extent(offset, bytes);
@@ -80,7 +89,7 @@ class MappedArena final : public Arena {
   }
 
   void fault_ahead() override {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     ahead_ = std::make_unique<PageAhead>(base_, std::min(reserve_bytes_, budget_bytes_));
     ahead_->reached(high_water_);
   }
@@ -90,12 +99,14 @@ class MappedArena final : public Arena {
       copies_ = std::make_unique<CopyAhead>(base_, reserve_bytes_, bytes_per_second);
     }
   }
+  void begin_fork() noexcept override ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
+  void end_fork() noexcept override ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
   // With the pages that are faulted in ahead: the child shares them, and they are written next.
   void forked(pid_t child) noexcept override {
     if (copies_ == nullptr) return;
     size_t bytes;
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(&mutex_);
       bytes = round_up(high_water_, kHugePageBytes);
       if (ahead_ != nullptr) bytes = std::max(bytes, ahead_->ready_bytes());
     }
@@ -181,7 +192,7 @@ class MappedArena final : public Arena {
   const PageMode mode_;
   std::unique_ptr<CopyAhead> copies_;  // constant after copy_ahead()
 
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::atomic<size_t> used_bytes_{0};  // written under mutex_; relaxed reads elsewhere are for display
   size_t high_water_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<size_t, size_t> by_offset_ ABSL_GUARDED_BY(mutex_);           // offset -> bytes

@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "copy_ahead.h"
+#include "storage/arena.h"
 
 namespace scyper::storage {
 namespace {
@@ -68,9 +69,11 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
     return system_error("pipe");
   }
   const pid_t parent = getpid();
+  if (options.arena != nullptr) options.arena->begin_fork();
   const pid_t pid = ::fork();
-  if (pid == 0) _exit(body(become_child(options, parent, sockets[1])));
   const int error = errno;
+  if (options.arena != nullptr) options.arena->end_fork();
+  if (pid == 0) _exit(body(become_child(options, parent, sockets[1])));
   close(sockets[1]);
   close(watched[1]);
   if (pid < 0) {

@@ -9,9 +9,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "storage/arena.h"
 
 namespace scyper::storage {
 namespace {
@@ -61,6 +65,47 @@ TEST(ChildProcessTest, HasNoDescriptorButItsSocket) {
   close(pipes[1]);
   EXPECT_EQ(read_all(pipes[0]), "");
   close(pipes[0]);
+}
+
+// Other threads are inside locks at any moment: the arena's, and Abseil's own.
+TEST(ChildProcessTest, FindsLocksFreeWhateverOthersDo) {
+  constexpr size_t kBytes = kArenaGranuleBytes;
+  constexpr int kChildren = 200;
+  auto arena = *Arena::create(size_t{64} << 20, size_t{64} << 20, PageMode::kSmall);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      absl::Mutex own;
+      while (!stop) {
+        absl::MutexLock lock(&own);
+        void* block = arena->allocate(kBytes);
+        if (block != nullptr) arena->free(block, kBytes);
+      }
+    });
+  }
+  for (int i = 0; i < kChildren; ++i) {
+    auto child = ChildProcess::fork({.arena = arena.get()}, [&](int) {
+      absl::Mutex own;
+      absl::MutexLock lock(&own);
+      void* block = arena->allocate(kBytes);
+      return block == nullptr ? 1 : 0;
+    });
+    ASSERT_TRUE(child.ok()) << child.status();
+    // a stuck one is ended, so that the test ends
+    std::atomic<bool> is_over{false};
+    std::thread watch([&] {
+      for (int tick = 0; tick < 60'000 && !is_over; ++tick) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      (*child)->kill();
+    });
+    const int status = (*child)->wait();
+    is_over = true;
+    watch.join();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << describe_wait_status(status);
+    if (::testing::Test::HasFailure()) break;
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
 }
 
 TEST(ChildProcessTest, EndsWithTheThreadThatForkedIt) {

@@ -241,6 +241,7 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   Snapshot::RunOptions run;
   run.time_us = clock_.now_us() - kPostgresEpochUs;
   run.deadline_ns = deadline_ns;
+  run.silence_us_max = options_.silence_us_max;
   run.memory_bytes = options_.query_bytes_max;
   run.threads = options.threads;
   fill(*snapshot, &stream->receipt_);

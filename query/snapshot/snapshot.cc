@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +18,7 @@ namespace {
 
 // Programs that a child keeps; a session seldom uses more.
 constexpr size_t kProgramsMax = 128;
+constexpr int64_t kNsPerUs = 1000;
 
 Status lost_error(const std::string& reason) {
   return with_hint(sql_error("57P02", "the snapshot of this query has been lost: " + reason),
@@ -54,11 +56,25 @@ void SnapshotQuery::listen() {
   });
 }
 
+// For rows, the end, or better code. False: the child should have ended the query long ago.
+bool SnapshotQuery::wait(std::unique_lock<std::mutex>* lock) {
+  const auto has_come = [this] { return is_cancelled_ || is_done_ || !batches_.empty() || has_better_; };
+  if (patience_ns_ == 0) {
+    came_.wait(*lock, has_come);
+    return true;
+  }
+  const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(patience_ns_)};
+  return came_.wait_until(*lock, until, has_come);
+}
+
 StatusOr<bool> SnapshotQuery::next(std::string* columns) {
   std::unique_lock<std::mutex> lock(mutex_);
-  auto is_over = [this] { return is_cancelled_ || is_done_ || !batches_.empty(); };
-  while (!is_over()) {
-    came_.wait(lock, [&] { return is_over() || has_better_; });
+  while (!is_cancelled_ && !is_done_ && batches_.empty()) {
+    if (!wait(&lock)) {
+      lock.unlock();
+      snapshot_->kill("its process did not answer");
+      return lost_error("its process did not answer");
+    }
     if (!std::exchange(has_better_, false)) continue;
     lock.unlock();
     snapshot_->improve(*program_);
@@ -166,10 +182,11 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   header.memory_bytes = options.memory_bytes;
   header.window_bytes = kWindowBytes;
   header.threads = options.threads;
+  const int64_t patience_ns = options.deadline_ns == 0 ? 0 : options.deadline_ns + options.silence_us_max * kNsPerUs;
   std::shared_ptr<SnapshotQuery> query;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program)));
+    query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program), patience_ns));
     queries_[query->id_] = query.get();
   }
   query->listen();

@@ -26,7 +26,7 @@ class SnapshotQuery {
   ~SnapshotQuery();  // cancels
 
   // The next rows as columns; false at the end. Errors: the query's own; 57014 after cancel(); 57P02 when the snapshot
-  // has been lost.
+  // has been lost. A child that says nothing for silence_us_max after the deadline is taken for stuck, and killed.
   StatusOr<bool> next(std::string* columns);
   // The query ends at its next poll; next() fails at once.
   void cancel();
@@ -43,8 +43,10 @@ class SnapshotQuery {
 
  private:
   friend class Snapshot;
-  SnapshotQuery(std::shared_ptr<Snapshot> snapshot, uint64_t id, std::shared_ptr<const Program> program)
-      : snapshot_(std::move(snapshot)), id_(id), program_(std::move(program)) {}
+  SnapshotQuery(std::shared_ptr<Snapshot> snapshot, uint64_t id, std::shared_ptr<const Program> program,
+                int64_t patience_ns)
+      : snapshot_(std::move(snapshot)), id_(id), program_(std::move(program)), patience_ns_(patience_ns) {}
+  bool wait(std::unique_lock<std::mutex>* lock);
   void take_rows(std::string columns);
   void finish(Status status);
   void listen();
@@ -52,7 +54,8 @@ class SnapshotQuery {
   const std::shared_ptr<Snapshot> snapshot_;
   const uint64_t id_;
   const std::shared_ptr<const Program> program_;
-  std::mutex mutex_;  // all that follows
+  const int64_t patience_ns_;  // monotonic: until then the child is waited for; 0 = for ever
+  std::mutex mutex_;           // all that follows
   std::condition_variable came_;
   std::deque<std::string> batches_;
   Status status_;
@@ -88,7 +91,8 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
 
   struct RunOptions {
     int64_t time_us = 0;
-    int64_t deadline_ns = 0;
+    int64_t deadline_ns = 0;  // 0 = none
+    int64_t silence_us_max = 30'000'000;
     uint64_t memory_bytes = uint64_t{1} << 30;
     uint32_t threads = 1;
   };

@@ -46,6 +46,10 @@ class Arena {
   // kReservedHuge, else without effect: from now on a thread copies the pages that a forked child shares before
   // somebody has to wait for it (copy_ahead.h). Called at most once, by the owner.
   virtual void copy_ahead(uint64_t bytes_per_second) = 0;
+  // Around fork(), in the parent and in the child: meanwhile nobody else allocates or frees, so that the child finds
+  // the arena whole and its lock free.
+  virtual void begin_fork() noexcept = 0;
+  virtual void end_fork() noexcept = 0;
   // Where copy_ahead() was called: `child` has been forked, and not been waited for.
   virtual void forked(pid_t child) noexcept = 0;
   virtual uint64_t pages_copied_ahead() const noexcept = 0;

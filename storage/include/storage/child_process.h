@@ -13,9 +13,12 @@
 
 namespace scyper::storage {
 
+class Arena;
+
 struct ChildOptions {
   std::string name = "scyper-child";  // as ps shows it; at most 15 characters
   int nice = 0;                       // added to the parent's
+  Arena* arena = nullptr;             // that the child allocates from; null: it does not
 };
 
 // What a process uses, from /proc/<pid>/smaps_rollup. copied_bytes: pages that it shares with nobody: what

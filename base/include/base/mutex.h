@@ -4,9 +4,10 @@
 
 #include "absl/base/thread_annotations.h"
 
-namespace scyper::primary {
+namespace scyper {
 
-// std::mutex with clang's annotations. Not absl::Mutex: ThreadSanitizer does not see into Debian's build of it.
+// std::mutex with clang's annotations. Not absl::Mutex: ThreadSanitizer does not see into Debian's build of it, and
+// each of its locks may take a lock of the whole process, which a forked child can find taken for ever.
 class ABSL_LOCKABLE Mutex {
  public:
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
@@ -27,4 +28,4 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mutex_;
 };
 
-}  // namespace scyper::primary
+}  // namespace scyper

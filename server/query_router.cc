@@ -87,6 +87,9 @@ std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) 
   if (channel == nullptr) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
+    // a node that is gone without a word ends the query, which then runs here
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (!options_.tls_cert.empty()) {
       credentials =

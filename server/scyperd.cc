@@ -227,8 +227,7 @@ int run(const NodeConfig& config) {
   std::printf("\n");
   std::fflush(stdout);
   // a secondary that joins takes no queries yet: /readyz says when it does
-  sd_notify(/*unset_environment=*/0,
-            config.role == Role::kPrimary ? "READY=1\nSTATUS=primary" : "READY=1\nSTATUS=secondary");
+  tell_service_manager(config.role == Role::kPrimary ? "READY=1\nSTATUS=primary" : "READY=1\nSTATUS=secondary");
 
   const int signal_number = wait_for_end(signals, engine->get());
   if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));

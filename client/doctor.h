@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -26,11 +25,11 @@ class KernelFiles {
  public:
   explicit KernelFiles(std::string root) : root_(std::move(root)) {}
   // Trimmed; empty: there is none, or it cannot be read.
-  std::string text(std::string_view path) const;
+  std::string text(const std::string& path) const;
   // -1: no number stands there.
-  int64_t number(std::string_view path) const;
+  int64_t number(const std::string& path) const;
   // Of a file of lines like "MemTotal:  24576 kB", in bytes; -1: not there.
-  int64_t bytes(std::string_view path, std::string_view key) const;
+  int64_t bytes(const std::string& path, const std::string& key) const;
 
  private:
   const std::string root_;

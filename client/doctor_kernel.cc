@@ -126,23 +126,23 @@ Finding examine_governor(const KernelFiles& kernel) {
 
 }  // namespace
 
-std::string KernelFiles::text(std::string_view path) const {
+std::string KernelFiles::text(const std::string& path) const {
   std::ifstream file(absl::StrCat(root_, "/", path));
   std::stringstream content;
   content << file.rdbuf();
   return std::string(absl::StripAsciiWhitespace(content.str()));
 }
 
-int64_t KernelFiles::number(std::string_view path) const {
+int64_t KernelFiles::number(const std::string& path) const {
   int64_t value = -1;
   return absl::SimpleAtoi(text(path), &value) ? value : -1;
 }
 
-int64_t KernelFiles::bytes(std::string_view path, std::string_view key) const {
+int64_t KernelFiles::bytes(const std::string& path, const std::string& key) const {
   std::stringstream lines(text(path));
   std::string line;
   while (std::getline(lines, line)) {
-    std::string_view rest = line;
+    absl::string_view rest = line;
     if (!absl::ConsumePrefix(&rest, key) || !absl::ConsumePrefix(&rest, ":")) continue;
     const bool is_kb = absl::ConsumeSuffix(&rest, " kB");
     int64_t value = -1;

@@ -39,6 +39,12 @@ bool Elector::may_read(int64_t now_us) const {
 }
 
 void Elector::on_log(Position position, bool is_complete) {
+  set_log(std::max(position_, position), is_complete_ || is_complete);
+}
+
+void Elector::on_cut(Position position, bool is_complete) { set_log(position, is_complete); }
+
+void Elector::set_log(Position position, bool is_complete) {
   if (is_complete != is_complete_) act(Action::Kind::kPublish);
   position_ = position;
   is_complete_ = is_complete;

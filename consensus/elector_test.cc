@@ -120,7 +120,7 @@ TEST_F(ElectorTest, AnAppointmentOfAnotherIsWaitedForNotForever) {
 
 TEST_F(ElectorTest, AppointedButBehindTheFloorOrIncompleteItGoesOnlyWhereALossIsAccepted) {
   view_.floor = {3, 11};
-  elector_.on_log({3, 10}, false);
+  elector_.on_cut({3, 10}, false);
   view_.appointment = Appointment{3, "b", false};
   EXPECT_EQ(run_until_campaign(0), -1);
   view_.appointment->accepts_loss = true;
@@ -180,7 +180,7 @@ TEST_F(ElectorTest, NoCandidateWhoIsNoVoterOrHasForgotten) {
   view_.voters.names = {"a", "c", "d"};
   EXPECT_EQ(run_until_campaign(0), -1);
   view_.voters.names = {"a", "b", "c"};
-  elector_.on_log({3, 10}, false);
+  elector_.on_cut({3, 10}, false);
   EXPECT_EQ(run_until_campaign(4000 * kMs), -1);
 }
 
@@ -256,6 +256,27 @@ TEST_F(ElectorTest, APromiseIsAnsweredWhenItIsOnDisk) {
   elector_.on_fence("a", 5, 0);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
+}
+
+// Two threads read the log: what was read first may be said last.
+TEST_F(ElectorTest, AFenceIsAnsweredWithTheHighestEndOfTheLog) {
+  elector_.on_fence("c", 5, 0);
+  elector_.on_log({5, 120}, true);
+  elector_.on_promise_stored({5, "c"}, 0);
+  elector_.on_log({5, 100}, false);
+  actions_.clear();
+  find(Kind::kAnswerFence);
+  actions_.clear();
+  elector_.on_fence("c", 5, 0);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_EQ(find(Kind::kAnswerFence)->answer.position, (Position{5, 120}));
+  EXPECT_TRUE(find(Kind::kAnswerFence)->answer.is_complete);
+  // on purpose it falls
+  elector_.on_cut({5, 90}, true);
+  actions_.clear();
+  elector_.on_fence("c", 5, 0);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_EQ(find(Kind::kAnswerFence)->answer.position, (Position{5, 90}));
 }
 
 TEST_F(ElectorTest, AHigherTermEndsAPrimaryship) {

@@ -53,6 +53,7 @@ bool Simulation::cut(size_t n, uint64_t keep) {
   }
   node.log.resize(keep);
   node.durable = std::min<size_t>(node.durable, keep);
+  node.elector->on_cut(node.position(is_durable_), node.is_complete);
   return true;
 }
 

@@ -114,7 +114,11 @@ class Elector {
   void on_fence(const std::string& from, uint64_t term, int64_t now_us);
   void on_fence_answer(const std::string& from, const FenceAnswer& answer, int64_t now_us);
   void on_promise_stored(const Promise& promise, int64_t now_us);
-  void on_log(Position position, bool is_complete);  // whenever they change
+  // Whenever they change. Neither falls by itself: what was read earlier and is said later changes nothing, and a fence
+  // is answered with the highest that was said before.
+  void on_log(Position position, bool is_complete);
+  // The end of the log was cut on purpose, in the same process (which no node does yet: docs/failover.md, Not yet).
+  void on_cut(Position position, bool is_complete);
   void on_adopted(uint64_t term, bool succeeded, int64_t now_us);
   void on_term_confirmed(uint64_t term, int64_t now_us);
   // A primary whose commits wait for copies: since when some wait and none has been confirmed, -1: none waits. After a
@@ -149,6 +153,7 @@ class Elector {
   enum class State : uint8_t { kFollower, kCampaigning, kFencing, kAdopting, kStarting, kPrimary, kEnded };
 
   Action& act(Action::Kind kind);
+  void set_log(Position position, bool is_complete);
   bool takes_writes() const { return state_ == State::kPrimary && !is_closed_ && drains_to_.empty(); }
   void end_drain(int64_t now_us);
   bool is_barred(const Promise& wanted) const;

@@ -92,6 +92,7 @@ bool Inbox::begin_term(uint64_t term, uint64_t term_lsn) {
   ahead_.clear();
   term_ = term;
   term_lsn_ = known_lsn_ = term_lsn;
+  commit_lsn_ = std::min(commit_lsn_, term_lsn);  // what was confirmed beyond was the old term's
   is_matched_ = received_lsn_ == 0 || is_at_start_;
   return true;
 }

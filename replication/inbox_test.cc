@@ -115,6 +115,30 @@ TEST(Inbox, WhatCameAheadOfANewTermIsFetchedAgain) {
   EXPECT_EQ(inbox.received_lsn(), 300u);
 }
 
+// Where a commit mode may lose what it confirmed, the new term's groups at the same LSNs are others.
+TEST(Inbox, TheCommitPointOfAnOldTermEndsWhereTheNewOneBegins) {
+  for (const bool comes_by_parcel : {false, true}) {
+    SCOPED_TRACE(comes_by_parcel);
+    Joined joined(200);
+    auto& [primary, inbox, first] = joined;
+    GroupMaker next = primary;
+    EXPECT_TRUE(inbox.note({1, 0, 240, 240, 0}));  // up to 240 it has not come
+    const Parcel second = next.make(2, {0}, 40);
+    if (!comes_by_parcel) {
+      EXPECT_TRUE(inbox.note({2, 200, 240, 200, 0}));
+      EXPECT_EQ(inbox.offer(GroupMaker::fetched(first)), Verdict::kKnown);
+    }
+    EXPECT_EQ(inbox.offer(second), Verdict::kNew);
+    if (comes_by_parcel) EXPECT_EQ(inbox.offer(GroupMaker::fetched(second)), Verdict::kKnown);
+    EXPECT_TRUE(inbox.is_matched());
+    EXPECT_EQ(inbox.commit_lsn(), 200u);
+    EXPECT_NE(inbox.next_to_apply(0), nullptr);
+    EXPECT_EQ(inbox.next_to_apply(1), nullptr);
+    EXPECT_TRUE(inbox.note({2, 200, 240, 240, 0}));
+    EXPECT_NE(inbox.next_to_apply(1), nullptr);
+  }
+}
+
 TEST(Inbox, AnEndThatThePrimaryHasIsGoneOnFrom) {
   GroupMaker primary(kCluster);
   static_cast<void>(primary.make(1, {0, 1}, 120));

@@ -135,7 +135,11 @@ void Follower::end_threads() {
   link_->cancel();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  queries_.reset();  // it may wait for a fork
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return !is_snapshotting_; });
+  }
+  queries_.reset();  // it may wait for a fork: before replay, which refuses it
   if (replay_thread_.joinable()) replay_thread_.join();
 }
 

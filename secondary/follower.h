@@ -146,6 +146,7 @@ class Follower final : public Node {
   int64_t heard_ns_ = 0;      // when the primary was heard of, last
   int64_t multicast_ns_ = 0;  // by multicast
   replication::DatagramReader::Counters datagrams_;
+  bool is_snapshotting_ = false;  // replay uses queries_
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
   uint64_t snapshots_ = 0;

@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kArchiveLook{200};
 
 // What no digest would forgive: for tests and drills.
 Failpoint lose_group("secondary.lose_group");
+Failpoint before_fork("secondary.before_fork");
 
 std::vector<replay::ScannedGroup> scanned(const std::vector<Inbox::Group>& groups) {
   std::vector<replay::ScannedGroup> out;
@@ -138,13 +139,17 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
     std::lock_guard<std::mutex> lock(mutex_);
     // of the past: nobody asks for it any more
     std::string why;
-    if (lsn <= recovered_.lsn || term != inbox_.term() || is_behind(&why)) return Status();
+    if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || is_behind(&why)) return Status();
+    is_snapshotting_ = true;
   }
   const int64_t start_ns = clock_.monotonic_ns();
-  SCYPER_RETURN_IF_ERROR(queries_->take_global_snapshot(
-      [this, term, snapshot](query::ForkRequest request) { return fork_here(std::move(request), term, snapshot); }));
-  fork_time_.record_ns(static_cast<uint64_t>(clock_.monotonic_ns() - start_ns));
+  Status taken = queries_->take_global_snapshot(
+      [this, term, snapshot](query::ForkRequest request) { return fork_here(std::move(request), term, snapshot); });
+  if (taken.ok()) fork_time_.record_ns(static_cast<uint64_t>(clock_.monotonic_ns() - start_ns));
   std::lock_guard<std::mutex> lock(mutex_);
+  is_snapshotting_ = false;
+  changed_.notify_all();
+  if (!taken.ok()) return taken;
   snapshot_ = snapshot;
   snapshot_term_ = term;
   ++snapshots_;
@@ -191,10 +196,12 @@ void Follower::archive() {
 Status Follower::take_digest(uint64_t term, uint32_t snapshot, uint64_t lsn) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (lsn <= recovered_.lsn || term != inbox_.term() || digesting_ != nullptr) return Status();
+    if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || digesting_ != nullptr) return Status();
   }
+  // its child ends with it where the node stops meanwhile
   SCYPER_ASSIGN_OR_RETURN(query::Forked forked, fork_here(replay::make_digest_request(), term, snapshot));
   std::lock_guard<std::mutex> lock(mutex_);
+  if (is_stopping_) return Status();
   digesting_ = std::make_unique<query::Forked>(std::move(forked));
   changed_.notify_all();
   return Status();
@@ -235,6 +242,7 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   point.monotonic_ns = start_ns;
   if (request.at_cut) request.at_cut(point);
   StatusOr<std::unique_ptr<storage::ChildProcess>> child = absl::UnknownError("not forked");
+  before_fork.fires();
   database_->while_no_code_is_linked([&] {
     const int64_t fork_ns = clock_.monotonic_ns();
     storage::ChildOptions options = request.child;

@@ -491,6 +491,32 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
   }
 }
 
+// Replay is within the forks of a marker: the digest's, and the snapshot's, for which it needs the queries.
+TEST(Follower, HandsOverWhileReplayForks) {
+  for (const char* plan : {"secondary.before_fork=sleep(500)*1", "secondary.before_fork=sleep(500)@1*1"}) {
+    SCOPED_TRACE(plan);
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    const Parcel first = primary.make(1, {0}, 10), marked = primary.make(1, {0}, 1, 10, /*snapshot=*/1);
+    Running running = start(&disk, nullptr, kDirectory, 10);
+    ASSERT_NE(running.node, nullptr);
+    running.link->say({1, 0, 10, 10, 0}, {first});
+    ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+    ASSERT_TRUE(arm_failpoints(plan).ok());
+    running.link->say({1, 0, 11, 11, 0}, {marked});
+    ASSERT_TRUE(comes_true([&] {
+      const NodeInfo info = running.node->info();
+      return info.applied_lsn == 11 && info.durable_lsn == 11;
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    auto warm = hand_over(running.node.get());
+    disarm_failpoints();
+    ASSERT_TRUE(warm.ok()) << warm.status();
+    EXPECT_EQ((*warm)->recovered.lsn, 11u);
+  }
+}
+
 // What was confirmed and the primary lacks is not thrown away, by no start.
 TEST(Follower, WhatThePrimaryHasLostIsKept) {
   for (const bool is_heard : {true, false}) {  // or read in the own log

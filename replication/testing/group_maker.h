@@ -18,8 +18,10 @@ class GroupMaker {
       const ClusterId& cluster, Record record = [](uint64_t lsn) { return std::to_string(lsn); })
       : cluster_(cluster), record_(std::move(record)) {}
 
-  // One batch of `count` records for each stream. The parcel is as multicast brings it.
-  Parcel make(uint64_t term, const std::vector<uint32_t>& streams, uint32_t count, uint64_t commit_lsn = 0) {
+  // One batch of `count` records for each stream. The parcel is as multicast brings it. snapshot: the global one that
+  // it ends with, digested too; 0 = none.
+  Parcel make(uint64_t term, const std::vector<uint32_t>& streams, uint32_t count, uint64_t commit_lsn = 0,
+              uint32_t snapshot = 0) {
     Parcel parcel;
     parcel.term = term;
     parcel.base_lsn = lsn_;
@@ -41,6 +43,8 @@ class GroupMaker {
       header.count = count;
       header.complete_lsn = parcel.complete_lsn;
       header.commit_lsn = commit_lsn;
+      header.snapshot = snapshot;
+      if (snapshot != 0) header.group_flags = kGroupDigest;
       std::string raw;
       while (lsn_ < header.last_lsn) raw += record_(++lsn_);
       std::string out(batch_bytes_max(raw.size()), '\0');

@@ -39,11 +39,15 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   std::unique_ptr<Disk> own_disk;
   if (options.disk == nullptr) own_disk = make_real_disk();
   Disk* disk = own_disk != nullptr ? own_disk.get() : options.disk;
-  auto link = replication::Link::make(options.link);
+  return Follower::start(options, std::move(own_disk), disk, replication::Link::make(options.link));
+}
+
+StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
+                                                std::unique_ptr<replication::Link> link) {
   SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
   auto node = std::make_unique<Follower>(options, std::move(own_disk), disk, std::move(link), std::move(seed));
-  if (options.on_created) options.on_created(node.get());
   SCYPER_RETURN_IF_ERROR(node->begin());
+  if (options.on_begun) options.on_begun(node.get());
   return std::unique_ptr<Node>(std::move(node));
 }
 

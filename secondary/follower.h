@@ -34,6 +34,8 @@ class Follower final : public Node {
   Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
            std::unique_ptr<replication::Link> link, Seed seed);
   ~Follower() override;
+  static StatusOr<std::unique_ptr<Node>> start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
+                                               std::unique_ptr<replication::Link> link);
   Status begin();
 
   query::Database* database() override { return database_.get(); }

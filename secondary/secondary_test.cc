@@ -382,8 +382,7 @@ struct Running {
   std::unique_ptr<Follower> node;
 };
 
-// own: the disk's owner, when the node may write archives.
-Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
+NodeOptions follower_options(Disk* disk, const std::string& directory) {
   NodeOptions options;
   options.link.node = "s";
   options.data_directory = directory;
@@ -393,6 +392,12 @@ Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& director
   options.segment_bytes = kSegmentBytes;
   options.archive_log_bytes = 0;
   options.disk = disk;
+  return options;
+}
+
+// own: the disk's owner, when the node may write archives.
+Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
+  const NodeOptions options = follower_options(disk, directory);
   auto link = std::make_unique<FakeLink>(complete_lsn);
   Running running;
   running.link = link.get();
@@ -488,6 +493,22 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
   for (size_t i = 0; i < state.segments.size(); ++i) {
     EXPECT_EQ(state.segments[i].number, recovered->segments[i].number);
     EXPECT_EQ(state.segments[i].start_lsn, recovered->segments[i].start_lsn);
+  }
+}
+
+// Who is told of a node keeps it: a node that cannot begin is gone at once.
+TEST(Follower, ANodeThatCannotBeginIsToldToNobody) {
+  for (const bool begins : {true, false}) {
+    SCOPED_TRACE(begins);
+    SimulatedDisk disk;
+    make_directory(&disk);
+    NodeOptions options = follower_options(&disk, kDirectory);
+    if (!begins) options.multicast_key_file = "/nowhere/key";
+    Node* told = nullptr;
+    options.on_begun = [&](Node* node) { told = node; };
+    auto node = Follower::start(options, nullptr, &disk, std::make_unique<FakeLink>(0));
+    EXPECT_EQ(node.ok(), begins) << node.status();
+    EXPECT_EQ(told, node.ok() ? node->get() : nullptr);
   }
 }
 

@@ -199,7 +199,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
   config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
     return supervisor_->takes_redo({term, node});
   };
-  config.secondary.on_created = [this](secondary::Node* node) {
+  config.secondary.on_begun = [this](secondary::Node* node) {
     std::lock_guard<std::mutex> lock(mutex_);
     node_ = node;
     place_ = Place::kFollowing;
@@ -213,7 +213,11 @@ Status FailoverNode::follow(const consensus::Role& role) {
   set_place(Place::kChanging);
   auto engine = make_engine_(config, metrics_, nullptr);
   if (!engine.ok()) {
-    set_place(Place::kAtRest);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      node_ = nullptr;
+      place_ = Place::kAtRest;
+    }
     if (sqlstate_of(engine.status()) != "08001") return engine.status();
     return Status();  // it is looked who leads then
   }

@@ -224,6 +224,9 @@ StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* di
   if (!written.ok()) call.context.TryCancel();
   Status status = from_grpc(reader->Finish());
   SCYPER_RETURN_IF_ERROR(written);
+  if (absl::IsUnavailable(status) || (absl::IsCancelled(status) && !is_cancelled())) {
+    return sql_error("08006", absl::StrCat("the primary went away while it sent its archive: ", status.message()));
+  }
   SCYPER_RETURN_IF_ERROR(status);
   if (file == nullptr || open_name != kManifest) return absl::DataLossError("the archive has no manifest");
   SCYPER_RETURN_IF_ERROR(file->sync());

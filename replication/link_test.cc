@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -223,6 +224,28 @@ TEST_F(LinkTest, AFetchedArchiveIsThereWholeOrNotAtAll) {
   to.set_observer(nullptr);
   ASSERT_TRUE(status.ok()) << status;
   look(/*has_returned=*/true);
+}
+
+// Another one may send its own: no error of this node's disk, nor of the archive.
+TEST_F(LinkTest, APrimaryThatGoesWhileItSendsItsArchiveIsSaidToHaveGone) {
+  archive_ = "/00000000000000000010";
+  ASSERT_TRUE(disk_.make_directory(archive_).ok());
+  for (const char* name : {"/MANIFEST", "/t1.10.dat"}) {
+    auto file = disk_.open(archive_ + name, OpenMode::kCreate);
+    ASSERT_TRUE(file.ok() && (*file)->write(0, std::string(size_t{32} << 20, 'd')).ok());
+  }
+  SimulatedDisk to;
+  ASSERT_TRUE(to.make_directory("/to").ok());
+  bool has_gone = false;
+  Status status = link("s")
+                      ->fetch_archive(kCluster, &to, "/to",
+                                      [&](uint64_t, uint64_t) {
+                                        if (std::exchange(has_gone, true)) return;
+                                        server_->Shutdown(std::chrono::system_clock::now());
+                                      })
+                      .status();
+  EXPECT_TRUE(has_gone);
+  EXPECT_EQ(sqlstate_of(status), "08006") << status;
 }
 
 TEST_F(LinkTest, CancelEndsWhoeverWaits) {

@@ -218,8 +218,11 @@ Status FailoverNode::follow(const consensus::Role& role) {
       node_ = nullptr;
       place_ = Place::kAtRest;
     }
-    if (sqlstate_of(engine.status()) != "08001") return engine.status();
-    return Status();  // it is looked who leads then
+    // 08: the leader has gone, aborted: its archive has. It is looked who leads then
+    const Status& why = engine.status();
+    if (!sqlstate_of(why).starts_with("08") && !absl::IsAborted(why)) return why;
+    say_(absl::StrCat("election: does not follow ", role.leader.node, ": ", std::string(why.message())));
+    return Status();
   }
   engine_ = *std::move(engine);
   role_ = role;

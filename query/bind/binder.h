@@ -52,6 +52,13 @@ struct Scope {
   const RelationColumn& column(const Visible& v) const { return relations[v.relation]->columns[v.column]; }
 };
 
+// What an INSERT gives a value to.
+struct InsertTarget {
+  uint32_t column = 0;
+  const ast::SubscriptIndex* part = nullptr;  // null: all of it
+  int32_t location = -1;
+};
+
 // Variables of a PL/pgSQL block.
 struct VariableScope {
   const VariableScope* parent = nullptr;
@@ -299,6 +306,8 @@ class Binder {
   StatusOr<BoundPtr> bind_quantified_subquery(const ast::QuantifiedSubquery& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_array_of(const ast::SelectStatement& select, const Scope* scope, int32_t location);
   StatusOr<BoundPtr> bind_array_subquery(const ast::ArraySubquery& expr, const Scope* scope);
+  StatusOr<BoundPtr> coerce_to_part(BoundPtr value, const SqlType& type, const ast::SubscriptIndex& index,
+                                    std::string_view name, int32_t location);
   StatusOr<BoundPtr> replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
                                   std::string_view name, const Scope* scope, int32_t location);
   StatusOr<BoundPtr> bind_slice(const ast::SubscriptIndex& index, BoundPtr array, const Scope* scope, int32_t location);
@@ -306,6 +315,9 @@ class Binder {
   StatusOr<std::unique_ptr<BoundDml>> bind_merge(const ast::MergeStatement& merge);
   Status bind_merge_source(const ast::MergeStatement& merge, Scope* sources, BoundQuery* rows, BoundDml* dml);
   StatusOr<BoundMergeWhen> bind_merge_when(const ast::MergeWhen& when, const Scope* scope, BoundDml* dml);
+  StatusOr<std::vector<BoundPtr>> bind_merge_values(const ast::MergeWhen& when,
+                                                    const std::vector<InsertTarget>& targets, const Scope* scope,
+                                                    const storage::TableSchema& schema);
   Status bind_merge_insert(const ast::MergeWhen& when, const Scope* scope, BoundDml* action, BoundMergeWhen* bound);
   StatusOr<std::shared_ptr<CommonQuery>> bind_recursive(const ast::CommonTable& table, const Scope* scope);
   // binder_recursion.cc: where a query of WITH RECURSIVE may name itself
@@ -382,8 +394,11 @@ class Binder {
   // binder_dml.cc
   StatusOr<std::unique_ptr<BoundDml>> bind_insert(const ast::InsertStatement& insert);
   StatusOr<uint32_t> target_column(const storage::TableSchema& schema, const std::string& name, int32_t location) const;
-  StatusOr<std::vector<uint32_t>> target_columns(const std::vector<ast::InsertColumn>& given,
-                                                 const storage::TableSchema& schema) const;
+  StatusOr<std::vector<InsertTarget>> target_columns(const std::vector<ast::InsertColumn>& given,
+                                                     const storage::TableSchema& schema) const;
+  StatusOr<BoundPtr> coerce_to_target(BoundPtr value, const InsertTarget& target, const storage::TableSchema& schema);
+  StatusOr<BoundPtr> given_value(const std::vector<InsertTarget>& targets, std::vector<BoundPtr>* given,
+                                 uint32_t column, const storage::TableSchema& schema);
   StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
   StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
   StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
@@ -395,16 +410,16 @@ class Binder {
   Status bind_call_statement(const ast::CallStatement& call);
   StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::ColumnDef& column);
   StatusOr<BoundPtr> default_of(const storage::TableSchema& schema, uint32_t column);
-  Status bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
+  Status bind_insert_source(const ast::InsertStatement& insert, std::vector<InsertTarget> targets, size_t visible,
                             BoundDml* dml);
   StatusOr<std::vector<BoundPtr>> bind_insert_row(const std::vector<ast::ExprPtr>& row,
-                                                  const std::vector<uint32_t>& columns,
+                                                  const std::vector<InsertTarget>& targets,
                                                   const storage::TableSchema& schema);
   StatusOr<std::vector<BoundPtr>> bind_insert_values(const ast::SelectStatement& source,
-                                                     const std::vector<uint32_t>& columns,
+                                                     const std::vector<InsertTarget>& targets,
                                                      const storage::TableSchema& schema, BoundQuery* query);
   StatusOr<std::vector<BoundPtr>> wrap_insert_query(std::unique_ptr<BoundQuery>* query,
-                                                    const std::vector<uint32_t>& columns,
+                                                    const std::vector<InsertTarget>& targets,
                                                     const storage::TableSchema& schema);
   Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
   Status bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml);

@@ -78,10 +78,9 @@ StatusOr<BoundPtr> Binder::bind_quantified_subquery(const ast::QuantifiedSubquer
   return make_any_all(expr.op, expr.all, std::move(left), *std::move(array), expr.location);
 }
 
-// The array with what is assigned to array[index] or array[from:to].
-StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
-                                        std::string_view name, const Scope* scope, int32_t location) {
-  const SqlType type = array->type, integer = make_type(TypeId::kInt4);
+// What is assigned to array[index] or array[from:to], of its type.
+StatusOr<BoundPtr> Binder::coerce_to_part(BoundPtr value, const SqlType& type, const ast::SubscriptIndex& index,
+                                          std::string_view name, int32_t location) {
   if (type.id != TypeId::kArray)
     return error("42804",
                  absl::StrCat("cannot subscript type ", type_name(without_modifiers(type)),
@@ -96,7 +95,14 @@ StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptInde
                                         type_name(without_modifiers(given))),
                            location),
                      "You will need to rewrite or cast the expression.");
-  SCYPER_RETURN_IF_ERROR(coerced.status());
+  return coerced;
+}
+
+// The array with what is assigned to array[index] or array[from:to].
+StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
+                                        std::string_view name, const Scope* scope, int32_t location) {
+  const SqlType type = array->type, integer = make_type(TypeId::kInt4);
+  SCYPER_ASSIGN_OR_RETURN(value, coerce_to_part(std::move(value), type, index, name, location));
   auto bound = [&](const ast::ExprPtr& expr) -> StatusOr<BoundPtr> {
     if (expr == nullptr) return make_null(integer, location);
     SCYPER_ASSIGN_OR_RETURN(BoundPtr subscript, bind(*expr, scope));
@@ -117,7 +123,7 @@ StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptInde
   call->args.push_back(std::move(to));
   const int64_t has_bounds = (index.lower != nullptr ? 1 : 0) + (index.upper != nullptr ? 2 : 0);
   if (index.slice) call->args.push_back(make_constant(integer, int_datum(has_bounds), location));
-  call->args.push_back(*std::move(coerced));
+  call->args.push_back(std::move(value));
   return call;
 }
 

@@ -26,19 +26,29 @@ StatusOr<uint32_t> Binder::target_column(const storage::TableSchema& schema, con
                location);
 }
 
-// The columns that an INSERT names.
-StatusOr<std::vector<uint32_t>> Binder::target_columns(const std::vector<ast::InsertColumn>& given,
-                                                       const storage::TableSchema& schema) const {
-  std::vector<uint32_t> columns;
+// What an INSERT names: columns, or parts of them.
+StatusOr<std::vector<InsertTarget>> Binder::target_columns(const std::vector<ast::InsertColumn>& given,
+                                                           const storage::TableSchema& schema) const {
+  std::vector<InsertTarget> targets;
   for (const auto& column : given) {
     SCYPER_ASSIGN_OR_RETURN(const uint32_t c, target_column(schema, column.name, column.location));
-    if (!column.subscripts.empty() || !column.fields.empty())
-      return error("0A000", "INSERT into parts of a column is not supported", column.location);
-    if (std::find(columns.begin(), columns.end(), c) != columns.end())
-      return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
-    columns.push_back(c);
+    if (column.subscripts.size() > 1 || !column.fields.empty())
+      return error("0A000", "INSERT into fields and into arrays of several dimensions is not supported",
+                   column.location);
+    const ast::SubscriptIndex* part = column.subscripts.empty() ? nullptr : column.subscripts.data();
+    for (const InsertTarget& other : targets)
+      if (other.column == c && (part == nullptr || other.part == nullptr))
+        return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), column.location);
+    targets.push_back({c, part, column.location});
   }
-  return columns;
+  return targets;
+}
+
+StatusOr<BoundPtr> Binder::coerce_to_target(BoundPtr value, const InsertTarget& target,
+                                            const storage::TableSchema& schema) {
+  const storage::ColumnDef& column = schema.columns[target.column];
+  if (target.part == nullptr) return coerce_to_column(std::move(value), column);
+  return coerce_to_part(std::move(value), column.type, *target.part, column.name, target.location);
 }
 
 StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::ColumnDef& column) {
@@ -76,8 +86,8 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
   dml->relation = target->id;
   size_t visible = storage::visible_columns(schema);
-  SCYPER_ASSIGN_OR_RETURN(std::vector<uint32_t> columns, target_columns(insert.columns, schema));
-  SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(columns), visible, dml.get()));
+  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(insert.columns, schema));
+  SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(targets), visible, dml.get()));
   Scope scope;
   scope.add(target.get(), false);
   SCYPER_RETURN_IF_ERROR(bind_conflict(insert, target.get(), dml.get()));
@@ -103,36 +113,40 @@ Status Binder::check_overriding(const ast::InsertStatement& insert, const storag
 }
 
 StatusOr<std::vector<BoundPtr>> Binder::bind_insert_row(const std::vector<ast::ExprPtr>& row,
-                                                        const std::vector<uint32_t>& columns,
+                                                        const std::vector<InsertTarget>& targets,
                                                         const storage::TableSchema& schema) {
+  auto default_for = [&](const InsertTarget& target) -> StatusOr<BoundPtr> {
+    if (target.part != nullptr) return error("0A000", "cannot set an array element to DEFAULT", target.location);
+    return default_of(schema, target.column);
+  };
   bool has_star = std::any_of(row.begin(), row.end(), [](const auto& e) {
     const auto* ref = ast::node_if<ast::ColumnRef>(e.get());
     return ref != nullptr && ref->star;
   });
   if (has_star) {  // VALUES (r.*)
     SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> values, bind_list(row, nullptr));
-    if (values.size() > columns.size())
+    if (values.size() > targets.size())
       return error("42601", "INSERT has more expressions than target columns", row[0]->location);
-    for (size_t i = 0; i < columns.size(); i++) {
+    for (size_t i = 0; i < targets.size(); i++) {
       if (i == values.size()) {
-        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, default_of(schema, columns[i]));
+        SCYPER_ASSIGN_OR_RETURN(BoundPtr value, default_for(targets[i]));
         values.push_back(std::move(value));
       } else {
-        SCYPER_ASSIGN_OR_RETURN(values[i], coerce_to_column(std::move(values[i]), schema.columns[columns[i]]));
+        SCYPER_ASSIGN_OR_RETURN(values[i], coerce_to_target(std::move(values[i]), targets[i], schema));
       }
     }
     return values;
   }
-  if (row.size() != columns.size())
+  if (row.size() != targets.size())
     return error("42601", "VALUES lists must all be the same length", row.empty() ? -1 : row[0]->location);
   std::vector<BoundPtr> values;
   for (size_t i = 0; i < row.size(); i++) {
     BoundPtr value;
     if (row[i]->kind == ast::ExprKind::kDefaultMarker) {
-      SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, columns[i]));
+      SCYPER_ASSIGN_OR_RETURN(value, default_for(targets[i]));
     } else {
       SCYPER_ASSIGN_OR_RETURN(value, bind(*row[i], nullptr));
-      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_target(std::move(value), targets[i], schema));
     }
     values.push_back(std::move(value));
   }
@@ -141,18 +155,20 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_insert_row(const std::vector<ast::E
 
 // One row stands for itself; several become a relation of `query`.
 StatusOr<std::vector<BoundPtr>> Binder::bind_insert_values(const ast::SelectStatement& source,
-                                                           const std::vector<uint32_t>& columns,
+                                                           const std::vector<InsertTarget>& targets,
                                                            const storage::TableSchema& schema, BoundQuery* query) {
   aggregate_clause_ = "VALUES";
-  if (source.values.size() == 1) return bind_insert_row(source.values[0], columns, schema);
+  if (source.values.size() == 1) return bind_insert_row(source.values[0], targets, schema);
   std::unique_ptr<Relation> rows = new_relation(RelationKind::kValues, "*VALUES*");
   for (const auto& row : source.values) {
-    SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> values, bind_insert_row(row, columns, schema));
+    SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> values, bind_insert_row(row, targets, schema));
     rows->rows.push_back(std::move(values));
   }
   std::vector<BoundPtr> given;
-  for (size_t i = 0; i < columns.size(); i++) {
-    rows->columns.push_back({schema.columns[columns[i]].name, schema.columns[columns[i]].type, true, false});
+  for (size_t i = 0; i < targets.size(); i++) {
+    const storage::ColumnDef& column = schema.columns[targets[i].column];
+    const bool is_element = targets[i].part != nullptr && !targets[i].part->slice;
+    rows->columns.push_back({column.name, is_element ? element_of(column.type) : column.type, true, false});
     given.push_back(make_column(rows->id, static_cast<uint32_t>(i), rows->columns[i].type, true, -1));
   }
   FromEntry entry;
@@ -163,7 +179,7 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_insert_values(const ast::SelectStat
 
 // Puts a query of its own around *query, so that its outputs can be cast and reordered.
 StatusOr<std::vector<BoundPtr>> Binder::wrap_insert_query(std::unique_ptr<BoundQuery>* query,
-                                                          const std::vector<uint32_t>& columns,
+                                                          const std::vector<InsertTarget>& targets,
                                                           const storage::TableSchema& schema) {
   std::vector<BoundPtr> given;
   auto relation = new_relation(RelationKind::kQuery, "*SELECT*");
@@ -171,12 +187,12 @@ StatusOr<std::vector<BoundPtr>> Binder::wrap_insert_query(std::unique_ptr<BoundQ
   for (auto& output : (*query)->outputs) {
     if (output.hidden) continue;
     if (output.expr->type.id == TypeId::kUnknown) {  // a literal that takes the column's type
-      SCYPER_ASSIGN_OR_RETURN(output.expr, coerce_to_column(std::move(output.expr), schema.columns[columns[i]]));
+      SCYPER_ASSIGN_OR_RETURN(output.expr, coerce_to_target(std::move(output.expr), targets[i], schema));
     }
     relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
     BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
                                  output.expr->location);
-    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[columns[i]]));
+    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_target(std::move(value), targets[i], schema));
     given.push_back(std::move(value));
     i++;
   }
@@ -188,8 +204,22 @@ StatusOr<std::vector<BoundPtr>> Binder::wrap_insert_query(std::unique_ptr<BoundQ
   return given;
 }
 
+// What the targets give to a column; null: nothing. Parts are assigned to a NULL in their order.
+StatusOr<BoundPtr> Binder::given_value(const std::vector<InsertTarget>& targets, std::vector<BoundPtr>* given,
+                                       uint32_t column, const storage::TableSchema& schema) {
+  BoundPtr value;
+  for (size_t i = 0; i < targets.size() && i < given->size(); i++) {
+    if (targets[i].column != column) continue;
+    if (targets[i].part == nullptr) return std::move((*given)[i]);
+    if (value == nullptr) value = make_null(schema.columns[column].type, targets[i].location);
+    SCYPER_ASSIGN_OR_RETURN(value, replace_part(std::move(value), *targets[i].part, std::move((*given)[i]),
+                                                schema.columns[column].name, nullptr, targets[i].location));
+  }
+  return value;
+}
+
 // Leaves dml->source with one output per table column, in table order and of the columns' types.
-Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<uint32_t> columns, size_t visible,
+Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<InsertTarget> targets, size_t visible,
                                   BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   bool is_values = insert.source != nullptr && !insert.source->values.empty() && insert.source->order_by.empty() &&
@@ -210,34 +240,35 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     SCYPER_ASSIGN_OR_RETURN(query, bind_select(*insert.source, nullptr, true));
     width = query->visible_outputs();
   }
-  if (columns.empty() && insert.source != nullptr)
-    for (uint32_t c = 0; c < std::min(width, visible); c++) columns.push_back(c);
-  if (width > columns.size())
+  if (targets.empty() && insert.source != nullptr)
+    for (uint32_t c = 0; c < std::min(width, visible); c++) targets.push_back({c});
+  if (width > targets.size())
     return error("42601", "INSERT has more expressions than target columns",
                  is_values
-                     ? insert.source->values[0][std::min(columns.size(), insert.source->values[0].size() - 1)]->location
-                     : query->outputs[columns.size()].expr->location);
-  if (width < columns.size() && insert.source != nullptr)
+                     ? insert.source->values[0][std::min(targets.size(), insert.source->values[0].size() - 1)]->location
+                     : query->outputs[targets.size()].expr->location);
+  if (width < targets.size() && insert.source != nullptr)
     return error("42601", "INSERT has more target columns than expressions", insert.columns[width].location);
-  for (size_t i = 0; i < columns.size(); i++) {
+  for (size_t i = 0; i < targets.size(); i++) {
     const std::vector<std::vector<ast::ExprPtr>> none(1);
     for (const auto& row : is_values ? insert.source->values : none)
-      SCYPER_RETURN_IF_ERROR(check_overriding(insert, schema, columns[i], i < row.size() ? row[i].get() : nullptr));
+      SCYPER_RETURN_IF_ERROR(
+          check_overriding(insert, schema, targets[i].column, i < row.size() ? row[i].get() : nullptr));
   }
   std::vector<BoundPtr> given;
   if (is_values) {
-    SCYPER_ASSIGN_OR_RETURN(given, bind_insert_values(*insert.source, columns, schema, query.get()));
+    SCYPER_ASSIGN_OR_RETURN(given, bind_insert_values(*insert.source, targets, schema, query.get()));
   } else if (insert.source != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(given, wrap_insert_query(&query, columns, schema));
+    SCYPER_ASSIGN_OR_RETURN(given, wrap_insert_query(&query, targets, schema));
   }
   for (uint32_t c = 0; c < visible; c++) {
-    auto it = std::find(columns.begin(), columns.end(), c);
     BoundPtr value;
     bool is_drawn = insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
                     rules_of(schema)->columns[c].identity != Identity::kNone;
-    if (it != columns.end() && !is_drawn) {
-      value = std::move(given[static_cast<size_t>(it - columns.begin())]);
-    } else {
+    if (!is_drawn) {
+      SCYPER_ASSIGN_OR_RETURN(value, given_value(targets, &given, c, schema));
+    }
+    if (value == nullptr) {
       SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, c));
     }
     query->outputs.push_back({schema.columns[c].name, std::move(value), false});

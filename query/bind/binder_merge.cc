@@ -79,38 +79,54 @@ Status Binder::bind_merge_source(const ast::MergeStatement& merge, Scope* source
   return absl::OkStatus();
 }
 
+// One per target; null: DEFAULT.
+StatusOr<std::vector<BoundPtr>> Binder::bind_merge_values(const ast::MergeWhen& when,
+                                                          const std::vector<InsertTarget>& targets, const Scope* scope,
+                                                          const storage::TableSchema& schema) {
+  ast::InsertStatement insert;
+  insert.overriding = when.overriding;
+  aggregate_clause_ = "VALUES";
+  std::vector<BoundPtr> given;
+  for (size_t i = 0; i < when.values.size(); i++) {
+    const ast::Expr& expr = *when.values[i];
+    SCYPER_RETURN_IF_ERROR(check_overriding(insert, schema, targets[i].column, &expr));
+    BoundPtr value;
+    if (expr.kind != ast::ExprKind::kDefaultMarker) {
+      SCYPER_ASSIGN_OR_RETURN(value, bind(expr, scope));
+      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_target(std::move(value), targets[i], schema));
+    } else if (targets[i].part != nullptr) {
+      return error("0A000", "cannot set an array element to DEFAULT", targets[i].location);
+    }
+    given.push_back(std::move(value));
+  }
+  return given;
+}
+
 Status Binder::bind_merge_insert(const ast::MergeWhen& when, const Scope* scope, BoundDml* action,
                                  BoundMergeWhen* bound) {
   const storage::TableSchema& schema = action->table->schema();
   const size_t visible = storage::visible_columns(schema);
-  SCYPER_ASSIGN_OR_RETURN(std::vector<uint32_t> columns, target_columns(when.columns, schema));
-  for (uint32_t c = 0; when.columns.empty() && c < std::min(visible, when.values.size()); c++) columns.push_back(c);
-  if (when.values.size() > columns.size())
-    return error("42601", "INSERT has more expressions than target columns", when.values[columns.size()]->location);
-  if (when.values.size() < columns.size() && !when.values.empty())
+  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(when.columns, schema));
+  for (uint32_t c = 0; when.columns.empty() && c < std::min(visible, when.values.size()); c++) targets.push_back({c});
+  if (when.values.size() > targets.size())
+    return error("42601", "INSERT has more expressions than target columns", when.values[targets.size()]->location);
+  if (when.values.size() < targets.size() && !when.values.empty())
     return error("42601", "INSERT has more target columns than expressions", when.columns[when.values.size()].location);
-  ast::InsertStatement given;
-  given.overriding = when.overriding;
+  SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> given, bind_merge_values(when, targets, scope, schema));
   bound->rows = std::make_shared<CommonQuery>();
   bound->rows->is_part = true;
   auto kept = new_relation(RelationKind::kFunction, "");
   action->source = std::make_unique<BoundQuery>();
   for (uint32_t c = 0; c < visible; c++) {
-    const auto at = std::find(columns.begin(), columns.end(), c);
-    const ast::Expr* expr = at == columns.end() || when.values.empty()
-                                ? nullptr
-                                : when.values[static_cast<size_t>(at - columns.begin())].get();
-    if (expr != nullptr) SCYPER_RETURN_IF_ERROR(check_overriding(given, schema, c, expr));
     const TableRules* rules = rules_of(schema);
     const bool is_drawn =
         when.overriding == ast::Overriding::kUser && rules != nullptr && rules->columns[c].identity != Identity::kNone;
     BoundPtr value;
-    if (expr == nullptr || is_drawn || expr->kind == ast::ExprKind::kDefaultMarker) {
+    if (!is_drawn) {
+      SCYPER_ASSIGN_OR_RETURN(value, given_value(targets, &given, c, schema));
+    }
+    if (value == nullptr) {
       SCYPER_ASSIGN_OR_RETURN(value, default_of(schema, c));
-    } else {
-      aggregate_clause_ = "VALUES";
-      SCYPER_ASSIGN_OR_RETURN(value, bind(*expr, scope));
-      SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[c]));
     }
     bound->rows->columns.push_back({schema.columns[c].name, value->type, true, false});
     action->source->outputs.push_back({schema.columns[c].name, make_column(kept->id, c, value->type, true, -1), false});

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "codegen/join_plan.h"
+#include "codegen/row_source.h"
 #include "codegen/tuple.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
@@ -44,26 +45,6 @@ class Generator {
   using Block = ir::Block;
   using Values = std::vector<Value>;
   using Consumer = std::function<void(const Values&)>;
-
-  // Where a relation's current row is.
-  struct RowSource {
-    const Relation* relation = nullptr;
-    // tables
-    Reg partition = ir::kNoReg;  // TablePartition*
-    Reg tid = ir::kNoReg;
-    Reg chunk = ir::kNoReg;
-    Reg offset = ir::kNoReg;
-    std::vector<std::pair<uint32_t, Reg>> known;  // columns whose values the access fixed: found by a key
-    // rows of Datums (materialised)
-    Reg row = ir::kNoReg;
-    std::vector<int> slots;  // column -> Datum position in row, -1 = absent
-    // fields of a tuple, by column
-    Reg tuple = ir::kNoReg;
-    std::map<uint32_t, TupleField> fields;
-    // values in registers
-    Values values;
-    bool absent = false;  // the row of NULLs of an outer join
-  };
 
   // --- values (values.cc) ---
   Value new_variable(const SqlType& type, bool nullable);

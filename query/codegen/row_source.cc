@@ -1,3 +1,5 @@
+#include "codegen/row_source.h"
+
 #include "base/check.h"
 #include "codegen/generator.h"
 

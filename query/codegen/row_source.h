@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "bind/bound.h"
+#include "codegen/tuple.h"
+#include "codegen/value.h"
+#include "ir/ir.h"
+
+namespace scyper::query {
+
+// Where a relation's current row is.
+struct RowSource {
+  const Relation* relation = nullptr;
+  // tables
+  ir::Reg partition = ir::kNoReg;  // TablePartition*
+  ir::Reg tid = ir::kNoReg;
+  ir::Reg chunk = ir::kNoReg;
+  ir::Reg offset = ir::kNoReg;
+  std::vector<std::pair<uint32_t, ir::Reg>> known;  // columns whose values the access fixed: found by a key
+  // rows of Datums (materialised)
+  ir::Reg row = ir::kNoReg;
+  std::vector<int> slots;  // column -> Datum position in row, -1 = absent
+  // fields of a tuple, by column
+  ir::Reg tuple = ir::kNoReg;
+  std::map<uint32_t, TupleField> fields;
+  // values in registers
+  std::vector<Value> values;
+  bool absent = false;  // the row of NULLs of an outer join
+};
+
+}  // namespace scyper::query

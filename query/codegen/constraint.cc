@@ -72,6 +72,7 @@ void Generator::begin_events(const BoundDml& dml) {
   std::vector<SqlType> types;
   for (uint32_t column : dml.old_columns) types.push_back(columns[column].type);
   for (uint32_t column : dml.new_columns) types.push_back(columns[column].type);
+  if (!dml.references.empty()) types.insert(types.end(), 2, make_type(TypeId::kInt8));
   Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
   check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
   events_.push_back({&dml, b_.load(Type::kPtr, context(), kContextValue), types.size()});
@@ -85,6 +86,13 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
     Values row;
     for (uint32_t column : owner->old_columns) row.push_back(old_value(column));
     for (uint32_t column : owner->new_columns) row.push_back(new_value(column));
+    if (!owner->references.empty()) {
+      const RowSource& source = sources_.at(dml.relation);
+      row.resize(row.size() + 2);
+      row[row.size() - 2].type = row.back().type = make_type(TypeId::kInt8);
+      row[row.size() - 2].a = b_.convert(Op::kBitcast, source.partition, Type::kI64);
+      row.back().a = source.tid;
+    }
     check(b_.call(k_rt_rows_append, {context(), events->rows, store_row(row)}));
     return;
   }
@@ -112,6 +120,7 @@ void Generator::end_events(const BoundDml& dml) {
       source.row = row;
       source.slots = slots_of(columns, first);
     };
+    gen_references(dml, row, events.width);
     publish_row(dml.old_row.get(), dml.old_columns, 0);
     publish_row(dml.new_row.get(), dml.new_columns, dml.old_columns.size());
     auto value_in = [&](const std::unique_ptr<Relation>& relation) {
@@ -119,13 +128,34 @@ void Generator::end_events(const BoundDml& dml) {
         return load_column(sources_.at(id), column);
       };
     };
-    for (const RowCheck& check : dml.references) gen_check(check, value_in(dml.new_row));
     for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row));
   });
   if (dml.old_row != nullptr) sources_.erase(dml.old_row->id);
   if (dml.new_row != nullptr) sources_.erase(dml.new_row->id);
   b_.assign(row_count_, count);
   events_.erase(events_.begin() + static_cast<ptrdiff_t>(number));
+}
+
+// The foreign keys of a row that has changed, as it is by now: reactions to other rows may have changed it again, or
+// removed it.
+void Generator::gen_references(const BoundDml& dml, Reg event, size_t width) {
+  if (dml.references.empty()) return;
+  auto place = [&](size_t field) {
+    const auto at = static_cast<int64_t>(field) * static_cast<int64_t>(sizeof(Datum));
+    return load_datum(event, at, make_type(TypeId::kInt8), false, true).a;
+  };
+  RowSource& source = sources_[dml.new_row->id];
+  source = RowSource();
+  source.relation = dml.new_row.get();
+  locate(&source, b_.convert(Op::kBitcast, place(width - 2), Type::kPtr), place(width - 1));
+  Block there = b_.new_block(), done = b_.new_block();
+  Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), dml.table->layout().live_offset);
+  b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), there, done, 1);
+  b_.set_block(there);
+  auto value = [&](uint32_t column) { return load_column(sources_.at(dml.new_row->id), column); };
+  for (const RowCheck& check : dml.references) gen_check(check, value);
+  b_.jump(done);
+  b_.set_block(done);
 }
 
 void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old_value) {

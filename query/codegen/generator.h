@@ -434,7 +434,7 @@ class Generator {
   // Rows that a statement has changed, as far as foreign keys ask for them.
   struct RowEvents {
     const BoundDml* dml;
-    Reg rows;  // RowBuffer*: old columns, new columns
+    Reg rows;  // RowBuffer*: old columns, new columns, with references the row's partition and tid
     size_t width;
   };
   struct ConflictState {
@@ -447,6 +447,7 @@ class Generator {
   void begin_events(const BoundDml& dml);
   void note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value);
   void end_events(const BoundDml& dml);
+  void gen_references(const BoundDml& dml, Reg event, size_t width);
   void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value);
   ConflictState begin_conflict(const BoundDml& dml);
   Block gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid, const Values& values,

@@ -1,0 +1,31 @@
+-- a row that an action of the same statement removed or changed again is not checked as it was
+CREATE TABLE p (id integer PRIMARY KEY);
+CREATE TABLE c (id integer PRIMARY KEY, p integer REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE s (id integer PRIMARY KEY, p integer REFERENCES p ON DELETE SET NULL);
+CREATE TABLE d (id integer PRIMARY KEY, p integer DEFAULT 9 REFERENCES p ON DELETE SET DEFAULT);
+INSERT INTO p VALUES (1), (2), (3), (4), (5), (9);
+WITH gone AS (DELETE FROM p WHERE id = 1 RETURNING id) INSERT INTO c SELECT 10 + id, id FROM gone;
+WITH gone AS (DELETE FROM p WHERE id = 2 RETURNING id) INSERT INTO s SELECT 10 + id, id FROM gone;
+WITH gone AS (DELETE FROM p WHERE id = 3 RETURNING id) INSERT INTO d SELECT 10 + id, id FROM gone;
+WITH moved AS (UPDATE p SET id = 14 WHERE id = 4 RETURNING 4 AS id) INSERT INTO c SELECT 10 + id, id FROM moved;
+INSERT INTO c VALUES (5, 9);
+WITH gone AS (DELETE FROM p WHERE id = 5 RETURNING id) UPDATE c SET p = gone.id FROM gone WHERE c.id = 5;
+SELECT * FROM c ORDER BY id;
+SELECT * FROM s ORDER BY id;
+SELECT * FROM d ORDER BY id;
+SELECT * FROM p ORDER BY id;
+-- without an action it is
+CREATE TABLE n (id integer PRIMARY KEY, p integer REFERENCES p);
+WITH gone AS (DELETE FROM p WHERE id = 14 RETURNING id) INSERT INTO n SELECT 1, id FROM gone;
+INSERT INTO p VALUES (20);
+WITH gone AS (DELETE FROM p WHERE id = 20 RETURNING id) INSERT INTO n SELECT 1, id FROM gone;
+INSERT INTO c VALUES (30, 77);
+WITH gone AS (DELETE FROM p WHERE id = 20 RETURNING id) INSERT INTO c SELECT 31, 77 FROM gone;
+-- a table that refers to itself
+CREATE TABLE t (id integer PRIMARY KEY, up integer REFERENCES t ON DELETE CASCADE);
+INSERT INTO t VALUES (1, NULL), (2, 1), (3, 2);
+WITH gone AS (DELETE FROM t WHERE id = 2 RETURNING id) INSERT INTO t SELECT 4, id FROM gone;
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (5, 6), (6, 5);
+INSERT INTO t VALUES (7, 8);
+SELECT * FROM t ORDER BY id;

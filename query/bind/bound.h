@@ -457,6 +457,14 @@ constexpr const char* kRaiseOptions[] = {"errcode",    "message",  "detail", "hi
                                          "constraint", "datatype", "table",  "schema"};
 constexpr size_t kRaiseOptionCount = std::size(kRaiseOptions);
 
+// What a statement leaves in FOUND and ROW_COUNT when it has ended; one that fails leaves both alone.
+enum class Tells : uint8_t {
+  kRows,     // its rows
+  kNothing,  // assignments, unless an expression is run as a query
+  kOneRow,   // such an assignment: ROW_COUNT only
+  kNoRows,   // a command that knows no rows: ROW_COUNT only
+};
+
 struct HandlerClause {
   std::vector<uint32_t> variables;     // texts, in the order of kErrorFields
   std::vector<std::string> sqlstates;  // five characters each, classes as "22000"; "OTHERS" for the rest
@@ -482,7 +490,7 @@ struct Step {
   bool commit = false;                // kTransaction
   bool in_handlers = false;           // kTransaction: inside a block with EXCEPTION
   bool is_continue = false;           // kExit
-  bool keeps_found = false;           // kQuery that is an assignment: FOUND and ROW_COUNT stay
+  Tells tells = Tells::kRows;         // kQuery, kDml; kAssign: kNoRows
   std::unique_ptr<BoundQuery> query;  // kForQuery, kQuery, kPerform
   std::unique_ptr<BoundDml> dml;
   IntoTargets into;                     // also the loop variables of kForQuery
@@ -513,6 +521,7 @@ struct BoundProgram {
   SqlType return_type;                     // function; kUnknown: procedure, block
   bool returns_set = false;                // function: rows of `columns`
   uint32_t found_variable = kNoVariable;   // routine: FOUND
+  bool asks_row_count = false;             // routine: GET DIAGNOSTICS ... = ROW_COUNT
   uint32_t relation_count = 0;
   uint32_t label_count = 0;
   // Found while binding:

@@ -51,6 +51,12 @@ Status PlBinder::bind_cursor_arguments(const VariableScope::Cursor& cursor, cons
                          : args.size() < parameters.size() ? "not enough arguments for cursor"
                                                            : "too many arguments for cursor",
                          statement.location);
+  if (args.empty()) return absl::OkStatus();
+  // SELECT args INTO parameters: FOUND and ROW_COUNT tell of its row
+  auto step = new_step(StepKind::kQuery, statement);
+  step->query = std::make_unique<BoundQuery>();
+  step->query->id = ++binder_.query_count_;
+  step->into.present = true;
   for (size_t i = 0; i < args.size(); i++) {
     size_t at = i;
     if (i < names.size() && !names[i].empty()) {
@@ -60,11 +66,12 @@ Status PlBinder::bind_cursor_arguments(const VariableScope::Cursor& cursor, cons
         return binder_.error("42601", absl::StrCat("cursor has no argument named \"", names[i], "\""),
                              statement.location);
     }
-    auto step = new_step(StepKind::kAssign, statement);
-    step->variable = cursor.parameters[at];
-    SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*args[i], binder_.program_->variables[step->variable].type));
-    out->push_back(std::move(step));
+    const uint32_t variable = cursor.parameters[at];
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*args[i], binder_.program_->variables[variable].type));
+    step->query->outputs.push_back({parameters[at].name, std::move(value), false});
+    step->into.variables.push_back(variable);
   }
+  out->push_back(std::move(step));
   return absl::OkStatus();
 }
 

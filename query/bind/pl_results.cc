@@ -124,7 +124,8 @@ Status PlBinder::assign_row(const ast::Expr& value, Record* record, const std::v
   }
   auto step = new_step(StepKind::kQuery, statement);
   step->into.present = true;
-  step->keeps_found = true;
+  // (SELECT ...) is run as a query, of other values the generator sees it
+  step->tells = ast::node_if<ast::ScalarSubquery>(&value) != nullptr ? Tells::kOneRow : Tells::kNothing;
   if (record != nullptr) {
     SCYPER_RETURN_IF_ERROR(shape_record(record, query->outputs));
     step->into.variables = record->variables;

@@ -372,6 +372,7 @@ Status PlBinder::bind_set(const ast::SetStatement& set, const plpgsql::Sql& stat
   const SqlType text = make_type(TypeId::kText);
   auto step = new_step(StepKind::kAssign, statement);
   step->variable = binder_.new_variable(" setting", text);
+  step->tells = Tells::kNoRows;
   SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*call, text));
   out->push_back(std::move(step));
   return absl::OkStatus();
@@ -400,6 +401,7 @@ Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
       auto step = new_step(StepKind::kDml, statement);
       SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(all));
       step->dml->triggers = nullptr;
+      step->tells = Tells::kNoRows;
       out->push_back(std::move(step));
     }
     return absl::OkStatus();
@@ -451,6 +453,7 @@ Status PlBinder::bind_diagnostics(const plpgsql::GetDiagnostics& statement, Step
     SqlType type = binder_.program_->variables[step->variable].type;
     if (source == nullptr) {
       // the generator supplies the count as bigint in place of kRowCount
+      binder_.program_->asks_row_count = true;
       BoundPtr count = make_expr(BoundKind::kRowCount, make_type(TypeId::kInt8), false, statement.location);
       SCYPER_ASSIGN_OR_RETURN(step->expr, binder_.coerce_assign(std::move(count), type));
     } else {

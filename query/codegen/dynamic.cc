@@ -26,7 +26,7 @@ ir::Reg Generator::names_of(const std::vector<std::string>& names) {
 
 // Runs the statement whose text is step.expr. Returns its RowSet*; ExecContext::value[1] has the number of rows.
 ir::Reg Generator::gen_statement_text(const Step& step, bool wants_rows) {
-  Value text = gen(*step.expr);
+  Value text = gen_alone(*step.expr);
   if (text.null != ir::kNoReg) {
     Block present = b_.new_block();
     b_.branch(text.null, raise_block(RuntimeError::kNullStatement), present, 2);
@@ -35,7 +35,7 @@ ir::Reg Generator::gen_statement_text(const Step& step, bool wants_rows) {
   Values args;
   std::vector<SqlType> types;
   for (const auto& arg : step.args) {
-    args.push_back(gen(*arg));
+    args.push_back(gen_alone(*arg));
     types.push_back(arg->type);
   }
   types.emplace_back();  // never empty
@@ -46,7 +46,7 @@ ir::Reg Generator::gen_statement_text(const Step& step, bool wants_rows) {
   return b_.load(Type::kPtr, context(), kContextValue);
 }
 
-// Assigns row `row` (I64) of the RowSet; -1: NULLs.
+// Assigns row `row` (I64) of the RowSet; kNoRow, kEmptyLoop: NULLs.
 void Generator::assign_from_rows(const IntoTargets& into, Reg rows, Reg row) {
   bool loose = into.loose != nullptr;
   const std::vector<uint32_t>& variables = loose ? into.loose->variables : into.variables;
@@ -66,7 +66,7 @@ void Generator::assign_from_rows(const IntoTargets& into, Reg rows, Reg row) {
 void Generator::gen_execute(const Step& step) {
   Reg rows = gen_statement_text(step, step.into.present);
   Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  b_.assign(row_count_, count);
+  set_row_count(count);
   if (!step.into.present) return;
   Reg found = b_.compare(Op::kNe, count, constant(Type::kI64, 0));
   if (step.into.strict) {
@@ -76,7 +76,7 @@ void Generator::gen_execute(const Step& step) {
     b_.branch(b_.compare(Op::kEq, count, constant(Type::kI64, 1)), one, raise_block(RuntimeError::kTooManyRows), 1);
     b_.set_block(one);
   }
-  assign_from_rows(step.into, rows, b_.select(found, constant(Type::kI64, 0), constant(Type::kI64, -1)));
+  assign_from_rows(step.into, rows, b_.select(found, constant(Type::kI64, 0), constant(Type::kI64, kNoRow)));
 }
 
 void Generator::gen_for_rows(const Step& step) {
@@ -99,7 +99,6 @@ void Generator::gen_for_rows(const Step& step) {
   b_.assign(i, constant(Type::kI64, 0));
   b_.assign(ran, constant(Type::kI8, 0));
   Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block();
-  labels_[step.label] = {finished, next};
   b_.jump(head);
   b_.set_block(head);
   check_interrupt();
@@ -116,13 +115,11 @@ void Generator::gen_for_rows(const Step& step) {
   } else {
     assign_from_rows(step.into, rows, b_.binary(Op::kAdd, i, constant(Type::kI64, 0)));
   }
-  gen_round([&] { gen_steps(step.body); });
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
+  gen_for_body(step, finished, next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI64, 1)));
   b_.jump(head);
   b_.set_block(finished);
-  set_found(ran);
+  gen_for_end(step, rows, ran);
 }
 
 // All rows of a query: what a cursor shows does not change after OPEN.
@@ -154,7 +151,7 @@ void Generator::gen_fetch(const Step& step) {
   Value count;
   count.type = make_type(TypeId::kInt4);
   count.a = constant(Type::kI32, 1);
-  if (step.expr != nullptr) count = gen(*step.expr);
+  if (step.expr != nullptr) count = gen_alone(*step.expr);
   if (step.all) count.a = constant(Type::kI32, INT32_MAX);
   Reg name = store_row({variables_[step.variable], gen(*variable_name(program_, step.variable))});
   check(b_.call(k_rt_portal_fetch, {context(), name, constant(Type::kI64, step.direction), store_row({count}),
@@ -162,9 +159,8 @@ void Generator::gen_fetch(const Step& step) {
   Reg rows = b_.load(Type::kPtr, context(), kContextValue);
   Reg row = b_.load(Type::kI64, context(), kContextValue + 8);
   Reg moved = b_.load(Type::kI64, context(), kContextValue + 16);
-  b_.assign(row_count_, moved);
   if (step.into.present) assign_from_rows(step.into, rows, row);
-  set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+  tell_rows(moved);
 }
 
 void Generator::gen_close(const Step& step) {

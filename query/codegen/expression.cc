@@ -94,7 +94,7 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kGrouping:  // one grouping set: every column is in it
       return integer_value(expr.type, constant(Type::kI32, 0));
     case BoundKind::kRowCount:
-      return integer_value(expr.type, row_count_);
+      return integer_value(expr.type, told_rows_);
   }
   return null_value(expr.type);
 }

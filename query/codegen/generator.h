@@ -484,12 +484,21 @@ class Generator {
   void gen_for_integer(const Step& step);
   void gen_for_query(const Step& step);
   void gen_for_each(const Step& step);
+  void gen_for_body(const Step& step, Block exit, Block next);
+  void gen_for_end(const Step& step, Reg rows, Reg ran);
+  void gen_exit(const Step& step);
   void gen_raise(const Step& step);
   void gen_into(const Step& step);
   void gen_call_step(const Step& step);
   void assign_into(const IntoTargets& into, const Values& values);
   void assign_variable(uint32_t variable, const Value& value);
+  void assign_nulls(const IntoTargets& into);
   void set_found(Reg found);
+  void set_row_count(Reg rows);
+  void tell_rows(Reg rows);
+  void gen_tells(const Step& step, Reg rows);
+  Value gen_alone(const BoundExpr& expr);
+  void gen_condition_alone(const BoundExpr& expr, Block if_true, Block if_false);
   Value call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs, Values* results);
   // dynamic SQL and cursors (dynamic.cc)
   Reg gen_statement_text(const Step& step, bool wants_rows);
@@ -547,8 +556,10 @@ class Generator {
   struct Loop {
     Block exit;
     Block next;
+    uint32_t for_loops = 0;  // around its body
   };
   std::map<uint32_t, Loop> labels_;
+  uint32_t for_loops_ = 0;              // around the place at hand
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
   std::vector<RowEvents> events_;  // of the statements around
@@ -560,7 +571,8 @@ class Generator {
   };
   std::map<uint32_t, WorkingTable> working_tables_;                  // of recursive queries, by SharedPlan::number
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
-  Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the last statement
+  Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the statement at hand
+  Reg told_rows_ = ir::kNoReg;                                       // I64 variable: ROW_COUNT, where it is asked for
   Value return_value_;
   Reg analysis_ = ir::kNoReg;  // counters
   PlanCounters counters_;      // of the plan at hand

@@ -83,6 +83,10 @@ StatusOr<ir::Function> Generator::generate() {
   b_.set_block(entry);
   row_count_ = b_.new_variable(Type::kI64);
   b_.assign(row_count_, constant(Type::kI64, 0));
+  if (program_.asks_row_count) {
+    told_rows_ = b_.new_variable(Type::kI64);
+    set_row_count(constant(Type::kI64, 0));
+  }
   for (uint32_t i = 0; i < program_.variables.size(); i++) {
     const Variable& v = program_.variables[i];
     Value variable = new_variable(v.type, true);
@@ -183,7 +187,9 @@ void Generator::gen_step(const Step& step) {
     case StepKind::kBlock:
       return gen_block(step);
     case StepKind::kAssign:
-      return assign_variable(step.variable, gen(*step.expr));
+      assign_variable(step.variable, gen_alone(*step.expr));
+      if (step.tells == Tells::kNoRows) set_row_count(constant(Type::kI64, 0));
+      return;
     case StepKind::kAssignElement:
       return gen_assign_element(step);
     case StepKind::kIf:
@@ -197,14 +203,8 @@ void Generator::gen_step(const Step& step) {
       return gen_for_query(step);
     case StepKind::kForEach:
       return gen_for_each(step);
-    case StepKind::kExit: {
-      Loop target = labels_[step.label];
-      Block goes = step.is_continue ? target.next : target.exit;
-      if (step.expr == nullptr) return b_.jump(goes);
-      Block stays = b_.new_block();
-      gen_condition(*step.expr, goes, stays);
-      return b_.set_block(stays);
-    }
+    case StepKind::kExit:
+      return gen_exit(step);
     case StepKind::kReturn:
       if (step.expr != nullptr) assign(return_value_, stabilise(cast(gen(*step.expr), program_.return_type, false)));
       return b_.jump(return_block_);
@@ -216,7 +216,7 @@ void Generator::gen_step(const Step& step) {
     case StepKind::kPerform: {
       b_.assign(row_count_, constant(Type::kI64, 0));
       gen_query(*step.query, [&](const Values&) { count_row(); });
-      return set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+      return tell_rows(row_count_);
     }
     case StepKind::kCall:
       return gen_call_step(step);
@@ -254,18 +254,10 @@ void Generator::assign_variable(uint32_t number, const Value& value) {
   assign(variable, stabilise(fitting));
 }
 
-void Generator::set_found(Reg found) {
-  if (program_.found_variable == kNoVariable) return;
-  Value value;
-  value.type = make_type(TypeId::kBool);
-  value.a = found;
-  assign(variables_[program_.found_variable], value);
-}
-
 void Generator::gen_assign_element(const Step& step) {
   const Value& variable = variables_[step.variable];
-  Value index = gen(*step.expr2);
-  Value item = stabilise(cast(gen(*step.expr), element_of(variable.type), false));
+  Value index = gen_alone(*step.expr2);
+  Value item = stabilise(cast(gen_alone(*step.expr), element_of(variable.type), false));
   if (index.null != ir::kNoReg) {
     Block present = b_.new_block();
     b_.branch(index.null, raise_block(RuntimeError::kNullSubscript), present, 2);
@@ -302,7 +294,7 @@ void Generator::gen_assign_element(const Step& step) {
 
 void Generator::gen_block(const Step& step) {
   Block after = b_.new_block();
-  labels_[step.label] = {after, after};
+  labels_[step.label] = {after, after, for_loops_};
   if (!step.has_handlers) {
     gen_steps(step.declarations);
     gen_steps(step.body);
@@ -350,7 +342,7 @@ void Generator::gen_if(const Step& step) {
   for (const auto& [condition, body] : step.branches) {
     Block then = b_.new_block();
     Block next = b_.new_block();
-    gen_condition(*condition, then, next);
+    gen_condition_alone(*condition, then, next);
     b_.set_block(then);
     gen_steps(body);
     if (!b_.terminated()) b_.jump(after);
@@ -364,13 +356,13 @@ void Generator::gen_if(const Step& step) {
 void Generator::gen_loop(const Step& step) {
   Block head = b_.new_block();
   Block after = b_.new_block();
-  labels_[step.label] = {after, head};
+  labels_[step.label] = {after, head, for_loops_};
   b_.jump(head);
   b_.set_block(head);
   check_interrupt();
   if (step.expr != nullptr) {
     Block body = b_.new_block();
-    gen_condition(*step.expr, body, after);
+    gen_condition_alone(*step.expr, body, after);
     b_.set_block(body);
   }
   gen_round([&] { gen_steps(step.body); });
@@ -378,9 +370,48 @@ void Generator::gen_loop(const Step& step) {
   b_.set_block(after);
 }
 
+void Generator::gen_exit(const Step& step) {
+  const Loop target = labels_[step.label];
+  Block goes = step.is_continue ? target.next : target.exit;
+  if (for_loops_ > target.for_loops) {  // FOR loops inside of the target end, too: they had a row
+    Block here = b_.current_block(), ends = b_.new_block();
+    b_.set_block(ends);
+    set_found(constant(Type::kI8, 1));
+    b_.jump(std::exchange(goes, ends));
+    b_.set_block(here);
+  }
+  if (step.expr == nullptr) return b_.jump(goes);
+  Block stays = b_.new_block();
+  gen_condition_alone(*step.expr, goes, stays);
+  b_.set_block(stays);
+}
+
+// A round of a FOR loop; goes on in `next`.
+void Generator::gen_for_body(const Step& step, Block exit, Block next) {
+  labels_[step.label] = {exit, next, ++for_loops_};
+  gen_round([&] { gen_steps(step.body); });
+  for_loops_--;
+  if (!b_.terminated()) b_.jump(next);
+  b_.set_block(next);
+}
+
+// After a loop over rows: without one its variables are NULL. rows: the RowSet that a record is filled from.
+void Generator::gen_for_end(const Step& step, Reg rows, Reg ran) {
+  Block none = b_.new_block(), done = b_.new_block();
+  b_.branch(ran, done, none, 1);
+  b_.set_block(none);
+  if (step.into.loose != nullptr)
+    assign_from_rows(step.into, rows, constant(Type::kI64, kEmptyLoop));
+  else
+    assign_nulls(step.into);
+  b_.jump(done);
+  b_.set_block(done);
+  set_found(ran);
+}
+
 void Generator::gen_for_integer(const Step& step) {
   auto bound = [&](const BoundExpr& expr, RuntimeError null) {
-    Value value = gen(expr);
+    Value value = gen_alone(expr);
     if (value.null != ir::kNoReg) {
       Block present = b_.new_block();
       b_.branch(value.null, raise_block(null), present, 2);
@@ -407,7 +438,6 @@ void Generator::gen_for_integer(const Step& step) {
   size_t remembered = gen_prefetch(step, from, last, by);
   Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block(),
         after = b_.new_block();
-  labels_[step.label] = {finished, next};
   b_.jump(head);
   b_.set_block(head);
   check_interrupt();
@@ -419,9 +449,7 @@ void Generator::gen_for_integer(const Step& step) {
   counter.a = b_.convert(Op::kTrunc, i, Type::kI32);
   assign(variables_[step.variable], counter);
   for (size_t n = remembered; n > 0; n--) gen_fetch_ahead(remembered_[remembered_.size() - n]);
-  gen_round([&] { gen_steps(step.body); });
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
+  gen_for_body(step, finished, next);
   if (remembered > 0) {
     Reg round = remembered_.back().round;
     b_.assign(round, b_.binary(Op::kAdd, round, constant(Type::kI64, 1)));
@@ -448,13 +476,9 @@ void Generator::gen_for_query(const Step& step) {
   b_.assign(ran, constant(Type::kI8, 0));
   Block finished = b_.new_block();
   auto each = [&](const Values& values) {
-    Block next = b_.new_block();
-    labels_[step.label] = {finished, next};
     b_.assign(ran, constant(Type::kI8, 1));
     assign_into(step.into, values);
-    gen_round([&] { gen_steps(step.body); });
-    if (!b_.terminated()) b_.jump(next);
-    b_.set_block(next);
+    gen_for_body(step, finished, b_.new_block());
   };
   if (streams)
     gen_query(*step.query, each);
@@ -462,11 +486,11 @@ void Generator::gen_for_query(const Step& step) {
     gen_buffered(*step.query, each);
   if (!b_.terminated()) b_.jump(finished);
   b_.set_block(finished);
-  set_found(ran);
+  gen_for_end(step, ir::kNoReg, ran);
 }
 
 void Generator::gen_for_each(const Step& step) {
-  Value array = gen(*step.expr);
+  Value array = gen_alone(*step.expr);
   if (array.null != ir::kNoReg) {
     Block present = b_.new_block();
     b_.branch(array.null, raise_block(RuntimeError::kNullForEach), present, 2);
@@ -479,7 +503,6 @@ void Generator::gen_for_each(const Step& step) {
   b_.assign(i, constant(Type::kI32, 0));
   b_.assign(ran, constant(Type::kI8, 0));
   Block head = b_.new_block(), body = b_.new_block(), next = b_.new_block(), finished = b_.new_block();
-  labels_[step.label] = {finished, next};
   b_.jump(head);
   b_.set_block(head);
   check_interrupt();
@@ -489,9 +512,7 @@ void Generator::gen_for_each(const Step& step) {
   Reg elements = b_.load(Type::kPtr, copy, offsetof(ArrayValue, elements));
   Reg element = b_.index(elements, b_.convert(Op::kSExt, i, Type::kI64), kDatumBytes);
   assign_variable(step.variable, load_datum(element, 0, element_of(array.type), true, true));
-  gen_round([&] { gen_steps(step.body); });
-  if (!b_.terminated()) b_.jump(next);
-  b_.set_block(next);
+  gen_for_body(step, finished, next);
   b_.assign(i, b_.binary(Op::kAdd, i, constant(Type::kI32, 1)));
   b_.jump(head);
   b_.set_block(finished);

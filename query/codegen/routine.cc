@@ -87,7 +87,7 @@ void Generator::append_to_row_set(const Values& values) {
 // RETURN NEXT: `args` are the row, else it is what the OUT parameters hold.
 void Generator::gen_return_next(const Step& step) {
   Values row;
-  for (const auto& arg : step.args) row.push_back(gen(*arg));
+  for (const auto& arg : step.args) row.push_back(gen_alone(*arg));
   if (step.args.empty())
     for (uint32_t variable : program_.result_variables) row.push_back(variables_[variable]);
   append_to_row_set(row);
@@ -116,7 +116,7 @@ void Generator::gen_return_query(const Step& step) {
     count_row();
     b_.jump(head);
     b_.set_block(done);
-    return set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+    return tell_rows(row_count_);
   }
   if (step.dml != nullptr)
     gen_dml(*step.dml, [&](const Values& values) { append_to_row_set(values); });
@@ -125,7 +125,7 @@ void Generator::gen_return_query(const Step& step) {
       append_to_row_set(values);
       count_row();
     });
-  set_found(b_.compare(Op::kNe, row_count_, constant(Type::kI64, 0)));
+  tell_rows(row_count_);
 }
 
 // --- RAISE ---
@@ -136,12 +136,12 @@ void Generator::gen_raise(const Step& step) {
   for (int64_t i = 0; i < 6; i++)
     if (kLevels[i] == step.level) level = i;
   Values args;
-  for (const auto& arg : step.args) args.push_back(gen(*arg));
+  for (const auto& arg : step.args) args.push_back(gen_alone(*arg));
   SqlType text = make_type(TypeId::kText);
   Values options(kRaiseOptionCount, null_value(text));
   for (const auto& [name, expr] : step.options)
     for (size_t i = 0; i < kRaiseOptionCount; i++)
-      if (kRaiseOptions[i] == name) options[i] = gen(*expr);
+      if (kRaiseOptions[i] == name) options[i] = gen_alone(*expr);
   Reg arg_row = store_row(args);
   Reg option_row = store_row(options);
   check(b_.call(k_rt_raise, {context(), constant(Type::kI64, level), b_.data(step.format),

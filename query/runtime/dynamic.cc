@@ -206,6 +206,7 @@ int32_t rt_rows_fields(ExecContext* c, const RowSet* set, int64_t row, const cha
     }
     int64_t column = 0;
     while (column < buffer.width && view_of(set->names[column]) != names) column++;
+    if (column == buffer.width && row == kEmptyLoop) continue;  // nothing was read
     if (column == buffer.width) return c->fail("42703", absl::StrCat("record has no field \"", names, "\""));
     if (row < 0) continue;
     const Datum& value = buffer.rows[row * buffer.width + column];

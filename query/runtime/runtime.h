@@ -111,6 +111,8 @@ struct RowSet {
   RowBuffer* buffer = nullptr;
   const Datum* names = nullptr;  // texts, one per column
 };
+constexpr int64_t kNoRow = -1;      // instead of one of its rows: NULLs
+constexpr int64_t kEmptyLoop = -2;  // NULLs after a loop over no rows: nobody has read a field that is not there
 
 // An open cursor. position: 0 before the first row, count + 1 behind the last.
 struct Portal {
@@ -199,8 +201,7 @@ struct Portal {
                                         value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */        \
   X(rt_rows_match, kI32, 4, false)   /* context, RowSet*, SqlType of the columns to return[], count */                 \
   X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
-  X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row or -1, names (each ended by 0), count, Datum out[]: as   \
-                                        text; -1 = NULLs */                                                            \
+  X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row, names (each ended by 0), count, Datum out[]: as text */ \
   X(rt_row_set, kI32, 3, false)      /* context, RowBuffer*, names (each ended by 0) -> value[0] = RowSet* */          \
   X(rt_portal_open, kI32, 4, false)  /* context, RowSet*, Datum* name (given or made), scroll? */                      \
   X(rt_portal_fetch, kI32, 5, false) /* context, Datum* name, FetchDirection, Datum* count, move? -> value[0] =        \

@@ -274,6 +274,14 @@ Term BodyMaker::array_loop(const std::string& label) {
 Term BodyMaker::query_loop(const std::string& label) {
   const std::vector<Kind> kinds = {random_kind(random_), random_kind(random_)};
   const std::string begin = (label.empty() ? "" : "<<" + label + ">> ") + "FOR ";
+  const Variable *first = variable(kinds[0]), *second = variable(kinds[1]);
+  if (first != nullptr && second != nullptr && first->name != second->name && random_->chance(40)) {
+    Term term = make(kPart, begin + first->name + ", " + second->name + " IN ");
+    append(&term, select(kinds, scope(), "", true));
+    append(&term, std::string(" LOOP "));
+    append(&term, loop_body(label, kRowsOfQuery));
+    return term;
+  }
   const std::string row = next_name("q");
   declarations_.back().push_back(make('W', row + " record; "));
   Term term = make(kPart, begin + row + " IN ");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/queries.h"
@@ -90,6 +91,7 @@ class BodyMaker {
   Term cursor();
   Term dynamic();
   Term call();
+  Term joined(std::vector<std::pair<std::string, Term>> given);
   Term call_arguments(const Routine& routine, bool* fits);
   std::string next_name(const char* prefix) { return prefix + std::to_string(++names_); }
 

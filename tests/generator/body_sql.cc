@@ -285,29 +285,41 @@ Term BodyMaker::dynamic() {
               std::move(value), "; ");
 }
 
+// By position, or from some argument on by name, in any order.
+Term BodyMaker::joined(std::vector<std::pair<std::string, Term>> given) {
+  size_t named = given.size();
+  if (random_->chance(25)) {
+    named = static_cast<size_t>(random_->pick(static_cast<int>(given.size()) + 1));
+    if (random_->chance(50)) std::reverse(given.begin() + static_cast<std::ptrdiff_t>(named), given.end());
+  }
+  Term term = make('A');
+  for (size_t i = 0; i < given.size(); i++) {
+    append(&term, (i > 0 ? ", " : "") + (i < named ? "" : given[i].first + random_->one_of({" => ", " := "})));
+    append(&term, std::move(given[i].second));
+  }
+  return term;
+}
+
 // Variables for what a procedure gives back; fits: there are such ones.
 Term BodyMaker::call_arguments(const Routine& routine, bool* fits) {
-  Term term = make('A');
+  std::vector<std::pair<std::string, Term>> given;
   std::string outputs;
-  bool is_first = true;
   for (const auto& parameter : routine.parameters) {
     const bool is_output = parameter.mode != Parameter::Mode::kIn;
     const bool is_procedure = routine.form == Routine::Form::kProcedure;
     if (parameter.mode == Parameter::Mode::kOut && !is_procedure) continue;
-    if (!is_first) append(&term, std::string(", "));
-    is_first = false;
     if (!is_output || !is_procedure) {
-      append(&term, make('A', "(", expressions_->typed_value(parameter.kind, scope(), 1),
-                         ")::" + std::string(type_name(parameter.kind))));
+      given.emplace_back(parameter.name, make('A', "(", expressions_->typed_value(parameter.kind, scope(), 1),
+                                              ")::" + std::string(type_name(parameter.kind))));
       continue;
     }
     const Variable* target = variable(parameter.kind);
     if (target == nullptr || !target->is_exact || outputs.find(target->name) != std::string::npos)
       *fits = false;
     else
-      outputs += target->name + " ", append(&term, target->name);
+      outputs += target->name + " ", given.emplace_back(parameter.name, make('A', target->name));
   }
-  return term;
+  return joined(std::move(given));
 }
 
 Term BodyMaker::call() {
@@ -343,18 +355,16 @@ Term BodyMaker::call() {
 }
 
 Term BodyMaker::arguments(const Routine& routine) {
-  Term term = make('A');
-  bool is_first = true;
+  std::vector<std::pair<std::string, Term>> given;
   for (const auto& parameter : routine.parameters) {
     const bool is_procedure = routine.form == Routine::Form::kProcedure;
     if (parameter.mode == Parameter::Mode::kOut && !is_procedure) continue;
-    if (!is_first) append(&term, std::string(", "));
-    is_first = false;
     expressions_->begin(false);
-    append(&term, make('A', "(", expressions_->typed_value(parameter.kind, {}, random_->chance(80) ? 0 : 1),
-                       ")::" + std::string(type_name(parameter.kind))));
+    given.emplace_back(parameter.name,
+                       make('A', "(", expressions_->typed_value(parameter.kind, {}, random_->chance(80) ? 0 : 1),
+                            ")::" + std::string(type_name(parameter.kind))));
   }
-  return term;
+  return joined(std::move(given));
 }
 
 }  // namespace scyper::generator

@@ -142,11 +142,13 @@ TEST_F(ElectorTest, DrainsHandsOverAndStepsDown) {
   EXPECT_FALSE(elector_.is_open(now));
   EXPECT_FALSE(elector_.may_read(now));
   EXPECT_EQ(elector_.open_until_us(), 0);
+  EXPECT_GT(elector_.leads_until_us(), now);  // what was accepted is answered
   elector_.on_keep_alive(4, now, now);
   EXPECT_FALSE(elector_.is_open(now));
   elector_.on_drained(now);
   ASSERT_NE(find(Kind::kHandOver), nullptr);
   EXPECT_EQ(find(Kind::kHandOver)->node, "c");
+  EXPECT_EQ(elector_.leads_until_us(), 0);
   elector_.on_time(now + 200 * kMs);  // the Txn is under way: it does not open again
   EXPECT_FALSE(elector_.is_open(now + 200 * kMs));
   EXPECT_EQ(find(Kind::kStepDown), nullptr);

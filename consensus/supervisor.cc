@@ -49,6 +49,7 @@ class EtcdSupervisor final : public Supervisor {
     return role_;
   }
   const std::atomic<int64_t>& open_until_us() const override { return open_until_us_; }
+  const std::atomic<int64_t>& leads_until_us() const override { return leads_until_us_; }
   bool takes_redo(const Promise& primaryship) override;
   void refused(const Promise& promised) override;
   uint16_t peer_port() const override { return server_->port(); }
@@ -72,6 +73,10 @@ class EtcdSupervisor final : public Supervisor {
   void perform(std::vector<Action> actions);
   void perform(const Action& action);
   void end(const std::string& why);
+  void set_limits() {  // with the lock
+    open_until_us_ = elector_.open_until_us();
+    leads_until_us_ = elector_.leads_until_us();
+  }
   StatusOr<FenceAnswer> on_fence(const std::string& from, uint64_t term);
 
   void read_view();
@@ -107,6 +112,7 @@ class EtcdSupervisor final : public Supervisor {
   std::unique_ptr<PeerServer> server_;
   std::string peer_address_;
   std::atomic<int64_t> open_until_us_{0};
+  std::atomic<int64_t> leads_until_us_{0};
 
   mutable std::mutex mutex_;  // all that follows, to the threads
   std::condition_variable changed_;
@@ -144,6 +150,7 @@ EtcdSupervisor::~EtcdSupervisor() {
   }
   changed_.notify_all();
   open_until_us_ = 0;
+  leads_until_us_ = 0;
   if (decider_.joinable()) decider_.join();
   peers_->cancel();
   server_.reset();
@@ -177,7 +184,7 @@ void EtcdSupervisor::tell(const Tell& what) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_) return;
     what();
-    open_until_us_ = elector_.open_until_us();
+    set_limits();
   }
   changed_.notify_all();  // the deciding thread takes the actions
 }
@@ -206,7 +213,7 @@ void EtcdSupervisor::run() {
       changed_.wait_for(lock, kLook);
       actions = elector_.take_actions();
     }
-    open_until_us_ = elector_.open_until_us();
+    set_limits();
     if (is_stopping_) return;
     lock.unlock();
     perform(std::move(actions));
@@ -242,7 +249,7 @@ void EtcdSupervisor::look() {
   if (is_switching_ && elector_.leads() && elector_.drains_to().empty()) {
     refuse_switchover(absl::StrCat(switchover_.to, " did not have everything within ", switchover_.drain_ms, " ms"));
   }
-  open_until_us_ = elector_.open_until_us();
+  set_limits();
   if (copied > floor_lsn_ && now_us >= next_floor_us_ && begin_task("floor")) {
     next_floor_us_ = now_us + kFloorPeriodUs;
     floor_lsn_ = copied;

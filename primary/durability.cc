@@ -177,6 +177,7 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   if (is_quorum()) start->copies = options_.replication.voters / 2;
   if (publication.is_elected) start->start_copies = options_.replication.voters / 2;
   start->is_elected = publication.is_elected;
+  start->leads = options_.replication.leads;
   return Status();
 }
 

@@ -83,6 +83,50 @@ TEST(DurabilityTest, CopiesSurvivePowerLoss) {
   EXPECT_EQ(number(engine.get(), "SELECT nextval('numbered_id_seq')"), 3);
 }
 
+// They were admitted while it had its lease; then the process stood still.
+TEST(DurabilityTest, AnswersWithoutCopiesNeedTheLeaseStill) {
+  for (const CommitMode mode : {CommitMode::kAsync, CommitMode::kLocal}) {
+    SCOPED_TRACE(static_cast<int>(mode));
+    SimulatedDisk disk;
+    std::atomic<bool> leads{true};
+    EngineOptions options = log_options(&disk, RedoMode::kLogical, mode);
+    options.replication.is_on = true;
+    options.replication.uses_multicast = false;
+    options.replication.voters = 1;
+    options.replication.term = 1;
+    options.replication.node = "a";
+    options.replication.leads = [&] { return leads.load(); };
+    Bank bank(options);
+    const char* commits =
+        "CREATE PROCEDURE stops() LANGUAGE plpgsql AS $$ BEGIN "
+        "UPDATE accounts SET balance = 7 WHERE branch = 2 AND id = 2; COMMIT; RAISE 'enough'; END $$";
+    ASSERT_TRUE(bank.run(commits).ok());
+    const auto read = bank.prepare("SELECT balance FROM accounts WHERE branch = $1 AND id = $2");
+    Call reads(read, {1, 1}), writes(bank.prepare("CALL deposit($1, $2, $3)"), {1, 1, 7}), reads_again(read, {1, 1});
+    Call stops(bank.prepare("CALL stops()"), {}), reads_all(bank.prepare("SELECT count(*) FROM accounts"), {});
+    const std::vector<Call*> calls = {&reads, &writes, &reads_again, &stops, &reads_all};
+    std::vector<std::string> states;
+    const Status held = bank.engine().run_exclusively([&] {
+      for (Call* call : calls) call->start(&bank.engine());
+      leads = false;
+      return Status();
+    });
+    for (Call* call : calls) {
+      call->wait();
+      states.push_back(sqlstate_of(call->status));
+      EXPECT_EQ(call->result.row_count(), 0u);
+    }
+    EXPECT_TRUE(held.ok()) << held;
+    EXPECT_THAT(states, testing::ElementsAre("57P03", "08007", "57P03", "08007", "57P03"));
+    EXPECT_EQ(sqlstate_of(bank.run("CREATE TABLE late (a integer)")), "08007");
+    EXPECT_EQ(sqlstate_of(bank.engine().load("late", std::vector<Datum>{int_datum(1)})), "08007");
+    leads = true;
+    EXPECT_EQ(number(&bank.engine(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1007);
+    EXPECT_EQ(number(&bank.engine(), "SELECT balance FROM accounts WHERE branch = 2 AND id = 2"), 7);
+    EXPECT_EQ(number(&bank.engine(), "SELECT count(*) FROM late"), 1);
+  }
+}
+
 TEST(DurabilityTest, ReadersSeeOnlyWhatIsDurable) {
   SimulatedDisk disk;
   // the sync of the deposit hangs until the reader has been asked for

@@ -385,6 +385,10 @@ void Executor::answer(Transaction* transaction) {
   // In its partition it has read what this worker wrote before, and anywhere what ran alone before. Running alone it
   // has read what it wanted.
   const bool is_alone = transaction->crossing || transaction->statement == nullptr;
+  if (environment_->options->replication.leads && transaction->statement != nullptr) [[unlikely]] {
+    transaction->has_logged = std::exchange(answered_lsn_, last_lsn_) != last_lsn_ || has_committed_part_;
+    has_committed_part_ = false;
+  }
   const uint64_t lsn = is_alone ? environment_->lsns.last.load(std::memory_order_relaxed)
                                 : std::max(last_lsn_, environment_->last_alone_lsn.load(std::memory_order_relaxed));
   log->acknowledge(number_, transaction, lsn);

@@ -81,6 +81,9 @@ class Executor {
   // Before the worker goes to rest.
   void flush_redo();
 
+  // Of what ran alone last, on any worker.
+  uint64_t last_alone_lsn() const { return environment_->last_alone_lsn.load(std::memory_order_relaxed); }
+
   int64_t now_ns() const { return environment_->clock.monotonic_ns(); }
   // Frees programs that DDL has replaced. Only while all workers stand still.
   std::vector<std::unique_ptr<const Binding>> take_retired() { return environment_->retired.take(); }
@@ -134,6 +137,7 @@ class Executor {
   query::ScratchArena scratch_;
   std::vector<RedoStream*> unflushed_;  // to a sink
   uint64_t last_lsn_ = 0;               // of what it has written
+  uint64_t answered_lsn_ = 0;           // last_lsn_ as of the last answer; kept where there are elections
   bool has_committed_part_ = false;     // by COMMIT inside the procedure that runs
   const Transaction* running_ = nullptr;
   bool has_news_ = false;  // for the log writer

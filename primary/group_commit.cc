@@ -37,6 +37,15 @@ Status failed_error() {
                    "See the node's messages; restart it when its disk is well.");
 }
 
+Status no_primary_error(bool has_logged) {
+  if (has_logged) {
+    return sql_error("08007",
+                     "the node's lease ended before the transaction was answered: it may have committed or not");
+  }
+  return with_hint(sql_error("57P03", "the node is not primary any more: its lease has ended"),
+                   "Retry, at another node of the cluster, too.");
+}
+
 }  // namespace
 
 GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock)
@@ -57,6 +66,7 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       write_time_(options.metrics == nullptr ? nullptr
                                              : &options.metrics->timer("scyper_log_write_duration_seconds",
                                                                        "Writing one group of the log to the disk.")),
+      leads_(std::move(start.leads)),
       start_lsn_(start.is_elected ? start.durable_lsn + 1 : 0),
       builder_({start.cluster, start.term, options.batch_bytes, options.compresses,
                 start.markers == nullptr ? nullptr : start.markers->buffer()},
@@ -94,7 +104,7 @@ void GroupCommit::acknowledge(uint32_t worker, Transaction* transaction, uint64_
   return transaction->done(transaction);
 #endif
   if (mode_ == CommitMode::kAsync || lsn <= confirmed_lsn_.load(std::memory_order_acquire)) {
-    return transaction->done(transaction);
+    return answer(transaction);
   }
   while (!waiting_[worker]->push(transaction, lsn)) {
     if (is_full()) return answer_unconfirmed(transaction);  // the worker is needed
@@ -276,11 +286,25 @@ void GroupCommit::answer_confirmed() {
       }
     }
     if (first == nullptr || first_lsn > confirmed) break;
-    Transaction* transaction = first->pop();
-    transaction->done(transaction);
+    answer(first->pop());
     in_acknowledge.fires();
   }
   after_acknowledge.fires();
+}
+
+// A process that has stood still may wake when another node is primary: what it has read is old then, and what has no
+// copies elsewhere may be lost. What has them is proven by them.
+void GroupCommit::answer(Transaction* transaction) const {
+  if (leads_) [[unlikely]] {
+    const bool has_logged = transaction->has_logged;
+    const bool is_inner = transaction->statement == nullptr && !has_logged;  // for this node only
+    if (!(has_logged && copies_ > 0) && !is_inner && !leads_()) {
+      transaction->status = no_primary_error(has_logged);
+      transaction->result.clear_rows();
+      transaction->result.command_tag.clear();
+    }
+  }
+  transaction->done(transaction);
 }
 
 // Nobody knows whether these will be found after a restart.

@@ -47,9 +47,10 @@ class GroupCommit {
     replication::Outbox* outbox = nullptr;
     replication::Members* members = nullptr;
     Markers* markers = nullptr;
-    uint32_t copies = 0;        // that secondaries must have before a commit counts (modes quorum, quorum_durable)
-    bool is_elected = false;    // nothing counts, in no mode, before the first batch of the term has:
-    uint32_t start_copies = 0;  // this many, on secondaries
+    uint32_t copies = 0;          // that secondaries must have before a commit counts (modes quorum, quorum_durable)
+    bool is_elected = false;      // nothing counts, in no mode, before the first batch of the term has:
+    uint32_t start_copies = 0;    // this many, on secondaries
+    std::function<bool()> leads;  // ReplicationOptions::leads
   };
   GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock);
   ~GroupCommit();  // writes what is left, stops the threads
@@ -102,6 +103,7 @@ class GroupCommit {
   bool has_start();
   bool owes_answers() const;
   void answer_confirmed();
+  void answer(Transaction* transaction) const;
   void answer_failed();
   void answer_unconfirmed(Transaction* transaction) const;
   void set_full(bool is_full);
@@ -125,8 +127,9 @@ class GroupCommit {
   Markers* const markers_;
   const uint32_t copies_;
   const uint32_t start_copies_;
-  Timer* const write_time_;   // may be null
-  const uint64_t start_lsn_;  // of the first batch of the term; 0: it needs no copies
+  Timer* const write_time_;            // may be null
+  const std::function<bool()> leads_;  // empty: it always does
+  const uint64_t start_lsn_;           // of the first batch of the term; 0: it needs no copies
 
   // the writer's
   GroupBuilder builder_;

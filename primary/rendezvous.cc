@@ -131,7 +131,9 @@ void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
   if (transaction->statement == nullptr) {
     run_readers(leader);
     auto* work = static_cast<ExclusiveWork*>(transaction);
+    const uint64_t before_lsn = leader->executor().last_alone_lsn();
     work->status = work->run();
+    work->has_logged = leader->executor().last_alone_lsn() != before_lsn;
     leader->executor().answer(work);
   } else if (!prepared_of(*transaction).is_program()) {
     run_readers(leader);           // they may be something else after it

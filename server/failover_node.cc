@@ -245,6 +245,10 @@ Status FailoverNode::lead(const consensus::Role& role) {
     return with_hint(sql_error("57P03", "the node is not primary now: it is being elected, or its lease has ended"),
                      "Retry, at another node of the cluster, too.");
   };
+  const std::atomic<int64_t>* leads_until_us = &supervisor_->leads_until_us();
+  replication.leads = [leads_until_us] {
+    return consensus::boot_time_us() < leads_until_us->load(std::memory_order_relaxed);
+  };
   auto engine = make_engine_(config, metrics_, leave_role(/*is_promoted=*/true));
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);

@@ -144,6 +144,8 @@ class Elector {
   bool may_read(int64_t now_us) const;  // strong reads and tickets
   // is_open() holds until then, unless something comes in; 0: it does not hold.
   int64_t open_until_us() const { return takes_writes() ? closing_us() : 0; }
+  // As open_until_us(), while it closes to hand over, too: what was accepted before is still answered.
+  int64_t leads_until_us() const { return state_ == State::kPrimary && !is_handing_over_ ? closing_us() : 0; }
   bool leads() const { return state_ >= State::kFencing && state_ <= State::kPrimary; }
   bool has_ended() const { return state_ == State::kEnded; }
   uint64_t term() const { return term_; }  // while it leads

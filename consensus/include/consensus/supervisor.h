@@ -89,6 +89,8 @@ class Supervisor {
   // Of a clock that goes on while the machine sleeps (boot_time_us()): writes and strong reads are allowed before it;
   // 0: they are not. By the clock alone: nothing has to run for it to end. Outlives nothing but the supervisor.
   virtual const std::atomic<int64_t>& open_until_us() const = 0;
+  // Likewise for answers to what was accepted before: holds while the primary closes to hand over, too.
+  virtual const std::atomic<int64_t>& leads_until_us() const = 0;
   // As Elector::takes_redo(). May be called with locks held that Replica's functions need.
   virtual bool takes_redo(const Promise& primaryship) = 0;
   // Somebody has refused this node's redo: it has promised that.

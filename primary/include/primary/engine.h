@@ -105,6 +105,7 @@ struct Transaction {
   uint64_t columns_of = 0;  // whose columns `result` has: nothing to copy when the same statement runs again
   uint32_t partition = 0;
   bool crossing = false;
+  bool has_logged = false;  // it has changed something; set where there are elections
 };
 
 // committed, rolled_back: transactions that ran; crossing: those of them that ran alone; misclassified: undone and run

@@ -45,6 +45,9 @@ struct ReplicationOptions {
   std::vector<std::string> voter_names;  // who else counts
   // Whether transactions, loads and fresh queries may be taken and answered now; else why not. Quick, any thread.
   std::function<Status()> admits;
+  // Whether this node is primary still: asked before every answer that no other node's copy vouches for, for the
+  // process may have stood still since the transaction was admitted. Empty: it always is. Quick, any thread.
+  std::function<bool()> leads;
 };
 
 struct LogOptions {

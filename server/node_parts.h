@@ -32,6 +32,9 @@ struct NodeParts {
   ServerCounters counters;
   QueryRouter router;
   std::atomic<bool> stopping{false};
+  // Calls of the service of queries: accepted and not yet answered; of these, without their snapshot yet.
+  std::atomic<int64_t> queries_open{0};
+  std::atomic<int64_t> queries_waiting{0};
   Statements::Texts query_texts;
   ThreadPool pool;        // last: its tasks use the rest
   ThreadPool query_pool;  // apart, so that waiting queries never hold up transactions' statements

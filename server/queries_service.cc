@@ -68,6 +68,12 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       : node_(node), context_(context), request_(request) {
     limits_.deadline_ns = deadline_ns_of(*context, 0);
     limits_.cancelled = &cancelled_;
+    node_->queries_open += 1;
+    set_waiting(true);
+  }
+  ~Execution() override {  // the answer has left
+    set_waiting(false);
+    node_->queries_open -= 1;
   }
 
   void run() {
@@ -89,6 +95,12 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   void OnDone() override { delete this; }
 
  private:
+  // For its turn, its snapshot or its thread; and, where it gets none, until it is answered.
+  void set_waiting(bool is_waiting) {
+    if (std::exchange(is_waiting_, is_waiting) == is_waiting) return;
+    node_->queries_waiting += is_waiting ? 1 : -1;
+  }
+
   Status execute() {
     std::string sql = request_->sql();
     if (request_->statement_id() != 0) {
@@ -109,6 +121,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
+    set_waiting(false);
     SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result, limits_));
     send(result);
     return {};
@@ -118,7 +131,10 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   Status execute_texts(const std::string& sql) {
     auto each = [this](const query::ResultSet& result) { send(result); };
     query::Queries* queries = node_->engine->queries();
-    if (!request_->has_query() || queries == nullptr) return node_->engine->execute_script(sql, each, limits_);
+    if (!request_->has_query() || queries == nullptr) {
+      set_waiting(false);
+      return node_->engine->execute_script(sql, each, limits_);
+    }
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     for (const std::string& text : texts) {
       if (is_broken()) return {};
@@ -127,6 +143,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
         if (status.ok()) continue;
         if (!is_for_transactions(status)) return status;
       }
+      set_waiting(false);
       SCYPER_RETURN_IF_ERROR(node_->engine->execute_script(text, each, limits_));
     }
     return {};
@@ -146,11 +163,14 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     if (!route.address.empty()) {
       node_->router.note(route, 1);
       bool has_begun = false;
+      set_waiting(false);
       Status status = pass_on(route, sql, &has_begun);
       node_->router.note(route, -1);
       if (has_begun || !node_->router.is_for_here(status)) return status;
     }
+    set_waiting(true);
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
+    set_waiting(false);
     set_stream(stream.get());
     Status status = send_stream(stream.get());
     set_stream(nullptr);
@@ -285,6 +305,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   const v1::ExecuteRequest* const request_;
   v1::ExecuteResponse message_;
   primary::StatementLimits limits_;
+  bool is_waiting_ = false;             // of the thread that runs it
   std::atomic<bool> cancelled_{false};  // = broken_, for the engine
   absl::Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
@@ -308,12 +329,19 @@ grpc::ServerWriteReactor<v1::ExecuteResponse>* QueriesService::Execute(grpc::Cal
 
 grpc::ServerUnaryReactor* QueriesService::answer(grpc::CallbackServerContext* context, std::function<Status()> work) {
   auto* reactor = context->DefaultReactor();
-  const bool accepted = !node_->stopping && node_->query_pool.try_run([this, reactor, work = std::move(work)] {
+  auto count = [node = node_](int change) {
+    node->queries_open += change;
+    node->queries_waiting += change;
+  };
+  count(1);
+  const bool accepted = !node_->stopping && node_->query_pool.try_run([this, reactor, count, work = std::move(work)] {
     Status status = node_->engine->queries() == nullptr
                         ? sql_error("0A000", "this node does not answer queries on snapshots")
                         : work();
     reactor->Finish(grpc_status_of(status));
+    count(-1);
   });
+  if (!accepted) count(-1);
   if (!accepted) reactor->Finish(grpc_status_of(node_->stopping ? stopping_error() : pool_full_error()));
   return reactor;
 }

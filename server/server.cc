@@ -24,6 +24,7 @@
 #include "node_parts.h"
 #include "postgres/endpoint.h"
 #include "queries_service.h"
+#include "query/queries.h"
 #include "readiness.h"
 #include "replication/publisher.h"
 #include "replication_metrics.h"
@@ -229,16 +230,23 @@ void Server::stop(uint32_t timeout_ms) {
     return parts.node.counters.streams_open.value() > 0 || parts.node.counters.calls_open.value() > 0 ||
            (parts.postgres != nullptr && parts.postgres->is_busy());
   };
-  // Commits may wait for copies that nobody makes, or for space on the disk.
+  // Commits may wait for copies that nobody makes, or for space on the disk; queries for snapshots that do not come.
   std::jthread patience([&parts, deadline](std::stop_token stop) {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait_until(lock, stop, deadline, [] { return false; });
-    if (!stop.stop_requested()) parts.node.engine->give_up();
+    if (stop.stop_requested()) return;
+    parts.node.engine->give_up();
+    if (query::Queries* queries = parts.node.engine->queries()) queries->stop();
   });
   const auto last = deadline + std::min(kGiveUp, std::chrono::milliseconds(timeout_ms));
-  while (is_busy() && std::chrono::system_clock::now() < last) std::this_thread::sleep_for(kStopPoll);
+  auto is_over = [&] {
+    const auto now = std::chrono::system_clock::now();
+    if (is_busy() || parts.node.queries_waiting > 0) return now >= last;
+    return parts.node.queries_open == 0 || now >= deadline;
+  };
+  while (!is_over()) std::this_thread::sleep_for(kStopPoll);
   // Until here secondaries are needed: for the copies that answers wait for.
   if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
   parts.postgres.reset();  // cancels what is left

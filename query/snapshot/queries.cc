@@ -104,6 +104,11 @@ Queries::Queries(std::shared_ptr<Database> database, Snapshots::Environment envi
       wait_durable_(environment.wait_durable),
       snapshots_(std::make_unique<Snapshots>(std::move(environment), options.snapshots)) {}
 
+void Queries::stop() {
+  gate_->stop();
+  snapshots_->stop();
+}
+
 Queries::~Queries() {
   gate_->stop();
   std::lock_guard<std::mutex> lock(mutex_);

@@ -8,11 +8,13 @@ namespace scyper::query {
 
 namespace {
 constexpr int64_t kPollNs = 1'000'000'000;
-}
+
+Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
+}  // namespace
 
 StatusOr<std::shared_ptr<void>> QueryGate::enter(const std::string& client, int64_t deadline_ns) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (is_stopping_) return sql_error("57P03", "the node is shutting down");
+  if (is_stopping_) return stopping_error();
   if (running_ >= running_max_ || !waiting_.empty()) {
     if (waiting_.size() >= waiting_max_) {
       return with_hint(sql_error("53300", "too many queries are waiting"), "Retry after 100 ms.");
@@ -23,7 +25,7 @@ StatusOr<std::shared_ptr<void>> QueryGate::enter(const std::string& client, int6
     Status status;
     while (!own->is_next) {
       const int64_t now_ns = clock_.monotonic_ns();
-      if (is_stopping_) status = sql_error("57P03", "the node is shutting down");
+      if (is_stopping_) status = stopping_error();
       if (deadline_ns != 0 && now_ns >= deadline_ns) {
         status = sql_error("57014", "canceling statement due to statement timeout");
       }

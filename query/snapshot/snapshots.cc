@@ -33,14 +33,18 @@ Snapshots::Snapshots(Environment environment, const SnapshotOptions& options)
 }
 
 Snapshots::~Snapshots() {
+  stop();
+  thread_.join();
+  for (Entry& entry : entries_) entry.snapshot->kill("the node is shutting down");
+}
+
+void Snapshots::stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_ = true;
   }
   wake_.notify_all();
   forked_.notify_all();
-  thread_.join();
-  for (Entry& entry : entries_) entry.snapshot->kill("the node is shutting down");
 }
 
 // The entry holds one reference; queries and sessions hold more.
@@ -97,6 +101,7 @@ StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t 
   if (freshness.kind == Freshness::Kind::kGlobal) return wait_for_global(freshness, deadline_ns);
   const int64_t asked_ns = clock_.monotonic_ns();
   std::unique_lock<std::mutex> lock(mutex_);
+  if (is_stopping_) return stopping_error();
   if (Use found = find(freshness, asked_ns)) return found;
   if (freshness.kind == Freshness::Kind::kAtLeast && environment_.current_lsn() < freshness.lsn) {
     return with_hint(sql_error("55000", "the node has not reached the requested LSN"), "Retry after 10 ms.");

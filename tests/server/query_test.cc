@@ -392,6 +392,40 @@ TEST_F(QueryTest, CapsAreClearErrors) {
   EXPECT_EQ(answer.number, 20) << answer.status;
 }
 
+// Two wait for the snapshot, the others for those two; each has its thread.
+TEST_F(QueryTest, StopRefusesWhoWaitsForASnapshotThatDoesNotCome) {
+  primary::EngineOptions options;
+  options.queries.running_max = 2;
+  start(options);
+  std::vector<std::thread> askers;
+  std::atomic<int> refused{0};
+  for (int i = 0; i < 6; ++i) {
+    askers.emplace_back([&] {
+      v1::ExecuteRequest request;
+      request.set_sql("SELECT count(*) FROM accounts");
+      request.mutable_query()->mutable_ticket()->set_term(1);
+      request.mutable_query()->mutable_ticket()->set_snapshot(99);
+      grpc::ClientContext context;
+      v1::ExecuteResponse response;
+      auto reader = v1::Queries::NewStub(channel())->Execute(&context, request);
+      while (reader->Read(&response)) {
+      }
+      const grpc::Status status = reader->Finish();
+      const bool is_refused = status.error_details().find("57P03") != std::string::npos;
+      EXPECT_TRUE(is_refused) << status.error_code() << " " << status.error_message();
+      refused += is_refused ? 1 : 0;
+    });
+  }
+  auto count = [&] {
+    const query::Queries::Counters counters = engine_->queries()->counters();
+    return counters.running + counters.waiting;
+  };
+  while (count() < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  server_->stop(200);
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(refused, 6);
+}
+
 TEST_F(QueryTest, StopEndsQueries) {
   start();
   auto own = connect();

@@ -105,6 +105,9 @@ class Queries {
   Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options);
   ~Queries();
 
+  // The node stops: 57P03 for all who wait for their turn or a snapshot, and who come; what runs goes on.
+  void stop();
+
   // Whether run() takes the statement: reads only. Others belong on the transaction path. Errors of its text are
   // reported by whoever runs it (false).
   bool is_query(std::string_view sql);

@@ -86,6 +86,8 @@ class Snapshots {
   // snapshots, 55000 when the LSN has not been reached.
   // Global ones are not made here: it waits until take_global() brings them, kGlobalWaitUs at most (55000).
   StatusOr<Use> acquire(const Freshness& freshness, int64_t deadline_ns);
+  // 57P03 for all who wait and come: nothing is forked any more. What runs on a snapshot goes on.
+  void stop();
   // A secondary's replay stands at the cut of a global snapshot: forks by `fork`, here and now.
   Status take_global(const Forker& fork);
   Counters counters() const;

@@ -110,7 +110,7 @@ StatusOr<RecordedLog> read_recorded_log(const std::string& directory, Form form,
   RecordedLog log;
   log.cluster = identity.cluster;
   SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(disk.get(), replay::log_directory(directory),
-                                                           identity.cluster, /*syncs=*/false));
+                                                           identity.cluster, replay::LogScan::Care::kLooks));
   Maker maker(form, &log);
   replay::ScannedSegment segment;
   while (log.entries < entries_max) {

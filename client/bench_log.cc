@@ -40,7 +40,8 @@ struct LogRun {
 
 Status add_log_sizes(const std::string& directory, uint64_t from_lsn, LogRun* run) {
   auto disk = make_real_disk();
-  SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(disk.get(), replay::log_directory(directory), {}, false));
+  SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(disk.get(), replay::log_directory(directory), {},
+                                                           replay::LogScan::Care::kLooks));
   replay::ScannedSegment segment;
   while (true) {
     SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));

@@ -91,7 +91,8 @@ Status show_batch(const replay::ScannedBatch& batch, const LogToolOptions& optio
 Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals* totals,
                 std::unique_ptr<replay::LogScan>* scan) {
   auto disk = make_real_disk();
-  SCYPER_ASSIGN_OR_RETURN(*scan, replay::LogScan::open(disk.get(), log_of(disk.get(), options.path), {}, false));
+  SCYPER_ASSIGN_OR_RETURN(
+      *scan, replay::LogScan::open(disk.get(), log_of(disk.get(), options.path), {}, replay::LogScan::Care::kLooks));
   replay::ScannedSegment segment;
   std::string raw;
   while (true) {

@@ -111,7 +111,7 @@ StatusOr<std::string> Publication::newest_archive() const {
 Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const {
   SCYPER_ASSIGN_OR_RETURN(auto scan,
                           replay::LogScan::open(start_.disk, replay::log_directory(start_.directory), start_.cluster,
-                                                /*syncs=*/false));
+                                                replay::LogScan::Care::kFollows));
   SCYPER_RETURN_IF_ERROR(scan->skip_to(after_lsn));
   replay::ScannedSegment segment;
   bool is_first = true;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
+#include "segment_bytes.h"
 
 namespace scyper::replay {
 
@@ -21,20 +22,22 @@ constexpr size_t kHeaderBytesMax = 2 << 20;  // of 65,536 streams
 constexpr uint64_t kSegmentBytesMax = uint64_t{8} << 30;
 constexpr uint32_t kStreamsMax = 1 << 16;
 
-bool is_zero(std::string_view bytes) {
-  return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
-}
-
 uint64_t round_up(uint64_t offset) { return (offset + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes; }
 
 }  // namespace
 
-LogScan::LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, bool syncs)
-    : disk_(disk), directory_(std::move(directory)), syncs_(syncs), cluster_(cluster) {}
+LogScan::LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, Care care)
+    : disk_(disk),
+      directory_(std::move(directory)),
+      care_(care),
+      cluster_(cluster),
+      bytes_(std::make_unique<SegmentBytes>()) {}
+
+LogScan::~LogScan() = default;
 
 StatusOr<std::unique_ptr<LogScan>> LogScan::open(Disk* disk, std::string directory, replication::ClusterId cluster,
-                                                 bool syncs) {
-  std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster, syncs));
+                                                 Care care) {
+  std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster, care));
   SCYPER_ASSIGN_OR_RETURN(scan->files_, storage::list_segments(disk, scan->directory_));
   return scan;
 }
@@ -51,7 +54,10 @@ Status LogScan::damage(const ScannedSegment& segment, const Status& problem, std
 
 // The header fits what came before.
 Status LogScan::begin(ScannedSegment* segment, bool is_first) {
-  SCYPER_ASSIGN_OR_RETURN(segment->header, storage::decode_segment_header(bytes_));
+  auto decoded = storage::decode_segment_header(bytes_->from(0, kDiskBlockBytes));
+  if (!decoded.ok()) decoded = storage::decode_segment_header(bytes_->from(0, kHeaderBytesMax));  // of many streams
+  SCYPER_RETURN_IF_ERROR(decoded.status());
+  segment->header = *std::move(decoded);
   const SegmentHeader& header = segment->header;
   const replication::ClusterId cluster{{header.cluster[0], header.cluster[1]}};
   if (cluster_ == replication::ClusterId()) cluster_ = cluster;
@@ -102,11 +108,11 @@ Status LogScan::read_group(ScannedSegment* segment, uint64_t offset, ScannedGrou
     group->batches.clear();
     uint16_t expected = 1;
     for (uint16_t i = 0; i < expected; ++i) {
-      const std::string_view bytes = std::string_view(bytes_).substr(std::min<uint64_t>(offset, bytes_.size()));
       ScannedBatch batch;
       batch.offset = offset;
-      SCYPER_ASSIGN_OR_RETURN(batch.header, replication::read_batch_header(bytes));
-      SCYPER_ASSIGN_OR_RETURN(batch.body, replication::read_batch_body(batch.header, bytes));
+      SCYPER_ASSIGN_OR_RETURN(batch.header, replication::read_batch_header(bytes_->from(offset, sizeof(BatchHeader))));
+      SCYPER_ASSIGN_OR_RETURN(
+          batch.body, replication::read_batch_body(batch.header, bytes_->from(offset, batch.header.total_bytes())));
       if (i == 0) {
         expected = batch.header.group_batches;
         group->complete_lsn = batch.header.complete_lsn;
@@ -121,7 +127,8 @@ Status LogScan::read_group(ScannedSegment* segment, uint64_t offset, ScannedGrou
       group->batches.push_back(batch);
     }
     group->end = round_up(offset);
-    if (group->end > bytes_.size() || !is_zero(std::string_view(bytes_).substr(offset, group->end - offset))) {
+    const uint64_t padding = group->end - offset;
+    if (group->end > bytes_->file_bytes() || !is_zero(bytes_->from(offset, padding).substr(0, padding))) {
       return absl::DataLossError("the padding of the group is not zero");
     }
     return Status();
@@ -140,13 +147,14 @@ Status LogScan::read_group(ScannedSegment* segment, uint64_t offset, ScannedGrou
 // One group is in flight: what a later one has written proves that the one at `end` was on the disk, and may have been
 // acknowledged. Of several batches with different complete points one is of a later group, as is one that begins a
 // group behind the first; the commit point shows it in any other. Empty: no such batch.
-std::string LogScan::evidence_behind(const ScannedSegment& segment) const {
+std::string LogScan::evidence_behind(const ScannedSegment& segment) {
+  const std::string_view bytes = bytes_->all();
   uint64_t complete_lsn = 0;  // of the first that is found
-  for (uint64_t at = segment.end; at + sizeof(BatchHeader) <= bytes_.size(); at += replication::kBatchAlignment) {
+  for (uint64_t at = segment.end; at + sizeof(BatchHeader) <= bytes.size(); at += replication::kBatchAlignment) {
     uint32_t magic;
-    std::memcpy(&magic, bytes_.data() + at, sizeof(magic));
+    std::memcpy(&magic, bytes.data() + at, sizeof(magic));
     if (magic != replication::kBatchMagic) continue;
-    auto header = replication::read_batch_header(std::string_view(bytes_).substr(at));
+    auto header = replication::read_batch_header(bytes.substr(at));
     if (!header.ok() || !(header->cluster == cluster_)) continue;
     if (header->commit_lsn > complete_lsn_) {
       return absl::StrCat("a batch of stream ", header->stream, " at offset ", at, " says that everything up to LSN ",
@@ -201,29 +209,29 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
   segment->path = file.path;
   segment->groups.clear();
   segment->end = 0;
-  if (syncs_) {
+  if (care_ == Care::kBelieves) {
     // what was written but not synced before a crash must not be believed and then be lost
     SCYPER_ASSIGN_OR_RETURN(auto opened, disk_->open(file.path, OpenMode::kWrite));
     SCYPER_RETURN_IF_ERROR(opened->sync());
   }
-  SCYPER_ASSIGN_OR_RETURN(bytes_, disk_->read_file(file.path, kSegmentBytesMax));
-  segment->file_bytes = bytes_.size();
-  if (Status status = begin(segment, is_first); !status.ok()) return damage(*segment, status, "the file is there");
+  SCYPER_RETURN_IF_ERROR(bytes_->open(disk_, file.path, kSegmentBytesMax));
+  segment->file_bytes = bytes_->file_bytes();
+  const Status begun = begin(segment, is_first);
+  SCYPER_RETURN_IF_ERROR(bytes_->failure());
+  if (!begun.ok()) return damage(*segment, begun, "the file is there");
   segment->end = segment->header.header_bytes;
   segments_.push_back({segment->number, segment->header.start_lsn});
-  while (segment->end + sizeof(BatchHeader) <= bytes_.size()) {
+  Status ended;  // why the last group is the last
+  while (ended.ok() && segment->end + sizeof(BatchHeader) <= bytes_->file_bytes()) {
     ScannedGroup group;
-    Status status = read_group(segment, segment->end, &group);
-    if (status.ok()) {
-      segment->groups.push_back(std::move(group));
-      continue;
-    }
-    if (!is_zero(std::string_view(bytes_).substr(segment->end))) {
-      damage_ = judge(*segment, status, is_last);
-      if (!damage_.ok() && segment->groups.empty()) return damage_;
-    }
-    break;
+    ended = read_group(segment, segment->end, &group);
+    if (ended.ok()) segment->groups.push_back(std::move(group));
   }
+  if (!ended.ok() && !(care_ == Care::kFollows && is_last) && !bytes_->is_zero_from(segment->end)) {
+    damage_ = judge(*segment, ended, is_last);
+  }
+  SCYPER_RETURN_IF_ERROR(bytes_->failure());
+  if (!damage_.ok() && segment->groups.empty()) return damage_;
   return true;
 }
 

@@ -55,6 +55,7 @@ class Recovery {
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }
+  LogScan::Care care() const { return options_.syncs ? LogScan::Care::kBelieves : LogScan::Care::kLooks; }
   void remember(const RecordView& record) const;
   Status make_replayer();
   Status load_newest_archive();
@@ -209,7 +210,7 @@ void Recovery::note_groups(const ScannedSegment& segment) {
 Status Recovery::replay_log() {
   const double start_s = now_s();
   const std::string log = options_.log.empty() ? log_directory(directory_) : options_.log;
-  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk_, log, identity_.cluster, options_.syncs));
+  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk_, log, identity_.cluster, care()));
   SCYPER_RETURN_IF_ERROR(scan->skip_to(result_.archive_lsn));
   Replayer::Range range = options_.range;
   range.from_lsn = result_.archive_lsn;

@@ -13,6 +13,8 @@
 
 namespace scyper::replay {
 
+class SegmentBytes;
+
 struct ScannedBatch {
   replication::BatchHeader header;
   std::string_view body;  // as stored, checked
@@ -39,10 +41,15 @@ struct ScannedSegment {
 // and goes on where the one before ended. Changes nothing but by cut(). Threads: one.
 class LogScan {
  public:
+  ~LogScan();
+  enum class Care : uint8_t {
+    kBelieves,  // each segment is synced before
+    kLooks,
+    kFollows,  // of a log that is being appended to: what lies behind its last group is nobody's business yet
+  };
   // A log that does not belong to this cluster is refused, unless it is zero.
-  // syncs: each segment before it is believed; not where only somebody looks.
   static StatusOr<std::unique_ptr<LogScan>> open(Disk* disk, std::string directory, replication::ClusterId cluster,
-                                                 bool syncs = true);
+                                                 Care care = Care::kBelieves);
 
   // Before the first next(): leaves out the segments that hold nothing behind this LSN. By their headers only.
   Status skip_to(uint64_t lsn);
@@ -66,23 +73,23 @@ class LogScan {
   const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
 
  private:
-  LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, bool syncs);
+  LogScan(Disk* disk, std::string directory, replication::ClusterId cluster, Care care);
   Status begin(ScannedSegment* segment, bool is_first);
   Status read_group(ScannedSegment* segment, uint64_t offset, ScannedGroup* group);
   Status check_chain(const ScannedBatch& batch);
-  std::string evidence_behind(const ScannedSegment& segment) const;
+  std::string evidence_behind(const ScannedSegment& segment);
   Status judge(const ScannedSegment& segment, const Status& problem, bool is_last);
   Status damage(const ScannedSegment& segment, const Status& problem, std::string_view evidence) const;
 
   Disk* const disk_;
   const std::string directory_;
-  const bool syncs_;
+  const Care care_;
   replication::ClusterId cluster_;
   Status damage_;  // behind the groups of the last segment
   std::vector<storage::SegmentFile> files_;
   size_t next_file_ = 0;
   size_t first_file_ = 0;
-  std::string bytes_;  // of the segment at hand
+  const std::unique_ptr<SegmentBytes> bytes_;  // of the segment at hand
 
   uint64_t start_lsn_ = 0;
   uint64_t complete_lsn_ = 0;

@@ -27,6 +27,18 @@ StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials_of(const Connect
   return grpc::SslCredentials(tls);
 }
 
+// Whether it has connected by then. gRPC itself tries again a second after a refusal.
+bool wait_for(grpc::Channel* channel, std::chrono::system_clock::time_point until, bool fails_when_refused) {
+  if (!fails_when_refused) return channel->WaitForConnected(until);
+  auto state = channel->GetState(/*try_to_connect=*/true);
+  while (state != GRPC_CHANNEL_READY) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
+    if (!channel->WaitForStateChange(state, until)) return false;
+    state = channel->GetState(/*try_to_connect=*/true);
+  }
+  return true;
+}
+
 auto in_ms(int64_t ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); }
 
 void fill_arguments(const Prepared& prepared, std::span<const Datum> arguments, std::string* out) {
@@ -104,7 +116,7 @@ StatusOr<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options)
   // Each client its own connection: the process-wide pool would put all streams of a load generator on one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   auto channel = grpc::CreateCustomChannel(options.target, credentials, arguments);
-  if (!channel->WaitForConnected(in_ms(options.connect_timeout_ms))) {
+  if (!wait_for(channel.get(), in_ms(options.connect_timeout_ms), options.fails_when_refused)) {
     return with_hint(sql_error("08001", "could not connect to " + options.target),
                      "Is scyperd running there, and does it expect TLS?");
   }
@@ -112,6 +124,8 @@ StatusOr<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options)
   if (options.call_timeout_ms > 0) parts->call_timeout_ms = options.call_timeout_ms;
   return std::unique_ptr<Client>(new Client(std::move(parts)));
 }
+
+bool Client::is_connected() const { return parts_->channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY; }
 
 StatusOr<std::shared_ptr<const Prepared>> Client::prepare(std::string_view sql) {
   grpc::ClientContext context;

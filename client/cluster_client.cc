@@ -95,28 +95,35 @@ Status ClusterClient::call(const std::string& sql, std::span<const Datum> argume
 
 Status ClusterClient::try_call(const std::string& sql, std::span<const Datum> arguments, query::ResultSet* result,
                                const CallIdentity& identity, bool* is_sent) {
-  if (client_ == nullptr) {
+  if (!std::exchange(has_target_, true)) {
     if (targets_.empty()) return sql_error("08001", "no node is given");
     target_ = hinted_.empty() ? targets_[next_++ % targets_.size()] : std::exchange(hinted_, "");
-    ConnectOptions to = options_;
-    to.target = target_;
-    to.connect_timeout_ms = std::min(options_.connect_timeout_ms, kConnectMs);
-    to.call_timeout_ms = attempt_ms_;
-    SCYPER_ASSIGN_OR_RETURN(client_, Client::connect(to));
-    prepared_.clear();
   }
-  auto& prepared = prepared_[sql];
+  Connection& to = connections_[target_];
+  if (to.client != nullptr && !to.client->is_connected()) to = Connection();
+  if (to.client == nullptr) {
+    ConnectOptions options = options_;
+    options.target = target_;
+    options.connect_timeout_ms = std::min(options_.connect_timeout_ms, kConnectMs);
+    options.fails_when_refused = true;
+    options.call_timeout_ms = attempt_ms_;
+    SCYPER_ASSIGN_OR_RETURN(to.client, Client::connect(options));
+  }
+  auto& prepared = to.prepared[sql];
   if (prepared == nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(prepared, client_->prepare(sql));
+    SCYPER_ASSIGN_OR_RETURN(prepared, to.client->prepare(sql));
   }
   *is_sent = true;
-  return client_->call(*prepared, arguments, result, 0, identity);
+  return to.client->call(*prepared, arguments, result, 0, identity);
 }
 
 void ClusterClient::forget(const Status& why) {
+  const std::string state = sqlstate_of(why);
   // what is only busy stays
-  if (sqlstate_of(why) == "53300") return;
-  client_.reset();
+  if (state == "53300") return;
+  has_target_ = false;
+  // who is not primary now may be asked again soon, and often
+  if (state != "25006" && state != "57P03") connections_.erase(target_);
   hinted_ = primary_in(hint_of(why));
   if (hinted_ == target_) hinted_.clear();
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kWait{20};  // for a primary
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kPause{20};
 constexpr int kStatusMs = 1000;
 constexpr int kConnectMs = 500;
 
@@ -152,6 +152,7 @@ class ClusterSession final : public Session {
     ConnectOptions to = options_;
     to.target = target;
     to.connect_timeout_ms = kConnectMs;
+    to.fails_when_refused = true;
     SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(to));
     SCYPER_ASSIGN_OR_RETURN(const NodeStatus status, client->status(kStatusMs));
     if (status.role != "primary") return sql_error("25006", target + " is not the primary");

@@ -47,6 +47,7 @@ StatusOr<NodeStatus> status_of(const CommonOptions& common, const std::string& a
   ConnectOptions to = common.connect;
   to.target = address;
   to.connect_timeout_ms = kNodeMs;
+  to.fails_when_refused = true;
   SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(to));
   return client->status(kNodeMs);
 }

@@ -92,6 +92,7 @@ class Drill {
     ConnectOptions to = common_.connect;
     to.target = nodes_.target(node);
     to.connect_timeout_ms = 250;
+    to.fails_when_refused = true;
     to.call_timeout_ms = 5000;
     auto client = Client::connect(to);
     return client.ok() ? *std::move(client) : nullptr;

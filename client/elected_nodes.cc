@@ -168,6 +168,7 @@ std::optional<size_t> ElectedNodes::primary(const ConnectOptions& connect) const
     ConnectOptions to = connect;
     to.target = target(node);
     to.connect_timeout_ms = 250;
+    to.fails_when_refused = true;
     auto client = Client::connect(to);
     auto status = client.ok() ? (*client)->status(1000) : client.status();
     if (!status.ok() || status->role != "primary") continue;

@@ -36,6 +36,15 @@ TEST_F(ClusterClientTest, AnOpenOutcomeStaysOpen) {
   EXPECT_EQ(call("57014" + refusals, 3000), "40003");
 }
 
+// Who has other nodes to ask does not wait for one where nobody listens.
+TEST_F(ClusterClientTest, ARefusedConnectionNeedNotBeWaitedFor) {
+  client::ConnectOptions to;
+  to.target = "127.0.0.1:1";
+  to.connect_timeout_ms = 3'600'000;
+  to.fails_when_refused = true;
+  EXPECT_EQ(sqlstate_of(client::Client::connect(to).status()), "08001");
+}
+
 TEST_F(ClusterClientTest, NobodyThereIsNoOpenOutcome) {
   client::ClusterClient client({}, {"127.0.0.1:1"}, 0);
   query::ResultSet result;

@@ -22,6 +22,9 @@ struct ConnectOptions {
   std::string tls_cert;  // PEM files, where the node asks clients for a certificate
   std::string tls_key;
   int connect_timeout_ms = 5000;
+  // Where nobody listens, the connection fails at once; else it is tried again until connect_timeout_ms: for nodes that
+  // are being started.
+  bool fails_when_refused = false;
   int call_timeout_ms = 0;  // of unary calls, prepare and describe; 0 = 60 s
 };
 
@@ -211,6 +214,8 @@ class Client {
 
   static StatusOr<std::unique_ptr<Client>> connect(const ConnectOptions& options);
   ~Client();
+  // As far as it is known here: a call may find that the node has gone.
+  bool is_connected() const;
 
   StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql);
   // One transaction. Prepares again by itself when the node has forgotten the statement.

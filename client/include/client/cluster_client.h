@@ -38,10 +38,14 @@ class ClusterClient {
   const uint64_t client_id_;
   uint64_t last_request_ = 0;
   size_t next_ = 0;
+  bool has_target_ = false;  // target_ is asked next, too
   std::string target_;
   std::string hinted_;
-  std::unique_ptr<Client> client_;
-  std::map<std::string, std::shared_ptr<const Prepared>> prepared_;  // by text, of client_
+  struct Connection {
+    std::unique_ptr<Client> client;
+    std::map<std::string, std::shared_ptr<const Prepared>> prepared;  // by text
+  };
+  std::map<std::string, Connection> connections_;  // by target
 };
 
 // "a:1,b:2" in its parts.

@@ -152,6 +152,7 @@ ClusterKeys::ClusterKeys(Etcd* etcd, const std::string& cluster, std::string nod
 StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
   SCYPER_ASSIGN_OR_RETURN(const Etcd::Range range, etcd_->read(prefix_));
   Seen seen;
+  seen.view.revision = range.revision;
   bool has_config = false;
   for (const EtcdValue& entry : range.values) {
     const std::string key = entry.key.substr(prefix_.size());
@@ -175,7 +176,10 @@ StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
       if (auto request = decode_switchover(entry.value); request.ok()) seen.switchover = *std::move(request);
     } else if (key.starts_with("members/")) {
       // one node's nonsense stops nobody else
-      if (auto member = decode_member(entry.value); member.ok()) seen.members[key.substr(8)] = *std::move(member);
+      auto member = decode_member(entry.value);
+      if (!member.ok()) continue;
+      member->member.revision = entry.mod_revision;
+      seen.members[key.substr(8)] = *std::move(member);
     }
   }
   if (!has_config) return absl::NotFoundError("etcd: the cluster has no config");

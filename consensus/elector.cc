@@ -167,7 +167,11 @@ void Elector::on_view(const View& view, int64_t now_us) {
   view_ = view;
   has_view_ = true;
   term_seen_ = std::max(term_seen_, view.term);
-  if (view.leader.has_value()) term_seen_ = std::max(term_seen_, view.leader->term);
+  if (view.leader.has_value()) {
+    term_seen_ = std::max(term_seen_, view.leader->term);
+    led_by_ = view.leader->node;
+    led_revision_ = view.revision;
+  }
   const Promise me{term_, options_.node};
   if (leads()) {
     // what was read before the campaign was won says nothing
@@ -191,6 +195,17 @@ void Elector::on_view(const View& view, int64_t now_us) {
 bool Elector::is_appointed() const {
   const auto& appointment = view_.appointment;
   return appointment.has_value() && appointment->term == view_.term && appointment->node == options_.node;
+}
+
+// Whether all voters but the one that led have told where their logs end since it has gone.
+bool Elector::have_published() const {
+  if (led_by_.empty() || (view_.appointment.has_value() && view_.appointment->term == view_.term)) return false;
+  for (const std::string& voter : view_.voters.names) {
+    if (voter == options_.node || voter == led_by_) continue;
+    const auto member = view_.members.find(voter);
+    if (member == view_.members.end() || member->second.revision <= led_revision_) return false;
+  }
+  return true;
 }
 
 // How many candidates are to go before this node; none: it is no candidate.
@@ -217,17 +232,18 @@ std::optional<uint32_t> Elector::place() const {
 void Elector::consider(int64_t now_us) {
   if (!has_view_ || missing_since_us_ < 0 || view_.leader.has_value() || now_us < not_before_us_) return;
   if (view_.paused_revision != 0 && !is_appointed()) return;
-  // positions have to be read after the time that the others had to publish theirs; who was appointed needs none, and
-  // is given time
+  const std::optional<uint32_t> before = place();
+  // who was appointed needs no positions, and is given time
+  const bool goes_at_once = is_appointed() || (before == 0u && have_published());
+  // positions have to be read after the time that the others had to publish theirs
   int64_t settled_us = missing_since_us_ + options_.settle_us;
   if (view_.appointment.has_value() && view_.appointment->term == view_.term) settled_us += options_.lease_us;
-  if (is_appointed()) settled_us = missing_since_us_;
-  if (view_.asked_us < settled_us && !is_appointed()) {
+  if (view_.asked_us < settled_us && !goes_at_once) {
     if (now_us >= settled_us) next_read_us_ = std::min(next_read_us_, now_us);
     return;
   }
-  const std::optional<uint32_t> before = place();
-  if (!before.has_value() || now_us < settled_us + *before * options_.step_us) return;
+  if (!before.has_value()) return;
+  if (!goes_at_once && now_us < settled_us + *before * options_.step_us) return;
   state_ = State::kCampaigning;
   term_ = std::max(term_seen_, ballot_.promised().term) + 1;
   term_seen_ = term_;

@@ -77,6 +77,42 @@ TEST_F(ElectorTest, CampaignsForAHigherTermWhenTheLeaderIsMissing) {
   EXPECT_NE(find(Kind::kPublish), nullptr);
 }
 
+// Their logs' ends are known then: nothing is waited for.
+TEST_F(ElectorTest, CampaignsAtOnceWhenTheOthersHavePublishedSinceTheLeaderWasThere) {
+  view_.members["a"] = {{3, 9}, true, false, 1};  // who led need not
+  view_.members["c"] = {{3, 9}, true, false, 20};
+  view_.leader = Promise{3, "a"};
+  view_.revision = 20;
+  look(0);
+  view_.leader.reset();
+  view_.revision = 21;
+  look(10 * kMs);
+  elector_.on_time(20 * kMs);
+  EXPECT_EQ(find(Kind::kCampaign), nullptr);  // c's is of before
+  view_.members["c"].revision = view_.revision = 22;
+  look(30 * kMs);
+  EXPECT_NE(find(Kind::kCampaign), nullptr);
+}
+
+TEST_F(ElectorTest, OthersGoFirstThoughAllHavePublished) {
+  view_.members["c"] = {{3, 11}, true, false, 20};
+  view_.leader = Promise{3, "a"};
+  view_.revision = 19;
+  look(0);
+  view_.leader.reset();
+  EXPECT_GE(run_until_campaign(10 * kMs), 10 * kMs + options().settle_us + options().step_us);
+}
+
+TEST_F(ElectorTest, AnotherWhoIsAppointedIsWaitedForThoughAllHavePublished) {
+  view_.members["c"] = {{3, 9}, true, false, 20};
+  view_.leader = Promise{3, "a"};
+  view_.revision = 19;
+  look(0);
+  view_.leader.reset();
+  view_.appointment = Appointment{3, "c"};
+  EXPECT_GE(run_until_campaign(10 * kMs), 10 * kMs + options().lease_us);
+}
+
 TEST_F(ElectorTest, TermIsAboveItsPromiseWhateverEtcdHasForgotten) {
   view_.term = 0;
   view_.term_revision = 0;

@@ -22,6 +22,7 @@ namespace scyper::consensus {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{10};
+constexpr std::chrono::milliseconds kSoon{1};  // while nothing is answered until the node has said something
 constexpr std::chrono::milliseconds kWatchPause{200};
 constexpr std::chrono::milliseconds kBarPause{10};
 constexpr int64_t kFenceAnswerUs = 2'000'000;  // for the disk; the candidate asks again
@@ -210,7 +211,7 @@ void EtcdSupervisor::run() {
     if (is_stopping_) return;
     std::vector<Action> actions = elector_.take_actions();
     if (actions.empty()) {
-      changed_.wait_for(lock, kLook);
+      changed_.wait_for(lock, elector_.leads() && !elector_.is_open(boot_time_us()) ? kSoon : kLook);
       actions = elector_.take_actions();
     }
     set_limits();
@@ -430,7 +431,7 @@ void EtcdSupervisor::publish() {
   entry.address = options_.address;
   entry.peers = peer_address_;
   int64_t lease;
-  const Replica::LogState log = replica_->log();
+  const Replica::LogState log = replica_->settled_log();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     entry.member = {log.position, log.is_complete, options_.elector.has_row_layout};

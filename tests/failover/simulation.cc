@@ -84,7 +84,9 @@ bool Etcd::hand_over(const Promise& primary, const std::string& to, int64_t now_
 }
 
 void Etcd::publish(const std::string& node, const consensus::Member& member, int64_t now_us) {
-  members_[node] = {member, now_us + kMemberUs};
+  auto& entry = members_[node];
+  entry = {member, now_us + kMemberUs};
+  entry.first.revision = ++revision_;
 }
 
 void Etcd::raise_floor(const Promise& primary, Position floor, int64_t now_us) {
@@ -95,6 +97,7 @@ void Etcd::raise_floor(const Promise& primary, Position floor, int64_t now_us) {
 View Etcd::read(const consensus::Voters& voters, int64_t now_us) {
   expire(now_us);
   View view;
+  view.revision = revision_;
   view.voters = voters;
   view.term = term_;
   view.term_revision = term_revision_;

@@ -16,6 +16,7 @@ struct Member {
   Position position;
   bool is_complete = false;
   bool has_row_layout = false;
+  int64_t revision = 0;  // of the key
 };
 // A node that may campaign before all others, once: as long as no campaign has drawn a term above `term`. Written by a
 // primary that hands over, or by hand where nobody leads.
@@ -26,6 +27,7 @@ struct Appointment {
   friend bool operator==(const Appointment&, const Appointment&) = default;
 };
 struct View {
+  int64_t revision = 0;  // of all that follows: keys that change later get higher ones
   Voters voters;
   uint64_t term = 0;
   int64_t term_revision = 0;    // of the key, 0 = absent
@@ -170,6 +172,7 @@ class Elector {
   void watch_lease(int64_t now_us);
   void consider(int64_t now_us);
   bool is_appointed() const;
+  bool have_published() const;
   std::optional<uint32_t> place() const;
   int64_t closing_us() const { return lease_sent_us_ + options_.lease_us - options_.margin_us; }
 
@@ -180,7 +183,9 @@ class Elector {
   State state_ = State::kFollower;
   View view_;
   bool has_view_ = false;
-  uint64_t term_seen_ = 0;  // highest that anybody has named
+  std::string led_by_;        // the last leader that a view had; empty: none yet
+  int64_t led_revision_ = 0;  // of that view
+  uint64_t term_seen_ = 0;    // highest that anybody has named
   int64_t next_read_us_ = 0;
   int64_t missing_since_us_ = -1;  // the leader; -1: there is one, as far as known
   int64_t not_before_us_ = 0;      // back-off after a campaign that led nowhere

@@ -23,6 +23,8 @@ class Replica {
     bool is_complete = true;  // it holds all that it has ever acknowledged
   };
   virtual LogState log() = 0;
+  // The same, once what was received is in the log; or a moment is over.
+  virtual LogState settled_log() { return log(); }
   // Returns when nothing of a lower primaryship is appended or acknowledged any more, and what was received before is
   // in the log. Unavailable: not now, it is asked again. Any other error: never in this process, which ends; the fence
   // is not answered.

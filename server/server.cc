@@ -216,7 +216,9 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
 
 void Server::stop() { stop(parts_->node.options.stop_timeout_ms); }
 
-void Server::stop(uint32_t timeout_ms) {
+void Server::stop(uint32_t timeout_ms) { stop(timeout_ms, timeout_ms); }
+
+void Server::stop(uint32_t timeout_ms, uint32_t close_ms) {
   Parts& parts = *parts_;
   if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
   parts.node.stopping = true;
@@ -250,8 +252,17 @@ void Server::stop(uint32_t timeout_ms) {
   // Until here secondaries are needed: for the copies that answers wait for.
   if (const replication::PublisherOptions* publisher = parts.node.engine->publisher()) publisher->outbox->stop();
   parts.postgres.reset();  // cancels what is left
-  // Statements end by themselves; after the deadline gRPC cancels what is left.
-  parts.grpc_server->Shutdown(deadline);
+  // Statements end by themselves; after the deadline gRPC cancels what is left. It waits for clients to close their
+  // connections, too, and idle ones may not look at them for seconds.
+  query::Queries* queries = parts.node.engine->queries();
+  const auto is_asked = [queries] {
+    if (queries == nullptr) return false;
+    const query::Queries::Counters counters = queries->counters();
+    return counters.running + counters.waiting > 0;
+  };
+  const auto close = [&] { return std::chrono::system_clock::now() + std::chrono::milliseconds(close_ms); };
+  while (close() < deadline && is_asked()) std::this_thread::sleep_for(kStopPoll);
+  parts.grpc_server->Shutdown(std::min(deadline, close()));
   parts.transactions.stop();
   parts.node.pool.stop();
   parts.node.query_pool.stop();

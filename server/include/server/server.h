@@ -51,6 +51,8 @@ class Server {
   // Refuses new work with UNAVAILABLE, finishes what was accepted (stop_timeout_ms at most), then closes. Idempotent.
   void stop();
   void stop(uint32_t timeout_ms);  // instead of stop_timeout_ms
+  // Once nothing is under way any more clients that do not listen have so long to close their connections.
+  void stop(uint32_t timeout_ms, uint32_t close_ms);
 
   uint16_t port() const;
   uint16_t http_port() const;      // 0 = none

@@ -57,6 +57,8 @@ Status Durability::take_over(replay::WarmState* warm) {
   requests_ = std::move(warm->requests);
   environment_->requests = requests_.get();
   recovered_ = std::move(warm->recovered);
+  newest_ = std::move(warm->newest);
+  made_segment_ = warm->made_segment;
   return Status();
 }
 
@@ -101,6 +103,7 @@ Status Durability::open(replay::WarmState* warm) {
   appender.term = recovered_.term;
   appender.segment_bytes = (options.segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
   appender.retention_bytes = options.retention_bytes;
+  appender.made_segment = made_segment_;
   GroupCommit::Start start;
   SCYPER_ASSIGN_OR_RETURN(start.appender, storage::LogAppender::create(disk_, replay::log_directory(options.directory),
                                                                        appender, recovered_.segments));
@@ -169,7 +172,7 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   if (!options_.replication.multicast_key_file.empty()) {
     SCYPER_ASSIGN_OR_RETURN(publication.key, replication::DatagramKey::read(options_.replication.multicast_key_file));
   }
-  publication_ = std::make_unique<Publication>(options_.replication, publication, environment_);
+  publication_ = std::make_unique<Publication>(options_.replication, publication, std::move(newest_), environment_);
   start->outbox = &publication_->outbox();
   start->members = &publication_->members();
   start->markers = &publication_->markers();

@@ -90,6 +90,9 @@ class Durability {
   replay::DataLock lock_;
   replay::NodeIdentity identity_;
   replay::Recovered recovered_;
+  // of what is taken over instead of recovering
+  std::vector<replication::Parcel> newest_;  // the end of the log; the publication's from its start on
+  uint64_t made_segment_ = 0;
   std::unique_ptr<replay::RequestWindow> requests_;
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<Publication> publication_;

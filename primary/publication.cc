@@ -18,10 +18,11 @@ namespace {
 constexpr int64_t kSilenceNs = 2'000'000'000;
 }  // namespace
 
-Publication::Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment)
+Publication::Publication(const ReplicationOptions& options, const Start& start, std::vector<replication::Parcel> newest,
+                         ExecutorEnvironment* environment)
     : options_(options),
       start_(start),
-      outbox_({start.cluster, start.term, start.lsn, options.retained_bytes, start.commit_lsn}),
+      outbox_({start.cluster, start.term, start.lsn, options.retained_bytes, start.commit_lsn, std::move(newest)}),
       members_(
           start.term, [this] { wake_log(); }, options.voter_names),
       markers_(&environment->lsns, &environment->clock,
@@ -109,9 +110,8 @@ StatusOr<std::string> Publication::newest_archive() const {
 }
 
 Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const {
-  SCYPER_ASSIGN_OR_RETURN(auto scan,
-                          replay::LogScan::open(start_.disk, replay::log_directory(start_.directory), start_.cluster,
-                                                replay::LogScan::Care::kFollows));
+  SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(start_.disk, replay::log_directory(start_.directory),
+                                                           start_.cluster, replay::LogScan::Care::kFollows));
   SCYPER_RETURN_IF_ERROR(scan->skip_to(after_lsn));
   replay::ScannedSegment segment;
   bool is_first = true;

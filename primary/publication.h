@@ -39,7 +39,9 @@ class Publication {
     bool is_elected = false;
     std::vector<replay::TermStart> terms;  // of the log up to `lsn`
   };
-  Publication(const ReplicationOptions& options, const Start& start, ExecutorEnvironment* environment);
+  // newest: the end of that log, as far as it is in memory.
+  Publication(const ReplicationOptions& options, const Start& start, std::vector<replication::Parcel> newest,
+              ExecutorEnvironment* environment);
 
   replication::Outbox& outbox() { return outbox_; }
   replication::Members& members() { return members_; }

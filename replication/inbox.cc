@@ -229,10 +229,26 @@ void Inbox::drop_done() {
   while (!in_order_.empty() && applied_ > 0 && (!options_.logs || logged_ > 0)) {
     bytes_ -= in_order_.front().parcel.bytes->size();
     done_term_ = in_order_.front().parcel.term;
+    if (options_.newest_bytes > 0) keep_done(std::move(in_order_.front().parcel));
     in_order_.pop_front();
     --applied_;
     if (options_.logs) --logged_;
   }
+}
+
+void Inbox::keep_done(Parcel parcel) {
+  done_bytes_ += parcel.bytes->size();
+  done_.push_back(std::move(parcel));
+  while (done_.size() > 1 && done_bytes_ > options_.newest_bytes) {
+    done_bytes_ -= done_.front().bytes->size();
+    done_.pop_front();
+  }
+}
+
+std::vector<Parcel> Inbox::newest() const {
+  std::vector<Parcel> parcels(done_.begin(), done_.end());
+  for (const Group& group : in_order_) parcels.push_back(group.parcel);
+  return parcels;
 }
 
 }  // namespace scyper::replication

@@ -1,5 +1,7 @@
 #include "replication/link.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <chrono>
 #include <mutex>
 #include <set>
@@ -16,25 +18,28 @@ namespace {
 
 constexpr uint64_t kArchiveNumberDigits = 20;
 constexpr char kManifest[] = "MANIFEST";
+constexpr int kReconnectMs = 100;  // the least that gRPC waits behind a refused connection, whatever it is told
 
 class GrpcLink final : public Link {
  public:
-  explicit GrpcLink(const LinkOptions& options) : options_(options) { stub_ = make_stub(options.target); }
+  explicit GrpcLink(const LinkOptions& options) : options_(options) { connect_to(options.target); }
 
-  std::shared_ptr<v1::Replication::Stub> make_stub(const std::string& target) const {
+  // With the lock, or in the constructor.
+  void connect_to(const std::string& target) {
+    target_ = target;
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-    // a node that is being promoted listens again a moment later, and opens when it is followed
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (!options_.tls_ca.empty()) {
       credentials = grpc::SslCredentials({options_.tls_ca, options_.tls_key, options_.tls_cert});
     }
-    return v1::Replication::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
+    channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
+    stub_ = v1::Replication::NewStub(channel_);
   }
 
   StatusOr<JoinInfo> join(const ClusterId* cluster) override {
@@ -137,9 +142,8 @@ class GrpcLink final : public Link {
   }
 
   void redirect(const std::string& target) override {
-    auto stub = make_stub(target);
     std::lock_guard<std::mutex> lock(mutex_);
-    stub_ = std::move(stub);
+    connect_to(target);
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
   }
 
@@ -161,6 +165,8 @@ class GrpcLink final : public Link {
       std::lock_guard<std::mutex> lock(link->mutex_);
       if (link->is_cancelled_) context.TryCancel();
       link->contexts_.insert(&context);
+      // a node that is being promoted listens a moment later, and opens when it is followed: a new channel asks at once
+      if (link->channel_->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) link->connect_to(link->target_);
       stub = link->stub_;
     }
     ~Call() {
@@ -174,6 +180,8 @@ class GrpcLink final : public Link {
 
   const LinkOptions options_;
   std::mutex mutex_;  // all that follows
+  std::string target_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::shared_ptr<v1::Replication::Stub> stub_;
   std::set<grpc::ClientContext*> contexts_;
   bool is_cancelled_ = false;

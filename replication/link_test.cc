@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/free_port.h"
 #include "base/simulated_disk.h"
 #include "replication/inbox.h"
 #include "replication/publisher.h"
@@ -28,7 +29,7 @@ constexpr uint64_t kRecords = 3;  // of a group
 
 class LinkTest : public testing::Test {
  protected:
-  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20}), members_(1, [] {}) {
+  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20, 0, {}}), members_(1, [] {}) {
     PublisherOptions options;
     options.outbox = &outbox_;
     options.members = &members_;
@@ -246,6 +247,28 @@ TEST_F(LinkTest, APrimaryThatGoesWhileItSendsItsArchiveIsSaidToHaveGone) {
                       .status();
   EXPECT_TRUE(has_gone);
   EXPECT_EQ(sqlstate_of(status), "08006") << status;
+}
+
+// gRPC itself refuses for a tenth of a second more.
+TEST_F(LinkTest, WhoWasRefusedIsServedByTheNextCallOnceSomebodyListens) {
+  const int port = free_port();
+  LinkOptions options;
+  options.target = absl::StrCat("127.0.0.1:", port);
+  options.node = "s";
+  auto link = Link::make(options);
+  const auto follow = [&] {
+    return link->follow(kCluster, 0, 0, [](const std::vector<Parcel>&, const Watermark&) { return false; });
+  };
+  EXPECT_TRUE(absl::IsUnavailable(follow()));
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.target, grpc::InsecureServerCredentials());
+  builder.RegisterService(publisher_.get());
+  auto second = builder.BuildAndStart();
+  ASSERT_NE(second, nullptr);
+  const Status status = follow();
+  EXPECT_TRUE(status.ok()) << status;
+  outbox_.stop();
+  second->Shutdown(std::chrono::system_clock::now());
 }
 
 TEST_F(LinkTest, CancelEndsWhoeverWaits) {

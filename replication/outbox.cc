@@ -16,6 +16,12 @@ Outbox::Outbox(const Start& start) : cluster_(start.cluster), bytes_max_(start.b
   watermark_.term = start.term;
   watermark_.term_lsn = watermark_.complete_lsn = start.lsn;
   watermark_.commit_lsn = start.commit_lsn;
+  CHECK(start.parcels.empty() || start.parcels.back().complete_lsn == start.lsn);
+  for (const Parcel& parcel : start.parcels) {
+    CHECK(parcels_.empty() || parcels_.back().complete_lsn == parcel.base_lsn);
+    parcels_.push_back(parcel);
+    bytes_ += parcel.bytes->size();
+  }
 }
 
 Outbox::~Outbox() { stop(); }

@@ -180,7 +180,9 @@ class Cluster {
     start.cluster = kCluster;
     start.term = term_;
     start.lsn = start.commit_lsn = complete_lsn();
-    start.bytes_max = 20'000;  // small: much of the repair comes from the log
+    start.bytes_max = 20'000;                                      // small: much of the repair comes from the log
+    const size_t held = std::min<size_t>(log_.size(), term_ % 4);  // as a secondary that becomes primary has them
+    start.parcels.assign(log_.end() - static_cast<ptrdiff_t>(held), log_.end());
     outbox_ = std::make_unique<Outbox>(start);
     outbox_->set_transmitter(std::make_unique<Primary>(this, term_, start.lsn));
     snapshot_ = 0;
@@ -312,10 +314,19 @@ class Cluster {
     Inbox::Options options;
     options.logs = logs_;
     options.bytes_max = 60'000;
+    options.newest_bytes = 5'000;
     secondary->inbox = std::make_unique<Inbox>(kCluster, start, options);
     secondary->reader = std::make_unique<DatagramReader>(kCluster, 30'000, is_sealed_ ? &kKey : nullptr);
     secondary->missing_since_ns = -1;
     secondary->member = enter(*secondary);
+  }
+
+  // What it would hand over, should it become primary: the end of what it has, without gaps.
+  static void check_newest(const Inbox& inbox) {
+    const std::vector<Parcel> newest = inbox.newest();
+    if (newest.empty()) return;
+    ASSERT_EQ(newest.back().complete_lsn, inbox.received_lsn());
+    for (size_t i = 1; i < newest.size(); ++i) ASSERT_EQ(newest[i].base_lsn, newest[i - 1].complete_lsn);
   }
 
   void work(Secondary* secondary) {
@@ -327,6 +338,7 @@ class Cluster {
       }
     }
     if (chance(0.8)) apply(secondary);
+    check_newest(inbox);
     if (!secondary->is_cut_off) {
       Position position;
       position.term = inbox.is_matched() ? inbox.term() : 0;

@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kNsPerUs = 1000;
 // Without a word from the primary its data may be of any age.
 constexpr int64_t kSilenceNs = 3'000'000'000;
+// Kept for the case that this node becomes primary: who follows it then is a little behind, if at all.
+constexpr size_t kNewestBytes = size_t{1} << 20;
 
 replication::Inbox::Start start_of(const Seed& seed) {
   replication::Inbox::Start start;
@@ -68,7 +70,8 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       replay_time_(stage(options.metrics, &own_metrics_, "replay")),
       fork_time_(stage(options.metrics, &own_metrics_, "fork")),
       inbox_(seed.identity.cluster, start_of(seed),
-             {options.inbox_bytes, !seed.directory.empty(), options.link.admits == nullptr}),
+             {options.inbox_bytes, !seed.directory.empty(), options.link.admits == nullptr,
+              options.link.admits == nullptr ? 0 : kNewestBytes}),
       terms_(recovered_.terms) {}
 
 Status Follower::begin() {
@@ -195,7 +198,7 @@ replication::Position Follower::position() const {
   std::lock_guard<std::mutex> lock(mutex_);
   replication::Position position;
   // what is not known to be the primary's history is no copy of it
-  position.term = inbox_.is_matched() ? inbox_.term() : 0;
+  position.term = matched_term();
   position.received_lsn = inbox_.received_lsn();
   position.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
   position.applied_lsn = inbox_.applied_lsn();
@@ -280,6 +283,8 @@ StatusOr<std::shared_ptr<replay::WarmState>> Follower::hand_over() {
   state.segments = keeper_->segments();
   state.damaged_archives = recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
   state.transactions = replayer_->transactions();
+  warm->newest = inbox_.newest();
+  warm->made_segment = keeper_->made_segment();
   warm->identity = identity_;
   warm->requests = std::move(requests_);
   replayer_.reset();

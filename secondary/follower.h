@@ -41,6 +41,7 @@ class Follower final : public Node {
   query::Database* database() override { return database_.get(); }
   query::Queries* queries() override { return queries_.get(); }
   replication::Link* link() override { return link_.get(); }
+  void redirect(const std::string& target) override;
   NodeInfo info() const override;
   Status readiness() const override;
   Status failure(bool* restarts_empty) const override;
@@ -66,6 +67,8 @@ class Follower final : public Node {
   void fail(const Status& status, bool restarts_empty);
   bool is_behind(std::string* why) const;
   replication::Position position() const;
+  // With the lock. 0: the end of what is here has not been compared with that term's log.
+  uint64_t matched_term() const { return inbox_.is_matched() ? inbox_.term() : 0; }
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }
@@ -85,11 +88,16 @@ class Follower final : public Node {
   void note_known();
   void drop_applied();
   int64_t lag_ns() const;
-  void wait_to_retry();
+  uint64_t redirections() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return redirections_;
+  }
+  void wait_to_retry(uint64_t redirections);
 
   // follower_replay.cc: what becomes of it
   void replay();
   void log();
+  void fail_to_log(const Status& status);
   Status apply(const std::vector<replication::Inbox::Group>& groups);
   Status wait_logged(uint64_t lsn, const replay::ArchiveChild::Interruption& interruption);
   Status take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn);
@@ -137,6 +145,8 @@ class Follower final : public Node {
   Status failure_;
   bool restarts_empty_ = false;
   bool is_connected_ = false;
+  uint64_t redirections_ = 0;  // to other primaries, and
+  int64_t redirected_ns_ = 0;  // when
   struct Known {
     uint64_t lsn;
     int64_t ns;  // since when it is known that the log goes up to there, at most a little longer

@@ -14,6 +14,9 @@ using replication::Watermark;
 
 namespace {
 constexpr std::chrono::milliseconds kRetry{50};
+// While a new primary is about to listen; it opens when it is followed.
+constexpr std::chrono::milliseconds kSoon{10};
+constexpr int64_t kSoonNs = 2'000'000'000;
 // The primary's beats come every 20 ms: so long without one, and its log is followed by unicast.
 constexpr int64_t kMulticastSilenceNs = 1'000'000'000;
 // PGM repairs by itself within some 20 ms; then the primary is asked.
@@ -118,9 +121,22 @@ void Follower::note_gap() {
   gap_ns_ = 0;
 }
 
-void Follower::wait_to_retry() {
+void Follower::redirect(const std::string& target) {
+  link_->redirect(target);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++redirections_;
+    redirected_ns_ = clock_.monotonic_ns();
+  }
+  changed_.notify_all();
+}
+
+// redirections: as they were before what has failed.
+void Follower::wait_to_retry(uint64_t redirections) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, kRetry, [this] { return is_stopping_.load(); });
+  const bool is_soon = redirections_ > 0 && clock_.monotonic_ns() - redirected_ns_ < kSoonNs;
+  changed_.wait_for(lock, is_soon ? kSoon : kRetry,
+                    [&] { return is_stopping_.load() || redirections_ != redirections; });
 }
 
 // A network without multicast works, by unicast; a key that cannot be read is an error all the same.
@@ -200,13 +216,14 @@ void Follower::receive() {
 
 // By unicast: the primary's log from where this node stands, until multicast brings it.
 void Follower::follow_primary() {
-  uint64_t after_lsn, after_term;
+  uint64_t after_lsn, after_term, redirections;
   bool is_compared;  // the first group that comes is compared with the last one here
   {
     std::unique_lock<std::mutex> lock(mutex_);
     // a full inbox is waited for, not fetched again and again
     changed_.wait_for(lock, std::chrono::seconds(1),
                       [this] { return is_stopping_ || inbox_.bytes() < options_.inbox_bytes / 2; });
+    redirections = redirections_;
     after_lsn = inbox_.next_lsn();
     is_compared = !inbox_.is_matched();
     // a state that an archive gave is nobody's log
@@ -214,7 +231,7 @@ void Follower::follow_primary() {
         !is_compared && options_.link.admits != nullptr && (after_lsn > recovered_.lsn || !recovered_.segments.empty());
     after_term = is_known ? inbox_.received_term() : 0;
   }
-  bool is_replaced = false;
+  bool is_replaced = false, has_new_term = false;
   Status status = link_->follow(
       identity_.cluster, after_lsn, 0,
       [&](std::vector<Parcel> parcels, const Watermark& w) {
@@ -222,6 +239,7 @@ void Follower::follow_primary() {
         if (take(std::move(parcels), w, /*is_repair=*/false) != Taken::kAll) return false;
         std::unique_lock<std::mutex> lock(mutex_);
         // a new term, or another end of the log than here: from further back
+        has_new_term = !inbox_.is_matched() && !is_compared;
         if (!inbox_.is_matched() && !(is_compared && is_empty)) return false;
         is_connected_ = true;
         // slower than the primary: gRPC's flow control holds the rest back
@@ -235,7 +253,7 @@ void Follower::follow_primary() {
     std::lock_guard<std::mutex> lock(mutex_);
     is_connected_ = is_replaced;
   }
-  if (is_replaced) return;
+  if (is_replaced || has_new_term) return;
   if (absl::IsOutOfRange(status)) {
     return fail(sql_error("XX001", "the primary's log does not reach back to this node's state"),
                 /*restarts_empty=*/true);
@@ -246,7 +264,7 @@ void Follower::follow_primary() {
                 /*restarts_empty=*/true);
   }
   if (absl::IsFailedPrecondition(status)) return fail(status, /*restarts_empty=*/false);
-  wait_to_retry();
+  wait_to_retry(redirections);
 }
 
 // While multicast is heard: what it has not brought for a while is fetched.
@@ -287,12 +305,14 @@ void Follower::report() {
     replication::Position last;
     bool is_first = true;
     std::shared_ptr<const replication::StateDigest> told;
+    const uint64_t redirections = this->redirections();
     Status status = link_->attend([&]() -> std::optional<replication::Position> {
       if (!std::exchange(is_first, false)) {
         std::this_thread::sleep_for(kReportPause);
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
-          return is_stopping_ || inbox_.received_lsn() != last.received_lsn ||
+          // that the end of the log is the primary's makes a copy of it
+          return is_stopping_ || matched_term() != last.term || inbox_.received_lsn() != last.received_lsn ||
                  inbox_.applied_lsn() != last.applied_lsn || digest_ != told ||
                  (keeper_ != nullptr && inbox_.logged_lsn() != last.durable_lsn);
         });
@@ -310,7 +330,7 @@ void Follower::report() {
     if (absl::IsDataLoss(status)) {
       return fail(sql_error("XX001", std::string(status.message())), /*restarts_empty=*/true);
     }
-    wait_to_retry();
+    wait_to_retry(redirections);
   }
 }
 

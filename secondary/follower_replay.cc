@@ -45,12 +45,7 @@ void Follower::log() {
     if (next == nullptr) return;
     const Inbox::Group group = *next;
     lock.unlock();
-    Status status = keeper_->append(group, clock_.now_us());
-    if (!status.ok()) {
-      return fail(
-          sql_error("58030", absl::StrCat("the log of this node cannot be written: ", std::string(status.message()))),
-          /*restarts_empty=*/false);
-    }
+    if (Status status = keeper_->append(group, clock_.now_us()); !status.ok()) return fail_to_log(status);
     if (const uint64_t lsn = droppable_lsn_.exchange(0); lsn != 0) {
       if (Status dropped = keeper_->drop_before(lsn); !dropped.ok()) {
         say(absl::StrCat("old log stays: ", std::string(dropped.message())));
@@ -62,7 +57,15 @@ void Follower::log() {
       terms_.push_back({group.parcel.term, group.parcel.base_lsn});
     }
     changed_.notify_all();
+    lock.unlock();  // who waits for the group does not wait for the next segment
+    if (Status status = keeper_->prepare_next(); !status.ok()) return fail_to_log(status);
+    lock.lock();
   }
+}
+
+void Follower::fail_to_log(const Status& status) {
+  fail(sql_error("58030", absl::StrCat("the log of this node cannot be written: ", std::string(status.message()))),
+       /*restarts_empty=*/false);
 }
 
 // Also forks: children live as long as this thread (storage/child_process.h).

@@ -47,7 +47,7 @@ Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us
   if (segments_.empty() || segments_.back().number != appender_->segment_number()) {
     segments_.push_back({appender_->segment_number(), group.parcel.base_lsn});
   }
-  return appender_->prepare_next();
+  return Status();
 }
 
 }  // namespace scyper::secondary

@@ -24,9 +24,12 @@ class LogKeeper {
                                                    uint64_t retention_bytes);
   // On the disk when it returns.
   Status append(const replication::Inbox::Group& group, int64_t time_us);
+  // Makes the next segment ahead of use, when there is none.
+  Status prepare_next() { return appender_->prepare_next(); }
   // Segments that have nothing beyond.
   Status drop_before(uint64_t lsn);
   const std::vector<storage::LogAppender::Existing>& segments() const { return segments_; }
+  uint64_t made_segment() const { return appender_->made_segment(); }
   uint64_t bytes_written() const { return appender_->bytes_written(); }
 
  private:

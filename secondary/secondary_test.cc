@@ -475,6 +475,8 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
   auto recovered = recover(&disk);
   ASSERT_TRUE(recovered.ok()) << recovered.status();
   EXPECT_EQ(state.lsn, lsn);
+  ASSERT_FALSE((*warm)->newest.empty());
+  EXPECT_EQ((*warm)->newest.back().complete_lsn, lsn);
   EXPECT_EQ(state.lsn, recovered->lsn);
   EXPECT_EQ(state.term, recovered->term);
   EXPECT_EQ(state.last_term, recovered->last_term);

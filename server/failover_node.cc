@@ -24,11 +24,14 @@ using consensus::Position;
 namespace {
 
 constexpr long kLookNs = 10'000'000;
+constexpr long kSoonNs = 1'000'000;  // while nobody leads
 constexpr unsigned kPauseUs = 500'000;
 constexpr int64_t kOpenUs = 60'000'000;
 constexpr int64_t kBarUs = 200'000;
+constexpr int64_t kSettleUs = 20'000;  // a few writes to the disk
 constexpr int64_t kDrainUs = 5'000'000;
 constexpr uint32_t kPromotionMs = 200;     // for queries that run on a follower
+constexpr uint32_t kCloseMs = 20;          // and for answers on their way, when there are none
 constexpr uint32_t kLastAnswersMs = 1000;  // after a hand-over, for clients that read slowly
 constexpr int64_t kJoinUs = 1'000'000;     // then the role is looked at again
 
@@ -144,11 +147,13 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
 // --- roles ---
 
 StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
+  bool is_led = false;
   while (true) {
-    const timespec period{0, kLookNs};
+    const timespec period{0, is_led ? kLookNs : kSoonNs};
     const int signal_number = ::sigtimedwait(&signals, nullptr, &period);
     if (signal_number > 0) return End{signal_number};
     const consensus::Role role = supervisor_->role();
+    is_led = role.kind != consensus::Role::Kind::kWait;
     if (role.kind == consensus::Role::Kind::kEnd) {
       say_("election: " + role.why);
       return End{0, role.was_handed_over};
@@ -285,7 +290,7 @@ std::shared_ptr<replay::WarmState> FailoverNode::leave_role(bool is_promoted) {
     place_ = Place::kChanging;
     follower = std::exchange(node_, nullptr);
   }
-  if (server_ != nullptr) is_promoted ? server_->stop(kPromotionMs) : server_->stop();
+  if (server_ != nullptr) is_promoted ? server_->stop(kPromotionMs, kCloseMs) : server_->stop();
   server_.reset();
   std::shared_ptr<replay::WarmState> warm;
   if (is_promoted && is_drained && follower != nullptr && engine_ != nullptr) {
@@ -339,6 +344,14 @@ FailoverNode::LogState FailoverNode::log() {
   }
   state.is_complete = is_complete_;
   return state;
+}
+
+FailoverNode::LogState FailoverNode::settled_log() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (place_ == Place::kFollowing) static_cast<void>(node_->bar(0, kSettleUs));
+  }
+  return log();
 }
 
 Status FailoverNode::bar(const consensus::Promise& promise) {

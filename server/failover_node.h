@@ -55,6 +55,7 @@ class FailoverNode final : public consensus::Replica {
 
   // --- consensus::Replica ---
   LogState log() override;
+  LogState settled_log() override;
   Status bar(const consensus::Promise& promise) override;
   bool has_start(uint64_t term) override;
   int64_t unconfirmed_since_us() override;

@@ -24,7 +24,7 @@ class SecondaryEngine final : public primary::Engine {
   }
   // Another node leads from now on.
   void set_primary(const std::string& primary) {
-    node_->link()->redirect(primary);
+    node_->redirect(primary);
     std::lock_guard<std::mutex> lock(mutex_);
     primary_ = primary;
   }

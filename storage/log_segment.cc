@@ -68,12 +68,14 @@ std::string new_path(const std::string& directory, uint64_t number) {
   return directory + name;
 }
 
-// Whether it can be used as if it had just been made: of that size, and nothing was written to it.
-bool is_all_zero(Disk* disk, const std::string& path, uint64_t bytes) {
+// Whether it can be used as if it had just been made: of that size, and nothing was written to it, which is not looked
+// at where it is known.
+bool is_unused(Disk* disk, const std::string& path, uint64_t bytes, bool is_known_zero) {
   auto file = disk->open(path, OpenMode::kRead);
   if (!file.ok()) return false;
   const auto size = (*file)->size();
   if (!size.ok() || *size != bytes) return false;
+  if (is_known_zero) return true;
   std::string piece(std::min<uint64_t>(kFillBytes, bytes), '\0');
   for (uint64_t at = 0; at < bytes; at += piece.size()) {
     const auto read = (*file)->read(at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
@@ -180,7 +182,9 @@ StatusOr<std::unique_ptr<LogAppender>> LogAppender::create(Disk* disk, std::stri
   for (const std::string& name : names) {
     const std::string path = log->directory_ + "/" + name;
     if (!name.ends_with(".new")) continue;
-    if (path == new_path(log->directory_, log->number_ + 1) && is_all_zero(disk, path, options.segment_bytes)) {
+    const bool is_known_zero = options.made_segment == log->number_ + 1;
+    if (path == new_path(log->directory_, log->number_ + 1) &&
+        is_unused(disk, path, options.segment_bytes, is_known_zero)) {
       SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(path, OpenMode::kLog));
       SCYPER_RETURN_IF_ERROR(file->sync());
       absl::MutexLock lock(&log->mutex_);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "query/database.h"
 #include "replay/data_lock.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
+#include "replication/parcel.h"
 
 namespace scyper::replay {
 
@@ -17,6 +19,9 @@ struct WarmState {
   std::shared_ptr<query::Database> database;
   std::unique_ptr<RequestWindow> requests;
   Recovered recovered;
+  // The end of the log, for those who follow next: without gaps.
+  std::vector<replication::Parcel> newest;
+  uint64_t made_segment = 0;  // of the log: storage::LogAppender::Options
 };
 
 }  // namespace scyper::replay

@@ -27,6 +27,8 @@ class Inbox {
     bool logs = false;  // keeps parcels until they are logged, too
     // Where no other node can be elected that lacks it: a term that begins before what was confirmed is a loss.
     bool holds_confirmed = false;
+    // Of what is done with: kept for newest(), and the last one in any case. 0: none.
+    size_t newest_bytes = 0;
   };
   struct Start {
     uint64_t term = 0;
@@ -77,6 +79,8 @@ class Inbox {
   // What has been received and not applied, whether it is confirmed or not: for a node that becomes primary. Nothing is
   // being applied.
   std::vector<Group> unapplied() const;
+  // The groups that have been received last, oldest first, up to the end: without gaps.
+  std::vector<Parcel> newest() const;
   const std::vector<ChainPosition>& positions() const { return positions_; }
 
   // Where to follow the primary from: where missing() begins, or would.
@@ -108,6 +112,7 @@ class Inbox {
   bool is_touched(size_t index) const;
   void drop_last();
   void drop_done();
+  void keep_done(Parcel parcel);
   bool match(const Parcel& parcel, const std::vector<BatchView>& batches);
 
   const ClusterId cluster_;
@@ -128,8 +133,10 @@ class Inbox {
   uint64_t logged_term_;  // of the last one logged
   std::vector<ChainPosition> positions_;
   std::deque<Group> in_order_;  // the oldest not yet applied and logged first
-  size_t logged_ = 0;           // of in_order_
-  bool is_logging_ = false;     // the one behind them
+  std::deque<Parcel> done_;     // before them
+  size_t done_bytes_ = 0;
+  size_t logged_ = 0;        // of in_order_
+  bool is_logging_ = false;  // the one behind them
   size_t applied_ = 0;
   size_t applying_ = 0;               // behind them
   std::map<uint64_t, Parcel> ahead_;  // by base_lsn

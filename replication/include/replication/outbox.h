@@ -34,6 +34,7 @@ class Outbox {
     uint64_t lsn = 0;  // of the last record before this term
     size_t bytes_max = size_t{64} << 20;
     uint64_t commit_lsn = 0;  // up to where it counts; the rest waits for copies, or for the first batch of the term
+    std::vector<Parcel> parcels;  // of earlier terms, without gaps, the last one ends at lsn; may be none
   };
   explicit Outbox(const Start& start);
   ~Outbox();

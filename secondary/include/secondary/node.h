@@ -100,6 +100,8 @@ class Node {
   // Refuses with 57P03 (see readiness()) where the node is behind.
   virtual query::Queries* queries() = 0;
   virtual replication::Link* link() = 0;
+  // Another node leads from now on, at that address: it is asked at once, and often until it answers.
+  virtual void redirect(const std::string& target) = 0;
   virtual NodeInfo info() const = 0;
   // Why queries are refused now: lag, failure. OK: they are not.
   virtual Status readiness() const = 0;

@@ -57,6 +57,7 @@ class LogAppender {
     uint64_t segment_bytes = uint64_t{64} << 20;
     uint64_t retention_bytes = 0;  // that drop_before() leaves beside the current segment
     bool lacks_positions = false;  // of the segments that begin: see SegmentHeader
+    uint64_t made_segment = 0;     // number of one that this process has made ahead and not begun; 0: none is known
   };
   // Segments that exist, oldest first: number and start_lsn. Appends to a new one behind them.
   struct Existing {
@@ -83,6 +84,8 @@ class LogAppender {
   void set_term(uint64_t term) { options_.term = term; }
 
   uint64_t segment_number() const { return number_; }
+  // See Options. 0: there is none.
+  uint64_t made_segment() const { return has_next() ? number_ + 1 : 0; }
   uint64_t segment_count() const { return segments_.size(); }
   uint64_t bytes_written() const { return bytes_written_; }
 

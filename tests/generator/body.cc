@@ -274,10 +274,14 @@ Term BodyMaker::array_loop(const std::string& label) {
 Term BodyMaker::query_loop(const std::string& label) {
   const std::vector<Kind> kinds = {random_kind(random_), random_kind(random_)};
   const std::string begin = (label.empty() ? "" : "<<" + label + ">> ") + "FOR ";
-  const Variable *first = variable(kinds[0]), *second = variable(kinds[1]);
-  if (first != nullptr && second != nullptr && first->name != second->name && random_->chance(40)) {
-    Term term = make(kPart, begin + first->name + ", " + second->name + " IN ");
-    append(&term, select(kinds, scope(), "", true));
+  std::vector<const Variable*> fitting;
+  for (const auto& variable : variables_)
+    if (variable.is_assignable) fitting.push_back(&variable);
+  if (fitting.size() > 1 && random_->chance(40)) {  // scalars, NULL after a loop without rows
+    const Variable first = *random_->element(fitting), second = *random_->element(fitting);
+    const bool is_one = first.name == second.name;
+    Term term = make(kPart, begin + first.name + (is_one ? "" : ", " + second.name) + " IN ");
+    append(&term, select(is_one ? std::vector{first.kind} : std::vector{first.kind, second.kind}, scope(), "", true));
     append(&term, std::string(" LOOP "));
     append(&term, loop_body(label, kRowsOfQuery));
     return term;

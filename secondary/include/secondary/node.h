@@ -45,9 +45,8 @@ struct NodeOptions {
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
-  // Where there are elections: called when all of the node's threads run, once. What it has received by then,
-  // LinkOptions
-  // ::admits has let in: its promise is there.
+  // Where there are elections: called when all of the node's threads run, once. What it has received by then was let in
+  // by LinkOptions::admits: its promise is there.
   std::function<void(Node*)> on_begun;
 };
 

@@ -147,7 +147,7 @@ TEST(EngineTest, FailureLeavesNoTrace) {
 
 TEST(EngineTest, EndlessLoopEndsAndTheNodeGoesOn) {
   EngineOptions options = Bank::small_options();
-  options.transaction_time_us_max = 500'000;
+  options.transaction_time_us_max = 100'000;
   Bank bank(options);
   storage::Digest before = bank.digest();
   auto statement = bank.prepare("CALL loop_forever($1, $2)");

@@ -5,6 +5,7 @@ memory may be left.
 Usage: postgres_connections.py SCYPERD [CONNECTIONS [ROUNDS]]
 Nothing is timed: what the node still has to notice is waited for. The exit code counts the failures.
 """
+import math
 import os
 import random
 import re
@@ -85,9 +86,14 @@ def run_round(node, count, draw):
         connection.close()
 
 
-def wait_for_none(node):
+def wait_for_none(node, files):
+    """Until no session is open, and no more descriptors than `files`; what then still is, is told."""
     deadline = time.monotonic() + PATIENCE_S
-    while read_metrics(node)["scyper_postgres_sessions"] > 0 and time.monotonic() < deadline:
+    while True:
+        found = read_metrics(node)
+        is_over = found["scyper_postgres_sessions"] == 0 and found["process_open_fds"] <= files
+        if is_over or time.monotonic() > deadline:
+            return found
         time.sleep(0.05)
 
 
@@ -104,17 +110,15 @@ def main(program, count=1000, rounds=3):
         read_until_ready(connection)
         connection.sendall(message(b"Q", b"CREATE TABLE things (n integer PRIMARY KEY); INSERT INTO things SELECT generate_series(1, 1000)\0"))
         read_until_ready(connection)
-    wait_for_none(node)
-    before = read_metrics(node)
+    before = wait_for_none(node, math.inf)
+    files = before["process_open_fds"] + 16  # snapshots and their pipes may live or not
     after = []
     draw = random.Random(seed)
     for _ in range(rounds):
         run_round(node, count, draw)
-        wait_for_none(node)
-        after.append(read_metrics(node))
+        after.append(wait_for_none(node, files))
     expect("no session is left", after[-1]["scyper_postgres_sessions"] == 0, after[-1])
-    # snapshots and their pipes may live or not
-    expect("no descriptor is left", after[-1]["process_open_fds"] <= before["process_open_fds"] + 16, (before, after))
+    expect("no descriptor is left", after[-1]["process_open_fds"] <= files, (before, after))
     grown = after[-1]["process_resident_memory_bytes"] - after[0]["process_resident_memory_bytes"]
     expect("no memory is left", grown < MEMORY_BYTES, f"{grown} bytes in {rounds - 1} rounds")
     expect("the node stops", node.stop() == 0)

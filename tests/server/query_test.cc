@@ -211,7 +211,7 @@ TEST_F(QueryTest, TransactionsEndWithTheirClients) {
   options.transaction_time_us_max = 3'600'000'000;
   start(options);
   auto channel = this->channel();
-  const char loop[] = "DO $$ BEGIN LOOP UPDATE accounts SET balance = 7 WHERE id = 1; END LOOP; END $$";
+  const char loop[] = "DO $$ BEGIN UPDATE accounts SET balance = 7 WHERE id = 1; LOOP NULL; END LOOP; END $$";
   const uint64_t undone = engine_->counters().rolled_back;
   auto wait_for_end = [&](uint64_t count) {
     for (int i = 0; i < 60'000 && engine_->counters().rolled_back < undone + count; ++i) {

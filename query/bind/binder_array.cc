@@ -157,7 +157,7 @@ StatusOr<BoundPtr> Binder::bind_slice(const ast::SubscriptIndex& index, BoundPtr
   };
   std::vector<BoundPtr> args;
   args.push_back(std::move(array));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr from, bound(index.lower, 1));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr from, bound(index.lower, INT32_MIN));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr to, bound(index.upper, INT32_MAX));
   args.push_back(std::move(from));
   args.push_back(std::move(to));

@@ -255,11 +255,13 @@ SCYPER_FUNCTION(series) {
 // array[from:to]
 SCYPER_FUNCTION(array_slice) {
   const ArrayValue* array = array_of(args[0]);
-  const int64_t from = std::max<int64_t>(args[1].lo, 1), to = std::min<int64_t>(args[2].lo, array->size);
+  const int64_t first = array->lower_bound;
+  const int64_t from = std::max<int64_t>(args[1].lo, first),
+                to = std::min<int64_t>(args[2].lo, first + array->size - 1);
   const int64_t size = std::max<int64_t>(to - from + 1, 0);
   ArrayValue* result = new_array(c, static_cast<int32_t>(size), array->element);
   if (result == nullptr) return fail_memory(c);
-  if (size > 0) std::copy(array->elements + from - 1, array->elements + to, result->elements);
+  if (size > 0) std::copy_n(array->elements + (from - first), size, result->elements);
   return give_array(out, result);
 }
 // A copy with elements set: beyond its ends it grows, NULLs in between.

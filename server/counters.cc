@@ -103,9 +103,6 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
         [engine] { return static_cast<double>(engine->options().memory_bytes); });
   gauge("scyper_queue_depth", "Transactions waiting in the workers' queues.",
         [engine] { return static_cast<double>(engine->queue_depth()); });
-  all.push_back(registry->observe("scyper_archives_damaged_total", "Archives that were found damaged, and set aside.",
-                                  MetricType::kCounter, {},
-                                  [engine] { return static_cast<double>(engine->log_info().damaged_archives); }));
   if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
   return all;
 }

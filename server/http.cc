@@ -31,7 +31,7 @@ int answer(mg_connection* connection, void* page) {
   if (is_get || is_head) {
     response = (*static_cast<HttpEndpoint::Page*>(page))();
   } else {
-    response = {405, "text/plain; charset=utf-8", "only GET is allowed\n"};
+    response = {.code = 405, .body = "only GET is allowed\n"};
   }
   mg_printf(connection,
             "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"

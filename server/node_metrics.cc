@@ -83,6 +83,8 @@ void add_log(const primary::Engine::LogInfo& log, MetricFamilies* out) {
   out->add(kLsn, kLsnHelp, kGauge, {{"point", "last"}}, number(log.last_lsn));
   out->add(kLsn, kLsnHelp, kGauge, {{"point", "durable"}}, number(log.durable_lsn));
   out->add(kLsn, kLsnHelp, kGauge, {{"point", "confirmed"}}, number(log.confirmed_lsn));
+  out->add("scyper_archives_damaged_total", "Archives that were found damaged, and set aside.", kCounter, {},
+           number(log.damaged_archives));
   if (!log.is_on) return;
   out->add("scyper_log_full", "1 when the disk of the log is full: the database is read-only.", kGauge, {},
            log.is_full ? 1 : 0);

@@ -197,13 +197,12 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
       return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(families)};
     };
     pages["/healthz"] = [p] {
-      return p->node.stopping ? HttpResponse{503, "text/plain; charset=utf-8", "stopping\n"}
-                              : HttpResponse{200, "text/plain; charset=utf-8", "ok\n"};
+      return p->node.stopping ? HttpResponse{.code = 503, .body = "stopping\n"} : HttpResponse{.body = "ok\n"};
     };
     pages["/readyz"] = [p] {
       const Status ready = p->readiness.check();
-      return ready.ok() ? HttpResponse{200, "text/plain; charset=utf-8", "ready\n"}
-                        : HttpResponse{503, "text/plain; charset=utf-8", absl::StrCat(ready.message(), "\n")};
+      return ready.ok() ? HttpResponse{.body = "ready\n"}
+                        : HttpResponse{.code = 503, .body = absl::StrCat(ready.message(), "\n")};
     };
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
   }

@@ -4,11 +4,12 @@ ARGS ?=
 NINJA = ninja -j $(JOBS)
 CTEST = ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-label-summary
 
-.PHONY: help packages build demo test test-full fuzz bench format clean
+.PHONY: help packages build deb demo test test-full fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make build      scyperd and scyper into build/release/bin, with all tests'
+	@echo 'make deb        the Debian package, into build/release/package'
 	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks'
 	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
 	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
@@ -28,6 +29,10 @@ build/%/build.ninja: CMakePresets.json | packages
 
 build: build/release/build.ninja
 	@$(NINJA) -C build/release
+
+deb: build/release/build.ninja
+	@$(NINJA) -C build/release scyper scyperd scyper-pgm
+	@tools/package build/release build/release/package
 
 demo: build/release/build.ninja
 	@$(NINJA) -C build/release scyper scyperd

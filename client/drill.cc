@@ -2,16 +2,15 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/clock.h"
+#include "base/random.h"
+#include "drill_audit.h"
+#include "drill_disks.h"
 #include "drill_journal.h"
 #include "drill_report.h"
 #include "elected_nodes.h"
@@ -33,6 +35,7 @@ constexpr auto kWait = std::chrono::seconds(60);  // for anything that is to hap
 constexpr std::chrono::milliseconds kLook{2};
 constexpr std::chrono::milliseconds kSlowLook{50};
 constexpr std::chrono::seconds kStill{1};  // without an acknowledgement: then nobody leads
+constexpr std::chrono::seconds kWithoutEtcd{10};
 
 const char kSchema[] =
     "CREATE TABLE IF NOT EXISTS drill_writers (w int PRIMARY KEY, n bigint NOT NULL);"
@@ -41,35 +44,55 @@ const char kSchema[] =
     "UPDATE drill_writers SET n = n + 1 WHERE w = p_w RETURNING n INTO s; "
     "INSERT INTO drill_seen VALUES (p_w, s, p_id); END $$;";
 
-Status void_drill(const std::string& why) { return sql_error("57014", "the drill is void: " + why); }
+// The least and the longest of a brief fault.
+constexpr uint64_t kBriefMs = 20, kBriefMsMax = 500;
 
-// What a node holds.
-struct Contents {
-  std::vector<std::tuple<int64_t, int64_t, int64_t>> seen;  // writer, number, id; sorted
-  std::map<int64_t, int64_t> numbers;                       // by writer
-  friend bool operator==(const Contents&, const Contents&) = default;
-};
+bool needs_spaces(const std::string& kind) { return kind == "isolate-primary" || kind == "brief-isolation"; }
+bool needs_disks(const std::string& kind) { return kind == "disk-full"; }
+
+bool has_any(const std::vector<std::string>& kinds, bool (*needs)(const std::string&)) {
+  return std::any_of(kinds.begin(), kinds.end(), needs);
+}
+
+// The kinds of faults that come in turn.
+std::vector<std::string> turns_of(const DrillOptions& options) {
+  if (options.kind != "all-in-turn") return {options.kind};
+  if (!options.kinds.empty()) return options.kinds;
+  std::vector<std::string> all = drill_kinds();
+  if (::geteuid() != 0) std::erase_if(all, [](const auto& kind) { return needs_spaces(kind) || needs_disks(kind); });
+  return all;
+}
+
+Status void_drill(const std::string& why) { return sql_error("57014", "the drill is void: " + why); }
 
 class Drill {
  public:
   Drill(const CommonOptions& common, const DrillOptions& options, const std::string& directory)
       : common_(common),
         options_(options),
+        turns_(turns_of(options)),
         directory_(directory),
         nodes_(node_options(options, directory)),
-        journal_(directory + "/journal") {
+        journal_(directory + "/journal"),
+        seed_(options.seed != 0 ? options.seed : static_cast<uint64_t>(RealClock().now_us())),
+        random_(seed_) {
     report_.kind = options.kind;
     report_.commit_mode = options.commit_mode;
+    const auto is_brief = [](const std::string& kind) { return kind.starts_with("brief-"); };
+    if (std::any_of(turns_.begin(), turns_.end(), is_brief)) report_.seed = seed_;
   }
   ~Drill() { stop_auditor(); }
 
   StatusOr<DrillReport> run() {
+    if (has_any(turns_, needs_disks)) SCYPER_RETURN_IF_ERROR(make_disks());
     SCYPER_RETURN_IF_ERROR(nodes_.start());
     SCYPER_RETURN_IF_ERROR(make_schema());
     start_auditor();
-    for (uint32_t i = 0; i < options_.repeat; ++i) SCYPER_RETURN_IF_ERROR(cause_fault());
+    for (size_t turn = 0; turn < turns_.size() || report_.faults < options_.repeat; ++turn) {
+      SCYPER_RETURN_IF_ERROR(cause_fault(turns_[turn % turns_.size()]));
+    }
     SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
-    stop_auditor();
+    if (!stop_auditor()) return void_drill("the auditor has failed");
     SCYPER_RETURN_IF_ERROR(journal_.read());
     SCYPER_RETURN_IF_ERROR(audit());
     nodes_.stop();
@@ -83,8 +106,10 @@ class Drill {
     made.count = options.nodes;
     made.commit_mode = options.commit_mode;
     made.lease_ttl = options.lease_ttl;
-    made.has_spaces = options.kind == "isolate-primary";
+    made.has_spaces = has_any(turns_of(options), needs_spaces);
     made.flags = {"--partitions", "4", "--workers", "2", "--segment-bytes", "4MB"};
+    // small disks hold no long log
+    if (has_any(turns_of(options), needs_disks)) made.flags.insert(made.flags.end(), {"--archive-after", "64MB"});
     return made;
   }
 
@@ -111,6 +136,12 @@ class Drill {
     }
   }
 
+  Status make_disks() {
+    std::vector<std::string> directories;
+    for (uint32_t i = 1; i <= options_.nodes; ++i) directories.push_back(absl::StrCat(directory_, "/n", i));
+    return disks_.make(directories);
+  }
+
   Status make_schema() {
     std::string script = kSchema;
     for (uint32_t w = 1; w <= options_.writers; ++w) {
@@ -134,12 +165,19 @@ class Drill {
   }
 
   void start_auditor() {
-    auditor_ =
-        launch({program_beside_this("scyper"), "drill", "auditor", "--targets", absl::StrJoin(nodes_.targets(), ","),
-                "--journal", directory_ + "/journal", "--writers", absl::StrCat(options_.writers)},
-               directory_ + "/auditor.log");
+    auditor_ = launch({program_beside_this("scyper"), "drill", "auditor", "--targets",
+                       absl::StrJoin(nodes_.targets(), ","), "--journal", directory_ + "/journal", "--writers",
+                       absl::StrCat(options_.writers), "--rate", absl::StrCat(options_.rate)},
+                      directory_ + "/auditor.log");
   }
-  void stop_auditor() { end_process(std::exchange(auditor_, -1), SIGTERM); }
+  // Whether it came to its end with a whole journal.
+  bool stop_auditor() {
+    const pid_t pid = std::exchange(auditor_, -1);
+    if (pid <= 0) return true;
+    ::kill(pid, SIGTERM);
+    int status = 0;
+    return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == kExitOk;
+  }
 
   Status wait_for_acknowledgements(size_t more) {
     SCYPER_RETURN_IF_ERROR(journal_.read());
@@ -154,15 +192,41 @@ class Drill {
 
   // --- faults ---
 
-  Status cause_fault() {
+  Status cause_fault(const std::string& kind) {
     SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
     SCYPER_ASSIGN_OR_RETURN(const size_t primary, find_primary());
     const size_t other = (primary + 1) % nodes_.count();
-    if (options_.kind == "kill-secondary") return kill_secondary(other);
-    if (options_.kind == "etcd-down") return stop_etcd();
-    if (options_.kind == "switchover") return measure_gap([&] { return switch_over(other); });
-    if (options_.kind == "rolling-restart") return restart_all(primary);
-    return lose_primary(primary);
+    if (kind == "kill-secondary") return kill_secondary(other);
+    if (kind == "etcd-down") return stop_etcd();
+    if (kind == "etcd-restart") return measure_gap([&] { return restart_etcd(); });
+    if (kind == "switchover") return measure_gap([&] { return switch_over(other); });
+    if (kind == "rolling-restart") return restart_all(primary);
+    if (kind == "disk-full") return fill_disk(primary);
+    if (kind == "brief-freeze") return measure_gap([&] { return freeze_briefly(pick_node(primary)); });
+    if (kind == "brief-isolation") return measure_gap([&] { return isolate_briefly(pick_node(primary)); });
+    return lose_primary(kind, primary);
+  }
+
+  // The primary, half of the time.
+  size_t pick_node(size_t primary) { return random_.below(2) == 0 ? primary : random_.below(nodes_.count()); }
+
+  void wait_briefly() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kBriefMs + random_.below(kBriefMsMax - kBriefMs)));
+  }
+  Status freeze_briefly(size_t node) {
+    nodes_.freeze(node);
+    wait_briefly();
+    nodes_.thaw(node);
+    return Status();
+  }
+  Status isolate_briefly(size_t node) {
+    SCYPER_RETURN_IF_ERROR(nodes_.isolate(node, true));
+    wait_briefly();
+    return nodes_.isolate(node, false);
+  }
+  Status restart_etcd() {
+    nodes_.kill_etcd();
+    return nodes_.start_etcd();
   }
 
   // Once all others follow it.
@@ -183,13 +247,13 @@ class Drill {
   }
 
   // Killed, frozen or isolated: until another node acknowledges.
-  Status lose_primary(size_t primary) {
+  Status lose_primary(const std::string& kind, size_t primary) {
     SCYPER_RETURN_IF_ERROR(journal_.read());
     const size_t before = journal_.acknowledged().size();
     const int64_t lost_ns = RealClock().monotonic_ns();
-    if (options_.kind == "kill-primary") nodes_.kill(primary, SIGKILL);
-    if (options_.kind == "freeze-primary") nodes_.freeze(primary);
-    if (options_.kind == "isolate-primary") SCYPER_RETURN_IF_ERROR(nodes_.isolate(primary, true));
+    if (kind == "kill-primary") nodes_.kill(primary, SIGKILL);
+    if (kind == "freeze-primary") nodes_.freeze(primary);
+    if (kind == "isolate-primary") SCYPER_RETURN_IF_ERROR(nodes_.isolate(primary, true));
     int64_t back_ns = 0;
     SCYPER_RETURN_IF_ERROR(wait_until(
         [&]() -> StatusOr<bool> {
@@ -202,21 +266,26 @@ class Drill {
         },
         "no other node has become primary", kLook));
     note(static_cast<double>(back_ns - lost_ns) / 1e6);
-    if (options_.kind == "kill-primary") nodes_.start_again(primary);
-    if (options_.kind == "freeze-primary") nodes_.thaw(primary);
-    if (options_.kind == "isolate-primary") SCYPER_RETURN_IF_ERROR(nodes_.isolate(primary, false));
+    if (kind == "kill-primary") nodes_.start_again(primary);
+    if (kind == "freeze-primary") nodes_.thaw(primary);
+    if (kind == "isolate-primary") SCYPER_RETURN_IF_ERROR(nodes_.isolate(primary, false));
     return Status();
   }
 
-  // The longest time without an acknowledgement, from now until `work` has ended and transactions go on.
+  // The longest time without an acknowledgement, from now (or gap_from_ns_, which the work may say) until `work` has
+  // ended and transactions go on.
   template <typename Work>
   Status measure_gap(const Work& work) {
     SCYPER_RETURN_IF_ERROR(journal_.read());
     const size_t before = std::max<size_t>(journal_.acknowledged().size(), 1) - 1;
+    gap_from_ns_ = 0;
     SCYPER_RETURN_IF_ERROR(work());
     SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
     std::vector<int64_t> times;  // writers note theirs in any order
-    for (size_t i = before; i < journal_.acknowledged().size(); ++i) times.push_back(journal_.acknowledged()[i].ns);
+    for (size_t i = before; i < journal_.acknowledged().size(); ++i) {
+      if (const int64_t ns = journal_.acknowledged()[i].ns; ns >= gap_from_ns_) times.push_back(ns);
+    }
+    if (gap_from_ns_ != 0) times.push_back(gap_from_ns_);
     std::sort(times.begin(), times.end());
     int64_t longest_ns = 0;
     for (size_t i = 1; i < times.size(); ++i) longest_ns = std::max(longest_ns, times[i] - times[i - 1]);
@@ -233,21 +302,43 @@ class Drill {
     });
   }
 
-  // Until nothing is acknowledged any more; then from its return until something is.
+  // Until nothing is acknowledged any more; then from its return until something is. Where the primary can do without
+  // it (it reaches all voters): the longest time without an acknowledgement.
   Status stop_etcd() {
-    nodes_.kill_etcd();
-    size_t before = ~size_t{0};
-    SCYPER_RETURN_IF_ERROR(wait_until(
-        [&]() -> StatusOr<bool> {
-          SCYPER_RETURN_IF_ERROR(journal_.read());
-          return std::exchange(before, journal_.acknowledged().size()) == journal_.acknowledged().size();
-        },
-        "transactions go on without etcd", kStill));
-    const int64_t back_ns = RealClock().monotonic_ns();
-    SCYPER_RETURN_IF_ERROR(nodes_.start_etcd());
-    SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(1));
-    note(static_cast<double>(std::max<int64_t>(journal_.acknowledged().back().ns - back_ns, 0)) / 1e6);
-    return Status();
+    return measure_gap([&]() -> Status {
+      nodes_.kill_etcd();
+      const auto until = Clock::now() + kWithoutEtcd;
+      size_t before = ~size_t{0};
+      bool has_stopped = false;
+      SCYPER_RETURN_IF_ERROR(wait_until(
+          [&]() -> StatusOr<bool> {
+            SCYPER_RETURN_IF_ERROR(journal_.read());
+            const size_t now = journal_.acknowledged().size();
+            has_stopped = std::exchange(before, now) == now;
+            return has_stopped || Clock::now() > until;
+          },
+          "", kStill));
+      if (has_stopped) gap_from_ns_ = RealClock().monotonic_ns();
+      return nodes_.start_etcd();
+    });
+  }
+
+  // Until transactions are refused; then from the room's return until one is acknowledged.
+  Status fill_disk(size_t primary) {
+    const std::string disk = directory_ + "/" + nodes_.name(primary);
+    return measure_gap([&]() -> Status {
+      SCYPER_RETURN_IF_ERROR(journal_.read());
+      const size_t refused = journal_.refused().size() + options_.writers;
+      SCYPER_RETURN_IF_ERROR(disks_.fill(disk));
+      SCYPER_RETURN_IF_ERROR(wait_until(
+          [&]() -> StatusOr<bool> {
+            SCYPER_RETURN_IF_ERROR(journal_.read());
+            return journal_.refused().size() >= refused;
+          },
+          "transactions go on with a full disk", kLook));
+      gap_from_ns_ = RealClock().monotonic_ns();
+      return disks_.empty(disk);
+    });
   }
 
   Status switch_over(size_t to) {
@@ -277,85 +368,39 @@ class Drill {
 
   // --- the audit ---
 
-  std::optional<Contents> contents(size_t node) const {
-    auto client = connect(node);
-    if (client == nullptr) return std::nullopt;
-    QueryWish wish;  // of the node itself
-    wish.freshness.kind = query::Freshness::Kind::kStaleness;
-    wish.freshness.staleness_us = 1;
-    Contents found;
-    Status status = client->query(
-        "SELECT w, n, id FROM drill_seen", wish, [&](const query::ResultSet& rows, const query::Receipt*) {
-          for (size_t i = 0; i < rows.row_count(); ++i) {
-            found.seen.emplace_back(rows.value(i, 0).lo, rows.value(i, 1).lo, rows.value(i, 2).lo);
-          }
-        });
-    if (status.ok()) {
-      status = client->query("SELECT w, n FROM drill_writers", wish,
-                             [&](const query::ResultSet& rows, const query::Receipt*) {
-                               for (size_t i = 0; i < rows.row_count(); ++i) {
-                                 found.numbers[rows.value(i, 0).lo] = rows.value(i, 1).lo;
-                               }
-                             });
-    }
-    if (!status.ok()) return std::nullopt;
-    std::sort(found.seen.begin(), found.seen.end());
-    return found;
-  }
-
   Status audit() {
-    std::vector<Contents> all;
+    std::vector<DrillContents> all;
     const Status level = wait_until(
         [&] {
           all.clear();
           if (!nodes_.primary(common_.connect).has_value()) return false;
           for (size_t node = 0; node < nodes_.count(); ++node) {
-            auto found = contents(node);
-            if (!found.has_value()) return false;
+            auto client = connect(node);
+            if (client == nullptr) return false;
+            auto found = read_drill_contents(client.get());
+            if (!found.ok()) return false;
             all.push_back(*std::move(found));
           }
-          return std::all_of(all.begin(), all.end(), [&](const Contents& each) { return each == all.front(); });
+          return std::all_of(all.begin(), all.end(), [&](const DrillContents& each) { return each == all.front(); });
         },
         "the nodes do not come together", kSlowLook);
     if (!level.ok() && all.size() < nodes_.count()) return level;
-    if (!level.ok()) find(&report_.violations, "nodes hold different rows");
-    for (size_t node = 0; node < all.size(); ++node) audit(nodes_.name(node), all[node]);
+    if (!level.ok()) report_.find(&report_.violations, "nodes hold different rows");
+    for (size_t node = 0; node < all.size(); ++node) audit_contents(nodes_.name(node), all[node], journal_, &report_);
     report_.acknowledged = journal_.acknowledged().size();
     return Status();
   }
 
-  void audit(const std::string& node, const Contents& contents) {
-    std::map<int64_t, int> times;
-    std::map<int64_t, int64_t> numbers;
-    for (const auto& [writer, number, id] : contents.seen) {
-      ++times[id];
-      if (number != ++numbers[writer]) find(&report_.violations, absl::StrCat(node, ": a gap before number ", number));
-      if (!journal_.sent().contains(id)) find(&report_.violations, absl::StrCat(node, ": ", id, " was never sent"));
-      if (journal_.refused().contains(id)) find(&report_.violations, absl::StrCat(node, ": ", id, " was refused"));
-    }
-    for (const auto& [writer, number] : contents.numbers) {
-      if (numbers[writer] != number) find(&report_.violations, absl::StrCat(node, ": writer ", writer, " miscounts"));
-    }
-    for (const auto& [id, count] : times) {
-      if (count > 1) find(&report_.duplicated, absl::StrCat(node, ": ", id, " is there ", count, " times"));
-    }
-    for (const Acknowledgement& entry : journal_.acknowledged()) {
-      if (!times.contains(entry.id)) {
-        find(&report_.lost, absl::StrCat(node, ": ", entry.id, " is lost, acknowledged by ", entry.target));
-      }
-    }
-  }
-
-  void find(uint64_t* count, const std::string& finding) {
-    ++*count;
-    if (report_.findings.size() < 20) report_.findings.push_back(finding);
-  }
-
   const CommonOptions& common_;
   const DrillOptions& options_;
+  const std::vector<std::string> turns_;
   const std::string directory_;
+  DrillDisks disks_;
   ElectedNodes nodes_;
   DrillJournalReader journal_;
+  const uint64_t seed_;
+  Random random_;
+  int64_t gap_from_ns_ = 0;
   pid_t auditor_ = -1;
   DrillReport report_;
 };
@@ -363,8 +408,9 @@ class Drill {
 }  // namespace
 
 const std::vector<std::string>& drill_kinds() {
-  static const std::vector<std::string> kinds = {"kill-primary", "freeze-primary", "isolate-primary", "kill-secondary",
-                                                 "etcd-down",    "switchover",     "rolling-restart"};
+  static const std::vector<std::string> kinds = {
+      "kill-primary", "brief-freeze",    "freeze-primary", "brief-isolation", "isolate-primary", "kill-secondary",
+      "switchover",   "rolling-restart", "etcd-restart",   "etcd-down",       "disk-full"};
   return kinds;
 }
 

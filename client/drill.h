@@ -10,15 +10,19 @@ namespace scyper::client {
 
 // A drill: nodes of its own that elect their primary, load, faults, and an audit of what was acknowledged.
 struct DrillOptions {
-  std::string kind = "kill-primary";  // of drill_kinds(), or "all": one after the other
+  // Of drill_kinds(); "all": each with nodes of its own; "all-in-turn": one fault of each after the other
+  std::string kind = "kill-primary";
+  std::vector<std::string> kinds;  // of all-in-turn, when not all
   uint32_t repeat = 10;
   uint32_t nodes = 3;
   uint32_t writers = 4;
+  uint32_t rate = 0;  // transactions a second of the load, at most; 0: as many as there can be
   std::string commit_mode = "quorum_durable";
   std::string lease_ttl = "2s";
   std::string directory;  // of data, messages and the journal; empty: one that goes at the end when all was well
   std::string report;     // directory for report.json and report.md; empty: none
   uint32_t floor = 20;    // acknowledged transactions before each fault, or the drill is void
+  uint64_t seed = 0;      // of what is left to chance; 0: a new one
 };
 // {"drill", "commit_mode", "faults", "rto_ms_p50", "rto_ms_p99", "acknowledged", "lost", "duplicated", "violations"}.
 // kExitCheck when anything acknowledged is lost or done twice, or nodes differ.
@@ -30,6 +34,7 @@ struct AuditorOptions {
   std::string targets;  // separated by commas
   std::string journal;
   uint32_t writers = 4;
+  uint32_t rate = 0;
 };
 int run_auditor(const CommonOptions& common, const AuditorOptions& options);
 

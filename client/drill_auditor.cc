@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,14 +18,18 @@ namespace {
 
 constexpr int kCallMs = 20'000;
 constexpr int kAttemptMs = 1'000;
+constexpr std::chrono::milliseconds kAfterRefusal{10};
+constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kIdsPerWriter = int64_t{1} << 40;
 
 void write_on(const CommonOptions& common, const AuditorOptions& options, uint32_t writer, DrillJournal* journal,
               const std::atomic<bool>* is_stopping) {
   ClusterClient client(common.connect, split_targets(options.targets), kCallMs, kAttemptMs);
   query::ResultSet result;
+  const std::chrono::nanoseconds pace(options.rate == 0 ? 0 : kSecondNs * options.writers / options.rate);
   for (int64_t i = 1; !*is_stopping; ++i) {
     const int64_t id = writer * kIdsPerWriter + i;
+    if (pace.count() > 0) std::this_thread::sleep_for(pace);
     journal->write(absl::StrCat("S ", id));
     const Datum arguments[] = {int_datum(writer), int_datum(id)};
     const Status status = client.call("CALL drill_note($1, $2)", arguments, &result);
@@ -32,6 +37,7 @@ void write_on(const CommonOptions& common, const AuditorOptions& options, uint32
       journal->write(absl::StrCat("A ", id, " ", RealClock().monotonic_ns(), " ", client.target()));
     } else if (sqlstate_of(status) != "40003") {
       journal->write(absl::StrCat("N ", id));
+      std::this_thread::sleep_for(kAfterRefusal);
     }
   }
 }

@@ -15,12 +15,19 @@ namespace {
 std::string json_of(const DrillReport& report) {
   return absl::StrFormat(
       "{\"drill\": \"%s\", \"commit_mode\": \"%s\", \"faults\": %d, \"rto_ms_p50\": %.1f, \"rto_ms_p99\": %.1f, "
-      "\"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
+      "%s\"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
       report.kind, report.commit_mode, report.faults, report.percentile(0.5), report.percentile(0.99),
-      report.acknowledged, report.lost, report.duplicated, report.violations);
+      report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "), report.acknowledged, report.lost,
+      report.duplicated, report.violations);
 }
 
 }  // namespace
+
+void DrillReport::find(uint64_t* count, const std::string& finding) {
+  constexpr size_t kFindingsMax = 20;
+  ++*count;
+  if (findings.size() < kFindingsMax) findings.push_back(finding);
+}
 
 double DrillReport::percentile(double share) const {
   if (rto_ms.empty()) return 0;
@@ -47,6 +54,7 @@ std::string drill_markdown(const std::vector<DrillReport>& reports) {
                           report.acknowledged, report.lost, report.duplicated, report.violations);
   }
   for (const DrillReport& report : reports) {
+    if (report.seed != 0) absl::StrAppend(&text, "- ", report.kind, ": --seed ", report.seed, "\n");
     for (const std::string& finding : report.findings) absl::StrAppend(&text, "- ", report.kind, ": ", finding, "\n");
   }
   return text;

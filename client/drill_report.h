@@ -18,8 +18,11 @@ struct DrillReport {
   uint64_t lost = 0;
   uint64_t duplicated = 0;
   uint64_t violations = 0;
-  std::vector<std::string> findings;  // for people
+  uint64_t seed = 0;                  // of what is left to chance; 0: nothing is
+  std::vector<std::string> findings;  // for people; the first of them
 
+  // One more of `count`.
+  void find(uint64_t* count, const std::string& finding);
   // The value that so much of them do not exceed.
   double percentile(double share) const;
   bool is_clean() const { return lost == 0 && duplicated == 0 && violations == 0; }

@@ -12,7 +12,7 @@
 
 #include "cluster_verbs.h"
 #include "doctor.h"
-#include "drill.h"
+#include "drill_flags.h"
 #include "playground.h"
 #include "programs.h"
 
@@ -34,8 +34,7 @@ struct CommandLine {
   std::string crossing = "spec";
   DemoOptions demo;
   PlaygroundOptions playground;
-  DrillOptions drill;
-  AuditorOptions auditor;
+  DrillFlags drill;
   SwitchoverOptions switchover;
   FailoverOptions failover;
   ClusterPlace place;
@@ -440,53 +439,6 @@ void add_durability(CLI::App* app, CommandLine* line) {
   verify->fallthrough();
 }
 
-void add_drill_kind(CLI::App* drills, CommandLine* line, const std::string& kind, const std::string& help) {
-  DrillOptions& drill = line->drill;
-  CLI::App* command = drills->add_subcommand(kind, help);
-  command->add_option("--repeat", drill.repeat, "how often")->check(CLI::Range(1, 100000))->capture_default_str();
-  command->add_option("--nodes", drill.nodes, "that vote")->check(CLI::Range(1, 9))->capture_default_str();
-  command->add_option("--writers", drill.writers, "connections of the load")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--commit-mode", drill.commit_mode, "of the cluster")
-      ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
-      ->capture_default_str();
-  command->add_option("--lease-ttl", drill.lease_ttl, "of the primary")->capture_default_str();
-  command->add_option("--directory", drill.directory, "of data and messages; default: one that goes at the end");
-  command->add_option("--floor", drill.floor, "transactions before each fault, else the drill is void")
-      ->capture_default_str();
-  command->add_option("--report", drill.report, "directory that gets report.json and report.md");
-  add_output(command, line, {"table", "json"});
-  command->callback([line, kind] {
-    line->drill.kind = kind;
-    line->run = [line] { return run_drill(line->common, line->drill); };
-  });
-  command->fallthrough();
-}
-
-void add_drill(CLI::App* app, CommandLine* line) {
-  CLI::App* command =
-      app->add_subcommand("drill", "faults under load on nodes of its own, and an audit of what was acknowledged")
-          ->require_subcommand(1);
-  static const std::map<std::string, std::string> kHelp = {
-      {"kill-primary", "kill -9 of the primary; needs etcd on this machine, as all of them"},
-      {"freeze-primary", "SIGSTOP of the primary until another one leads"},
-      {"isolate-primary", "no network for the primary until another one leads; as root"},
-      {"kill-secondary", "kill -9 of a secondary"},
-      {"etcd-down", "no etcd for longer than a lease"},
-      {"switchover", "scyper switchover"},
-      {"rolling-restart", "all nodes, one after the other; the primary hands over before"},
-      {"all", "all of them"}};
-  for (const auto& [kind, help] : kHelp) add_drill_kind(command, line, kind, help);
-  // started by a drill
-  CLI::App* auditor = command->add_subcommand("auditor", "")->group("");
-  auditor->add_option("--targets", line->auditor.targets, "host:port of the nodes, separated by commas")->required();
-  auditor->add_option("--journal", line->auditor.journal, "file")->required();
-  auditor->add_option("--writers", line->auditor.writers, "connections");
-  auditor->callback([line] { line->run = [line] { return run_auditor(line->common, line->auditor); }; });
-  auditor->fallthrough();
-}
-
 void add_place(CLI::App* command, ClusterPlace* place) {
   command->add_option("--etcd", place->etcd, "host:port,host:port; default: a node of --target says so");
   command->add_option("--cluster", place->cluster, "its name in etcd; default: likewise");
@@ -566,7 +518,7 @@ int scyper_main(int argc, char** argv) {
   add_bench_replication(&app, &line);
   add_durability(&app, &line);
   add_playground(&app, &line);
-  add_drill(&app, &line);
+  add_drill(&app, &line.common, &line.drill, &line.run);
   add_cluster_verbs(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})

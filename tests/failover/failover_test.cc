@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/text_file.h"
 #include "client/client.h"
 #include "client/cluster_client.h"
@@ -337,12 +338,21 @@ TEST_F(FailoverTest, VerbsEndWithoutEtcdAndWithoutVoters) {
   }
 }
 
-TEST(DrillTest, FindsNothingLostWhenPrimariesAreKilled) {
+// 60 faults in one life of a cluster, each under load.
+TEST(DrillTest, FindsNothingLostInSixtyFaults) {
   ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
-  const Output out =
-      run_command(std::string(SCYPER_PROGRAM) + " drill kill-primary --repeat 2 --writers 2 --lease-ttl 6s -o json");
+  const std::string turn =
+      "kill-primary,brief-freeze,etcd-restart,isolation,kill-secondary,brief-freeze,isolation,etcd-restart,switchover,"
+      "brief-freeze,etcd-restart,kill-secondary,isolation,brief-freeze,etcd-restart";
+  const auto drill = [&](const char* isolation) {
+    return run_command(absl::StrCat(
+        SCYPER_PROGRAM, " drill all-in-turn --repeat 60 --writers 2 --rate 300 --lease-ttl 6s -o json --kinds ",
+        absl::StrReplaceAll(turn, {{"isolation", isolation}})));
+  };
+  Output out = drill(::geteuid() == 0 ? "brief-isolation" : "brief-freeze");
+  if (out.text.find("42501") != std::string::npos) out = drill("brief-freeze");  // namespaces cannot be made
   EXPECT_EQ(out.code, 0) << out.text;
-  EXPECT_NE(out.text.find("\"faults\": 2, "), std::string::npos) << out.text;
+  EXPECT_NE(out.text.find("\"faults\": 60, "), std::string::npos) << out.text;
   EXPECT_NE(out.text.find("\"lost\": 0, \"duplicated\": 0, \"violations\": 0}"), std::string::npos) << out.text;
 }
 
@@ -350,7 +360,7 @@ TEST(DrillTest, FindsNothingLostWhenPrimariesAreKilled) {
 class DrillKindTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, DrillKindTest,
                          testing::Values("freeze-primary", "isolate-primary", "kill-secondary", "etcd-down",
-                                         "switchover", "rolling-restart"),
+                                         "switchover", "rolling-restart", "disk-full"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -359,12 +369,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DrillKindTest,
 
 TEST_P(DrillKindTest, FindsNothingLost) {
   const std::string kind = GetParam();
-  if (kind == "isolate-primary" && ::geteuid() != 0) GTEST_SKIP() << "namespaces need root";
+  const bool needs_root = kind == "isolate-primary" || kind == "disk-full";
+  if (needs_root && ::geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
   const std::string reports = absl::StrCat(testing::TempDir(), "drill-", kind, "-", ::getpid());
   const Output out = run_command(absl::StrCat(SCYPER_PROGRAM, " drill ", kind,
                                               " --repeat 1 --writers 2 --lease-ttl 6s -o json --report ", reports));
-  if (kind == "isolate-primary" && out.text.find("42501") != std::string::npos) GTEST_SKIP() << out.text;
+  if (needs_root && out.text.find("42501") != std::string::npos) GTEST_SKIP() << out.text;
   EXPECT_EQ(out.code, 0) << out.text;
   EXPECT_NE(out.text.find("\"drill\": \"" + kind + "\""), std::string::npos) << out.text;
   EXPECT_NE(out.text.find("\"lost\": 0, \"duplicated\": 0, \"violations\": 0}"), std::string::npos) << out.text;

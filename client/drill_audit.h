@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "client/client.h"
+#include "drill_journal.h"
+#include "drill_report.h"
+
+namespace scyper::client {
+
+// What a node holds of what the drill's load wrote.
+struct DrillContents {
+  std::vector<std::tuple<int64_t, int64_t, int64_t>> seen;  // writer, number, id; sorted
+  std::map<int64_t, int64_t> numbers;                       // by writer
+  friend bool operator==(const DrillContents&, const DrillContents&) = default;
+};
+// Of that node itself, as it is now.
+StatusOr<DrillContents> read_drill_contents(Client* client);
+
+// Compares what a node holds with what was sent, acknowledged and refused; what is wrong goes into the report.
+void audit_contents(const std::string& node, const DrillContents& contents, const DrillJournalReader& journal,
+                    DrillReport* report);
+
+}  // namespace scyper::client

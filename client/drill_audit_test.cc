@@ -1,0 +1,48 @@
+#include "drill_audit.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace scyper::client {
+namespace {
+
+// Two acknowledged, one whose outcome is open, one refused.
+class DrillAuditTest : public testing::Test {
+ protected:
+  DrillAuditTest() : path_(testing::TempDir() + "/drill_audit_" + std::to_string(::getpid())), journal_(path_) {
+    std::ofstream(path_) << "S 1\nA 1 50 host:1\nS 2\nA 2 60 host:1\nS 3\nS 4\nN 4\n";
+    EXPECT_TRUE(journal_.read().ok());
+  }
+  ~DrillAuditTest() override { std::filesystem::remove(path_); }
+  DrillReport audit(const DrillContents& contents) {
+    DrillReport report;
+    audit_contents("n1", contents, journal_, &report);
+    return report;
+  }
+  const std::string path_;
+  DrillJournalReader journal_;
+};
+
+TEST_F(DrillAuditTest, WhatIsOpenMayBeThereOrNot) {
+  EXPECT_TRUE(audit({{{1, 1, 1}, {1, 2, 2}}, {{1, 2}}}).is_clean());
+  EXPECT_TRUE(audit({{{1, 1, 1}, {1, 2, 2}, {1, 3, 3}}, {{1, 3}}}).is_clean());
+}
+
+TEST_F(DrillAuditTest, FindsWhatIsWrong) {
+  DrillReport report = audit({{{1, 1, 1}}, {{1, 1}}});
+  EXPECT_EQ(report.lost, 1u);
+  EXPECT_NE(report.findings.at(0).find("2 is lost, acknowledged by host:1"), std::string::npos) << report.findings[0];
+  report = audit({{{1, 1, 1}, {1, 2, 2}, {1, 3, 2}}, {{1, 3}}});
+  EXPECT_EQ(report.duplicated, 1u);
+  EXPECT_EQ(report.violations, 0u);
+  EXPECT_EQ(audit({{{1, 1, 1}, {1, 2, 2}, {1, 3, 4}}, {{1, 3}}}).violations, 1u);  // refused
+  EXPECT_EQ(audit({{{1, 1, 1}, {1, 2, 2}, {1, 3, 5}}, {{1, 3}}}).violations, 1u);  // never sent
+  EXPECT_EQ(audit({{{1, 1, 1}, {1, 2, 2}}, {{1, 3}}}).violations, 1u);             // miscounted
+  EXPECT_GE(audit({{{1, 1, 1}, {1, 3, 2}}, {{1, 3}}}).violations, 1u);             // a gap
+}
+
+}  // namespace
+}  // namespace scyper::client

@@ -21,6 +21,8 @@
 #include "base/random.h"
 #include "drill_audit.h"
 #include "drill_disks.h"
+#include "drill_historian.h"
+#include "drill_history.h"
 #include "drill_journal.h"
 #include "drill_report.h"
 #include "elected_nodes.h"
@@ -143,7 +145,7 @@ class Drill {
   }
 
   Status make_schema() {
-    std::string script = kSchema;
+    std::string script = kSchema + historian_schema();
     for (uint32_t w = 1; w <= options_.writers; ++w) {
       absl::StrAppend(&script, "INSERT INTO drill_writers VALUES (", w, ", 0) ON CONFLICT (w) DO NOTHING;");
     }
@@ -165,10 +167,11 @@ class Drill {
   }
 
   void start_auditor() {
-    auditor_ = launch({program_beside_this("scyper"), "drill", "auditor", "--targets",
-                       absl::StrJoin(nodes_.targets(), ","), "--journal", directory_ + "/journal", "--writers",
-                       absl::StrCat(options_.writers), "--rate", absl::StrCat(options_.rate)},
-                      directory_ + "/auditor.log");
+    auditor_ = launch(
+        {program_beside_this("scyper"), "drill", "auditor", "--targets", absl::StrJoin(nodes_.targets(), ","),
+         "--journal", directory_ + "/journal", "--writers", absl::StrCat(options_.writers), "--rate",
+         absl::StrCat(options_.rate), "--historians", absl::StrCat(options_.historians), "--seed", absl::StrCat(seed_)},
+        directory_ + "/auditor.log");
   }
   // Whether it came to its end with a whole journal.
   bool stop_auditor() {
@@ -388,7 +391,20 @@ class Drill {
     if (!level.ok()) report_.find(&report_.violations, "nodes hold different rows");
     for (size_t node = 0; node < all.size(); ++node) audit_contents(nodes_.name(node), all[node], journal_, &report_);
     report_.acknowledged = journal_.acknowledged().size();
+    if (!all.empty()) return audit_history(all.front());
     return Status();
+  }
+
+  Status audit_history(const DrillContents& contents) {
+    const std::string path = directory_ + "/journal.history";
+    SCYPER_ASSIGN_OR_RETURN(const DrillHistory history, read_drill_history(path));
+    check_history(history, contents, &report_);
+    if (options_.report.empty()) return Status();
+    std::error_code error;
+    std::filesystem::create_directories(options_.report, error);
+    std::filesystem::copy_file(path, options_.report + "/" + report_.kind + ".history",
+                               std::filesystem::copy_options::overwrite_existing, error);
+    return error ? sql_error("58030", options_.report + ": " + error.message()) : Status();
   }
 
   const CommonOptions& common_;

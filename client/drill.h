@@ -16,7 +16,8 @@ struct DrillOptions {
   uint32_t repeat = 10;
   uint32_t nodes = 3;
   uint32_t writers = 4;
-  uint32_t rate = 0;  // transactions a second of the load, at most; 0: as many as there can be
+  uint32_t rate = 0;        // transactions a second of the load, at most; 0: as many as there can be
+  uint32_t historians = 3;  // 0: no histories
   std::string commit_mode = "quorum_durable";
   std::string lease_ttl = "2s";
   std::string directory;  // of data, messages and the journal; empty: one that goes at the end when all was well
@@ -29,12 +30,15 @@ struct DrillOptions {
 int run_drill(const CommonOptions& common, const DrillOptions& options);
 const std::vector<std::string>& drill_kinds();
 
-// The auditor: a process of its own that writes through ClusterClients and keeps its own journal, until SIGTERM.
+// The auditor: a process of its own that writes through ClusterClients and keeps its own journal, until SIGTERM, and
+// beside it JOURNAL.history (drill_history.h).
 struct AuditorOptions {
   std::string targets;  // separated by commas
   std::string journal;
   uint32_t writers = 4;
   uint32_t rate = 0;
+  uint32_t historians = 0;
+  uint64_t seed = 1;
 };
 int run_auditor(const CommonOptions& common, const AuditorOptions& options);
 

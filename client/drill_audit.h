@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/client.h"
+#include "drill_history.h"
 #include "drill_journal.h"
 #include "drill_report.h"
 
@@ -16,6 +17,8 @@ namespace scyper::client {
 struct DrillContents {
   std::vector<std::tuple<int64_t, int64_t, int64_t>> seen;  // writer, number, id; sorted
   std::map<int64_t, int64_t> numbers;                       // by writer
+  std::map<int64_t, std::vector<int64_t>> lists;
+  std::map<int64_t, int64_t> registers, accounts;
   friend bool operator==(const DrillContents&, const DrillContents&) = default;
 };
 // Of that node itself, as it is now.
@@ -24,5 +27,8 @@ StatusOr<DrillContents> read_drill_contents(Client* client);
 // Compares what a node holds with what was sent, acknowledged and refused; what is wrong goes into the report.
 void audit_contents(const std::string& node, const DrillContents& contents, const DrillJournalReader& journal,
                     DrillReport* report);
+
+// Lists and money. Registers: tests/failover/histories.
+void check_history(const DrillHistory& history, const DrillContents& contents, DrillReport* report);
 
 }  // namespace scyper::client

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "client/cluster_client.h"
 #include "drill.h"
+#include "drill_historian.h"
 #include "drill_journal.h"
 
 namespace scyper::client {
@@ -52,10 +53,20 @@ int run_auditor(const CommonOptions& common, const AuditorOptions& options) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   auto journal = DrillJournal::open(options.journal);
   if (!journal.ok()) return show_failure(journal.status(), common.is_json);
+  auto history = DrillJournal::open(options.journal + ".history");
+  if (!history.ok()) return show_failure(history.status(), common.is_json);
   std::atomic<bool> is_stopping{false};
   std::vector<std::thread> threads;
   for (uint32_t i = 1; i <= options.writers; ++i) {
     threads.emplace_back([&, i] { write_on(common, options, i, journal->get(), &is_stopping); });
+  }
+  HistorianPlace place;
+  for (uint32_t i = 1; i <= options.historians; ++i) {
+    threads.emplace_back(
+        [&, i] { keep_history(common, options, i, options.seed + i, &place, history->get(), &is_stopping); });
+  }
+  if (options.historians > 0) {
+    threads.emplace_back([&] { add_up_accounts(common, options, history->get(), &is_stopping); });
   }
   int signal_number = 0;
   ::sigwait(&signals, &signal_number);

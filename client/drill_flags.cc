@@ -37,6 +37,9 @@ void add_drill_kind(CLI::App* drills, CommonOptions* common, DrillFlags* flags, 
       ->capture_default_str();
   command->add_option("--rate", drill.rate, "transactions a second of the load, at most; 0: as many as there can be")
       ->capture_default_str();
+  command->add_option("--historians", drill.historians, "connections whose histories are checked")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
   command->add_option("--commit-mode", drill.commit_mode, "of the cluster")
       ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
       ->capture_default_str();
@@ -44,7 +47,7 @@ void add_drill_kind(CLI::App* drills, CommonOptions* common, DrillFlags* flags, 
   command->add_option("--directory", drill.directory, "of data and messages; default: one that goes at the end");
   command->add_option("--floor", drill.floor, "transactions before each fault, else the drill is void")
       ->capture_default_str();
-  command->add_option("--report", drill.report, "directory that gets report.json and report.md");
+  command->add_option("--report", drill.report, "directory that gets report.json, report.md and the histories");
   command->add_option("--seed", drill.seed, "of what is left to chance; 0: a new one, which the report says")
       ->capture_default_str();
   if (kind == "all-in-turn") {
@@ -75,6 +78,8 @@ void add_drill(CLI::App* app, CommonOptions* common, DrillFlags* flags, std::fun
   auditor->add_option("--journal", flags->auditor.journal, "file")->required();
   auditor->add_option("--writers", flags->auditor.writers, "connections");
   auditor->add_option("--rate", flags->auditor.rate, "transactions a second, at most; 0: no limit");
+  auditor->add_option("--historians", flags->auditor.historians, "connections that keep histories");
+  auditor->add_option("--seed", flags->auditor.seed, "of what they do");
   auditor->callback([common, flags, run] { *run = [common, flags] { return run_auditor(*common, flags->auditor); }; });
   auditor->fallthrough();
 }

@@ -15,10 +15,10 @@ namespace {
 std::string json_of(const DrillReport& report) {
   return absl::StrFormat(
       "{\"drill\": \"%s\", \"commit_mode\": \"%s\", \"faults\": %d, \"rto_ms_p50\": %.1f, \"rto_ms_p99\": %.1f, "
-      "%s\"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
+      "%s\"operations\": %d, \"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
       report.kind, report.commit_mode, report.faults, report.percentile(0.5), report.percentile(0.99),
-      report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "), report.acknowledged, report.lost,
-      report.duplicated, report.violations);
+      report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "), report.operations, report.acknowledged,
+      report.lost, report.duplicated, report.violations);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct DrillReport {
   uint32_t faults = 0;
   std::vector<double> rto_ms;  // of each: until transactions were acknowledged again (docs/failover.md, Drills)
   uint64_t acknowledged = 0;
+  uint64_t operations = 0;  // in histories
   uint64_t lost = 0;
   uint64_t duplicated = 0;
   uint64_t violations = 0;

@@ -152,15 +152,19 @@ std::vector<pid_t> ElectedNodes::pids() const {
 }
 
 Status ElectedNodes::check() const {
-  auto has_ended = [](const Process& process) {
-    siginfo_t info{};
-    return process.pid > 0 &&
-           ::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-  };
-  const Process* ended = has_ended(etcd_) ? &etcd_ : nullptr;
-  for (const Process& node : nodes_) ended = has_ended(node) ? &node : ended;
-  if (ended == nullptr) return Status();
-  return with_hint(sql_error("58030", ended->name + " has ended"), "See the messages in " + options_.directory + ".");
+  for (size_t i = 0; i <= nodes_.size(); ++i) {
+    const Process& process = i < nodes_.size() ? nodes_[i] : etcd_;
+    siginfo_t how{};
+    if (process.pid <= 0 || ::waitid(P_PID, static_cast<id_t>(process.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        how.si_pid == 0) {
+      continue;
+    }
+    return with_hint(
+        sql_error("58030", absl::StrCat(process.name, " has ended: ",
+                                        how.si_code == CLD_EXITED ? "exit code " : "signal ", how.si_status)),
+        "See the messages in " + options_.directory + ".");
+  }
+  return Status();
 }
 
 std::optional<size_t> ElectedNodes::primary(const ConnectOptions& connect) const {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -338,22 +339,69 @@ TEST_F(FailoverTest, VerbsEndWithoutEtcdAndWithoutVoters) {
   }
 }
 
-// 60 faults in one life of a cluster, each under load.
+// The checker of registers, built with Go. Empty: why not.
+std::string build_history_checker(const std::string& folder, std::string* why) {
+  const std::string at = absl::StrCat("cd ", SCYPER_HISTORIES, " && ");
+  for (const char* step : {"go version", "go mod download"}) {
+    const Output out = run_command(at + step);
+    if (out.code == 0) continue;
+    *why = absl::StrCat(step, ": ", out.text, " (tools/install-packages installs what is needed)");
+    return "";
+  }
+  const Output out = run_command(absl::StrCat(at, "go build -o ", folder, "/histories ."));
+  EXPECT_EQ(out.code, 0) << out.text;
+  return folder + "/histories";
+}
+
+// 60 faults in one life of a cluster, each under load, and histories meanwhile.
 TEST(DrillTest, FindsNothingLostInSixtyFaults) {
   ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
   const std::string turn =
       "kill-primary,brief-freeze,etcd-restart,isolation,kill-secondary,brief-freeze,isolation,etcd-restart,switchover,"
       "brief-freeze,etcd-restart,kill-secondary,isolation,brief-freeze,etcd-restart";
+  const std::string reports = absl::StrCat(testing::TempDir(), "drill-sixty-", ::getpid());
   const auto drill = [&](const char* isolation) {
     return run_command(absl::StrCat(
-        SCYPER_PROGRAM, " drill all-in-turn --repeat 60 --writers 2 --rate 300 --lease-ttl 6s -o json --kinds ",
-        absl::StrReplaceAll(turn, {{"isolation", isolation}})));
+        SCYPER_PROGRAM, " drill all-in-turn --repeat 60 --writers 2 --rate 300 --lease-ttl 6s -o json --report ",
+        reports, " --kinds ", absl::StrReplaceAll(turn, {{"isolation", isolation}})));
   };
   Output out = drill(::geteuid() == 0 ? "brief-isolation" : "brief-freeze");
   if (out.text.find("42501") != std::string::npos) out = drill("brief-freeze");  // namespaces cannot be made
   EXPECT_EQ(out.code, 0) << out.text;
   EXPECT_NE(out.text.find("\"faults\": 60, "), std::string::npos) << out.text;
   EXPECT_NE(out.text.find("\"lost\": 0, \"duplicated\": 0, \"violations\": 0}"), std::string::npos) << out.text;
+  std::string why;
+  const std::string checker = build_history_checker(reports, &why);
+  if (!checker.empty()) {
+    out = run_command(absl::StrCat(checker, " ", reports, "/all-in-turn.history"));
+    EXPECT_EQ(out.code, 0) << out.text;
+    EXPECT_NE(out.text.find(": Ok"), std::string::npos) << out.text;
+    EXPECT_EQ(out.text.find(" 0 operations"), std::string::npos) << out.text;
+  }
+  if (!HasFailure()) std::filesystem::remove_all(reports);
+  if (checker.empty()) GTEST_SKIP() << "histories of registers are not checked: " << why;
+}
+
+// Each is wrong for another reason, but for the first and the last.
+TEST(HistoryCheckerTest, TellsWrongHistoriesFromRightOnes) {
+  const std::string folder = absl::StrCat(testing::TempDir(), "histories-", ::getpid());
+  std::filesystem::create_directories(folder);
+  std::string why;
+  const std::string checker = build_history_checker(folder, &why);
+  if (checker.empty()) GTEST_SKIP() << why;
+  const auto check = [&](const std::string& history) {
+    std::ofstream(folder + "/history") << history;
+    return run_command(checker + " " + folder + "/history").code;
+  };
+  const std::string write = "R 1 10 20 1 write 5 5 0\n";
+  EXPECT_EQ(check(write + "R 2 30 40 1 read 0 0 5\n"), 0);
+  EXPECT_EQ(check(write + "R 2 30 40 1 read 0 0 0\n"), 1);                        // stale
+  EXPECT_EQ(check(write + "R 2 30 40 1 read 0 0 7\n"), 1);                        // nobody's
+  EXPECT_EQ(check(write + "R 1 30 40 1 cas 5 6 1\nR 2 31 41 1 cas 5 7 1\n"), 1);  // both
+  EXPECT_EQ(check(write + "R 1 30 40 1 cas 5 6 0\n"), 1);                         // refused though it was 5
+  EXPECT_EQ(check(write + "R 1 30 -1 1 cas 5 6 0\nR 2 50 60 1 read 0 0 5\nR 2 70 80 1 read 0 0 6\n"), 0);  // open
+  EXPECT_EQ(check("R 1 x\n"), 2);
+  std::filesystem::remove_all(folder);
 }
 
 // The others, once each.

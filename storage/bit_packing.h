@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+
+// Unsigned integers of `bits` bits each, one after the other, lowest bit first.
+namespace scyper::storage {
+
+// A value starts at any bit of a byte and is read by one load of 8 bytes.
+constexpr uint32_t kMaxPackedBits = 56;
+// With the bytes that the last load reads beyond the last value. A multiple of 8.
+constexpr uint64_t packed_bytes(uint64_t count, uint32_t bits) { return ((count * bits + 7) / 8 + 8 + 7) / 8 * 8; }
+
+inline uint64_t unpack_one(const char* codes, uint64_t i, uint32_t bits) {
+  DCHECK(bits <= kMaxPackedBits);
+  uint64_t word;
+  std::memcpy(&word, codes + i * bits / 8, sizeof(word));
+  return (word >> (i * bits % 8)) & ((uint64_t{1} << bits) - 1);
+}
+
+// `codes`: packed_bytes(count, bits) bytes, zero.
+void pack(const uint64_t* values, uint64_t count, uint32_t bits, char* codes) noexcept;
+// Values [first, first + count). 32: bits <= 32.
+void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, uint32_t* values) noexcept;
+void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, uint64_t* values) noexcept;
+
+}  // namespace scyper::storage

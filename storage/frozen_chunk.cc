@@ -1,0 +1,79 @@
+#include "storage/frozen_chunk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace scyper::storage {
+namespace {
+
+InvalidRanges find_dead(const char* live, uint32_t count) {
+  InvalidRanges dead;
+  for (uint32_t begin = 0; begin < count;) {
+    uint32_t end = begin;
+    while (end < count && live[end] == 0) ++end;
+    if (end > begin) dead.add(begin, end);
+    begin = end + 1;
+  }
+  return dead;
+}
+
+}  // namespace
+
+RelationDictionaries::RelationDictionaries(const TableSchema& schema) {
+  for (const ColumnDef& column : schema.columns) {
+    columns_.push_back(holds_bytes(column.type.id) ? std::make_unique<RelationDictionary>() : nullptr);
+  }
+}
+
+uint64_t RelationDictionaries::memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& column : columns_) bytes += column == nullptr ? 0 : column->memory_bytes();
+  return bytes;
+}
+
+bool can_freeze(const TableSchema& schema) {
+  return std::all_of(schema.columns.begin(), schema.columns.end(),
+                     [](const ColumnDef& column) { return can_freeze(cell_kind_of(column.type)); });
+}
+
+FrozenImage freeze_chunk(const Table& table, const char* chunk, const RelationDictionaries& dictionaries) {
+  const TableSchema& schema = table.schema();
+  const TableLayout& layout = table.layout();
+  CHECK(can_freeze(schema));
+  const uint32_t count = reinterpret_cast<const ChunkHeader*>(chunk)->used;
+  CHECK(count > 0 && count <= kChunkTuples);
+  const char* live = chunk + layout.live_offset;
+  const auto columns = static_cast<uint32_t>(schema.columns.size());
+  FrozenImage image;
+  image.invalid = find_dead(live, count);
+  image.bytes.assign((sizeof(FrozenChunkHeader) + columns * sizeof(uint32_t) + 7) / 8 * 8, '\0');
+  for (uint32_t i = 0; i < columns; ++i) {
+    const auto begin = static_cast<uint32_t>(image.bytes.size());
+    std::memcpy(image.bytes.data() + sizeof(FrozenChunkHeader) + i * sizeof(begin), &begin, sizeof(begin));
+    FreezeOptions options;
+    options.dictionary = dictionaries.column(i);
+    freeze_vector({schema.columns[i].type, layout.columns[i], chunk, live, count}, options, &image.bytes);
+  }
+  const FrozenChunkHeader header{columns, count, count - image.invalid.positions(),
+                                 static_cast<uint32_t>(image.bytes.size())};
+  std::memcpy(image.bytes.data(), &header, sizeof(header));
+  return image;
+}
+
+const char* publish_image(const FrozenImage& image, FrozenMemory* memory) {
+  const char* block = memory->allocate(image.bytes.size());
+  if (block == nullptr) return nullptr;
+  std::memcpy(memory->writable(block), image.bytes.data(), image.bytes.size());
+  return block;
+}
+
+void release_image(const char* image, const RelationDictionaries& dictionaries) {
+  const FrozenChunk chunk(image, &dictionaries);
+  for (uint32_t i = 0; i < chunk.header().columns; ++i) {
+    if (dictionaries.column(i) != nullptr) release_frozen(chunk.column(i), dictionaries.column(i));
+  }
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,341 @@
+#include "storage/frozen_vector.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "bit_packing.h"
+#include "frozen_format.h"
+#include "storage/relation_dictionary.h"
+
+namespace scyper::storage {
+namespace {
+
+// Entries that are decoded at once: codes and values stay in the first-level cache.
+constexpr uint32_t kBlock = 256;
+
+void float_keys_to_cells(int64_t* cells, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) cells[i] = order_key(cells[i]);
+}
+
+}  // namespace
+
+uint32_t FrozenVector::entry_of(uint32_t position) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.has_runs == 0) return position;
+  const uint16_t* ends = run_ends();
+  return static_cast<uint32_t>(std::upper_bound(ends, ends + head.entries, position) - ends);
+}
+
+uint32_t FrozenVector::value_of(uint32_t entry) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.scheme == FrozenScheme::kDictionary) {
+    return static_cast<uint32_t>(unpack_one(at(head.codes_at), entry, head.code_bits));
+  }
+  return head.scheme == FrozenScheme::kConstant ? 0 : entry;
+}
+
+StringRef FrozenVector::text(uint32_t value) const noexcept {
+  const FrozenHeader& head = header();
+  const auto* numbers = reinterpret_cast<const uint32_t*>(at(head.values_at));
+  if (head.has_shared_text != 0) return dictionary_->text(numbers[value]);
+  const char* bytes = reinterpret_cast<const char*>(numbers + head.values + 1);
+  return {bytes + numbers[value], numbers[value + 1] - numbers[value]};
+}
+
+__int128 FrozenVector::number(uint32_t entry) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.scheme == FrozenScheme::kConstant) return to_int128(head.reference);
+  if (head.scheme == FrozenScheme::kPacked) {
+    return to_int128(head.reference) + unpack_one(at(head.codes_at), entry, head.code_bits);
+  }
+  const char* cell = at(head.values_at) + uint64_t{value_of(entry)} * head.cell_bytes;
+  return number_of_cell(head.kind, cell);
+}
+
+bool FrozenVector::is_null(uint32_t position) const noexcept {
+  const FrozenHeader& head = header();
+  CHECK(position < head.count);
+  switch (head.null_form) {
+    case NullForm::kNone:
+      return false;
+    case NullForm::kAll:
+      return true;
+    case NullForm::kBits:
+      return ((reinterpret_cast<const uint64_t*>(at(head.nulls_at))[position / 64] >> (position % 64)) & 1) != 0;
+    case NullForm::kRanges:
+      break;
+  }
+  const auto* borders = reinterpret_cast<const uint16_t*>(at(head.nulls_at));
+  // begins at even places, ends at odd ones: an odd number of borders at or before it is inside of a range
+  const auto* behind = std::upper_bound(borders, borders + 2 * size_t{head.null_ranges}, position);
+  return (behind - borders) % 2 == 1;
+}
+
+Datum FrozenVector::get(uint32_t position) const noexcept {
+  if (is_null(position)) return null_datum();
+  const FrozenHeader& head = header();
+  const uint32_t entry = entry_of(position);
+  if (holds_text(head.kind)) {
+    const StringRef found = text(value_of(entry));
+    if (head.kind != CellKind::kDecimal) return string_datum(found.data, found.size);
+    return int128_datum(to_int128(found.data), load_cell<int32_t>(found.data + 16));
+  }
+  return number_datum(head, number(entry));
+}
+
+void FrozenVector::decode_nulls(uint32_t first, uint32_t count, uint8_t* nulls) const noexcept {
+  const FrozenHeader& head = header();
+  CHECK(first <= head.count && count <= head.count - first);
+  if (count == 0) return;
+  std::memset(nulls, head.null_form == NullForm::kAll ? 1 : 0, count);
+  if (head.null_form == NullForm::kBits) {
+    const auto* words = reinterpret_cast<const uint64_t*>(at(head.nulls_at));
+    for (uint32_t i = 0; i < count; ++i) {
+      nulls[i] = static_cast<uint8_t>((words[(first + i) / 64] >> ((first + i) % 64)) & 1);
+    }
+  }
+  if (head.null_form != NullForm::kRanges) return;
+  for_each_null_range(head, at(head.nulls_at), first, first + count,
+                      [&](uint32_t begin, uint32_t end) { std::memset(nulls + begin - first, 1, end - begin); });
+}
+
+template <typename T>
+void FrozenVector::decode_entries(uint32_t first, uint32_t count, T* out) const noexcept {
+  const FrozenHeader& head = header();
+  const auto reference = to_cell<T>(to_int128(head.reference));
+  if (head.scheme == FrozenScheme::kPlain) {
+    std::memcpy(out, at(head.values_at) + uint64_t{first} * sizeof(T), count * sizeof(T));
+  } else if (head.scheme == FrozenScheme::kConstant) {
+    std::fill_n(out, count, reference);
+  } else if (head.scheme == FrozenScheme::kDictionary) {
+    const T* values = reinterpret_cast<const T*>(at(head.values_at));
+    uint32_t codes[kBlock];
+    for (uint32_t done = 0; done < count; done += kBlock) {
+      const uint32_t block = std::min(kBlock, count - done);
+      unpack(at(head.codes_at), first + done, block, head.code_bits, codes);
+      for (uint32_t i = 0; i < block; ++i) out[done + i] = values[codes[i]];
+    }
+  } else if (head.code_bits <= 32) {
+    uint32_t codes[kBlock];
+    for (uint32_t done = 0; done < count; done += kBlock) {
+      const uint32_t block = std::min(kBlock, count - done);
+      unpack(at(head.codes_at), first + done, block, head.code_bits, codes);
+      for (uint32_t i = 0; i < block; ++i) out[done + i] = add_code(reference, codes[i]);
+    }
+  } else {
+    uint64_t codes[kBlock];
+    for (uint32_t done = 0; done < count; done += kBlock) {
+      const uint32_t block = std::min(kBlock, count - done);
+      unpack(at(head.codes_at), first + done, block, head.code_bits, codes);
+      for (uint32_t i = 0; i < block; ++i) out[done + i] = add_code(reference, codes[i]);
+    }
+  }
+}
+
+template <typename T>
+void FrozenVector::decode_numbers(uint32_t first, uint32_t count, T* out) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.has_runs == 0) return decode_entries(first, count, out);
+  const uint16_t* ends = run_ends();
+  const uint32_t end = first + count;
+  T values[kBlock];
+  for (uint32_t run = entry_of(first); first < end;) {
+    const uint32_t block = std::min(kBlock, head.entries - run);
+    decode_entries(run, block, values);
+    for (uint32_t i = 0; i < block && first < end; ++i, ++run) {
+      const uint32_t run_end = std::min<uint32_t>(ends[run], end);
+      std::fill(out, out + (run_end - first), values[i]);
+      out += run_end - first;
+      first = run_end;
+    }
+  }
+}
+
+namespace {
+
+// As store_string() writes it.
+inline void write_text(CellKind kind, uint32_t cell_bytes, StringRef text, char* cell) {
+  if (kind == CellKind::kDecimal) {
+    std::memcpy(cell, text.data, text.size);
+  } else if (kind == CellKind::kShortString) {
+    if (text.size < cell_bytes) [[likely]] {
+      *cell = static_cast<char>(text.size);
+      std::memcpy(cell + 1, text.data, text.size);
+      return;
+    }
+    *cell = static_cast<char>(kShortStringInHeap);
+    save_cell(cell + 4, static_cast<uint32_t>(text.size));
+    save_cell(cell + 8, text.data);
+  } else {
+    save_cell(cell, static_cast<uint32_t>(text.size));
+    if (text.size <= kLongStringInline) {
+      std::memcpy(cell + 4, text.data, text.size);
+      return;
+    }
+    std::memcpy(cell + 4, text.data, 4);
+    save_cell(cell + 8, text.data);
+  }
+}
+
+}  // namespace
+
+// The numbers of the values of entries [first, first + count).
+void FrozenVector::decode_codes(uint32_t first, uint32_t count, uint32_t* codes) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.scheme == FrozenScheme::kDictionary) {
+    unpack(at(head.codes_at), first, count, head.code_bits, codes);
+  } else {
+    const uint32_t step = head.scheme == FrozenScheme::kConstant ? 0 : 1;
+    for (uint32_t i = 0; i < count; ++i) codes[i] = (first + i) * step;
+  }
+}
+
+void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) const noexcept {
+  const FrozenHeader& head = header();
+  const CellKind kind = head.kind;
+  const uint32_t stride = head.cell_bytes;
+  const uint32_t end = first + count;
+  const bool has_runs = head.has_runs != 0;
+  const uint16_t* ends = run_ends();
+  // a dictionary is read in no order: let its lines come in theirs
+  if (head.scheme == FrozenScheme::kDictionary && head.has_shared_text == 0 && count >= head.values) {
+    for (uint32_t line = head.values_at; line < head.bytes; line += 64) __builtin_prefetch(at(line));
+  }
+  uint32_t codes[kBlock];
+  uint32_t entry = entry_of(first);
+  char* out = cells;
+  for (uint32_t position = first; position < end;) {
+    const uint32_t block = std::min(kBlock, has_runs ? head.entries - entry : end - position);
+    decode_codes(entry, block, codes);
+    for (uint32_t i = 0; i < block && position < end; ++i, ++entry) {
+      const uint32_t run_end = has_runs ? std::min<uint32_t>(ends[entry], end) : position + 1;
+      const char* cell = out;
+      write_text(kind, stride, text(codes[i]), out);
+      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, stride);
+    }
+  }
+  for_each_null(head, at(head.nulls_at), first, end, [&](uint32_t position) {
+    write_empty_cell(kind, cells + uint64_t{position - first} * stride, stride);
+  });
+}
+
+void FrozenVector::decode(uint32_t first, uint32_t count, char* cells) const noexcept {
+  const FrozenHeader& head = header();
+  CHECK(first <= head.count && count <= head.count - first);
+  if (count == 0) return;
+  switch (head.kind) {
+    case CellKind::kBool:
+      return decode_numbers(first, count, reinterpret_cast<uint8_t*>(cells));
+    case CellKind::kInt16:
+      return decode_numbers(first, count, reinterpret_cast<int16_t*>(cells));
+    case CellKind::kInt32:
+      return decode_numbers(first, count, reinterpret_cast<int32_t*>(cells));
+    case CellKind::kInt64:
+      return decode_numbers(first, count, reinterpret_cast<int64_t*>(cells));
+    case CellKind::kFloat64: {
+      auto* keys = reinterpret_cast<int64_t*>(cells);
+      decode_numbers(first, count, keys);
+      if (holds_float_keys(head)) float_keys_to_cells(keys, count);
+      return;
+    }
+    case CellKind::kInt128:
+      return decode_numbers(first, count, reinterpret_cast<WideCell*>(cells));
+    default:
+      return decode_texts(first, count, cells);
+  }
+}
+
+Datum FrozenVector::bound(const uint64_t* words) const noexcept {
+  const FrozenHeader& head = header();
+  if (head.has_bounds == 0) return null_datum();
+  if (!holds_text(head.kind)) return number_datum(head, to_int128(words));
+  const StringRef found = text(static_cast<uint32_t>(words[0]));
+  return string_datum(found.data, found.size);
+}
+
+Datum FrozenVector::min() const noexcept { return bound(header().min); }
+Datum FrozenVector::max() const noexcept { return bound(header().max); }
+
+std::optional<__int128> FrozenVector::sum() const noexcept {
+  if (header().has_sum == 0) return std::nullopt;
+  return to_int128(header().sum);
+}
+
+// Runs are added as value times length; all others block by block.
+template <typename T>
+__int128 FrozenVector::sum_of(uint32_t first, uint32_t count) const noexcept {
+  const FrozenHeader& head = header();
+  using Sum = std::conditional_t<sizeof(T) == 16, __int128, int64_t>;  // of a block: 16,384 integers of 49 bits or so
+  constexpr bool kMayOverflow = sizeof(T) == 8;
+  const uint32_t end = first + count;
+  __int128 total = 0;
+  T values[kBlock];
+  const auto add = [&](const T* from, uint32_t n) {
+    if constexpr (kMayOverflow) {
+      for (uint32_t i = 0; i < n; ++i) total += static_cast<int64_t>(from[i]);
+    } else {
+      Sum sum = 0;
+      for (uint32_t i = 0; i < n; ++i) sum += static_cast<Sum>(from[i]);
+      total += sum;
+    }
+  };
+  if (head.has_runs == 0) {
+    for (uint32_t block; first < end; first += block) {
+      block = std::min(kBlock, end - first);
+      decode_entries(first, block, values);
+      add(values, block);
+    }
+    return total;
+  }
+  const uint16_t* ends = run_ends();
+  for (uint32_t run = entry_of(first); first < end;) {
+    const uint32_t block = std::min(kBlock, head.entries - run);
+    decode_entries(run, block, values);
+    Sum sum = 0;
+    for (uint32_t i = 0; i < block && first < end; ++i, ++run) {
+      const uint32_t run_end = std::min<uint32_t>(ends[run], end);
+      if constexpr (kMayOverflow) {
+        total += static_cast<__int128>(static_cast<int64_t>(values[i])) * (run_end - first);
+      } else {
+        sum += static_cast<Sum>(values[i]) * (run_end - first);
+      }
+      first = run_end;
+    }
+    total += sum;
+  }
+  return total;
+}
+
+__int128 FrozenVector::sum(uint32_t first, uint32_t count) const noexcept {
+  const FrozenHeader& head = header();
+  CHECK(first <= head.count && count <= head.count - first && head.null_form == NullForm::kNone);
+  if (count == 0) return 0;
+  switch (head.kind) {
+    case CellKind::kInt16:
+      return sum_of<int16_t>(first, count);
+    case CellKind::kInt32:
+      return sum_of<int32_t>(first, count);
+    case CellKind::kInt64:
+      return sum_of<int64_t>(first, count);
+    case CellKind::kInt128:
+      return sum_of<WideCell>(first, count);
+    default:
+      CHECK(!"a type without sums");
+      return 0;
+  }
+}
+
+void release_frozen(const FrozenVector& vector, RelationDictionary* dictionary) {
+  const FrozenHeader& head = vector.header();
+  if (head.has_shared_text == 0) return;
+  const auto* keys = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(&head) + uint64_t{head.values_at});
+  for (uint32_t i = 0; i < head.values; ++i) dictionary->release(keys[i]);
+}
+
+const char* scheme_name(FrozenScheme scheme) {
+  static constexpr const char* kNames[kFrozenSchemes] = {"plain", "constant", "packed", "dictionary"};
+  return kNames[static_cast<uint32_t>(scheme)];
+}
+
+}  // namespace scyper::storage

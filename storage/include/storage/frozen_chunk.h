@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/frozen_memory.h"
+#include "storage/frozen_vector.h"
+#include "storage/invalid_ranges.h"
+#include "storage/relation_dictionary.h"
+#include "storage/table.h"
+
+namespace scyper::storage {
+
+// The dictionaries of a relation: by column, null where the type has none.
+class RelationDictionaries {
+ public:
+  explicit RelationDictionaries(const TableSchema& schema);
+  RelationDictionary* column(uint32_t column) const { return columns_[column].get(); }
+  uint64_t memory_bytes() const;
+
+ private:
+  std::vector<std::unique_ptr<RelationDictionary>> columns_;
+};
+
+// At the start of a chunk's image; uint32[columns] follow: where each vector's image begins, counted from here.
+struct FrozenChunkHeader {
+  uint32_t columns;
+  uint32_t count;  // positions; TIDs stay what they were
+  uint32_t live;   // tuples when it was frozen
+  uint32_t bytes;  // of all images and this, a multiple of 8
+};
+static_assert(sizeof(FrozenChunkHeader) == 16);
+
+// A frozen chunk: reads an image, owns nothing. Threads, fork: as FrozenVector.
+class FrozenChunk {
+ public:
+  FrozenChunk(const char* image, const RelationDictionaries* dictionaries)
+      : image_(image), dictionaries_(dictionaries) {}
+  const FrozenChunkHeader& header() const { return *reinterpret_cast<const FrozenChunkHeader*>(image_); }
+  FrozenVector column(uint32_t column) const {
+    const auto* begins = reinterpret_cast<const uint32_t*>(image_ + sizeof(FrozenChunkHeader));
+    return FrozenVector(image_ + begins[column], dictionaries_->column(column));
+  }
+
+ private:
+  const char* image_;
+  const RelationDictionaries* dictionaries_;
+};
+
+// Tables with arrays are not frozen.
+bool can_freeze(const TableSchema& schema);
+
+struct FrozenImage {
+  std::string bytes;
+  InvalidRanges invalid;  // positions without a tuple
+};
+
+// The image of one chunk of a table, in whichever layout. Nobody changes the chunk meanwhile, nor frees what its texts
+// point to. Threads: any.
+FrozenImage freeze_chunk(const Table& table, const char* chunk, const RelationDictionaries& dictionaries);
+
+// Into frozen memory, from where it is never moved; nullptr: exhausted, the image is as it was.
+const char* publish_image(const FrozenImage& image, FrozenMemory* memory);
+
+// Gives back what the dictionaries hold for it; of a published one: before its memory is retired.
+void release_image(const char* image, const RelationDictionaries& dictionaries);
+
+}  // namespace scyper::storage

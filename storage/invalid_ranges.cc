@@ -1,0 +1,56 @@
+#include "storage/invalid_ranges.h"
+
+#include "base/check.h"
+
+namespace scyper::storage {
+
+bool InvalidRanges::add(uint32_t begin, uint32_t end) {
+  CHECK(begin < end);
+  // all that overlap or touch become one
+  auto first = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                                [](const Range& range, uint32_t at) { return range.end < at; });
+  auto last = first;
+  Range merged{begin, end};
+  uint32_t known = 0;
+  for (; last != ranges_.end() && last->begin <= end; ++last) {
+    const uint32_t overlap_begin = std::max(begin, last->begin);
+    const uint32_t overlap_end = std::min(end, last->end);
+    known += overlap_end > overlap_begin ? overlap_end - overlap_begin : 0;
+    merged.begin = std::min(merged.begin, last->begin);
+    merged.end = std::max(merged.end, last->end);
+  }
+  if (known == end - begin) return false;
+  positions_ += end - begin - known;
+  if (first == last) {
+    ranges_.insert(first, merged);
+  } else {
+    *first = merged;
+    ranges_.erase(first + 1, last);
+  }
+  return true;
+}
+
+bool InvalidRanges::remove(uint32_t position) {
+  auto it = ranges_.begin() + (first_ending_after(position) - ranges_.cbegin());
+  if (it == ranges_.end() || it->begin > position) return false;
+  --positions_;
+  const Range range = *it;
+  if (range.end - range.begin == 1) {
+    ranges_.erase(it);
+  } else if (range.begin == position) {
+    ++it->begin;
+  } else if (range.end == position + 1) {
+    --it->end;
+  } else {
+    it->end = position;
+    ranges_.insert(it + 1, {position + 1, range.end});
+  }
+  return true;
+}
+
+bool InvalidRanges::contains(uint32_t position) const {
+  const auto it = first_ending_after(position);
+  return it != ranges_.end() && it->begin <= position;
+}
+
+}  // namespace scyper::storage

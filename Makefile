@@ -10,7 +10,7 @@ CTEST = ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-label
 help:
 	@echo 'make build      scyperd and scyper into build/release/bin, with all tests'
 	@echo 'make deb        the Debian package, into build/release/package'
-	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks'
+	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks; a failover'
 	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
 	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS (600), with asan+ubsan; new inputs and findings in build/fuzz'

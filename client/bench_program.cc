@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "bench_node.h"
+#include "drill.h"
+#include "elected_nodes.h"
 #include "oltp_report.h"
 #include "programs.h"
 #include "progress.h"
@@ -128,6 +130,23 @@ Status demonstrate(const CommonOptions& common, const DemoOptions& options, Oltp
   return {};
 }
 
+// Three nodes that elect their primary, which is killed under load: what every acknowledged transaction has become.
+int show_failover(const CommonOptions& common) {
+  if (!ElectedNodes::is_possible()) {
+    std::printf("\nWithout etcd on this machine no failover is shown (Debian's package is etcd-server).\n");
+    return kExitOk;
+  }
+  std::printf("\nA cluster, and the end of its primary:\n");
+  std::fflush(stdout);
+  DrillOptions drill;
+  drill.kind = "kill-primary";
+  drill.repeat = 1;
+  drill.writers = 2;
+  drill.floor = 200;
+  drill.is_told = true;
+  return run_drill(common, drill);
+}
+
 // With --keep the node goes on until it is told to stop; the signals are blocked before any of its threads starts.
 void wait_for_signal(const sigset_t& signals) {
   int number = 0;
@@ -154,6 +173,7 @@ void print_next_steps(const DemoOptions& options, const LocalNode& node) {
     std::printf("  %sscyperd & %s load ch --warehouses 2 && %s sql\n      a node of your own\n", directory.c_str(),
                 self.c_str(), self.c_str());
     print("bench oltp --in-process --warehouses 5", "without the network in between");
+    print("drill all-in-turn", "more faults, and what they do to a cluster");
     print("bench oltp --in-process --workers 2 --crossing none", "two workers");
   }
   std::fflush(stdout);
@@ -200,9 +220,10 @@ int run_demo(const CommonOptions& common, const DemoOptions& options) {
   Status status = demonstrate(common, options, &report, &node);
   if (!status.ok()) return show_failure(status, common.is_json);
   std::fputs(common.is_json ? oltp_json(report).c_str() : ("\n" + oltp_text(report)).c_str(), stdout);
+  const int drill = common.is_json || options.has_no_failover ? kExitOk : show_failover(common);
   if (!common.is_json) print_next_steps(options, *node);
   if (options.is_kept) wait_for_signal(signals);
-  return report.check.violations.empty() ? kExitOk : kExitCheck;
+  return report.check.violations.empty() ? drill : kExitCheck;
 }
 
 }  // namespace scyper::client

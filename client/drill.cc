@@ -89,6 +89,8 @@ class Drill {
     if (has_any(turns_, needs_disks)) SCYPER_RETURN_IF_ERROR(make_disks());
     SCYPER_RETURN_IF_ERROR(nodes_.start());
     SCYPER_RETURN_IF_ERROR(make_schema());
+    tell(absl::StrFormat("  an etcd, and nodes at %s; %s has elected a primary\n",
+                         absl::StrJoin(nodes_.targets(), ", "), nodes_.count() == 1 ? "it" : "their majority"));
     start_auditor();
     for (size_t turn = 0; turn < turns_.size() || report_.faults < options_.repeat; ++turn) {
       SCYPER_RETURN_IF_ERROR(cause_fault(turns_[turn % turns_.size()]));
@@ -244,6 +246,12 @@ class Drill {
     return *primary;
   }
 
+  void tell(const std::string& what) const {
+    if (!options_.is_told) return;
+    std::fputs(what.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
   void note(double rto_ms) {
     ++report_.faults;
     report_.rto_ms.push_back(rto_ms);
@@ -253,6 +261,8 @@ class Drill {
   Status lose_primary(const std::string& kind, size_t primary) {
     SCYPER_RETURN_IF_ERROR(journal_.read());
     const size_t before = journal_.acknowledged().size();
+    tell(absl::StrFormat("  %d transactions are acknowledged; %s of %s, the primary\n", before, kind,
+                         nodes_.name(primary)));
     const int64_t lost_ns = RealClock().monotonic_ns();
     if (kind == "kill-primary") nodes_.kill(primary, SIGKILL);
     if (kind == "freeze-primary") nodes_.freeze(primary);
@@ -269,6 +279,8 @@ class Drill {
         },
         "no other node has become primary", kLook));
     note(static_cast<double>(back_ns - lost_ns) / 1e6);
+    tell(absl::StrFormat("  %.0f ms later another node is primary and acknowledges transactions; %s comes back\n",
+                         report_.rto_ms.back(), nodes_.name(primary)));
     if (kind == "kill-primary") nodes_.start_again(primary);
     if (kind == "freeze-primary") nodes_.thaw(primary);
     if (kind == "isolate-primary") SCYPER_RETURN_IF_ERROR(nodes_.isolate(primary, false));

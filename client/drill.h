@@ -24,6 +24,7 @@ struct DrillOptions {
   std::string report;     // directory for report.json and report.md; empty: none
   uint32_t floor = 20;    // acknowledged transactions before each fault, or the drill is void
   uint64_t seed = 0;      // of what is left to chance; 0: a new one
+  bool is_told = false;   // what happens, as it happens
 };
 // {"drill", "commit_mode", "faults", "rto_ms_p50", "rto_ms_p99", "acknowledged", "lost", "duplicated", "violations"}.
 // kExitCheck when anything acknowledged is lost or done twice, or nodes differ.

@@ -115,6 +115,7 @@ struct DemoOptions {
   ChOptions ch;
   double seconds = 10;
   bool is_kept = false;  // the node stays until a signal comes
+  bool has_no_failover = false;
 };
 int run_demo(const CommonOptions& common, const DemoOptions& options);
 

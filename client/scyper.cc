@@ -343,14 +343,17 @@ void add_bench_replication(CLI::App* app, CommandLine* line) {
 }
 
 void add_demo(CLI::App* app, CommandLine* line) {
-  CLI::App* command = app->add_subcommand(
-      "demo",
-      "start a node in this process, load the benchmark, run it over gRPC with a live line, check, show what to try");
+  CLI::App* command = app->add_subcommand("demo",
+                                          "start a node in this process, load the benchmark, run it over gRPC with a "
+                                          "live line, check; kill the primary of a "
+                                          "cluster; show what to try");
   line->demo.ch.warehouses = 2;
   add_ch_flags(command, &line->demo.ch);
   command->add_option("--seconds", line->demo.seconds, "of transactions")
       ->check(more_than_zero())
       ->capture_default_str();
+  command->add_flag("--no-failover", line->demo.has_no_failover,
+                    "without the cluster whose primary is killed at the end");
   command->add_flag("--keep", line->demo.is_kept, "leave the node running until Ctrl-C");
   add_node_settings(command, line, kEngineKeys);
   command->callback([line] { line->run = [line] { return run_demo(line->common, line->demo); }; });

@@ -209,6 +209,7 @@ TEST_F(ProgramsTest, TheDemoRuns) {
   EXPECT_EQ(demo.code, 0) << demo.text;
   EXPECT_NE(demo.text.find("What to try next"), std::string::npos) << demo.text;
   EXPECT_EQ(demo.text.find("FAIL"), std::string::npos) << demo.text;
+  EXPECT_NE(demo.text.find("| kill-primary | quorum_durable | 1 |"), std::string::npos) << demo.text;
 }
 
 }  // namespace

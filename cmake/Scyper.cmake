@@ -188,11 +188,12 @@ function(scyper_test name)
   scyper_test_run(${name} TARGET ${name} SANITIZE ${ARG_SANITIZE} ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 
-# scyper_test_run(NAME TARGET program [ARGS ...] [LABELS ...] [TIMEOUT seconds] [POSTGRES] [SERIAL] [SANITIZE ...] [ENV ...]):
+# scyper_test_run(NAME TARGET program [ARGS ...] [LABELS ...] [TIMEOUT seconds] [POSTGRES] [SERIAL] [LOCK name] [COST n] [SANITIZE ...] [ENV ...]):
 # one more ctest entry of a program, say a longer slice. LABELS full = only in `make test-full`. POSTGRES = needs the oracle
-# server, whose libpq connection string it finds in SCYPER_TEST_POSTGRES. SERIAL = runs alone.
+# server, whose libpq connection string it finds in SCYPER_TEST_POSTGRES. SERIAL = runs alone. LOCK = not beside others with the same
+# name. COST = starts before those of less (and of none): for long ones, so that they do not run alone at the end.
 function(scyper_test_run name)
-  cmake_parse_arguments(ARG "POSTGRES;SERIAL" "TARGET;TIMEOUT" "ARGS;LABELS;SANITIZE;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "POSTGRES;SERIAL" "TARGET;TIMEOUT;LOCK;COST" "ARGS;LABELS;SANITIZE;ENV" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${name}: unknown ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -236,6 +237,12 @@ function(scyper_test_run name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
   if(ARG_SERIAL)
     set_tests_properties(${tests} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+  if(ARG_LOCK)
+    set_tests_properties(${tests} PROPERTIES RESOURCE_LOCK ${ARG_LOCK})
+  endif()
+  if(ARG_COST)
+    set_tests_properties(${tests} PROPERTIES COST ${ARG_COST})
   endif()
 endfunction()
 

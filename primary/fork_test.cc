@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/test_seed.h"
+#include "base/test_slice.h"
 #include "testing/bank.h"
 
 namespace scyper::primary {
@@ -122,10 +123,11 @@ TEST_P(ForkTest, SumsStayInEverySnapshot) {
   options.fork_mode = GetParam().mode;
   options.execution = GetParam().execution;
   Bank bank(options);
+  const int snapshots = test_slice(200, 40);
   uint64_t unfinished = 0, last_lsn = 0;
   {
     Load first(&bank, seed), second(&bank, seed + 1);
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < snapshots; ++i) {
       ForkPoint point;
       const Reading reading = read_fork(&bank.engine(), &point);
       ASSERT_EQ(reading.sum, kTotalBalance) << "snapshot " << i;
@@ -135,7 +137,7 @@ TEST_P(ForkTest, SumsStayInEverySnapshot) {
       unfinished += point.unfinished;
     }
   }
-  printf("%llu transactions taken back in 200 children\n", static_cast<unsigned long long>(unfinished));
+  printf("%llu transactions taken back in %d children\n", static_cast<unsigned long long>(unfinished), snapshots);
   if (GetParam().mode == ForkMode::kQuiesced) EXPECT_EQ(unfinished, 0u);
   EXPECT_EQ(bank.value_of("SELECT sum(balance)::bigint FROM accounts"), kTotalBalance);
   bank.check_tables();

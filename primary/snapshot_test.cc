@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/test_seed.h"
+#include "base/test_slice.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
 #include "storage/statistics.h"
@@ -675,7 +676,7 @@ TEST(SnapshotStressTest, ManySnapshotsDroppedInAnyOrder) {
   Queries* queries = bank.engine().queries();
   Load first(&bank, seed + 1), second(&bank, seed + 2);
   std::vector<uint64_t> sessions;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = test_slice(300, 60); i > 0; --i) {
     const uint64_t what = random() % 8;
     if (what < 3 && sessions.size() < 8) {
       auto session = queries->open_session({}, nullptr);
@@ -710,7 +711,7 @@ TEST(SnapshotStressTest, SumsStayInAThousandSnapshots) {
   Queries* queries = bank.engine().queries();
   Load load(&bank, seed);
   uint64_t last_lsn = 0;
-  while (queries->counters().snapshots.forks < 1000) {
+  while (queries->counters().snapshots.forks < test_slice<uint64_t>(1000, 100)) {
     Answer answer = ask(queries, kSum);
     ASSERT_TRUE(answer.status.ok()) << answer.status;
     ASSERT_EQ(answer.number(), kTotalBalance);

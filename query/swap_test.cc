@@ -1,6 +1,10 @@
 // A run that goes on in better code of its program gives what one that stays gives, wherever it changes.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "absl/strings/str_replace.h"
+#include "base/test_slice.h"
 #include "compile/program_parts.h"
 #include "testing/session.h"
 
@@ -36,7 +40,7 @@ constexpr const char* kQueries[] = {
     "99",
     "SELECT count(*), sum(a.i), sum(length(b.note)) FROM large a JOIN large b ON a.of = b.of AND a.i <> b.i + 1",
     "SELECT l.note, count(*), sum(n) FROM line JOIN large l ON n = l.of * 2 GROUP BY l.note ORDER BY 3 DESC, 1 LIMIT 9",
-    "SELECT count(*), sum(a.n) FROM line a JOIN item b ON a.n < b.i + 30",
+    "SELECT count(*), sum(a.n) FROM line a JOIN item b ON a.n < b.i + 30 WHERE a.n % 16 = 3",
     "SELECT name, count(n), max(n) FROM item LEFT JOIN line ON item = i AND amount > 100 GROUP BY name ORDER BY 1",
     "SELECT count(*), count(b.n), sum(a.i) FROM large a LEFT JOIN line b ON a.of = b.n AND b.amount > 50",
     "SELECT count(*), count(a.n), sum(l.i) FROM line a FULL JOIN large l ON a.n = l.of + 20000",
@@ -87,9 +91,16 @@ class SwapTest : public testing::TestWithParam<Case> {
     auto session = std::make_unique<Session>(options);
     session->set_threads(threads);
     if (spills) session->set_spill(0);
-    Status status = session->script(kTables);
+    Status status = session->script(sized(kTables));
     EXPECT_TRUE(status.ok()) << status;
     return session;
+  }
+  // The fixed slice has a fifth of the rows where each of many runs writes them to disk, or a sanitizer watches.
+  static std::string sized(const char* text) {
+    const bool is_full = std::getenv("SCYPER_TEST_FULL") != nullptr;
+    if (is_full || !test_slice(GetParam().spills, true)) return text;
+    return absl::StrReplaceAll(
+        text, {{"(1, 40000)", "(1, 8000)"}, {"(1, 25000)", "(1, 5000)"}, {"33333", "6667"}, {"39999", "7999"}});
   }
   static std::unique_ptr<Session> staying() { return make_session(ExecutionMode::kQuick, 1, false); }
   static std::unique_ptr<Session> swapping() {
@@ -109,13 +120,15 @@ INSTANTIATE_TEST_SUITE_P(Modes, SwapTest,
                          });
 
 // The n-th run changes at its n-th place, until one has none left. Each round on disk has places of its own: there the
-// strides grow.
+// strides grow, quickly in the fixed slice.
 constexpr int kRunsMax = 500;
+int stride_on_disk(int run) { return std::getenv("SCYPER_TEST_FULL") != nullptr ? 8 * run * run : 8 * run * run * run; }
 
 TEST_P(SwapTest, SameRowsWhereverItChanges) {
   auto stays = staying(), swaps = swapping();
   uint64_t changes = 0;
-  for (const char* query : kQueries) {
+  for (const char* whole : kQueries) {
+    const std::string query = sized(whole);
     const std::string expected = stays->text(query);
     const auto program = swaps->program(query);
     ASSERT_NE(program, nullptr) << query;
@@ -123,10 +136,10 @@ TEST_P(SwapTest, SameRowsWhereverItChanges) {
     do {
       ASSERT_EQ(swaps->text(*program), expected) << "place " << run << " " << query;
       changes += swaps->swaps();
-      for (int i = 0; GetParam().spills && i < 8 * run * run; ++i) program->parts().code->next_passes();
+      for (int i = GetParam().spills ? stride_on_disk(run) : 0; i > 0; --i) program->parts().code->next_passes();
     } while (swaps->swaps() > 0 && ++run < kRunsMax);
     EXPECT_LT(run, kRunsMax) << query;
-    if (std::string_view(query).substr(0, 6) != "VALUES") EXPECT_GT(run, 0) << query;
+    if (query.substr(0, 6) != "VALUES") EXPECT_GT(run, 0) << query;
   }
   printf("%llu changes\n", static_cast<unsigned long long>(changes));
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/test_slice.h"
 #include "replication/datagram.h"
 #include "replication/inbox.h"
 #include "replication/members.h"
@@ -513,7 +514,7 @@ TEST(ReplicationSimulation, SecondariesFollowThroughFaults) {
   const char* given = std::getenv("SCYPER_TEST_SEED");
   const char* count = std::getenv("SCYPER_TEST_SEEDS");
   if (given != nullptr) return run_seed(std::strtoull(given, nullptr, 10));
-  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : 300;
+  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(300, 80);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     run_seed(seed);
     ASSERT_FALSE(testing::Test::HasFailure())

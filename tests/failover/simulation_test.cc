@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/test_seed.h"
+#include "base/test_slice.h"
 
 namespace scyper::failover {
 namespace {
@@ -65,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.first; });
 
 TEST_P(FailoverFlaw, IsFound) {
+  if (test_slice(false, true)) GTEST_SKIP() << "the same search as without a sanitizer";
   const uint64_t first = test_seed(), count = number_from("SCYPER_TEST_FLAW_SEEDS", 8000);
   for (uint64_t i = 0; i < count; ++i) {
     SimulationOptions options;

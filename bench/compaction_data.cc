@@ -92,9 +92,9 @@ std::string FrozenColumn::schemes() const {
          (head.has_runs != 0 ? " runs" : "");
 }
 
-double now_seconds() {
+double processor_seconds() {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 

@@ -278,9 +278,11 @@ class Query {
     for (const Group& group : groups_) rows += group.count;
     return rows;
   }
-  double share(std::string_view prefix) {
-    const auto begins = [&](uint32_t key) { return text(key).starts_with(prefix); };
-    return static_cast<double>(std::count_if(keys_.begin(), keys_.end(), begins)) / static_cast<double>(keys_.size());
+  // Of every 64th line.
+  double share(std::string_view prefix) const {
+    uint64_t found = 0, all = 0;
+    for (size_t i = 0; i < keys_.size(); i += 64, ++all) found += text(keys_[i]).starts_with(prefix) ? 1 : 0;
+    return static_cast<double>(found) / static_cast<double>(all);
   }
 
  private:

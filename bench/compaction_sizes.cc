@@ -170,9 +170,9 @@ nlohmann::ordered_json measure_decoding(const CompactionFlags& flags) {
     FreezeOptions options;
     options.scheme = scheme;
     options.runs = runs;
-    const double start = now_seconds();
+    const double start = processor_seconds();
     const FrozenColumn frozen(column, options);
-    const double freeze_ns = (now_seconds() - start) * 1e9 / static_cast<double>(column.count());
+    const double freeze_ns = (processor_seconds() - start) * 1e9 / static_cast<double>(column.count());
     const uint32_t width = storage::cell_bytes_of(column.type);
     std::vector<char> cells(storage::kChunkTuples * uint64_t{width});
     const double ms = best_ms(flags.repeat * 5, [&] {

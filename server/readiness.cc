@@ -16,6 +16,15 @@ Status Readiness::check() {
   return check_primary();
 }
 
+Status Readiness::check_role(Role wanted) {
+  if (node_->stopping) return stopping_error();
+  const bool is_secondary = dynamic_cast<SecondaryEngine*>(node_->engine) != nullptr;
+  if (is_secondary != (wanted == Role::kReplica)) {
+    return absl::FailedPreconditionError(is_secondary ? "a secondary" : "the primary");
+  }
+  return is_secondary ? check() : Status();
+}
+
 Status Readiness::check_primary() {
   const primary::Engine::LogInfo log = node_->engine->log_info();
   if (log.is_failed) return sql_error("58030", "the log cannot be written");

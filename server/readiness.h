@@ -15,6 +15,10 @@ class Readiness {
   explicit Readiness(NodeParts* node) : node_(node) {}
   // OK, or why not.
   Status check();
+  // For proxies that choose by role, as Patroni's /primary and /replica: OK for a primary, ready or not (who else could
+  // take its work), and for a secondary that is ready.
+  enum class Role : uint8_t { kPrimary, kReplica };
+  Status check_role(Role wanted);
 
  private:
   Status check_primary();

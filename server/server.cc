@@ -199,10 +199,16 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
     pages["/healthz"] = [p] {
       return p->node.stopping ? HttpResponse{.code = 503, .body = "stopping\n"} : HttpResponse{.body = "ok\n"};
     };
-    pages["/readyz"] = [p] {
-      const Status ready = p->readiness.check();
-      return ready.ok() ? HttpResponse{.body = "ready\n"}
-                        : HttpResponse{.code = 503, .body = absl::StrCat(ready.message(), "\n")};
+    const auto page_of = [](const Status& status, const char* yes) {
+      return status.ok() ? HttpResponse{.body = yes}
+                         : HttpResponse{.code = 503, .body = absl::StrCat(status.message(), "\n")};
+    };
+    pages["/readyz"] = [p, page_of] { return page_of(p->readiness.check(), "ready\n"); };
+    pages["/primary"] = [p, page_of] {
+      return page_of(p->readiness.check_role(Readiness::Role::kPrimary), "primary\n");
+    };
+    pages["/replica"] = [p, page_of] {
+      return page_of(p->readiness.check_role(Readiness::Role::kReplica), "replica\n");
     };
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
   }

@@ -98,6 +98,8 @@ TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
   EXPECT_NE(metrics_page.find("scyper_transactions_total{outcome=\"committed\"}"), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/healthz").find("\r\n\r\nok\n"), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/readyz").find("\r\n\r\nready\n"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/primary").find("\r\n\r\nprimary\n"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/replica").find("503 Service Unavailable"), std::string::npos);
   EXPECT_NE(metrics_page.find("\nscyper_node_role{role=\"primary\"} 1\n"), std::string::npos);
   EXPECT_NE(metrics_page.find("\nprocess_resident_memory_bytes "), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/other").find("404"), std::string::npos);
@@ -113,6 +115,7 @@ TEST_F(NodeTest, SaysWhetherItIsReady) {
   engine.set_log(log);
   EXPECT_NE(ready().find("503 Service Unavailable"), std::string::npos);
   EXPECT_NE(ready().find("the database is read-only"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/primary").find("200 OK"), std::string::npos);  // there is no other
   EXPECT_NE(http_get(server->http_port(), "/metrics").find("\nscyper_log_full 1\n"), std::string::npos);
   log.is_full = false;
   log.is_failed = true;

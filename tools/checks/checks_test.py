@@ -10,6 +10,7 @@ import format
 import includes
 import lengths
 import readmes
+import shell
 import tree
 
 ROOT = sys.argv.pop() if len(sys.argv) > 1 and os.path.isdir(sys.argv[-1]) else "."
@@ -31,6 +32,14 @@ class Tree(unittest.TestCase):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+class Shell(Tree):
+    def test_finds_what_shellcheck_finds(self):
+        self.write("tools/good", "#!/bin/sh\necho \"$1\"\n")
+        self.write("tools/bad", "#!/usr/bin/env bash\nrm $1\n")
+        self.write("tools/python", "#!/usr/bin/env python3\nrm $1\n")
+        self.assertEqual([line.split(":")[0] for line in shell.problems_of(self.root)], ["tools/bad"])
 
 
 class Format(Tree):

@@ -14,7 +14,7 @@ namespace scyper::server {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:7400";       // host:port; port 0 = any free one
-  std::string http_listen = "127.0.0.1:7401";  // /metrics, /healthz, /readyz; empty = none
+  std::string http_listen = "127.0.0.1:7401";  // /metrics, /healthz, /readyz, /primary, /replica; empty = none
   std::string postgres_listen;                 // for PostgreSQL's clients; empty = none
   std::string postgres_users;                  // file: name:password or name:verifier; empty = nobody needs a password
   uint32_t postgres_connections_max = 100;

@@ -306,6 +306,7 @@ class Binder {
   StatusOr<BoundPtr> bind_quantified_subquery(const ast::QuantifiedSubquery& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_array_of(const ast::SelectStatement& select, const Scope* scope, int32_t location);
   StatusOr<BoundPtr> bind_array_subquery(const ast::ArraySubquery& expr, const Scope* scope);
+  std::unique_ptr<BoundQuery> all_rows(const std::shared_ptr<CommonQuery>& common);
   StatusOr<BoundPtr> coerce_to_part(BoundPtr value, const SqlType& type, const ast::SubscriptIndex& index,
                                     std::string_view name, int32_t location);
   StatusOr<BoundPtr> replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,

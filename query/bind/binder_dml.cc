@@ -288,6 +288,9 @@ void keep_columns(const BoundQuery& query, BoundQuery* source) {
   for (const auto& entry : query.from) {
     for (const auto& on : entry.on) keep_columns(*on, source);
     if (entry.relation->query != nullptr) keep_columns(*entry.relation->query, source);
+    if (entry.relation->computes_common)
+      for (const auto* term : {&entry.relation->common->query, &entry.relation->common->recursive})
+        keep_columns(**term, source);
     for (const auto& row : entry.relation->rows)
       for (const auto& value : row) keep_columns(*value, source);
     for (const auto& argument : entry.relation->arguments) keep_columns(*argument, source);

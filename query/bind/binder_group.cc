@@ -120,6 +120,9 @@ Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
     for (auto& on : entry.on) SCYPER_RETURN_IF_ERROR(check_grouped(&on, query));
     if (entry.relation->query != nullptr)
       SCYPER_RETURN_IF_ERROR(check_grouped_query(entry.relation->query.get(), query));
+    if (!entry.relation->computes_common) continue;
+    for (BoundQuery* term : {entry.relation->common->query.get(), entry.relation->common->recursive.get()})
+      SCYPER_RETURN_IF_ERROR(check_grouped_query(term, query));
   }
   return absl::OkStatus();
 }

@@ -263,9 +263,6 @@ Status Binder::check_common_tables(const ast::WithClause& with, const Scope* sco
     CommonTable common{&table, *bound};
     common.scope = scope;
     common.is_dependent = scope != nullptr && reads_around(bound->get());
-    if (common.is_dependent && (*bound)->recursive != nullptr)
-      return error("0A000", "a recursive query of WITH that reads columns of an outer query is not supported",
-                   table.location);
     if (!is_changing && (common.is_dependent || is_bound_for_each(table, bound->get())))
       common.visible = std::make_shared<const CommonTables>(common_tables_);
     common_tables_[table.name] = std::move(common);

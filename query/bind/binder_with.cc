@@ -136,7 +136,7 @@ StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_anew(const CommonTable& comm
   const std::shared_ptr<const CommonTables> visible = common.visible;  // `common` lies in the map that is replaced
   CommonTables saved_tables = std::exchange(common_tables_, *visible);
   BoundQuery* saved_aggregates = std::exchange(aggregate_query_, nullptr);
-  auto bound = bind_common_query(table, false, scope);
+  auto bound = bind_common_query(table, common.query->recursive != nullptr, scope);
   aggregate_query_ = saved_aggregates;
   common_tables_ = std::move(saved_tables);
   return bound;
@@ -169,8 +169,25 @@ StatusOr<std::unique_ptr<Relation>> Binder::dependent_relation(const CommonTable
     if (s->query != nullptr) s->query->correlated = true;
   auto relation = new_relation(RelationKind::kQuery, std::move(alias));
   relation->columns = bound->columns;
-  relation->query = std::move(bound->query);
+  relation->query = bound->recursive == nullptr ? std::move(bound->query) : all_rows(bound);
   return relation;
+}
+
+// SELECT * FROM a recursive query that is computed there.
+std::unique_ptr<BoundQuery> Binder::all_rows(const std::shared_ptr<CommonQuery>& common) {
+  auto query = std::make_unique<BoundQuery>();
+  query->id = ++query_count_;
+  query->correlated = true;
+  auto relation = common_relation(common, "*SELECT*");
+  relation->computes_common = true;
+  for (uint32_t c = 0; c < relation->columns.size(); c++) {
+    const RelationColumn& column = relation->columns[c];
+    query->outputs.push_back({column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
+  }
+  FromEntry entry;
+  entry.relation = std::move(relation);
+  query->from.push_back(std::move(entry));
+  return query;
 }
 
 // A WITH where something changes: each of its queries is a part that runs once.

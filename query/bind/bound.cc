@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "bind/relation_walk.h"
 
 namespace scyper::query {
 
@@ -80,6 +81,25 @@ void for_each_expr(const WindowCall& call, const std::function<void(const BoundE
   for_each_expr(const_cast<WindowCall*>(&call), [&](BoundPtr& e) { f(*e); });
 }
 
+namespace {
+// A recursive query that belongs to one place. Its second term names the copy then.
+std::shared_ptr<CommonQuery> clone_own(const std::shared_ptr<CommonQuery>& common) {
+  auto copy = std::make_shared<CommonQuery>();
+  copy->query = clone(*common->query);
+  copy->recursive = clone(*common->recursive);
+  copy->keeps_duplicates = common->keeps_duplicates;
+  copy->always_materialised = common->always_materialised;
+  copy->references = common->references;
+  copy->columns = common->columns;
+  RelationWalk walk;
+  walk.on_relation = [&](Relation& relation) {
+    if (relation.common == common) relation.common = {std::shared_ptr<CommonQuery>(), copy.get()};
+  };
+  walk.walk(copy->recursive.get());
+  return copy;
+}
+}  // namespace
+
 std::unique_ptr<Relation> clone(const Relation& relation) {
   auto copy = std::make_unique<Relation>();
   copy->id = relation.id;
@@ -90,7 +110,8 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
   if (relation.query != nullptr) copy->query = clone(*relation.query);
   for (const auto& row : relation.rows) copy->rows.push_back(clone_all(row));
   copy->arguments = clone_all(relation.arguments);
-  copy->common = relation.common;
+  copy->common = relation.computes_common ? clone_own(relation.common) : relation.common;
+  copy->computes_common = relation.computes_common;
   copy->columns = relation.columns;
   for (const HiddenColumn& hidden : relation.hidden)
     copy->hidden.push_back({hidden.column, hidden.is_predicate, clone_all(hidden.exprs),

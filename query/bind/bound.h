@@ -112,6 +112,7 @@ struct Relation {
                                             // kFunction: one kUserCall, or none and `common`, a part
                                             // kFeed (ExecContext::feed): none
   std::shared_ptr<CommonQuery> common;      // kCommon, kFunction
+  bool computes_common = false;             // kCommon that is recursive and reads columns around: computed here alone
   std::vector<RelationColumn> columns;
   std::vector<HiddenColumn> hidden;  // kTable that is searched
   bool is_scalar = false;            // a function that returns no rows but values: its name means its value

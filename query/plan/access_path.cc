@@ -14,6 +14,8 @@ void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>&
   for (const auto& entry : query.from) {
     for (const auto& on : entry.on) visit(*on, f);
     if (entry.relation->query != nullptr) visit(*entry.relation->query, f);
+    if (entry.relation->computes_common)
+      for (const auto* term : {&entry.relation->common->query, &entry.relation->common->recursive}) visit(**term, f);
     for (const auto& row : entry.relation->rows)
       for (const auto& value : row) visit(*value, f);
     for (const auto& argument : entry.relation->arguments) visit(*argument, f);
@@ -38,6 +40,9 @@ void collect_defined(const BoundQuery& query, std::set<uint32_t>* defined) {
   for (const auto& entry : query.from) {
     defined->insert(entry.relation->id);
     if (entry.relation->query != nullptr) collect_defined(*entry.relation->query, defined);
+    if (entry.relation->computes_common)
+      for (const auto* term : {&entry.relation->common->query, &entry.relation->common->recursive})
+        collect_defined(**term, defined);
   }
   for (const BoundQuery* side : {query.left.get(), query.right.get()})
     if (side != nullptr) collect_defined(*side, defined);

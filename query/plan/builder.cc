@@ -151,9 +151,8 @@ PlanPtr PlanBuilder::build_from(const BoundQuery& query) {
   PlanPtr tree;
   for (const JoinTree& item : query.joins) {
     PlanPtr input = build_tree(query, item);
-    PlanNode* ignored = nullptr;
     if (tree != nullptr && intersects(free_relations(*input), produced_by(*tree)))
-      attach(&tree, std::move(input), JoinKind::kInner, {}, &ignored);
+      add_dependent(query, item, &tree, std::move(input), JoinKind::kInner, {});
     else
       add_inner(&tree, std::move(input));
   }

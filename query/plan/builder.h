@@ -25,6 +25,7 @@ class PlanBuilder {
   std::vector<std::shared_ptr<SharedPlan>> take_shared() { return std::move(shared_); }
   // Copies of subqueries whose relations the plan names.
   std::vector<BoundPtr> take_kept() { return std::move(kept_); }
+  bool refuses() const { return refuses_; }  // what it has built is of no use
 
  private:
   Built build_plain(const BoundQuery& query);
@@ -36,6 +37,8 @@ class PlanBuilder {
   PlanPtr build_grouping_sets(const BoundQuery& query, PlanPtr group);
   void add_inner(PlanPtr* tree, PlanPtr input);
   void add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind, std::vector<BoundPtr> on);
+  void add_dependent(const BoundQuery& query, const JoinTree& item, PlanPtr* tree, PlanPtr input, JoinKind kind,
+                     std::vector<BoundPtr> on);
   void add_group(const BoundQuery& query, PlanPtr* tree);
   void add_windows(const BoundQuery& query, PlanPtr* tree);
   void add_ties(const BoundQuery& query, Built* built);
@@ -59,6 +62,7 @@ class PlanBuilder {
   uint32_t* next_relation_;
   std::vector<std::shared_ptr<SharedPlan>> shared_;
   std::vector<BoundPtr> kept_;
+  bool refuses_ = false;
   struct CommonPlan {
     std::shared_ptr<SharedPlan> shared;
     uint32_t relation = 0;

@@ -78,15 +78,29 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
   return node;
 }
 
+// A side of a join, or an item of FROM, that reads columns of those before it.
+void PlanBuilder::add_dependent(const BoundQuery& query, const JoinTree& item, PlanPtr* tree, PlanPtr input,
+                                JoinKind kind, std::vector<BoundPtr> on) {
+  const bool can = Unnesting(tree, next_relation_, &shared_).can(*input);
+  const Relation& relation = *query.from[item.first].relation;
+  if (!can && item.left == nullptr && relation.query != nullptr)
+    return add_lateral(tree, std::move(input), relation, kind, std::move(on));
+  if (!can && item.left != nullptr) {
+    refuses_ = true;
+    return;
+  }
+  PlanNode* ignored = nullptr;
+  attach(tree, std::move(input), kind, std::move(on), &ignored);
+}
+
 PlanPtr PlanBuilder::build_tree(const BoundQuery& query, const JoinTree& tree) {
   if (tree.left == nullptr) return build_relation(*query.from[tree.first].relation);
   PlanPtr left = build_tree(query, *tree.left), right = build_tree(query, *tree.right);
   std::vector<BoundPtr> on = resolve_all(query.from[tree.right->first].on);
   bool lateral = intersects(free_relations(*right), produced_by(*left));
-  PlanNode* ignored = nullptr;
   if (tree.type == JoinType::kInner) {
     if (lateral) {
-      attach(&left, std::move(right), JoinKind::kInner, {}, &ignored);
+      add_dependent(query, *tree.right, &left, std::move(right), JoinKind::kInner, {});
     } else {
       add_inner(&left, std::move(right));
     }
@@ -94,7 +108,7 @@ PlanPtr PlanBuilder::build_tree(const BoundQuery& query, const JoinTree& tree) {
     return left;
   }
   if (lateral) {
-    attach(&left, std::move(right), JoinKind::kLeft, std::move(on), &ignored);
+    add_dependent(query, *tree.right, &left, std::move(right), JoinKind::kLeft, std::move(on));
     return left;
   }
   if (tree.type == JoinType::kRight) std::swap(left, right);

@@ -17,6 +17,8 @@ void rewrite(BoundQuery* query, const Rewriter& f) {
   for (auto& entry : query->from) {
     for (auto& on : entry.on) rewrite(&on, f);
     if (entry.relation->query != nullptr) rewrite(entry.relation->query.get(), f);
+    if (entry.relation->computes_common)
+      for (auto* term : {&entry.relation->common->query, &entry.relation->common->recursive}) rewrite(term->get(), f);
     for (auto& row : entry.relation->rows)
       for (auto& value : row) rewrite(&value, f);
     for (auto& argument : entry.relation->arguments) rewrite(&argument, f);

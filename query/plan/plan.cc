@@ -106,6 +106,8 @@ void collect_used(const PlanNode& node, std::set<uint32_t>* used, std::set<uint3
   if (node.kind == PlanKind::kSubquery) collect_relations(*node.owned->query, used);
   defined->insert(node.relation);
   if (node.kind == PlanKind::kShared) collect_produced(node, defined);
+  if (node.kind == PlanKind::kShared && node.shared->plan != nullptr && node.shared->plan->kind == PlanKind::kRecursive)
+    collect_used(*node.shared->plan, used, defined);
   for (const auto& input : node.inputs) collect_used(*input, used, defined);
 }
 }  // namespace

@@ -80,6 +80,13 @@ struct VariableScope {
     std::vector<uint32_t> parameters;      // its own
   };
   std::map<std::string, Cursor, std::less<>> cursors;
+  // What is kept of the tables that a cursor's rows come from, for WHERE CURRENT OF.
+  struct CursorLoop {
+    bool tracked = false;                                                       // at all
+    bool locks = false;                                                         // FOR UPDATE and the like
+    std::vector<std::pair<const storage::Table*, std::vector<uint32_t>>> keys;  // variables of its identity
+  };
+  std::map<std::string, CursorLoop, std::less<>> loops;  // FOR over a cursor, by its name
 };
 
 // Turns syntax trees into one BoundProgram. One binder per program; not reusable.
@@ -299,6 +306,7 @@ class Binder {
   StatusOr<std::shared_ptr<CommonQuery>> referenced_query(const CommonTable& common);
   StatusOr<std::unique_ptr<Relation>> dependent_relation(const CommonTable& common, std::string alias,
                                                          const Scope* reader, int32_t location);
+  std::unique_ptr<BoundQuery> all_rows(const std::shared_ptr<CommonQuery>& common);
   void add_statement_part(std::shared_ptr<CommonQuery> common, std::set<const CommonQuery*> reads);
   std::shared_ptr<CommonQuery> copy_of(const std::shared_ptr<storage::Table>& table);
   std::shared_ptr<const BoundWith> finish_parts(BoundQuery* query, BoundDml* dml);
@@ -306,7 +314,6 @@ class Binder {
   StatusOr<BoundPtr> bind_quantified_subquery(const ast::QuantifiedSubquery& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_array_of(const ast::SelectStatement& select, const Scope* scope, int32_t location);
   StatusOr<BoundPtr> bind_array_subquery(const ast::ArraySubquery& expr, const Scope* scope);
-  std::unique_ptr<BoundQuery> all_rows(const std::shared_ptr<CommonQuery>& common);
   StatusOr<BoundPtr> coerce_to_part(BoundPtr value, const SqlType& type, const ast::SubscriptIndex& index,
                                     std::string_view name, int32_t location);
   StatusOr<BoundPtr> replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
@@ -458,6 +465,9 @@ class Binder {
   static void flatten_and(BoundPtr expr, std::vector<BoundPtr>* out);
   StatusOr<std::unique_ptr<Step>> bind_call_step(const ast::FunctionCall& call);
   uint32_t output_variable(const ast::Expr* given) const;
+  // binder_current.cc
+  Status bind_dml_where(const ast::Expr& where, const Scope* scope, BoundDml* dml);
+  StatusOr<std::vector<uint32_t>> current_key(const std::string& cursor, const storage::Table& table, int32_t location);
   Status bind_returning(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundDml* dml);
 
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
@@ -504,6 +514,14 @@ class Binder {
   int rebound_queries_ = 0;                     // of WITH, of the statement at hand
   // calls of set-returning routines in the select list: their relations
   std::map<const ast::FunctionCall*, const Relation*> select_functions_;
+  // WHERE CURRENT OF of the statement at hand: a row that a cursor stands on when it runs.
+  struct CurrentRow {
+    BoundPtr name;                // of the portal
+    std::string cursor;           // how the statement calls it
+    std::string identity, table;  // name of the first of the portal's columns; for errors
+    std::vector<uint32_t> variables;
+  };
+  std::vector<CurrentRow> current_rows_;
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };
 

@@ -345,10 +345,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   aggregate_clause_ = "UPDATE";
   SCYPER_RETURN_IF_ERROR(bind_set(update.set, &scope, dml.get()));
   aggregate_clause_ = "WHERE";
-  if (update.where != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*update.where, &scope, "WHERE"));
-    dml->source->where.push_back(std::move(where));
-  }
+  if (update.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*update.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
   keep_used_columns(dml.get());
   return dml;
@@ -471,10 +468,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   for (const auto& item : statement.from)
     SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
   aggregate_clause_ = "WHERE";
-  if (statement.where != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*statement.where, &scope, "WHERE"));
-    dml->source->where.push_back(std::move(where));
-  }
+  if (statement.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*statement.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
   keep_used_columns(dml.get());
   return dml;

@@ -485,9 +485,13 @@ struct Step {
   // kIf: condition/body pairs, then the else branch in `body`
   std::vector<std::pair<BoundPtr, StepList>> branches;
   bool reverse = false;
-  uint8_t direction = 0;              // kFetch: plpgsql::FetchDirection
-  bool all = false;                   // kFetch: FORWARD ALL, BACKWARD ALL
-  bool scroll = true;                 // kOpen
+  uint8_t direction = 0;  // kFetch: plpgsql::FetchDirection
+  bool all = false;       // kFetch: FORWARD ALL, BACKWARD ALL
+  bool scroll = true;     // kOpen
+  bool tracked = false;   // kOpen: its rows are known to WHERE CURRENT OF,
+  bool locks = false;     // by FOR UPDATE
+  // kFetch for WHERE CURRENT OF, expr: the portal; the cursor as it is called, the first column, the table.
+  std::vector<std::string> current_of;
   bool commit = false;                // kTransaction
   bool in_handlers = false;           // kTransaction: inside a block with EXCEPTION
   bool is_continue = false;           // kExit

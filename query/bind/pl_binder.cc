@@ -157,7 +157,7 @@ namespace {
 bool is_found_when_run(std::string_view sqlstate) {
   if (sqlstate.substr(0, 2) == "42") return sqlstate != "42601";
   if (sqlstate.substr(0, 2) == "22") return sqlstate != "22005" && sqlstate != "22004";
-  return sqlstate == "55000";
+  return sqlstate == "55000" || sqlstate == "24000";
 }
 // What a RETURN says that the function's declaration does not allow.
 bool is_about_return(absl::string_view message) {
@@ -202,7 +202,10 @@ Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* o
   size_t steps = out->size();
   size_t labels = labels_.size();
   VariableScope* scope = scope_;
+  auto around = std::exchange(binder_.current_rows_, {});  // of a loop over rows that a change returns
   Status status = bind_now(statement, out);
+  add_current_rows(statement, steps, out);
+  binder_.current_rows_ = std::move(around);
   // of a block only declarations are left: they are part of the compilation
   bool compiles = statement.kind != StatementKind::kBlock && !is_about_return(status.message());
   if (status.ok() || !compiles || !is_found_when_run(sqlstate_of(status))) return status;

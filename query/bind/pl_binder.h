@@ -54,6 +54,8 @@ class PlBinder {
                                const std::vector<std::string>& names, const plpgsql::Statement& statement,
                                StepList* out);
   StatusOr<std::unique_ptr<BoundQuery>> bind_cursor_query(const VariableScope::Cursor& cursor);
+  VariableScope::CursorLoop add_identities(const ast::SelectStatement& select, BoundQuery* query);
+  void add_current_rows(const plpgsql::Statement& statement, size_t at, StepList* out);
   Status bind_open(const plpgsql::Open& statement, StepList* out);
   Status bind_fetch(const plpgsql::Fetch& statement, StepList* out);
   Status bind_close(const plpgsql::Close& statement, StepList* out);

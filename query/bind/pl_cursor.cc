@@ -124,6 +124,12 @@ Status PlBinder::bind_open(const plpgsql::Open& statement, StepList* out) {
     for (const auto& output : step->query->outputs)
       if (!output.hidden)
         cursor_columns_[step->variable].push_back({output.name, make_null(output.expr->type, -1), false});
+  if (step->query != nullptr) {
+    const ast::Statement& text = statement.query != nullptr ? *statement.query : *cursor->declaration->query;
+    const auto rows = add_identities(ast::node_as<ast::SelectStatement>(text), step->query.get());
+    step->tracked = rows.tracked;
+    step->locks = rows.locks;
+  }
   out->push_back(std::move(step));
   return absl::OkStatus();
 }
@@ -175,6 +181,10 @@ Status PlBinder::bind_for_cursor(const plpgsql::ForCursor& loop, StepList* out) 
   step->into.present = true;
   step->into.variables = record->variables;
   VariableScope scope;
+  VariableScope::CursorLoop& rows = scope.loops[loop.cursor.name.back()];
+  rows = add_identities(ast::node_as<ast::SelectStatement>(*cursor->declaration->query), step->query.get());
+  for (const auto& [table, key] : rows.keys)
+    step->into.variables.insert(step->into.variables.end(), key.begin(), key.end());
   scope.parent = scope_;
   scope.records[loop.target.name.back()] = record;
   scope_ = &scope;

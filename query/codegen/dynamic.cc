@@ -143,11 +143,28 @@ ir::Reg Generator::gen_row_set(const BoundQuery& query) {
 void Generator::gen_open(const Step& step) {
   Reg rows = step.query != nullptr ? gen_row_set(*step.query) : gen_statement_text(step, true);
   Reg name = store_row({variables_[step.variable], gen(*variable_name(program_, step.variable))});
-  check(b_.call(k_rt_portal_open, {context(), rows, name, constant(Type::kI64, step.scroll ? 1 : 0)}));
+  const int64_t options =
+      (step.scroll ? kPortalScrolls : 0) | (step.tracked ? kPortalTracks : 0) | (step.locks ? kPortalLocks : 0);
+  check(b_.call(k_rt_portal_open, {context(), rows, name, constant(Type::kI64, options)}));
   assign_variable(step.variable, load_datum(name, 0, make_type(TypeId::kText), true, true));
 }
 
+// WHERE CURRENT OF: the identity of the row that a cursor stands on.
+void Generator::gen_current_row(const Step& step) {
+  const BoundPtr shown = make_text_constant(make_type(TypeId::kText), step.current_of[0], -1);
+  const size_t width = step.into.variables.size();
+  Reg out = b_.frame_address(b_.reserve_frame(static_cast<uint32_t>(kDatumBytes * width)));
+  Reg names = names_of({step.current_of[1], step.current_of[2]});
+  check(b_.call(k_rt_portal_current, {context(), store_row({gen(*step.expr), gen(*shown)}), names,
+                                      constant(Type::kI64, static_cast<int64_t>(width)), out}));
+  for (size_t i = 0; i < width; i++) {
+    const SqlType& type = program_.variables[step.into.variables[i]].type;
+    assign_variable(step.into.variables[i], load_datum(out, static_cast<int64_t>(i) * kDatumBytes, type, true, true));
+  }
+}
+
 void Generator::gen_fetch(const Step& step) {
+  if (!step.current_of.empty()) return gen_current_row(step);
   Value count;
   count.type = make_type(TypeId::kInt4);
   count.a = constant(Type::kI32, 1);

@@ -506,6 +506,7 @@ class Generator {
   void gen_for_rows(const Step& step);
   void gen_open(const Step& step);
   void gen_fetch(const Step& step);
+  void gen_current_row(const Step& step);
   void gen_close(const Step& step);
   void assign_from_rows(const IntoTargets& into, Reg rows, Reg row);
   Reg gen_row_set(const BoundQuery& query);

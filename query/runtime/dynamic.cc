@@ -27,6 +27,7 @@ int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;
 int32_t rt_portal_open(ExecContext*, RowSet*, Datum*, int64_t) noexcept;
 int32_t rt_portal_fetch(ExecContext*, const Datum*, int64_t, const Datum*, int64_t) noexcept;
 int32_t rt_portal_close(ExecContext*, const Datum*) noexcept;
+int32_t rt_portal_current(ExecContext*, const Datum*, const char*, int64_t, Datum*) noexcept;
 int32_t rt_end_transaction(ExecContext*, int64_t, int64_t) noexcept;
 }
 
@@ -67,6 +68,7 @@ int32_t image_of(ExecContext* c, const RowSet& set, int64_t row, Datum* out) {
   const RowBuffer& buffer = *set.buffer;
   std::vector<ImageField> fields;
   for (int64_t i = 0; i < buffer.width; i++) {
+    if (view_of(set.names[i]).starts_with('\001')) continue;  // for WHERE CURRENT OF
     ImageField& field = fields.emplace_back();
     field.type = buffer.types[i];
     field.name = view_of(set.names[i]);
@@ -231,7 +233,7 @@ int32_t rt_row_set(ExecContext* c, RowBuffer* buffer, const char* names) noexcep
   return 0;
 }
 
-int32_t rt_portal_open(ExecContext* c, RowSet* rows, Datum* name, int64_t scroll) noexcept {
+int32_t rt_portal_open(ExecContext* c, RowSet* rows, Datum* name, int64_t options) noexcept {
   if (name->null) {
     std::string made = absl::StrCat("<unnamed portal ", ++c->unnamed_portals, ">");
     *name = string_datum(made.data(), made.size());
@@ -245,7 +247,7 @@ int32_t rt_portal_open(ExecContext* c, RowSet* rows, Datum* name, int64_t scroll
   portal->name = *name;
   if (!copy_datum(c, kText, &portal->name)) return fail_memory(c);
   portal->rows = *rows;
-  portal->scroll = scroll != 0;
+  portal->options = options;
   c->portals = portal;
   return 0;
 }
@@ -267,7 +269,7 @@ int32_t rt_portal_fetch(ExecContext* c, const Datum* name, int64_t direction, co
   int64_t target = way == Direction::kFirst ? 1 : way == Direction::kAbsolute ? n : INT64_MAX;
   if ((way == Direction::kFirst || way == Direction::kAbsolute) && target > portal->position) back = false;
   if (way == Direction::kLast) back = false;
-  if (back && !portal->scroll) return with_scroll_hint(c);
+  if (back && (portal->options & kPortalScrolls) == 0) return with_scroll_hint(c);
   int64_t moved = 0;
   int64_t row = move(portal, way, n, &moved);
   c->value[0] = reinterpret_cast<int64_t>(&portal->rows);
@@ -284,6 +286,38 @@ int32_t rt_portal_close(ExecContext* c, const Datum* name) noexcept {
   if (*link == nullptr)
     return c->fail("34000", absl::StrCat("cursor \"", std::string(view_of(*name)), "\" does not exist"));
   *link = (*link)->next;
+  return 0;
+}
+
+int32_t rt_portal_current(ExecContext* c, const Datum* name, const char* column, int64_t count, Datum* out) noexcept {
+  if (name->null)
+    return c->fail("22004", absl::StrCat("cursor variable \"", std::string(view_of(name[1])), "\" is null"));
+  const Portal* portal = find_portal(c, *name);
+  if (portal == nullptr)
+    return c->fail("34000", absl::StrCat("cursor \"", std::string(view_of(*name)), "\" does not exist"));
+  const RowBuffer& buffer = *portal->rows.buffer;
+  int64_t first = -1, found = 0;
+  for (int64_t i = 0; i < buffer.width; i++) {
+    if (view_of(portal->rows.names[i]) != column) continue;
+    first = i;
+    found++;
+  }
+  const char* table = column + std::strlen(column) + 1;
+  auto fail = [&](const char* what) {
+    return c->fail("24000",
+                   absl::StrCat("cursor \"", std::string(view_of(*name)), "\" ", what, " table \"", table, "\""));
+  };
+  if ((portal->options & kPortalTracks) == 0)
+    return c->fail("0A000",
+                   "WHERE CURRENT OF a cursor of dynamic SQL, or of another routine without FOR UPDATE, is not "
+                   "supported");
+  if (found > 1) return fail("has multiple FOR UPDATE/SHARE references to");
+  if (found == 0)
+    return fail((portal->options & kPortalLocks) != 0 ? "does not have a FOR UPDATE/SHARE reference to"
+                                                      : "is not a simply updatable scan of");
+  if (portal->position < 1 || portal->position > buffer.count)
+    return c->fail("24000", absl::StrCat("cursor \"", std::string(view_of(*name)), "\" is not positioned on a row"));
+  for (int64_t i = 0; i < count; i++) out[i] = buffer.rows[(portal->position - 1) * buffer.width + first + i];
   return 0;
 }
 

@@ -548,6 +548,7 @@ int32_t rt_row_set(ExecContext*, RowBuffer*, const char*) noexcept;
 int32_t rt_portal_open(ExecContext*, RowSet*, Datum*, int64_t) noexcept;
 int32_t rt_portal_fetch(ExecContext*, const Datum*, int64_t, const Datum*, int64_t) noexcept;
 int32_t rt_portal_close(ExecContext*, const Datum*) noexcept;
+int32_t rt_portal_current(ExecContext*, const Datum*, const char*, int64_t, Datum*) noexcept;
 int32_t rt_end_transaction(ExecContext*, int64_t, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
 int32_t rt_rows_sort(ExecContext*, RowBuffer*, const SortKey*, int64_t) noexcept;

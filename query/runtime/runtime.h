@@ -120,8 +120,11 @@ struct Portal {
   Datum name;
   RowSet rows;
   int64_t position = 0;
-  bool scroll = true;
+  int64_t options = 0;
 };
+constexpr int64_t kPortalScrolls = 1;
+constexpr int64_t kPortalTracks = 2;  // its rows hold what identifies those of its tables, where they can be told
+constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
 
 #define SCYPER_RUNTIME_FUNCTIONS(X)                                                                                    \
   /* name, result type, words, pure */                                                                                 \
@@ -203,10 +206,11 @@ struct Portal {
   X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
   X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row, names (each ended by 0), count, Datum out[]: as text */ \
   X(rt_row_set, kI32, 3, false)      /* context, RowBuffer*, names (each ended by 0) -> value[0] = RowSet* */          \
-  X(rt_portal_open, kI32, 4, false)  /* context, RowSet*, Datum* name (given or made), scroll? */                      \
+  X(rt_portal_open, kI32, 4, false)  /* context, RowSet*, Datum* name (given or made), options */                      \
   X(rt_portal_fetch, kI32, 5, false) /* context, Datum* name, FetchDirection, Datum* count, move? -> value[0] =        \
                                         RowSet*, value[1] = row or -1, value[2] = rows moved over */                   \
   X(rt_portal_close, kI32, 2, false) /* context, Datum* name */                                                        \
+  X(rt_portal_current, kI32, 5, false)  /* context, Datum* name, first column and table, columns, Datum out[] */       \
   X(rt_end_transaction, kI32, 3, false) /* context, commit?, inside EXCEPTION blocks? */                               \
   X(rt_count_rows, kVoid, 2, false)     /* context, rows: for the command tag */
 

@@ -94,6 +94,11 @@ class PlBinder {
   Status bind_raise(const plpgsql::Raise& raise, StepList* out);
   Status bind_assert(const plpgsql::Assert& statement, StepList* out);
   Status bind_sql(const plpgsql::Sql& statement, StepList* out);
+  // pl_truncate.cc
+  Status bind_truncate(const ast::TruncateStatement& truncate, const plpgsql::Sql& statement, StepList* out);
+  StatusOr<std::vector<std::shared_ptr<storage::Table>>> truncated_tables(const ast::TruncateStatement& truncate,
+                                                                          std::vector<std::string>* notices);
+  Status restart_sequences(TableId table, const plpgsql::Sql& statement, StepList* out);
   Status bind_set(const ast::SetStatement& set, const plpgsql::Sql& statement, StepList* out);
   Status bind_perform(const plpgsql::Perform& statement, StepList* out);
   Status bind_diagnostics(const plpgsql::GetDiagnostics& statement, StepList* out);

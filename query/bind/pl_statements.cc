@@ -393,19 +393,8 @@ Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
   }
   if (const auto* set = ast::node_if<ast::SetStatement>(statement.statement.get()); set != nullptr)
     return bind_set(*set, statement, out);
-  if (const auto* truncate = ast::node_if<ast::TruncateStatement>(statement.statement.get()); truncate != nullptr) {
-    for (const auto& table : truncate->tables) {  // inside a transaction, row by row
-      ast::DeleteStatement all;
-      all.table.name = table.name;
-      all.table.location = table.location;
-      auto step = new_step(StepKind::kDml, statement);
-      SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(all));
-      step->dml->triggers = nullptr;
-      step->tells = Tells::kNoRows;
-      out->push_back(std::move(step));
-    }
-    return absl::OkStatus();
-  }
+  if (const auto* truncate = ast::node_if<ast::TruncateStatement>(statement.statement.get()); truncate != nullptr)
+    return bind_truncate(*truncate, statement, out);
   auto step = new_step(StepKind::kDml, statement);
   SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.statement));
   if (!statement.into.targets.empty()) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "codegen/generator.h"
 #include "compile/parameter_count.h"
@@ -292,6 +293,22 @@ bool runs_dynamically(ast::StatementKind kind) {
   return kind == Kind::kSelect || kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete ||
          kind == Kind::kMerge || kind == Kind::kCall;
 }
+
+// TRUNCATE as a block says it: it takes several steps.
+std::string truncate_block(const ast::TruncateStatement& truncate) {
+  std::string text = "BEGIN TRUNCATE";
+  for (const auto& table : truncate.tables) {
+    std::vector<std::string> parts = table.name;
+    const std::string key = parts.back();
+    parts.back() = std::string(bare_name(key));
+    if (schema_of(key) != kPublicSchema) parts.insert(parts.end() - 1, std::string(schema_of(key)));
+    absl::StrAppend(&text, &table == &truncate.tables[0] ? " " : ", ");
+    for (const std::string& part : parts) absl::StrAppend(&text, &part == &parts[0] ? "" : ".", quote_identifier(part));
+  }
+  absl::StrAppend(&text, truncate.restart_identity ? " RESTART IDENTITY" : "", truncate.cascade ? " CASCADE" : "",
+                  "; END");
+  return text;
+}
 }  // namespace
 
 StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view given_text,
@@ -321,12 +338,9 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
   if (statements.size() > 1) return sql_error("0A000", "several statements in one EXECUTE are not supported");
   const ast::Statement& statement = *statements[0];
-  if (const auto* truncate = ast::node_if<ast::TruncateStatement>(&statement);
-      truncate != nullptr && truncate->tables.size() == 1) {
-    ast::DeleteStatement all;
-    all.table.name = truncate->tables[0].name;
-    return dynamic_program(to_sql(all), types, catalog);
-  }
+  if (statement.kind == ast::StatementKind::kTruncate)
+    return compile_block(with_search_path(search_path, truncate_block(ast::node_as<ast::TruncateStatement>(statement))),
+                         catalog);
   if (!runs_dynamically(statement.kind))
     return sql_error("0A000", "statements that define or control something are not supported in EXECUTE");
   size_t count = parameter_count(text);

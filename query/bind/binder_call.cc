@@ -4,6 +4,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/named_arguments.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -332,6 +333,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
   if (best->is_volatile || reads_zones(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
+  if (best->name.find("_advisory_xact_lock") != std::string_view::npos) program_->writes_shared = true;  // runs alone
   call->args = std::move(args);
   return call;
 }
@@ -401,7 +403,8 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   bool own = find_builtins(name).empty() && catalog_.routines.count(name) != 0;
   if (own || (named && catalog_.routines.count(name) != 0))
     return make_user_call(name, std::move(given), call.location);
-  if (named) return error("0A000", "named arguments of built-in functions are not supported", call.location);
+  if (named && !place_arguments(name, call.arg_names, &given.args))
+    return make_user_call(name, std::move(given), call.location);  // does not exist
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
   for (auto& arg : given.args) {
     if (arg->kind != BoundKind::kRow) continue;

@@ -276,6 +276,10 @@ StatusOr<Binder::GivenArguments> Binder::bind_given(const ast::FunctionCall& cal
     if (named && call.arg_names[i].empty())
       return error("42601", "positional argument cannot follow named argument", call.args[i]->location);
     named |= !call.arg_names[i].empty();
+    for (size_t j = 0; j < i && !call.arg_names[i].empty(); j++)
+      if (call.arg_names[j] == call.arg_names[i])
+        return error("42601", absl::StrCat("argument name \"", call.arg_names[i], "\" used more than once"),
+                     call.args[i]->location);
   }
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));

@@ -7,6 +7,11 @@ using T = TypeId;
 // runtime/functions_setting.cc
 extern const ir::External k_fn_current_setting;
 extern const ir::External k_fn_set_config;
+// runtime/functions_hash.cc
+extern const ir::External k_fn_hashtext;
+extern const ir::External k_fn_hashtextextended;
+extern const ir::External k_fn_advisory_lock;
+extern const ir::External k_fn_try_advisory_lock;
 
 namespace {
 void add_setting_functions(BuiltinTable* t) {
@@ -19,6 +24,24 @@ void add_setting_functions(BuiltinTable* t) {
   add("current_setting", {T::kText}, k_fn_current_setting);
   add("current_setting", {T::kText, T::kBool}, k_fn_current_setting).may_return_null = true;
   add("set_config", {T::kText, T::kText, T::kBool}, k_fn_set_config).strict = false;
+}
+
+// Until the transaction ends: those that call them run beside no other (Binder::make_call()).
+void add_lock_functions(BuiltinTable* t) {
+  for (const std::vector<T>& key : {std::vector<T>{T::kInt8}, {T::kInt4, T::kInt4}})
+    for (const bool tries : {false, true})
+      for (const bool is_shared : {false, true}) {
+        const std::string_view name = tries
+                                          ? is_shared ? "pg_try_advisory_xact_lock_shared" : "pg_try_advisory_xact_lock"
+                                      : is_shared ? "pg_advisory_xact_lock_shared"
+                                                  : "pg_advisory_xact_lock";
+        Builtin& builtin = tries ? t->runtime(name, key, T::kBool, k_fn_try_advisory_lock)
+                                 : t->runtime(name, key, T::kVoid, k_fn_advisory_lock);
+        builtin.is_volatile = true;
+        builtin.writes = true;
+      }
+  t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
+  t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }
 }  // namespace
 
@@ -35,6 +58,7 @@ void add_sequence_functions(BuiltinTable* t) {
   add("currval", {T::kText}, k_fn_currval);
   add("lastval", {}, k_fn_lastval);
   add_setting_functions(t);
+  add_lock_functions(t);
 }
 
 // What binder_object.cc makes of functions over objects: their first argument is what the catalog knows.

@@ -4,8 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/json_records.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
+#include "parse/sql_parser.h"
 
 // Functions that return rows: in FROM, and in the select list, where they become an item of FROM beside the others.
 // All but a single series of integers are arrays that are unnested side by side.
@@ -272,10 +274,38 @@ std::unique_ptr<Relation> Binder::with_arrays(std::unique_ptr<Relation> relation
   return outer;
 }
 
+namespace {
+// Of a text that nobody has written.
+Status without_place(const Status& status) {
+  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
+  if (std::string detail = detail_of(status); !detail.empty()) plain = with_detail(plain, detail);
+  if (std::string hint = hint_of(status); !hint.empty()) plain = with_hint(plain, hint);
+  return plain;
+}
+}  // namespace
+
 Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
+  std::unique_ptr<Relation> relation;
+  if (gives_json_records(item)) {
+    SCYPER_ASSIGN_OR_RETURN(auto columns, json_columns(item, catalog_, source_));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(json_records_query(item, columns)));
+    const std::string& alias = item.alias.name;
+    auto made = query_relation(node_as<ast::SelectStatement>(*statements[0]),
+                               alias.empty() ? name_of_target(*item.functions[0]) : alias, scope);
+    if (!made.ok()) return without_place(made.status());
+    relation = *std::move(made);
+    for (size_t c = 0; c < columns.size(); c++) {
+      if (!is_string(columns[c].type.id)) continue;
+      BoundPtr& value = relation->query->outputs[c].expr;
+      SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), columns[c].type, Coercion::kAssignment));
+      relation->columns[c].type = columns[c].type;
+    }
+    for (size_t c = 0; c < item.alias.columns.size() && c < columns.size(); c++)
+      relation->columns[c].name = item.alias.columns[c];
+    return add_relation(std::move(relation), scope, query, join, item.location);
+  }
   if (!item.columns.empty())
     return error("0A000", "functions with a column definition list are not supported", item.location);
-  std::unique_ptr<Relation> relation;
   std::vector<size_t> array_columns;
   std::string first_name;
   bool single = item.functions.size() == 1;

@@ -5,6 +5,11 @@ namespace scyper::query {
 
 using T = TypeId;
 
+// runtime/functions_json_records.cc
+extern const ir::External k_fn_json_rows;
+extern const ir::External k_fn_json_object;
+extern const ir::External k_fn_json_array;
+
 void add_jsonb_functions(BuiltinTable* t) {
   auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
   auto documents = [](const std::vector<SqlType>&) { return make_array(make_type(T::kJsonb)); };
@@ -24,6 +29,9 @@ void add_jsonb_functions(BuiltinTable* t) {
     extract.variadic = true;
     extract.may_return_null = true;
   }
+  t->runtime(" json_rows", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_rows);
+  t->runtime(" json_object", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_object);
+  t->runtime(" json_array", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_array);
   t->runtime("@>", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contains);
   t->runtime("<@", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contained);
   t->runtime("?", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_exists);

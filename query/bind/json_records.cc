@@ -1,0 +1,77 @@
+#include "bind/json_records.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "parse/printer.h"
+#include "parse/type_resolver.h"
+#include "query/error_status.h"
+
+namespace scyper::query {
+
+namespace {
+const ast::FunctionCall& call_of(const ast::FromFunction& item) {
+  return ast::node_as<ast::FunctionCall>(*item.functions[0]);
+}
+std::string name_of(const ast::FromFunction& item) { return std::string(bare_name(call_of(item).name.back())); }
+bool is_populate(const std::string& function) { return function.find("populate") != std::string::npos; }
+
+// What a column is made of the document. Names of the query's own begin with a space: no variable is called so.
+std::string value_of(const JsonColumn& column) {
+  const std::string key = quote_literal(column.name);
+  const std::string value = absl::StrCat("\" row\".o -> ", key), text = absl::StrCat("\" row\".o ->> ", key);
+  if (column.type.id == TypeId::kJsonb)
+    return absl::StrCat("CASE WHEN jsonb_typeof(", value, ") <> 'null' THEN ", value, " END");
+  if (is_string(column.type.id)) return text;
+  if (column.type.id != TypeId::kArray) return absl::StrCat("CAST(", text, " AS ", type_name(column.type), ")");
+  return absl::StrCat("CASE WHEN ", text, " IS NOT NULL THEN ARRAY(SELECT CAST(\" item\".v AS ",
+                      type_name(element_of(column.type)), ") FROM jsonb_array_elements_text(\" json_array\"(", value,
+                      ", ", key, ")) AS \" item\" (v)) END");
+}
+}  // namespace
+
+bool gives_json_records(const ast::FromFunction& item) {
+  if (item.functions.size() != 1 || item.rows_from) return false;
+  const auto* call = ast::node_if<ast::FunctionCall>(item.functions[0].get());
+  if (call == nullptr) return false;
+  const std::string_view name = bare_name(call->name.back());
+  if (name == "jsonb_to_record" || name == "jsonb_to_recordset") return call->args.size() == 1 && !item.columns.empty();
+  return (name == "jsonb_populate_record" || name == "jsonb_populate_recordset") && call->args.size() == 2;
+}
+
+StatusOr<std::vector<JsonColumn>> json_columns(const ast::FromFunction& item, const Catalog& catalog,
+                                               std::string_view source) {
+  std::vector<JsonColumn> columns;
+  const std::string function = name_of(item);
+  if (item.ordinality) return sql_error("0A000", absl::StrCat("WITH ORDINALITY of ", function, " is not supported"));
+  if (!is_populate(function)) {
+    for (const auto& column : item.columns) {
+      SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, source, catalog.enums));
+      columns.push_back({column.name, type});
+    }
+    return columns;
+  }
+  const auto* row = ast::node_if<ast::Cast>(call_of(item).args[0].get());
+  const auto table = row == nullptr ? nullptr : catalog.find_table(row->type.name.back());
+  if (table == nullptr || to_sql(*row->arg) != "NULL")
+    return sql_error("0A000", absl::StrCat(function, " of anything but NULL::table is not supported"));
+  const storage::TableSchema& schema = table->schema();
+  for (size_t c = 0; c < storage::visible_columns(schema); c++)
+    columns.push_back({schema.columns[c].name, schema.columns[c].type});
+  return columns;
+}
+
+std::string json_records_query(const ast::FromFunction& item, const std::vector<JsonColumn>& columns) {
+  const std::string function = name_of(item);
+  std::string text = "SELECT ";
+  for (const JsonColumn& column : columns)
+    absl::StrAppend(&text, &column == &columns[0] ? "" : ", ", value_of(column), " AS ", quote_identifier(column.name));
+  const std::string document = to_sql(*call_of(item).args.back());
+  const std::string name = quote_literal(function);
+  if (function.ends_with("set"))
+    return absl::StrCat(text, " FROM (SELECT \" json_object\"(\" item\".v, ", name,
+                        ") AS o FROM jsonb_array_elements(\" json_rows\"(", document, ", ", name,
+                        ")) AS \" item\" (v)) AS \" row\"");
+  return absl::StrCat(text, " FROM (SELECT \" json_object\"(", document, ", '') AS o) AS \" row\"");
+}
+
+}  // namespace scyper::query

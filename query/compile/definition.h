@@ -99,6 +99,7 @@ class Definer {
   Status add_constraint(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                         const std::string& name);
   Status check_references(const ForeignKey& key, const std::string& name);
+  Status validate_constraint(const ast::AlterTableCommand& command, const std::string& name);
   Status drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status check_views(const std::string& name);
   // definition_query.cc

@@ -110,6 +110,8 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return add_constraint(*command.constraint, command.constraint->columns, name);
     case ast::AlterTableAction::kDropConstraint:
       return drop_constraint(command, name, result);
+    case ast::AlterTableAction::kValidateConstraint:
+      return validate_constraint(command, name);
     default:
       return error("0A000", absl::StrCat("ALTER TABLE ... ", command.action_name, " is not supported"),
                    command.location);
@@ -451,6 +453,33 @@ Status Definer::add_constraint(const ast::Constraint& constraint, const std::vec
     default:
       return absl::OkStatus();
   }
+}
+
+// Of one that was added as NOT VALID: the rows that were there.
+Status Definer::validate_constraint(const ast::AlterTableCommand& command, const std::string& name) {
+  auto table = next().find_table(name);
+  const TableRules rules = next().rules[table->schema().id];
+  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
+  if (auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
+      key != rules.foreign_keys.end())
+    return check_references(*key, name);
+  auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named);
+  if (check == rules.checks.end()) {
+    const auto& indexes = table->schema().indexes;
+    const bool exists = std::any_of(indexes.begin(), indexes.end(), [&](const storage::IndexDef& index) {
+      return index.constraint && is_named(index);
+    });
+    return error(exists ? "42809" : "42704",
+                 absl::StrCat("constraint \"", command.name, "\" of relation \"", name,
+                              exists ? "\" is not a foreign key or check constraint" : "\" does not exist"),
+                 -1);
+  }
+  SCYPER_ASSIGN_OR_RETURN(const bool holds, has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(name),
+                                                                     " WHERE NOT (", check->expression, ") LIMIT 1")));
+  if (holds) return absl::OkStatus();
+  return error(
+      "23514",
+      absl::StrCat("check constraint \"", command.name, "\" of relation \"", name, "\" is violated by some row"), -1);
 }
 
 // The rows that are there have what they refer to.

@@ -23,7 +23,7 @@ static_assert(kChunkTuples <= 65536);  // positions in images have 16 bits
 // run costs its entry and kRunNs.
 constexpr std::array<double, kFrozenSchemes> kDecodeNs = {0.1, 0.05, 0.3, 0.4};
 constexpr double kRunNs = 1.5;
-constexpr double kTextDictionaryNs = 5;  // beyond plain texts: they come from anywhere
+constexpr double kTextDictionaryNs = 0.5;  // beyond plain texts: codes
 
 uint32_t bits_of(uint64_t value) { return static_cast<uint32_t>(std::bit_width(value)); }
 

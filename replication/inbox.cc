@@ -98,7 +98,7 @@ bool Inbox::begin_term(uint64_t term, uint64_t term_lsn) {
 }
 
 bool Inbox::is_touched(size_t index) const {
-  return index < applied_ + applying_ || (options_.logs && index < logged_ + (is_logging_ ? 1 : 0));
+  return index < applied_ + applying_ || (options_.logs && index < logged_ + logging_);
 }
 
 void Inbox::drop_last() {
@@ -186,17 +186,17 @@ std::optional<Inbox::Range> Inbox::missing() const {
   return Range{received_lsn_, upto};
 }
 
-const Inbox::Group* Inbox::next_to_log() {
-  if (!options_.logs || logged_ >= in_order_.size()) return nullptr;
-  is_logging_ = true;
-  return &in_order_[logged_];
+const Inbox::Group* Inbox::next_to_log(size_t skip) {
+  if (!options_.logs || logged_ + skip >= in_order_.size()) return nullptr;
+  logging_ = skip + 1;
+  return &in_order_[logged_ + skip];
 }
 
 void Inbox::logged() {
-  CHECK(is_logging_ && logged_ < in_order_.size());
-  is_logging_ = false;
-  logged_term_ = in_order_[logged_].parcel.term;
-  logged_lsn_ = in_order_[logged_++].parcel.complete_lsn;
+  CHECK(logging_ > 0 && logged_ + logging_ <= in_order_.size());
+  logged_ += std::exchange(logging_, 0);
+  logged_term_ = in_order_[logged_ - 1].parcel.term;
+  logged_lsn_ = in_order_[logged_ - 1].parcel.complete_lsn;
   drop_done();
 }
 

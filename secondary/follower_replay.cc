@@ -19,6 +19,9 @@ namespace {
 constexpr size_t kApplyBytes = size_t{2} << 20;
 constexpr size_t kApplyGroups = 256;
 constexpr std::chrono::milliseconds kArchiveLook{200};
+// A log that is so far behind catches up by pieces: a segment costs a few flushes, a group one.
+constexpr size_t kPieceGroupsMin = 64;
+constexpr size_t kPieceBytes = size_t{8} << 20;
 
 // What no digest would forgive: for tests and drills.
 Failpoint lose_group("secondary.lose_group");
@@ -43,9 +46,17 @@ void Follower::log() {
     const Inbox::Group* next = nullptr;
     changed_.wait(lock, [&] { return is_stopping_ || !failure_.ok() || (next = inbox_.next_to_log()) != nullptr; });
     if (next == nullptr) return;
-    const Inbox::Group group = *next;
+    std::vector<Inbox::Group> groups = {*next};
+    if (inbox_.unlogged() >= kPieceGroupsMin) {
+      for (size_t bytes = 0; bytes < kPieceBytes && groups.size() < inbox_.unlogged();) {
+        groups.push_back(*inbox_.next_to_log(groups.size()));
+        bytes += groups.back().parcel.bytes->size();
+      }
+    }
     lock.unlock();
-    if (Status status = keeper_->append(group, clock_.now_us()); !status.ok()) return fail_to_log(status);
+    Status status = groups.size() == 1 ? keeper_->append(groups.front(), clock_.now_us())
+                                       : keeper_->append_all(groups, clock_.now_us());
+    if (!status.ok()) return fail_to_log(status);
     if (const uint64_t lsn = droppable_lsn_.exchange(0); lsn != 0) {
       if (Status dropped = keeper_->drop_before(lsn); !dropped.ok()) {
         say(absl::StrCat("old log stays: ", std::string(dropped.message())));
@@ -53,12 +64,14 @@ void Follower::log() {
     }
     lock.lock();
     inbox_.logged();
-    if (terms_.empty() || terms_.back().term != group.parcel.term) {
-      terms_.push_back({group.parcel.term, group.parcel.base_lsn});
+    for (const Inbox::Group& group : groups) {
+      if (terms_.empty() || terms_.back().term != group.parcel.term) {
+        terms_.push_back({group.parcel.term, group.parcel.base_lsn});
+      }
     }
     changed_.notify_all();
     lock.unlock();  // who waits for the group does not wait for the next segment
-    if (Status status = keeper_->prepare_next(); !status.ok()) return fail_to_log(status);
+    if (status = keeper_->prepare_next(); !status.ok()) return fail_to_log(status);
     lock.lock();
   }
 }

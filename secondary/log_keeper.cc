@@ -30,6 +30,31 @@ Status LogKeeper::drop_before(uint64_t lsn) {
   return dropped;
 }
 
+namespace {
+
+std::vector<storage::StreamPosition> positions_before(const replication::Inbox::Group& group) {
+  std::vector<storage::StreamPosition> positions;
+  for (const auto& position : group.positions_before) positions.push_back({position.number, position.hash});
+  return positions;
+}
+
+}  // namespace
+
+Status LogKeeper::append_all(const std::vector<replication::Inbox::Group>& groups, int64_t time_us) {
+  CHECK(!groups.empty());
+  std::string bytes;
+  for (const replication::Inbox::Group& group : groups) {
+    bytes += *group.parcel.bytes;
+    bytes.resize((bytes.size() + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes);
+  }
+  const replication::Parcel& first = groups.front().parcel;
+  appender_->set_term(first.term);
+  SCYPER_RETURN_IF_ERROR(appender_->append_segment(bytes, first.base_lsn, positions_before(groups.front()), time_us));
+  appender_->set_term(groups.back().parcel.term);
+  segments_.push_back({appender_->segment_number(), first.base_lsn});
+  return Status();
+}
+
 Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us) {
   const std::string& bytes = *group.parcel.bytes;
   const size_t padded = (bytes.size() + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
@@ -40,10 +65,9 @@ Status LogKeeper::append(const replication::Inbox::Group& group, int64_t time_us
   }
   std::memcpy(block_.get(), bytes.data(), bytes.size());
   std::memset(block_.get() + bytes.size(), 0, padded - bytes.size());
-  std::vector<storage::StreamPosition> positions;
-  for (const auto& position : group.positions_before) positions.push_back({position.number, position.hash});
   appender_->set_term(group.parcel.term);
-  SCYPER_RETURN_IF_ERROR(appender_->append({block_.get(), padded}, group.parcel.base_lsn, positions, time_us));
+  SCYPER_RETURN_IF_ERROR(
+      appender_->append({block_.get(), padded}, group.parcel.base_lsn, positions_before(group), time_us));
   if (segments_.empty() || segments_.back().number != appender_->segment_number()) {
     segments_.push_back({appender_->segment_number(), group.parcel.base_lsn});
   }

@@ -24,6 +24,8 @@ class LogKeeper {
                                                    uint64_t retention_bytes);
   // On the disk when it returns.
   Status append(const replication::Inbox::Group& group, int64_t time_us);
+  // The same of several, as a segment of their own. Positions are the first one's.
+  Status append_all(const std::vector<replication::Inbox::Group>& groups, int64_t time_us);
   // Makes the next segment ahead of use, when there is none.
   Status prepare_next() { return appender_->prepare_next(); }
   // Segments that have nothing beyond.

@@ -236,6 +236,48 @@ TEST(LogKeeper, ALogThatEndsBeforeTheArchiveIsDropped) {
   }
 }
 
+// A node that is behind logs many groups at once: what a power loss leaves has all that was said to be on the disk, and
+// a log goes on behind it.
+TEST(LogKeeper, PiecesOfManyGroupsAreReadAgainAndTheLogGoesOn) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    auto keeper = LogKeeper::open(&disk, kDirectory, {kCluster, kPartitions}, {}, kSegmentBytes, 0);
+    ASSERT_TRUE(keeper.ok()) << keeper.status();
+    Inbox inbox(kCluster, start_behind({}), {size_t{1} << 20, true});
+    uint64_t term = 1;
+    for (const uint64_t groups : {uint64_t{1}, uint64_t{30}, uint64_t{2}, seed, uint64_t{1}}) {
+      for (uint64_t i = 0; i < groups; ++i) {
+        term += i == 10 ? 1 : 0;
+        ASSERT_EQ(inbox.offer(primary.make(term, {0, 1}, 10)), Inbox::Verdict::kNew);
+      }
+      EXPECT_EQ(inbox.unlogged(), groups);
+      std::vector<Inbox::Group> piece;
+      while (const Inbox::Group* next = inbox.next_to_log(piece.size())) piece.push_back(*next);
+      ASSERT_EQ(piece.size(), groups);
+      const Status status = groups == 1 ? (*keeper)->append(piece.front(), 0) : (*keeper)->append_all(piece, 0);
+      ASSERT_TRUE(status.ok()) << status;
+      inbox.logged();
+      EXPECT_EQ(inbox.logged_lsn(), primary.lsn());
+      const auto again = disk.after_power_loss(seed);
+      const auto recovered = recover(again.get());
+      ASSERT_TRUE(recovered.ok()) << recovered.status();
+      EXPECT_EQ(recovered->lsn, primary.lsn());
+      EXPECT_EQ(recovered->segments.size(), (*keeper)->segments().size());
+      ASSERT_TRUE((*keeper)->prepare_next().ok());
+    }
+    // a restart goes on behind a piece
+    auto again = disk.after_power_loss(seed);
+    auto recovered = recover(again.get());
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    keep(again.get(), *recovered, {primary.make(term, {0, 1}, 10)});
+    recovered = recover(again.get());
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    EXPECT_EQ(recovered->lsn, primary.lsn());
+  }
+}
+
 // A crash while the history is removed must not keep the node from starting.
 TEST(RemoveHistory, WhatACrashLeavesCanBeStartedFrom) {
   for (const bool has_archive : {false, true}) {

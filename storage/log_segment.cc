@@ -244,8 +244,8 @@ Status LogAppender::prepare_next() {
   return Status();
 }
 
-Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
-                                  int64_t time_us) {
+SegmentHeader LogAppender::next_header(uint64_t start_lsn, std::span<const StreamPosition> streams,
+                                       int64_t time_us) const {
   SegmentHeader header;
   header.cluster[0] = options_.cluster[0];
   header.cluster[1] = options_.cluster[1];
@@ -255,6 +255,12 @@ Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std:
   header.streams.assign(streams.begin(), streams.end());
   header.lacks_positions = options_.lacks_positions;
   header.number = number_ + 1;
+  return header;
+}
+
+Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
+                                  int64_t time_us) {
+  SegmentHeader header = next_header(start_lsn, streams, time_us);
   const std::string bytes = encode_segment_header(&header);
   const uint64_t needed = header.header_bytes + group_bytes;
 
@@ -319,6 +325,43 @@ Status LogAppender::append(std::string_view group, uint64_t start_lsn, std::span
   is_broken_ = false;
   offset_ += group.size();
   bytes_written_ += group.size();
+  return Status();
+}
+
+// Written and synced under the name of a segment that is being made: a crash leaves that, which the next start removes.
+Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, std::span<const StreamPosition> streams,
+                                   int64_t time_us) {
+  CHECK(!groups.empty() && groups.size() % kDiskBlockBytes == 0);
+  if (is_broken_) return absl::UnavailableError("the log has failed before");
+  SegmentHeader header = next_header(start_lsn, streams, time_us);
+  const std::string bytes = encode_segment_header(&header);
+  absl::MutexLock making(&making_);
+  is_broken_ = true;
+  {
+    // zeros, whatever their number
+    absl::MutexLock lock(&mutex_);
+    if (next_ != nullptr) {
+      CHECK(next_number_ == header.number);
+      SCYPER_RETURN_IF_ERROR(
+          disk_->rename(new_path(directory_, header.number), new_path(directory_, header.number + 1)));
+    }
+    next_number_ = header.number + 1;
+  }
+  const std::string path = new_path(directory_, header.number);
+  SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path, OpenMode::kCreate));
+  SCYPER_RETURN_IF_ERROR(file->write(0, bytes));
+  SCYPER_RETURN_IF_ERROR(file->write(bytes.size(), groups));
+  SCYPER_RETURN_IF_ERROR(file->sync());
+  after_segment_header.fires();
+  SCYPER_RETURN_IF_ERROR(disk_->rename(path, segment_path(directory_, header.number)));
+  after_segment_rename.fires();
+  SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
+  is_broken_ = false;
+  file_.reset();
+  number_ = header.number;
+  offset_ = size_bytes_ = header.header_bytes + groups.size();
+  segments_.push_back({number_, start_lsn});
+  bytes_written_ += groups.size();
   return Status();
 }
 

@@ -68,9 +68,11 @@ class Inbox {
     std::vector<BatchView> batches;
     std::vector<ChainPosition> positions_before;
   };
-  // nullptr: nothing. It is being logged from now on, and stays valid, until logged().
-  const Group* next_to_log();
+  // nullptr: nothing. It is being logged from now on, with the `skip` ones before it, and they stay valid, until
+  // logged().
+  const Group* next_to_log(size_t skip = 0);
   void logged();
+  size_t unlogged() const { return options_.logs ? in_order_.size() - logged_ : 0; }  // groups
   // The groups that may be applied, oldest first. begin_apply(): the first `count` of them are being applied from now
   // on, and stay valid, until applied().
   const Group* next_to_apply(size_t skip = 0) const;
@@ -135,8 +137,8 @@ class Inbox {
   std::deque<Group> in_order_;  // the oldest not yet applied and logged first
   std::deque<Parcel> done_;     // before them
   size_t done_bytes_ = 0;
-  size_t logged_ = 0;        // of in_order_
-  bool is_logging_ = false;  // the one behind them
+  size_t logged_ = 0;   // of in_order_
+  size_t logging_ = 0;  // behind them
   size_t applied_ = 0;
   size_t applying_ = 0;               // behind them
   std::map<uint64_t, Parcel> ahead_;  // by base_lsn

@@ -77,6 +77,11 @@ class LogAppender {
   // segment, as they are before this group. Disk full: nothing was written, try again.
   Status append(std::string_view group, uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us);
 
+  // Several groups as a segment of their own, which is there as a whole or not at all: for who has fallen behind, and
+  // must not wait for the disk once for each of them. The next group begins another segment. Errors are final.
+  Status append_segment(std::string_view groups, uint64_t start_lsn, std::span<const StreamPosition> streams,
+                        int64_t time_us);
+
   // Removes segments whose records all have LSNs up to `lsn`. Returns how many.
   StatusOr<uint64_t> drop_before(uint64_t lsn);
 
@@ -92,6 +97,7 @@ class LogAppender {
  private:
   LogAppender(Disk* disk, std::string directory, const Options& options, std::vector<Existing> existing);
   StatusOr<std::unique_ptr<File>> make_segment(uint64_t number, uint64_t bytes);
+  SegmentHeader next_header(uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us) const;
   Status begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
                        int64_t time_us);
 

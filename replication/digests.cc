@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kOwnKept = 16;
 constexpr size_t kWaitingMax = 4;
 constexpr size_t kNodesMax = 1000;
+constexpr uint64_t kRoundsMax = 3;  // of a node that has been told and is not heard of
 }  // namespace
 
 std::string describe_difference(const StateDigest& own, const StateDigest& other) {
@@ -31,11 +32,15 @@ std::string describe_difference(const StateDigest& own, const StateDigest& other
   return "";
 }
 
-void DigestBook::compare(const StateDigest& own, const StateDigest& other, Node* node) {
+void DigestBook::compare(const StateDigest& own, const StateDigest& other, const std::string& name) {
+  Node* node = &nodes_[name];
   const std::string difference = describe_difference(own, other);
   node->comparison.lsn = own.lsn;
+  node->round = own_count_;
   if (difference.empty()) {
     ++node->comparison.equal;
+    node->verdict = Status();
+    if (told_ == name) told_.clear();
     return;
   }
   ++node->comparison.different;
@@ -48,7 +53,7 @@ void DigestBook::add_own(StateDigest digest) {
   ++own_count_;
   for (auto& [name, node] : nodes_) {
     for (const StateDigest& waiting : node.waiting) {
-      if (waiting.lsn == digest.lsn && waiting.term == digest.term) compare(digest, waiting, &node);
+      if (waiting.lsn == digest.lsn && waiting.term == digest.term) compare(digest, waiting, name);
     }
     std::erase_if(node.waiting, [&](const StateDigest& waiting) { return waiting.lsn <= digest.lsn; });
   }
@@ -62,17 +67,20 @@ void DigestBook::add(const std::string& name, StateDigest digest) {
   Node& node = nodes_[name];
   for (const StateDigest& own : own_) {
     if (own.lsn != digest.lsn || own.term != digest.term) continue;
-    return compare(own, digest, &node);
+    return compare(own, digest, name);
   }
   if (!own_.empty() && own_.back().lsn > digest.lsn) return;  // this node has none of that cut any more
   node.waiting.push_back(std::move(digest));
   if (node.waiting.size() > kWaitingMax) node.waiting.pop_front();
 }
 
-Status DigestBook::verdict(const std::string& name) const {
+Status DigestBook::verdict(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = nodes_.find(name);
-  return found == nodes_.end() ? Status() : found->second.verdict;
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.verdict.ok()) return Status();
+  if (!told_.empty() && told_ != name && nodes_[told_].round + kRoundsMax > own_count_) return Status();
+  told_ = name;
+  return found->second.verdict;
 }
 
 void DigestBook::forget(const std::string& name) {

@@ -40,6 +40,33 @@ TEST(Digests, DifferentOnesAreNamed) {
   }
 }
 
+// Should the primary's tables be wrong, the others have the only right ones: they must not all begin anew.
+TEST(Digests, OneNodeIsToldUntilItIsEqual) {
+  DigestBook book;
+  book.add_own(digest_at(10));
+  book.add("s1", digest_at(10, 2));
+  book.add("s2", digest_at(10, 2));
+  EXPECT_FALSE(book.verdict("s1").ok());
+  EXPECT_TRUE(book.verdict("s2").ok());
+  EXPECT_EQ(book.comparisons()["s2"].different, 1u);
+  book.forget("s1");  // it has begun anew, and differs again
+  EXPECT_TRUE(book.verdict("s2").ok());
+  book.add_own(digest_at(20));
+  for (const char* name : {"s1", "s2"}) book.add(name, digest_at(20, 2));
+  EXPECT_TRUE(book.verdict("s2").ok());
+  EXPECT_FALSE(book.verdict("s1").ok());
+  book.forget("s1");
+  book.add_own(digest_at(30));
+  book.add("s1", digest_at(30));
+  EXPECT_TRUE(book.verdict("s1").ok());
+  EXPECT_FALSE(book.verdict("s2").ok());
+  // gone for good: the next one's turn
+  book.add("s1", digest_at(30, 2));
+  EXPECT_TRUE(book.verdict("s1").ok());
+  for (uint64_t lsn = 40; lsn <= 60; lsn += 10) book.add_own(digest_at(lsn));
+  EXPECT_FALSE(book.verdict("s1").ok());
+}
+
 TEST(Digests, MissingAndSurplusPartitions) {
   StateDigest own = digest_at(10), other = own;
   EXPECT_EQ(describe_difference(own, other), "");

@@ -35,8 +35,10 @@ class DigestBook {
   void add_own(StateDigest digest);
   void add(const std::string& node, StateDigest digest);
 
-  // DataLoss: the node's newest digest differs from this node's own at the same cut.
-  Status verdict(const std::string& node) const;
+  // DataLoss: the node's newest digest differs from this node's own at the same cut, and it is to begin anew. One node
+  // at a time, until it has been found equal: where all differ it is the primary whose tables are wrong, and the others
+  // have the only right ones. One that is not heard of for some digests makes way.
+  Status verdict(const std::string& node);
   // The node begins anew: what it has now is not what has been compared.
   void forget(const std::string& node);
 
@@ -53,12 +55,14 @@ class DigestBook {
     Comparison comparison;
     std::deque<StateDigest> waiting;  // for this node's own
     Status verdict;
+    uint64_t round = 0;  // own_count_ when it was compared last
   };
-  void compare(const StateDigest& own, const StateDigest& other, Node* node);
+  void compare(const StateDigest& own, const StateDigest& other, const std::string& name);
 
   mutable std::mutex mutex_;     // all that follows
   std::deque<StateDigest> own_;  // newest last
   uint64_t own_count_ = 0;
+  std::string told_;  // has been told that it differs, and has not been found equal since; empty: nobody
   std::map<std::string, Node> nodes_;
 };
 

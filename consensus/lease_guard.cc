@@ -13,7 +13,8 @@ namespace scyper::consensus {
 namespace {
 
 // The guard's life: the newest lease from the pipe, until its other end is closed.
-[[noreturn]] void guard(int pipe, const EtcdOptions& options) {
+[[noreturn]] void guard(int pipe, const EtcdOptions& options,
+                        const std::function<void(const std::string&)>& on_progress) {
   ::prctl(PR_SET_NAME, "scyper-lease");
   ::setsid();  // what is typed at the node's terminal is not for it
   for (int each : {SIGINT, SIGTERM, SIGHUP}) ::signal(each, SIG_IGN);
@@ -27,13 +28,20 @@ namespace {
     if (read != sizeof(next)) break;
     lease = next;
   }
-  if (lease != 0) static_cast<void>((*etcd)->revoke(lease));
+  if (lease == 0) ::_exit(0);
+  if (on_progress) on_progress("lease guard: the node's process has ended");
+  const Status revoked = (*etcd)->revoke(lease);
+  if (on_progress) {
+    on_progress(revoked.ok() ? "lease guard: the lease is given back"
+                             : "lease guard: the lease is not given back: " + std::string(revoked.message()));
+  }
   ::_exit(0);
 }
 
 }  // namespace
 
-StatusOr<std::unique_ptr<LeaseGuard>> LeaseGuard::start(const EtcdOptions& options) {
+StatusOr<std::unique_ptr<LeaseGuard>> LeaseGuard::start(const EtcdOptions& options,
+                                                        const std::function<void(const std::string&)>& on_progress) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return absl::UnavailableError("no pipe can be made");
   const pid_t pid = ::fork();
@@ -41,7 +49,7 @@ StatusOr<std::unique_ptr<LeaseGuard>> LeaseGuard::start(const EtcdOptions& optio
     ::close(ends[1]);
     // nobody's child: who outlives its parent cannot be waited for
     const pid_t inner = ::fork();
-    if (inner == 0) guard(ends[0], options);
+    if (inner == 0) guard(ends[0], options, on_progress);
     ::_exit(inner > 0 ? 0 : 1);
   }
   ::close(ends[0]);

@@ -47,6 +47,7 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
 StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
                                                 std::unique_ptr<replication::Link> link) {
   SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
+  if (options.on_seeded) options.on_seeded();
   auto node = std::make_unique<Follower>(options, std::move(own_disk), disk, std::move(link), std::move(seed));
   SCYPER_RETURN_IF_ERROR(node->begin());
   if (options.on_begun) options.on_begun(node.get());

@@ -62,7 +62,7 @@ Status FailoverNode::start_guard() {
   options.call_us = static_cast<int64_t>(config_.cluster.lease_us);
   options.connect_us = options.call_us / 8;
   options.attempt_us = options.call_us / 4;
-  SCYPER_ASSIGN_OR_RETURN(guard_, consensus::LeaseGuard::start(options));
+  SCYPER_ASSIGN_OR_RETURN(guard_, consensus::LeaseGuard::start(options, say_));
   return Status();
 }
 
@@ -204,6 +204,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
   config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
     return supervisor_->takes_redo({term, node});
   };
+  config.secondary.on_seeded = [this] { set_place(Place::kChanging); };
   config.secondary.on_begun = [this](secondary::Node* node) {
     std::lock_guard<std::mutex> lock(mutex_);
     node_ = node;
@@ -215,7 +216,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
     std::lock_guard<std::mutex> lock(mutex_);
     is_marked_ = true;
   }
-  set_place(Place::kChanging);
+  set_place(Place::kSeeding);
   auto engine = make_engine_(config, metrics_, nullptr);
   if (!engine.ok()) {
     {
@@ -356,7 +357,8 @@ FailoverNode::LogState FailoverNode::settled_log() {
 
 Status FailoverNode::bar(const consensus::Promise& promise) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (place_ == Place::kAtRest) return Status();
+  // who seeds takes no redo before it has asked whether the promise, which binds from now on, allows it
+  if (place_ == Place::kAtRest || place_ == Place::kSeeding) return Status();
   if (place_ == Place::kFollowing) return node_->bar(promise.term, kBarUs);
   if (place_ == Place::kChanging) return absl::UnavailableError("the node changes its role");
   // what it still executes counts for nobody once it is another process

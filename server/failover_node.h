@@ -63,7 +63,9 @@ class FailoverNode final : public consensus::Replica {
   bool is_drained(const std::string& to, uint64_t drain) override;
 
  private:
-  enum class Place : uint8_t { kAtRest, kChanging, kFollowing, kLeading };
+  // kSeeding: about to follow; the tables are made from this node's log, or from the leader's archive, and nothing is
+  // appended or acknowledged yet.
+  enum class Place : uint8_t { kAtRest, kChanging, kSeeding, kFollowing, kLeading };
 
   Status read_log_end();
   Status start_guard();

@@ -7,12 +7,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/metrics.h"
 #include "failover_node.h"
@@ -96,8 +98,14 @@ sigset_t block_signals() {
   return signals;
 }
 
+// With the time, so that what nodes say can be put in order.
 void say(const std::string& line) {
-  std::printf("scyperd: %s\n", line.c_str());
+  const int64_t now_us = RealClock().now_us();
+  const std::time_t seconds = now_us / 1'000'000;
+  std::tm parts{};
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", ::gmtime_r(&seconds, &parts));
+  std::printf("scyperd: %s.%06dZ %s\n", text, static_cast<int>(now_us % 1'000'000), line.c_str());
   std::fflush(stdout);
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "consensus/etcd.h"
 
@@ -15,7 +17,9 @@ namespace scyper::consensus {
 class LeaseGuard {
  public:
   // Before this process has any threads and before it uses gRPC.
-  static StatusOr<std::unique_ptr<LeaseGuard>> start(const EtcdOptions& options);
+  // on_progress: called in that process; may be empty.
+  static StatusOr<std::unique_ptr<LeaseGuard>> start(const EtcdOptions& options,
+                                                     const std::function<void(const std::string&)>& on_progress = {});
   ~LeaseGuard();
   // 0: none.
   void set(int64_t lease);

@@ -45,6 +45,8 @@ struct NodeOptions {
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+  // Called when the tables are made, before anything is received. May be empty, as the next.
+  std::function<void()> on_seeded;
   // Where there are elections: called when all of the node's threads run, once. What it has received by then was let in
   // by LinkOptions::admits: its promise is there.
   std::function<void(Node*)> on_begun;

@@ -50,6 +50,8 @@ StatusOr<Position> position_of(const Words& words) {
   return position;
 }
 
+std::string term_value(uint64_t term) { return absl::StrCat("term=", term); }
+
 }  // namespace
 
 std::string encode_position(const Position& position) {
@@ -206,9 +208,18 @@ StatusOr<bool> ClusterKeys::campaign(uint64_t term, const Expected& expected, in
   txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "term", expected.term_revision, ""});
   txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "config", expected.config_revision, ""});
   txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "paused", expected.paused_revision, ""});
-  txn.puts.push_back({prefix_ + "term", absl::StrCat("term=", term)});
+  txn.puts.push_back({prefix_ + "term", term_value(term)});
   txn.puts.push_back({prefix_ + "leader", leader_value(term), lease});
   txn.removes = {prefix_ + "appointed", prefix_ + "switchover"};
+  return has_succeeded(txn);
+}
+
+StatusOr<bool> ClusterKeys::reclaim(uint64_t term, int64_t lease) {
+  EtcdTxn txn;
+  txn.compares.push_back({Compare::Kind::kIsAbsent, prefix_ + "leader", 0, ""});
+  txn.compares.push_back({Compare::Kind::kIsAbsent, prefix_ + "appointed", 0, ""});
+  txn.compares.push_back({Compare::Kind::kValue, prefix_ + "term", 0, term_value(term)});
+  txn.puts.push_back({prefix_ + "leader", leader_value(term), lease});
   return has_succeeded(txn);
 }
 

@@ -10,16 +10,21 @@ namespace scyper::consensus {
 
 namespace {
 constexpr uint32_t kFailuresMax = 5;  // the back-off no longer grows
-}
+constexpr int64_t kSilentParts = 3;   // of a lease: who has not reached etcd for one of them does not reach it
+}  // namespace
 
-Elector::Elector(ElectorOptions options, Promise stored, Position position, bool is_complete, int64_t now_us)
+Elector::Elector(ElectorOptions options, Promise stored, Position position, bool is_complete, int64_t now_us,
+                 bool may_have_granted)
     : options_(std::move(options)),
       ballot_(std::move(stored), options_.flaws),
       position_(position),
       is_complete_(is_complete),
-      next_read_us_(now_us) {
+      next_read_us_(now_us),
+      is_grant_kept_(may_have_granted) {
   CHECK(options_.margin_us > 0 && options_.margin_us < options_.lease_us);
   term_seen_ = std::max(ballot_.promised().term, position.term);
+  // what it granted before it was restarted is not known
+  if (may_have_granted && options_.flaws.is_on(Guard::kGrantOutlives)) bound_until_us_ = now_us + options_.lease_us;
 }
 
 std::vector<Action> Elector::take_actions() { return std::exchange(actions_, {}); }
@@ -58,6 +63,7 @@ void Elector::on_time(int64_t now_us) {
     next_read_us_ = now_us + options_.poll_us;
   }
   if (leads()) watch_lease(now_us);
+  if (state_ == State::kPrimary) ask_grants(now_us);
   if (!drains_to_.empty() && !is_handing_over_ && now_us >= drain_until_us_) end_drain(now_us);
   if (leads() && now_us >= next_keep_alive_us_) {
     act(Action::Kind::kKeepAlive);
@@ -81,7 +87,7 @@ bool Elector::gets_nowhere(int64_t now_us) const {
 
 // A primary closes by itself; what is not primary yet gives up, and the next view decides anew.
 void Elector::watch_lease(int64_t now_us) {
-  if (now_us >= lease_sent_us_ + options_.lease_us) {
+  if (now_us >= leased_us() + options_.lease_us) {
     if (state_ != State::kPrimary) return step_down(now_us);
     is_closed_ = true;
     drains_to_.clear();
@@ -99,14 +105,99 @@ void Elector::watch_lease(int64_t now_us) {
 void Elector::on_keep_alive(uint64_t term, int64_t sent_us, int64_t now_us) {
   if (!leads() || term != term_) return;
   lease_sent_us_ = std::max(lease_sent_us_, sent_us);
-  if (state_ == State::kPrimary && is_closed_ && now_us < closing_us()) {
-    is_closed_ = false;
-    if (drains_to_.empty()) act(Action::Kind::kOpen);
-  }
+  reopen(now_us);
+}
+
+void Elector::reopen(int64_t now_us) {
+  if (state_ != State::kPrimary || !is_closed_ || now_us >= closing_us()) return;
+  is_closed_ = false;
+  if (drains_to_.empty()) act(Action::Kind::kOpen);
 }
 
 void Elector::on_lease_lost(uint64_t term, int64_t now_us) {
-  if (leads() && term == term_) step_down(now_us);
+  if (!leads() || term != term_) return;
+  is_failsafe(now_us) && drains_to_.empty() ? reclaim() : step_down(now_us);
+}
+
+// --- without etcd ---
+
+bool Elector::is_failsafe(int64_t now_us) const {
+  return state_ == State::kPrimary && failsafe_us_ > lease_sent_us_ && now_us < closing_us();
+}
+
+// Early enough for the answers, late enough that the others miss etcd, too.
+void Elector::ask_grants(int64_t now_us) {
+  if (now_us < lease_sent_us_ + options_.lease_us / kSilentParts || now_us < next_ask_us_) return;
+  next_ask_us_ = now_us + options_.resend_us;
+  for (const std::string& voter : voters_.names) {
+    if (voter == options_.node) continue;
+    Action& ask = act(Action::Kind::kAskGrant);
+    ask.node = voter;
+    ask.asked_us = now_us;
+  }
+  if (voters_.names.size() > 1) return;
+  failsafe_us_ = now_us;  // all voters
+  reopen(now_us);
+}
+
+// Only to the primaryship that it has promised to, while it knows of no newer one, and while it does not reach etcd
+// either: else somebody can be elected who does.
+bool Elector::may_grant(const Promise& primaryship, int64_t now_us) const {
+  if (state_ != State::kFollower || storing_.has_value() || !ballot_.is_stored(primaryship)) return false;
+  const bool reaches_etcd = has_view_ && now_us < view_.asked_us + options_.lease_us / kSilentParts;
+  return view_.term <= primaryship.term && !reaches_etcd;
+}
+
+void Elector::on_grant_asked(const std::string& from, uint64_t term, int64_t asked_us, int64_t now_us) {
+  if (state_ == State::kEnded) return;
+  if (!may_grant({term, from}, now_us)) return answer_grant(from, term, asked_us, false);
+  if (is_grant_kept_) {
+    bound_until_us_ = std::max(bound_until_us_, now_us + options_.lease_us);
+    return answer_grant(from, term, asked_us, true);
+  }
+  if (!granting_.has_value()) act(Action::Kind::kKeepGrant);
+  granting_ = Asked{from, term, asked_us};
+}
+
+void Elector::on_grant_kept(int64_t now_us) {
+  is_grant_kept_ = true;
+  const auto asked = std::exchange(granting_, std::nullopt);
+  if (asked.has_value()) on_grant_asked(asked->node, asked->term, asked->asked_us, now_us);
+}
+
+void Elector::answer_grant(const std::string& to, uint64_t term, int64_t asked_us, bool granted) {
+  Action& action = act(Action::Kind::kAnswerGrant);
+  action.node = to;
+  action.grant = {term, asked_us, granted};
+}
+
+bool Elector::is_bound(int64_t now_us) const {
+  return now_us < bound_until_us_ && options_.flaws.is_on(Guard::kGrantBinds);
+}
+
+void Elector::on_grant(const std::string& from, const GrantAnswer& answer, int64_t now_us) {
+  if (state_ != State::kPrimary || answer.term != term_ || !answer.granted || !voters_.has(from)) return;
+  grants_[from] = std::max(grants_[from], answer.asked_us);
+  if (grants_.size() + 1 < voters_.names.size() && options_.flaws.is_on(Guard::kGrantOfAll)) return;
+  int64_t oldest_us = grants_.begin()->second;
+  for (const auto& [node, asked_us] : grants_) oldest_us = std::min(oldest_us, asked_us);
+  failsafe_us_ = std::max(failsafe_us_, oldest_us);
+  reopen(now_us);
+}
+
+void Elector::reclaim() {
+  if (!std::exchange(is_reclaiming_, true)) act(Action::Kind::kReclaim);
+}
+
+// The voters have elected nobody meanwhile, or the Txn would have found a term above this one.
+void Elector::on_reclaimed(Campaign result, uint64_t term, int64_t lease_sent_us, int64_t now_us) {
+  is_reclaiming_ = false;
+  if (state_ != State::kPrimary || term != term_) return;
+  if (result == Campaign::kUnknown) return;  // etcd has gone again: it is tried again
+  if (result == Campaign::kLost) return step_down(now_us);
+  reclaimed_us_ = now_us;
+  lease_sent_us_ = std::max(lease_sent_us_, lease_sent_us);
+  reopen(now_us);
 }
 
 void Elector::on_unconfirmed(int64_t since_us) { unconfirmed_since_us_ = since_us; }
@@ -156,8 +247,10 @@ void Elector::step_down(int64_t now_us) {
   is_closed_ = true;
   drains_to_.clear();
   is_handing_over_ = false;
+  is_reclaiming_ = false;
   state_ = State::kFollower;
   answers_.clear();
+  grants_.clear();
   missing_since_us_ = -1;
   next_read_us_ = now_us;
 }
@@ -175,11 +268,16 @@ void Elector::on_view(const View& view, int64_t now_us) {
   const Promise me{term_, options_.node};
   if (leads()) {
     // what was read before the campaign was won says nothing
-    if (view.asked_us >= won_us_ && view.leader != me) step_down(now_us);
-    return;
+    if (view.asked_us < std::max(won_us_, reclaimed_us_) || view.leader == me) return;
+    const bool is_free = !view.leader.has_value() && view.term == term_ && drains_to_.empty();
+    return is_free && is_failsafe(now_us) ? reclaim() : step_down(now_us);
   }
   if (state_ == State::kCampaigning) return;
   if (view.leader.has_value()) {
+    if (is_grant_kept_ && now_us >= bound_until_us_) {
+      is_grant_kept_ = false;
+      act(Action::Kind::kDropGrant);
+    }
     missing_since_us_ = -1;
     // won, and the answer was lost, or a process before this one: the key goes when its lease does
     return;
@@ -231,7 +329,7 @@ std::optional<uint32_t> Elector::place() const {
 
 void Elector::consider(int64_t now_us) {
   if (!has_view_ || missing_since_us_ < 0 || view_.leader.has_value() || now_us < not_before_us_) return;
-  if (view_.paused_revision != 0 && !is_appointed()) return;
+  if (is_bound(now_us) || (view_.paused_revision != 0 && !is_appointed())) return;
   const std::optional<uint32_t> before = place();
   // who was appointed needs no positions, and is given time
   const bool goes_at_once = is_appointed() || (before == 0u && have_published());
@@ -273,6 +371,9 @@ void Elector::win(uint64_t term, int64_t lease_sent_us, int64_t now_us) {
   is_closed_ = true;
   lease_sent_us_ = lease_sent_us;
   won_us_ = now_us;
+  failsafe_us_ = 0;
+  grants_.clear();
+  is_reclaiming_ = false;
   unconfirmed_since_us_ = -1;
   next_keep_alive_us_ = now_us;
   answers_.clear();
@@ -312,8 +413,9 @@ void Elector::on_fence(const std::string& from, uint64_t term, int64_t now_us) {
   const Promise wanted{term, from};
   term_seen_ = std::max(term_seen_, term);
   if (is_barred(wanted) || !ballot_.admits(wanted)) return answer_fence(from, term, false);
-  if (leads() && term > term_) step_down(now_us);
   if (ballot_.is_stored(wanted)) return answer_fence(from, term, true);
+  if (is_bound(now_us)) return answer_fence(from, term, false);  // the candidate asks again
+  if (leads() && term > term_) step_down(now_us);
   store_promise(wanted);
   fenced_by_.insert(from);
   if (!options_.flaws.is_on(Guard::kPromiseFirst)) answer_fence(from, term, true);

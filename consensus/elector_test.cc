@@ -432,6 +432,133 @@ TEST_F(ElectorTest, ALeaseThatEndedEarlierEndsNoLaterTerm) {
   EXPECT_FALSE(elector_.is_open(now));
 }
 
+// --- without etcd ---
+
+// Node b has been primary since 100 ms; etcd has answered last then.
+class FailsafeTest : public ElectorTest {
+ protected:
+  static constexpr int64_t kFrom = 100 * kMs;
+  FailsafeTest() {
+    EXPECT_GE(run_until_campaign(0), 0);
+    open(kFrom);
+    elector_.on_keep_alive(4, kFrom, kFrom);
+  }
+  // Asked at asked_us: who grants answers at once.
+  void ask(int64_t asked_us, const std::vector<std::string>& granting) {
+    elector_.on_time(asked_us);
+    for (const std::string& node : granting) elector_.on_grant(node, {4, asked_us, true}, asked_us);
+  }
+};
+
+TEST_F(FailsafeTest, GoesOnAsLongAsAllVotersGrantIt) {
+  int64_t now = kFrom;
+  for (; now < kFrom + 10'000 * kMs; now += 200 * kMs) ask(now, {"a", "c"});
+  EXPECT_TRUE(elector_.is_open(now) && elector_.is_failsafe(now) && elector_.may_read(now));
+  EXPECT_EQ(find(Kind::kClose), nullptr);
+  const int64_t last = now - 200 * kMs;
+  for (; now < last + 3000 * kMs; now += 50 * kMs) ask(now, {"a"});
+  EXPECT_FALSE(elector_.is_open(last + 1600 * kMs));
+  EXPECT_NE(find(Kind::kClose), nullptr);
+  EXPECT_NE(find(Kind::kEnd), nullptr);
+}
+
+TEST_F(FailsafeTest, OneVoterWhoDoesNotAnswerOrRefusesIsTooFew) {
+  for (int64_t now = kFrom; now < kFrom + 1400 * kMs; now += 50 * kMs) {
+    ask(now, {"a"});
+    elector_.on_grant("c", {4, now, false}, now);
+    elector_.on_grant("c", {3, now, true}, now);  // another term's
+    elector_.on_grant("d", {4, now, true}, now);  // no voter
+  }
+  EXPECT_GT(count(Kind::kAskGrant), 4);
+  EXPECT_FALSE(elector_.is_failsafe(kFrom + 1400 * kMs));
+  EXPECT_FALSE(elector_.is_open(kFrom + 1600 * kMs));
+}
+
+TEST_F(FailsafeTest, NobodyIsAskedWhileEtcdAnswers) {
+  for (int64_t now = kFrom; now < kFrom + 5000 * kMs; now += 50 * kMs) {
+    elector_.on_time(now);
+    elector_.on_keep_alive(4, now, now);
+  }
+  EXPECT_EQ(find(Kind::kAskGrant), nullptr);
+}
+
+TEST_F(FailsafeTest, ALeaseThatHasEndedMeanwhileIsAskedForAgain) {
+  int64_t now = kFrom;
+  for (; now < kFrom + 4000 * kMs; now += 100 * kMs) ask(now, {"a", "c"});
+  elector_.on_lease_lost(4, now);
+  EXPECT_EQ(count(Kind::kReclaim), 1);
+  elector_.on_lease_lost(4, now);
+  EXPECT_EQ(count(Kind::kReclaim), 1);
+  elector_.on_reclaimed(Elector::Campaign::kUnknown, 4, now, now);
+  view_.leader.reset();
+  look(now);
+  EXPECT_EQ(count(Kind::kReclaim), 2);
+  elector_.on_reclaimed(Elector::Campaign::kWon, 4, now, now + kMs);
+  look(now);  // was asked for before
+  EXPECT_TRUE(elector_.is_open(now + 1400 * kMs));
+  EXPECT_FALSE(elector_.is_failsafe(now + 2 * kMs));
+  EXPECT_EQ(find(Kind::kStepDown), nullptr);
+}
+
+TEST_F(FailsafeTest, SomebodyElseWhoLeadsWhenEtcdIsBackEndsIt) {
+  int64_t now = kFrom;
+  for (; now < kFrom + 4000 * kMs; now += 100 * kMs) ask(now, {"a", "c"});
+  view_.leader = Promise{5, "c"};
+  view_.term = 5;
+  look(now);
+  EXPECT_NE(find(Kind::kStepDown), nullptr);
+  EXPECT_FALSE(elector_.is_open(now));
+}
+
+// Node b has promised term 3 to a.
+TEST_F(ElectorTest, WhoHasGrantedElectsNobodyElseForALease) {
+  elector_.on_grant_asked("a", 3, 7, 100 * kMs);
+  EXPECT_EQ(find(Kind::kAnswerGrant), nullptr);  // not before it is kept
+  ASSERT_NE(find(Kind::kKeepGrant), nullptr);
+  elector_.on_grant_kept(200 * kMs);
+  ASSERT_NE(find(Kind::kAnswerGrant), nullptr);
+  EXPECT_TRUE(find(Kind::kAnswerGrant)->grant.granted);
+  EXPECT_EQ(find(Kind::kAnswerGrant)->grant.asked_us, 7);
+  elector_.on_fence("c", 5, 300 * kMs);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
+  EXPECT_EQ(find(Kind::kStorePromise), nullptr);
+  const int64_t campaigned = run_until_campaign(300 * kMs);
+  EXPECT_GE(campaigned, 200 * kMs + options().lease_us);
+  elector_.on_fence("c", 9, campaigned);
+  EXPECT_NE(find(Kind::kStorePromise), nullptr);
+}
+
+TEST_F(ElectorTest, NothingIsGrantedToAnotherThanWasPromisedNorByWhoReachesEtcd) {
+  elector_.on_grant_kept(0);
+  elector_.on_grant_asked("c", 3, 0, 0);
+  elector_.on_grant_asked("a", 2, 0, 0);
+  elector_.on_grant_asked("a", 4, 0, 0);
+  look(100 * kMs);
+  elector_.on_grant_asked("a", 3, 0, 200 * kMs);
+  EXPECT_EQ(count(Kind::kAnswerGrant), 4);
+  for (const Action& action : actions_) EXPECT_FALSE(action.kind == Kind::kAnswerGrant && action.grant.granted);
+  elector_.on_fence("c", 4, 200 * kMs);  // a promise on its way binds
+  elector_.on_grant_asked("a", 3, 0, 5000 * kMs);
+  for (const Action& action : actions_) EXPECT_FALSE(action.kind == Kind::kAnswerGrant && action.grant.granted);
+  EXPECT_EQ(count(Kind::kAnswerGrant), 5);
+}
+
+TEST_F(ElectorTest, WhatWasGrantedBindsAfterARestart) {
+  Elector again(options(), {3, "a"}, {3, 10}, true, 100 * kMs, /*may_have_granted=*/true);
+  again.on_fence("c", 5, 200 * kMs);
+  again.on_fence("c", 6, 100 * kMs + options().lease_us);
+  std::vector<Action> actions = again.take_actions();
+  EXPECT_EQ(std::count_if(actions.begin(), actions.end(), [](auto& a) { return a.kind == Kind::kAnswerFence; }), 1);
+  EXPECT_EQ(std::count_if(actions.begin(), actions.end(), [](auto& a) { return a.kind == Kind::kStorePromise; }), 1);
+  // and is forgotten when there is a leader and nothing is bound any more
+  view_.leader = Promise{3, "a"};
+  view_.asked_us = 5000 * kMs;
+  again.on_view(view_, 5000 * kMs);
+  actions = again.take_actions();
+  EXPECT_TRUE(std::any_of(actions.begin(), actions.end(), [](auto& a) { return a.kind == Kind::kDropGrant; }));
+}
+
 // What config says later counts from the next term on.
 TEST_F(ElectorTest, VotersAreThoseThatTheCampaignFound) {
   view_.config_revision = 9;

@@ -19,17 +19,12 @@ constexpr std::chrono::milliseconds kStopTime{500};
 
 class FailoverService final : public failover::v1::Failover::Service {
  public:
-  FailoverService(std::string cluster, PeerServer::OnFence on_fence)
-      : cluster_(std::move(cluster)), on_fence_(std::move(on_fence)) {}
+  FailoverService(std::string cluster, PeerServer::OnFence on_fence, PeerServer::OnGrant on_grant)
+      : cluster_(std::move(cluster)), on_fence_(std::move(on_fence)), on_grant_(std::move(on_grant)) {}
 
   grpc::Status Fence(grpc::ServerContext*, const failover::v1::FenceRequest* request,
                      failover::v1::FenceReply* reply) override {
-    if (request->cluster() != cluster_) {
-      return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to cluster " + cluster_};
-    }
-    if (request->node().empty() || request->term() == 0) {
-      return {grpc::StatusCode::INVALID_ARGUMENT, "a fence names a node and a term"};
-    }
+    if (const grpc::Status checked = check(*request); !checked.ok()) return checked;
     auto answer = on_fence_(request->node(), request->term());
     if (!answer.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(answer.status().message())};
     reply->set_term(answer->term);
@@ -42,9 +37,30 @@ class FailoverService final : public failover::v1::Failover::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Grant(grpc::ServerContext*, const failover::v1::GrantRequest* request,
+                     failover::v1::GrantReply* reply) override {
+    if (const grpc::Status checked = check(*request); !checked.ok()) return checked;
+    const auto granted = on_grant_(request->node(), request->term());
+    if (!granted.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(granted.status().message())};
+    reply->set_granted(*granted);
+    return grpc::Status::OK;
+  }
+
  private:
+  template <typename Request>
+  grpc::Status check(const Request& request) const {
+    if (request.cluster() != cluster_) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to cluster " + cluster_};
+    }
+    if (request.node().empty() || request.term() == 0) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "a request names a node and a term"};
+    }
+    return grpc::Status::OK;
+  }
+
   const std::string cluster_;
   const PeerServer::OnFence on_fence_;
+  const PeerServer::OnGrant on_grant_;
 };
 
 class GrpcPeerServer final : public PeerServer {
@@ -83,6 +99,36 @@ class GrpcPeerClient final : public PeerClient {
   GrpcPeerClient(const PeerOptions& options, std::string node) : options_(options), node_(std::move(node)) {}
 
   StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) override {
+    failover::v1::FenceRequest request;
+    failover::v1::FenceReply reply;
+    SCYPER_RETURN_IF_ERROR(ask(address, term, timeout_us, &request, [&](auto& stub, grpc::ClientContext* context) {
+      return stub.Fence(context, request, &reply);
+    }));
+    return FenceAnswer{reply.term(),
+                       reply.granted(),
+                       {reply.promised().term(), reply.promised().node()},
+                       {reply.position_term(), reply.position_lsn()},
+                       reply.complete()};
+  }
+
+  StatusOr<bool> grant(const std::string& address, uint64_t term, int64_t timeout_us) override {
+    failover::v1::GrantRequest request;
+    failover::v1::GrantReply reply;
+    SCYPER_RETURN_IF_ERROR(ask(address, term, timeout_us, &request, [&](auto& stub, grpc::ClientContext* context) {
+      return stub.Grant(context, request, &reply);
+    }));
+    return reply.granted();
+  }
+
+  void cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_cancelled_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+ private:
+  template <typename Request, typename Call>
+  Status ask(const std::string& address, uint64_t term, int64_t timeout_us, Request* request, const Call& call) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(timeout_us));
     context.set_wait_for_ready(true);
@@ -93,31 +139,15 @@ class GrpcPeerClient final : public PeerClient {
       stub = stub_of(address);
       contexts_.insert(&context);
     }
-    failover::v1::FenceRequest request;
-    request.set_cluster(options_.cluster);
-    request.set_node(node_);
-    request.set_term(term);
-    failover::v1::FenceReply reply;
-    const grpc::Status status = stub->Fence(&context, request, &reply);
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      contexts_.erase(&context);
-    }
-    if (!status.ok()) return Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-    return FenceAnswer{reply.term(),
-                       reply.granted(),
-                       {reply.promised().term(), reply.promised().node()},
-                       {reply.position_term(), reply.position_lsn()},
-                       reply.complete()};
-  }
-
-  void cancel() override {
+    request->set_cluster(options_.cluster);
+    request->set_node(node_);
+    request->set_term(term);
+    const grpc::Status status = call(*stub, &context);
     std::lock_guard<std::mutex> lock(mutex_);
-    is_cancelled_ = true;
-    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+    contexts_.erase(&context);
+    return status.ok() ? Status() : Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
   }
 
- private:
   // With the lock.
   std::shared_ptr<failover::v1::Failover::Stub> stub_of(const std::string& address) {
     auto& stub = stubs_[address];
@@ -137,9 +167,10 @@ class GrpcPeerClient final : public PeerClient {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<PeerServer>> PeerServer::start(const PeerOptions& options, OnFence on_fence) {
-  auto server =
-      std::make_unique<GrpcPeerServer>(std::make_unique<FailoverService>(options.cluster, std::move(on_fence)));
+StatusOr<std::unique_ptr<PeerServer>> PeerServer::start(const PeerOptions& options, OnFence on_fence,
+                                                        OnGrant on_grant) {
+  auto server = std::make_unique<GrpcPeerServer>(
+      std::make_unique<FailoverService>(options.cluster, std::move(on_fence), std::move(on_grant)));
   SCYPER_RETURN_IF_ERROR(server->begin(options));
   return std::unique_ptr<PeerServer>(std::move(server));
 }

@@ -172,7 +172,36 @@ TEST_F(SupervisorTest, WhoHasMostLeadsAndTheNextOneWhenItHasGone) {
       [&] { return nodes_[first]->supervisor->role().leader == nodes_[second]->supervisor->role().leader; }));
 }
 
-TEST_F(SupervisorTest, WithoutEtcdAPrimaryClosesAndEndsAndAnotherTermFollows) {
+TEST_F(SupervisorTest, WithoutEtcdAPrimaryGoesOnWhileAllVotersAreThereAndWithItAgainToo) {
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {0, 0});
+    start(name);
+  }
+  const std::string first = wait_for_primary();
+  ASSERT_NE(first, "");
+  const Promise leader = nodes_[first]->supervisor->role().leader;
+  EXPECT_TRUE(runs_until([&] {  // all voters have promised the term
+    return std::all_of(nodes_.begin(), nodes_.end(),
+                       [&](auto& node) { return node.second->supervisor->takes_redo(leader); });
+  }));
+  etcd_.kill(SIGKILL);
+  const int64_t killed_us = boot_time_us();
+  EXPECT_TRUE(runs_until([&] { return boot_time_us() > killed_us + 3 * lease_us_; }));
+  EXPECT_TRUE(runs_until([&] { return is_open(first); }));
+  EXPECT_EQ(nodes_[first]->supervisor->role().leader, leader);
+  for (const auto& [name, node] : nodes_) EXPECT_EQ(node->disk.exists("/data/granted"), name != first);
+  ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  const int64_t back_us = boot_time_us();
+  EXPECT_TRUE(runs_until([&] { return boot_time_us() > back_us + 2 * lease_us_; }));
+  EXPECT_TRUE(runs_until([&] { return is_open(first); }));
+  EXPECT_EQ(nodes_[first]->supervisor->role().leader, leader);
+  EXPECT_TRUE(runs_until([&] {
+    return std::none_of(nodes_.begin(), nodes_.end(),
+                        [](auto& node) { return node.second->disk.exists("/data/granted"); });
+  }));
+}
+
+TEST_F(SupervisorTest, WithoutEtcdAndAVoterAPrimaryClosesAndEndsAndAnotherTermFollows) {
   lease_us_ = 3'000'000;
   for (const char* name : {"a", "b", "c"}) {
     add(name, {0, 0});
@@ -181,6 +210,7 @@ TEST_F(SupervisorTest, WithoutEtcdAPrimaryClosesAndEndsAndAnotherTermFollows) {
   const std::string first = wait_for_primary();
   ASSERT_NE(first, "");
   const uint64_t term = nodes_[first]->supervisor->role().leader.term;
+  nodes_[first == "a" ? "b" : "a"]->supervisor.reset();
   etcd_.kill(SIGKILL);
   EXPECT_TRUE(runs_until([&] { return !is_open(first); }));
   EXPECT_TRUE(runs_until([&] { return nodes_[first]->supervisor->role().kind == Role::Kind::kEnd; }));

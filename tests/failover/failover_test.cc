@@ -218,11 +218,21 @@ TEST_F(FailoverTest, AFrozenPrimaryThatWakesUpConfirmsNothing) {
   check(writer.acknowledged, writer.unknown);
 }
 
-TEST_F(FailoverTest, WithoutEtcdNothingIsWrittenAndWithItAllGoesOn) {
+// While all voters are there the primary goes on, for longer than its lease; without one of them it stops.
+TEST_F(FailoverTest, WithoutEtcdAllGoesOnUntilAVoterIsMissing) {
   start_all();
   Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
   ASSERT_TRUE(writer.waits_for(20));
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  wait_until_followed(primary);
+  const uint64_t term = cluster_.status(primary).term;
   etcd_.kill(SIGKILL);
+  std::this_thread::sleep_for(std::chrono::seconds(14));  // two leases and more
+  EXPECT_TRUE(writer.waits_for(20));
+  EXPECT_EQ(cluster_.status(primary).term, term);
+  EXPECT_EQ(cluster_.status(primary).role, "primary");
+  const std::string other = primary == "n1" ? "n2" : "n1";
+  cluster_.kill(other, SIGKILL);
   size_t before = 0;
   const auto until = Clock::now() + kWait;
   do {  // until it stands still for longer than a call takes
@@ -231,9 +241,36 @@ TEST_F(FailoverTest, WithoutEtcdNothingIsWrittenAndWithItAllGoesOn) {
   } while (writer.count() != before && Clock::now() < until);
   EXPECT_EQ(writer.count(), before);
   ASSERT_TRUE(etcd_.start()) << etcd_.log();
+  cluster_.start_again(other);
   EXPECT_TRUE(writer.waits_for(20));
   writer.stop();
   check(writer.acknowledged, writer.unknown);
+}
+
+// Of three nodes one is dead and one makes its tables, for an hour: the third one is promised to all the same.
+TEST_F(FailoverTest, ANodeThatRecoversPromises) {
+  start_all();
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  wait_until_followed(primary);
+  const std::string other = primary == "n1" ? "n2" : "n1", third = primary == "n3" ? "n2" : "n3";
+  const auto comes_to = [&](const std::string& node, const std::string& what, size_t times) {
+    const auto counted = [&] {
+      size_t count = 0;
+      const std::string log = cluster_.log_of(node);
+      for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
+      return count;
+    };
+    const auto until = Clock::now() + kWait;
+    while (times != 0 && counted() < times && Clock::now() < until) std::this_thread::sleep_for(milliseconds(50));
+    return counted();
+  };
+  const std::string joins = "join: primary at", leads = "is fenced, this node becomes primary";
+  const size_t joined = comes_to(other, joins, 0), led = comes_to(third, leads, 0);
+  cluster_.kill(other, SIGKILL);
+  start(other, "--failpoints 'recovery.after_replay=sleep(3600000)'");
+  ASSERT_GT(comes_to(other, joins, joined + 1), joined);
+  cluster_.kill(primary, SIGKILL);
+  EXPECT_GT(comes_to(third, leads, led + 1), led);
 }
 
 // With a client that asks again no call fails: each is answered, once.

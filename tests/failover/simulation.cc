@@ -83,6 +83,16 @@ bool Etcd::hand_over(const Promise& primary, const std::string& to, int64_t now_
   return true;
 }
 
+bool Etcd::reclaim(const Promise& primary, uint64_t lease, int64_t now_us) {
+  expire(now_us);
+  if (leader_.has_value() || appointment_.has_value() || term_ != primary.term || !leases_.contains(lease))
+    return false;
+  leader_ = primary;
+  leader_lease_ = lease;
+  ++revision_;
+  return true;
+}
+
 void Etcd::publish(const std::string& node, const consensus::Member& member, int64_t now_us) {
   auto& entry = members_[node];
   entry = {member, now_us + kMemberUs};
@@ -181,7 +191,7 @@ Outcome Simulation::run() {
   const int64_t end_us = options_.fault_us + options_.heal_us;
   uint64_t acknowledged_before = 0;
   bool works_again = false;
-  while (outcome_.violation.empty() && !queue_.empty() && now_us_ < end_us && !works_again) {
+  while (outcome_.violation.empty() && !queue_.empty() && now_us_ < end_us && !has_ended_) {
     Event event = queue_.top();
     queue_.pop();
     step(std::move(event));
@@ -191,13 +201,15 @@ Outcome Simulation::run() {
       isolate_one();
       acknowledged_before = acknowledged_lsn_;
     }
+    if (works_again) continue;
     works_again = is_healing_ && now_us_ > options_.fault_us + 200'000 && acknowledged_lsn_ > acknowledged_before + 5 &&
                   std::all_of(nodes_.begin(), nodes_.end(), [this](const Node& node) {
                     return node.name == isolated_ ||
                            (has_all(node, acknowledged_lsn_) && node.confirmed + 5 >= acknowledged_lsn_);
                   });
+    has_ended_ = works_again && !lose_etcd();
   }
-  if (outcome_.violation.empty() && !works_again)
+  if (outcome_.violation.empty() && !has_ended_)
     fail("the cluster does not work again after the faults: " + describe());
   outcome_.terms = primary_of_term_.size();
   outcome_.appointed = etcd_.campaigns_of_appointed();
@@ -265,8 +277,9 @@ void Simulation::start(size_t n) {
   node.copies.reset();
   node.lease = 0;
   node.incarnations.assign(nodes_.size(), 0);
-  node.elector = std::make_unique<Elector>(elector_options(node, n == 1, options_.flaws), node.promise,
-                                           node.position(is_durable_), node.is_complete, local_us(node));
+  node.elector =
+      std::make_unique<Elector>(elector_options(node, n == 1, options_.flaws), node.promise, node.position(is_durable_),
+                                node.is_complete, local_us(node), node.may_have_granted);
   at(between(0, kTickUs), n, [this, n] { tick(n); });
 }
 
@@ -356,6 +369,26 @@ void Simulation::act_on(size_t n, const Action& action) {
       return;
     case Action::Kind::kHandOver:
       return hand_over(n, action);
+    case Action::Kind::kAskGrant:
+      return send(n, to, [this, n, to, term = action.term, asked_us = action.asked_us] {
+        nodes_[to].elector->on_grant_asked(nodes_[n].name, term, asked_us, local_us(nodes_[to]));
+        act(to);
+      });
+    case Action::Kind::kAnswerGrant:
+      return send(n, to, [this, n, to, grant = action.grant] {
+        nodes_[to].elector->on_grant(nodes_[n].name, grant, local_us(nodes_[to]));
+        act(to);
+      });
+    case Action::Kind::kKeepGrant:
+      return at(has_slow_disks_ ? 60'000 : 5'000, n, [this, n] {
+        nodes_[n].may_have_granted = true;
+        nodes_[n].elector->on_grant_kept(local_us(nodes_[n]));
+        act(n);
+      });
+    case Action::Kind::kDropGrant:
+      return at(has_slow_disks_ ? 60'000 : 5'000, n, [this, n] { nodes_[n].may_have_granted = false; });
+    case Action::Kind::kReclaim:
+      return reclaim(n);
     case Action::Kind::kStepDown:
       node.copies.reset();
       node.started_term = 0;
@@ -421,7 +454,8 @@ void Simulation::keep_alive(size_t n) {
   const uint64_t lease = nodes_[n].lease, term = nodes_[n].elector->term();
   ask_etcd(
       n, [this, lease, ok] { *ok = etcd_.keep_alive(lease, now_us_, kLeaseUs); },
-      [this, n, term, ok, sent_us] {
+      [this, n, term, lease, ok, sent_us] {
+        if (!*ok && lease != nodes_[n].lease) return;  // it has another one by now
         Elector* elector = nodes_[n].elector.get();
         const int64_t local = local_us(nodes_[n]);
         *ok ? elector->on_keep_alive(term, sent_us, local) : elector->on_lease_lost(term, local);
@@ -458,6 +492,30 @@ void Simulation::hand_over(size_t n, const Action& action) {
       [this, n, term] {
         nodes_[n].elector->on_handed_over(Elector::HandOver::kUnknown, term, local_us(nodes_[n]));
         act(n);
+      });
+}
+
+void Simulation::reclaim(size_t n) {
+  auto lease = std::make_shared<uint64_t>(0);
+  auto won = std::make_shared<bool>(false);
+  const int64_t sent_us = local_us(nodes_[n]);
+  const Promise me{nodes_[n].elector->term(), nodes_[n].name};
+  const auto answer = [this, n, term = me.term, sent_us, lease](Elector::Campaign outcome) {
+    nodes_[n].elector->on_reclaimed(outcome, term, sent_us, local_us(nodes_[n]));
+    if (outcome == Elector::Campaign::kWon) nodes_[n].lease = *lease;
+    act(n);
+  };
+  ask_etcd(
+      n,
+      [this, me, lease, won] {
+        *lease = etcd_.grant(now_us_, kLeaseUs);
+        *won = etcd_.reclaim(me, *lease, now_us_);
+        outcome_.reclaimed += *won ? 1 : 0;
+      },
+      [won, answer] { answer(*won ? Elector::Campaign::kWon : Elector::Campaign::kLost); },
+      [this, n, lease, answer] {
+        ask_etcd(n, [this, lease] { etcd_.revoke(*lease); }, [] {}, [] {});
+        answer(Elector::Campaign::kUnknown);
       });
 }
 

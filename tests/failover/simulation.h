@@ -35,6 +35,8 @@ struct Outcome {
   uint64_t faults = 0;
   uint64_t handed_over = 0;  // primaryships, and
   uint64_t appointed = 0;    // campaigns won by whom they went to
+  uint64_t failsafe = 0;     // batches acknowledged without etcd, by what all voters had granted
+  uint64_t reclaimed = 0;    // leases, by primaries that had gone on so
 };
 
 // A batch of the simulated log; its LSN is its place, from 1. value 0: the start of a term.
@@ -55,6 +57,7 @@ class Etcd {
   };
   bool campaign(const Promise& candidate, const Expected& expected, uint64_t lease, int64_t now_us);
   bool hand_over(const Promise& primary, const std::string& to, int64_t now_us);
+  bool reclaim(const Promise& primary, uint64_t lease, int64_t now_us);
   void set_paused(bool is_paused) { paused_revision_ = is_paused ? ++revision_ : 0; }
   uint64_t campaigns_of_appointed() const { return campaigns_of_appointed_; }
   const std::string& violation() const { return violation_; }
@@ -91,6 +94,7 @@ struct Node {
   Promise promise;
   size_t durable = 0;  // batches of `log` that are on disk
   bool has_ended_well = false;
+  bool may_have_granted = false;
 
   // memory
   bool is_alive = false;
@@ -124,7 +128,8 @@ struct Node {
 // (3) a node that opens a term has all that was acknowledged before (where etcd lies, in terms up to this one); (4) a
 // strong read sees all that was acknowledged before; (5) once the faults have ended, commits are acknowledged again and
 // every node gets all of them; so do the others where one node goes on reaching etcd but none of them; (6) while
-// elections are paused only who was appointed is elected.
+// elections are paused only who was appointed is elected; (7) without etcd, and with all nodes there, commits go on to
+// be acknowledged in the same term, and with etcd again, too.
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options);
@@ -173,6 +178,7 @@ class Simulation {
   void publish(size_t n);
   void keep_alive(size_t n);
   void hand_over(size_t n, const consensus::Action& action);
+  void reclaim(size_t n);
   void look_at_drain(size_t n);
   void store_promise(size_t n, const Promise& promise);
   void adopt(size_t n, size_t from, Position position);
@@ -201,6 +207,8 @@ class Simulation {
   size_t pick_node();
   void heal();
   void isolate_one();
+  bool lose_etcd();
+  size_t open_primary() const;
   bool may_crash(size_t n) const;
   void submit();
 
@@ -221,6 +229,7 @@ class Simulation {
   std::set<std::pair<size_t, size_t>> blocked_;  // (from, to); to == nodes: etcd
   bool is_healing_ = false;
   std::string isolated_;  // while healing: reaches etcd and nobody else
+  bool has_ended_ = false;
 
   // the auditor
   std::vector<Entry> confirmed_;  // by LSN, whoever confirmed it first

@@ -5,6 +5,10 @@
 // What goes wrong, as the seed says.
 namespace scyper::failover {
 
+namespace {
+constexpr int64_t kFaultsEndUs = 5'000'000;  // more than any of them lasts
+}
+
 void Simulation::submit() {
   at(between(5'000, 40'000), kNobody, [this] { submit(); });
   for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -101,7 +105,8 @@ void Simulation::cause_fault() {
       break;
     case 7:
       etcd_is_up_ = false;
-      return at(between(50'000, 2'000'000), kNobody, [this] { etcd_is_up_ = true; });
+      return at(chance(0.7) ? between(50'000, 2'000'000) : between(2'000'000, 4'000'000), kNobody,
+                [this] { etcd_is_up_ = true; });
     case 8:
       blocked_.clear();
       etcd_.take_backup();
@@ -132,6 +137,44 @@ void Simulation::heal() {
     if (!nodes_[n].is_alive) start(n);
     nodes_[n].frozen_until_us = std::min(nodes_[n].frozen_until_us, now_us_);
   }
+}
+
+size_t Simulation::open_primary() const {
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    if (nodes_[n].is_alive && nodes_[n].elector->is_open(local_us(nodes_[n]))) return n;
+  }
+  return kNobody;
+}
+
+// All nodes are there and reach each other: three leases without etcd change nothing, nor does its return. What faults
+// have put off is done before. False: not with this seed.
+bool Simulation::lose_etcd() {
+  if (!chance(0.1) || etcd_lies_ || !isolated_.empty()) return false;
+  at(options_.fault_us + kFaultsEndUs - now_us_, kNobody, [this] {
+    const size_t primary = open_primary();
+    if (primary == kNobody) return fail("nobody is open though the cluster works: " + describe());
+    const uint64_t term = nodes_[primary].elector->term();
+    const auto goes_on = [this, term](const char* when, uint64_t before) {
+      const size_t now = open_primary();
+      if (now != kNobody && nodes_[now].elector->term() == term && acknowledged_lsn_ > before) return;
+      fail("term " + std::to_string(term) + " does not go on " + when + ": " + describe());
+    };
+    // a hand-over that etcd did late: somebody is appointed
+    if (const consensus::View view = etcd_.read(voters_, now_us_); !view.leader.has_value() || view.appointment) {
+      has_ended_ = true;
+      return;
+    }
+    etcd_is_up_ = false;
+    at(3'000'000, kNobody, [this, goes_on, before = acknowledged_lsn_] {
+      goes_on("without etcd", before);
+      etcd_is_up_ = true;
+      at(3'000'000, kNobody, [this, goes_on, before = acknowledged_lsn_] {
+        goes_on("with etcd again", before);
+        has_ended_ = true;
+      });
+    });
+  });
+  return true;
 }
 
 // One that leads, where there is one: the others can do without it, and must.

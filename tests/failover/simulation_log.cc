@@ -183,6 +183,7 @@ void Simulation::note_copy(size_t n, const std::string& who, uint64_t term, uint
     acknowledged_lsn_ = std::max(acknowledged_lsn_, confirmed);
     acknowledged_by_term_[node.started_term] = confirmed;
     outcome_.acknowledged = acknowledged_lsn_;
+    outcome_.failsafe += node.elector->is_failsafe(local_us(node)) ? 1 : 0;
   }
   if (node.copies->confirmed_lsn() > 0) {
     node.elector->on_term_confirmed(node.started_term, local_us(node));

@@ -46,6 +46,9 @@ enum class Guard : uint8_t {
   kStartCopies,       // a primary opens when its term's start has W copies
   kLeaseForReads,     // strong reads need the lease
   kWriteQuorum,       // a commit is confirmed by W copies
+  kGrantOfAll,        // without etcd a primary goes on when all voters have granted it, not one
+  kGrantBinds,        // who has granted answers no fence meanwhile
+  kGrantOutlives,     // not after a restart either
 };
 
 // The guards that are off; none but in tests.

@@ -76,6 +76,8 @@ class ClusterKeys {
     int64_t term_revision = 0, config_revision = 0, paused_revision = 0;
   };
   StatusOr<bool> campaign(uint64_t term, const Expected& expected, int64_t lease);
+  // The leader key again, of the highest term, where nobody has it and nobody is appointed. Results as campaign()'s.
+  StatusOr<bool> reclaim(uint64_t term, int64_t lease);
   // The leader key of that term goes and `to` is appointed. Results as campaign()'s.
   StatusOr<bool> hand_over(uint64_t term, const std::string& to);
   // Why the request is not done. False: it is not there any more.

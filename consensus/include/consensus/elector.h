@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -48,6 +49,13 @@ struct FenceAnswer {
   bool is_complete = false;
 };
 
+// Of a voter to a primary that does not reach etcd: whether it elects nobody else for a lease from now on.
+struct GrantAnswer {
+  uint64_t term = 0;
+  int64_t asked_us = 0;  // as the primary said it: by its own clock
+  bool granted = false;
+};
+
 // What the elector wants done. Those that need an answer say by which function it comes.
 struct Action {
   enum class Kind : uint8_t {
@@ -67,6 +75,11 @@ struct Action {
     kOpen,         // take writes in this term
     kClose,        // no writes, strong reads or tickets; what is under way may still be confirmed
     kStepDown,     // it is over with this term: follow
+    kAskGrant,     // of `node`: on_grant_asked() there, with the term and asked_us
+    kAnswerGrant,  // to `node`: grant. on_grant() there
+    kKeepGrant,    // onto the disk: this node may have granted something. on_grant_kept() when it is there
+    kDropGrant,    // off the disk: it has granted nothing that still holds
+    kReclaim,      // another lease for the leader key of this term, where nobody else has it. on_reclaimed()
     kHandOver,     // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
     kEnd,          // the process: its lease has run out
   };
@@ -79,6 +92,8 @@ struct Action {
   Promise promise;
   Position position;
   FenceAnswer answer;
+  GrantAnswer grant;
+  int64_t asked_us = 0;
 };
 
 struct ElectorOptions {
@@ -98,12 +113,15 @@ struct ElectorOptions {
 // come in, actions go out (take_actions()), nothing else happens; so that a whole cluster runs in one process under one
 // seed. Invariants: (1) is_open() only between kOpen and the next kClose, kStepDown or kEnd; (2) a term is opened after
 // R
-//   complete voters have promised it on disk and W have its start (complete or not where a loss was accepted by hand).
+//   complete voters have promised it on disk and W have its start (complete or not where a loss was accepted by hand);
+//   (3) is_open() only while etcd's lease lasts, or what all voters have granted.
 // Units: microseconds of a monotonic clock that goes on while the machine sleeps (CLOCK_BOOTTIME). Threads: none.
 // Source: docs/failover.md.
 class Elector {
  public:
-  Elector(ElectorOptions options, Promise stored, Position position, bool is_complete, int64_t now_us);
+  // may_have_granted: what kKeepGrant has put onto the disk is there.
+  Elector(ElectorOptions options, Promise stored, Position position, bool is_complete, int64_t now_us,
+          bool may_have_granted = false);
 
   void on_time(int64_t now_us);
   void on_view(const View& view, int64_t now_us);  // call on_time() and read again when a watch says that keys changed
@@ -116,6 +134,14 @@ class Elector {
   void on_fence(const std::string& from, uint64_t term, int64_t now_us);
   void on_fence_answer(const std::string& from, const FenceAnswer& answer, int64_t now_us);
   void on_promise_stored(const Promise& promise, int64_t now_us);
+  // Without etcd (docs/failover.md, Without etcd).
+  void on_grant_asked(const std::string& from, uint64_t term, int64_t asked_us, int64_t now_us);
+  void on_grant_kept(int64_t now_us);
+  void on_grant(const std::string& from, const GrantAnswer& answer, int64_t now_us);
+  // kUnknown: should it have been done, it has been taken back.
+  void on_reclaimed(Campaign result, uint64_t term, int64_t lease_sent_us, int64_t now_us);
+  // It goes on by what the voters have granted, not by etcd's lease.
+  bool is_failsafe(int64_t now_us) const;
   // Whenever they change. Neither falls by itself: what was read earlier and is said later changes nothing, and a fence
   // is answered with the highest that was said before.
   void on_log(Position position, bool is_complete);
@@ -170,11 +196,19 @@ class Elector {
   void count_answers(int64_t now_us);
   void start_term(int64_t now_us);
   void watch_lease(int64_t now_us);
+  void ask_grants(int64_t now_us);
+  void answer_grant(const std::string& to, uint64_t term, int64_t asked_us, bool granted);
+  bool may_grant(const Promise& primaryship, int64_t now_us) const;
+  bool is_bound(int64_t now_us) const;
+  void reclaim();
+  void reopen(int64_t now_us);
   void consider(int64_t now_us);
   bool is_appointed() const;
   bool have_published() const;
   std::optional<uint32_t> place() const;
-  int64_t closing_us() const { return lease_sent_us_ + options_.lease_us - options_.margin_us; }
+  // Since when etcd or all voters have said last that nobody else is elected for a lease.
+  int64_t leased_us() const { return std::max(lease_sent_us_, failsafe_us_); }
+  int64_t closing_us() const { return leased_us() + options_.lease_us - options_.margin_us; }
 
   const ElectorOptions options_;
   Ballot ballot_;
@@ -206,6 +240,21 @@ class Elector {
   int64_t next_keep_alive_us_ = 0;
   int64_t next_fence_us_ = 0;
   std::map<std::string, FenceAnswer> answers_;
+  std::map<std::string, int64_t> grants_;  // when that was asked for which a voter has granted last
+  int64_t failsafe_us_ = 0;                // when that was asked for which all have granted
+  int64_t next_ask_us_ = 0;
+  bool is_reclaiming_ = false;
+  int64_t reclaimed_us_ = 0;
+
+  // what it has granted
+  int64_t bound_until_us_ = 0;
+  bool is_grant_kept_ = false;  // on the disk
+  struct Asked {
+    std::string node;
+    uint64_t term = 0;
+    int64_t asked_us = 0;
+  };
+  std::optional<Asked> granting_;  // as soon as it is kept
 
   // a promise on its way to the disk, and who waits for it
   std::optional<Promise> storing_;

@@ -18,12 +18,15 @@ struct PeerOptions {
   std::string tls_key;
 };
 
-// Answers the fences of candidates (proto/failover.proto), whatever the node's role. Threads: gRPC's.
+// Answers the fences of candidates, and primaries without etcd (proto/failover.proto), whatever the node's role.
+// Threads: gRPC's.
 class PeerServer {
  public:
   // Called for each fence; may wait for the disk. Unavailable: no answer.
   using OnFence = std::function<StatusOr<FenceAnswer>(const std::string& from, uint64_t term)>;
-  static StatusOr<std::unique_ptr<PeerServer>> start(const PeerOptions& options, OnFence on_fence);
+  // Likewise: whether it is granted.
+  using OnGrant = std::function<StatusOr<bool>(const std::string& from, uint64_t term)>;
+  static StatusOr<std::unique_ptr<PeerServer>> start(const PeerOptions& options, OnFence on_fence, OnGrant on_grant);
   virtual ~PeerServer() = default;  // waits for the calls that run: have OnFence answer before
   virtual uint16_t port() const = 0;
 };
@@ -35,6 +38,7 @@ class PeerClient {
   virtual ~PeerClient() = default;
   // address: of its PeerServer. Within timeout_us; cancel() ends it.
   virtual StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) = 0;
+  virtual StatusOr<bool> grant(const std::string& address, uint64_t term, int64_t timeout_us) = 0;
   virtual void cancel() = 0;
 };
 

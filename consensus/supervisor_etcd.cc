@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "etcd_supervisor.h"
+
+// What etcd is told and says.
+namespace scyper::consensus {
+
+namespace {
+
+constexpr std::chrono::milliseconds kWatchPause{200};
+constexpr uint64_t kDrainMsMax = 60'000;
+
+}  // namespace
+
+void EtcdSupervisor::read_view() {
+  end_task("read");  // what changes from now on needs another one
+  const int64_t asked_us = boot_time_us();
+  auto view = keys_.read();
+  if (absl::IsNotFound(view.status())) {
+    static_cast<void>(keys_.found(options_.config));
+    view = keys_.read();
+  }
+  std::string problem = view.ok() ? "" : std::string(view.status().message());
+  bool is_news = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_news = problem.empty() != said_.empty();
+    said_ = problem;
+  }
+  if (is_news) say(problem.empty() ? "election: etcd answers" : "election: " + problem);
+  if (view.ok()) seen(*view, asked_us);
+}
+
+void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
+  tell([&] {
+    seen_ = seen;
+    seen_.view.asked_us = asked_us;
+    elector_.on_view(seen_.view, boot_time_us());
+    begin_switchover();
+    const auto& leader = seen_.view.leader;
+    if (std::exchange(is_led_, leader.has_value()) && !leader.has_value()) say("election: nobody leads");
+    if (role_.kind == Role::Kind::kLead || role_.kind == Role::Kind::kEnd) return;
+    if (!leader.has_value()) role_.kind = Role::Kind::kWait;
+    if (!leader.has_value() || leader->node == options_.elector.node) return;
+    const auto member = seen_.members.find(leader->node);
+    if (member == seen_.members.end()) return;
+    role_ = {Role::Kind::kFollow, *leader, member->second.address, seen_.config, ""};
+  });
+}
+
+void EtcdSupervisor::publish() {
+  end_task("publish");
+  MemberEntry entry;
+  entry.address = options_.address;
+  entry.peers = peer_address_;
+  int64_t lease;
+  const Replica::LogState log = replica_->settled_log();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    entry.member = {log.position, log.is_complete, options_.elector.has_row_layout};
+    lease = member_lease_;
+  }
+  if (lease == 0) return;  // keep_member() publishes when there is one
+  if (absl::IsNotFound(keys_.publish(entry, lease))) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (member_lease_ == lease) member_lease_ = 0;
+  }
+}
+
+// This node's own lease: its entry goes when it is not heard of.
+void EtcdSupervisor::keep_member() {
+  end_task("member");
+  int64_t lease;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    lease = member_lease_;
+  }
+  if (lease != 0 && !absl::IsNotFound(etcd_->keep_alive(lease).status())) return;
+  auto granted = etcd_->grant((options_.elector.lease_us + kUsPerS - 1) / kUsPerS);
+  if (!granted.ok()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  member_lease_ = granted->id;
+  if (begin_task("publish")) key_tasks_.add([this] { publish(); });
+}
+
+void EtcdSupervisor::campaign(const Action& action) {
+  const int64_t sent_us = boot_time_us();
+  auto result = Elector::Campaign::kLost;
+  auto granted = etcd_->grant((options_.elector.lease_us + kUsPerS - 1) / kUsPerS);
+  if (granted.ok()) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      leases_[action.term] = granted->id;
+    }
+    if (options_.on_lease) options_.on_lease(granted->id);
+    auto won = keys_.campaign(action.term, {action.term_revision, action.config_revision, action.paused_revision},
+                              granted->id);
+    if (won.ok() && *won) result = Elector::Campaign::kWon;
+    if (absl::IsUnknown(won.status())) result = Elector::Campaign::kUnknown;
+  }
+  if (result == Elector::Campaign::kLost) give_up(action.term);
+  static constexpr const char* kOutcomes[] = {"won", "has not won", "may have won"};
+  say(absl::StrCat("election: ", kOutcomes[static_cast<size_t>(result)], " term ", action.term));
+  tell([&] { elector_.on_campaign(result, action.term, sent_us, boot_time_us()); });
+}
+
+void EtcdSupervisor::keep_alive(uint64_t term) {
+  end_task("keep");
+  int64_t lease = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (leases_.contains(term)) lease = leases_[term];
+  }
+  if (lease == 0) return;
+  const int64_t sent_us = boot_time_us();
+  const auto left = etcd_->keep_alive(lease);
+  tell([&] {
+    if (left.ok()) elector_.on_keep_alive(term, sent_us, boot_time_us());
+    if (absl::IsNotFound(left.status())) elector_.on_lease_lost(term, boot_time_us());
+  });
+}
+
+// Where etcd cannot be asked the lease ends by itself.
+void EtcdSupervisor::give_up(uint64_t term) {
+  int64_t lease = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = leases_.find(term);
+    if (found == leases_.end()) return;
+    lease = found->second;
+    leases_.erase(found);
+  }
+  static_cast<void>(etcd_->revoke(lease));
+  if (options_.on_lease) options_.on_lease(0);
+}
+
+void EtcdSupervisor::raise_floor(uint64_t term, uint64_t lsn) {
+  static_cast<void>(keys_.raise_floor({term, lsn}, term));
+  end_task("floor");
+}
+
+// --- switchover ---
+
+// With the lock. A request that has not been looked at.
+void EtcdSupervisor::begin_switchover() {
+  const auto& request = seen_.switchover;
+  if (!request.has_value() || !request->failure.empty() || !elector_.leads() || request->term != elector_.term())
+    return;
+  if (request->id == switchover_.id) return;
+  const int64_t now_us = boot_time_us();
+  if (is_switching_ || !elector_.is_open(now_us)) return;  // it is looked at again
+  const std::string to = successor_of(seen_, options_.elector.node, request->to);
+  switchover_ = *request;
+  if (to.empty()) {
+    return refuse_switchover(request->to.empty()
+                                 ? "no other voter is there and complete"
+                                 : absl::StrCat(request->to, " is no voter, or is not there, or not complete"));
+  }
+  switchover_.to = to;
+  is_switching_ = true;
+  ++drains_;
+  const auto drain_us = static_cast<int64_t>(std::min(request->drain_ms, kDrainMsMax)) * 1000;
+  CHECK(elector_.begin_drain(to, now_us + drain_us, now_us));
+}
+
+// With the lock.
+void EtcdSupervisor::refuse_switchover(const std::string& why) {
+  is_switching_ = false;
+  say(absl::StrCat("election: no switchover: ", why));
+  if (!seen_.switchover.has_value() || seen_.switchover->id != switchover_.id) return;
+  key_tasks_.add(
+      [this, request = *seen_.switchover, why] { static_cast<void>(keys_.answer_switchover(request, why)); });
+}
+
+void EtcdSupervisor::hand_over(const Action& action) {
+  const auto done = keys_.hand_over(action.term, action.node);
+  tell([&] {
+    const int64_t now_us = boot_time_us();
+    if (done.ok() && !*done) return elector_.on_lease_lost(action.term, now_us);
+    auto result = Elector::HandOver::kUnknown;
+    if (done.ok()) result = Elector::HandOver::kDone;
+    if (absl::IsUnavailable(done.status())) result = Elector::HandOver::kNotDone;
+    elector_.on_handed_over(result, action.term, now_us);
+  });
+}
+
+void EtcdSupervisor::watch() {
+  while (true) {
+    const Status status = keys_.watch([this] {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!is_stopping_ && begin_task("read")) key_tasks_.add([this] { read_view(); });
+    });
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (absl::IsCancelled(status) || changed_.wait_for(lock, kWatchPause, [this] { return is_stopping_; })) return;
+  }
+}
+
+}  // namespace scyper::consensus

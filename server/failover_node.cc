@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -148,9 +149,11 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
 
 StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
   bool is_led = false;
+  signals_ = &signals;
   while (true) {
     const timespec period{0, is_led ? kLookNs : kSoonNs};
-    const int signal_number = ::sigtimedwait(&signals, nullptr, &period);
+    int signal_number = signal_number_;
+    if (signal_number == 0) signal_number = ::sigtimedwait(&signals, nullptr, &period);
     if (signal_number > 0) return End{signal_number};
     const consensus::Role role = supervisor_->role();
     is_led = role.kind != consensus::Role::Kind::kWait;
@@ -186,6 +189,21 @@ Status FailoverNode::take_role(const consensus::Role& role) {
   return Status();
 }
 
+// While this node begins to follow, which may take as long as its log or the leader's archive is. As long as it only
+// makes its tables it has nothing to end: what it leaves is what kill -9 would.
+void FailoverNode::watch_signals(const std::atomic<bool>* is_over) {
+  const timespec period{0, kLookNs};
+  while (!*is_over && signal_number_ == 0) {
+    const int signal_number = ::sigtimedwait(signals_, nullptr, &period);
+    if (signal_number <= 0) continue;
+    std::lock_guard<std::mutex> lock(mutex_);
+    signal_number_ = signal_number;
+    if (place_ != Place::kSeeding) continue;
+    say_("stops while its tables are made");
+    ::_exit(0);
+  }
+}
+
 Status FailoverNode::follow(const consensus::Role& role) {
   NodeConfig config = config_;
   config.role = server::Role::kSecondary;
@@ -217,7 +235,11 @@ Status FailoverNode::follow(const consensus::Role& role) {
     is_marked_ = true;
   }
   set_place(Place::kSeeding);
+  std::atomic<bool> is_over{false};
+  std::thread watcher([&] { watch_signals(&is_over); });
   auto engine = make_engine_(config, metrics_, nullptr);
+  is_over = true;
+  watcher.join();
   if (!engine.ok()) {
     {
       std::lock_guard<std::mutex> lock(mutex_);

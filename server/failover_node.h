@@ -73,6 +73,7 @@ class FailoverNode final : public consensus::Replica {
   StatusOr<consensus::SupervisorOptions> supervisor_options();
   Status take_role(const consensus::Role& role);
   Status follow(const consensus::Role& role);
+  void watch_signals(const std::atomic<bool>* is_over);
   Status lead(const consensus::Role& role);
   Status serve(const NodeConfig& config);
   // The state of a follower, when it can be had; else its log has it.
@@ -97,6 +98,8 @@ class FailoverNode final : public consensus::Replica {
   std::unique_ptr<primary::Engine> engine_;
   std::unique_ptr<Server> server_;
   consensus::Role role_;  // taken
+  const sigset_t* signals_ = nullptr;
+  std::atomic<int> signal_number_{0};  // that has come while it began to follow
 
   std::mutex mutex_;  // all that follows; held while parts of a role are used
   Place place_ = Place::kAtRest;

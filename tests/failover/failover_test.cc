@@ -248,7 +248,7 @@ TEST_F(FailoverTest, WithoutEtcdAllGoesOnUntilAVoterIsMissing) {
 }
 
 // Of three nodes one is dead and one makes its tables, for an hour: the third one is promised to all the same.
-TEST_F(FailoverTest, ANodeThatRecoversPromises) {
+TEST_F(FailoverTest, ANodeThatRecoversPromisesAndStops) {
   start_all();
   const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
   wait_until_followed(primary);
@@ -271,6 +271,8 @@ TEST_F(FailoverTest, ANodeThatRecoversPromises) {
   ASSERT_GT(comes_to(other, joins, joined + 1), joined);
   cluster_.kill(primary, SIGKILL);
   EXPECT_GT(comes_to(third, leads, led + 1), led);
+  cluster_.signal(other, SIGTERM);  // is not waited for either
+  EXPECT_EQ(cluster_.wait_for_end(other), 0);
 }
 
 // With a client that asks again no call fails: each is answered, once.

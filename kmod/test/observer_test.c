@@ -528,6 +528,22 @@ static void show_cost(void)
 	       (unsigned long long)counts.present_count);
 }
 
+/* The observer of nodes on the module, where run_vm was given its test. */
+static void test_program(void)
+{
+	pid_t child;
+
+	if (access("/program", X_OK) != 0)
+		return;
+	child = fork();
+	REQUIRE(child >= 0);
+	if (child == 0) {
+		execl("/program", "/program", "--gtest_filter=*/module", "--gtest_brief=1", NULL);
+		_exit(127);
+	}
+	REQUIRE(wait_for(child) == 0);
+}
+
 static void prepare(void)
 {
 	int console;
@@ -558,6 +574,7 @@ int main(void)
 		{"wrong arguments", test_wrong_arguments},
 		{"concurrent writes", test_concurrent_writes},
 		{"concurrent faults and exits", test_faults_and_exits},
+		{"a program", test_program},
 		{"cost", show_cost},
 		{"unloading", test_unloading},
 	};

@@ -711,7 +711,7 @@ TEST(SnapshotStressTest, SumsStayInAThousandSnapshots) {
   Queries* queries = bank.engine().queries();
   Load load(&bank, seed);
   uint64_t last_lsn = 0;
-  while (queries->counters().snapshots.forks < test_slice<uint64_t>(1000, 100)) {
+  while (queries->counters().snapshots.forks < test_slice<uint64_t>(1000, 40)) {
     Answer answer = ask(queries, kSum);
     ASSERT_TRUE(answer.status.ok()) << answer.status;
     ASSERT_EQ(answer.number(), kTotalBalance);

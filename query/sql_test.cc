@@ -90,6 +90,7 @@ TEST(Plans, ShowArraysFiltersAndGroupJoins) {
   EXPECT_EQ(plan("SELECT sum(n) FROM line JOIN part ON line.p = part.p WHERE price = 3"),
             "Aggregate\n      Aggregates: sum(line.n)\n"
             "  -> Array Join\n        Hash Cond: line.p = part.p\n        Makes Filter: 1\n"
+            "        Unless Empty By Bounds: part.price = 3, line.p = part.p\n"
             "    -> Seq Scan on line\n          Passes Filter 1: line.p\n"
             "    -> Seq Scan on part\n          Filter: (part.price = 3)");
   EXPECT_EQ(session.text("SELECT sum(n), count(*) FROM line JOIN part ON line.p = part.p WHERE price = 3"), "487|236");
@@ -112,6 +113,34 @@ TEST(Plans, ShowArraysFiltersAndGroupJoins) {
   EXPECT_EQ(plan("SELECT * FROM line LEFT JOIN part USING (p)").find("Filter"), std::string::npos);
   EXPECT_EQ(plan("SELECT * FROM line WHERE p NOT IN (SELECT price FROM part WHERE price > 2)").find("Makes Filter"),
             std::string::npos);
+}
+
+// What occurs twice is computed once; not where it may differ, or where few rows of it may do.
+TEST(Plans, ShareWhatIsRepeated) {
+  DatabaseOptions options = options_for(ExecutionMode::kInterpreted);
+  options.filter_from_ns = -1;
+  Session session(options);
+  ASSERT_TRUE(session
+                  .script("CREATE TABLE part (p integer PRIMARY KEY, name text, price integer);"
+                          "CREATE TABLE line (l integer PRIMARY KEY, p integer, n integer);"
+                          "INSERT INTO part SELECT i, 'part ' || i, i % 7 FROM generate_series(1, 100) i;"
+                          "INSERT INTO line SELECT i, i % 120, i % 5 FROM generate_series(1, 2000) i;")
+                  .ok());
+  auto scans = [&](const std::string& sql) {
+    const std::string plan = session.text("EXPLAIN " + sql);
+    int count = 0;
+    for (size_t at = plan.find("Seq Scan on line"); at != std::string::npos; at = plan.find("Seq Scan on line", at + 1))
+      count++;
+    return count;
+  };
+  const std::string sum = "SELECT sum(n) FROM line JOIN part USING (p) WHERE price = 3";
+  const std::string by =
+      "SELECT name FROM line JOIN part USING (p) WHERE price = 3 GROUP BY name HAVING sum(n) * 9 > (";
+  EXPECT_EQ(scans(by + sum + ")"), 1);
+  EXPECT_EQ(session.text(by + sum + ") ORDER BY 1 LIMIT 1"), session.text(by + "487) ORDER BY 1 LIMIT 1"));
+  EXPECT_EQ(scans(by + sum + " AND n > 0)"), 2);
+  EXPECT_EQ(scans("SELECT (" + sum + "), (" + sum + "), (" + sum + ")"), 1);
+  EXPECT_EQ(scans("(" + sum + ") UNION ALL (SELECT l FROM line JOIN part USING (p) WHERE price = 3 LIMIT 1)"), 2);
 }
 
 TEST(Plans, DropsWhatChangesNoAnswer) {

@@ -16,6 +16,14 @@ constexpr int64_t kCounterBytes = 8;
 }  // namespace
 
 void Generator::gen_node(const PlanNode& node, const Body& body) {
+  if (node.tests.empty()) return gen_counted(node, body);
+  const Block done = gen_bounds_tests(node);
+  gen_counted(node, body);
+  if (!b_.terminated()) b_.jump(done);
+  b_.set_block(done);
+}
+
+void Generator::gen_counted(const PlanNode& node, const Body& body) {
   bool counts = is_analysed() && next_counter_ + 3 <= kAnalysisCounters;
   if (!counts) return gen_operator(node, body);
   NodeCounters& mine = counters_[&node];

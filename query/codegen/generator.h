@@ -240,6 +240,8 @@ class Generator {
   bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
   void gen_planned(const BoundQuery& query, const Consumer& consume);
   void gen_node(const PlanNode& node, const Body& body);
+  void gen_counted(const PlanNode& node, const Body& body);
+  Block gen_bounds_tests(const PlanNode& node);  // plan_bounds.cc
   void gen_operator(const PlanNode& node, const Body& body);
   // EXPLAIN [ANALYZE] (analysis.cc)
   bool is_analysed() const { return resources_.explains && resources_.explain_options.analyze; }

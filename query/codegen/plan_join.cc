@@ -31,15 +31,6 @@ void Generator::gen_join(const PlanNode& node, const Body& body) {
   gen_probes(node, *node.inputs[0], table, probe, {});
 }
 
-namespace {
-bool has_effects(const PlanNode& node) {
-  bool found = false;
-  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { found |= is_volatile(*e) || has_subquery(*e); });
-  return found || node.kind == PlanKind::kFunction || node.kind == PlanKind::kSubquery ||
-         std::any_of(node.inputs.begin(), node.inputs.end(), [](const PlanPtr& in) { return has_effects(*in); });
-}
-}  // namespace
-
 // Runs probe() for each row of `input`, the side that is not in the table; those whose NULL meets nobody are left out
 // where they are not wanted. Then what `rounds` says. Nothing of it where the table is empty and no row can come out,
 // unless somebody could notice; errors of that side may not be raised then, as in PostgreSQL.

@@ -265,6 +265,13 @@ std::optional<double> Estimator::width(const BoundExpr& expr) const {
   return statistics->numbers.back() - statistics->numbers.front() + 1;
 }
 
+std::optional<std::pair<double, double>> Estimator::range(const BoundExpr& expr) const {
+  if (std::optional<double> value = number_of(expr)) return std::pair(*value, *value);
+  const storage::ColumnStatistics* statistics = column(expr);
+  if (statistics == nullptr || statistics->numbers.empty()) return std::nullopt;
+  return std::pair(statistics->numbers.front(), statistics->numbers.back());
+}
+
 double Estimator::groups(const std::vector<BoundPtr>& keys, double rows) const {
   if (keys.empty()) return 1;
   std::vector<const BoundExpr*> exprs;

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -27,6 +28,9 @@ class Estimator {
                           double left_rows, double right_rows) const;
   // How many integers lie from the least to the largest value of a table's column; none: not known.
   std::optional<double> width(const BoundExpr& column) const;
+  // The least and the largest value of a table's column or a constant in the sample, numerics by their value; none: not
+  // known.
+  std::optional<std::pair<double, double>> range(const BoundExpr& expr) const;
   double groups(const std::vector<BoundPtr>& keys, double rows) const;
 
  private:

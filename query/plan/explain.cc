@@ -68,6 +68,14 @@ const char* name_of(JoinKind kind) {
   return "";
 }
 
+const char* symbol_of(BuiltinOp op) {
+  return op == BuiltinOp::kLess           ? "<"
+         : op == BuiltinOp::kLessEqual    ? "<="
+         : op == BuiltinOp::kGreater      ? ">"
+         : op == BuiltinOp::kGreaterEqual ? ">="
+                                          : "=";
+}
+
 class Explainer {
  public:
   Explainer(const Plan& plan, const ExplainOptions& options, const PlanCounters* counters)
@@ -143,6 +151,12 @@ class Explainer {
     if (node.filter != 0) lines.emplace_back("Makes Filter", absl::StrCat(node.filter));
     for (const ScanFilter& filter : node.filters)
       lines.emplace_back(absl::StrCat("Passes Filter ", filter.number), show_all(filter.keys, relations_, ", "));
+    if (!node.tests.empty())
+      lines.emplace_back("Unless Empty By Bounds",
+                         absl::StrJoin(node.tests, ", ", [&](std::string* out, const BoundsTest& test) {
+                           absl::StrAppend(out, show_expression(*test.left, relations_), " ", symbol_of(test.op), " ",
+                                           show_expression(*test.right, relations_));
+                         }));
     if (!node.conjuncts.empty())
       lines.emplace_back(node.kind == PlanKind::kJoin ? "Join Filter" : "Filter",
                          show_all(node.conjuncts, relations_, " AND "));

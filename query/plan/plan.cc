@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plan/expressions.h"
@@ -118,6 +119,13 @@ std::set<uint32_t> free_relations(const PlanNode& node) {
   for (uint32_t relation : used)
     if (defined.count(relation) == 0) free.insert(relation);
   return free;
+}
+
+bool has_effects(const PlanNode& node) {
+  bool found = false;
+  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { found |= is_volatile(*e) || has_subquery(*e); });
+  return found || node.kind == PlanKind::kFunction || node.kind == PlanKind::kSubquery ||
+         std::any_of(node.inputs.begin(), node.inputs.end(), [](const PlanPtr& in) { return has_effects(*in); });
 }
 
 }  // namespace scyper::query

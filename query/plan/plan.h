@@ -99,6 +99,15 @@ struct ScanFilter {
   bool integers = false;       // PlanNode::filters_integers
 };
 
+// A comparison without which a node gives no row: no row can pass it where the least and largest values say so.
+struct BoundsTest {
+  BuiltinOp op = BuiltinOp::kEqual;
+  BoundPtr left;   // a column of a table
+  BoundPtr right;  // another one, or a constant
+  const Relation* left_source = nullptr;
+  const Relation* right_source = nullptr;  // of a constant: none
+};
+
 struct PlanNode {
   PlanKind kind = PlanKind::kOneRow;
   uint32_t relation = kNoRelation;
@@ -132,6 +141,7 @@ struct PlanNode {
   uint32_t filter = 0;              // kJoin: number of the filter that its table gives to scans; 0: none
   bool filters_integers = false;    // by the keys themselves, not by their hash
   std::vector<ScanFilter> filters;  // kGet: rows pass all
+  std::vector<BoundsTest> tests;    // does not run where one of them says that nothing can come
   bool is_group_join = false;       // kGroup: each row of its join's array is a group
   std::vector<PlanColumn> needed;   // what is read above this node
 };
@@ -157,5 +167,7 @@ void visit_own(const PlanNode& node, const std::function<void(const BoundExpr&)>
 void for_each_own(PlanNode* node, const std::function<void(BoundPtr&)>& f);  // whole expressions
 // Relations that a subtree refers to and does not define.
 std::set<uint32_t> free_relations(const PlanNode& node);
+// Could somebody notice that the subtree does not run?
+bool has_effects(const PlanNode& node);
 
 }  // namespace scyper::query

@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "plan/bounds.h"
 #include "plan/builder.h"
 #include "plan/eliminate.h"
 #include "plan/estimate.h"
 #include "plan/join_tables.h"
 #include "plan/physical.h"
+#include "plan/repeated.h"
 #include "plan/simplify.h"
 
 namespace scyper::query {
@@ -27,8 +29,10 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
   Estimator estimator;
   estimator.add(plan);
   PhysicalPlanner(estimator, outer).run(&plan);
+  share_repeated(&plan, outer, filter_from_ns < 0, next_relation);
   compute_early(&plan, next_relation);
   arrange_tables(&plan, estimator, filter_from_ns);
+  arrange_bounds(&plan, estimator, filter_from_ns < 0);
   prune(&plan);
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "query/column_batch.h"
 #include "query/program_image.h"
+#include "runtime/column_bounds.h"
 #include "runtime/spill_space.h"
 #include "runtime/swap.h"
 #include "snapshot/channel.h"
@@ -33,7 +34,7 @@ using ProgramPointer = std::shared_ptr<const Program>;
 class Execution final : public RowSink {
  public:
   Execution(uint64_t id, const RunHeader& header, ProgramPointer program, std::string arguments, Channel* channel,
-            const ChildServerOptions& options)
+            const ChildServerOptions& options, ColumnBounds* bounds)
       : id_(id),
         header_(header),
         program_(std::move(program)),
@@ -41,7 +42,8 @@ class Execution final : public RowSink {
         channel_(channel),
         scratch_(header.memory_bytes),
         spill_limits_{options.spill_directory, options.spill_bytes_max, header.memory_bytes / 2},
-        spill_(&spill_limits_, 1) {
+        spill_(&spill_limits_, 1),
+        bounds_(bounds) {
     for (const ResultColumn& column : program_->columns()) types_.push_back(column.type);
     context_.scratch = &scratch_;
     if (options.spill_bytes_max > 0) context_.spill = &spill_;
@@ -65,6 +67,7 @@ class Execution final : public RowSink {
     if (log == nullptr) {
       context_.fail("53200", "out of memory");
     } else if (decode_arguments()) {
+      const ColumnBounds::Scope scope(bounds_);
       outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads,
                                      header_.memory_bytes / std::max<uint32_t>(1, header_.threads));
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
@@ -148,6 +151,7 @@ class Execution final : public RowSink {
   ScratchArena scratch_;
   SpillLimits spill_limits_;  // half of the memory is for tuples that can go to disk, the other for all else
   SpillSpace spill_;
+  ColumnBounds* const bounds_;
   ExecContext context_;
   ResultSet result_;
   ResultSet arguments_;
@@ -257,8 +261,8 @@ class ChildServer {
     CHECK(take_bytes(&body, &header, sizeof header));
     auto program = programs_.find(header.program);
     CHECK(program != programs_.end());
-    auto execution =
-        std::make_shared<Execution>(frame.id, header, program->second, std::string(body), &channel_, options_);
+    auto execution = std::make_shared<Execution>(frame.id, header, program->second, std::string(body), &channel_,
+                                                 options_, &bounds_);
     std::lock_guard<std::mutex> lock(mutex_);
     running_[frame.id] = execution;
     waiting_.emplace_back(frame.id, std::move(execution));
@@ -316,6 +320,7 @@ class ChildServer {
   const ChildServerOptions options_;
   const RealClock clock_;
   Channel channel_;
+  ColumnBounds bounds_;
   const bool serialises_all_ = allow_serialise_all();
   // the receiving thread's
   std::map<uint64_t, ProgramPointer> programs_;

@@ -13,6 +13,7 @@
 #include "query/search_path.h"
 #include "query/session_command.h"
 #include "query/settings.h"
+#include "runtime/column_bounds.h"
 #include "runtime/spill_space.h"
 #include "types/datum_text.h"
 
@@ -183,6 +184,9 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
   const StatementSettings::Scope scope(&statement_settings_);
   std::optional<SpillSpace> spill;
   if (spill_ != nullptr) context_->spill = &spill.emplace(spill_.get(), 1);
+  ColumnBounds bounds;  // of this statement: the next one may find other rows
+  const bool can_change = program.footprint().writes || program.footprint().is_volatile;
+  const ColumnBounds::Scope bounds_scope(can_change ? nullptr : &bounds);
   Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
   context_->spill = nullptr;
   context_->interrupt = 0;

@@ -1,0 +1,154 @@
+// Least and largest values of columns, and queries that need not run because of them.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_seed.h"
+#include "bind/builtins.h"
+#include "runtime/column_bounds.h"
+#include "testing/session.h"
+
+namespace scyper::query {
+namespace {
+
+class BoundsTest : public testing::TestWithParam<storage::Layout> {
+ protected:
+  static std::unique_ptr<Session> make_session(const std::string& script,
+                                               ExecutionMode mode = ExecutionMode::kInterpreted) {
+    DatabaseOptions options;
+    options.execution = mode;
+    options.partitions = 3;
+    options.layout = GetParam();
+    auto session = std::make_unique<Session>(options);
+    Status status = session->script(script);
+    EXPECT_TRUE(status.ok()) << status;
+    return session;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Layouts, BoundsTest, testing::Values(storage::Layout::kColumn, storage::Layout::kRow));
+
+constexpr std::pair<BuiltinOp, const char*> kOperators[] = {{BuiltinOp::kLess, "<"},
+                                                            {BuiltinOp::kLessEqual, "<="},
+                                                            {BuiltinOp::kGreater, ">"},
+                                                            {BuiltinOp::kGreaterEqual, ">="},
+                                                            {BuiltinOp::kEqual, "="}};
+
+// The table that a query reads, as its code finds it.
+struct Tables {
+  Tables(Session* session, const std::string& name) : program(session->program("SELECT count(*) FROM " + name)) {
+    first = const_cast<storage::Table&>(program->table(0)).partition_array();
+    context.tables = &first;
+  }
+  std::shared_ptr<const Program> program;
+  storage::TablePartition** first = nullptr;
+  ExecContext context;
+};
+
+// Whatever was deleted, overwritten or is NULL: they say what a scan would find.
+TEST_P(BoundsTest, AreThoseOfTheRows) {
+  std::mt19937_64 random(test_seed());
+  auto number = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  auto session = make_session(
+      "CREATE TABLE t (n integer PRIMARY KEY, s smallint, i integer NOT NULL, b bigint, d date, m numeric(8,2)) "
+      "PARTITION BY HASH (n);"
+      "INSERT INTO t SELECT g, NULL, g % 1000, NULL, NULL, g FROM generate_series(1, 60000) g");
+  const char* columns[] = {"n", "s", "i", "b", "d"};
+  for (int round = 0; round < 6; round++) {
+    const int low = number(40000) - 20000, high = low + 1 + number(3000);
+    ASSERT_TRUE(session
+                    ->run(absl::StrCat("UPDATE t SET s = n % 100 + ", number(900), ", i = ", low, " + n % ", high - low,
+                                       ", b = CASE n % 3 WHEN 0 THEN NULL ELSE n - 30000 END, d = DATE "
+                                       "'2020-01-01' + n % 50 WHERE n % ",
+                                       2 + number(5), " = 0"))
+                    .ok());
+    ASSERT_TRUE(
+        session->run(absl::StrCat("DELETE FROM t WHERE n > ", 60000 - number(20000), " OR n < ", number(9000))).ok());
+    Tables tables(session.get(), "t");
+    for (int64_t column = 0; column < 5; column++)
+      for (const auto& [op, symbol] : kOperators)
+        for (int64_t value : {-40000, low, high, high - 1, 0, 99, 7305, 7354, 7355, 60000, number(60000)}) {
+          ColumnComparison comparison;
+          comparison.op = static_cast<int64_t>(op);
+          comparison.left_column = column;
+          comparison.constant = value;
+          const std::string text = column == 4 ? absl::StrCat("DATE '2000-01-01' + ", value) : absl::StrCat(value);
+          const std::string some =
+              session->text(absl::StrCat("SELECT count(*) > 0 FROM t WHERE ", columns[column], " ", symbol, " ", text));
+          // between the bounds there may be gaps: equality is not decided there
+          if (op == BuiltinOp::kEqual && some == "f") continue;
+          ColumnBounds bounds;
+          EXPECT_EQ(bounds.exclude(tables.context, comparison), some == "f") << columns[column] << symbol << text;
+        }
+  }
+  ASSERT_TRUE(session->run("DELETE FROM t").ok());
+  Tables tables(session.get(), "t");
+  ColumnBounds bounds;
+  EXPECT_TRUE(bounds.exclude(tables.context, ColumnComparison{}));
+}
+
+TEST_P(BoundsTest, AreReadOnceAndNoFurtherThanNeeded) {
+  auto session = make_session(
+      "CREATE TABLE t (n integer PRIMARY KEY, i integer NOT NULL, j integer) PARTITION BY HASH (n);"
+      "INSERT INTO t SELECT g, g, 70000 + g FROM generate_series(1, 60000) g");
+  Tables tables(session.get(), "t");
+  ColumnBounds bounds;
+  ColumnComparison small{static_cast<int64_t>(BuiltinOp::kGreater), 0, 1, -1, 0, 100};
+  EXPECT_FALSE(bounds.exclude(tables.context, small));
+  EXPECT_EQ(bounds.chunks_read(), 1u);
+  EXPECT_FALSE(bounds.exclude(tables.context, small));
+  EXPECT_EQ(bounds.chunks_read(), 1u);
+  ColumnComparison large{static_cast<int64_t>(BuiltinOp::kGreater), 0, 1, 0, 2, 0};
+  EXPECT_TRUE(bounds.exclude(tables.context, large));
+  const uint64_t all = bounds.chunks_read();
+  EXPECT_GE(all, 8u);  // four chunks at least, of two columns
+  EXPECT_TRUE(bounds.exclude(tables.context, large));
+  EXPECT_EQ(bounds.chunks_read(), all);
+  session->interrupt(Interrupt::kNone);
+  tables.context.interrupt = static_cast<uint32_t>(Interrupt::kCancel);
+  EXPECT_FALSE(ColumnBounds().exclude(tables.context, large));
+}
+
+// What the statistics expect is looked at before it is believed.
+TEST_P(BoundsTest, QueriesDoNotRunInVain) {
+  for (ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {
+    auto session = make_session(
+        "CREATE TABLE o (o integer PRIMARY KEY, entry timestamp NOT NULL);"
+        "CREATE TABLE l (o integer, n integer, delivery timestamp, PRIMARY KEY (o, n));"
+        "INSERT INTO o SELECT g, TIMESTAMP '2020-01-02' + g * INTERVAL '1 second' FROM generate_series(1, 4000) g;"
+        "INSERT INTO l SELECT g % 4000 + 1, g, CASE WHEN g % 3 > 0 THEN TIMESTAMP '2020-01-01' END FROM "
+        "generate_series(1, 40000) g",
+        mode);
+    session->database().refresh_statistics();
+    const std::string late = "FROM o, l WHERE o.o = l.o AND delivery > entry";
+    const std::string grouped = "SELECT n % 10, count(*) " + late + " GROUP BY 1 ORDER BY 1";
+    auto rows_of_scans = [&](const std::string& sql) {
+      std::string plan = session->text("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) " + sql), rows;
+      for (size_t at = plan.find("Seq Scan on "); at != std::string::npos; at = plan.find("Seq Scan on ", at + 1))
+        if (size_t from = plan.find("(actual rows=", at); from < plan.find('\n', at))
+          absl::StrAppend(&rows, plan.substr(from + 13, plan.find(')', from) - from - 13), " ");
+      return rows;
+    };
+    EXPECT_NE(session->text("EXPLAIN " + grouped).find("Unless Empty By Bounds: l.delivery > o.entry"),
+              std::string::npos)
+        << session->text("EXPLAIN " + grouped);
+    EXPECT_EQ(rows_of_scans(grouped), "0 0 ");
+    EXPECT_EQ(session->text(grouped), "");
+    EXPECT_EQ(session->text("SELECT count(*), sum(n) " + late), "0|NULL");
+    EXPECT_EQ(session->text("SELECT count(*), count(l.n) FROM o LEFT JOIN l ON o.o = l.o AND delivery > entry"),
+              "4000|0");
+    EXPECT_EQ(session->text("SELECT count(*) FROM o WHERE NOT EXISTS (SELECT FROM l WHERE o.o = l.o AND delivery > "
+                            "entry)"),
+              "4000");
+    EXPECT_EQ(session->text("SELECT x FROM (SELECT 1 AS x UNION ALL SELECT n " + late + ") u"), "1");
+    ASSERT_TRUE(session->run("UPDATE l SET delivery = TIMESTAMP '2020-01-03' WHERE n = 17").ok());
+    EXPECT_EQ(session->text(grouped), "7|1");  // the plan is as it was, the rows are not
+    EXPECT_EQ(session->text("SELECT count(*), sum(n) " + late), "1|17");
+    EXPECT_EQ(session->text("SELECT count(*) FROM o WHERE NOT EXISTS (SELECT FROM l WHERE o.o = l.o AND delivery > "
+                            "entry)"),
+              "3999");
+  }
+}
+
+}  // namespace
+}  // namespace scyper::query

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -10,6 +12,7 @@
 #include "client/ch/sql.h"
 #include "progress.h"
 #include "query/queries.h"
+#include "thread_times.h"
 
 namespace scyper::client {
 
@@ -82,6 +85,7 @@ struct Round {
   uint64_t failed = 0;
   uint64_t snapshots = 0;
   double seconds_beside = 0;
+  std::map<std::string, ThreadTimes> threads_alone, threads_beside;
 };
 
 double tps_of(const OltpResult& result) { return static_cast<double>(result.stats.completed()) / result.seconds; }
@@ -89,11 +93,15 @@ double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generator, const MixedOptions& options) {
   Round round;
+  const auto begun = thread_times();
   SCYPER_ASSIGN_OR_RETURN(OltpResult alone, run_oltp_in_process(engine, generator, options.oltp, options.drivers, {}));
+  const auto between = thread_times();
+  round.threads_alone = difference(begun, between);
   round.tps_alone = tps_of(alone);
   round.p99_us_alone = us(alone.stats.latency().percentile(99));
   QuerySession session(engine->queries(), options);
   SCYPER_ASSIGN_OR_RETURN(OltpResult beside, run_oltp_in_process(engine, generator, options.oltp, options.drivers, {}));
+  round.threads_beside = difference(between, thread_times());
   session.stop();
   round.tps_beside = tps_of(beside);
   round.p99_us_beside = us(beside.stats.latency().percentile(99));
@@ -103,6 +111,15 @@ StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generato
   round.snapshots = session.snapshots();
   round.seconds_beside = beside.seconds;
   return round;
+}
+
+// Who took the time of the cores.
+nlohmann::ordered_json threads_json(const std::map<std::string, ThreadTimes>& threads) {
+  auto out = nlohmann::ordered_json::object();
+  for (const auto& [name, times] : threads)
+    out[name] = {
+        {"cpu_ms", std::llround(times.cpu_ms)}, {"wait_ms", std::llround(times.wait_ms)}, {"faults", times.faults}};
+  return out;
 }
 
 nlohmann::ordered_json round_json(const Round& round) {
@@ -115,7 +132,9 @@ nlohmann::ordered_json round_json(const Round& round) {
           {"queries", round.answered},
           {"queries_failed", round.failed},
           {"snapshots", round.snapshots},
-          {"seconds", round.seconds_beside}};
+          {"seconds", round.seconds_beside},
+          {"threads_alone", threads_json(round.threads_alone)},
+          {"threads_beside_queries", threads_json(round.threads_beside)}};
 }
 
 StatusOr<nlohmann::ordered_json> bench(const CommonOptions& common, const MixedOptions& options) {

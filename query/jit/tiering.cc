@@ -62,7 +62,7 @@ class BackgroundCompiler {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     pthread_setname_np(pthread_self(), "scyper-compile");
-    if (!is_urgent) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.background_nice);
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.background_nice);
     for (;;) {
       std::shared_ptr<TieredCode> code;
       Tier tier = Tier::kQuick;

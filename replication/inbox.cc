@@ -44,7 +44,7 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   }
   if (parcel.complete_lsn <= received_lsn_ || ahead_.contains(parcel.base_lsn)) return Verdict::kKnown;
   known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
-  const bool is_next = parcel.base_lsn <= received_lsn_;
+  const bool is_next = parcel.base_lsn <= received_lsn_ || has(Flaw::kIgnoresGaps);
   if (is_next) make_room(parcel.bytes->size());
   // what is next always fits, so that a full inbox cannot stand still
   if (bytes_ + parcel.bytes->size() > options_.bytes_max && !(is_next && in_order_.empty())) return Verdict::kFull;
@@ -76,14 +76,14 @@ bool Inbox::begin_term(uint64_t term, uint64_t term_lsn) {
     has_diverged_ = true;
     return false;
   }
-  while (!in_order_.empty() && in_order_.back().parcel.complete_lsn > term_lsn) {
+  while (!in_order_.empty() && in_order_.back().parcel.complete_lsn > term_lsn && !has(Flaw::kKeepsTails)) {
     if (is_touched(in_order_.size() - 1)) {
       has_diverged_ = true;
       return false;
     }
     drop_last();
   }
-  if (received_lsn_ > term_lsn && !is_at_start_) {
+  if (received_lsn_ > term_lsn && !is_at_start_ && !has(Flaw::kKeepsTails)) {
     has_diverged_ = true;
     return false;
   }
@@ -141,8 +141,9 @@ bool Inbox::append(Parcel parcel) {
   group.positions_before = positions_;
   auto opened = open_parcel(cluster_, &parcel);
   CHECK(opened.ok());
-  const bool fits = parcel.base_lsn == received_lsn_ || is_at_start_;
-  if (!fits || !follow_chain(*opened, joins_, &positions_).ok()) {
+  const bool fits = parcel.base_lsn == received_lsn_ || is_at_start_ || has(Flaw::kIgnoresGaps);
+  if (has(Flaw::kIgnoresGaps)) positions_.assign(positions_.size(), {});
+  if (!fits || !follow_chain(*opened, joins_ || has(Flaw::kIgnoresGaps), &positions_).ok()) {
     ++damaged_;
     // of the current primary, and whole: then it is what is here that is wrong
     if (parcel.term == term_ && parcel.base_lsn <= received_lsn_) has_diverged_ = true;
@@ -203,13 +204,15 @@ void Inbox::logged() {
 const Inbox::Group* Inbox::next_to_apply(size_t skip) const {
   const size_t index = applied_ + skip;
   if (!is_matched_) return nullptr;
-  if (index >= in_order_.size() || in_order_[index].parcel.complete_lsn > commit_lsn_) return nullptr;
+  if (index >= in_order_.size()) return nullptr;
+  if (in_order_[index].parcel.complete_lsn > commit_lsn_ && !has(Flaw::kAppliesUnconfirmed)) return nullptr;
   return &in_order_[index];
 }
 
 void Inbox::begin_apply(size_t count) {
   CHECK(applying_ == 0 && applied_ + count <= in_order_.size());
-  CHECK(count == 0 || in_order_[applied_ + count - 1].parcel.complete_lsn <= commit_lsn_);
+  CHECK(count == 0 || in_order_[applied_ + count - 1].parcel.complete_lsn <= commit_lsn_ ||
+        has(Flaw::kAppliesUnconfirmed));
   applying_ = count;
 }
 

@@ -2,7 +2,10 @@
 // time, network and crashes. Every seed checks: nothing is applied that was not confirmed, nothing twice, nothing left
 // out, global snapshots are the same everywhere, and everybody catches up when the faults end.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -83,8 +86,8 @@ struct Secondary {
 
 class Cluster {
  public:
-  Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed)
-      : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed) {
+  Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed, Inbox::Flaw flaw)
+      : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed), flaw_(flaw) {
     start_primary();
     for (int i = 0; i < 3; ++i) {
       secondaries_.push_back(std::make_unique<Secondary>());
@@ -316,6 +319,7 @@ class Cluster {
     options.logs = logs_;
     options.bytes_max = 60'000;
     options.newest_bytes = 5'000;
+    options.flaw = flaw_;
     secondary->inbox = std::make_unique<Inbox>(kCluster, start, options);
     secondary->reader = std::make_unique<DatagramReader>(kCluster, 30'000, is_sealed_ ? &kKey : nullptr);
     secondary->missing_since_ns = -1;
@@ -433,6 +437,7 @@ class Cluster {
   const bool logs_;
   const uint32_t copies_;
   const bool is_sealed_;
+  const Inbox::Flaw flaw_;
   std::vector<std::string> heard_;  // by the attacker
   Schedule schedule_;
   uint64_t term_ = 0;
@@ -457,12 +462,12 @@ void Primary::send(const Watermark& watermark) noexcept {
   writer.write(watermark, [this](std::string_view bytes) { cluster->multicast(bytes); });
 }
 
-void run_seed(uint64_t seed) {
+void run_seed(uint64_t seed, Inbox::Flaw flaw = Inbox::Flaw::kNone) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed ^ 0x5eed);
   const bool logs = (random.real() < 0.5);
   const uint32_t copies = static_cast<uint32_t>(random.below(3));
-  Cluster cluster(seed, logs, copies, /*is_sealed=*/random.real() < 0.5);
+  Cluster cluster(seed, logs, copies, /*is_sealed=*/random.real() < 0.5, flaw);
   cluster.faults.loss = (random.real() < 0.3) ? 0 : 0.2 * random.real();
   cluster.faults.duplicate = 0.1 * random.real();
   cluster.faults.flip = (random.real() < 0.5) ? 0 : 0.02;
@@ -520,6 +525,34 @@ TEST(ReplicationSimulation, SecondariesFollowThroughFaults) {
     ASSERT_FALSE(testing::Test::HasFailure())
         << "run again: SCYPER_TEST_SEED=" << seed << " replication_simulation_test";
   }
+}
+
+// Each in a process of its own: a CHECK may find it first.
+class ReplicationFlaw : public testing::TestWithParam<std::pair<const char*, Inbox::Flaw>> {};
+INSTANTIATE_TEST_SUITE_P(Guards, ReplicationFlaw,
+                         testing::Values(std::pair{"None", Inbox::Flaw::kNone},
+                                         std::pair{"IgnoresGaps", Inbox::Flaw::kIgnoresGaps},
+                                         std::pair{"AppliesUnconfirmed", Inbox::Flaw::kAppliesUnconfirmed},
+
+                                         std::pair{"KeepsTails", Inbox::Flaw::kKeepsTails}),
+                         [](const auto& info) { return info.param.first; });
+
+TEST_P(ReplicationFlaw, IsFound) {
+  const Inbox::Flaw flaw = GetParam().second;
+  const uint64_t seeds = flaw == Inbox::Flaw::kNone ? 20 : 500;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    for (uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) run_seed(seed, flaw);
+    ::_exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  const bool is_found = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  EXPECT_EQ(is_found, flaw != Inbox::Flaw::kNone);
 }
 
 }  // namespace

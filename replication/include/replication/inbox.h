@@ -22,6 +22,13 @@ namespace scyper::replication {
 // Threads: one at a time; the owner's lock.
 class Inbox {
  public:
+  // For tests: a guard that is off, which the simulation has to find.
+  enum class Flaw : uint8_t {
+    kNone,
+    kIgnoresGaps,         // what does not follow is taken as if it did
+    kAppliesUnconfirmed,  // groups are handed out that the commit point does not cover
+    kKeepsTails,          // what came beyond a new term's start stays
+  };
   struct Options {
     size_t bytes_max = size_t{64} << 20;
     bool logs = false;  // keeps parcels until they are logged, too
@@ -29,6 +36,7 @@ class Inbox {
     bool holds_confirmed = false;
     // Of what is done with: kept for newest(), and the last one in any case. 0: none.
     size_t newest_bytes = 0;
+    Flaw flaw = Flaw::kNone;
   };
   struct Start {
     uint64_t term = 0;
@@ -107,6 +115,7 @@ class Inbox {
   uint64_t damaged() const { return damaged_; }
 
  private:
+  bool has(Flaw flaw) const { return options_.flaw == flaw; }
   bool begin_term(uint64_t term, uint64_t term_lsn);
   void advance();
   void make_room(size_t bytes);

@@ -4,7 +4,7 @@ ARGS ?=
 NINJA = ninja -j $(JOBS)
 CTEST = ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-label-summary
 
-.PHONY: help packages build deb demo test test-full fuzz bench format clean
+.PHONY: help packages build deb demo test test-full fuzz bench soak format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS (600), with asan+ubsan; new inputs and findings in build/fuzz'
 	@echo 'make bench      the benchmarks, results in build/bench'
+	@echo 'make soak       a cluster under load with faults in turn for SOAK_SECONDS (900); the report in build/soak. As root: all faults'
 	@echo 'make format     clang-format over the whole tree'
 	@echo 'Variables: JOBS (now $(JOBS)); ARGS: more arguments for the program that demo or bench starts'
 
@@ -59,6 +60,11 @@ fuzz: build/asan/build.ninja
 
 bench: build
 	@tools/bench $(ARGS)
+
+SOAK_SECONDS ?= 900
+soak: build/release/build.ninja
+	@$(NINJA) -C build/release scyper scyperd
+	@build/release/bin/scyper drill all-in-turn --seconds $(SOAK_SECONDS) --rate 500 --report build/soak $(ARGS)
 
 format: packages
 	@python3 tools/checks/format.py . --fix

@@ -25,6 +25,7 @@
 #include "drill_history.h"
 #include "drill_journal.h"
 #include "drill_report.h"
+#include "drill_resources.h"
 #include "elected_nodes.h"
 #include "node_process.h"
 
@@ -38,6 +39,8 @@ constexpr std::chrono::milliseconds kLook{2};
 constexpr std::chrono::milliseconds kSlowLook{50};
 constexpr std::chrono::seconds kStill{1};  // without an acknowledgement: then nobody leads
 constexpr std::chrono::seconds kWithoutEtcd{10};
+constexpr double kMemoryDrift = 0.02;
+constexpr int kWarmShare = 5;  // of the time until the nodes are what they are to stay
 
 const char kSchema[] =
     "CREATE TABLE IF NOT EXISTS drill_writers (w int PRIMARY KEY, n bigint NOT NULL);"
@@ -75,7 +78,6 @@ class Drill {
         turns_(turns_of(options)),
         directory_(directory),
         nodes_(node_options(options, directory)),
-        journal_(directory + "/journal"),
         seed_(options.seed != 0 ? options.seed : static_cast<uint64_t>(RealClock().now_us())),
         random_(seed_) {
     report_.kind = options.kind;
@@ -91,14 +93,19 @@ class Drill {
     SCYPER_RETURN_IF_ERROR(make_schema());
     tell(absl::StrFormat("  an etcd, and nodes at %s; %s has elected a primary\n",
                          absl::StrJoin(nodes_.targets(), ", "), nodes_.count() == 1 ? "it" : "their majority"));
-    start_auditor();
-    for (size_t turn = 0; turn < turns_.size() || report_.faults < options_.repeat; ++turn) {
-      SCYPER_RETURN_IF_ERROR(cause_fault(turns_[turn % turns_.size()]));
+    const auto since = Clock::now(), until = since + std::chrono::seconds(options_.seconds);
+    std::optional<DrillResources> before;
+    while (true) {
+      SCYPER_RETURN_IF_ERROR(do_round());
+      if (options_.seconds == 0) break;
+      SCYPER_RETURN_IF_ERROR(clear());
+      if (!before.has_value()) {
+        if (Clock::now() >= since + (until - since) / kWarmShare) before = take_resources(std::nullopt);
+      } else if (Clock::now() >= until) {
+        compare_resources(*before);
+        break;
+      }
     }
-    SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
-    if (!stop_auditor()) return void_drill("the auditor has failed");
-    SCYPER_RETURN_IF_ERROR(journal_.read());
-    SCYPER_RETURN_IF_ERROR(audit());
     nodes_.stop();
     return std::move(report_);
   }
@@ -112,9 +119,57 @@ class Drill {
     made.lease_ttl = options.lease_ttl;
     made.has_spaces = has_any(turns_of(options), needs_spaces);
     made.flags = {"--partitions", "4", "--workers", "2", "--segment-bytes", "4MB"};
+    // what grows by itself up to a bound has reached it soon
+    if (options.seconds > 0) made.flags.insert(made.flags.end(), {"--request-window", "2000"});
     // small disks hold no long log
     if (has_any(turns_of(options), needs_disks)) made.flags.insert(made.flags.end(), {"--archive-after", "64MB"});
     return made;
+  }
+
+  // A fault of each kind, or as many as are wished for; and the audit.
+  Status do_round() {
+    start_auditor();
+    const uint32_t faults = options_.seconds == 0 ? options_.repeat : 0;
+    for (size_t turn = 0; turn < turns_.size() || report_.faults < faults; ++turn) {
+      SCYPER_RETURN_IF_ERROR(cause_fault(turns_[turn % turns_.size()]));
+    }
+    SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
+    if (!stop_auditor()) return void_drill("the auditor has failed");
+    SCYPER_RETURN_IF_ERROR(journal_->read());
+    return audit();
+  }
+
+  // Nothing of a round stays, so that each begins with what the first began with.
+  Status clear() {
+    std::filesystem::remove(journal_path());
+    std::filesystem::remove(journal_path() + ".history");
+    return run_anywhere(
+        "DELETE FROM drill_seen; UPDATE drill_writers SET n = 0; DELETE FROM drill_lists; DELETE FROM drill_registers;",
+        "no primary clears the drill's tables");
+  }
+
+  // When what a round left open has gone, or does not go; given `before`: when they are back to that.
+  DrillResources take_resources(const std::optional<DrillResources>& before) {
+    const auto until = Clock::now() + kWait;
+    DrillResources least, now;
+    std::vector<pid_t> pids;
+    for (bool is_first = true; Clock::now() < until; is_first = false) {
+      std::this_thread::sleep_for(kStill);
+      pids = nodes_.pids();
+      now = read_resources(std::span(pids).subspan(1));  // without etcd
+      if (is_first) least = now;
+      least.memory_bytes = std::min(least.memory_bytes, now.memory_bytes);
+      least.descriptors = std::min(least.descriptors, now.descriptors);
+      least.children = std::min(least.children, now.children);
+      if (before.has_value() ? now.is_back(*before, kMemoryDrift) : Clock::now() > until - kWait / 2) break;
+    }
+    return before.has_value() ? now : least;
+  }
+
+  void compare_resources(const DrillResources& before) {
+    const DrillResources after = take_resources(before);
+    report_.resources = absl::StrCat(before.describe(), " when warm, ", after.describe(), " at the end");
+    if (!after.is_back(before, kMemoryDrift)) report_.find(&report_.violations, report_.resources);
   }
 
   std::unique_ptr<Client> connect(size_t node) const {
@@ -151,6 +206,10 @@ class Drill {
     for (uint32_t w = 1; w <= options_.writers; ++w) {
       absl::StrAppend(&script, "INSERT INTO drill_writers VALUES (", w, ", 0) ON CONFLICT (w) DO NOTHING;");
     }
+    return run_anywhere(script, "no primary takes the drill's tables");
+  }
+
+  Status run_anywhere(const std::string& script, const std::string& why) {
     std::string last;  // what each node said
     const Status made = wait_until(
         [&] {
@@ -164,14 +223,16 @@ class Drill {
           }
           return false;
         },
-        "no primary takes the drill's tables", kSlowLook);
+        why, kSlowLook);
     return made.ok() || last.empty() ? made : with_detail(made, last);
   }
 
+  std::string journal_path() const { return directory_ + "/journal"; }
   void start_auditor() {
+    journal_ = std::make_unique<DrillJournalReader>(journal_path());
     auditor_ = launch(
         {program_beside_this("scyper"), "drill", "auditor", "--targets", absl::StrJoin(nodes_.targets(), ","),
-         "--journal", directory_ + "/journal", "--writers", absl::StrCat(options_.writers), "--rate",
+         "--journal", journal_path(), "--writers", absl::StrCat(options_.writers), "--rate",
          absl::StrCat(options_.rate), "--historians", absl::StrCat(options_.historians), "--seed", absl::StrCat(seed_)},
         directory_ + "/auditor.log");
   }
@@ -185,12 +246,12 @@ class Drill {
   }
 
   Status wait_for_acknowledgements(size_t more) {
-    SCYPER_RETURN_IF_ERROR(journal_.read());
-    const size_t wanted = journal_.acknowledged().size() + more;
+    SCYPER_RETURN_IF_ERROR(journal_->read());
+    const size_t wanted = journal_->acknowledged().size() + more;
     return wait_until(
         [&]() -> StatusOr<bool> {
-          SCYPER_RETURN_IF_ERROR(journal_.read());
-          return journal_.acknowledged().size() >= wanted;
+          SCYPER_RETURN_IF_ERROR(journal_->read());
+          return journal_->acknowledged().size() >= wanted;
         },
         absl::StrCat("fewer than ", more, " transactions in ", kWait.count(), " s"), kLook);
   }
@@ -259,8 +320,8 @@ class Drill {
 
   // Killed, frozen or isolated: until another node acknowledges.
   Status lose_primary(const std::string& kind, size_t primary) {
-    SCYPER_RETURN_IF_ERROR(journal_.read());
-    const size_t before = journal_.acknowledged().size();
+    SCYPER_RETURN_IF_ERROR(journal_->read());
+    const size_t before = journal_->acknowledged().size();
     tell(absl::StrFormat("  %d transactions are acknowledged; %s of %s, the primary\n", before, kind,
                          nodes_.name(primary)));
     const int64_t lost_ns = RealClock().monotonic_ns();
@@ -270,8 +331,8 @@ class Drill {
     int64_t back_ns = 0;
     SCYPER_RETURN_IF_ERROR(wait_until(
         [&]() -> StatusOr<bool> {
-          SCYPER_RETURN_IF_ERROR(journal_.read());
-          const auto& all = journal_.acknowledged();
+          SCYPER_RETURN_IF_ERROR(journal_->read());
+          const auto& all = journal_->acknowledged();
           for (size_t i = before; i < all.size() && back_ns == 0; ++i) {
             if (all[i].ns > lost_ns && all[i].target != nodes_.target(primary)) back_ns = all[i].ns;
           }
@@ -291,16 +352,20 @@ class Drill {
   // ended and transactions go on.
   template <typename Work>
   Status measure_gap(const Work& work) {
-    SCYPER_RETURN_IF_ERROR(journal_.read());
-    const size_t before = std::max<size_t>(journal_.acknowledged().size(), 1) - 1;
+    SCYPER_RETURN_IF_ERROR(journal_->read());
+    const size_t before = std::max<size_t>(journal_->acknowledged().size(), 1) - 1;
     gap_from_ns_ = 0;
     SCYPER_RETURN_IF_ERROR(work());
     SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
     std::vector<int64_t> times;  // writers note theirs in any order
-    for (size_t i = before; i < journal_.acknowledged().size(); ++i) {
-      if (const int64_t ns = journal_.acknowledged()[i].ns; ns >= gap_from_ns_) times.push_back(ns);
+    for (size_t i = before; i < journal_->acknowledged().size(); ++i) {
+      if (const int64_t ns = journal_->acknowledged()[i].ns; ns >= gap_from_ns_) times.push_back(ns);
     }
     if (gap_from_ns_ != 0) times.push_back(gap_from_ns_);
+    for (size_t i = before; i < journal_->acknowledged().size(); ++i) {
+      const Acknowledgement& entry = journal_->acknowledged()[i];
+      report_.commit_ms.push_back(static_cast<double>(entry.ns - journal_->sent().at(entry.id)) / 1e6);
+    }
     std::sort(times.begin(), times.end());
     int64_t longest_ns = 0;
     for (size_t i = 1; i < times.size(); ++i) longest_ns = std::max(longest_ns, times[i] - times[i - 1]);
@@ -327,8 +392,8 @@ class Drill {
       bool has_stopped = false;
       SCYPER_RETURN_IF_ERROR(wait_until(
           [&]() -> StatusOr<bool> {
-            SCYPER_RETURN_IF_ERROR(journal_.read());
-            const size_t now = journal_.acknowledged().size();
+            SCYPER_RETURN_IF_ERROR(journal_->read());
+            const size_t now = journal_->acknowledged().size();
             has_stopped = std::exchange(before, now) == now;
             return has_stopped || Clock::now() > until;
           },
@@ -342,13 +407,13 @@ class Drill {
   Status fill_disk(size_t primary) {
     const std::string disk = directory_ + "/" + nodes_.name(primary);
     return measure_gap([&]() -> Status {
-      SCYPER_RETURN_IF_ERROR(journal_.read());
-      const size_t refused = journal_.refused().size() + options_.writers;
+      SCYPER_RETURN_IF_ERROR(journal_->read());
+      const size_t refused = journal_->refused().size() + options_.writers;
       SCYPER_RETURN_IF_ERROR(disks_.fill(disk));
       SCYPER_RETURN_IF_ERROR(wait_until(
           [&]() -> StatusOr<bool> {
-            SCYPER_RETURN_IF_ERROR(journal_.read());
-            return journal_.refused().size() >= refused;
+            SCYPER_RETURN_IF_ERROR(journal_->read());
+            return journal_->refused().size() >= refused;
           },
           "transactions go on with a full disk", kLook));
       gap_from_ns_ = RealClock().monotonic_ns();
@@ -401,14 +466,14 @@ class Drill {
         "the nodes do not come together", kSlowLook);
     if (!level.ok() && all.size() < nodes_.count()) return level;
     if (!level.ok()) report_.find(&report_.violations, "nodes hold different rows");
-    for (size_t node = 0; node < all.size(); ++node) audit_contents(nodes_.name(node), all[node], journal_, &report_);
-    report_.acknowledged = journal_.acknowledged().size();
+    for (size_t node = 0; node < all.size(); ++node) audit_contents(nodes_.name(node), all[node], *journal_, &report_);
+    report_.acknowledged += journal_->acknowledged().size();
     if (!all.empty()) return audit_history(all.front());
     return Status();
   }
 
   Status audit_history(const DrillContents& contents) {
-    const std::string path = directory_ + "/journal.history";
+    const std::string path = journal_path() + ".history";
     SCYPER_ASSIGN_OR_RETURN(const DrillHistory history, read_drill_history(path));
     check_history(history, contents, &report_);
     if (options_.report.empty()) return Status();
@@ -425,7 +490,7 @@ class Drill {
   const std::string directory_;
   DrillDisks disks_;
   ElectedNodes nodes_;
-  DrillJournalReader journal_;
+  std::unique_ptr<DrillJournalReader> journal_;  // of this round
   const uint64_t seed_;
   Random random_;
   int64_t gap_from_ns_ = 0;

@@ -14,6 +14,7 @@ struct DrillOptions {
   std::string kind = "kill-primary";
   std::vector<std::string> kinds;  // of all-in-turn, when not all
   uint32_t repeat = 10;
+  uint32_t seconds = 0;  // all-in-turn goes on so long, with an audit after each turn; 0: as `repeat` says
   uint32_t nodes = 3;
   uint32_t writers = 4;
   uint32_t rate = 0;        // transactions a second of the load, at most; 0: as many as there can be

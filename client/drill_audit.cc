@@ -54,7 +54,7 @@ StatusOr<DrillContents> read_drill_contents(Client* client) {
 }
 
 void check_history(const DrillHistory& history, const DrillContents& contents, DrillReport* report) {
-  report->operations = history.operations;
+  report->operations += history.operations;
   for (const std::string& finding : check_lists(history.lists, contents.lists)) {
     report->find(&report->violations, finding);
   }

@@ -13,7 +13,7 @@ namespace {
 class DrillAuditTest : public testing::Test {
  protected:
   DrillAuditTest() : path_(testing::TempDir() + "/drill_audit_" + std::to_string(::getpid())), journal_(path_) {
-    std::ofstream(path_) << "S 1\nA 1 50 host:1\nS 2\nA 2 60 host:1\nS 3\nS 4\nN 4\n";
+    std::ofstream(path_) << "S 1 40\nA 1 50 host:1\nS 2 40\nA 2 60 host:1\nS 3 40\nS 4 40\nN 4\n";
     EXPECT_TRUE(journal_.read().ok());
   }
   ~DrillAuditTest() override { std::filesystem::remove(path_); }

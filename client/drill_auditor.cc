@@ -31,7 +31,7 @@ void write_on(const CommonOptions& common, const AuditorOptions& options, uint32
   for (int64_t i = 1; !*is_stopping; ++i) {
     const int64_t id = writer * kIdsPerWriter + i;
     if (pace.count() > 0) std::this_thread::sleep_for(pace);
-    journal->write(absl::StrCat("S ", id));
+    journal->write(absl::StrCat("S ", id, " ", RealClock().monotonic_ns()));
     const Datum arguments[] = {int_datum(writer), int_datum(id)};
     const Status status = client.call("CALL drill_note($1, $2)", arguments, &result);
     if (status.ok()) {

@@ -51,6 +51,8 @@ void add_drill_kind(CLI::App* drills, CommonOptions* common, DrillFlags* flags, 
   command->add_option("--seed", drill.seed, "of what is left to chance; 0: a new one, which the report says")
       ->capture_default_str();
   if (kind == "all-in-turn") {
+    command->add_option("--seconds", drill.seconds,
+                        "go on so long, turn by turn, and compare what the nodes take when warm and at the end");
     command->add_option("--kinds", drill.kinds, "these only, separated by commas")
         ->delimiter(',')
         ->check(CLI::IsMember(drill_kinds()));

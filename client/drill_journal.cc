@@ -40,9 +40,10 @@ Status DrillJournalReader::read() {
     char kind = 0;
     Acknowledgement entry;
     words >> kind >> entry.id;
-    if (kind == 'A') words >> entry.ns >> entry.target;
+    if (kind != 'N') words >> entry.ns;
+    if (kind == 'A') words >> entry.target;
     if (!words) return sql_error("XX001", path_ + ": a line cannot be read: " + line);
-    if (kind == 'S') sent_.insert(entry.id);
+    if (kind == 'S') sent_.emplace(entry.id, entry.ns);
     if (kind == 'N') refused_.insert(entry.id);
     if (kind == 'A') acknowledged_.push_back(std::move(entry));
     offset_ += line.size() + 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,7 +12,7 @@
 namespace scyper::client {
 
 // What an auditor has sent and what was answered, line by line in a file:
-//   S id            about to be sent
+//   S id ns         about to be sent, at that time
 //   A id ns target  acknowledged at that time (CLOCK_MONOTONIC, the same in all processes) by that node
 //   N id            refused for good: it must not be there
 // Threads: any.
@@ -38,14 +39,14 @@ class DrillJournalReader {
   // Takes in what was added. XX001: up to a line that cannot be read; again as long as that is there.
   Status read();
   const std::vector<Acknowledgement>& acknowledged() const { return acknowledged_; }
-  const std::set<int64_t>& sent() const { return sent_; }
+  const std::map<int64_t, int64_t>& sent() const { return sent_; }
   const std::set<int64_t>& refused() const { return refused_; }
 
  private:
   const std::string path_;
   size_t offset_ = 0;
   std::vector<Acknowledgement> acknowledged_;
-  std::set<int64_t> sent_;
+  std::map<int64_t, int64_t> sent_;  // when
   std::set<int64_t> refused_;
 };
 

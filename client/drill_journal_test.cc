@@ -19,7 +19,7 @@ class DrillJournalTest : public testing::Test {
 TEST_F(DrillJournalTest, TakesInWhatWasAdded) {
   DrillJournalReader reader(path_);
   EXPECT_TRUE(reader.read().ok());  // not begun
-  append("S 1\nA 1 50 host:1\nS 2\nN ");
+  append("S 1 40\nA 1 50 host:1\nS 2 40\nN ");
   EXPECT_TRUE(reader.read().ok());
   EXPECT_EQ(reader.refused().size(), 0u);  // its line has no end yet
   append("2\n");
@@ -34,7 +34,7 @@ TEST_F(DrillJournalTest, TakesInWhatWasAdded) {
 // What stands behind it must not be taken for all there is.
 TEST_F(DrillJournalTest, ALineThatCannotBeReadStaysAnError) {
   DrillJournalReader reader(path_);
-  append("S 1\nA 1 x\nA 1 50 host:1\n");
+  append("S 1 40\nA 1 x\nA 1 50 host:1\n");
   EXPECT_EQ(sqlstate_of(reader.read()), "XX001");
   EXPECT_EQ(sqlstate_of(reader.read()), "XX001");
   EXPECT_TRUE(reader.sent().contains(1));

@@ -15,10 +15,13 @@ namespace {
 std::string json_of(const DrillReport& report) {
   return absl::StrFormat(
       "{\"drill\": \"%s\", \"commit_mode\": \"%s\", \"faults\": %d, \"rto_ms_p50\": %.1f, \"rto_ms_p99\": %.1f, "
-      "%s\"operations\": %d, \"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
+      "%s%s\"operations\": %d, \"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
       report.kind, report.commit_mode, report.faults, report.percentile(0.5), report.percentile(0.99),
-      report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "), report.operations, report.acknowledged,
-      report.lost, report.duplicated, report.violations);
+      report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "),
+      report.commit_ms.empty()
+          ? ""
+          : absl::StrFormat("\"commit_ms_p99\": %.1f, ", DrillReport::percentile_of(report.commit_ms, 0.99)),
+      report.operations, report.acknowledged, report.lost, report.duplicated, report.violations);
 }
 
 }  // namespace
@@ -29,9 +32,9 @@ void DrillReport::find(uint64_t* count, const std::string& finding) {
   if (findings.size() < kFindingsMax) findings.push_back(finding);
 }
 
-double DrillReport::percentile(double share) const {
-  if (rto_ms.empty()) return 0;
-  std::vector<double> sorted = rto_ms;
+double DrillReport::percentile_of(const std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size()) + 0.999999);
   return sorted[std::clamp<size_t>(at, 1, sorted.size()) - 1];
@@ -55,6 +58,11 @@ std::string drill_markdown(const std::vector<DrillReport>& reports) {
   }
   for (const DrillReport& report : reports) {
     if (report.seed != 0) absl::StrAppend(&text, "- ", report.kind, ": --seed ", report.seed, "\n");
+    if (!report.commit_ms.empty()) {
+      absl::StrAppendFormat(&text, "- %s: commit p99 meanwhile %.1f ms\n", report.kind,
+                            DrillReport::percentile_of(report.commit_ms, 0.99));
+    }
+    if (!report.resources.empty()) absl::StrAppend(&text, "- ", report.kind, ": ", report.resources, "\n");
     for (const std::string& finding : report.findings) absl::StrAppend(&text, "- ", report.kind, ": ", finding, "\n");
   }
   return text;

@@ -13,19 +13,22 @@ struct DrillReport {
   std::string kind;
   std::string commit_mode;
   uint32_t faults = 0;
-  std::vector<double> rto_ms;  // of each: until transactions were acknowledged again (docs/failover.md, Drills)
+  std::vector<double> rto_ms;     // of each: until transactions were acknowledged again (docs/failover.md, Drills)
+  std::vector<double> commit_ms;  // of transactions during those faults that take no primary away, or only for a moment
   uint64_t acknowledged = 0;
   uint64_t operations = 0;  // in histories
   uint64_t lost = 0;
   uint64_t duplicated = 0;
   uint64_t violations = 0;
   uint64_t seed = 0;                  // of what is left to chance; 0: nothing is
+  std::string resources;              // of the nodes, before and after; empty: not compared
   std::vector<std::string> findings;  // for people; the first of them
 
   // One more of `count`.
   void find(uint64_t* count, const std::string& finding);
+  double percentile(double share) const { return percentile_of(rto_ms, share); }
   // The value that so much of them do not exceed.
-  double percentile(double share) const;
+  static double percentile_of(const std::vector<double>& values, double share);
   bool is_clean() const { return lost == 0 && duplicated == 0 && violations == 0; }
 };
 

@@ -233,6 +233,8 @@ std::vector<Setting> log_settings() {
       choice_setting("commit_mode", "what a commit waits for", kCommitModes, SCYPER_FIELD(engine.log.mode)),
       quantity_setting("segment_bytes", "size of a file of the log", parse_bytes, format_bytes, 1, kMinSegment,
                        SCYPER_FIELD(engine.log.segment_bytes)),
+      number_setting("request_window", "committed requests that are remembered: one that is sent again is done once", 1,
+                     100'000'000, SCYPER_FIELD(engine.log.request_window)),
       quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,
                        SCYPER_FIELD(engine.log.batch_bytes)),
       quantity_setting("commit_delay", "commit mode local: time that a batch waits for more commits", parse_duration_us,

@@ -53,7 +53,12 @@ class PageObservers : public testing::TestWithParam<ObserverKind> {
  protected:
   void SetUp() override {
     auto made = make_observer(GetParam());
-    if (!made.ok()) GTEST_SKIP() << made.status().message();
+    if (!made.ok()) {
+      // the machine has it, and it is wrong: no reason to skip
+      ASSERT_THAT(std::string(made.status().message()), testing::Not(testing::HasSubstr("it report")));
+      ASSERT_THAT(std::string(made.status().message()), testing::Not(testing::HasSubstr("it does not report")));
+      GTEST_SKIP() << made.status().message();
+    }
     observer_ = *std::move(made);
     EXPECT_EQ(observer_->kind(), GetParam());
   }

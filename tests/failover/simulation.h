@@ -208,6 +208,7 @@ class Simulation {
   void heal();
   void isolate_one();
   bool lose_etcd();
+  void return_etcd();
   size_t open_primary() const;
   bool may_crash(size_t n) const;
   void submit();

@@ -106,7 +106,7 @@ void Simulation::cause_fault() {
     case 7:
       etcd_is_up_ = false;
       return at(chance(0.7) ? between(50'000, 2'000'000) : between(2'000'000, 4'000'000), kNobody,
-                [this] { etcd_is_up_ = true; });
+                [this] { return_etcd(); });
     case 8:
       blocked_.clear();
       etcd_.take_backup();
@@ -124,6 +124,26 @@ void Simulation::cause_fault() {
       return;
   }
   at(between(100'000, 2'500'000), kNobody, [this] {
+    if (!is_healing_) blocked_.clear();
+  });
+}
+
+// A primary that went on without it is alone then, and all who have granted it begin anew.
+void Simulation::return_etcd() {
+  etcd_is_up_ = true;
+  const size_t n = open_primary();
+  if (is_healing_ || !is_durable_ || n == kNobody || !nodes_[n].elector->is_failsafe(local_us(nodes_[n]))) return;
+  for (size_t other = 0; other <= nodes_.size(); ++other) {
+    if (other == n) continue;
+    blocked_.insert({n, other});
+    blocked_.insert({other, n});
+    if (other == nodes_.size() || !nodes_[other].is_alive) continue;
+    crash(other);
+    at(between(5'000, 20'000), kNobody, [this, other] {
+      if (!nodes_[other].is_alive) start(other);
+    });
+  }
+  at(1'500'000, kNobody, [this] {
     if (!is_healing_) blocked_.clear();
   });
 }

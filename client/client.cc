@@ -7,6 +7,7 @@
 
 #include "base/text_file.h"
 #include "client_parts.h"
+#include "query/value_text.h"
 #include "server/messages.h"
 #include "server/packed.h"
 #include "stream_parts.h"
@@ -54,8 +55,18 @@ Status check_count(const Prepared& prepared, std::span<const Datum> arguments) {
 // Typed results of unary calls, by way of Datums.
 Status append_typed_row(const v1::Row& row, query::ResultSet* result);
 
-Datum datum_of(const v1::Value& value, std::vector<std::unique_ptr<ArrayValue>>* arrays,
-               std::vector<std::unique_ptr<Datum[]>>* elements, const SqlType& type) {
+// What values of a row point to.
+struct RowMemory {
+  std::vector<std::unique_ptr<ArrayValue>> arrays;
+  std::vector<std::unique_ptr<Datum[]>> elements;
+  query::ValueArena numbers;
+};
+
+Datum number_of(const v1::Decimal& value) {
+  return {static_cast<int64_t>(value.low()), value.high(), static_cast<int32_t>(value.scale()), 0, {}};
+}
+
+StatusOr<Datum> datum_of(const v1::Value& value, RowMemory* memory, const SqlType& type) {
   switch (value.kind_case()) {
     case v1::Value::KIND_NOT_SET:
       return null_datum();
@@ -66,13 +77,14 @@ Datum datum_of(const v1::Value& value, std::vector<std::unique_ptr<ArrayValue>>*
     case v1::Value::kReal:
       return float_datum(value.real());
     case v1::Value::kText:
+      if (type.id == TypeId::kNumeric) {  // what a Decimal does not hold
+        Datum number;
+        SCYPER_RETURN_IF_ERROR(query::parse_value(type, value.text(), &memory->numbers, &number));
+        return number;
+      }
       return string_datum(value.text().data(), value.text().size());
     case v1::Value::kDecimal:
-      return Datum{static_cast<int64_t>(value.decimal().low()),
-                   value.decimal().high(),
-                   static_cast<int32_t>(value.decimal().scale()),
-                   0,
-                   {}};
+      return number_of(value.decimal());
     case v1::Value::kDate:
       return int_datum(value.date());
     case v1::Value::kTimestamp:
@@ -81,23 +93,25 @@ Datum datum_of(const v1::Value& value, std::vector<std::unique_ptr<ArrayValue>>*
       break;
   }
   int32_t size = value.array().values_size();
-  elements->emplace_back(new Datum[static_cast<size_t>(size) + 1]);
-  Datum* made = elements->back().get();
-  for (int32_t i = 0; i < size; ++i) made[i] = datum_of(value.array().values(i), arrays, elements, element_of(type));
-  arrays->push_back(
+  memory->elements.emplace_back(new Datum[static_cast<size_t>(size) + 1]);
+  Datum* made = memory->elements.back().get();
+  for (int32_t i = 0; i < size; ++i) {
+    SCYPER_ASSIGN_OR_RETURN(made[i], datum_of(value.array().values(i), memory, element_of(type)));
+  }
+  memory->arrays.push_back(
       std::make_unique<ArrayValue>(ArrayValue{size, size, value.array().lower_bound(), type.element, made}));
-  return Datum{reinterpret_cast<int64_t>(arrays->back().get()), 0, 0, 0, {}};
+  return Datum{reinterpret_cast<int64_t>(memory->arrays.back().get()), 0, 0, 0, {}};
 }
 
 Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
   if (static_cast<size_t>(row.values_size()) != result->columns.size()) {
     return sql_error("08P01", "the node sent a row of the wrong length");
   }
-  std::vector<std::unique_ptr<ArrayValue>> arrays;
-  std::vector<std::unique_ptr<Datum[]>> elements;
+  RowMemory memory;
   for (int i = 0; i < row.values_size(); ++i) {
     const SqlType& type = result->columns[static_cast<size_t>(i)].type;
-    result->append(type, datum_of(row.values(i), &arrays, &elements, type));
+    SCYPER_ASSIGN_OR_RETURN(const Datum value, datum_of(row.values(i), &memory, type));
+    result->append(type, value);
   }
   return {};
 }

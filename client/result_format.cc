@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "query/value_text.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::client {
 
@@ -184,6 +185,7 @@ std::string json_value(const SqlType& type, const Datum& value) {
   if (type.id == TypeId::kFloat8 && !std::isfinite(__builtin_bit_cast(double, value.lo))) {
     return json_string(value_text(type, value));
   }
+  if (type.id == TypeId::kNumeric && value.scale < kBigScale) return json_string(value_text(type, value));  // NaN
   if (is_number(type.id)) return value_text(type, value);
   if (type.id != TypeId::kArray) return json_string(value_text(type, value));
   auto* array = reinterpret_cast<const ArrayValue*>(value.lo);

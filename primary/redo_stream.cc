@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::primary {
 
@@ -44,7 +45,8 @@ char* put_signed128(char* out, __int128 value) {
 bool is_text(TypeId type) { return holds_bytes(type) || type == TypeId::kUnknown; }
 
 size_t bytes_max(TypeId type, const Datum& value) {
-  return kScalarBytesMax + (is_text(type) && !value.null ? value.size() : 0);
+  if (value.null) return kScalarBytesMax;
+  return kScalarBytesMax + (is_text(type) ? value.size() : type == TypeId::kNumeric ? big_numeric_bytes(value) : 0);
 }
 
 char* put_scalar(char* out, TypeId type, const Datum& value) {
@@ -57,7 +59,13 @@ char* put_scalar(char* out, TypeId type, const Datum& value) {
     std::memcpy(out, &value.lo, sizeof(value.lo));
     return out + sizeof(value.lo);
   }
-  if (type == TypeId::kNumeric) return put_signed128(put_signed(out, value.scale), value.int128());
+  if (type == TypeId::kNumeric) {
+    const uint64_t bytes = big_numeric_bytes(value);
+    if (bytes == 0) return put_signed128(put_signed(out, value.scale), value.int128());
+    out = put_signed128(put_signed(out, value.scale), static_cast<__int128>(value.hi) << 64);
+    std::memcpy(out, value.data(), bytes);
+    return out + bytes;
+  }
   if (type == TypeId::kInterval || type == TypeId::kUuid) return put_signed(put_signed(out, value.lo), value.hi);
   return put_signed(out, value.lo);
 }

@@ -191,6 +191,42 @@ TEST(RequestTest, OneOutsideOfTheWindowIsRefused) {
   check(engine.get());
 }
 
+TEST(RequestTest, LongNumbersTravelWhole) {
+  const std::string digits = "-123456789012345678901234567890123456789012345678901234567890.75";
+  const char* const kUpdate =
+      "UPDATE accounts SET balance = 8 WHERE branch = 6 AND id < 3 RETURNING (id + 1) * 1e50, ARRAY['NaN', 1e-60]";
+  SimulatedDisk disk;
+  storage::Digest before;
+  std::vector<std::string> rows;
+  Call* answered = nullptr;
+  {
+    Bank bank(log_options(&disk, RedoMode::kLogical));
+    ASSERT_TRUE(bank.run("CREATE PROCEDURE note(b integer, n numeric, a numeric[]) LANGUAGE plpgsql AS $$ BEGIN "
+                         "UPDATE accounts SET balance = length(n::text) + length(a::text) WHERE branch = b; END $$")
+                    .ok());
+    query::ValueArena arena;
+    std::vector<Datum> arguments = {int_datum(1), null_datum(), null_datum()};
+    const SqlType numeric = make_type(TypeId::kNumeric);
+    ASSERT_TRUE(query::parse_value(numeric, digits, &arena, &arguments[1]).ok());
+    ASSERT_TRUE(query::parse_value(make_array(numeric), "{1e45,Infinity,NULL,1}", &arena, &arguments[2]).ok());
+    ASSERT_TRUE(bank.engine().execute("CALL note($1, $2, $3)", arguments, nullptr).ok());
+    query::ResultSet result;
+    ASSERT_TRUE(bank.engine().execute("SELECT min(balance)::bigint FROM accounts WHERE branch = 1", {}, &result).ok());
+    ASSERT_EQ(texts_of(result), std::vector<std::string>{std::to_string(digits.size() + 46 + 18)});
+    ASSERT_TRUE(send(&bank.engine(), 9, 1, kUpdate, &answered).ok());
+    rows = texts_of(answered->result);
+    before = digest_of(&bank.engine());
+  }
+  auto engine = open_or_null(log_options(&disk, RedoMode::kLogical));
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(digest_of(engine.get()), before);
+  ASSERT_TRUE(send(engine.get(), 9, 1, kUpdate, &answered).ok());
+  EXPECT_TRUE(answered->was_repeated);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0], "100000000000000000000000000000000000000000000000000");
+  EXPECT_EQ(texts_of(answered->result), rows);
+}
+
 TEST(RequestTest, IntervalsTravelWhole) {
   SimulatedDisk disk;
   storage::Digest before;

@@ -13,6 +13,7 @@
 #include "base/test_slice.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
+#include "query/value_text.h"
 #include "storage/statistics.h"
 #include "testing/bank.h"
 
@@ -273,6 +274,29 @@ TEST_P(SnapshotTest, AnswersOfEveryType) {
       if (result.columns[c].type.id != TypeId::kNumeric) continue;
       EXPECT_EQ(a.scale, b.scale) << c;
       EXPECT_EQ(a.hi, b.hi) << c;
+    }
+  }
+}
+
+TEST_P(SnapshotTest, LongNumbersComeWhole) {
+  Bank bank(options());
+  const std::string sql =
+      "SELECT i, 1e50 * i + 0.5, CASE WHEN i % 2 = 0 THEN 'NaN'::numeric WHEN i = 3 THEN '-Infinity' ELSE i END, "
+      "ARRAY[1e45, NULL, i], NULL::numeric, -1e-60 / i FROM generate_series(1, 5) AS s(i) ORDER BY 1";
+  ResultSet result, expected;
+  Status status = bank.engine().queries()->execute(sql, {}, {}, &result, nullptr);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(bank.engine().execute(sql, {}, &expected).ok());
+  ASSERT_EQ(result.row_count(), 5u);
+  for (size_t row = 0; row < 5; ++row) {
+    for (size_t c = 0; c < result.columns.size(); ++c) {
+      std::string got, wanted;
+      query::append_value(&got, result.columns[c].type, result.value(row, c));
+      query::append_value(&wanted, expected.columns[c].type, expected.value(row, c));
+      EXPECT_EQ(got, wanted) << row << " " << c;
+      if (row == 2 && c == 1) {
+        EXPECT_EQ(got, "300000000000000000000000000000000000000000000000000.5");
+      }
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "storage/big_numeric.h"
+
 namespace scyper::replay {
 
 namespace {
@@ -62,6 +64,11 @@ bool take_scalar(TypeId type, Input* in, Datum* value) {
       __int128 scaled;
       if (!in->signed64(&number) || number != static_cast<int32_t>(number) || !in->signed128(&scaled)) return false;
       *value = int128_datum(scaled, static_cast<int32_t>(number));
+      if (!is_numeric_form(value->hi, value->scale)) return false;
+      const uint64_t bytes = big_numeric_bytes(*value);  // of a long one: behind
+      if (bytes > in->left()) return false;
+      if (bytes != 0) value->lo = reinterpret_cast<int64_t>(in->at);
+      in->at += bytes;
       return true;
     }
     case TypeId::kUuid:

@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "replay/record.h"
 #include "replay/request_window.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::replay {
 
@@ -32,8 +33,10 @@ void put_scalar(std::string* out, TypeId type, const Datum& value) {
   } else if (type == TypeId::kFloat8) {
     out->append(reinterpret_cast<const char*>(&value.lo), sizeof(value.lo));
   } else if (type == TypeId::kNumeric) {
+    const uint64_t bytes = big_numeric_bytes(value);
     put_signed(out, value.scale);
-    put_signed(out, value.int128());
+    put_signed(out, bytes == 0 ? value.int128() : static_cast<__int128>(value.hi) << 64);
+    if (bytes != 0) out->append(value.data(), bytes);
   } else {
     put_signed(out, value.lo);
     if (type == TypeId::kInterval || type == TypeId::kUuid) put_signed(out, value.hi);

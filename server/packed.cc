@@ -1,10 +1,12 @@
 #include "server/packed.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/check.h"
 #include "query/value_binary.h"
 #include "query/value_text.h"
+#include "storage/big_numeric.h"
 #include "text_values.h"
 
 namespace scyper::server {
@@ -60,9 +62,13 @@ Status decode_fixed(std::string_view* bytes, Datum* out) {
   return {};
 }
 
-Status decode_numeric(const SqlType& type, std::string_view* bytes, Datum* out) {
+Status decode_text(std::string_view* bytes, Datum* out);
+Status decode_as_text(const SqlType& type, std::string_view* bytes, Datum* out, RowArena* arena);
+
+Status decode_numeric(const SqlType& type, std::string_view* bytes, Datum* out, RowArena* arena) {
   uint8_t scale, width;
   if (!take(bytes, &scale) || !take(bytes, &width)) return truncated();
+  if (width == 0) return decode_as_text(type, bytes, out, arena);
   if (scale > kMaxPrecision) return malformed("numeric scale over 38");
   __int128 wide = 0;
   if (width == 8) {
@@ -139,7 +145,7 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
       return {};
     }
     case TypeId::kNumeric:
-      return decode_numeric(type, bytes, out);
+      return decode_numeric(type, bytes, out, arena);
     case TypeId::kUnknown:
     case TypeId::kChar:
     case TypeId::kVarchar:
@@ -207,6 +213,7 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
     case TypeId::kFloat8:
       return 8;
     case TypeId::kNumeric:
+      if (is_special_numeric(value)) return 6 + text_of(type, value).size();
       return is_narrow(value) ? 10 : 18;
     case TypeId::kUnknown:
     case TypeId::kChar:
@@ -271,6 +278,11 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
     case TypeId::kFloat8:
       return write(out, value.lo);
     case TypeId::kNumeric: {
+      if (is_special_numeric(value)) {  // no scale, no width: as text
+        const std::string text = text_of(type, value);
+        out = write(write(out, uint16_t{0}), static_cast<uint32_t>(text.size()));
+        return std::copy(text.begin(), text.end(), out);
+      }
       bool narrow = is_narrow(value);
       out = write(write(out, static_cast<uint8_t>(value.scale)), static_cast<uint8_t>(narrow ? 8 : 16));
       out = write(out, value.lo);

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/test_seed.h"
+#include "query/value_text.h"
 
 namespace scyper::server {
 namespace {
@@ -127,6 +128,30 @@ TEST(PackedRow, ComesBackAsItWas) {
     ASSERT_TRUE(decode_row(types, &rest, read.data(), &arena).ok());
     EXPECT_TRUE(rest.empty());
     for (size_t i = 0; i < types.size(); ++i) ASSERT_TRUE(is_equal(types[i], row[i], read[i])) << type_name(types[i]);
+  }
+}
+
+TEST(PackedRow, LongNumbersComeBack) {
+  const SqlType types[] = {kNumeric, make_array(kNumeric)};
+  const std::string texts[] = {"-123456789012345678901234567890123456789012345678.25", "{NaN,1,NULL,-Infinity,1000}"};
+  query::ValueArena memory;
+  RowArena arena;
+  Datum row[2], read[2];
+  for (size_t i = 0; i < 2; ++i) ASSERT_TRUE(query::parse_value(types[i], texts[i], &memory, &row[i]).ok());
+  std::string bytes;
+  append_row(types, row, &bytes);
+  std::string_view rest = bytes;
+  ASSERT_TRUE(decode_row(types, &rest, read, &arena).ok());
+  EXPECT_TRUE(rest.empty());
+  for (size_t i = 0; i < 2; ++i) {
+    std::string text;
+    query::append_value(&text, types[i], read[i]);
+    EXPECT_EQ(text, texts[i]);
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    std::string exact = bytes.substr(0, size);
+    rest = exact;
+    EXPECT_EQ(sqlstate_of(decode_row(types, &rest, read, &arena)), "08P01") << size;
   }
 }
 

@@ -5,6 +5,7 @@
 #include "query/value_binary.h"
 #include "query/value_text.h"
 #include "scyper.pb.h"
+#include "storage/big_numeric.h"
 #include "text_values.h"
 
 namespace scyper::server {
@@ -61,6 +62,11 @@ Status decode_decimal(const v1::Decimal& value, const SqlType& type, Datum* out)
   return fit_numeric(type, out);
 }
 
+// Up to 38 characters that a number without an exponent has: the common case, read without memory.
+bool is_plain_number(std::string_view text) {
+  return text.size() <= kMaxPrecision && text.find_first_not_of("+-.0123456789") == std::string_view::npos;
+}
+
 // Digits with an optional sign and point; no exponent.
 Status decode_numeric_text(std::string_view text, const SqlType& type, Datum* out) {
   Status invalid = sql_error("22P02", "invalid input syntax for type numeric: \"" + std::string(text) + "\"");
@@ -77,7 +83,7 @@ Status decode_numeric_text(std::string_view text, const SqlType& type, Datum* ou
       continue;
     }
     if (c < '0' || c > '9') return invalid;
-    if (++digits > kMaxPrecision) return sql_error("22003", "value overflows numeric format");
+    ++digits;
     number = number * 10 + (c - '0');
     scale += is_fraction ? 1 : 0;
   }
@@ -124,7 +130,10 @@ Status decode_value(const v1::Value& value, const SqlType& type, size_t index, D
       return {};
     case v1::Value::kText:
       SCYPER_RETURN_IF_ERROR(check_text(value.text()));
-      if (type.id == TypeId::kNumeric) return decode_numeric_text(value.text(), type, out);
+      if (type.id == TypeId::kNumeric) {
+        if (is_plain_number(value.text())) return decode_numeric_text(value.text(), type, out);
+        return read_text(type, value.text(), out, arena);
+      }
       if (is_read_as_text(type.id)) return read_text(type, value.text(), out, arena);
       if (!is_text) break;
       *out = string_datum(value.text().data(), value.text().size());
@@ -160,6 +169,11 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     case TypeId::kFloat8:
       return out->set_real(__builtin_bit_cast(double, value.lo));
     case TypeId::kNumeric:
+      if (is_special_numeric(value)) {
+        std::string text;
+        query::append_value(&text, type, value);
+        return out->set_text(std::move(text));
+      }
       out->mutable_decimal()->set_high(value.hi);
       out->mutable_decimal()->set_low(static_cast<uint64_t>(value.lo));
       return out->mutable_decimal()->set_scale(static_cast<uint32_t>(value.scale));

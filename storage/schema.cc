@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "storage/big_numeric.h"
 #include "storage/key.h"
 #include "storage/table.h"
 
@@ -190,6 +194,32 @@ TableLayout make_layout(const TableSchema& schema) {
   return layout;
 }
 
+namespace {
+// A long number that is equal to a short one, but for zeros behind the point, as that; others as 0: no row has them.
+Datum short_number(const Datum& value) {
+  if (!is_special_numeric(value)) return value;
+  BigNumeric big = value.scale == kBigScale ? BigNumeric::of(value.hi) : BigNumeric{};
+  std::vector<uint64_t> limbs(std::max<size_t>(big.limbs, 2));
+  if (big.limbs > 0) std::memcpy(limbs.data(), value.data(), big.bytes());
+  for (; big.scale > 0; --big.scale) {
+    std::vector<uint64_t> tenth(limbs.size());
+    unsigned __int128 rest = 0;
+    for (size_t i = limbs.size(); i-- > 0;) {
+      rest = rest << 64 | limbs[i];
+      tenth[i] = static_cast<uint64_t>(rest / 10);
+      rest %= 10;
+    }
+    if (rest != 0) break;
+    limbs = std::move(tenth);
+  }
+  constexpr uint32_t kShortScale = 255;
+  const bool is_short = std::all_of(limbs.begin() + 2, limbs.end(), [](uint64_t limb) { return limb == 0; });
+  if (!is_short || (limbs[1] >> 62) != 0 || big.scale > kShortScale) return int128_datum(0, 0);
+  const auto number = static_cast<__int128>(static_cast<unsigned __int128>(limbs[1]) << 64 | limbs[0]);
+  return int128_datum(big.negative ? -number : number, static_cast<int32_t>(big.scale));
+}
+}  // namespace
+
 uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partitions) noexcept {
   if (schema.scheme == PartitionScheme::kShared || partitions <= 1 || value.null != 0) return 0;
   const SqlType& type = schema.columns[schema.partition_column].type;
@@ -200,8 +230,9 @@ uint32_t route(const TableSchema& schema, const Datum& value, uint32_t partition
   }
   if (type.id == TypeId::kUuid) return partition_of(value.lo ^ value.hi, partitions);
   std::array<char, kMaxDecimalKeyBytes> key;
-  char* end = is_float(type.id) ? put_key_float8(key.data(), std::bit_cast<double>(value.lo))
-                                : put_key_decimal(key.data(), value.int128(), value.scale);
+  const Datum number = is_float(type.id) ? value : short_number(value);
+  char* end = is_float(type.id) ? put_key_float8(key.data(), std::bit_cast<double>(number.lo))
+                                : put_key_decimal(key.data(), number.int128(), number.scale);
   const auto size = static_cast<size_t>(end - key.data());
   return partition_of(static_cast<int64_t>(XXH3_64bits(key.data(), size)), partitions);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/big_numeric.h"
 #include "storage/enum_type.h"
 
 namespace scyper {
@@ -76,8 +77,8 @@ std::string type_name(const SqlType& type) {
   if (type.id == TypeId::kEnum)
     if (const EnumType* known = find_enum(type.length)) return quoted(known->name);
   std::string name = base_name(type.id);
-  if (type.id == TypeId::kNumeric && type.precision > 0) {
-    return name + "(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
+  if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {
+    return name + "(" + std::to_string(numeric_precision(type)) + "," + std::to_string(numeric_scale(type)) + ")";
   }
   bool has_length = type.id == TypeId::kChar || type.id == TypeId::kVarchar;
   return has_length && type.length >= 0 ? name + "(" + std::to_string(type.length) + ")" : name;

@@ -12,6 +12,12 @@ void columns_of(const BoundExpr& expr, std::vector<uint32_t>* relations) {
   for (const auto& arg : expr.args) columns_of(*arg, relations);
 }
 
+// A sum in 128 bits has room for 10,000 values of fewer digits and of one sign; the others are summed at any length.
+bool is_too_wide_to_sum(const SqlType& type) {
+  constexpr uint8_t kSummedPrecision = 34;
+  return type.id == TypeId::kNumeric && type.precision > kSummedPrecision;
+}
+
 SqlType sum_type(const SqlType& arg) {
   switch (arg.id) {
     case TypeId::kInt2:
@@ -23,7 +29,7 @@ SqlType sum_type(const SqlType& arg) {
     case TypeId::kFloat8:
       return arg;
     case TypeId::kNumeric:
-      return arg.precision == 0 ? arg : make_numeric(kMaxPrecision, arg.scale);
+      return arg.precision == 0 ? make_numeric(0, 0) : make_numeric(kMaxPrecision, arg.scale);
     default:
       return SqlType{};
   }
@@ -357,6 +363,11 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
       if (!fits) return wrong();
       SCYPER_ASSIGN_OR_RETURN(aggregate.args[i], coerce(std::move(aggregate.args[i]), wanted, Coercion::kImplicit));
     }
+  }
+  const bool sums = aggregate.kind == AggregateKind::kSum || aggregate.kind == AggregateKind::kAvg;
+  if (sums && is_too_wide_to_sum(aggregate.args[0]->type)) {
+    SCYPER_ASSIGN_OR_RETURN(aggregate.args[0],
+                            coerce(std::move(aggregate.args[0]), make_numeric(0, 0), Coercion::kImplicit));
   }
   aggregate.type = result_of(&aggregate.kind, call.star ? SqlType{} : aggregate.args[0]->type);
   if (aggregate.type.id == TypeId::kUnknown) return wrong();

@@ -131,9 +131,9 @@ StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
     case ast::LiteralType::kDecimal: {
       Decimal value;
       ValueError failure = decimal_parse(literal.text, &value);
-      if (failure == ValueError::kNumericOverflow)  // more digits than ours: a double has the magnitude
+      if (failure == ValueError::kNumericOverflow || !is_short(value))
         return literal_to(make_text_constant(make_type(TypeId::kUnknown), literal.text, literal.location),
-                          make_type(TypeId::kFloat8), false);
+                          make_numeric(0, 0), false);
       if (failure != ValueError::kNone) return error_status(failure, make_numeric(0, 0), literal.text);
       int digits = 1;
       while (digits < kMaxPrecision && magnitude(value.value) >= kPowersOfTen[digits]) digits++;
@@ -184,7 +184,7 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
       int64_t value = -arg->value.lo;
       return make_constant(arg->type, int_datum(value), expr.location);
     }
-    if (arg->type.id == TypeId::kNumeric)
+    if (arg->type.id == TypeId::kNumeric && !is_special_numeric(arg->value))
       return make_constant(arg->type, datum_of(decimal_negate(decimal_of(arg->value))), expr.location);
   }
   if (expr.op == "+" && is_number(arg->type.id)) return arg;

@@ -6,12 +6,20 @@
 
 #include "base/check.h"
 #include "bind/relation_walk.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::query {
 
 BoundExpr::~BoundExpr() = default;
 Relation::~Relation() = default;
 CommonQuery::~CommonQuery() = default;
+
+namespace {
+// A constant whose digits lie in BoundExpr::text (storage/big_numeric.h).
+bool is_long_number(const BoundExpr& expr) {
+  return expr.type.id == TypeId::kNumeric && expr.value.null == 0 && expr.value.scale == kBigScale;
+}
+}  // namespace
 
 BoundPtr clone(const BoundExpr& expr) {
   auto copy = std::make_unique<BoundExpr>();
@@ -26,6 +34,8 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->text = expr.text;
   if (expr.kind == BoundKind::kConst && holds_bytes(expr.type.id) && !expr.value.null)
     copy->value = string_datum(copy->text.data(), copy->text.size());
+  if (expr.kind == BoundKind::kConst && is_long_number(expr))
+    copy->value.lo = reinterpret_cast<int64_t>(copy->text.data());
   copy->builtin = expr.builtin;
   copy->routine = expr.routine;
   for (const auto& arg : expr.args) copy->args.push_back(clone(*arg));
@@ -152,6 +162,8 @@ namespace {
 bool same_constant(const BoundExpr& a, const BoundExpr& b) {
   if (a.value.null || b.value.null) return a.value.null == b.value.null;
   if (holds_bytes(a.type.id) || a.type.id == TypeId::kUnknown || a.type.id == TypeId::kArray) return a.text == b.text;
+  if (is_long_number(a) && is_long_number(b) && a.text != b.text) return false;
+  if (is_long_number(a) && is_long_number(b)) return a.value.hi == b.value.hi;
   return a.value.lo == b.value.lo && a.value.hi == b.value.hi && a.value.scale == b.value.scale;
 }
 }  // namespace

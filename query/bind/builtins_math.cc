@@ -35,8 +35,8 @@ void add_math_functions(BuiltinTable* t) {
   t->runtime("gcd", {T::kNumeric, T::kNumeric}, T::kNumeric, k_fn_gcd_numeric);
   t->runtime("lcm", {T::kNumeric, T::kNumeric}, T::kNumeric, k_fn_lcm_numeric);
   t->runtime("factorial", {T::kInt8}, T::kNumeric, k_fn_factorial);
-  t->runtime("scale", {T::kNumeric}, T::kInt4, k_fn_scale_numeric);
-  t->runtime("min_scale", {T::kNumeric}, T::kInt4, k_fn_min_scale);
+  t->runtime("scale", {T::kNumeric}, T::kInt4, k_fn_scale_numeric).may_return_null = true;  // of NaN
+  t->runtime("min_scale", {T::kNumeric}, T::kInt4, k_fn_min_scale).may_return_null = true;
   t->runtime("trim_scale", {T::kNumeric}, T::kNumeric, k_fn_trim_scale);
   t->runtime("width_bucket", {T::kFloat8, T::kFloat8, T::kFloat8, T::kInt4}, T::kInt4, k_fn_width_bucket);
   t->runtime("width_bucket", {T::kNumeric, T::kNumeric, T::kNumeric, T::kInt4}, T::kInt4, k_fn_width_bucket_numeric);

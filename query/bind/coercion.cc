@@ -82,6 +82,17 @@ bool names_zone(const SqlType& target, std::string_view text) {
 
 }  // namespace
 
+namespace {
+// A long number's digits go along (storage/big_numeric.h).
+BoundPtr make_number(const SqlType& type, const Datum& value, int32_t location) {
+  BoundPtr expr = make_constant(type, value, location);
+  if (value.scale != kBigScale) return expr;
+  expr->text.assign(value.data(), big_numeric_bytes(value));
+  expr->value.lo = reinterpret_cast<int64_t>(expr->text.data());
+  return expr;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool is_explicit) {
   if (expr->value.null) return make_null(target, expr->location);
   if (names_zone(target, expr->text)) program_->volatile_result = true;
@@ -118,6 +129,8 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
+  // precision and scale are another function's in PostgreSQL, which knows no place
+  if (!parsed.ok() && target.id == TypeId::kNumeric && parsed.message() == "numeric field overflow") return parsed;
   if (!parsed.ok()) {
     Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
     std::string detail = detail_of(parsed);
@@ -125,6 +138,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   }
   if (holds_bytes(target.id))
     return make_text_constant(target, std::string(value.data(), value.size()), expr->location);
+  if (target.id == TypeId::kNumeric) return make_number(target, value, expr->location);
   return make_constant(target, value, expr->location);
 }
 
@@ -187,7 +201,8 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
                 (target.id == TypeId::kInt2 && v >= INT16_MIN && v <= INT16_MAX);
     if (fits) return make_constant(target, expr->value, expr->location);
   }
-  if (expr->kind == BoundKind::kConst && is_integer(from.id) && target.id == TypeId::kNumeric && target.precision == 0)
+  if (expr->kind == BoundKind::kConst && is_integer(from.id) && target.id == TypeId::kNumeric &&
+      target.precision == 0 && !is_modified_numeric(target))
     return make_constant(target, int128_datum(expr->value.lo, 0), expr->location);
   // strings without a length to enforce differ in name only; char(n) loses its padding on the way to text
   return make_cast(std::move(expr), target, context == Coercion::kExplicit);

@@ -1,6 +1,7 @@
 #include "base/object_name.h"
 #include "bind/system_types.h"
 #include "query/search_path.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::query {
 
@@ -64,7 +65,8 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
     radix = 2;
   } else if (type.id == T::kNumeric) {
     radix = 10;
-    if (type.precision > 0 && relation.schema != nullptr) precision = int{type.precision}, scale = int{type.scale};
+    if (numeric_precision(type) > 0 && relation.schema != nullptr)
+      precision = numeric_precision(type), scale = numeric_scale(type) & 0x7ff;  // as PostgreSQL 15 shows those below 0
   }
   if (type.id == T::kDate) datetime = 0;
   if (type.id == T::kTimestamp || type.id == T::kTimestamptz || type.id == T::kTime || type.id == T::kInterval)

@@ -11,6 +11,7 @@
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
 #include "plan/access_path.h"
+#include "storage/big_numeric.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 
@@ -210,8 +211,8 @@ class Shower {
     const std::string text = text_of_constant(e);
     const bool is_small = is_integer(e.type.id) && e.value.lo >= 0 && e.value.lo <= INT32_MAX;
     if (is_small) return text;
-    if (e.type.id == TypeId::kNumeric && !text.starts_with('-'))
-      return e.value.scale != 0 ? text : absl::StrCat(bracketed(text, false), "::numeric");
+    if (e.type.id == TypeId::kNumeric && !text.starts_with('-') && e.value.scale >= kBigScale)
+      return text.find('.') != std::string::npos ? text : absl::StrCat(bracketed(text, false), "::numeric");
     const bool is_int4 = is_integer(e.type.id) && e.value.lo >= INT32_MIN && e.value.lo <= INT32_MAX;
     return absl::StrCat(quote_literal(text), "::", is_int4 ? "integer" : name);
   }

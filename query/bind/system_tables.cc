@@ -5,6 +5,7 @@
 
 #include "base/object_name.h"
 #include "bind/system_types.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::query {
 
@@ -43,6 +44,7 @@ int16_t type_length(const SqlType& type) {
 
 int64_t type_modifier(const SqlType& type) {
   constexpr int64_t kHeaderBytes = 4;  // PostgreSQL counts it in
+  if (is_modified_numeric(type)) return type.length + kHeaderBytes;
   if (type.id == TypeId::kNumeric && type.precision > 0)
     return ((int64_t{type.precision} << 16) | type.scale) + kHeaderBytes;
   return is_string(type.id) && type.length >= 0 ? type.length + kHeaderBytes : -1;

@@ -138,6 +138,22 @@ Value Generator::negate(const Value& a, const SqlType& type) {
   if (is_float(type.id)) {
     Reg bits = b_.convert(Op::kBitcast, a.a, Type::kI64);
     result.a = b_.convert(Op::kBitcast, b_.binary(Op::kXor, bits, constant(Type::kI64, INT64_MIN)), Type::kF64);
+  } else if (is_dynamic_numeric(type)) {
+    // by a call where it is more than an integer and its scale (storage/big_numeric.h)
+    result = new_variable(type, false);
+    Block special = b_.new_block(), plain = b_.new_block(), done = b_.new_block();
+    b_.branch(b_.compare(Op::kLt, a.b, constant(Type::kI32, 0)), special, plain, 2);
+    b_.set_block(plain);
+    b_.assign(result.a, b_.binary(Op::kSub, constant(Type::kI128, 0), a.a));
+    b_.assign(result.b, a.b);
+    b_.jump(done);
+    b_.set_block(special);
+    Value zero;
+    zero.type = make_type(TypeId::kInt8);
+    zero.a = constant(Type::kI64, 0);
+    assign(result, decimal_call(BuiltinOp::kSubtract, zero, a, type));
+    b_.jump(done);
+    b_.set_block(done);
   } else if (type.id == TypeId::kNumeric) {
     result.a = b_.binary(Op::kSub, constant(register_type(type), 0), a.a);
   } else {

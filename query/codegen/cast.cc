@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "storage/big_numeric.h"
 #include "types/decimal.h"
 
 namespace scyper::query {
@@ -90,6 +91,7 @@ Value Generator::cast_integer(const Value& value, const SqlType& to) {
 // To a numeric: inline when the scale only grows and the digits are known to fit, else through the runtime.
 Value Generator::cast_numeric(const Value& value, const SqlType& to) {
   SqlType from = is_integer(value.type.id) ? as_numeric(value.type) : value.type;
+  if (is_modified_numeric(to)) return cast_generic(value, to, true);
   if (is_dynamic_numeric(to)) {
     Value result = to_dynamic(value);
     result.type = to;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "runtime/storable.h"
 
 namespace scyper::query {
 
@@ -93,8 +94,22 @@ void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
   }
 }
 
+// Refuses NULL where none may be, and numerics that tables do not hold yet (storage/big_numeric.h).
 void Generator::check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table,
                                uint32_t column, const Value& value) {
+  const SqlType& type = value.type;
+  const bool is_array = type.id == TypeId::kArray && is_dynamic_numeric(element_of(type));
+  if (is_dynamic_numeric(type) || is_array) {
+    Block look = b_.new_block(), fine = b_.new_block();
+    if (is_array)
+      b_.jump(look);
+    else
+      b_.branch(b_.compare(Op::kLt, value.b, constant(Type::kI32, 0)), look, fine, 2);
+    b_.set_block(look);
+    check(b_.call(k_rt_check_storable, {context(), store_row({value}), data_of(std::vector<SqlType>{type})}));
+    b_.jump(fine);
+    b_.set_block(fine);
+  }
   if (!schema.columns[column].not_null || value.null == ir::kNoReg) return;
   Block bad = b_.new_block();
   Block good = b_.new_block();

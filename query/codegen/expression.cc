@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "storage/big_numeric.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -396,6 +397,8 @@ std::optional<Value> Generator::constant_array(const BoundExpr& cast) {
     item.type = element_of(cast.type);
     item.value = array.elements[i];
     if (holds_bytes(item.type.id) && !item.value.null) item.text.assign(item.value.data(), item.value.size());
+    if (item.type.id == TypeId::kNumeric && !item.value.null && item.value.scale == kBigScale)
+      item.text.assign(item.value.data(), big_numeric_bytes(item.value));
     items.push_back(constant_value(item));
   }
   return make_array_of(items, cast.type);

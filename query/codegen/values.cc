@@ -1,6 +1,7 @@
 #include "base/check.h"
 #include "codegen/generator.h"
 #include "runtime/swap.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::query {
 
@@ -63,6 +64,14 @@ Value Generator::constant_value(const BoundExpr& expr) {
       value.a = b_.constant_f64(__builtin_bit_cast(double, expr.value.lo));
       break;
     case TypeId::kNumeric:
+      if (expr.value.scale == kBigScale) {
+        const Reg high = b_.constant_i128(static_cast<__int128>(expr.value.hi) << 64);
+        value.a =
+            b_.binary(Op::kOr, high,
+                      b_.convert(Op::kZExt, b_.convert(Op::kBitcast, b_.data(expr.text), Type::kI64), Type::kI128));
+        value.b = constant(Type::kI32, kBigScale);
+        break;
+      }
       value.a = register_type(expr.type) == Type::kI64 ? constant(Type::kI64, expr.value.lo)
                                                        : b_.constant_i128(expr.value.int128());
       if (is_dynamic_numeric(expr.type)) value.b = constant(Type::kI32, expr.value.scale);

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "query/copy.h"
 #include "query/error_status.h"
+#include "storage/big_numeric.h"
+#include "types/value_error.h"
 
 // How a value is kept: one byte that says how, then
 //   kNull    nothing
@@ -121,6 +123,8 @@ Status CopyRows::append_value(size_t column, std::string_view text) {
   const bool is_array = type.id == TypeId::kArray;
   Datum value;
   Status status = parse_value(type, text, is_array ? &kept_ : &scratch_, &value);
+  if (status.ok() && type.id == TypeId::kNumeric && is_special_numeric(value))  // it would have to be kept apart
+    status = error_status(ValueError::kNumericUnstorable);
   if (!status.ok())
     return with_context(std::move(status),
                         absl::StrCat(", column ", target_.columns[column].name, ": \"", cut_for_context(text), "\""));

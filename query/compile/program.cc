@@ -7,7 +7,9 @@
 
 #include "base/check.h"
 #include "compile/program_parts.h"
+#include "runtime/memory.h"
 #include "runtime/team.h"
+#include "types/big_number.h"
 
 namespace scyper::query {
 
@@ -61,6 +63,7 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->affected_rows = 0;
   context->swaps = 0;
   set_better_code(*parts_->code, context);
+  const NumberMemory numbers(scratch_arena(context));
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }
 

@@ -6,6 +6,7 @@
 #include "parse/ast_expression.h"
 #include "parse/printer.h"
 #include "parse/text.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::query {
 
@@ -121,12 +122,8 @@ class Resolver {
     if (scale < -kMaxNumericModifier || scale > kMaxNumericModifier) {
       return error("22023", "NUMERIC scale " + std::to_string(scale) + " must be between -1000 and 1000");
     }
-    if (precision > kMaxPrecision) {
-      return error("0A000", "NUMERIC precision above " + std::to_string(kMaxPrecision) + " is not supported");
-    }
-    if (scale < 0 || scale > precision) {
-      return error("0A000", "NUMERIC scale outside of 0 to its precision is not supported");
-    }
+    if (precision > kMaxPrecision || scale < 0 || scale > precision)
+      return make_modified_numeric(static_cast<int32_t>(precision), static_cast<int32_t>(scale));
     return make_numeric(static_cast<uint8_t>(precision), static_cast<uint8_t>(scale));
   }
 

@@ -23,6 +23,7 @@ std::optional<double> number_of(const BoundExpr& expr) {
     case TypeId::kFloat8:
       return __builtin_bit_cast(double, e->value.lo);
     case TypeId::kNumeric:
+      if (e->value.scale < 0) return std::nullopt;  // NaN and the like
       return static_cast<double>(e->value.int128()) / std::pow(10.0, e->value.scale);
     case TypeId::kBool:
     case TypeId::kInt2:

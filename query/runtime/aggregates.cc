@@ -6,6 +6,7 @@
 #include "codegen/aggregate_state.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "types/big_number.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
@@ -31,7 +32,8 @@ struct FloatState {
 static_assert(sizeof(FloatState) <= kAggregateStateBytes);
 static_assert(offsetof(FloatState, count) == kAggregateCount);
 
-// Exact sums of numerics; sum_squares has twice the scale.
+// Exact sums of numerics; sum_squares has twice the scale. Where 38 digits do not hold them, scale is kBigScale and sum
+// the address of BigSums in the transaction's memory.
 // States lie at multiples of 8, where __int128 wants 16: copied in and out.
 struct DecimalState {
   int128 sum;
@@ -41,6 +43,10 @@ struct DecimalState {
 };
 static_assert(sizeof(DecimalState) == kAggregateStateBytes);
 static_assert(offsetof(DecimalState, count) == kAggregateCount);
+
+struct BigSums {
+  Decimal sum, squares;
+};
 
 struct IntervalState {
   Interval sum;
@@ -103,9 +109,35 @@ ValueError add_pair(double y, double x, FloatState* s) {
   return ValueError::kNone;
 }
 
-ValueError add_decimal(Decimal value, void* place) {
-  DecimalState copy;
-  std::memcpy(&copy, place, sizeof(copy));
+ValueError add_big(const Decimal& value, BigSums* sums) {
+  Decimal square;
+  ValueError error = decimal_multiply(value, value, &square);
+  if (error == ValueError::kNone) error = decimal_add(sums->sum, value, &sums->sum);
+  if (error == ValueError::kNone) error = decimal_add(sums->squares, square, &sums->squares);
+  return error;
+}
+
+// From now on as BigSums.
+ValueError begin_big(ExecContext* c, const DecimalState& s, void* place) {
+  char* memory = c->scratch->allocate(sizeof(BigSums));
+  if (memory == nullptr) return ValueError::kOutOfMemory;
+  const auto scale = static_cast<int32_t>(s.scale);
+  auto* sums = new (memory) BigSums;
+  // twice the scale may be more than short numbers have
+  ValueError error = decimal_rescale({s.sum, scale}, scale, &sums->sum);
+  if (2 * scale <= kMaxScale)
+    sums->squares = {s.sum_squares, 2 * scale};
+  else if (error == ValueError::kNone)
+    error = decimal_multiply({s.sum_squares, scale}, {1, scale}, &sums->squares);
+  DecimalState out = s;
+  out.sum = reinterpret_cast<intptr_t>(sums);
+  out.scale = kBigScale;
+  std::memcpy(place, &out, sizeof(out));
+  return error;
+}
+
+ValueError add_short(Decimal value, const DecimalState& from, void* place) {
+  DecimalState copy = from;
   DecimalState* s = &copy;
   if (value.scale > s->scale) {
     int32_t up = value.scale - static_cast<int32_t>(s->scale);
@@ -119,8 +151,19 @@ ValueError add_decimal(Decimal value, void* place) {
   if (error == ValueError::kNone) error = int128_multiply(scaled, scaled, &square);
   if (error == ValueError::kNone) error = int128_add(s->sum, scaled, &s->sum);
   if (error == ValueError::kNone) error = int128_add(s->sum_squares, square, &s->sum_squares);
-  std::memcpy(place, &copy, sizeof(copy));
+  if (error == ValueError::kNone) std::memcpy(place, &copy, sizeof(copy));
   return error;
+}
+
+ValueError add_decimal(ExecContext* c, const Decimal& value, void* place) {
+  DecimalState s;
+  std::memcpy(&s, place, sizeof(s));
+  if (s.scale != kBigScale) {
+    if (is_short(value) && add_short(value, s, place) == ValueError::kNone) return ValueError::kNone;
+    if (ValueError error = begin_big(c, s, place); error != ValueError::kNone) return error;
+    std::memcpy(&s, place, sizeof(s));
+  }
+  return add_big(value, reinterpret_cast<BigSums*>(static_cast<intptr_t>(s.sum)));
 }
 
 bool is_pair(AggregateKind kind) { return kind >= AggregateKind::kCovarPop && kind <= AggregateKind::kRegrIntercept; }
@@ -144,16 +187,27 @@ ValueError finish_decimal(AggregateKind kind, const void* place, Datum* out) {
   std::memcpy(&s, place, sizeof(s));
   *out = null_datum();
   if (s.count < (is_sample(kind) ? 2 : 1)) return ValueError::kNone;
+  if (s.scale == kBigScale) {
+    const auto* sums = reinterpret_cast<const BigSums*>(static_cast<intptr_t>(s.sum));
+    Decimal result;
+    ValueError error = big_variance(sums->sum, sums->squares, s.count, is_sample(kind), is_deviation(kind), &result);
+    *out = datum_of(result);
+    return error;
+  }
   int32_t scale = static_cast<int32_t>(s.scale);
   Decimal count = decimal_of_int(s.count), squares, square, numerator, divisor, result;
   ValueError error = decimal_multiply({s.sum, scale}, {s.sum, scale}, &square);
   if (error == ValueError::kNone) error = decimal_multiply(count, {s.sum_squares, 2 * scale}, &squares);
   if (error == ValueError::kNone) error = decimal_subtract(squares, square, &numerator);
   if (error != ValueError::kNone) return error;
-  if (numerator.value <= 0) return *out = datum_of(Decimal{0, 0}), ValueError::kNone;
+  if (sign_of(numerator) <= 0) return *out = datum_of(Decimal{0, 0}), ValueError::kNone;
   error = decimal_multiply(count, decimal_of_int(is_sample(kind) ? s.count - 1 : s.count), &divisor);
   if (error == ValueError::kNone) error = decimal_divide(numerator, divisor, &result);
-  if (error == ValueError::kNone && is_deviation(kind)) error = square_root_to(result, result.scale, &result);
+  if (error == ValueError::kNone && is_deviation(kind))
+    error = is_short(result) ? square_root_to(result, result.scale, &result) : ValueError::kNumericOverflow;
+  if (error == ValueError::kNumericOverflow)
+    error =
+        big_variance({s.sum, scale}, {s.sum_squares, 2 * scale}, s.count, is_sample(kind), is_deviation(kind), &result);
   *out = datum_of(result);
   return error;
 }
@@ -321,7 +375,7 @@ int32_t rt_aggregate_step(ExecContext* c, void* state, int64_t kind, const Datum
     return finish_with(c, add_square(float8(args[0]), static_cast<double>(s->count), &s->sum_x, &s->sum_xx));
   }
   Decimal value = type->id == TypeId::kNumeric ? decimal_of(args[0]) : decimal_of_int(args[0].lo);
-  return finish_with(c, add_decimal(value, state));
+  return finish_with(c, add_decimal(c, value, state));
 }
 
 int32_t rt_aggregate_finish(ExecContext* c, const void* state, int64_t kind, const SqlType* type, Datum* out) noexcept {

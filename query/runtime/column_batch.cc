@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "storage/big_numeric.h"
+
 namespace scyper::query {
 namespace {
 
@@ -12,6 +14,7 @@ namespace {
 constexpr uint8_t kHasNulls = 1;   // a bitmap follows
 constexpr uint8_t kIsWide = 2;     // numeric: 16 bytes a value instead of 8
 constexpr uint8_t kHasScales = 4;  // numeric: a scale byte per value instead of one for all
+constexpr uint8_t kIsLong = 8;     // numeric: some are more than 16 bytes and a scale (storage/big_numeric.h)
 constexpr int kArrayDepthMax = 1;  // arrays have one dimension
 
 enum class Form : uint8_t { kNothing, kFixed, kWide, kNumeric, kText, kArray };
@@ -86,6 +89,7 @@ class ColumnWriter {
   uint8_t flags_of(Form form, const Datum& value) const {
     if (value.null) return kHasNulls;
     if (form != Form::kNumeric) return 0;
+    if (is_special_numeric(value)) return kIsLong;
     uint8_t flags = value.hi != (value.lo < 0 ? -1 : 0) ? kIsWide : 0;
     return value.scale == scale() ? flags : flags | kHasScales;
   }
@@ -123,7 +127,21 @@ class ColumnWriter {
     }
   }
 
+  // Scale, 16 bytes and the bytes that a long one points to, for each that is not NULL.
+  void write_long_numeric() {
+    for (size_t i = 0; i < count_; ++i) {
+      const Datum& value = at(i);
+      if (value.null) continue;
+      const uint64_t bytes = big_numeric_bytes(value);
+      put<int32_t>(out_, value.scale);
+      put<int64_t>(out_, bytes == 0 ? value.lo : 0);
+      put<int64_t>(out_, value.hi);
+      if (bytes != 0) out_->append(value.data(), bytes);
+    }
+  }
+
   void write_numeric(uint8_t flags) {
+    if ((flags & kIsLong) != 0) return write_long_numeric();
     if ((flags & kHasScales) == 0) {
       out_->push_back(static_cast<char>(scale()));
     } else {
@@ -240,7 +258,23 @@ class ColumnReader {
     return true;
   }
 
+  bool read_long_numeric(size_t count, Datum* first, size_t stride) {
+    for (size_t i = 0; i < count; ++i) {
+      Datum& value = first[i * stride];
+      if (value.null) continue;
+      if (!take(&value.scale) || !take(&value.lo) || !take(&value.hi) || !is_numeric_form(value.hi, value.scale))
+        return false;
+      const uint64_t bytes = big_numeric_bytes(value);
+      if (bytes == 0) continue;
+      const char* data = take_bytes(bytes);
+      if (data == nullptr) return false;
+      value.lo = reinterpret_cast<int64_t>(data);
+    }
+    return true;
+  }
+
   bool read_numeric(uint8_t flags, size_t count, Datum* first, size_t stride) {
+    if ((flags & kIsLong) != 0) return read_long_numeric(count, first, stride);
     const bool has_scales = (flags & kHasScales) != 0, is_wide = (flags & kIsWide) != 0;
     const char* scales = take_bytes(has_scales ? count : 1);
     const char* data = scales == nullptr ? nullptr : take_bytes(count * (is_wide ? 16 : 8));

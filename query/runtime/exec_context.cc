@@ -9,6 +9,7 @@
 #include "base/copy.h"
 #include "base/object_name.h"
 #include "query/result.h"
+#include "storage/big_numeric.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -163,6 +164,8 @@ void ResultSet::append(const SqlType& type, const Datum& value) {
     return;
   }
   values_.push_back(value);
+  if (!value.null && type.id == TypeId::kNumeric && value.scale == kBigScale)
+    values_.back().lo = copy_text(string_datum(value.data(), big_numeric_bytes(value))).lo;
   if (!value.null && type.id == TypeId::kArray)
     values_.back().lo = reinterpret_cast<int64_t>(copy_array(type, *array_of(value)));
 }
@@ -176,9 +179,13 @@ ArrayValue* ResultSet::copy_array(const SqlType& type, const ArrayValue& array) 
   copy->capacity = array.size;
   copy->elements = reinterpret_cast<Datum*>(memory + sizeof(ArrayValue));
   if (array.size > 0) std::memcpy(static_cast<void*>(copy->elements), array.elements, item_bytes);
-  if (!holds_bytes(type.element)) return copy;
-  for (int32_t i = 0; i < array.size; i++)
-    if (!copy->elements[i].null) copy->elements[i] = copy_text(copy->elements[i]);
+  const bool is_numeric = type.element == TypeId::kNumeric;
+  if (!holds_bytes(type.element) && !is_numeric) return copy;
+  for (int32_t i = 0; i < array.size; i++) {
+    Datum& item = copy->elements[i];
+    if (item.null || (is_numeric && item.scale != kBigScale)) continue;
+    item.lo = copy_text(is_numeric ? string_datum(item.data(), big_numeric_bytes(item)) : item).lo;
+  }
   return copy;
 }
 

@@ -222,6 +222,7 @@ size_t text_bound(const SqlType& type, const Datum& value) {
   if (type.id == TypeId::kBytea) return bytea_text_bytes(value.size());
   if (holds_bytes(type.id) || type.id == TypeId::kUnknown) return value.size();
   if (type.id == TypeId::kEnum) return label_of(type, value).size();
+  if (type.id == TypeId::kNumeric) return decimal_text_bound(decimal_of(value));
   return kNumberTextMax;
 }
 
@@ -360,16 +361,20 @@ FN(trunc_float8) {
   return 0;
 }
 FN(ceil) {
-  *out = datum_of(decimal_ceil(decimal_of(args[0])));
-  return 0;
+  Decimal value;
+  ValueError error = decimal_ceil(decimal_of(args[0]), &value);
+  *out = datum_of(value);
+  return done(c, error);
 }
 FN(ceil_float8) {
   *out = float_datum(std::ceil(float8(args[0])));
   return 0;
 }
 FN(floor) {
-  *out = datum_of(decimal_floor(decimal_of(args[0])));
-  return 0;
+  Decimal value;
+  ValueError error = decimal_floor(decimal_of(args[0]), &value);
+  *out = datum_of(value);
+  return done(c, error);
 }
 FN(floor_float8) {
   *out = float_datum(std::floor(float8(args[0])));

@@ -4,6 +4,7 @@
 #include "query/error_status.h"
 #include "runtime/function_body.h"
 #include "storage/enum_type.h"
+#include "types/big_number.h"
 #include "types/interval.h"
 
 namespace scyper::query {
@@ -219,6 +220,12 @@ SCYPER_FUNCTION(array_overlaps) {
 SCYPER_FUNCTION(series) {
   TypeId type = types[0].id;
   int sign = 0;
+  static constexpr const char* kParts[] = {"start value", "stop value", "step size"};
+  for (int i = 0; type == TypeId::kNumeric && i < 3; i++) {
+    const Decimal given = decimal_of(args[i]);
+    if (is_nan(given)) return c->fail("22023", std::string(kParts[i]) + " cannot be NaN");
+    if (is_infinite(given)) return c->fail("22023", std::string(kParts[i]) + " cannot be infinity");
+  }
   if (type == TypeId::kNumeric)
     sign = decimal_compare(decimal_of(args[2]), Decimal{});
   else if (is_moment(type))

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "runtime/catalog_map.h"
 #include "runtime/function_body.h"
+#include "storage/big_numeric.h"
 
 // Functions over objects of the catalog. Their first argument is a map of the catalog version (catalog_map.h).
 namespace scyper::query {
@@ -36,7 +37,8 @@ std::string with_modifier(std::string name, int64_t modifier) {
   if (modifier < 0) {
     if (name == "character") name = "bpchar";
   } else if (name == "numeric") {
-    absl::StrAppend(&name, "(", value >> kScaleBits, ",", value & ((int64_t{1} << kScaleBits) - 1), ")");
+    const SqlType type = make_modified_numeric(static_cast<int32_t>(value >> kScaleBits), static_cast<int32_t>(value));
+    absl::StrAppend(&name, "(", numeric_precision(type), ",", numeric_scale(type), ")");
   } else if (name == "character" || name == "character varying") {
     absl::StrAppend(&name, "(", value, ")");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/function_body.h"
+#include "storage/big_numeric.h"
 #include "types/datetime.h"
 #include "types/jsonb.h"
 
@@ -58,8 +59,8 @@ std::string scalar_text(const SqlType& type, const Datum& value) {
 void append_value(const SqlType& type, const Datum& value, Json* out) {
   if (value.null) return;
   const std::string text = scalar_text(type, value);
-  bool number =
-      is_integer(type.id) || type.id == TypeId::kNumeric || (is_float(type.id) && std::isfinite(float8(value)));
+  bool number = is_integer(type.id) || (type.id == TypeId::kNumeric && value.scale >= kBigScale) ||
+                (is_float(type.id) && std::isfinite(float8(value)));
   if (type.id == TypeId::kJsonb) {
     *out = json_read(text);
   } else if (type.id == TypeId::kBool) {

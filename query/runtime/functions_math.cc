@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "runtime/function_body.h"
+#include "types/big_number.h"
 #include "types/decimal_math.h"
 #include "types/scalar.h"
 
@@ -137,8 +138,8 @@ int32_t give_decimal(ExecContext* c, ValueError error, const Decimal& value, Dat
   return done(c, error);
 }
 int32_t decimal_log_argument(ExecContext* c, const Decimal& x) {
-  if (x.value == 0) return c->fail("2201E", "cannot take logarithm of zero");
-  return x.value < 0 ? c->fail("2201E", "cannot take logarithm of a negative number") : 0;
+  if (sign_of(x) == 0) return c->fail("2201E", "cannot take logarithm of zero");
+  return sign_of(x) < 0 ? c->fail("2201E", "cannot take logarithm of a negative number") : 0;
 }
 
 extern "C" {
@@ -207,15 +208,22 @@ SCYPER_FUNCTION(lcm_numeric) {
 }
 SCYPER_FUNCTION(factorial) {
   if (args[0].lo < 0) return c->fail("22003", "factorial of a negative number is undefined");
-  Decimal value{1, 0};
-  for (int64_t i = 2; i <= args[0].lo; i++)
-    if (ValueError error = decimal_multiply(value, decimal_of_int(i), &value); error != ValueError::kNone)
-      return done(c, error);
-  return *out = datum_of(value), 0;
+  Decimal value;
+  return give_decimal(c, big_factorial(args[0].lo, &value), value, out);
 }
-SCYPER_FUNCTION(scale_numeric) { return give(out, int64_t{args[0].scale}); }
-SCYPER_FUNCTION(min_scale) { return give(out, int64_t{decimal_trimmed(decimal_of(args[0])).scale}); }
-SCYPER_FUNCTION(trim_scale) { return *out = datum_of(decimal_trimmed(decimal_of(args[0]))), 0; }
+SCYPER_FUNCTION(scale_numeric) {
+  const Decimal x = decimal_of(args[0]);
+  return is_nan(x) || is_infinite(x) ? give_null(out) : give(out, int64_t{shown_scale(x)});
+}
+SCYPER_FUNCTION(min_scale) {
+  Decimal value;
+  if (ValueError error = decimal_trim(decimal_of(args[0]), &value); error != ValueError::kNone) return done(c, error);
+  return is_nan(value) || is_infinite(value) ? give_null(out) : give(out, int64_t{shown_scale(value)});
+}
+SCYPER_FUNCTION(trim_scale) {
+  Decimal value;
+  return give_decimal(c, decimal_trim(decimal_of(args[0]), &value), value, out);
+}
 SCYPER_FUNCTION(exp_numeric) {
   Decimal value;
   return give_decimal(c, decimal_exp(decimal_of(args[0]), &value), value, out);
@@ -235,8 +243,8 @@ SCYPER_FUNCTION(log_numeric) {
 }
 SCYPER_FUNCTION(power_numeric) {
   Decimal x = decimal_of(args[0]), y = decimal_of(args[1]), value;
-  if (x.value == 0 && y.value < 0) return c->fail("2201F", "zero raised to a negative power is undefined");
-  if (x.value < 0 && decimal_trimmed(y).scale > 0)
+  if (sign_of(x) == 0 && sign_of(y) < 0) return c->fail("2201F", "zero raised to a negative power is undefined");
+  if (sign_of(x) < 0 && !is_nan(y) && !is_integral(y))
     return c->fail("2201F", "a negative number raised to a non-integer power yields a complex result");
   return give_decimal(c, decimal_power(x, y, &value), value, out);
 }
@@ -260,6 +268,9 @@ SCYPER_FUNCTION(width_bucket_numeric) {
   Decimal x = decimal_of(args[0]), low = decimal_of(args[1]), high = decimal_of(args[2]);
   int32_t buckets = int4(args[3]);
   if (buckets <= 0) return c->fail("2201G", "count must be greater than zero");
+  if (is_nan(x) || is_nan(low) || is_nan(high))
+    return c->fail("2201G", "operand, lower bound, and upper bound cannot be NaN");
+  if (is_infinite(low) || is_infinite(high)) return c->fail("2201G", "lower and upper bounds must be finite");
   int direction = decimal_compare(low, high);
   if (direction == 0) return c->fail("2201G", "lower bound cannot equal upper bound");
   if (direction * decimal_compare(x, low) > 0) return give(out, int64_t{0});
@@ -270,7 +281,9 @@ SCYPER_FUNCTION(width_bucket_numeric) {
   if (error == ValueError::kNone) error = decimal_subtract(high, low, &width);
   if (error == ValueError::kNone) error = decimal_multiply(offset, decimal_of_int(buckets), &scaled);
   if (error == ValueError::kNone) error = decimal_divide_truncated(scaled, width, &quotient);
-  return error != ValueError::kNone ? done(c, error) : give(out, static_cast<int64_t>(quotient.value) + 1);
+  int64_t bucket = 0;
+  if (error == ValueError::kNone) error = decimal_to_int8(quotient, &bucket);
+  return error != ValueError::kNone ? done(c, error) : give(out, bucket + 1);
 }
 // Bits of integers: shifts take the count modulo the width, as PostgreSQL's machine does.
 SCYPER_FUNCTION(bit_and) { return give(out, args[0].lo & args[1].lo); }

@@ -5,6 +5,7 @@
 
 #include "base/copy.h"
 #include "query/program.h"
+#include "types/big_number.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -26,6 +27,16 @@ void* scratch_allocate(void* arg, size_t size) noexcept {
   return static_cast<ExecContext*>(arg)->scratch->allocate(size);
 }
 
+bool copy_long_number(ExecContext* c, Datum* datum) {
+  const uint64_t bytes = big_numeric_bytes(*datum);
+  if (bytes == 0) return true;
+  char* copy = c->scratch->allocate(bytes);
+  if (copy == nullptr) return false;
+  copy_bytes(copy, datum->data(), bytes);
+  datum->lo = reinterpret_cast<int64_t>(copy);
+  return true;
+}
+
 bool copy_array(ExecContext* c, TypeId element, Datum* datum) {
   const ArrayValue* from = array_of(*datum);
   auto* to = reinterpret_cast<ArrayValue*>(c->scratch->allocate(sizeof(ArrayValue)));
@@ -38,9 +49,10 @@ bool copy_array(ExecContext* c, TypeId element, Datum* datum) {
   if (from->size > 0)
     std::memcpy(static_cast<void*>(elements), from->elements, static_cast<size_t>(from->size) * sizeof(Datum));
   datum->lo = reinterpret_cast<int64_t>(to);
-  if (!holds_bytes(element)) return true;
+  if (!holds_bytes(element) && element != TypeId::kNumeric) return true;
+  const SqlType copied = make_type(element == TypeId::kNumeric ? element : TypeId::kText);
   for (int32_t i = 0; i < from->size; i++) {
-    if (!copy_datum(c, make_type(TypeId::kText), &elements[i])) return false;
+    if (!copy_datum(c, copied, &elements[i])) return false;
   }
   return true;
 }
@@ -51,6 +63,7 @@ TextArena scratch_arena(ExecContext* context) noexcept { return TextArena{scratc
 bool copy_datum(ExecContext* c, const SqlType& type, Datum* datum) noexcept {
   if (datum->null) return true;
   if (type.id == TypeId::kArray) return copy_array(c, type.element, datum);
+  if (type.id == TypeId::kNumeric) return copy_long_number(c, datum);
   if (!holds_bytes(type.id) && type.id != TypeId::kUnknown) return true;
   char* copy = c->scratch->allocate(datum->size() == 0 ? 1 : datum->size());
   if (copy == nullptr) return false;
@@ -108,12 +121,34 @@ ValueError number_to_numeric(const SqlType& from, const Datum& in, const SqlType
   } else {
     value = to_decimal(from, in);
   }
-  if (to.precision != 0) {
+  if (is_modified_numeric(to)) {
+    ValueError error = big_cast(value, numeric_precision(to), numeric_scale(to), &value);
+    if (error != ValueError::kNone) return error;
+  } else if (to.precision != 0) {
     ValueError error = decimal_cast(value, to.precision, to.scale, &value);
     if (error != ValueError::kNone) return error;
   }
   *out = datum_of(value);
   return ValueError::kNone;
+}
+
+int32_t number_to_float(ExecContext* c, const SqlType& from, const Datum& in, const SqlType& to, Datum* out) {
+  double value = 0;
+  ValueError error = ValueError::kNone;
+  if (is_float(from.id)) {
+    value = __builtin_bit_cast(double, in.lo);
+  } else {
+    const Decimal number = to_decimal(from, in);
+    value = decimal_to_float8(number);
+    // beyond what the type has: as PostgreSQL, which reads the number's text
+    bool is_beyond = number.scale == kBigScale && (std::isinf(value) || (value == 0 && sign_of(number) != 0));
+    if (to.id == TypeId::kFloat4 && float8_to_float4(value, &value) != ValueError::kNone) is_beyond = true;
+    *out = float_datum(value);
+    return is_beyond ? c->fail(error_status(ValueError::kTextOutOfRange, to, decimal_text(number))) : 0;
+  }
+  if (to.id == TypeId::kFloat4) error = float8_to_float4(value, &value);
+  *out = float_datum(value);
+  return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
 }
 
 ValueError cast_string(ExecContext* c, std::string_view text, const SqlType& to, bool is_explicit, Datum* out) {
@@ -192,9 +227,7 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else if (from_number && to.id == TypeId::kNumeric) {
     error = number_to_numeric(from, in, to, out);
   } else if (from_number && is_float(to.id)) {
-    double value = is_float(from.id) ? __builtin_bit_cast(double, in.lo) : decimal_to_float8(to_decimal(from, in));
-    if (to.id == TypeId::kFloat4) error = float8_to_float4(value, &value);
-    *out = float_datum(value);
+    return number_to_float(c, from, in, to, out);
   } else if (from.id == TypeId::kJsonb) {
     return cast_jsonb(c, in, to, out);
   } else if (from.id == TypeId::kDate && is_moment(to.id)) {
@@ -219,6 +252,7 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else {
     return c->fail("42846", "cannot cast type " + type_name(from) + " to " + type_name(to));
   }
+  if (error == ValueError::kOutOfMemory) return fail_memory(c);
   return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
 }
 

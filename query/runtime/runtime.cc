@@ -10,6 +10,7 @@
 #include "query/program.h"
 #include "query/settings.h"
 #include "runtime/memory.h"
+#include "runtime/storable.h"
 #include "storage/key.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -232,7 +233,7 @@ int32_t rt_decimal(ExecContext* c, int64_t op, int64_t a_lo, int64_t a_hi, int64
       break;
   }
   if (error != ValueError::kNone) [[unlikely]]
-    return c->fail(error_status(error));
+    return error == ValueError::kOutOfMemory ? fail_memory(c) : c->fail(error_status(error));
   split(out.value, c);
   c->value[2] = out.scale;
   return 0;
@@ -358,7 +359,8 @@ int64_t rt_key_bytea(char* out, const char* data, int64_t size, int64_t descendi
 }
 
 int64_t rt_key_decimal(char* out, int64_t lo, int64_t hi, int64_t scale, int64_t descending) noexcept {
-  char* end = storage::put_key_decimal(out, join(lo, hi), static_cast<int32_t>(scale));
+  Decimal value{join(lo, hi), static_cast<int32_t>(scale)};
+  char* end = is_short(value) ? storage::put_key_decimal(out, value.value, value.scale) : put_special_key(out, value);
   if (descending != 0)
     for (char* p = out; p < end; p++) *p = static_cast<char>(~*p);
   return end - out;

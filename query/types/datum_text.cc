@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "types/array_text.h"
+#include "types/big_number.h"
 #include "types/binary.h"
 #include "types/datetime.h"
 #include "types/decimal.h"
@@ -52,10 +53,13 @@ Status parse_float(const SqlType& type, std::string_view text, Datum* out) {
   return input_status(error, type, error == ValueError::kTextOutOfRange ? number : text);
 }
 
-Status parse_numeric(const SqlType& type, std::string_view text, Datum* out) {
+Status parse_numeric(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
+  const NumberMemory numbers(arena);
   Decimal value;
   ValueError error =
       type.precision == 0 ? decimal_parse(text, &value) : decimal_parse_as(text, type.precision, type.scale, &value);
+  if (is_modified_numeric(type) && error == ValueError::kNone)
+    error = big_cast(value, numeric_precision(type), numeric_scale(type), &value);
   *out = datum_of(value);
   return input_status(error, type, text);
 }
@@ -173,7 +177,7 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
     case TypeId::kFloat8:
       return parse_float(type, text, out);
     case TypeId::kNumeric:
-      return parse_numeric(type, text, out);
+      return parse_numeric(type, text, arena, out);
     case TypeId::kDate:
       return parse_date(type, text, out);
     case TypeId::kTimestamp:
@@ -226,6 +230,10 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
       end = float8_format(std::bit_cast<double>(datum.lo), text);
       break;
     case TypeId::kNumeric:
+      if (is_special_numeric(datum)) {
+        out->append(decimal_text(decimal_of(datum)));
+        return;
+      }
       end = decimal_format(decimal_of(datum), text);
       break;
     case TypeId::kDate:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "types/big_number.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -107,11 +108,16 @@ ValueError subtract_wide(const Decimal& a, const Decimal& b, int32_t scale, int1
   return ValueError::kNone;
 }
 
-// The value as an integer, rounded; false when it is not in [low, high].
-bool to_integer(const Decimal& a, int64_t low, int64_t high, int64_t* out) noexcept {
+// The value as an integer, rounded; `range` when it is not in [low, high].
+ValueError to_integer(const Decimal& a, int64_t low, int64_t high, ValueError range, int64_t* out) noexcept {
+  if (!is_short(a)) {
+    if (is_nan(a)) return ValueError::kNanToInteger;
+    if (is_infinite(a)) return ValueError::kInfinityToInteger;
+    return big_to_integer(a, low, high, out) ? ValueError::kNone : range;
+  }
   int128 value = int128_scale_down(a.value, a.scale);
   *out = static_cast<int64_t>(value);
-  return value >= low && value <= high;
+  return value >= low && value <= high ? ValueError::kNone : range;
 }
 
 }  // namespace
@@ -148,7 +154,18 @@ int128 int128_truncate(int128 value, int32_t digits) noexcept {
   return with_sign(divide_small(magnitude(value), kPowersOfTen[digits], &remainder), value < 0);
 }
 
+ValueError decimal_multiply_slow(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
+  const int32_t scale = a.scale + b.scale;
+  int128 value;
+  if (!is_short(a) || !is_short(b) || scale > kMaxScale ||
+      int128_multiply(a.value, b.value, &value) != ValueError::kNone)
+    return big_multiply(a, b, out);
+  *out = {value, scale};
+  return ValueError::kNone;
+}
+
 ValueError decimal_add_slow(const Decimal& a, const Decimal& b, bool negate_b, Decimal* out) noexcept {
+  if (!is_short(a) || !is_short(b)) return big_add(a, b, negate_b, out);
   int128 x = a.value, y = negate_b ? -b.value : b.value;
   int32_t scale = std::max(a.scale, b.scale);
   ValueError error = ValueError::kNone;
@@ -159,11 +176,13 @@ ValueError decimal_add_slow(const Decimal& a, const Decimal& b, bool negate_b, D
   } else if ((a.value < 0) != ((b.value < 0) != negate_b)) {
     error = subtract_wide(a, b, scale, &x);
   }
-  if (error == ValueError::kNone) *out = {x, scale};
+  if (error != ValueError::kNone) return big_add(a, b, negate_b, out);
+  *out = {x, scale};
   return error;
 }
 
-ValueError decimal_multiply_rounded(const Decimal& a, const Decimal& b, int32_t scale, Decimal* out) noexcept {
+namespace {
+ValueError multiply_rounded_short(const Decimal& a, const Decimal& b, int32_t scale, Decimal* out) noexcept {
   int32_t drop = a.scale + b.scale - scale;
   if (drop <= 0) {
     Decimal product;
@@ -183,6 +202,16 @@ ValueError decimal_multiply_rounded(const Decimal& a, const Decimal& b, int32_t 
   *out = {with_sign(value, (a.value < 0) != (b.value < 0)), scale};
   return ValueError::kNone;
 }
+}  // namespace
+
+ValueError decimal_multiply_rounded(const Decimal& a, const Decimal& b, int32_t scale, Decimal* out) noexcept {
+  ValueError error = ValueError::kNumericOverflow;
+  if (is_short(a) && is_short(b)) error = multiply_rounded_short(a, b, scale, out);
+  if (error != ValueError::kNumericOverflow) return error;
+  Decimal product;
+  error = decimal_multiply(a, b, &product);
+  return error != ValueError::kNone ? error : decimal_rescale(product, scale, out);
+}
 
 int32_t decimal_divide_scale(const Decimal& a, const Decimal& b) noexcept {
   Group x = first_group(a), y = first_group(b);
@@ -192,14 +221,19 @@ int32_t decimal_divide_scale(const Decimal& a, const Decimal& b) noexcept {
 }
 
 ValueError decimal_divide(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
-  return divide_to_scale(a, b, decimal_divide_scale(a, b), true, out);
+  ValueError error = ValueError::kNumericOverflow;
+  if (is_short(a) && is_short(b)) error = divide_to_scale(a, b, decimal_divide_scale(a, b), true, out);
+  return error == ValueError::kNumericOverflow ? big_divide(a, b, false, out) : error;
 }
 
 ValueError decimal_divide_truncated(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
-  return divide_to_scale(a, b, 0, false, out);
+  ValueError error = ValueError::kNumericOverflow;
+  if (is_short(a) && is_short(b)) error = divide_to_scale(a, b, 0, false, out);
+  return error == ValueError::kNumericOverflow ? big_divide(a, b, true, out) : error;
 }
 
 ValueError decimal_modulo(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
+  if (!is_short(a) || !is_short(b)) return big_modulo(a, b, out);
   if (b.value == 0) return ValueError::kDivisionByZero;
   uint128 x = magnitude(a.value), y = magnitude(b.value), remainder = 0;
   int32_t scale = std::max(a.scale, b.scale);
@@ -224,20 +258,21 @@ ValueError decimal_modulo(const Decimal& a, const Decimal& b, Decimal* out) noex
 }
 
 ValueError decimal_sqrt(const Decimal& a, Decimal* out) noexcept {
+  if (!is_short(a)) return big_sqrt(a, out);
   if (a.value < 0) return ValueError::kSquareRootOfNegative;
   int32_t weight = (first_group(a).weight + 1) * kGroupDigits / 2 - 1;
   int32_t scale = std::max({kMinSignificantDigits - weight, a.scale, 0});
-  if (scale > kMaxScale) return ValueError::kNumericOverflow;
   Uint256 square;
-  if (!scale_wide(magnitude(a.value), 2 * scale - a.scale, &square)) return ValueError::kNumericOverflow;
+  if (scale > kMaxScale || !scale_wide(magnitude(a.value), 2 * scale - a.scale, &square)) return big_sqrt(a, out);
   uint128 root = square_root(square);
   if (less(multiply_wide(root, root + 1), square)) ++root;  // above (root + 1/2)^2, which is no integer
-  if (root >= kPowersOfTen[kMaxPrecision]) return ValueError::kNumericOverflow;
+  if (root >= kPowersOfTen[kMaxPrecision]) return big_sqrt(a, out);
   *out = {static_cast<int128>(root), scale};
   return ValueError::kNone;
 }
 
 int decimal_compare_slow(const Decimal& a, const Decimal& b) noexcept {
+  if (!is_short(a) || !is_short(b)) return big_compare(a, b);
   if ((a.value < 0) != (b.value < 0)) return a.value < 0 ? -1 : 1;
   int128 x = a.value, y = b.value;
   // The side that does not fit in 38 digits after scaling is the larger one.
@@ -250,6 +285,7 @@ int decimal_compare_slow(const Decimal& a, const Decimal& b) noexcept {
 }
 
 uint64_t decimal_hash(const Decimal& a) noexcept {
+  if (!is_short(a)) return big_hash(a);
   uint128 value = magnitude(a.value);
   int32_t scale = a.scale;
   while (scale > 0 && value != 0) {
@@ -267,20 +303,22 @@ uint64_t decimal_hash(const Decimal& a) noexcept {
 }
 
 ValueError decimal_rescale(const Decimal& a, int32_t scale, Decimal* out) noexcept {
+  if (!is_short(a)) return big_round(a, scale, false, out);
   if (scale <= a.scale) {
     int128 value = int128_scale_down(a.value, a.scale - scale);
     *out = {value, scale};
     return ValueError::kNone;
   }
-  if (scale > kMaxScale) return ValueError::kNumericOverflow;
   int128 value;
-  ValueError error = int128_scale_up(a.value, scale - a.scale, &value);
-  if (error == ValueError::kNone) *out = {value, scale};
-  return error;
+  if (scale > kMaxScale || int128_scale_up(a.value, scale - a.scale, &value) != ValueError::kNone)
+    return big_round(a, scale, false, out);
+  *out = {value, scale};
+  return ValueError::kNone;
 }
 
 ValueError decimal_round(const Decimal& a, int32_t digits, Decimal* out) noexcept {
-  if (digits >= 0) return decimal_rescale(a, digits, out);
+  if (digits >= 0) return decimal_rescale(a, std::min(digits, kBigRoundMax), out);
+  if (!is_short(a)) return big_round(a, digits, false, out);
   // to a power of ten above 1: fewer than 39 digits are kept, the rest are zeros again
   int64_t drop = int64_t{a.scale} - digits;
   int128 value = drop > kMaxPrecision ? 0 : int128_scale_down(a.value, static_cast<int32_t>(drop));
@@ -288,13 +326,14 @@ ValueError decimal_round(const Decimal& a, int32_t digits, Decimal* out) noexcep
     *out = {0, 0};
     return ValueError::kNone;
   }
-  ValueError error = int128_scale_up(value, -digits, &value);
-  if (error == ValueError::kNone) *out = {value, 0};
-  return error;
+  if (int128_scale_up(value, -digits, &value) != ValueError::kNone) return big_round(a, digits, false, out);
+  *out = {value, 0};
+  return ValueError::kNone;
 }
 
 ValueError decimal_truncate(const Decimal& a, int32_t digits, Decimal* out) noexcept {
-  if (digits >= a.scale) return decimal_rescale(a, digits, out);
+  if (!is_short(a)) return big_round(a, digits, true, out);
+  if (digits >= a.scale) return decimal_rescale(a, std::min(digits, kBigRoundMax), out);
   int64_t drop = int64_t{a.scale} - digits;
   int128 value = drop >= kMaxPrecision ? 0 : int128_truncate(a.value, static_cast<int32_t>(drop));
   if (digits < 0 && value != 0) value *= static_cast<int128>(kPowersOfTen[-digits]);
@@ -302,38 +341,60 @@ ValueError decimal_truncate(const Decimal& a, int32_t digits, Decimal* out) noex
   return ValueError::kNone;
 }
 
-Decimal decimal_ceil(const Decimal& a) noexcept {
-  int128 value = int128_truncate(a.value, a.scale);
-  bool exact = decimal_compare({value, 0}, a) == 0;
-  return {a.value > 0 && !exact ? value + 1 : value, 0};
+Decimal decimal_negate_special(const Decimal& a) noexcept {
+  if (is_nan(a)) return a;
+  if (is_infinite(a)) return a.scale == kInfinityScale ? kNegativeInfinity : kInfinity;
+  Datum datum = datum_of(a);
+  datum.hi ^= kBigNegativeBit;
+  return decimal_of(datum);
 }
 
-Decimal decimal_floor(const Decimal& a) noexcept { return decimal_negate(decimal_ceil(decimal_negate(a))); }
+Decimal decimal_sign_special(const Decimal& a) noexcept { return is_nan(a) ? a : decimal_of_int(sign_of(a)); }
+
+ValueError decimal_ceil(const Decimal& a, Decimal* out) noexcept {
+  if (!is_short(a)) return big_ceil(a, false, out);
+  int128 value = int128_truncate(a.value, a.scale);
+  bool exact = decimal_compare({value, 0}, a) == 0;
+  *out = {a.value > 0 && !exact ? value + 1 : value, 0};
+  return ValueError::kNone;
+}
+
+ValueError decimal_floor(const Decimal& a, Decimal* out) noexcept {
+  if (!is_short(a)) return big_ceil(a, true, out);
+  ValueError error = decimal_ceil(decimal_negate(a), out);
+  *out = decimal_negate(*out);
+  return error;
+}
 
 ValueError decimal_cast(const Decimal& a, int32_t precision, int32_t scale, Decimal* out) noexcept {
-  Decimal result;
-  if (decimal_rescale(a, scale, &result) != ValueError::kNone) return ValueError::kNumericFieldOverflow;
+  Decimal result = a;
+  if (!is_short(a)) {
+    if (is_nan(a)) return ValueError::kNumericSpecial;
+    if (ValueError error = big_cast(a, precision, scale, &result); error != ValueError::kNone) return error;
+  } else if (decimal_rescale(a, scale, &result) != ValueError::kNone || !is_short(result)) {
+    return ValueError::kNumericFieldOverflow;
+  }
   if (magnitude(result.value) >= kPowersOfTen[precision]) return ValueError::kNumericFieldOverflow;
   *out = result;
   return ValueError::kNone;
 }
 
 ValueError decimal_to_int2(const Decimal& a, int16_t* out) noexcept {
-  int64_t value;
-  if (!to_integer(a, INT16_MIN, INT16_MAX, &value)) return ValueError::kInt2Range;
+  int64_t value = 0;
+  ValueError error = to_integer(a, INT16_MIN, INT16_MAX, ValueError::kInt2Range, &value);
   *out = static_cast<int16_t>(value);
-  return ValueError::kNone;
+  return error;
 }
 
 ValueError decimal_to_int4(const Decimal& a, int32_t* out) noexcept {
-  int64_t value;
-  if (!to_integer(a, INT32_MIN, INT32_MAX, &value)) return ValueError::kInt4Range;
+  int64_t value = 0;
+  ValueError error = to_integer(a, INT32_MIN, INT32_MAX, ValueError::kInt4Range, &value);
   *out = static_cast<int32_t>(value);
-  return ValueError::kNone;
+  return error;
 }
 
 ValueError decimal_to_int8(const Decimal& a, int64_t* out) noexcept {
-  return to_integer(a, INT64_MIN, INT64_MAX, out) ? ValueError::kNone : ValueError::kInt8Range;
+  return to_integer(a, INT64_MIN, INT64_MAX, ValueError::kInt8Range, out);
 }
 
 }  // namespace scyper::query

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "types/big_fixed.h"
+#include "types/big_number.h"
 
 namespace scyper::query {
 
@@ -64,6 +65,12 @@ int32_t estimate_ln_weight(const Decimal& x) {
   return static_cast<int32_t>(std::log10(std::fabs(ln)));
 }
 
+Decimal trimmed(const Decimal& a) {
+  Decimal out = a;
+  while (out.scale > 0 && out.value % 10 == 0) out = {out.value / 10, out.scale - 1};
+  return out;
+}
+
 ValueError rounded(const BigFixed& value, int32_t scale, Decimal* out) {
   if (scale > kMaxScale) return ValueError::kNumericOverflow;
   return value.round(scale, out) ? ValueError::kNone : ValueError::kNumericOverflow;
@@ -82,9 +89,7 @@ ValueError integer_power(const Decimal& base, int64_t exponent, int32_t scale, D
   return rounded(invert ? result.reciprocal() : result, scale, out);
 }
 
-}  // namespace
-
-ValueError decimal_exp(const Decimal& x, Decimal* out) noexcept {
+ValueError short_exp(const Decimal& x, Decimal* out) {
   double weight = std::clamp(decimal_to_float8(x) * 0.434294481903252, -2000.0, 2000.0);
   if (weight > kMaxPrecision + 1) return ValueError::kNumericOverflow;
   int32_t scale = std::max({kMinSignificantDigits - static_cast<int32_t>(weight), x.scale, 0});
@@ -96,12 +101,12 @@ ValueError decimal_exp(const Decimal& x, Decimal* out) noexcept {
   return rounded(exponential(BigFixed::of(x)), scale, out);
 }
 
-ValueError decimal_ln(const Decimal& x, Decimal* out) noexcept {
+ValueError short_ln(const Decimal& x, Decimal* out) {
   int32_t scale = std::max({kMinSignificantDigits - estimate_ln_weight(x), x.scale, 0});
   return rounded(logarithm(x), scale, out);
 }
 
-ValueError decimal_log(const Decimal& base, const Decimal& x, Decimal* out) noexcept {
+ValueError short_log(const Decimal& base, const Decimal& x, Decimal* out) {
   int32_t weight = estimate_ln_weight(x) - estimate_ln_weight(base);
   int32_t scale = std::max({kMinSignificantDigits - weight, base.scale, x.scale, 0});
   BigFixed divisor = logarithm(base);
@@ -109,8 +114,8 @@ ValueError decimal_log(const Decimal& base, const Decimal& x, Decimal* out) noex
   return rounded(logarithm(x) * divisor.reciprocal(), scale, out);
 }
 
-ValueError decimal_power(const Decimal& x, const Decimal& y, Decimal* out) noexcept {
-  Decimal exponent = decimal_trimmed(y);
+ValueError short_power(const Decimal& x, const Decimal& y, Decimal* out) {
+  Decimal exponent = trimmed(y);
   if (exponent.scale == 0 && exponent.value >= INT32_MIN && exponent.value <= INT32_MAX) {
     int64_t n = static_cast<int64_t>(exponent.value);
     double weight = 0;
@@ -136,7 +141,32 @@ ValueError decimal_power(const Decimal& x, const Decimal& y, Decimal* out) noexc
   return error;
 }
 
+bool is_too_long(ValueError error) { return error == ValueError::kNumericOverflow; }
+
+}  // namespace
+
+ValueError decimal_exp(const Decimal& x, Decimal* out) noexcept {
+  ValueError error = is_short(x) ? short_exp(x, out) : ValueError::kNumericOverflow;
+  return is_too_long(error) ? big_exp(x, out) : error;
+}
+
+ValueError decimal_ln(const Decimal& x, Decimal* out) noexcept {
+  ValueError error = is_short(x) ? short_ln(x, out) : ValueError::kNumericOverflow;
+  return is_too_long(error) ? big_ln(x, out) : error;
+}
+
+ValueError decimal_log(const Decimal& base, const Decimal& x, Decimal* out) noexcept {
+  ValueError error = is_short(base) && is_short(x) ? short_log(base, x, out) : ValueError::kNumericOverflow;
+  return is_too_long(error) ? big_log(base, x, out) : error;
+}
+
+ValueError decimal_power(const Decimal& x, const Decimal& y, Decimal* out) noexcept {
+  ValueError error = is_short(x) && is_short(y) ? short_power(x, y, out) : ValueError::kNumericOverflow;
+  return is_too_long(error) ? big_power(x, y, out) : error;
+}
+
 ValueError decimal_gcd(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
+  if (!is_short(a) || !is_short(b)) return big_gcd(a, b, out);
   Decimal x = decimal_abs(a), y = decimal_abs(b);
   int32_t scale = std::max(a.scale, b.scale);
   while (y.value != 0) {
@@ -149,20 +179,21 @@ ValueError decimal_gcd(const Decimal& a, const Decimal& b, Decimal* out) noexcep
 }
 
 ValueError decimal_lcm(const Decimal& a, const Decimal& b, Decimal* out) noexcept {
+  if (!is_short(a) || !is_short(b)) return big_lcm(a, b, out);
   int32_t scale = std::max(a.scale, b.scale);
   if (a.value == 0 || b.value == 0) return *out = {0, scale}, ValueError::kNone;
   Decimal divisor, quotient, product;
   ValueError error = decimal_gcd(a, b, &divisor);
   if (error == ValueError::kNone) error = decimal_divide_truncated(a, divisor, &quotient);
   if (error == ValueError::kNone) error = decimal_multiply(quotient, b, &product);
-  if (error != ValueError::kNone) return error;
+  if (error != ValueError::kNone || !is_short(product)) return big_lcm(a, b, out);
   return decimal_rescale(decimal_abs(product), scale, out);
 }
 
-Decimal decimal_trimmed(const Decimal& a) noexcept {
-  Decimal out = a;
-  while (out.scale > 0 && out.value % 10 == 0) out = {out.value / 10, out.scale - 1};
-  return out;
+ValueError decimal_trim(const Decimal& a, Decimal* out) noexcept {
+  if (!is_short(a)) return big_trim(a, out);
+  *out = trimmed(a);
+  return ValueError::kNone;
 }
 
 }  // namespace scyper::query

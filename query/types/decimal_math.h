@@ -2,9 +2,8 @@
 
 #include "types/decimal.h"
 
-// Logarithms, exponentials and powers of numerics, to the scales that PostgreSQL's numeric.c chooses; kNumericOverflow
-// where a result has more than 38 digits. Domains (logarithms of what is not positive, 0 to a negative power) are the
-// caller's.
+// Logarithms, exponentials and powers of numerics, to the scales that PostgreSQL's numeric.c chooses. Domains
+// (logarithms of what is not positive, 0 to a negative power) are the caller's.
 namespace scyper::query {
 
 [[nodiscard]] ValueError decimal_exp(const Decimal& x, Decimal* out) noexcept;
@@ -14,6 +13,6 @@ namespace scyper::query {
 [[nodiscard]] ValueError decimal_gcd(const Decimal& a, const Decimal& b, Decimal* out) noexcept;
 [[nodiscard]] ValueError decimal_lcm(const Decimal& a, const Decimal& b, Decimal* out) noexcept;
 // Without zeros at the end of its fraction.
-Decimal decimal_trimmed(const Decimal& a) noexcept;
+[[nodiscard]] ValueError decimal_trim(const Decimal& a, Decimal* out) noexcept;
 
 }  // namespace scyper::query

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
+#include "types/big_number.h"
 #include "types/decimal.h"
 #include "types/digits.h"
 
@@ -120,28 +123,39 @@ bool is_special(std::string_view text) noexcept {
   return false;
 }
 
-ValueError scan(std::string_view text, Scanned* out) noexcept {
+// kNumericSpecial: one of the words, in `special`.
+ValueError scan(std::string_view text, Scanned* out, Decimal* special) noexcept {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   ValueError error = scan_number(text.data(), text.data() + text.size(), out);
-  if (error == ValueError::kInvalidText && is_special(text)) return ValueError::kNumericSpecial;
-  return error;
+  if (error != ValueError::kInvalidText || !is_special(text)) return error;
+  *special = text[0] == '-' ? kNegativeInfinity : to_lower(text[0]) == 'n' ? kNan : kInfinity;
+  return ValueError::kNumericSpecial;
+}
+
+ValueError evaluate_big(const Scanned& number, Decimal* out) noexcept {
+  std::string digits(number.digits, number.digits_end);
+  std::erase(digits, '.');
+  return big_of_digits(digits, number.negative, number.fraction_digits, out);
 }
 
 }  // namespace
 
 ValueError decimal_parse(std::string_view text, Decimal* out) noexcept {
   Scanned number;
-  if (ValueError error = scan(text, &number); error != ValueError::kNone) return error;
+  ValueError error = scan(text, &number, out);
+  if (error != ValueError::kNone) return error == ValueError::kNumericSpecial ? ValueError::kNone : error;
   int64_t scale = number.fraction_digits > 0 ? number.fraction_digits : 0;
   int128 value;
-  if (scale > kMaxScale || !evaluate(number, scale, &value)) return ValueError::kNumericOverflow;
+  if (scale > kMaxScale || !evaluate(number, scale, &value)) return evaluate_big(number, out);
   *out = {value, static_cast<int32_t>(scale)};
   return ValueError::kNone;
 }
 
 ValueError decimal_parse_as(std::string_view text, int32_t precision, int32_t scale, Decimal* out) noexcept {
   Scanned number;
-  if (ValueError error = scan(text, &number); error != ValueError::kNone) return error;
+  Decimal special;
+  if (ValueError error = scan(text, &number, &special); error != ValueError::kNone)
+    return error == ValueError::kNumericSpecial && is_infinite(special) ? ValueError::kNumericFieldInfinite : error;
   int128 value;
   if (!evaluate(number, scale, &value) || magnitude(value) >= kPowersOfTen[precision]) {
     return ValueError::kNumericFieldOverflow;
@@ -150,7 +164,24 @@ ValueError decimal_parse_as(std::string_view text, int32_t precision, int32_t sc
   return ValueError::kNone;
 }
 
+size_t decimal_text_bound(const Decimal& a) noexcept {
+  constexpr size_t kLimbDigits = 20;  // of 64 bits, rounded up
+  if (a.scale != kBigScale) return kDecimalTextMax;
+  const BigNumeric big = BigNumeric::of(datum_of(a).hi);
+  return std::max<size_t>(big.limbs * kLimbDigits, big.scale) + 4;
+}
+
+std::string decimal_text(const Decimal& a) {
+  if (!is_short(a)) return big_text(a);
+  char text[kDecimalTextMax];
+  return {text, static_cast<size_t>(decimal_format(a, text) - text)};
+}
+
 char* decimal_format(const Decimal& a, char* out) noexcept {
+  if (!is_short(a)) [[unlikely]] {
+    const std::string text = big_text(a);
+    return std::copy(text.begin(), text.end(), out);
+  }
   if (a.value < 0) *out++ = '-';
   uint128 value = magnitude(a.value);
   if (a.scale == 0 && (value >> 64) == 0) return write_unsigned(out, static_cast<uint64_t>(value));
@@ -183,6 +214,11 @@ double decimal_to_float8(const Decimal& a) noexcept {
   constexpr int128 kExactInteger = int128{1} << 53;
   static constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  if (!is_short(a)) {
+    if (is_nan(a)) return std::nan("");
+    if (is_infinite(a)) return a.scale == kInfinityScale ? HUGE_VAL : -HUGE_VAL;
+    return std::strtod(big_text(a).c_str(), nullptr);
+  }
   // both sides exact, so the division rounds once
   if (a.value <= kExactInteger && a.value >= -kExactInteger && a.scale <= 22) {
     return static_cast<double>(static_cast<int64_t>(a.value)) / kExactPowers[a.scale];
@@ -196,7 +232,8 @@ double decimal_to_float8(const Decimal& a) noexcept {
 
 namespace {
 ValueError decimal_of_digits(double value, int digits, Decimal* out) noexcept {
-  if (!std::isfinite(value)) return ValueError::kNumericSpecial;
+  if (std::isnan(value)) return *out = kNan, ValueError::kNone;
+  if (std::isinf(value)) return *out = value > 0 ? kInfinity : kNegativeInfinity, ValueError::kNone;
   char text[32];
   auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits);
   return decimal_parse({text, static_cast<size_t>(result.ptr - text)}, out);

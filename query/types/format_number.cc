@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "types/big_number.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -367,6 +368,8 @@ void write_exponent(const Pattern& pattern, double value, std::string* out) {
 }  // namespace
 
 Status format_number(const Decimal& value, std::string_view text, std::string* out) {
+  if (is_nan(value) || is_infinite(value))
+    return sql_error("0A000", "to_char of numeric NaN and infinities is not supported");
   Pattern pattern;
   SCYPER_RETURN_IF_ERROR(read_pattern(text, &pattern));
   auto fail = [](ValueError error) { return error_status(error); };
@@ -381,8 +384,7 @@ Status format_number(const Decimal& value, std::string_view text, std::string* o
     if (decimal_to_int8(number, &integer) != ValueError::kNone) integer = 0;
     return write_roman(pattern, integer, out), absl::OkStatus();
   }
-  char shown[kDecimalTextMax];
-  write_number(&pattern, std::string(shown, static_cast<size_t>(decimal_format(number, shown) - shown)), out);
+  write_number(&pattern, decimal_text(number), out);
   return absl::OkStatus();
 }
 
@@ -426,7 +428,6 @@ Status parse_number(std::string_view text, std::string_view pattern_text, Decima
   if (before + behind == 0) return sql_error("22P02", "invalid input syntax for type numeric: \" \"");
   if (!digits.empty() && digits.back() == '.') digits.pop_back();
   ValueError error = decimal_parse((negative ? "-" : "") + digits, out);
-  if (error == ValueError::kNone && pattern.behind > out->scale) error = decimal_rescale(*out, out->scale, out);
   for (int i = 0; i < pattern.shift && error == ValueError::kNone; i++) error = decimal_divide(*out, {10, 0}, out);
   return error_status(error);
 }

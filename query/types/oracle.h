@@ -39,7 +39,6 @@ std::string error_outcome(ValueError error, const SqlType& type = {}, std::strin
 class Comparison {
  public:
   void expect(std::string expression, std::string outcome);
-  // Where our narrower numeric gives up and PostgreSQL shows more than 38 digits, they agree.
   void check();
 
  private:

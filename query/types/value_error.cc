@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "storage/big_numeric.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -23,7 +24,9 @@ Fixed fixed_message(ValueError error) {
     case ValueError::kNumericOverflow:
       return {"22003", "value overflows numeric format"};
     case ValueError::kNumericSpecial:
-      return {"0A000", "NaN and infinity are not supported for type numeric"};
+      return {"0A000", "NaN is not supported for numeric with a precision of up to 38 digits"};
+    case ValueError::kNumericUnstorable:
+      return {"0A000", "tables cannot hold numeric values of more than 38 digits, NaN and infinities yet"};
     case ValueError::kSquareRootOfNegative:
       return {"2201F", "cannot take square root of a negative number"};
     case ValueError::kInt2Range:
@@ -97,11 +100,11 @@ std::string bytes_in_hex(std::string_view text) {
 }
 
 Status field_overflow(const SqlType& type) {
-  int digits = type.precision - type.scale;
+  const int precision = numeric_precision(type), scale = numeric_scale(type), digits = precision - scale;
   std::string limit = digits == 0 ? "1" : "10^" + std::to_string(digits);
   return with_detail(sql_error("22003", "numeric field overflow"),
-                     "A field with precision " + std::to_string(type.precision) + ", scale " +
-                         std::to_string(type.scale) + " must round to an absolute value less than " + limit + ".");
+                     "A field with precision " + std::to_string(precision) + ", scale " + std::to_string(scale) +
+                         " must round to an absolute value less than " + limit + ".");
 }
 
 Status malformed_array(std::string_view text) { return sql_error("22P02", "malformed array literal: " + quoted(text)); }
@@ -150,6 +153,14 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
   switch (error) {
     case ValueError::kNumericFieldOverflow:
       return field_overflow(type);
+    case ValueError::kNumericFieldInfinite:
+      return with_detail(sql_error("22003", "numeric field overflow"),
+                         "A field with precision " + std::to_string(numeric_precision(type)) + ", scale " +
+                             std::to_string(numeric_scale(type)) + " cannot hold an infinite value.");
+    case ValueError::kNanToInteger:
+      return sql_error("0A000", "cannot convert NaN to " + plain_name(type));
+    case ValueError::kInfinityToInteger:
+      return sql_error("0A000", "cannot convert infinity to " + plain_name(type));
     case ValueError::kInvalidText:
       return sql_error("22P02", "invalid input syntax for type " + plain_name(type) + ": " + quoted(text));
     case ValueError::kTextOutOfRange:

@@ -16,9 +16,13 @@ enum class ValueError : uint8_t {
   kOutOfMemory,  // the caller's TextArena has no room
   // numbers
   kDivisionByZero,
-  kNumericOverflow,       // more than 38 digits, where PostgreSQL has 131072
+  kNumericOverflow,       // more than 131072 digits before the point; where only short numbers can be, more than 38
   kNumericFieldOverflow,  // type: the numeric(p,s) that is too small
-  kNumericSpecial,        // NaN or infinity as numeric: not supported
+  kNumericFieldInfinite,  // type: the numeric(p,s) that an infinity was cast to
+  kNumericSpecial,        // NaN as numeric(p,s) with p up to 38: not supported
+  kNumericUnstorable,     // a table's column cannot hold it
+  kNanToInteger,
+  kInfinityToInteger,  // type: the wanted one
   kSquareRootOfNegative,
   kInt2Range,
   kInt4Range,

@@ -8,6 +8,7 @@
 #include "query/type_numbers.h"
 #include "query/value_binary.h"
 #include "server/packed.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::server::postgres {
 
@@ -17,8 +18,9 @@ constexpr uint8_t kJsonbVersion = 1;
 // numeric: digits to the base 10000, most significant first, then weight, sign and display scale (numeric_send).
 constexpr int kDigitsPerGroup = 4;
 constexpr int kGroupBase = 10'000;
-constexpr int16_t kNumericPositive = 0x0000, kNumericNegative = 0x4000;
-constexpr int kNumericGroupsMax = 64;  // far beyond what 38 digits at any scale need
+constexpr int kNumericPositive = 0x0000, kNumericNegative = 0x4000, kNumericNan = 0xC000, kNumericInfinity = 0xD000,
+              kNumericNegativeInfinity = 0xF000;
+constexpr int kNumericScaleMask = 0x3FFF;
 constexpr int32_t kArrayElementsMax = 1 << 24;
 
 Status malformed(const SqlType& type) {
@@ -27,14 +29,22 @@ Status malformed(const SqlType& type) {
 
 // --- numeric ---
 
-StatusOr<Datum> decode_numeric(const SqlType& type, MessageReader* in) {
+StatusOr<Datum> parse_number(const SqlType& type, std::string_view text, query::ValueArena* arena) {
+  Datum value;
+  SCYPER_RETURN_IF_ERROR(query::parse_value(type, text, arena, &value));
+  return value;
+}
+
+StatusOr<Datum> decode_numeric(const SqlType& type, MessageReader* in, query::ValueArena* arena) {
   const int groups = in->read_int16(), weight = in->read_int16();
-  const int16_t sign = in->read_int16();
+  const int sign = static_cast<uint16_t>(in->read_int16());
   const int scale = in->read_int16();
-  const Status out_of_range = sql_error("22003", "value overflows numeric format");
-  if (!in->is_whole() || groups < 0 || scale < 0 || scale > 0x3FFF) return malformed(type);
-  if (sign != kNumericPositive && sign != kNumericNegative) return out_of_range;  // NaN and infinities
-  if (groups > kNumericGroupsMax || scale > kMaxPrecision) return out_of_range;
+  if (!in->is_whole() || groups < 0 || scale < 0 || scale > kNumericScaleMask) return malformed(type);
+  if (static_cast<size_t>(groups) * sizeof(int16_t) > in->rest().size()) return malformed(type);
+  if (sign == kNumericNan) return parse_number(type, "NaN", arena);
+  if (sign == kNumericInfinity) return parse_number(type, "Infinity", arena);
+  if (sign == kNumericNegativeInfinity) return parse_number(type, "-Infinity", arena);
+  if (sign != kNumericPositive && sign != kNumericNegative) return malformed(type);
   std::string text = sign == kNumericNegative ? "-" : "";
   auto append_group = [&text](int group) {
     const std::string digits = std::to_string(group);
@@ -47,7 +57,7 @@ StatusOr<Datum> decode_numeric(const SqlType& type, MessageReader* in) {
     values.push_back(group);
   }
   if (!in->is_whole()) return malformed(type);
-  if (weight > kNumericGroupsMax) return groups == 0 ? StatusOr<Datum>(int128_datum(0, scale)) : out_of_range;
+  if (groups == 0) return parse_number(type, "0" + (scale > 0 ? "." + std::string(scale, '0') : ""), arena);
   auto group_at = [&](int position) {  // of the power `position` of the base
     const int index = weight - position;
     return index >= 0 && index < groups ? values[static_cast<size_t>(index)] : 0;
@@ -59,23 +69,44 @@ StatusOr<Datum> decode_numeric(const SqlType& type, MessageReader* in) {
     for (int position = -1; text.size() < end; --position) append_group(group_at(position));
     text.resize(end);
   }
-  query::ValueArena unused;
-  Datum value;
-  SCYPER_RETURN_IF_ERROR(query::parse_value(type, text, &unused, &value));
-  return value;
+  return parse_number(type, text, arena);
 }
 
-void append_numeric(const Datum& value, MessageWriter* out) {
+// Digits without sign and point, of a number that is no NaN or infinity.
+std::string digits_of(const Datum& value) {
+  std::string digits;
+  if (is_special_numeric(value)) {
+    query::append_value(&digits, make_type(TypeId::kNumeric), value);
+    std::erase_if(digits, [](char c) { return c < '0' || c > '9'; });
+    return digits;
+  }
   const __int128 number = value.int128();
   unsigned __int128 rest =
       number < 0 ? -static_cast<unsigned __int128>(number) : static_cast<unsigned __int128>(number);
-  const int scale = value.scale;
+  for (; rest != 0; rest /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  return digits;
+}
+
+void append_special_numeric(int32_t kind, MessageWriter* out) {
+  const int sign = kind == kNanScale        ? kNumericNan
+                   : kind == kInfinityScale ? kNumericInfinity
+                                            : kNumericNegativeInfinity;
+  constexpr int kInfinityScaleBits = 0x20;  // a part of how PostgreSQL stores them, and sends them
+  for (const int field : {0, 0, sign, kind == kNanScale ? 0 : kInfinityScaleBits})
+    out->put_int16(static_cast<int16_t>(field));
+}
+
+void append_numeric(const Datum& value, MessageWriter* out) {
+  if (value.scale < kBigScale) return append_special_numeric(value.scale, out);
+  const BigNumeric big = value.scale == kBigScale ? BigNumeric::of(value.hi) : BigNumeric{};
+  const int scale = value.scale == kBigScale ? static_cast<int>(big.scale) : value.scale;
+  const bool negative = value.scale == kBigScale ? big.negative : value.hi < 0;
   // zeros behind make the fraction whole groups
   const int fraction_groups = (scale + kDigitsPerGroup - 1) / kDigitsPerGroup;
-  std::string digits;
-  for (; rest != 0; rest /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  std::string digits = digits_of(value);
   digits.append(static_cast<size_t>(fraction_groups * kDigitsPerGroup - scale), '0');
-  while (digits.size() % kDigitsPerGroup != 0) digits.insert(digits.begin(), '0');
+  const size_t missing = (kDigitsPerGroup - digits.size() % kDigitsPerGroup) % kDigitsPerGroup;
+  digits.insert(0, missing, '0');
   std::vector<int16_t> groups;
   for (size_t i = 0; i < digits.size(); i += kDigitsPerGroup) {
     int group = 0;
@@ -89,7 +120,7 @@ void append_numeric(const Datum& value, MessageWriter* out) {
   const size_t count = groups.size() - first;
   out->put_int16(static_cast<int16_t>(count));
   out->put_int16(static_cast<int16_t>(count == 0 ? 0 : weight));
-  out->put_int16(number < 0 ? kNumericNegative : kNumericPositive);
+  out->put_int16(static_cast<int16_t>(negative ? kNumericNegative : kNumericPositive));
   out->put_int16(static_cast<int16_t>(scale));
   for (size_t i = first; i < groups.size(); ++i) out->put_int16(groups[i]);
 }
@@ -213,7 +244,7 @@ Status decode_binary(const SqlType& type, std::string_view bytes, query::ValueAr
   if (type.id == TypeId::kArray) {
     SCYPER_RETURN_IF_ERROR(decode_array(type, &in, arena, out));
   } else if (type.id == TypeId::kNumeric) {
-    SCYPER_ASSIGN_OR_RETURN(*out, decode_numeric(type, &in));
+    SCYPER_ASSIGN_OR_RETURN(*out, decode_numeric(type, &in, arena));
   } else {
     SCYPER_RETURN_IF_ERROR(decode_fixed(type, &in, out));
   }

@@ -44,6 +44,15 @@ const Sample kSamples[] = {
     {make_type(TypeId::kNumeric), "100.00",
      "0001000000000002"
      "0064"},
+    {make_type(TypeId::kNumeric), "NaN", "00000000c0000000"},
+    {make_type(TypeId::kNumeric), "Infinity", "00000000d0000020"},
+    {make_type(TypeId::kNumeric), "-Infinity", "00000000f0000020"},
+    {make_type(TypeId::kNumeric), "100000000000000000000000000000000000000000000000000.5",
+     "000e000c000000010064"
+     "0000000000000000000000000000000000000000000000001388"},
+    {make_type(TypeId::kNumeric), "-0.000000000000000000000000000000000000000000001",
+     "0001fff44000002d"
+     "03e8"},
     {make_type(TypeId::kText), "häh", "68c3a468"},
     {make_type(TypeId::kBytea), "\\x00ff", "00ff"},
     {make_type(TypeId::kJsonb), "{\"a\": 1}", "017b2261223a20317d"},
@@ -138,7 +147,9 @@ TEST(WireValues, MalformedValuesAreErrors) {
   EXPECT_EQ(state(make_type(TypeId::kJsonb), 0, "027b7d"), "22P03");
   EXPECT_EQ(state(make_type(TypeId::kInt2), 20, "0000000000010000"), "22003");    // a bigint for a smallint
   EXPECT_EQ(state(make_type(TypeId::kInt4), 600, "00000000"), "0A000");           // a point
-  EXPECT_EQ(state(make_type(TypeId::kNumeric), 0, "00000000c0000000"), "22003");  // NaN
+  EXPECT_EQ(state(make_numeric(5, 2), 0, "00000000c0000000"), "0A000");           // NaN
+  EXPECT_EQ(state(make_numeric(5, 2), 0, "00000000d0000020"), "22003");           // infinity
+  EXPECT_EQ(state(make_type(TypeId::kNumeric), 0, "0000000012340000"), "22P03");  // no sign
   EXPECT_EQ(state(make_type(TypeId::kDate), 0, "7fffffff"), "22008");             // infinity
   EXPECT_EQ(state(make_type(TypeId::kTime), 0, "ffffffffffffffff"), "22008");
   EXPECT_EQ(state(make_type(TypeId::kTimestamptz), 0, "8000000000000001"), "22008");

@@ -70,6 +70,27 @@ function(scyper_precompile folder)
   endforeach()
 endfunction()
 
+# Sanitizer trees compile eight sources of a library as one: half of the time goes into headers, templates and inline
+# functions that they share. Sources whose own names clash with others' compile alone: scyper_compiled_alone(source ...), to be
+# called where their target is declared.
+set(SCYPER_UNITY_SOURCES 8)
+function(scyper_compiled_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION TRUE)
+endfunction()
+function(scyper_unite folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL STATIC_LIBRARY AND NOT target STREQUAL scyper_proto)  # generated code clashes and is large
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SCYPER_UNITY_SOURCES})
+    endif()
+  endforeach()
+  get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(subfolder ${subfolders})
+    scyper_unite(${subfolder})
+  endforeach()
+endfunction()
+
 # Targets beyond the programs and tests: `house` = link tests (with the headers alone); `sanitized` = what a sanitizer tree runs.
 add_custom_target(house)
 add_custom_target(sanitized)

@@ -7,11 +7,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
 // Aggregates without GROUP BY keep their states in frame memory, groups in the rows of a KeyTable: its key, then the
 // states.
 void Generator::gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume) {

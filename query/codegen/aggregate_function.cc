@@ -10,7 +10,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 const BoundExpr* first_argument(const Aggregate& aggregate) {
   return aggregate.args.empty() ? nullptr : aggregate.args[0].get();

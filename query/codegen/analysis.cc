@@ -11,7 +11,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int64_t kCounterBytes = 8;
 }  // namespace
 

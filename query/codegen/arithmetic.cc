@@ -10,8 +10,6 @@ using ir::Type;
 
 namespace {
 
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-
 RuntimeError range_error(TypeId id) {
   switch (id) {
     case TypeId::kInt2:

@@ -9,7 +9,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 int integer_width(TypeId id) { return id == TypeId::kInt2 ? 2 : id == TypeId::kInt4 ? 4 : 8; }
 

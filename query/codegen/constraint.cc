@@ -11,7 +11,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 void read_columns(const std::vector<const BoundExpr*>& readers, uint32_t relation, std::set<uint32_t>* columns) {
   for (const BoundExpr* reader : readers) collect_columns(*reader, relation, columns);

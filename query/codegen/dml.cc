@@ -12,8 +12,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 bool reads_table(const BoundQuery& query, const storage::Table* table);
 

@@ -8,8 +8,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 // Goes behind the name of a portal: the variable's, for errors.
 BoundPtr variable_name(const BoundProgram& program, uint32_t variable) {

@@ -11,8 +11,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 Value value_of(const SqlType& type, ir::Reg a) {
   Value value;

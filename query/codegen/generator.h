@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,9 @@
 #include "runtime/window.h"
 
 namespace scyper::query {
+
+inline constexpr int64_t kDatumBytes = sizeof(Datum);
+inline constexpr int64_t kContextValue = offsetof(ExecContext, value);  // where runtime functions leave a result
 
 // Variables that the steps assign, nested ones included.
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);

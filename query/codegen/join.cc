@@ -7,8 +7,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int64_t kEntryRow = offsetof(KeyTable::Entry, row);
 }  // namespace
 

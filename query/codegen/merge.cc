@@ -8,11 +8,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
-namespace {
 bool is_first_of_its_kind(const BoundMerge& merge, const BoundMergeWhen& when) {
   for (const auto& other : merge.whens) {
     if (&other == &when) return true;

@@ -13,7 +13,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index's first column
 
 bool has_simple_shape(const BoundQuery& query) {

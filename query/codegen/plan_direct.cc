@@ -8,7 +8,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 int64_t bytes_of(Type type) { return type == Type::kI16 ? 2 : type == Type::kI32 ? 4 : 8; }
 }  // namespace

@@ -10,10 +10,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
 void Generator::gen_group_join(const PlanNode& node, const Body& body) {
   GroupJoin group;
   TupleLayout layout(0);

@@ -13,7 +13,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int64_t kHeaderBytes = sizeof(TupleEntry);
 }  // namespace
 

@@ -9,10 +9,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
 // The first term's rows, then the second term over the rows of the round before until a round brings none. UNION keeps
 // all rows in a table that knows which are new.
 void Generator::gen_recursive(const PlanNode& node, const Body& body) {

@@ -10,7 +10,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 struct SetColumn {
   SqlType type;

@@ -15,7 +15,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 constexpr int64_t kPointerBytes = 8;
 
 int64_t bytes_of(const SqlType& type) {

@@ -10,7 +10,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
 
 // Do these steps leave alone what a query that is still running reads: tables and the variables in it?
 bool is_harmless(const StepList& steps, const std::set<uint32_t>& variables) {

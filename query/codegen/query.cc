@@ -6,11 +6,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
 std::set<uint32_t> Generator::known_relations() const {
   std::set<uint32_t> known;
   for (const auto& [id, source] : sources_) known.insert(id);

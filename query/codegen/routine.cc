@@ -7,10 +7,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-}
-
 // The rows of a function in FROM: those it collected, or the one that its results are.
 void Generator::gen_routine_rows(const Relation& relation, const std::function<void()>& body) {
   if (relation.common != nullptr) return gen_part_rows(relation, body);

@@ -10,10 +10,6 @@ using ir::Type;
 using storage::CellKind;
 using storage::TablePartition;
 
-namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}
-
 // Position `tid` of `partition`: its chunk and its offset there.
 void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   source->partition = partition;

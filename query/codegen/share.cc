@@ -14,7 +14,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 
 bool is_shareable(const BoundExpr& e) {
   if (e.query != nullptr || e.kind == BoundKind::kUserCall || (e.builtin != nullptr && e.builtin->is_volatile))

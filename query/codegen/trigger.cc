@@ -9,7 +9,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
 
 std::vector<SqlType> row_types(const storage::TableSchema& schema) {
   std::vector<SqlType> types;

@@ -9,11 +9,9 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
 constexpr int64_t kHi = offsetof(Datum, hi);
 constexpr int64_t kScale = offsetof(Datum, scale);
 constexpr int64_t kNull = offsetof(Datum, null);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
 }  // namespace
 
 void Generator::unsupported(std::string_view what) {

@@ -11,11 +11,6 @@ namespace scyper::query {
 using ir::Op;
 using ir::Type;
 
-namespace {
-constexpr int64_t kDatumBytes = sizeof(Datum);
-constexpr int64_t kContextValue = offsetof(ExecContext, value);
-}  // namespace
-
 // A buffer for the rows of a part.
 ir::Reg Generator::open_part(const CommonQuery& part) {
   std::vector<SqlType> types;

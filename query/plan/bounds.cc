@@ -26,7 +26,7 @@ bool are_alike(const SqlType& a, const SqlType& b) {
   return is_ordinal(a) && is_ordinal(b) && (a.id == b.id || (is_integer(a.id) && is_integer(b.id)));
 }
 
-const BoundExpr& without_widening(const BoundExpr& expr) {
+const BoundExpr& without_integer_widening(const BoundExpr& expr) {
   const BoundExpr* e = &expr;
   while (widens_integer(*e)) e = e->args[0].get();
   return *e;
@@ -113,7 +113,7 @@ class BoundsArranger {
 
   void add(BuiltinOp op, const BoundExpr& left, const BoundExpr& right, Tests* tests) const {
     if (op != BuiltinOp::kEqual && (op < BuiltinOp::kLess || op > BuiltinOp::kGreaterEqual)) return;
-    const BoundExpr *a = &without_widening(left), *b = &without_widening(right);
+    const BoundExpr *a = &without_integer_widening(left), *b = &without_integer_widening(right);
     if (a->kind == BoundKind::kConst) {
       std::swap(a, b);
       op = mirrored(op);

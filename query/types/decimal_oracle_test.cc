@@ -100,29 +100,35 @@ TEST(DecimalOracle, Arithmetic) {
   comparison.check();
 }
 
+// Of one number; digits: of round() and trunc().
+void expect_functions(Comparison* comparison, const std::string& a, int digits) {
+  const Decimal x = parsed(a);
+  Decimal result;
+  comparison->expect("-" + literal(a), outcome_of(ValueError::kNone, decimal_negate(x)));
+  comparison->expect("abs(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_abs(x)));
+  comparison->expect("sign(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_sign(x)));
+  ValueError error = decimal_ceil(x, &result);
+  comparison->expect("ceil(" + literal(a) + ")", outcome_of(error, result));
+  error = decimal_floor(x, &result);
+  comparison->expect("floor(" + literal(a) + ")", outcome_of(error, result));
+  error = decimal_sqrt(x, &result);
+  comparison->expect("sqrt(" + literal(a) + ")", outcome_of(error, result));
+  const std::string argument = ", " + std::to_string(digits) + ")";
+  error = decimal_round(x, digits, &result);
+  comparison->expect("round(" + literal(a) + argument, outcome_of(error, result));
+  error = decimal_truncate(x, digits, &result);
+  comparison->expect("trunc(" + literal(a) + argument, outcome_of(error, result));
+}
+
 TEST(DecimalOracle, Unary) {
   const LongNumbers memory;
   Comparison comparison;
   for (int i = 0; i < 1500; ++i) {
     std::string a = random_decimal_text();
     Decimal x = parsed(a), result;
-    comparison.expect("-" + literal(a), outcome_of(ValueError::kNone, decimal_negate(x)));
-    comparison.expect("abs(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_abs(x)));
-    comparison.expect("sign(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_sign(x)));
-    ValueError error = decimal_ceil(x, &result);
-    comparison.expect("ceil(" + literal(a) + ")", outcome_of(error, result));
-    error = decimal_floor(x, &result);
-    comparison.expect("floor(" + literal(a) + ")", outcome_of(error, result));
-    error = decimal_sqrt(x, &result);
-    comparison.expect("sqrt(" + literal(a) + ")", outcome_of(error, result));
-    int digits = static_cast<int>(random_below(60)) - 25;
-    std::string argument = ", " + std::to_string(digits) + ")";
-    error = decimal_round(x, digits, &result);
-    comparison.expect("round(" + literal(a) + argument, outcome_of(error, result));
-    error = decimal_truncate(x, digits, &result);
-    comparison.expect("trunc(" + literal(a) + argument, outcome_of(error, result));
+    expect_functions(&comparison, a, static_cast<int>(random_below(60)) - 25);
     uint64_t count = 1 + random_below(1000000);
-    error = decimal_average(x, static_cast<int64_t>(count), &result);
+    ValueError error = decimal_average(x, static_cast<int64_t>(count), &result);
     comparison.expect(literal(a) + " / " + std::to_string(count), outcome_of(error, result));
   }
   comparison.check();
@@ -331,23 +337,9 @@ TEST(LongDecimalOracle, Functions) {
     const std::string a = random_number_text();
     const Decimal x = parsed(a);
     Decimal result;
-    comparison.expect("-" + literal(a), outcome_of(ValueError::kNone, decimal_negate(x)));
-    comparison.expect("abs(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_abs(x)));
-    comparison.expect("sign(" + literal(a) + ")", outcome_of(ValueError::kNone, decimal_sign(x)));
-    ValueError error = decimal_ceil(x, &result);
-    comparison.expect("ceil(" + literal(a) + ")", outcome_of(error, result));
-    error = decimal_floor(x, &result);
-    comparison.expect("floor(" + literal(a) + ")", outcome_of(error, result));
-    error = decimal_trim(x, &result);
+    expect_functions(&comparison, a, static_cast<int>(random_below(200)) - 80);
+    ValueError error = decimal_trim(x, &result);
     comparison.expect("trim_scale(" + literal(a) + ")", outcome_of(error, result));
-    error = decimal_sqrt(x, &result);
-    comparison.expect("sqrt(" + literal(a) + ")", outcome_of(error, result));
-    const int digits = static_cast<int>(random_below(200)) - 80;
-    const std::string argument = ", " + std::to_string(digits) + ")";
-    error = decimal_round(x, digits, &result);
-    comparison.expect("round(" + literal(a) + argument, outcome_of(error, result));
-    error = decimal_truncate(x, digits, &result);
-    comparison.expect("trunc(" + literal(a) + argument, outcome_of(error, result));
     int64_t integer = 0;
     const SqlType bigint = make_type(TypeId::kInt8);
     error = decimal_to_int8(x, &integer);

@@ -1,4 +1,9 @@
-"""What tests in Python share: checks that say what they found and count their failures."""
+"""What tests in Python share: checks that say what they found and count their failures, programs that are run, conditions that come true."""
+
+import subprocess
+import time
+
+PATIENCE_S = 120
 
 
 class Checks:
@@ -19,3 +24,28 @@ class Checks:
 
 CHECKS = Checks()
 expect = CHECKS.expect
+
+
+def run(*command, timeout=PATIENCE_S, **options):
+    """Exit code, and output with errors, of a program."""
+    done = subprocess.run(list(map(str, command)), text=True, capture_output=True, timeout=timeout, check=False, **options)
+    return done.returncode, done.stdout + done.stderr
+
+
+def wait_for(what, condition, patience_s=PATIENCE_S):
+    """What the condition gives when it gives something; TimeoutError otherwise."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(what)
+
+
+def comes_true(what, condition, patience_s=PATIENCE_S):
+    try:
+        wait_for(what, condition, patience_s)
+    except TimeoutError:
+        return False
+    return True

@@ -23,7 +23,7 @@ import urllib.request
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import CHECKS, expect
+from checks import CHECKS, comes_true, expect, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -37,24 +37,6 @@ WINDOW = "30s"
 def get(url):
     with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
         return answer.read().decode()
-
-
-def wait_for(what, condition, patience_s=PATIENCE_S):
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(what)
-
-
-def comes_true(what, condition, patience_s=PATIENCE_S):
-    try:
-        wait_for(what, condition, patience_s)
-    except TimeoutError:
-        return False
-    return True
 
 
 class Process:
@@ -72,7 +54,7 @@ class Process:
             if found is None and self.process.poll() is not None:
                 raise RuntimeError(f"{self.name} has ended: {self.messages.read_text()}")
             return found
-        return wait_for(f"{pattern} of {self.name}", look)
+        return wait_for(f"{pattern} of {self.name}", look, PATIENCE_S)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -215,11 +197,11 @@ def check_alerts(api, valid):
 def check_faults(api, valid, primary, secondary):
     """What alerts wait for happens; how long they wait is tried by promtool (alerts.py)."""
     def fires(name):
-        return comes_true(name, lambda: ask(api, valid[name]))
+        return comes_true(name, lambda: ask(api, valid[name]), PATIENCE_S)
     secondary.stop()
     for name in ("ScyperNodeDown", "ScyperSecondaryMissing"):
         expect(f"{name} fires when a secondary has ended", fires(name), valid[name])
-    expect("ScyperNoPrimary does not", comes_true("no alert", lambda: not ask(api, valid["ScyperNoPrimary"])))
+    expect("ScyperNoPrimary does not", comes_true("no alert", lambda: not ask(api, valid["ScyperNoPrimary"]), PATIENCE_S))
     primary.stop()
     expect("ScyperNoPrimary fires when the primary has ended", fires("ScyperNoPrimary"), valid["ScyperNoPrimary"])
 

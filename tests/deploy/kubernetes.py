@@ -15,35 +15,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import CHECKS, expect
+from checks import CHECKS, PATIENCE_S, comes_true, expect, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 SCRIPTS = KUBERNETES / "base" / "scripts"
 VALIDATE = pathlib.Path(os.environ.get("HOME", "/root")) / ".cache/scyper/kubernetes/bin/kubernetes-validate"
 VERSIONS = ("1.29", "1.37")
-PATIENCE_S = 120
 GRPC, HTTP = r"gRPC on port (\d+)", r"http://[^ ]*:(\d+)/metrics"  # what a node says
 WITHOUT_SCHEMA = ("ServiceMonitor",)  # of operators, not of Kubernetes
-
-
-def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), text=True, capture_output=True, timeout=PATIENCE_S, check=False, **options)
-    return done.returncode, done.stdout + done.stderr
-
-
-def comes_true(condition):
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def can_render():
@@ -155,7 +139,7 @@ class Node:
 
     def port(self, pattern):
         pattern = re.compile(pattern)
-        expect("a node says its ports", comes_true(lambda: pattern.search(self.messages.read_text()) or self.process.poll() is not None),
+        expect("a node says its ports", comes_true(pattern.pattern, lambda: pattern.search(self.messages.read_text()) or self.process.poll() is not None),
                self.messages.read_text())
         found = pattern.search(self.messages.read_text())
         return found.group(1) if found else "1"
@@ -176,7 +160,7 @@ class RoleScript:
         self.process = subprocess.Popen([SCRIPTS / "role"], env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
 
     def expect(self, role):
-        came = comes_true(lambda: ApiServer.labels.get(self.pod) == role)
+        came = comes_true(role, lambda: ApiServer.labels.get(self.pod) == role)
         expect(f"the label of the {self.pod} is {role}", came, ApiServer.labels)
 
     def end(self):
@@ -214,7 +198,7 @@ def check_node_script(folder):
     program.chmod(0o755)
     node = Node(folder, "script", [SCRIPTS / "node", "--workers", "3"],
                 {"PATH": f"{program.parent}:{os.environ['PATH']}", "POD_NAME": "scyper-0", "SERVICE_NAME": "scyper-nodes", "POD_NAMESPACE": "here"})
-    comes_true(lambda: "arguments" in node.messages.read_text())
+    comes_true("a node's arguments", lambda: "arguments" in node.messages.read_text())
     expect("a node knows its addresses", "--node-name scyper-0 --advertise scyper-0.scyper-nodes.here.svc:7400 --peer-advertise "
            "scyper-0.scyper-nodes.here.svc:7402 --workers 3" in node.messages.read_text(), node.messages.read_text())
     code = node.end()

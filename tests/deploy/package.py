@@ -7,12 +7,11 @@ where the kernel has no overlay, the package is only unpacked). Debian: dpkg-dev
 """
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import CHECKS, expect
+from checks import CHECKS, expect, run
 
 PATIENCE_S = 300
 FILES = {
@@ -56,11 +55,6 @@ echo "== kept $(inside ls /etc/scyper)"
 """
 
 
-def run(*command):
-    done = subprocess.run(list(map(str, command)), text=True, capture_output=True, timeout=PATIENCE_S, check=False)
-    return done.returncode, done.stdout + done.stderr
-
-
 def check_content(package):
     code, said = run("dpkg-deb", "--contents", package)
     listed = {line.split()[5]: line.split()[:2] for line in said.splitlines() if len(line.split()) >= 6}
@@ -85,7 +79,7 @@ def check_life(package, folder):
     if os.geteuid() != 0:
         print("skipped: installing, which needs root", flush=True)
         return
-    code, said = run("unshare", "--mount", "bash", "-c", LIFE, "life", folder, package, *QUERY)
+    code, said = run("unshare", "--mount", "bash", "-c", LIFE, "life", folder, package, *QUERY, timeout=PATIENCE_S)
     if "== no overlay" in said:
         print("skipped: installing: the kernel has no overlay", flush=True)
         return
@@ -98,7 +92,7 @@ def check_life(package, folder):
 def main(tool, build):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        code, said = run(tool, build, folder / "package")
+        code, said = run(tool, build, folder / "package", timeout=PATIENCE_S)
         expect("the package is made", code == 0, said)
         if code != 0:
             return CHECKS.finish()

@@ -17,22 +17,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import CHECKS, expect
+from checks import CHECKS, PATIENCE_S, comes_true, expect, run
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "systemd"
 UNIT = DEPLOY / "scyperd@.service"
 EXPOSURE_MAX = 20  # tenths, as systemd-analyze counts: up to 2.0 of 10
-PATIENCE_S = 120
 NOBODY = "65534"
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # Linux 6.3 and later; elsewhere it is refused, and nothing is tried
-
-
-def run(*command):
-    done = subprocess.run(list(map(str, command)), text=True, capture_output=True, timeout=PATIENCE_S, check=False)
-    return done.returncode, done.stdout + done.stderr
 
 
 def check_unit(directory, scyperd):
@@ -102,9 +95,8 @@ def check_live(directory, scyperd, scyper):
         node = subprocess.Popen([*become, program, *flags_of_unit(str(config), str(data))], stdout=out, stderr=out, preexec_fn=confine,
                                 env={**os.environ, "NOTIFY_SOCKET": str(directory / "notify")})
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while not (ready := re.search(r"gRPC on port (\d+)", messages.read_text())) and node.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.1)
+        comes_true("a port", lambda: re.search(r"gRPC on port (\d+)", messages.read_text()) or node.poll() is not None)
+        ready = re.search(r"gRPC on port (\d+)", messages.read_text())
         expect("a node starts without rights", ready, messages.read_text())
         if not ready:
             return

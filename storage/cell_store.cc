@@ -5,6 +5,7 @@
 #include "row_plan.h"
 #include "storage/cell.h"
 #include "storage/change_log.h"
+#include "storage/frozen_slot.h"
 #include "storage/string_heap.h"
 
 namespace scyper::storage {
@@ -60,6 +61,14 @@ bool same_array(const SqlType& element, const ArrayValue& a, const ArrayValue& b
   if (a.size != b.size || a.lower_bound != b.lower_bound) return false;
   return std::equal(a.elements, a.elements + a.size, b.elements,
                     [&](const Datum& x, const Datum& y) { return same_value(element, x, y); });
+}
+
+Datum read_frozen(const TablePartition* partition, Tid tid, uint32_t column) noexcept {
+  const FrozenSlot* slot = slot_of(partition, tid);
+  CHECK(slot != nullptr && slot->state != ChunkState::kEmpty);
+  const ColumnPlan& plan = partition->plan->columns[column];
+  if (slot->state == ChunkState::kCold) return read_datum(plan.access, slot->chunk, offset_of(tid), plan.type);
+  return FrozenChunk(slot->image, &partition->table->frozen_store()->dictionaries).column(column).get(offset_of(tid));
 }
 
 }  // namespace
@@ -135,7 +144,10 @@ ChangeResult store_datum(TablePartition* partition, ChangeLog* log, Tid tid, uin
 
 Datum read_column(const TablePartition* partition, Tid tid, uint32_t column) noexcept {
   const ColumnPlan& plan = partition->plan->columns[column];
-  return read_datum(plan.access, chunk_of(partition, tid), offset_of(tid), plan.type);
+  const char* chunk = chunk_of(partition, tid);
+  if (chunk == nullptr) [[unlikely]]
+    return read_frozen(partition, tid, column);
+  return read_datum(plan.access, chunk, offset_of(tid), plan.type);
 }
 
 bool same_value(const SqlType& type, const Datum& a, const Datum& b) {

@@ -6,7 +6,6 @@
 #include "base/check.h"
 
 namespace scyper::storage {
-namespace {
 
 InvalidRanges find_dead(const char* live, uint32_t count) {
   InvalidRanges dead;
@@ -18,8 +17,6 @@ InvalidRanges find_dead(const char* live, uint32_t count) {
   }
   return dead;
 }
-
-}  // namespace
 
 RelationDictionaries::RelationDictionaries(const TableSchema& schema) {
   for (const ColumnDef& column : schema.columns) {
@@ -38,13 +35,13 @@ bool can_freeze(const TableSchema& schema) {
                      [](const ColumnDef& column) { return can_freeze(cell_kind_of(column.type)); });
 }
 
-FrozenImage freeze_chunk(const Table& table, const char* chunk, const RelationDictionaries& dictionaries) {
+FrozenImage freeze_chunk(const Table& table, const char* chunk, const char* live,
+                         const RelationDictionaries& dictionaries) {
   const TableSchema& schema = table.schema();
   const TableLayout& layout = table.layout();
   CHECK(can_freeze(schema));
   const uint32_t count = reinterpret_cast<const ChunkHeader*>(chunk)->used;
   CHECK(count > 0 && count <= kChunkTuples);
-  const char* live = chunk + layout.live_offset;
   const auto columns = static_cast<uint32_t>(schema.columns.size());
   FrozenImage image;
   image.invalid = find_dead(live, count);

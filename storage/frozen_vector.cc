@@ -148,7 +148,7 @@ void FrozenVector::decode_numbers(uint32_t first, uint32_t count, T* out) const 
   const uint32_t end = first + count;
   T values[kBlock];
   for (uint32_t run = entry_of(first); first < end;) {
-    const uint32_t block = std::min(kBlock, head.entries - run);
+    const uint32_t block = std::min({kBlock, head.entries - run, end - first});  // a run has a position at least
     decode_entries(run, block, values);
     for (uint32_t i = 0; i < block && first < end; ++i, ++run) {
       const uint32_t run_end = std::min<uint32_t>(ends[run], end);
@@ -213,7 +213,7 @@ void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) con
   uint32_t entry = entry_of(first);
   char* out = cells;
   for (uint32_t position = first; position < end;) {
-    const uint32_t block = std::min(kBlock, has_runs ? head.entries - entry : end - position);
+    const uint32_t block = std::min(kBlock, std::min(head.entries - entry, end - position));
     decode_codes(entry, block, codes);
     for (uint32_t i = 0; i < block && position < end; ++i, ++entry) {
       const uint32_t run_end = has_runs ? std::min<uint32_t>(ends[entry], end) : position + 1;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "slots.h"
 #include "storage/string_heap.h"
 
 namespace scyper::storage {
@@ -14,7 +15,7 @@ bool grow_directory(TablePartition* partition) noexcept {
   const uint32_t capacity = std::max(8u, partition->chunk_capacity * 2);
   char** chunks = new (std::nothrow) char*[capacity];
   auto* changed = new (std::nothrow) uint8_t[capacity];
-  if (chunks == nullptr || changed == nullptr) {
+  if (chunks == nullptr || changed == nullptr || !grow_slots(partition, capacity)) {
     delete[] chunks;
     delete[] changed;
     return false;
@@ -47,9 +48,12 @@ Tid take_new_chunk_position(TablePartition* partition) noexcept {
 }
 
 void free_payloads(TablePartition* partition, Tid tid) noexcept {
-  const char* chunk = chunk_of(partition, tid);
+  free_payloads(partition, chunk_of(partition, tid), offset_of(tid));
+}
+
+void free_payloads(TablePartition* partition, const char* chunk, uint32_t offset) noexcept {
   for (const ColumnPlan& column : partition->plan->payloads) {
-    const StringRef payload = payload_of(column.access.kind, cell_of(column.access, chunk, offset_of(tid)));
+    const StringRef payload = payload_of(column.access.kind, cell_of(column.access, chunk, offset));
     if (payload.size != 0) [[unlikely]]
       partition->heap->free(const_cast<char*>(payload.data), payload.size);
   }

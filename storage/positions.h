@@ -70,5 +70,6 @@ inline void write_row_id(TablePartition* partition, Tid tid) noexcept {
 
 // Gives back what the cells of a tuple refer to.
 void free_payloads(TablePartition* partition, Tid tid) noexcept;
+void free_payloads(TablePartition* partition, const char* chunk, uint32_t offset) noexcept;
 
 }  // namespace scyper::storage

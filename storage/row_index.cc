@@ -1,12 +1,15 @@
 #include "row_index.h"
 
 #include "base/check.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
 
 RowKey encode(const TablePartition* partition, uint32_t index, Tid tid, char* out) {
-  return encode_row_key(partition->plan->indexes[index], chunk_of(partition, tid), offset_of(tid), tid, out);
+  const IndexPlan& plan = partition->plan->indexes[index];
+  const TuplePlace place = place_of(partition, tid, plan.columns);
+  return encode_row_key(plan, place.chunk, place.offset, tid, out);
 }
 
 ChangeResult insert_once(const PartitionIndex& index, const char* key, RowKey info, Tid tid) noexcept {

@@ -41,6 +41,7 @@ StatusOr<IndexPlan> make_index_plan(const IndexDef& index, const TableSchema& sc
   for (const KeyColumn& column : format.columns()) {
     const ColumnAccess& access = layout.columns[column.column];
     const KeyForm form = key_form_of(access, column.type);
+    plan.columns.push_back(column.column);
     plan.parts.push_back({access, form, column.descending, column.value_bytes});
     plan.nullable = plan.nullable || column.nullable;
     plan.hash_key_bytes += column.fixed_bytes();
@@ -83,7 +84,7 @@ StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& la
   plan.live_offset = layout.live_offset;
   plan.free_offset = layout.free_offset;
   plan.chunk_bytes = layout.chunk_bytes;
-  std::vector<uint32_t> all;
+  std::vector<uint32_t>& all = plan.all_columns;
   for (uint32_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnPlan column{layout.columns[i], schema.columns[i].type};
     plan.columns.push_back(column);
@@ -93,7 +94,8 @@ StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& la
   SCYPER_RETURN_IF_ERROR(check_identity(schema));
   if (schema.has_row_id) plan.row_id_column = static_cast<int32_t>(schema.columns.size()) - 1;
   plan.row = make_row_values(schema, layout, all);
-  plan.key = make_row_values(schema, layout, identity_columns(schema));
+  plan.key_columns = identity_columns(schema);
+  plan.key = make_row_values(schema, layout, plan.key_columns);
   for (const IndexDef& index : schema.indexes) {
     SCYPER_RETURN_IF_ERROR(check_partition_column(index, schema));
     SCYPER_ASSIGN_OR_RETURN(IndexPlan index_plan, make_index_plan(index, schema, layout));

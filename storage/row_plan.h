@@ -25,9 +25,10 @@ struct KeyPart {
 struct IndexPlan {
   std::vector<KeyPart> parts;
   bool unique = false;
-  bool partial = false;         // no entry where the first part is NULL
-  bool nullable = false;        // some key column may be NULL
-  bool simple = false;          // fixed width, no NULLs, all ascending
+  bool partial = false;   // no entry where the first part is NULL
+  bool nullable = false;  // some key column may be NULL
+  bool simple = false;    // fixed width, no NULLs, all ascending
+  std::vector<uint32_t> columns;
   uint32_t key_bytes = 0;       // of an entry of the ordered index; 0 = varies
   uint32_t hash_key_bytes = 0;  // the same without NULLs and Tid
 };
@@ -48,8 +49,10 @@ struct RowPlan {
   std::vector<IndexPlan> indexes;
   std::vector<ColumnPlan> columns;
   std::vector<ColumnPlan> payloads;  // columns that may refer to the heap
-  RowValues row;                     // of an insert, and what digests hash
-  RowValues key;                     // what names a row in redo
+  std::vector<uint32_t> all_columns;
+  std::vector<uint32_t> key_columns;  // of `key`
+  RowValues row;                      // of an insert, and what digests hash
+  RowValues key;                      // what names a row in redo
   std::string insert_prefix;
   std::string delete_prefix;
 };

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "positions.h"
 #include "row_plan.h"
+#include "slots.h"
 #include "storage/change_log.h"
 #include "storage/string_heap.h"
 
@@ -18,9 +19,12 @@ std::string quoted(const std::string& name) { return '"' + name + '"'; }
 void free_rows(Arena* arena, const TableLayout& layout, TablePartition* partition) {
   // large payloads are blocks of the arena of their own; the others go with the heap
   for (Tid tid = 0; tid < partition->tuple_limit && partition->heap->large_bytes() > 0; ++tid) {
-    if (is_live(partition, tid)) free_payloads(partition, tid);
+    if (chunk_of(partition, tid) != nullptr && is_live(partition, tid)) free_payloads(partition, tid);
   }
-  for (uint32_t i = 0; i < partition->chunk_count; ++i) arena->free(partition->chunks[i], layout.chunk_bytes);
+  for (uint32_t i = 0; i < partition->chunk_count; ++i) {
+    if (partition->chunks[i] != nullptr) arena->free(partition->chunks[i], layout.chunk_bytes);
+  }
+  free_slots(partition);
   delete[] std::exchange(partition->chunks, nullptr);
   delete[] std::exchange(partition->changed, nullptr);
   delete std::exchange(partition->heap, nullptr);
@@ -58,6 +62,11 @@ StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t part
     SCYPER_RETURN_IF_ERROR(table->add_index_structures(i));
   }
   return table;
+}
+
+void Table::allow_freezing(FrozenMemory* memory) {
+  CHECK(frozen_store_ == nullptr && memory != nullptr);
+  if (can_freeze(schema())) frozen_store_ = std::make_unique<FrozenStore>(schema(), memory);
 }
 
 Table::~Table() {
@@ -115,13 +124,15 @@ uint64_t Table::live_tuples() const {
 TableMemory Table::memory() const {
   TableMemory memory;
   for (const TablePartition* partition : partitions_) {
-    memory.chunk_bytes += uint64_t{partition->chunk_count} * layout_.chunk_bytes;
+    memory.hot_chunks += partition->chunk_count;
     memory.heap_bytes += partition->heap->memory_bytes();
     for (const PartitionIndex& index : partition->indexes) {
       if (index.ordered != nullptr) memory.index_bytes += index.ordered->memory_bytes();
       if (index.hash != nullptr) memory.index_bytes += index.hash->memory_bytes();
     }
   }
+  if (frozen_store_ != nullptr) frozen_store_->add_to(&memory);
+  memory.chunk_bytes = (memory.hot_chunks + memory.cold_chunks) * layout_.chunk_bytes;
   return memory;
 }
 

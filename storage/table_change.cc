@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "positions.h"
 #include "row_index.h"
 #include "row_redo.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
@@ -157,7 +157,7 @@ ChangeResult update_finish(TablePartition* partition, Tid tid, const UpdateDescr
 }
 
 ChangeResult delete_tuple(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
-  CHECK(*live_byte(partition, tid) != 0);
+  CHECK(has_tuple(partition, tid));
   log->open_row();
   if (log->records_redo() && !log_delete(log, partition, tid)) return log->last_result();
   if (!log->will_erase_keys(partition->plan->indexes.size())) return log->fail_row(log->last_result());
@@ -165,13 +165,13 @@ ChangeResult delete_tuple(TablePartition* partition, Tid tid, ChangeLog* log) no
   if (entry == nullptr) return log->fail_row(log->last_result());
   entry->tid = tid;
   erase_keys(partition, tid);
-  set_live(partition, tid, false);
+  set_live_anywhere(partition, tid, false);
   log->defer(entry);
   return ChangeResult::kOk;
 }
 
 bool is_live(const TablePartition* partition, Tid tid) noexcept {
-  return tid < partition->tuple_limit && *live_byte(partition, tid) != 0;
+  return tid < partition->tuple_limit && has_tuple(partition, tid);
 }
 
 UpdateDescriptor make_update_descriptor(const Table& table, std::span<const uint32_t> columns) {

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "positions.h"
 #include "row_index.h"
 #include "storage/string_heap.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
@@ -65,6 +65,18 @@ void free_image_payloads(UndoEntry* entry) noexcept {
   }
 }
 
+// What a cold or frozen chunk holds of a tuple that has gone is freed with the chunk.
+void finish_move_or_delete(const UndoEntry* entry) noexcept {
+  if (entry->kind == UndoEntry::Kind::kRelocate) {
+    mark_changed(entry->partition, entry->from);
+    return;
+  }
+  CHECK(entry->kind == UndoEntry::Kind::kDelete);
+  if (chunk_of(entry->partition, entry->tid) == nullptr) return;
+  free_payloads(entry->partition, entry->tid);
+  free_position(entry->partition, entry->tid);
+}
+
 }  // namespace
 
 void undo_row(UndoEntry* entry, ChangeLog* log) noexcept {
@@ -77,7 +89,10 @@ void undo_row(UndoEntry* entry, ChangeLog* log) noexcept {
       break;
     case UndoEntry::Kind::kDelete:
       restore_keys(entry->partition, entry->tid, log);
-      set_live(entry->partition, entry->tid, true);
+      set_live_anywhere(entry->partition, entry->tid, true);
+      break;
+    case UndoEntry::Kind::kRelocate:
+      undo_relocate(entry, log);
       break;
     case UndoEntry::Kind::kPayload:
       CHECK(!"a row change");
@@ -92,9 +107,7 @@ void finish_deferred(UndoEntry* entry) noexcept {
   if (entry->kind == UndoEntry::Kind::kUpdate) {
     free_image_payloads(entry);
   } else {
-    CHECK(entry->kind == UndoEntry::Kind::kDelete);
-    free_payloads(entry->partition, entry->tid);
-    free_position(entry->partition, entry->tid);
+    finish_move_or_delete(entry);
   }
 }
 

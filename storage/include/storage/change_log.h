@@ -21,20 +21,22 @@ struct UndoEntry {
     kUpdate,   // tid; descriptor and the before-image of its cells (each cell, then its NULL byte); moved_indexes
     kDelete,   // tid. Deferred: position and payloads are freed at commit
     kPayload,  // a string or array stored in the heap; freed on rollback
+    kRelocate  // tid, where the tuple is now (kNoTid: it got no position); from: where it was; moved_indexes
   };
   UndoEntry* previous;  // the change before, across partitions
-  UndoEntry* deferred;  // kUpdate, kDelete: the entry before that has something to do at commit
+  UndoEntry* deferred;  // kUpdate, kDelete, kRelocate: the entry before that has something to do at commit
   TablePartition* partition;
   union {
     Tid tid;
     char* payload;
   };
   Kind kind;
-  uint32_t moved_indexes;  // kUpdate: bit i = the key in index i was moved
+  uint32_t moved_indexes;  // kUpdate, kRelocate: bit i = the key in index i was moved
   union {
     uint64_t old_row_id;                 // kInsert: counter before
     uint64_t payload_bytes;              // kPayload
     const UpdateDescriptor* descriptor;  // kUpdate
+    Tid from;                            // kRelocate
   };
   char* image() { return reinterpret_cast<char*>(this + 1); }
 };

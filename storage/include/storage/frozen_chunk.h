@@ -57,9 +57,16 @@ struct FrozenImage {
   InvalidRanges invalid;  // positions without a tuple
 };
 
-// The image of one chunk of a table, in whichever layout. Nobody changes the chunk meanwhile, nor frees what its texts
-// point to. Threads: any.
-FrozenImage freeze_chunk(const Table& table, const char* chunk, const RelationDictionaries& dictionaries);
+// Positions without a tuple.
+InvalidRanges find_dead(const char* live, uint32_t count);
+
+// The image of one chunk of a table, in whichever layout; live: its live bytes, or a copy of them. Nobody changes the
+// cells meanwhile, nor frees what its texts point to. Threads: any.
+FrozenImage freeze_chunk(const Table& table, const char* chunk, const char* live,
+                         const RelationDictionaries& dictionaries);
+inline FrozenImage freeze_chunk(const Table& table, const char* chunk, const RelationDictionaries& dictionaries) {
+  return freeze_chunk(table, chunk, chunk + table.layout().live_offset, dictionaries);
+}
 
 // Into frozen memory, from where it is never moved; nullptr: exhausted, the image is as it was.
 const char* publish_image(const FrozenImage& image, FrozenMemory* memory);

@@ -21,14 +21,15 @@
 namespace scyper::storage {
 
 class ChangeLog;
+class FrozenMemory;
 class StringHeap;
 class Table;
+struct FrozenSlot;
+struct FrozenStore;
 struct RowPlan;
 struct TableStatistics;
 
-// At the start of every chunk; the vectors follow (TableLayout). `kind` leaves the place for frozen chunks
-// (VLDB'12 3.3), whose vectors are compressed and lie elsewhere: today every chunk is kHot. Temperature counters and
-// TID invalidation ranges (VLDB'12 3.2, 3.5) belong into `reserved`.
+// At the start of every chunk that is not frozen (frozen_slot.h); the vectors follow (TableLayout).
 struct ChunkHeader {
   enum class Kind : uint32_t { kHot = 0 };
   Kind kind = Kind::kHot;
@@ -55,7 +56,7 @@ struct PartitionIndex {
 // Owner: Table. Threads: the partition's worker, or whoever runs a partition-crossing transaction alone; readers of
 // shared tables run beside no writer. Fork: the child may read.
 struct TablePartition {
-  char** chunks = nullptr;   // directory: address of each chunk; moves when it grows
+  char** chunks = nullptr;   // directory: address of each hot chunk, null of the others; moves when it grows
   uint64_t tuple_limit = 0;  // scans visit [0, tuple_limit)
   uint64_t live_tuples = 0;
   PartitionIndex indexes[kMaxIndexesPerTable];  // by position in TableSchema::indexes
@@ -72,6 +73,8 @@ struct TablePartition {
   uint32_t partitions = 1;
   // By chunk: 1 = a committed change since the marks were taken (take_changed_chunks()), or a new chunk.
   uint8_t* changed = nullptr;
+  // By chunk, for chunks that are not hot (frozen_slot.h); null while all are.
+  FrozenSlot* frozen = nullptr;
 };
 static_assert(std::is_standard_layout_v<TablePartition>);
 static_assert(offsetof(TablePartition, chunks) == 0);
@@ -88,6 +91,11 @@ struct TableMemory {
   uint64_t chunk_bytes = 0;
   uint64_t heap_bytes = 0;
   uint64_t index_bytes = 0;
+  uint64_t frozen_bytes = 0;      // images of frozen chunks
+  uint64_t dictionary_bytes = 0;  // of these
+  uint64_t hot_chunks = 0;
+  uint64_t cold_chunks = 0;
+  uint64_t frozen_chunks = 0;
 };
 
 class Table;
@@ -147,6 +155,11 @@ class Table {
 
   const RowPlan& plan() const { return *plan_; }
 
+  // From here on chunks of this table may become cold and frozen; their images lie in `memory`, which outlives the
+  // table. Once; runs alone.
+  void allow_freezing(FrozenMemory* memory);
+  FrozenStore* frozen_store() const { return frozen_store_.get(); }  // null: they may not
+
   // What the optimiser knows of the table (storage/statistics.h): set by whoever may read it all, nullptr before.
   // Threads: any.
   std::shared_ptr<const TableStatistics> statistics() const { return std::atomic_load(&statistics_); }
@@ -169,6 +182,7 @@ class Table {
   std::atomic<const TableSchema*> schema_;
   std::vector<std::unique_ptr<const TableSchema>> versions_;
   std::unique_ptr<RowPlan> plan_;
+  std::unique_ptr<FrozenStore> frozen_store_;
   std::shared_ptr<const TableStatistics> statistics_;
   std::atomic<uint64_t> statistics_number_{0};
   std::vector<std::unique_ptr<TablePartition>> owned_;

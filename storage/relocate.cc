@@ -1,0 +1,106 @@
+#include <cstring>
+
+#include "base/check.h"
+#include "row_index.h"
+#include "storage/change_log.h"
+#include "storage/frozen_slot.h"
+#include "tuple_place.h"
+
+namespace scyper::storage {
+namespace {
+
+RowKey encode_at(const TablePartition* partition, uint32_t index, Tid place, Tid tid, char* key) {
+  return encode_row_key(partition->plan->indexes[index], chunk_of(partition, place), offset_of(place), tid, key);
+}
+
+// Texts into the heap, all else as it is.
+bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* log) noexcept {
+  char* chunk = chunk_of(partition, to);
+  const uint32_t offset = offset_of(to);
+  for (const ColumnPlan& column : partition->plan->columns) {
+    const ColumnAccess& access = column.access;
+    const char* cell = cell_of(access, from.chunk, from.offset);
+    char* copy = cell_of(access, chunk, offset);
+    const bool null = is_null(access, from.chunk, from.offset);
+    if (access.null_offset != 0) {
+      chunk[access.null_offset + uint64_t{offset} * access.null_stride] = static_cast<char>(null ? 1 : 0);
+    }
+    if (null) {
+      write_empty_cell(access.kind, copy, access.cell_bytes);
+      continue;
+    }
+    std::memcpy(copy, cell, access.cell_bytes);
+    const StringRef payload = payload_of(access.kind, cell);
+    if (payload.size == 0) continue;
+    write_empty_cell(access.kind, copy, access.cell_bytes);
+    if (store_string(partition, log, copy, &access, payload.data, payload.size) != ChangeResult::kOk) return false;
+  }
+  return true;
+}
+
+// The entry's undo moves back what has been moved.
+ChangeResult move_entries(TablePartition* partition, Tid from, Tid to, UndoEntry* entry, ChangeLog* log) noexcept {
+  for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
+    char key[kMaxIndexKeyBytes];
+    const RowKey old_key = encode_at(partition, index, to, from, key);
+    erase_key(partition, index, key, old_key);
+    char moved[kMaxIndexKeyBytes];
+    ChangeLog::Conflict conflict;
+    const ChangeResult result =
+        insert_key(partition, index, moved, encode_at(partition, index, to, to, moved), to, &conflict);
+    if (result != ChangeResult::kOk) {
+      CHECK(result == ChangeResult::kOutOfMemory);
+      restore_key(partition, index, key, old_key, from, log);
+      return result;
+    }
+    entry->moved_indexes |= 1u << index;
+  }
+  return ChangeResult::kOk;
+}
+
+}  // namespace
+
+Tid make_hot(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
+  if (chunk_of(partition, tid) != nullptr) return tid;
+  CHECK(has_tuple(partition, tid));
+  log->open_row();
+  auto fail = [&](ChangeResult result) {
+    log->fail_row(result);
+    return kNoTid;
+  };
+  if (!log->will_erase_keys(partition->plan->indexes.size())) return fail(log->last_result());
+  UndoEntry* entry = log->push(UndoEntry::Kind::kRelocate, partition, 0);
+  if (entry == nullptr) return fail(log->last_result());
+  entry->from = tid;
+  entry->tid = take_position(partition);
+  if (entry->tid == kNoTid) return fail(ChangeResult::kOutOfMemory);
+  const Tid to = entry->tid;
+  if (!copy_cells(partition, place_of(partition, tid, partition->plan->all_columns), to, log)) {
+    return fail(log->last_result());
+  }
+  const ChangeResult result = move_entries(partition, tid, to, entry, log);
+  if (result != ChangeResult::kOk) return fail(result);
+  set_live_anywhere(partition, tid, false);
+  set_live(partition, to, true);
+  log->defer(entry);
+  return to;
+}
+
+void undo_relocate(UndoEntry* entry, ChangeLog* log) noexcept {
+  TablePartition* partition = entry->partition;
+  const Tid to = entry->tid;
+  if (to == kNoTid) return;
+  char key[kMaxIndexKeyBytes];
+  for (uint32_t moved = entry->moved_indexes; moved != 0; moved &= moved - 1) {
+    const auto index = static_cast<uint32_t>(__builtin_ctz(moved));
+    erase_key(partition, index, key, encode_at(partition, index, to, to, key));
+    restore_key(partition, index, key, encode_at(partition, index, to, entry->from, key), entry->from, log);
+  }
+  if (*live_byte(partition, to) != 0) {
+    set_live(partition, to, false);
+    set_live_anywhere(partition, entry->from, true);
+  }
+  free_position(partition, to);
+}
+
+}  // namespace scyper::storage

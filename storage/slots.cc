@@ -1,0 +1,148 @@
+#include "slots.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "positions.h"
+#include "storage/string_heap.h"
+
+namespace scyper::storage {
+namespace {
+
+ChunkHeader* header_of(char* chunk) { return reinterpret_cast<ChunkHeader*>(chunk); }
+
+FrozenStore* store_of(const TablePartition* partition) { return partition->table->frozen_store(); }
+
+void unlink_free_chunk(TablePartition* partition, uint64_t chunk) noexcept {
+  auto* header = header_of(partition->chunks[chunk]);
+  if (header->free_head == 0) return;
+  uint32_t* link = &partition->free_chunk;
+  while (*link != chunk + 1) {
+    CHECK(*link != 0);
+    link = &header_of(partition->chunks[*link - 1])->next_free_chunk;
+  }
+  *link = header->next_free_chunk;
+  header->next_free_chunk = 0;
+  header->free_head = 0;
+}
+
+// Of all tuples that the chunk had when it became cold and that `lost` says.
+void free_cold_payloads(TablePartition* partition, const FrozenSlot& slot, bool only_lost) noexcept {
+  if (partition->plan->payloads.empty()) return;
+  const char* live = slot.chunk + partition->plan->live_offset;
+  for (uint32_t i = 0; i < kChunkTuples; ++i) {
+    if (slot.live_before[i] != 0 && (!only_lost || live[i] == 0)) free_payloads(partition, slot.chunk, i);
+  }
+}
+
+void retire_image(const TablePartition* partition, FrozenSlot* slot) noexcept {
+  FrozenStore* store = store_of(partition);
+  const uint32_t bytes = FrozenChunk(slot->image, &store->dictionaries).header().bytes;
+  release_image(slot->image, store->dictionaries);
+  store->memory->retire(slot->image, bytes);
+  store->image_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  store->frozen_chunks.fetch_sub(1, std::memory_order_relaxed);
+  slot->image = nullptr;
+}
+
+}  // namespace
+
+bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept {
+  if (partition->frozen == nullptr) return true;
+  auto* slots = new (std::nothrow) FrozenSlot[capacity];
+  if (slots == nullptr) return false;
+  std::move(partition->frozen, partition->frozen + partition->chunk_count, slots);
+  delete[] partition->frozen;
+  partition->frozen = slots;
+  return true;
+}
+
+void free_slots(TablePartition* partition) noexcept {
+  for (uint64_t i = 0; partition->frozen != nullptr && i < partition->chunk_count; ++i) {
+    FrozenSlot& slot = partition->frozen[i];
+    if (slot.state == ChunkState::kCold) {
+      if (partition->heap->large_bytes() > 0) free_cold_payloads(partition, slot, false);
+      partition->table->arena()->free(slot.chunk, partition->plan->chunk_bytes);
+      store_of(partition)->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
+    } else if (slot.state == ChunkState::kFrozen) {
+      retire_image(partition, &slot);
+    } else if (slot.state == ChunkState::kEmpty) {
+      store_of(partition)->empty_chunks.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  delete[] partition->frozen;
+  partition->frozen = nullptr;
+}
+
+bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept {
+  if (store_of(partition) == nullptr || chunk >= partition->chunk_count) return false;
+  char* hot = partition->chunks[chunk];
+  return hot != nullptr && header_of(hot)->used == kChunkTuples && header_of(hot)->live > 0;
+}
+
+bool make_cold(TablePartition* partition, uint64_t chunk) noexcept {
+  CHECK(can_cool(partition, chunk));
+  if (partition->frozen == nullptr) {
+    partition->frozen = new (std::nothrow) FrozenSlot[partition->chunk_capacity];
+    if (partition->frozen == nullptr) return false;
+  }
+  FrozenSlot& slot = partition->frozen[chunk];
+  slot.live_before.reset(new (std::nothrow) char[kChunkTuples]);
+  if (slot.live_before == nullptr) return false;
+  unlink_free_chunk(partition, chunk);
+  slot.chunk = std::exchange(partition->chunks[chunk], nullptr);
+  slot.state = ChunkState::kCold;
+  std::memcpy(slot.live_before.get(), slot.chunk + partition->plan->live_offset, kChunkTuples);
+  store_of(partition)->cold_chunks.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept {
+  FrozenSlot& slot = partition->frozen[chunk];
+  CHECK(slot.state == ChunkState::kCold);
+  free_cold_payloads(partition, slot, true);
+  partition->chunks[chunk] = slot.chunk;
+  const char* live = slot.chunk + partition->plan->live_offset;
+  slot = FrozenSlot();
+  for (uint32_t i = 0; i < kChunkTuples; ++i) {
+    if (live[i] == 0) free_position(partition, (chunk << kChunkShift) + i);
+  }
+  store_of(partition)->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) noexcept {
+  FrozenSlot& slot = partition->frozen[chunk];
+  FrozenStore* store = store_of(partition);
+  const FrozenChunkHeader& header = FrozenChunk(image, &store->dictionaries).header();
+  CHECK(slot.state == ChunkState::kCold && header.count == kChunkTuples);
+  slot.invalid = find_dead(slot.chunk + partition->plan->live_offset, kChunkTuples);
+  free_cold_payloads(partition, slot, false);
+  partition->table->arena()->free(slot.chunk, partition->plan->chunk_bytes);
+  slot.chunk = nullptr;
+  slot.live_before.reset();
+  slot.image = image;
+  slot.state = ChunkState::kFrozen;
+  store->image_bytes.fetch_add(header.bytes, std::memory_order_relaxed);
+  store->frozen_chunks.fetch_add(1, std::memory_order_relaxed);
+  store->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void make_empty(TablePartition* partition, uint64_t chunk) noexcept {
+  FrozenSlot& slot = partition->frozen[chunk];
+  CHECK(slot.state == ChunkState::kFrozen && slot.invalid.positions() == kChunkTuples);
+  retire_image(partition, &slot);
+  slot.state = ChunkState::kEmpty;
+  store_of(partition)->empty_chunks.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint32_t lost_tuples(const TablePartition* partition, uint64_t chunk) noexcept {
+  const FrozenSlot& slot = partition->frozen[chunk];
+  if (slot.state == ChunkState::kFrozen) return slot.invalid.positions();
+  CHECK(slot.state == ChunkState::kCold);
+  const auto before = std::count(slot.live_before.get(), slot.live_before.get() + kChunkTuples, 1);
+  return static_cast<uint32_t>(before) - header_of(slot.chunk)->live;
+}
+
+}  // namespace scyper::storage

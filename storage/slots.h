@@ -1,0 +1,25 @@
+#pragma once
+
+#include "storage/frozen_slot.h"
+
+// The states of a partition's chunks (ChunkState). To be called by whom the partition belongs to, between transactions.
+namespace scyper::storage {
+
+bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept;  // false: no memory
+// When the partition's rows are given up; before its chunks' directory.
+void free_slots(TablePartition* partition) noexcept;
+
+// Only full chunks that are hot, of tables that allow it.
+bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept;
+// Hot to cold; false: no memory.
+bool make_cold(TablePartition* partition, uint64_t chunk) noexcept;
+// Cold to hot: positions whose tuple has gone are free ones.
+void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept;
+// Cold to frozen, by the image that was made since make_cold(): the chunk and what it refers to are given back.
+void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
+// A frozen chunk without tuples gives its image back.
+void make_empty(TablePartition* partition, uint64_t chunk) noexcept;
+// How many tuples a cold chunk has lost since make_cold(), a frozen one in its life.
+uint32_t lost_tuples(const TablePartition* partition, uint64_t chunk) noexcept;
+
+}  // namespace scyper::storage

@@ -21,8 +21,16 @@ using consensus::Flaws;
 using consensus::Position;
 using consensus::Promise;
 
+// What goes wrong: anything, or again and again what makes one guard matter that chance seldom needs.
+enum class Schedule : uint8_t {
+  kAny,
+  kMinorityWithoutEtcd,   // a primary and one voter reach neither etcd nor the others, and nobody writes
+  kLateAcknowledgements,  // they come when who they are for has cut its log and leads once more
+};
+
 struct SimulationOptions {
   uint64_t seed = 1;
+  Schedule schedule = Schedule::kAny;
   Flaws flaws;
   int64_t fault_us = 6'000'000;  // faults, then
   int64_t heal_us = 20'000'000;  // none, at most so long until the cluster must work again
@@ -207,6 +215,10 @@ class Simulation {
   size_t pick_node();
   void heal();
   void isolate_one();
+  void separate(const std::set<size_t>& side);
+  int64_t cut_off_minority();
+  int64_t hold_acknowledgements();
+  size_t pick_voter(size_t but);
   bool lose_etcd();
   void return_etcd();
   size_t open_primary() const;
@@ -220,6 +232,9 @@ class Simulation {
   bool has_slow_disks_ = false;
   double late_ = 0.01;  // messages that come much later
   double loss_ = 0;
+  int64_t idle_from_us_ = 0, idle_until_us_ = 0;  // nobody submits anything
+  size_t held_from_ = kNobody;                    // its acknowledgements
+  int64_t held_until_us_ = 0;                     // are on their way so long
   int64_t now_us_ = 0;
   uint64_t events_ = 0;
   std::priority_queue<Event> queue_;

@@ -16,6 +16,7 @@ void Simulation::submit() {
     if (!node.is_alive || node.frozen_until_us > now_us_ || node.copies == nullptr) continue;
     check_read(n);
     if (!node.elector->is_open(local_us(node))) continue;
+    if (now_us_ >= idle_from_us_ && now_us_ < idle_until_us_) continue;
     for (uint64_t i = 0, count = 1 + random_.below(3); i < count; ++i)
       append_here(n, {node.started_term, ++next_value_});
     replicate(n);
@@ -46,8 +47,72 @@ void Simulation::switch_over() {
 
 void Simulation::plan_fault() {
   if (is_healing_) return;
-  cause_fault();
-  at(between(50'000, 600'000), kNobody, [this] { plan_fault(); });
+  int64_t until_us = 0;
+  if (options_.schedule == Schedule::kAny) cause_fault();
+  if (options_.schedule == Schedule::kMinorityWithoutEtcd) until_us = cut_off_minority();
+  if (options_.schedule == Schedule::kLateAcknowledgements) until_us = hold_acknowledgements();
+  at(until_us + between(50'000, 600'000), kNobody, [this] { plan_fault(); });
+}
+
+// Those of `side` reach each other only, and nobody else them.
+void Simulation::separate(const std::set<size_t>& side) {
+  blocked_.clear();
+  for (size_t from = 0; from <= nodes_.size(); ++from) {
+    for (size_t to = 0; to <= nodes_.size(); ++to) {
+      if (side.contains(from) != side.contains(to)) blocked_.insert({from, to});
+    }
+  }
+}
+
+size_t Simulation::pick_voter(size_t but) {
+  size_t n = but;
+  while (n == but) n = random_.below(voters_.names.size());
+  return n;
+}
+
+// One voter's grant must not do: the three others elect somebody. How long it takes.
+int64_t Simulation::cut_off_minority() {
+  const size_t n = open_primary();
+  if (n == kNobody) return 0;
+  ++outcome_.faults;
+  const int64_t lasts_us = between(1'200'000, 2'500'000);
+  separate({n, pick_voter(n)});
+  idle_from_us_ = now_us_;
+  idle_until_us_ = now_us_ + lasts_us;
+  at(lasts_us, kNobody, [this] { blocked_.clear(); });
+  return lasts_us;
+}
+
+// Of five, a primary and `holder` have a tail that the primary never hears acknowledged: the others elect somebody, it
+// cuts the tail, is switched over to, and has another tail on one voter when it hears of the old one. How long it
+// takes.
+int64_t Simulation::hold_acknowledgements() {
+  const size_t n = open_primary();
+  if (n == kNobody) return 0;
+  ++outcome_.faults;
+  const size_t holder = pick_voter(n);
+  size_t follower = holder;
+  while (follower == holder) follower = pick_voter(n);
+  const int64_t back_us = between(1'400'000, 1'700'000), over_us = back_us + 300'000,
+                apart_us = over_us + between(300'000, 400'000), ends_us = apart_us + between(1'500'000, 2'000'000);
+  separate({n, holder});
+  held_from_ = holder;
+  held_until_us_ = now_us_ + apart_us + between(50'000, 500'000);
+  idle_from_us_ = now_us_ + 1'000'000;
+  idle_until_us_ = now_us_ + apart_us;
+  at(back_us, kNobody, [this, holder] { separate({holder}); });
+  at(over_us, kNobody, [this, n] {
+    const size_t other = open_primary();
+    if (other == kNobody || other == n) return;
+    Node& node = nodes_[other];
+    node.elector->begin_drain(nodes_[n].name, local_us(node) + 400'000, local_us(node));
+    act(other);
+  });
+  at(apart_us, kNobody, [this, n, follower] {
+    if (open_primary() == n) separate({n, follower});
+  });
+  at(ends_us, kNobody, [this] { blocked_.clear(); });
+  return ends_us;
 }
 
 // In mode quorum a voter that has restarted may have forgotten: R have to be complete, else nobody can be elected.

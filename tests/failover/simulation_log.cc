@@ -162,13 +162,15 @@ void Simulation::on_append(size_t n, size_t from, const Append& append) {
 // it.
 void Simulation::acknowledge(size_t n, size_t from, const Promise& primaryship, uint64_t lsn) {
   if (nodes_[n].elector->promised() != primaryship) return;
-  send(n, from, [this, n, from, term = primaryship.term, lsn, incarnation = nodes_[n].incarnation] {
+  const auto deliver = [this, n, from, term = primaryship.term, lsn, incarnation = nodes_[n].incarnation] {
     Node& node = nodes_[from];
     node.incarnations[n] = incarnation;
     if (node.copies == nullptr) return;
     if (node.started_term == term) node.next[n] = std::max(node.next[n], lsn + 1);
     note_copy(from, nodes_[n].name, term, lsn);
-  });
+  };
+  if (n != held_from_ || now_us_ > held_until_us_) return send(n, from, deliver);
+  queue_.push({held_until_us_ + between(0, 4'000), ++events_, from, 0, deliver});
 }
 
 void Simulation::note_copy(size_t n, const std::string& who, uint64_t term, uint64_t lsn) {

@@ -20,6 +20,7 @@
 #include "failover_node.h"
 #include "primary/engine.h"
 #include "primary/warm_engine.h"
+#include "replace_process.h"
 #include "secondary_engine.h"
 #include "server/config.h"
 #include "server/server.h"
@@ -181,14 +182,14 @@ int start_anew(const NodeConfig& config, std::unique_ptr<primary::Engine> engine
   say("starting anew");
   ::unsetenv("SCYPER_FAILPOINTS");  // planted failures are for one life
   ::usleep(kPauseBeforeAnewUs);
-  ::execv("/proc/self/exe", command_line);
+  replace_process(command_line);
   return kExitStart;
 }
 
 int become_again() {
   say("starting anew");
   ::unsetenv("SCYPER_FAILPOINTS");  // planted failures are for one life
-  ::execv("/proc/self/exe", command_line);
+  replace_process(command_line);
   return kExitStart;
 }
 

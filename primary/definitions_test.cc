@@ -184,7 +184,7 @@ TEST_P(DefinitionsTest, StatementsWithZonesAreLoggedAsRows) {
     EXPECT_FALSE(is_volatile(sql)) << sql;
 }
 
-TEST_P(DefinitionsTest, OnlyUtcIsTheSessionsZone) {
+TEST_P(DefinitionsTest, OnlyUtcIsTheZoneWithoutASession) {
   open();
   for (const char* sql : {"SET TimeZone = 'Europe/Berlin'", "SET LOCAL timezone TO 'Europe/Berlin'", "SET TIME ZONE 2",
                           "SET SESSION timezone TO 'PST8PDT'", "SET TIME ZONE 'Europe/Berlin'",

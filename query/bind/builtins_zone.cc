@@ -13,18 +13,18 @@ extern const ir::External k_fn_pg_sleep_for;
 namespace {
 
 void add_timestamptz(BuiltinTable* t) {
-  t->runtime("+", {T::kTimestamptz, T::kInterval}, T::kTimestamptz, k_fn_timestamp_add_interval);
-  t->runtime("-", {T::kTimestamptz, T::kInterval}, T::kTimestamptz, k_fn_timestamp_subtract_interval);
-  t->runtime("+", {T::kInterval, T::kTimestamptz}, T::kTimestamptz, k_fn_interval_add_timestamp);
+  t->runtime("+", {T::kTimestamptz, T::kInterval}, T::kTimestamptz, k_fn_timestamptz_add_interval);
+  t->runtime("-", {T::kTimestamptz, T::kInterval}, T::kTimestamptz, k_fn_timestamptz_subtract_interval);
+  t->runtime("+", {T::kInterval, T::kTimestamptz}, T::kTimestamptz, k_fn_interval_add_timestamptz);
   t->runtime("-", {T::kTimestamptz, T::kTimestamptz}, T::kInterval, k_fn_timestamp_difference);
-  t->runtime(" extract", {T::kInt4, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamp_unit);
+  t->runtime(" extract", {T::kInt4, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz_unit);
   t->runtime("extract", {T::kText, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz);
   t->runtime("date_part", {T::kText, T::kTimestamptz}, T::kFloat8, k_fn_date_part_timestamptz);
   t->runtime("date_trunc", {T::kText, T::kTimestamptz}, T::kTimestamptz, k_fn_date_trunc_zone);
   t->runtime("date_trunc", {T::kText, T::kTimestamptz, T::kText}, T::kTimestamptz, k_fn_date_trunc_zone);
   t->runtime("date_bin", {T::kInterval, T::kTimestamptz, T::kTimestamptz}, T::kTimestamptz, k_fn_date_bin);
-  t->runtime("age", {T::kTimestamptz, T::kTimestamptz}, T::kInterval, k_fn_age);
-  t->runtime("age", {T::kTimestamptz}, T::kInterval, k_fn_age_now);
+  t->runtime("age", {T::kTimestamptz, T::kTimestamptz}, T::kInterval, k_fn_age_timestamptz);
+  t->runtime("age", {T::kTimestamptz}, T::kInterval, k_fn_age_timestamptz_now);
   t->runtime("to_char", {T::kTimestamptz, T::kText}, T::kText, k_fn_to_char_timestamptz);
   t->runtime("to_timestamp", {T::kFloat8}, T::kTimestamptz, k_fn_to_timestamp_unix);
   std::vector<T> fields{T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kFloat8};

@@ -7,6 +7,7 @@
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -80,6 +81,24 @@ bool names_zone(const SqlType& target, std::string_view text) {
   return false;
 }
 
+// A timestamptz's text as the clock of UTC would have it.
+Datum clock_of_text(std::string_view text) {
+  const ZoneScope utc(nullptr);
+  int64_t value = 0;
+  std::string_view word;
+  static_cast<void>(timestamptz_parse(text, &value, &word));
+  return int_datum(value);
+}
+// Does it mean the same in all zones?
+bool has_own_zone(std::string_view text) {
+  static const auto& other = *new std::shared_ptr<const SessionZone>(make_session_zone("<+01>-01"));
+  const Datum in_utc = clock_of_text(text);
+  const ZoneScope scope(other.get());
+  int64_t value = 0;
+  std::string_view word;
+  return timestamptz_parse(text, &value, &word) == ValueError::kNone && value == in_utc.lo;
+}
+
 }  // namespace
 
 namespace {
@@ -135,6 +154,11 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
     std::string detail = detail_of(parsed);
     return detail.empty() ? located : with_detail(located, detail);
+  }
+  if (target.id == TypeId::kTimestamptz && program_->is_routine && !has_own_zone(expr->text)) {
+    // a routine runs in its caller's zone
+    BoundPtr clock = make_constant(make_type(TypeId::kTimestamp), clock_of_text(expr->text), expr->location);
+    return make_cast(std::move(clock), target, true);
   }
   if (holds_bytes(target.id))
     return make_text_constant(target, std::string(value.data(), value.size()), expr->location);

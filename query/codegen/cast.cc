@@ -39,12 +39,6 @@ Value Generator::cast(const Value& value, const SqlType& to, bool explicit_cast)
   }
   if (is_integer(from.id) && is_integer(to.id)) return cast_integer(value, to);
   if (to.id == TypeId::kNumeric && (is_integer(from.id) || from.id == TypeId::kNumeric)) return cast_numeric(value, to);
-  bool both_moments = is_moment(from.id) && is_moment(to.id);
-  if (both_moments && from.id != TypeId::kDate && to.id != TypeId::kDate) {  // the session's time zone is UTC
-    Value result = value;
-    result.type = to;
-    return result;
-  }
   if (from.id == TypeId::kFloat4 && to.id == TypeId::kFloat8) {
     Value result = value;
     result.type = to;

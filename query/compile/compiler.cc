@@ -196,7 +196,8 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   parts.footprint = parts.resources.footprint;
   parts.footprint.writes |= bound.writes;
   parts.footprint.writes_shared |= bound.writes_shared;
-  parts.footprint.is_volatile |= bound.volatile_result;
+  // a node that replays the statement need not have the same rules of the zone
+  parts.footprint.is_volatile |= bound.volatile_result || parts.zone != nullptr;
   parts.footprint.reads_partitioned |= bound.is_dynamic;
   parts.footprint.all_partitions |= bound.is_dynamic;
   for (const auto& call : parts.resources.calls)
@@ -239,6 +240,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
+  parts->zone = session_zone();
   if (analysed != nullptr) {
     parts->command = "EXPLAIN";
     parts->resources.explains = true;
@@ -276,6 +278,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "DO";
   parts->search_path = search_path;
+  parts->zone = session_zone();
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
   auto routines = routines_of(*catalog);
@@ -371,6 +374,9 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   if (current != routines->in_progress.end()) return current->second;  // a recursive call
   std::string_view body = routine.body;
   std::vector<std::string> search_path;
+  const std::string_view zone_name = time_zone_of(body);
+  const auto zone = make_session_zone(zone_name);
+  const ZoneScope zone_scope(zone.get());
   SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
   const SessionPathScope session(&search_path);
   Binder binder(*catalog, body);
@@ -379,6 +385,8 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   std::unique_ptr<BoundProgram> bound = *std::move(bind);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "CALL";
+  parts->zone = zone;
+  parts->sets_zone = !zone_name.empty();
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;  // `routines` is not held: it owns the program
   parts->search_path = search_path;

@@ -45,6 +45,7 @@ class PreparedStatement final : public Prepared {
   Kind kind_ = Kind::kProgram;
   std::string text_;
   std::vector<std::string> search_path_;  // that the text begins with (query/search_path.h)
+  std::shared_ptr<const SessionZone> zone_;
   size_t path_bytes_ = 0;
   bool is_copy_ = false;  // TO: statement_ is the query
   ast::StatementPtr statement_;
@@ -203,6 +204,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
   if (statements.size() > 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
   auto prepared = std::make_shared<PreparedStatement>();
   prepared->text_ = std::string(text);
+  prepared->zone_ = make_session_zone(time_zone_of(text));
   prepared->search_path_ = std::move(search_path);
   prepared->path_bytes_ = text.size() - sql.size();
   if (statements.empty()) {
@@ -238,6 +240,7 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
                                                                std::shared_ptr<const Catalog> catalog) {
   const storage::SchemaScope as_of(&catalog->schemas);
   const SessionPathScope session(&prepared.search_path_);
+  const ZoneScope zone(prepared.zone_.get());
   const std::string_view sql = prepared.sql();
   ast::StatementPtr again;  // another catalog has other names
   const bool is_renewed = !prepared.search_path_.empty() && prepared.program_ != nullptr && !prepared.is_copy_;
@@ -328,7 +331,7 @@ Status DatabaseImpl::add_companions(const Program& program) {
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
                                             bool* is_volatile) {
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, std::move(catalog)));
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), std::move(catalog)));
   auto program = first_program_of(*prepared);
   *is_volatile = program->footprint().is_volatile;
   return query_alone(options_, arena_.get(), *program);
@@ -341,7 +344,7 @@ Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, Res
   auto trial = std::make_shared<Catalog>(next);
   trial->version = trials.fetch_add(1);
   note_schemas(trial.get());
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(sql, trial));
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), trial));
   auto program = first_program_of(*prepared);
   const bool records = run != nullptr && run->wants_rows;
   std::string redo;
@@ -376,6 +379,8 @@ StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy(std::string_view tex
 StatusOr<std::shared_ptr<const Program>> DatabaseImpl::copy_program(ast::CopyStatement* copy, const CopyTarget& target,
                                                                     std::shared_ptr<const Catalog> catalog) {
   const storage::SchemaScope as_of(&catalog->schemas);
+  const auto zone = make_session_zone(time_zone_of(target.sql));
+  const ZoneScope zone_scope(zone.get());
   SCYPER_ASSIGN_OR_RETURN(auto insert, insert_of_copy(copy, *catalog, target));
   auto program = compiler_.compile_statement(without_search_path(target.sql), *insert, 0, {}, std::move(catalog));
   if (!program.ok()) return copy_error(program.status());
@@ -423,6 +428,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, prepared.search_path_, prepared.sql()));
   Definer definer(options_, arena_.get(), current, prepared.sql());
   const SessionPathScope session(&prepared.search_path_);
+  const ZoneScope zone(prepared.zone_.get());
   definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
     return run_query(sql, std::move(catalog), is_volatile);
   });
@@ -445,6 +451,7 @@ void append_line(ResultSet* result, std::string_view line) {
 }  // namespace
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
+  const ZoneScope zone(prepared.zone_.get());
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
   SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain.options));
   auto explained = options.compiled ? compiler_.explain(prepared.sql(), *explain.statement, prepared.parameter_count_,

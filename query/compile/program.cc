@@ -64,6 +64,7 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->swaps = 0;
   set_better_code(*parts_->code, context);
   const NumberMemory numbers(scratch_arena(context));
+  const ZoneScope zone(parts_->zone.get());
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }
 
@@ -86,6 +87,7 @@ int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum*
   const auto* better_code = context->better_code;
   const int64_t passes = context->swap_passes;
   set_better_code(*parts_->code, context);
+  const ZoneScope zone(parts_->sets_zone ? parts_->zone.get() : ZoneScope::current);
   int32_t outcome = parts_->code->run(context, arguments, results);
   context->depth--;
   context->better_code = better_code;

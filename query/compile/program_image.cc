@@ -11,7 +11,7 @@ namespace scyper::query {
 namespace {
 
 // What the bytes hold, in order: the programs reached from the statement, the statement first. Each: name, command,
-// catalog version, parameter types, columns, tables, callees by number, then native entry or IR.
+// catalog version, time zone, parameter types, columns, tables, callees by number, then native entry or IR.
 
 class Writer {
  public:
@@ -122,6 +122,11 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   out->put_text(parts.command);
   out->put(parts.catalog_version);
   out->put(parts.resources.can_share);
+  {
+    const ZoneScope zone(parts.zone.get());
+    out->put_text(session_zone_name());
+  }
+  out->put(parts.sets_zone);
   out->put_all(parts.parameter_types);
   out->put<uint64_t>(parts.columns.size());
   for (const ResultColumn& column : parts.columns) {
@@ -162,6 +167,8 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
   parts->command = in->get_text();
   parts->catalog_version = in->get<uint64_t>();
   parts->resources.can_share = in->get<bool>();
+  parts->zone = make_session_zone(in->get_text());
+  parts->sets_zone = in->get<bool>();
   parts->parameter_types = in->get_all<SqlType>();
   parts->columns.resize(in->get<uint64_t>());
   for (ResultColumn& column : parts->columns) {

@@ -9,6 +9,7 @@
 #include "query/catalog.h"
 #include "query/program.h"
 #include "runtime/runtime.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -29,7 +30,10 @@ struct ProgramParts {
   std::shared_ptr<void> routines;                           // the compiled routines of this catalog version
   std::shared_ptr<jit::TieredCode> code;
   std::vector<std::string> search_path;  // of dynamic SQL
-  Compiler* compiler = nullptr;          // for dynamic SQL; none in a snapshot
+  // Null: UTC. Of a routine it counts where the definition sets it; else it is the caller's.
+  std::shared_ptr<const SessionZone> zone;
+  bool sets_zone = false;
+  Compiler* compiler = nullptr;  // for dynamic SQL; none in a snapshot
 };
 
 }  // namespace scyper::query

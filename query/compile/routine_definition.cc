@@ -191,8 +191,9 @@ Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routi
 
 namespace {
 // SET setting = value of the definition. Of search_path: names of the body are looked up there, else where the
-// definition's own are. The other settings mean nothing while a routine runs.
-StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineStatement& create) {
+// definition's own are. *zone: of TimeZone, empty where it is not set. The other settings mean nothing while a routine
+// runs.
+StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineStatement& create, std::string* zone) {
   constexpr std::string_view kSet = "set ";
   std::vector<std::string> schemas;
   if (SessionPathScope::current != nullptr) schemas = *SessionPathScope::current;
@@ -204,7 +205,8 @@ StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineState
       SCYPER_RETURN_IF_ERROR(check_custom_setting(name));
       return sql_error("0A000", absl::StrCat("SET ", name, " in a routine's definition is not supported"));
     }
-    SCYPER_RETURN_IF_ERROR(read_setting(*setting, option.value).status());
+    SCYPER_ASSIGN_OR_RETURN(std::string value, read_setting(*setting, option.value));
+    if (setting->kind == SettingKind::kZone) *zone = std::move(value);
     if (setting->kind != SettingKind::kPath) continue;
     SCYPER_ASSIGN_OR_RETURN(schemas, schemas_of_path(option.value));
   }
@@ -225,7 +227,8 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   routine.body = create.body;
   routine.definition =
       std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
-  SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> search_path, path_of_routine(create));
+  std::string zone;
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> search_path, path_of_routine(create, &zone));
   SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
   SCYPER_RETURN_IF_ERROR(define_result(create, &routine));
   auto note_type = [&](const ast::TypeName& written, const SqlType& type) {
@@ -258,7 +261,7 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
                      base >= 0 && position > 0 ? position_at(text_, base) + position - 1 : 0);
   }
   SCYPER_RETURN_IF_ERROR(check_body(*old_, **parsed, routine));
-  routine.body = with_search_path(search_path, routine.body);
+  routine.body = with_time_zone(zone, with_search_path(search_path, routine.body));
   SCYPER_RETURN_IF_ERROR(remove_replaced(create, routine));
   routine.id = RoutineId(next().next_routine_id++);
   std::string name = routine.name;

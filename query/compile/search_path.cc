@@ -14,7 +14,12 @@ namespace scyper::query {
 
 namespace {
 
-constexpr char kMark = '\x03', kBetween = '\x04';
+constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05';
+
+std::string_view without_zone(std::string_view text) {
+  const size_t end = text.empty() || text[0] != kZoneMark ? std::string_view::npos : text.find(kZoneMark, 1);
+  return end == std::string_view::npos ? text : text.substr(end + 1);
+}
 
 // SELECT ... INTO table: CREATE TABLE table AS SELECT ...
 ast::StatementPtr table_of(ast::StatementPtr statement) {
@@ -114,6 +119,7 @@ std::string_view without_search_path(std::string_view text) {
 
 std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas) {
   schemas->clear();
+  text = without_zone(text);
   const size_t end = text.empty() || text[0] != kMark ? std::string_view::npos : text.find(kMark, 1);
   if (end == std::string_view::npos) return text;
   std::string_view names = text.substr(1, end - 1);
@@ -123,6 +129,16 @@ std::string_view take_search_path(std::string_view text, std::vector<std::string
     names.remove_prefix(std::min(size + 1, names.size()));
   }
   return text.substr(end + 1);
+}
+
+std::string with_time_zone(std::string_view zone, std::string text) {
+  if (zone.empty()) return text;
+  return absl::StrCat(std::string(1, kZoneMark), std::string(zone), std::string(1, kZoneMark), text);
+}
+
+std::string_view time_zone_of(std::string_view text) {
+  const size_t rest = without_zone(text).size();
+  return rest == text.size() ? std::string_view() : text.substr(1, text.size() - rest - 2);
 }
 
 StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,

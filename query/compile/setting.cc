@@ -8,9 +8,20 @@ namespace scyper::query {
 
 namespace {
 
-// Without a session there is nothing that would keep a search_path.
+// All names of the zone of a new session, as the database writes them.
+bool is_utc(std::string_view name) {
+  for (std::string_view prefix : {"", "Etc/"})
+    for (std::string_view word : {"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
+      if (name.starts_with(prefix) && name.substr(prefix.size()) == word) return true;
+  return name == "<+00>-00" || name == "UTC0";
+}
+
+// Without a session there is nothing that would keep a search_path or a time zone.
 Status without_path(const Setting& setting, const std::string& value) {
-  SCYPER_RETURN_IF_ERROR(read_setting(setting, value).status());
+  SCYPER_ASSIGN_OR_RETURN(const std::string read, read_setting(setting, value));
+  if (setting.kind == SettingKind::kZone && !is_utc(read))
+    return with_hint(sql_error("0A000", "SET TimeZone to anything but UTC is not supported here"),
+                     "Use AT TIME ZONE in queries, or connect by PostgreSQL's protocol.");
   if (setting.kind != SettingKind::kPath) return Status();
   SCYPER_ASSIGN_OR_RETURN(auto schemas, schemas_of_path(value));
   if (is_default_path(schemas)) return Status();

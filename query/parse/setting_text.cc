@@ -20,7 +20,12 @@ std::string text_of_value(const ast::Expr& value) {
 
 std::vector<std::string> setting_values(const ast::SetStatement& set) {
   std::vector<std::string> values;
-  for (const auto& value : set.values) values.push_back(text_of_value(*value));
+  for (const auto& value : set.values) {
+    values.push_back(text_of_value(*value));
+    // SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE
+    const bool is_cast = ast::node_if<ast::Cast>(value.get()) != nullptr;
+    if (is_cast && set.name == "timezone") values.back() = "INTERVAL '" + values.back() + "'";
+  }
   return values;
 }
 

@@ -11,7 +11,9 @@
 #include "runtime/functions_record.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/zone.h"
 #include "types/datum_text.h"
+#include "types/timezone.h"
 
 // What statements made at run time and cursors need.
 namespace scyper::query {
@@ -143,8 +145,9 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const ProgramParts& parts = c->program->parts();
   if (parts.compiler == nullptr) return c->fail("0A000", "dynamic SQL is not supported in queries on snapshots");
   std::vector<SqlType> given(types, types + count);
-  auto made = parts.compiler->dynamic_program(with_search_path(parts.search_path, {text, static_cast<size_t>(size)}),
-                                              given, parts.catalog);
+  std::string full = with_search_path(parts.search_path, {text, static_cast<size_t>(size)});
+  auto made =
+      parts.compiler->dynamic_program(with_time_zone(session_zone_mark(), std::move(full)), given, parts.catalog);
   if (!made.ok()) return c->fail(made.status());
   const Program& program = **made;
   c->pins.push_back(*made);
@@ -327,7 +330,9 @@ int32_t rt_end_transaction(ExecContext* c, int64_t commit, int64_t in_handlers) 
                                         : "cannot roll back while a subtransaction is active");
   if (c->end_transaction == nullptr) return c->fail("2D000", "invalid transaction termination");
   c->portals = nullptr;
-  return c->end_transaction(c->end_transaction_owner, c, commit != 0);
+  if (int32_t outcome = c->end_transaction(c->end_transaction_owner, c, commit != 0); outcome != 0) return outcome;
+  follow_time_zone(c);  // what was set until the end of the transaction is over
+  return 0;
 }
 
 }  // extern "C"

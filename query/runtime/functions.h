@@ -52,6 +52,8 @@ namespace scyper::query {
 #define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(setval) X(currval) X(lastval)
 #define SCYPER_ZONE_FUNCTIONS(X) \
   X(zone_of_timestamptz) X(zone_of_timestamp) X(interval_zone_of_timestamptz) X(interval_zone_of_timestamp) \
+  X(timestamptz_add_interval) X(timestamptz_subtract_interval) X(interval_add_timestamptz) X(age_timestamptz) \
+  X(age_timestamptz_now) X(extract_timestamptz_unit) \
   X(extract_timestamptz) X(date_part_timestamptz) X(date_trunc_zone) X(to_char_timestamptz) X(to_timestamp_unix) \
   X(make_timestamptz) X(make_timestamptz_zone) X(time_add_interval) X(interval_add_time) X(time_subtract_interval) \
   X(time_difference) X(date_add_time) X(time_add_date) X(extract_time) X(date_part_time) X(make_time)

@@ -6,6 +6,7 @@
 #include "storage/enum_type.h"
 #include "types/big_number.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -248,7 +249,8 @@ SCYPER_FUNCTION(series) {
       error = decimal_add(decimal_of(at), decimal_of(args[2]), &next);
       at = datum_of(next);
     } else if (is_moment(type)) {
-      error = timestamp_add(at.lo, interval_of(args[2]), &at.lo);
+      error = type == TypeId::kTimestamptz ? timestamptz_add(at.lo, interval_of(args[2]), &at.lo)
+                                           : timestamp_add(at.lo, interval_of(args[2]), &at.lo);
     } else if (__builtin_add_overflow(at.lo, args[2].lo, &at.lo)) {
       break;
     }

@@ -8,6 +8,7 @@
 #include "runtime/spill_space.h"
 #include "types/datetime.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 // The time as it goes by, where now() stands still for a transaction. Programs that call these are logged as row
 // changes: what they saw is in them.
@@ -51,14 +52,14 @@ extern "C" {
 
 SCYPER_FUNCTION(clock_timestamp) { return give(out, clock_us(c)); }
 SCYPER_FUNCTION(timeofday) {
-  const int64_t since_1970 = clock_us(c) + kUnixEpochOffsetUs;
+  const int64_t now = clock_us(c), since_1970 = session_clock(now) + kUnixEpochOffsetUs;
   const time_t seconds = since_1970 / kMicrosPerSecond;
   tm parts{};
   gmtime_r(&seconds, &parts);
   char begin[64], text[96];
   std::strftime(begin, sizeof(begin), "%a %b %d %H:%M:%S", &parts);
-  std::snprintf(text, sizeof(text), "%s.%06d %d UTC", begin, static_cast<int>(since_1970 % kMicrosPerSecond),
-                parts.tm_year + 1900);
+  std::snprintf(text, sizeof(text), "%s.%06d %d %s", begin, static_cast<int>(since_1970 % kMicrosPerSecond),
+                parts.tm_year + 1900, session_zone_abbreviation(now).c_str());
   return give_copy(c, out, text);
 }
 SCYPER_FUNCTION(pg_sleep) { return sleep_seconds(c, float8(args[0]), out); }

@@ -1,6 +1,7 @@
 #include "runtime/function_body.h"
 #include "types/format_datetime.h"
 #include "types/format_number.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -14,7 +15,7 @@ extern "C" {
 
 SCYPER_FUNCTION(to_char_timestamp) {
   std::string text;
-  Status status = format_timestamp(args[0].lo, text_of(args[1]), "", &text);
+  Status status = format_timestamp(args[0].lo, text_of(args[1]), "", 0, &text);
   return give_formatted(c, status, text, out);
 }
 SCYPER_FUNCTION(to_char_interval) {
@@ -33,7 +34,9 @@ SCYPER_FUNCTION(to_char_number) {
 SCYPER_FUNCTION(to_timestamp) {
   int64_t value = 0;
   Status status = parse_timestamp(text_of(args[0]), text_of(args[1]), &value);
-  return status.ok() ? give(out, value) : c->fail(status);
+  if (!status.ok()) return c->fail(status);
+  const ValueError error = session_clock_to_utc(value, &value);
+  return give(out, value), done(c, error);
 }
 SCYPER_FUNCTION(to_date) {
   int64_t value = 0;

@@ -49,8 +49,10 @@ std::string scalar_text(const SqlType& type, const Datum& value) {
   std::string text;
   append_datum(&text, type, value);
   if (type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz) {
-    text[text.find(' ')] = 'T';
-    if (size_t zone = text.find("+00"); zone != std::string::npos) text.insert(zone + 3, ":00");
+    const size_t time = text.find(' ');
+    text[time] = 'T';
+    const size_t zone = text.find_first_of("+-", time), end = std::min(text.find(' ', time), text.size());
+    if (zone < end && end - zone <= 4) text.insert(end, ":00");
   }
   return text;
 }

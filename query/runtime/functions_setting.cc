@@ -4,10 +4,25 @@
 #include "query/search_path.h"
 #include "query/settings.h"
 #include "runtime/function_body.h"
+#include "runtime/zone.h"
+#include "types/timezone.h"
 
 // current_setting() and set_config(): the settings of the session that runs the statement, and what the transaction has
 // changed of them. Programs that call these are logged as row changes, and do not run on snapshots.
 namespace scyper::query {
+
+void enter_time_zone(ExecContext* c, std::string_view name) {
+  if (name == session_zone_name()) return;
+  auto zone = make_session_zone(name);
+  ZoneScope::current = zone.get();
+  if (zone != nullptr) c->pins.push_back(std::move(zone));
+}
+
+void follow_time_zone(ExecContext* c) {
+  if (StatementSettings::current == nullptr) return;
+  const std::string* value = StatementSettings::current->find("timezone");
+  enter_time_zone(c, value == nullptr ? "UTC" : *value);
+}
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
 extern const ir::External k_fn_current_setting;
@@ -16,6 +31,7 @@ extern const ir::External k_fn_set_config;
 namespace {
 
 std::optional<std::string> value_of(std::string_view name) {
+  if (setting_key(name) == "timezone") return std::string(session_zone_name());
   const StatementSettings* settings = StatementSettings::current;
   const std::string* given = settings == nullptr ? nullptr : settings->find(setting_key(name));
   if (given != nullptr) return *given;
@@ -64,6 +80,7 @@ SCYPER_FUNCTION(set_config) {
   }
   if (Status status = check_path(c, setting, value); !status.ok()) return c->fail(status);
   if (StatementSettings::current != nullptr) StatementSettings::current->change(setting_key(name), value, is_local);
+  if (setting != nullptr && setting->kind == SettingKind::kZone) enter_time_zone(c, value);
   return give_copy(c, out, value);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/function_body.h"
 #include "types/datetime.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -120,7 +121,7 @@ SCYPER_FUNCTION(timestamp_difference) {
 SCYPER_FUNCTION(age) { return give_interval(c, ValueError::kNone, timestamp_age(args[0].lo, args[1].lo), out); }
 SCYPER_FUNCTION(age_now) {
   int64_t time = 0;
-  int64_t midnight = split_timestamp(c->transaction_time_us, &time) * kMicrosPerDay;
+  int64_t midnight = split_timestamp(session_clock(c->transaction_time_us), &time) * kMicrosPerDay;
   return give_interval(c, ValueError::kNone, timestamp_age(midnight, args[0].lo), out);
 }
 SCYPER_FUNCTION(extract_interval) {
@@ -265,7 +266,9 @@ SCYPER_FUNCTION(overlaps) {
       ends[i] = time_of_interval({ends[i - 1] + time_of_interval(interval_of(args[i])), 0, 0});
       continue;
     }
-    ValueError error = timestamp_add(ends[i - 1], interval_of(args[i]), &ends[i]);
+    const bool is_zoned = types[i - 1].id == TypeId::kTimestamptz;
+    ValueError error = is_zoned ? timestamptz_add(ends[i - 1], interval_of(args[i]), &ends[i])
+                                : timestamp_add(ends[i - 1], interval_of(args[i]), &ends[i]);
     if (error != ValueError::kNone) return done(c, error);
   }
   for (int i : {0, 2}) {

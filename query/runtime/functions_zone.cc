@@ -7,7 +7,7 @@
 #include "types/interval.h"
 #include "types/timezone.h"
 
-// timestamp with time zone, whose session zone is UTC, and time.
+// timestamp with time zone, in the zone of the statement's session, and time.
 namespace scyper::query {
 
 namespace {
@@ -41,14 +41,23 @@ int32_t give_moved(ExecContext* c, int64_t at, int64_t micros, Datum* out) {
   return done(c, fits ? ValueError::kNone : ValueError::kTimestampRange);
 }
 
+// timezone, timezone_hour or timezone_minute of the session's zone.
+Decimal zone_part(std::string_view unit, int64_t at) {
+  const int64_t east = session_zone_east(at);
+  const char part = unit.size() > 9 ? unit[9] : ' ';  // behind timezone_
+  return decimal_of_int(part == ' ' ? east : part == 'h' || part == 'H' ? east / 3600 : east / 60 % 60);
+}
+
 int32_t give_part(ExecContext* c, TypeId type, bool as_float, const Datum* args, Datum* out) {
   DatetimeUnit unit;
   Decimal value;
   ValueError error = unit_parse(text_of(args[0]), &unit);
   if (error == ValueError::kNone && type == TypeId::kTime)
     error = time_extract(unit, args[1].lo, &value);
-  else if (error == ValueError::kNone && unit != DatetimeUnit::kTimezone)  // which is 0 in UTC
-    error = timestamp_extract(unit, args[1].lo, &value);
+  else if (error == ValueError::kNone && unit == DatetimeUnit::kTimezone)
+    value = zone_part(text_of(args[0]), args[1].lo);
+  else if (error == ValueError::kNone)
+    error = timestamp_extract(unit, unit == DatetimeUnit::kEpoch ? args[1].lo : session_clock(args[1].lo), &value);
   *out = as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(type));
 }
@@ -91,6 +100,15 @@ int32_t make_local(ExecContext* c, const Datum* args, int64_t* out) {
   return outcome;
 }
 
+int32_t shift_zoned(ExecContext* c, const Datum& at, const Datum& by, bool subtract, Datum* out) {
+  Interval interval = interval_of(by);
+  ValueError error = subtract ? interval_negate(interval, &interval) : ValueError::kNone;
+  if (error != ValueError::kNone) return done(c, ValueError::kTimestampRange);
+  int64_t value = 0;
+  error = timestamptz_add(at.lo, interval, &value);
+  return give(out, value), done(c, error);
+}
+
 extern "C" {
 
 // timezone(zone, timestamptz): the zone's clock.
@@ -115,6 +133,23 @@ SCYPER_FUNCTION(interval_zone_of_timestamp) {
   if (!zone_micros(c, args[0], &micros)) return static_cast<int32_t>(Outcome::kError);
   return give_moved(c, args[1].lo, -micros, out);
 }
+SCYPER_FUNCTION(timestamptz_add_interval) { return shift_zoned(c, args[0], args[1], false, out); }
+SCYPER_FUNCTION(timestamptz_subtract_interval) { return shift_zoned(c, args[0], args[1], true, out); }
+SCYPER_FUNCTION(interval_add_timestamptz) { return shift_zoned(c, args[1], args[0], false, out); }
+SCYPER_FUNCTION(age_timestamptz) {
+  return *out = datum_of(timestamp_age(session_clock(args[0].lo), session_clock(args[1].lo))), 0;
+}
+// Until today's midnight.
+SCYPER_FUNCTION(age_timestamptz_now) {
+  const int64_t midnight = timestamp_to_date(session_clock(c->transaction_time_us)) * kMicrosPerDay;
+  return *out = datum_of(timestamp_age(midnight, session_clock(args[0].lo))), 0;
+}
+// extract() of a unit that the binder has read already.
+SCYPER_FUNCTION(extract_timestamptz_unit) {
+  Decimal value;
+  ValueError error = timestamp_extract(static_cast<DatetimeUnit>(args[0].lo), session_clock(args[1].lo), &value);
+  return *out = datum_of(value), done(c, error);
+}
 SCYPER_FUNCTION(extract_timestamptz) { return give_part(c, TypeId::kTimestamptz, false, args, out); }
 SCYPER_FUNCTION(date_part_timestamptz) { return give_part(c, TypeId::kTimestamptz, true, args, out); }
 SCYPER_FUNCTION(extract_time) { return give_part(c, TypeId::kTime, false, args, out); }
@@ -127,17 +162,21 @@ SCYPER_FUNCTION(date_trunc_zone) {
   if (error == ValueError::kNone && count > 2) {
     if (ValueError zone = zone_to_local(text_of(args[2]), value, &value); zone != ValueError::kNone)
       return give_zoned(c, zone, args[2], 0, out);
+  } else if (error == ValueError::kNone) {
+    value = session_clock(value);
   }
   const int64_t east = value - args[1].lo;
   if (error == ValueError::kNone) error = timestamp_truncate(unit, value, &value);
   if (error != ValueError::kNone) return done(c, error, text_of(args[0]), make_type(TypeId::kTimestamptz));
   if (unit <= DatetimeUnit::kHour) return give_moved(c, value, -east, out);  // also in an hour that comes twice
-  if (count > 2) error = zone_to_utc(text_of(args[2]), value, &value);
+  error = count > 2 ? zone_to_utc(text_of(args[2]), value, &value) : session_clock_to_utc(value, &value);
   return give_zoned(c, error, count > 2 ? args[2] : args[0], value, out);
 }
 SCYPER_FUNCTION(to_char_timestamptz) {
   std::string text;
-  Status status = format_timestamp(args[0].lo, text_of(args[1]), "UTC", &text);
+  const int64_t at = args[0].lo;
+  Status status = format_timestamp(session_clock(at), text_of(args[1]), session_zone_abbreviation(at),
+                                   session_zone_east(at), &text);
   return status.ok() ? give_copy(c, out, text) : c->fail(status);
 }
 // to_timestamp(seconds since 1970)
@@ -156,7 +195,8 @@ SCYPER_FUNCTION(to_timestamp_unix) {
 SCYPER_FUNCTION(make_timestamptz) {
   int64_t local = 0;
   if (int32_t outcome = make_local(c, args, &local); outcome != 0) return outcome;
-  return give(out, local);
+  const ValueError error = session_clock_to_utc(local, &local);
+  return give(out, local), done(c, error);
 }
 SCYPER_FUNCTION(make_timestamptz_zone) {
   int64_t local = 0, value = 0;

@@ -13,6 +13,7 @@
 #include "types/jsonb.h"
 #include "types/scalar.h"
 #include "types/text.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -205,6 +206,25 @@ int32_t cast_jsonb(ExecContext* c, const Datum& in, const SqlType& to, Datum* ou
   return status.ok() ? cast_datum(c, number, numeric, to, true, out) : c->fail(status);
 }
 
+// What clocks show then.
+int64_t clock_of(const SqlType& type, const Datum& moment) {
+  return type.id == TypeId::kTimestamptz ? session_clock(moment.lo) : moment.lo;
+}
+
+// Between timestamps with and without time zone.
+ValueError cast_zone(const SqlType& from, const SqlType& to, int64_t at, Datum* out) {
+  int64_t value = at;
+  ValueError error = ValueError::kNone;
+  if (from.id != to.id && to.id == TypeId::kTimestamptz) {
+    error = session_clock_to_utc(at, &value);
+  } else if (from.id != to.id) {
+    value = session_clock(at);
+    if (value < kTimestampMin || value > kTimestampMax) error = ValueError::kTimestampRange;
+  }
+  *out = int_datum(value);
+  return error;
+}
+
 }  // namespace
 
 int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
@@ -233,13 +253,14 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else if (from.id == TypeId::kDate && is_moment(to.id)) {
     int64_t value = 0;
     error = date_to_timestamp(static_cast<int32_t>(in.lo), &value);
+    if (error == ValueError::kNone && to.id == TypeId::kTimestamptz) error = session_clock_to_utc(value, &value);
     *out = int_datum(value);
   } else if (is_moment(from.id) && to.id == TypeId::kDate) {
-    *out = int_datum(timestamp_to_date(in.lo));
+    *out = int_datum(timestamp_to_date(clock_of(from, in)));
   } else if (is_moment(from.id) && is_moment(to.id)) {
-    *out = in;  // the session's time zone is UTC
+    error = cast_zone(from, to, in.lo, out);
   } else if (is_moment(from.id) && to.id == TypeId::kTime) {
-    split_timestamp(in.lo, &out->lo);
+    split_timestamp(clock_of(from, in), &out->lo);
     *out = int_datum(out->lo);
   } else if (from.id == TypeId::kInterval && to.id == TypeId::kTime) {
     *out = int_datum(time_of_interval(interval_of(in)));

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "query/search_path.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -74,8 +75,7 @@ constexpr Setting kSettings[] = {
     {"statement_timeout", SettingKind::kDuration, "0", ""},
     {"synchronous_commit", SettingKind::kText, "on", ""},
     {"synchronize_seqscans", SettingKind::kSwitch, "on", ""},
-    {"TimeZone", SettingKind::kChoice, "UTC",
-     "utc|gmt|etc/utc|etc/gmt|uct|etc/uct|zulu|etc/zulu|universal|etc/universal|greenwich|gmt0|etc/gmt0|0|utc0", true},
+    {"TimeZone", SettingKind::kZone, "UTC", "", true},
     {"transaction_deferrable", SettingKind::kSwitch, "off", ""},
     {"transaction_isolation", SettingKind::kChoice, "serializable",
      "serializable|repeatable read|read committed|read uncommitted"},
@@ -112,9 +112,6 @@ StatusOr<std::string> read_choice(const Setting& setting, const std::string& val
   // names of encodings are their letters and digits, whatever stands between: 'utf-8' with its quotes, too
   if (setting.name == "client_encoding") std::erase_if(word, [](char c) { return !absl::ascii_isalnum(c); });
   if (!is_choice(setting.choices, word)) {
-    if (setting.name == "TimeZone")
-      return with_hint(sql_error("0A000", "SET TimeZone to anything but UTC is not supported"),
-                       "Use AT TIME ZONE in queries.");
     std::string choices(setting.choices);
     if (is_level)
       return with_hint(invalid_value(setting, value),
@@ -148,6 +145,14 @@ const Setting* find_setting(std::string_view name) {
 bool is_custom_setting(std::string_view name) { return name.find('.') != std::string_view::npos; }
 
 std::string setting_key(std::string_view name) { return absl::AsciiStrToLower(std::string(name)); }
+
+void set_thread_time_zone(std::string_view name) {
+  if (name == session_zone_mark()) return;
+  thread_local std::shared_ptr<const SessionZone> held;
+  auto zone = make_session_zone(name);
+  ZoneScope::current = zone.get();
+  held = std::move(zone);
+}
 
 Status takes_one_value(std::string_view name) {
   return sql_error("22023", absl::StrCat("SET ", std::string(name), " takes only one argument"));
@@ -192,6 +197,11 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
     case SettingKind::kPath:
       SCYPER_RETURN_IF_ERROR(schemas_of_path(value).status());
       return value;
+    case SettingKind::kZone: {
+      std::string name = session_zone_name(value);
+      if (name.empty()) return invalid_value(setting, value);
+      return name;
+    }
     case SettingKind::kText:
     case SettingKind::kDuration:
     case SettingKind::kFreshness:

@@ -8,6 +8,7 @@
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 // Which rows a frame has.
 namespace scyper::query {
@@ -61,7 +62,9 @@ ValueError compare_moved(const SqlType& type, const Datum& value, const Datum& b
       }
       int64_t from = 0, bound = 0, at = 0;
       error = moment_of(type, base, &from);
-      if (error == ValueError::kNone) error = timestamp_add(from, moved, &bound);
+      if (error == ValueError::kNone)
+        error =
+            type.id == TypeId::kTimestamptz ? timestamptz_add(from, moved, &bound) : timestamp_add(from, moved, &bound);
       if (error == ValueError::kNone) error = moment_of(type, value, &at);
       *order = at < bound ? -1 : at > bound ? 1 : 0;
       return error;

@@ -62,7 +62,8 @@ void Session::set_spill(size_t memory_bytes, uint64_t disk_bytes_max, std::strin
 }
 
 Status Session::run(std::string_view text, ResultSet* result, std::span<const Datum> parameters) {
-  const std::string in_path = with_search_path(search_path_, text);
+  set_thread_time_zone(zone_);
+  const std::string in_path = with_time_zone(zone_, with_search_path(search_path_, text));
   const std::string_view sql = in_path;
   ResultSet ignored;
   if (result == nullptr) result = &ignored;
@@ -93,6 +94,9 @@ void Session::note_search_path() {
   auto schemas = schemas_of_path(found == settings_.end() ? "" : found->second);
   CHECK(schemas.ok());
   search_path_ = *std::move(schemas);
+  found = settings_.find("timezone");
+  zone_ = found == settings_.end() || found->second == "UTC" ? "" : found->second;
+  set_thread_time_zone(zone_);
 }
 
 // SET, RESET and SHOW of one setting, as a server's session does them.
@@ -155,7 +159,7 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
 Status Session::copy_from(std::string_view sql, std::string_view text, ResultSet* result, size_t piece_bytes) {
   result->clear();
   notices_.clear();
-  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_search_path(search_path_, sql)));
+  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_time_zone(zone_, with_search_path(search_path_, sql))));
   for (; !text.empty(); text.remove_prefix(std::min(piece_bytes, text.size())))
     SCYPER_RETURN_IF_ERROR(rows->add(text.substr(0, piece_bytes)));
   SCYPER_RETURN_IF_ERROR(rows->finish());

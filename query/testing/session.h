@@ -56,6 +56,7 @@ class Session {
   SettingValues settings_;
   StatementSettings statement_settings_;
   std::vector<std::string> search_path_;
+  std::string zone_;  // empty: UTC
   static std::string text_of(const Status& status, const ResultSet& result);
   Status execute_once(const Program& program, std::span<const Datum> arguments, ResultSet* result);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "types/digits.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -28,6 +29,19 @@ char* write_era(const CivilDate& civil, char* out) noexcept {
   if (civil.year > 0) return out;
   std::memcpy(out, " BC", 3);
   return out + 3;
+}
+
+// +02, -05:30, +00:53:28
+char* write_zone(int64_t east, char* out) noexcept {
+  const auto seconds = static_cast<uint64_t>(east < 0 ? -east : east);
+  *out++ = east < 0 ? '-' : '+';
+  out = write_fixed(out, seconds / 3600, seconds >= 100 * 3600 ? 3 : 2);
+  if (seconds % 3600 == 0) return out;
+  *out++ = ':';
+  out = write_fixed(out, seconds / 60 % 60, 2);
+  if (seconds % 60 == 0) return out;
+  *out++ = ':';
+  return write_fixed(out, seconds % 60, 2);
 }
 
 char* write_time(int64_t time, char* out) noexcept {
@@ -200,13 +214,13 @@ char* timestamp_format(int64_t timestamp, char* out) noexcept {
 
 char* timestamptz_format(int64_t timestamp, char* out) noexcept {
   int64_t time;
-  int64_t day = split_timestamp(timestamp, &time);
+  const int64_t east = session_zone_east(timestamp);
+  int64_t day = split_timestamp(timestamp + east * kMicrosPerSecond, &time);
   CivilDate civil = civil_of_julian(day + kEpochJulian);
   out = write_date(civil, out);
   *out++ = ' ';
-  out = write_time(time, out);
-  std::memcpy(out, "+00", 3);
-  return write_era(civil, out + 3);
+  out = write_zone(east, write_time(time, out));
+  return write_era(civil, out);
 }
 
 char* time_format(int64_t time, char* out) noexcept { return write_time(time, out); }

@@ -10,7 +10,7 @@
 // date (days since 2000-01-01) and timestamp (microseconds since then), in PostgreSQL's ranges and with its texts under
 // DateStyle "ISO, MDY". Not supported, and refused by name: infinity and -infinity (the values at the end of the
 // integer ranges never occur), 'now', 'today' and the like in texts (they would not replay). timestamptz is the same in
-// UTC, which is the session's time zone; time is microseconds since midnight.
+// UTC; time is microseconds since midnight.
 namespace scyper::query {
 
 // Astronomical years: 0 is 1 BC.
@@ -44,16 +44,16 @@ inline int64_t split_timestamp(int64_t timestamp, int64_t* time) noexcept {
 [[nodiscard]] ValueError date_parse(std::string_view text, int32_t* out, std::string_view* word) noexcept;
 [[nodiscard]] ValueError timestamp_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
 
-// Without a zone: UTC.
+// Without a zone: the thread's (types/timezone.h).
 [[nodiscard]] ValueError timestamptz_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
 // Microseconds since midnight, at most 24:00:00. A zone is checked and ignored.
 [[nodiscard]] ValueError time_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept;
 
 // Output: at most kTimestampTextMax characters; return the end.
-constexpr size_t kTimestampTextMax = 40;
+constexpr size_t kTimestampTextMax = 48;
 char* date_format(int32_t date, char* out) noexcept;
 char* timestamp_format(int64_t timestamp, char* out) noexcept;
-char* timestamptz_format(int64_t timestamp, char* out) noexcept;  // in UTC
+char* timestamptz_format(int64_t timestamp, char* out) noexcept;  // in the thread's zone (types/timezone.h)
 char* time_format(int64_t time, char* out) noexcept;
 
 inline int32_t timestamp_to_date(int64_t timestamp) noexcept {

@@ -547,6 +547,10 @@ ValueError timestamptz_parse(std::string_view text, int64_t* out, std::string_vi
     error = zone_to_utc(parser.zone_name, local, out);
     return error == ValueError::kTimestampRange ? ValueError::kTimestampTextRange : error;
   }
+  if (!parser.has_zone()) {
+    error = session_clock_to_utc(local, out);
+    return error == ValueError::kTimestampRange ? ValueError::kTimestampTextRange : error;
+  }
   *out = local - parser.zone_east * kMicrosPerSecond;  // at most a day: no overflow
   return *out < kTimestampMin || *out > kTimestampMax ? ValueError::kTimestampTextRange : ValueError::kNone;
 }

@@ -25,7 +25,8 @@ class DatetimeParser {
   bool time_only = false;      // set before parse(): the day may be missing
   int64_t zone_east = 0;       // seconds
   std::string_view zone_name;  // empty: zone_east counts
-  std::string_view word;       // what a message names
+  bool has_zone() const noexcept { return (known_ & kZone) != 0; }
+  std::string_view word;  // what a message names
 
  private:
   enum class FieldKind : uint8_t { kNumber, kDate, kTime, kZone, kWord };

@@ -98,6 +98,7 @@ namespace {
 struct Parts {
   bool is_interval = false;
   std::string_view zone;
+  int64_t east = 0;                                          // of Greenwich, in seconds
   int64_t year = 0;                                          // astronomical
   int32_t month = 0, day = 0, day_of_year = 0, weekday = 0;  // Sunday = 0
   int64_t iso_year = 0, iso_week = 0, iso_day_of_year = 0, julian = 0;
@@ -184,10 +185,14 @@ class Writer {
         for (char c : p_.zone) out_->push_back(node.text[0] == 't' ? to_lower(c) : c);
         break;
       case Field::kZoneOffset:
-        out_->append("+00");
+        out_->push_back(p_.east < 0 ? '-' : '+');
+        number({node.field, node.text, false, 0}, std::abs(p_.east) / 3600, 2);
+        if (std::abs(p_.east) % 3600 == 0 || to_lower(node.text[0]) != 'o') break;  // TZH
+        out_->push_back(':');
+        number({node.field, node.text, false, 0}, std::abs(p_.east) / 60 % 60, 2);
         break;
       case Field::kZoneMinute:
-        out_->append("00");
+        number({node.field, node.text, false, 0}, std::abs(p_.east) / 60 % 60, 2);
         break;
       default:
         write_date(node);
@@ -314,9 +319,11 @@ int64_t integer_part(DatetimeUnit unit, int64_t timestamp) {
 
 }  // namespace
 
-Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string_view zone, std::string* out) {
+Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string_view zone, int64_t east,
+                        std::string* out) {
   Parts parts;
   parts.zone = zone;
+  parts.east = east;
   int64_t time;
   parts.julian = split_timestamp(timestamp, &time) + kEpochJulian;
   CivilDate civil = civil_of_julian(parts.julian);

@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <dirent.h>
+#include <strings.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -12,6 +16,7 @@
 #include "types/datetime.h"
 #include "types/datetime_words.h"
 #include "types/digits.h"
+#include "types/interval.h"
 
 namespace scyper::query {
 
@@ -41,10 +46,14 @@ std::mutex& load_mutex() {
   return mutex;
 }
 
+std::string database_directory() {
+  const char* directory = std::getenv("TZDIR");
+  return directory != nullptr ? directory : "/usr/share/zoneinfo";
+}
+
 // absl keeps every name that it was ever asked for, also those that mean nothing: it is asked for files that exist.
 bool load_file(const std::string& name, absl::TimeZone* zone) noexcept {
-  const char* directory = std::getenv("TZDIR");
-  const std::string path = std::string(directory != nullptr ? directory : "/usr/share/zoneinfo") + "/" + name;
+  const std::string path = database_directory() + "/" + name;
   if (name != "UTC" && access(path.c_str(), R_OK) != 0) return false;
   std::lock_guard<std::mutex> lock(load_mutex());
   return absl::LoadTimeZone(name, zone);
@@ -77,9 +86,13 @@ bool load(std::string_view name, absl::TimeZone* zone) noexcept {
   return *zone = last_zone, true;
 }
 
-// A POSIX name with a constant displacement, which counts west: UTC+3, x-05:30, +03.
+// A POSIX name with a constant displacement, which counts west: UTC+3, x-05:30, +03, <+02>-02.
 bool read_posix(std::string_view name, int64_t* east) noexcept {
   size_t at = 0;
+  if (!name.empty() && name[0] == '<') {
+    at = name.find('>');
+    if (at == std::string_view::npos || ++at == name.size()) return false;
+  }
   while (at < name.size() && !is_digit(name[at]) && name[at] != '+' && name[at] != '-' && name[at] != ',') ++at;
   if (at == name.size() || name[at] == ',') return false;
   bool negative = name[at] == '-';
@@ -110,6 +123,13 @@ int64_t floor_seconds(int64_t time) noexcept {
   return time % kMicrosPerSecond < 0 ? seconds - 1 : seconds;
 }
 
+ValueError clock_to_utc(const absl::TimeZone& zone, int64_t local, int64_t* utc) noexcept {
+  int64_t seconds = floor_seconds(local);
+  absl::TimeZone::TimeInfo info = zone.At(absl::CivilSecond(2000, 1, 1) + seconds);
+  absl::Time at = info.kind == absl::TimeZone::TimeInfo::REPEATED ? info.post : info.pre;
+  return shift(local, absl::ToUnixSeconds(at) - kUnixToEpochSeconds - seconds, utc);
+}
+
 }  // namespace
 
 bool zone_exists(std::string_view name) noexcept {
@@ -137,10 +157,132 @@ ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexc
   absl::TimeZone zone;
   if (int64_t east = 0; !load(name, &zone))
     return read_posix(name, &east) ? shift(local, -east, utc) : ValueError::kTimezoneUnknown;
-  int64_t seconds = floor_seconds(local);
-  absl::TimeZone::TimeInfo info = zone.At(absl::CivilSecond(2000, 1, 1) + seconds);
-  absl::Time at = info.kind == absl::TimeZone::TimeInfo::REPEATED ? info.post : info.pre;
-  return shift(local, absl::ToUnixSeconds(at) - kUnixToEpochSeconds - seconds, utc);
+  return clock_to_utc(zone, local, utc);
+}
+
+class SessionZone : public std::enable_shared_from_this<SessionZone> {
+ public:
+  std::string name;
+  bool is_constant = false;
+  int64_t east = 0;  // of a constant one, in seconds
+  absl::TimeZone zone;
+
+  absl::TimeZone::CivilInfo at(int64_t utc) const {
+    return zone.At(absl::FromUnixSeconds(floor_seconds(utc) + kUnixToEpochSeconds));
+  }
+};
+
+namespace {
+
+// The file's name as the database writes it, whatever its case.
+std::string name_in_database(std::string_view name) {
+  std::string found;
+  while (!name.empty()) {
+    const std::string part(name.substr(0, name.find('/')));
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+    DIR* directory = opendir((database_directory() + "/" + found).c_str());
+    if (directory == nullptr) return "";
+    std::string match;
+    while (const dirent* entry = readdir(directory))
+      if (strcasecmp(entry->d_name, part.c_str()) == 0) match = entry->d_name;
+    closedir(directory);
+    if (match.empty()) return "";
+    found += (found.empty() ? "" : "/") + match;
+  }
+  return found;
+}
+
+// <+05:30>-05:30: so many seconds east.
+std::string constant_name(int64_t east) {
+  const int64_t seconds = std::abs(east);
+  char text[32];
+  int size = std::snprintf(text, sizeof(text), "%02d", static_cast<int>(seconds / 3600));
+  if (seconds % 3600 != 0)
+    size += std::snprintf(text + size, sizeof(text) - static_cast<size_t>(size), ":%02d",
+                          static_cast<int>(seconds / 60 % 60));
+  if (seconds % 60 != 0)
+    std::snprintf(text + size, sizeof(text) - static_cast<size_t>(size), ":%02d", static_cast<int>(seconds % 60));
+  const std::string digits = text;
+  return east < 0 ? "<-" + digits + ">+" + digits : "<+" + digits + ">-" + digits;
+}
+
+constexpr int64_t kSecondsOfZoneMax = 168 * 3600;
+
+}  // namespace
+
+std::string session_zone_name(std::string_view value) {
+  std::string text(value);
+  if (const size_t quote = text.find('\''); quote != text.npos && strncasecmp(text.c_str(), "interval", 8) == 0) {
+    const std::string_view inner = std::string_view(text).substr(quote + 1, text.rfind('\'') - quote - 1);
+    Interval interval;
+    if (text.rfind('\'') == quote || interval_parse(inner, kIntervalFull, &interval) != ValueError::kNone) return "";
+    const int64_t seconds = interval.micros / kMicrosPerSecond;
+    const bool is_zone = interval.months == 0 && interval.days == 0 && std::abs(seconds) < kSecondsOfZoneMax;
+    return is_zone ? constant_name(seconds) : "";
+  }
+  char* end = nullptr;
+  if (const double hours = std::strtod(text.c_str(), &end); end != text.c_str() && *end == '\0') {
+    const double seconds = hours * 3600;
+    if (!(std::abs(seconds) < static_cast<double>(kSecondsOfZoneMax))) return "";
+    return constant_name(static_cast<int64_t>(seconds));
+  }
+  if (is_zone_name(value)) {
+    absl::TimeZone zone;
+    const std::string name = name_in_database(value);
+    if (is_zone_name(name) && load_file(name, &zone)) return name;
+  }
+  if (!zone_is_constant(value)) return "";
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+
+std::shared_ptr<const SessionZone> make_session_zone(std::string_view name) {
+  if (name.empty() || name == "UTC") return nullptr;
+  auto zone = std::make_shared<SessionZone>();
+  zone->name = name;
+  if (!is_zone_name(name) || !load_file(zone->name, &zone->zone)) zone->is_constant = read_posix(name, &zone->east);
+  return zone;
+}
+
+std::string_view session_zone_name() noexcept {
+  return ZoneScope::current == nullptr ? "UTC" : std::string_view(ZoneScope::current->name);
+}
+
+std::shared_ptr<const SessionZone> session_zone() noexcept {
+  return ZoneScope::current == nullptr ? nullptr : ZoneScope::current->shared_from_this();
+}
+
+int64_t session_zone_east(int64_t utc) noexcept {
+  const SessionZone* zone = ZoneScope::current;
+  return zone == nullptr ? 0 : zone->is_constant ? zone->east : zone->at(utc).offset;
+}
+
+std::string session_zone_abbreviation(int64_t utc) {
+  const SessionZone* zone = ZoneScope::current;
+  if (zone == nullptr) return "UTC";
+  if (!zone->is_constant) return zone->at(utc).zone_abbr;
+  if (zone->name[0] == '<') return zone->name.substr(1, zone->name.find('>') - 1);
+  return zone->name.substr(0, zone->name.find_first_of("0123456789+-"));
+}
+
+ValueError session_clock_to_utc(int64_t local, int64_t* utc) noexcept {
+  const SessionZone* zone = ZoneScope::current;
+  if (zone == nullptr) return shift(local, 0, utc);
+  if (zone->is_constant) return shift(local, -zone->east, utc);
+  return clock_to_utc(zone->zone, local, utc);
+}
+
+ValueError timestamptz_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept {
+  if (ZoneScope::current == nullptr || (interval.months == 0 && interval.days == 0))
+    return timestamp_add(timestamp, interval, out);
+  for (const Interval& part : {Interval{0, 0, interval.months}, Interval{0, interval.days, 0}}) {
+    if (part.months == 0 && part.days == 0) continue;
+    int64_t local = session_clock(timestamp);
+    if (ValueError error = timestamp_add(local, part, &local); error != ValueError::kNone) return error;
+    if (ValueError error = session_clock_to_utc(local, &timestamp); error != ValueError::kNone) return error;
+  }
+  return timestamp_add(timestamp, {interval.micros, 0, 0}, out);
 }
 
 }  // namespace scyper::query

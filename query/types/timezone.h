@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 
+#include "types/datetime.h"
 #include "types/value_error.h"
 
 // Time zones by name: PostgreSQL's usual abbreviations, which mean a constant displacement, and the names of the
@@ -19,5 +22,43 @@ bool zone_is_constant(std::string_view name) noexcept;
 [[nodiscard]] ValueError zone_to_local(std::string_view name, int64_t utc, int64_t* local) noexcept;
 // A time that a clock skips counts as before the change; one that comes twice is the second one, as in PostgreSQL.
 [[nodiscard]] ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexcept;
+
+// The zone of a session (SET TimeZone): what timestamptz looks like, and what its texts without a zone mean. Immutable.
+class SessionZone;
+// The name of a zone as SHOW has it: a value of SET TimeZone is a name in any case, or hours east. Empty: there is
+// none.
+std::string session_zone_name(std::string_view value);
+// By such a name. Null: UTC, which needs no work.
+std::shared_ptr<const SessionZone> make_session_zone(std::string_view name);
+
+// While it lives, the zone of what this thread does; the zone outlives it.
+class ZoneScope {
+ public:
+  explicit ZoneScope(const SessionZone* zone) noexcept : saved_(current) { current = zone; }
+  ~ZoneScope() { current = saved_; }
+  ZoneScope(const ZoneScope&) = delete;
+  ZoneScope& operator=(const ZoneScope&) = delete;
+  static inline constinit thread_local const SessionZone* current = nullptr;  // null: UTC
+
+ private:
+  const SessionZone* const saved_;
+};
+
+// All of the thread's zone.
+std::string_view session_zone_name() noexcept;
+// Of texts that begin with it (query/search_path.h). Empty: UTC.
+inline std::string_view session_zone_mark() noexcept {
+  return ZoneScope::current == nullptr ? std::string_view() : session_zone_name();
+}
+std::shared_ptr<const SessionZone> session_zone() noexcept;
+int64_t session_zone_east(int64_t utc) noexcept;  // seconds
+std::string session_zone_abbreviation(int64_t utc);
+// What the zone's clock shows, which may lie a little beyond the range of timestamps.
+inline int64_t session_clock(int64_t utc) noexcept {
+  return ZoneScope::current == nullptr ? utc : utc + session_zone_east(utc) * kMicrosPerSecond;
+}
+[[nodiscard]] ValueError session_clock_to_utc(int64_t local, int64_t* utc) noexcept;
+// timestamptz + interval: months and days by the zone's calendar. kTimestampRange.
+[[nodiscard]] ValueError timestamptz_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept;
 
 }  // namespace scyper::query

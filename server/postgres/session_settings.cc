@@ -64,6 +64,7 @@ SessionSettings::SessionSettings(std::string user, bool is_secondary) {
     values_[std::string(setting.name)] = {std::string(setting.value), std::string(setting.value)};
   }
   const auto fix = [this](const char* name, std::string value) { values_[name] = {value, value}; };
+  query::set_thread_time_zone(zone_);
   fix("session_authorization", std::move(user));
   fix("in_hot_standby", is_secondary ? "on" : "off");
   fix("server_version", std::string("15.0 (ScyPer ") + kVersion + ")");
@@ -86,6 +87,7 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   if (setting->kind == SettingKind::kPath) {
     SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
   }
+  if (setting->kind == SettingKind::kZone) query::set_thread_time_zone(zone_ = read == "UTC" ? "" : read);
   if (setting->name == "scyper.receipts") receipts_ = read == "on";
   if (setting->name == "transaction_read_only") is_read_only_ = read == "on";
   if (setting->name == "scyper.threads") threads_ = static_cast<uint32_t>(std::stoul(read));
@@ -150,6 +152,7 @@ void SessionSettings::restore(const SessionSettings& earlier) {
   auto reported = std::move(reported_);
   *this = earlier;
   reported_ = std::move(reported);
+  query::set_thread_time_zone(zone_);
   is_changed_ = true;
   given_.reset();
 }

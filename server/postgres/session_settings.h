@@ -44,8 +44,10 @@ class SessionSettings {
   // Those that clients are told of, as their names are written in messages, with values changed since the last call.
   std::vector<std::pair<std::string, std::string>> take_reports();
 
-  // The statement with what its names mean in this session.
-  std::string with_path(std::string_view sql) const { return query::with_search_path(schemas_, sql); }
+  // The statement with what its names and times mean in this session.
+  std::string with_path(std::string_view sql) const {
+    return query::with_time_zone(zone_, query::with_search_path(schemas_, sql));
+  }
   const query::Freshness& freshness() const { return freshness_; }
   int64_t statement_timeout_us() const { return statement_timeout_us_; }
   int64_t idle_timeout_us() const { return idle_timeout_us_; }  // in a transaction block; 0 = none
@@ -64,6 +66,7 @@ class SessionSettings {
   mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
   std::map<std::string, std::string> reported_;
   std::vector<std::string> schemas_;  // of search_path
+  std::string zone_;                  // which the thread is in, too; empty: UTC
   query::Freshness freshness_;
   int64_t statement_timeout_us_ = 0;
   int64_t idle_timeout_us_ = 0;

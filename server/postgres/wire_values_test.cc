@@ -221,8 +221,13 @@ TEST(Settings, SetShowAndReset) {
   EXPECT_EQ(*settings.show("timezone"), "UTC");
   EXPECT_TRUE(settings.set("application_name", {"x"}).ok());
   EXPECT_TRUE(settings.set("TIMEZONE", {"gmt"}).ok());
-  EXPECT_EQ(*settings.show("TimeZone"), "UTC");
-  EXPECT_EQ(sqlstate_of(settings.set("timezone", {"Europe/Berlin"})), "0A000");
+  EXPECT_EQ(*settings.show("TimeZone"), "GMT");
+  EXPECT_EQ(sqlstate_of(settings.set("timezone", {"Mars/Olympus"})), "22023");
+  EXPECT_TRUE(settings.set("timezone", {"europe/berlin"}).ok());
+  EXPECT_EQ(*settings.show("TimeZone"), "Europe/Berlin");
+  EXPECT_EQ(query::time_zone_of(settings.with_path("SELECT 1")), "Europe/Berlin");
+  EXPECT_EQ(query::without_search_path(settings.with_path("SELECT 1")), "SELECT 1");
+  EXPECT_TRUE(settings.reset("timezone").ok());
   EXPECT_EQ(sqlstate_of(settings.set("nothing", {"1"})), "42704");
   EXPECT_EQ(sqlstate_of(settings.set("server_version", {"1"})), "55P02");
   EXPECT_EQ(sqlstate_of(settings.set("client_encoding", {"LATIN1"})), "22023");

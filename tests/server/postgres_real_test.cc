@@ -104,5 +104,38 @@ TEST_F(PostgresRealTest, SettingsOfTheSession) {
   EXPECT_EQ(ask("SELECT a FROM t"), "public");
 }
 
+// What statements on snapshots and in transactions, parameters and results mean.
+TEST_F(PostgresRealTest, TimeZoneOfTheSession) {
+  const auto ask = [&](const std::string& sql) {
+    socket_->rows.clear();
+    socket_->send(query(sql));
+    const std::string types = socket_->types();
+    if (types.find('E') != std::string::npos) return "ERROR " + socket_->error.field('C');
+    return socket_->rows.empty() ? socket_->tags.back() : socket_->rows[0].substr(6);
+  };
+  EXPECT_EQ(ask("CREATE TABLE moments (at timestamptz PRIMARY KEY)"), "CREATE TABLE");
+  EXPECT_EQ(ask("SET TimeZone = 'europe/berlin'"), "SET");
+  EXPECT_EQ(ask("SHOW TimeZone"), "Europe/Berlin");
+  EXPECT_EQ(ask("INSERT INTO moments VALUES ('2024-07-01 12:00')"), "INSERT 0 1");
+  EXPECT_EQ(ask("SELECT at FROM moments"), "2024-07-01 12:00:00+02");
+  EXPECT_EQ(ask("SELECT at::text FROM moments WHERE at = '2024-07-01 12:00'"), "2024-07-01 12:00:00+02");
+  socket_->rows.clear();
+  socket_->send(parse("", "SELECT at::text FROM moments WHERE at = $1") + bind("", {"2024-07-01 12:00"}, 0) +
+                execute(0) + kSync);
+  EXPECT_EQ(socket_->types(), "12DCZ");
+  EXPECT_EQ(socket_->rows[0].substr(6), "2024-07-01 12:00:00+02");
+  EXPECT_EQ(ask("SELECT set_config('TimeZone', 'Asia/Tokyo', false)"), "Asia/Tokyo");
+  EXPECT_EQ(ask("SELECT at::text FROM moments"), "2024-07-01 19:00:00+09");
+  EXPECT_EQ(ask("SET TimeZone = 'Mars/Olympus'"), "ERROR 22023");
+  EXPECT_EQ(ask("BEGIN"), "BEGIN");
+  EXPECT_EQ(ask("SET LOCAL TIME ZONE 2"), "SET");
+  EXPECT_EQ(ask("SELECT at::text FROM moments"), "2024-07-01 12:00:00+02");
+  EXPECT_EQ(ask("SHOW TimeZone"), "<+02>-02");
+  EXPECT_EQ(ask("ROLLBACK"), "ROLLBACK");
+  EXPECT_EQ(ask("SELECT at FROM moments"), "2024-07-01 19:00:00+09");
+  EXPECT_EQ(ask("RESET TimeZone"), "RESET");
+  EXPECT_EQ(ask("SELECT at FROM moments"), "2024-07-01 10:00:00+00");
+}
+
 }  // namespace
 }  // namespace scyper::server

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-// search_path of a session. It decides what a statement's names mean, so it travels with the statement's text: through
-// caches, to snapshots, into the log and to other nodes.
+// search_path and TimeZone of a session. They decide what a statement's names and times mean, so they travel with the
+// statement's text: through caches, to snapshots, into the log and to other nodes.
 namespace scyper::query {
 
 // The schemas of a value of search_path, but for those that are none of users ("$user", pg_catalog, pg_temp). 22023.
@@ -20,5 +20,9 @@ std::string with_search_path(const std::vector<std::string>& schemas, std::strin
 // Such a text taken apart: the statement itself, whose positions errors have. *schemas: empty = no search_path.
 std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas);
 std::string_view without_search_path(std::string_view text);
+
+// The same with a session's time zone, which such texts begin with. Empty: none.
+std::string with_time_zone(std::string_view zone, std::string text);
+std::string_view time_zone_of(std::string_view text);
 
 }  // namespace scyper::query

@@ -22,6 +22,7 @@ enum class SettingKind : uint8_t {
   kNumber,
   kSwitch,
   kPath,  // search_path
+  kZone,  // TimeZone
   kFreshness,
 };
 
@@ -46,6 +47,8 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
 // Values by name in lower case: those that a session has given.
 using SettingValues = std::map<std::string, std::string, std::less<>>;
 std::string setting_key(std::string_view name);
+// Texts of timestamptz that this thread reads and writes outside of programs are in that zone from here on.
+void set_thread_time_zone(std::string_view name);
 
 // The settings of the statement that a thread runs: those of its session, and what set_config() has changed. Threads:
 // the one that runs it.

@@ -5,9 +5,10 @@
 #include "archive_format.h"
 #include "base/check.h"
 #include "base/failpoint.h"
-#include "positions.h"
+#include "change_status.h"
 #include "row_change_format.h"
 #include "storage/archive.h"
+#include "tuple_place.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -115,7 +116,8 @@ void check_unchanged(const TablePartition& partition, const ArchiveChunk& chunk,
   }
   DCHECK(offsets.size() == chunk.rows);
   std::string raw, block, stored(chunk.bytes, '\0');
-  put_rows(partition, chunk_of(&partition, first), offsets, &raw);
+  ChunkReader reader(&partition, partition.plan->all_columns);
+  put_rows(partition, reader.open(chunk.chunk), offsets, &raw);
   pack_body(raw, &block);
   auto got = file->read(chunk.offset, stored.data(), stored.size());
   DCHECK(got.ok() && *got == stored.size() && stored.substr(sizeof(BlockHeader)) == block.substr(sizeof(BlockHeader)));
@@ -176,7 +178,10 @@ Status ArchiveWriter::write_chunk(const TablePartition& partition, uint64_t firs
     if (is_live(&partition, tid)) offsets.push_back(offset_of(tid));
   }
   if (offsets.empty()) return Status();
-  put_rows(partition, chunk_of(&partition, first), offsets, &raw_);
+  ChunkReader reader(&partition, partition.plan->all_columns);
+  const char* chunk = reader.open(first >> kChunkShift);
+  if (chunk == nullptr) return out_of_memory();
+  put_rows(partition, chunk, offsets, &raw_);
   if (raw_.size() > kBlockBytesMax && offsets.size() > 1) {  // of very long strings
     const uint64_t middle = first + (end - first) / 2;
     SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, middle, output, made));

@@ -17,6 +17,7 @@
 
 #include "copy_ahead.h"
 #include "storage/arena.h"
+#include "storage/frozen_memory.h"
 
 namespace scyper::storage {
 namespace {
@@ -69,9 +70,12 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
     return system_error("pipe");
   }
   const pid_t parent = getpid();
+  const FrozenPin pin = options.frozen != nullptr ? options.frozen->pin() : 0;
   if (options.arena != nullptr) options.arena->begin_fork();
+  if (options.frozen != nullptr) options.frozen->begin_fork();
   const pid_t pid = ::fork();
   const int error = errno;
+  if (options.frozen != nullptr) options.frozen->end_fork();
   if (options.arena != nullptr) options.arena->end_fork();
   if (pid == 0) _exit(body(become_child(options, parent, sockets[1])));
   close(sockets[1]);
@@ -79,10 +83,11 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
   if (pid < 0) {
     close(sockets[0]);
     close(watched[0]);
+    if (options.frozen != nullptr) options.frozen->unpin(pin);
     errno = error;
     return with_hint(system_error("could not fork a snapshot"), "Retry after 1000 ms.");
   }
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0]));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0], options.frozen, pin));
 }
 
 ChildProcess::~ChildProcess() {
@@ -120,6 +125,7 @@ int ChildProcess::wait() noexcept {
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
   is_over_ = true;
+  if (frozen_ != nullptr) frozen_->unpin(pin_);
   return status_;
 }
 

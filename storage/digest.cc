@@ -3,9 +3,10 @@
 
 #include <vector>
 
-#include "positions.h"
+#include "base/check.h"
 #include "row_change_format.h"
 #include "storage/partition_digest.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 
@@ -14,16 +15,17 @@ Digest partition_digest(const Table& table, uint32_t partition_number) {
   const TablePartition* partition = table.partition(partition_number);
   Digest digest;
   std::vector<char> body;
-  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-    if (*live_byte(partition, tid) == 0) continue;
-    const char* chunk = chunk_of(partition, tid);
-    const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset_of(tid));
+  ChunkReader reader(partition, plan.all_columns);
+  const bool is_whole = reader.for_each([&](Tid, const char* chunk, uint32_t offset) {
+    const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset);
     if (body.size() < bytes) body.resize(bytes);
-    const char* end = put_row_values(body.data(), plan.row, chunk, offset_of(tid));
+    const char* end = put_row_values(body.data(), plan.row, chunk, offset);
     const XXH128_hash_t hash =
         XXH3_128bits_withSeed(body.data(), static_cast<size_t>(end - body.data()), plan.schema->id.value());
     digest.add(hash.low64, hash.high64);
-  }
+    return true;
+  });
+  CHECK(is_whole);
   return digest;
 }
 

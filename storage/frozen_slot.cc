@@ -53,6 +53,29 @@ void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint3
 
 }  // namespace
 
+bool FreezeGate::enter() {
+  MutexLock lock(&mutex_);
+  if (is_closed_) return false;
+  ++within_;
+  return true;
+}
+
+void FreezeGate::leave() {
+  MutexLock lock(&mutex_);
+  if (--within_ == 0) left_.notify_all();
+}
+
+void FreezeGate::close() {
+  MutexLock lock(&mutex_);
+  while (within_ > 0) left_.wait(mutex_);
+  is_closed_ = true;
+}
+
+bool FreezeGate::is_closed() {
+  MutexLock lock(&mutex_);
+  return is_closed_;
+}
+
 void FrozenStore::add_to(TableMemory* sum) const {
   sum->cold_chunks += cold_chunks.load(std::memory_order_relaxed);
   sum->frozen_chunks += frozen_chunks.load(std::memory_order_relaxed);

@@ -33,6 +33,7 @@ bool grow_directory(TablePartition* partition) noexcept {
 }  // namespace
 
 Tid take_new_chunk_position(TablePartition* partition) noexcept {
+  if (partition->frozen != nullptr && refill_empty(partition)) return take_position(partition);
   if (partition->chunk_count == partition->chunk_capacity && !grow_directory(partition)) return kNoTid;
   void* chunk = partition->table->arena()->allocate(partition->plan->chunk_bytes);
   if (chunk == nullptr) return kNoTid;

@@ -38,7 +38,7 @@ bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* l
   return true;
 }
 
-// The entry's undo moves back what has been moved.
+// The entry's undo moves back what has been moved; without one: what has been moved stays so.
 ChangeResult move_entries(TablePartition* partition, Tid from, Tid to, UndoEntry* entry, ChangeLog* log) noexcept {
   for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
     char key[kMaxIndexKeyBytes];
@@ -50,10 +50,10 @@ ChangeResult move_entries(TablePartition* partition, Tid from, Tid to, UndoEntry
         insert_key(partition, index, moved, encode_at(partition, index, to, to, moved), to, &conflict);
     if (result != ChangeResult::kOk) {
       CHECK(result == ChangeResult::kOutOfMemory);
-      restore_key(partition, index, key, old_key, from, log);
+      if (entry != nullptr) restore_key(partition, index, key, old_key, from, log);
       return result;
     }
-    entry->moved_indexes |= 1u << index;
+    if (entry != nullptr) entry->moved_indexes |= 1u << index;
   }
   return ChangeResult::kOk;
 }
@@ -83,6 +83,17 @@ Tid make_hot(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   set_live_anywhere(partition, tid, false);
   set_live(partition, to, true);
   log->defer(entry);
+  return to;
+}
+
+Tid make_hot_for_good(TablePartition* partition, Tid tid) noexcept {
+  CHECK(chunk_of(partition, tid) == nullptr && has_tuple(partition, tid));
+  const Tid to = take_position(partition);
+  if (to == kNoTid) return kNoTid;
+  if (!copy_cells(partition, place_of(partition, tid, partition->plan->all_columns), to, nullptr)) return kNoTid;
+  if (move_entries(partition, tid, to, nullptr, nullptr) != ChangeResult::kOk) return kNoTid;
+  set_live_anywhere(partition, tid, false);
+  set_live(partition, to, true);
   return to;
 }
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "positions.h"
 #include "row_change_format.h"
 #include "row_index.h"
 #include "storage/string_heap.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 
@@ -233,9 +233,16 @@ bool bit_of(const char* bitmap, int32_t bit) {
 }
 
 uint64_t row_id_of(const TablePartition* partition, Tid tid) {
-  const auto column = static_cast<size_t>(partition->plan->row_id_column);
-  return load_cell<uint64_t>(
-      cell_of(partition->plan->columns[column].access, chunk_of(partition, tid), offset_of(tid)));
+  const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
+  const char* chunk = chunk_of(partition, tid);
+  if (chunk == nullptr) [[unlikely]]
+    return static_cast<uint64_t>(read_column(partition, tid, column).lo);
+  return load_cell<uint64_t>(cell_of(partition->plan->columns[column].access, chunk, offset_of(tid)));
+}
+
+// Whether a tuple that was found before is still there: the compactor moves them.
+bool is_still_there(const TablePartition* partition, Tid tid, uint64_t row_id) {
+  return partition->frozen == nullptr || (has_tuple(partition, tid) && row_id_of(partition, tid) == row_id);
 }
 
 }  // namespace
@@ -300,14 +307,19 @@ Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
   if (!target->has_key) {
     const char* raw = in->bytes(sizeof(uint64_t));
     auto& row_ids = target->row_ids[partition->partition];
-    if (!target->has_row_ids[partition->partition]) {
-      target->has_row_ids[partition->partition] = true;
-      for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-        if (*live_byte(partition, tid) != 0) row_ids[row_id_of(partition, tid)] = tid;
+    const uint64_t wanted = raw != nullptr ? load_cell<uint64_t>(raw) : 0;
+    for (bool is_fresh = false; raw != nullptr; is_fresh = true) {
+      if (is_fresh || !target->has_row_ids[partition->partition]) {
+        target->has_row_ids[partition->partition] = true;
+        for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
+          if (has_tuple(partition, tid)) row_ids[row_id_of(partition, tid)] = tid;
+        }
       }
+      const auto found = row_ids.find(wanted);
+      if (found == row_ids.end()) break;
+      if (is_still_there(partition, found->second, wanted)) return found->second;
+      if (is_fresh) break;
     }
-    const auto found = raw != nullptr ? row_ids.find(load_cell<uint64_t>(raw)) : row_ids.end();
-    if (found != row_ids.end()) return found->second;
     in->damage = "a row that does not exist";
     return kNoTid;
   }
@@ -400,9 +412,15 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
   if (change == nullptr) return damaged(in->damage);
   TablePartition* partition = partition_of(target, in, allowed);
   if (partition == nullptr) return damaged(in->damage);
-  const Tid tid = find(target, partition, in);
+  Tid tid = find(target, partition, in);
   if (tid == kNoTid) return damaged(in->damage);
   mark_changed(partition, tid);
+  if (chunk_of(partition, tid) == nullptr) [[unlikely]] {
+    tid = make_hot_for_good(partition, tid);
+    if (tid == kNoTid) return out_of_memory();
+    mark_changed(partition, tid);
+    if (!target->has_key) target->row_ids[partition->partition][row_id_of(partition, tid)] = tid;
+  }
   char* chunk = chunk_of(partition, tid);
   const uint32_t offset = offset_of(tid);
   char key[kMaxIndexKeyBytes];
@@ -433,7 +451,8 @@ Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) 
   mark_changed(partition, tid);
   if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
   erase_keys(partition, tid);
-  set_live(partition, tid, false);
+  set_live_anywhere(partition, tid, false);
+  if (chunk_of(partition, tid) == nullptr) return Status();
   free_payloads(partition, tid);
   free_position(partition, tid);
   return Status();

@@ -76,6 +76,16 @@ void free_slots(TablePartition* partition) noexcept {
   partition->frozen = nullptr;
 }
 
+bool seal(TablePartition* partition, uint64_t chunk) noexcept {
+  auto* header = header_of(partition->chunks[chunk]);
+  if (header->used == kChunkTuples) return true;
+  CHECK(chunk + 1 == partition->chunk_count);
+  if (header->live == 0) return false;
+  header->used = kChunkTuples;
+  partition->tuple_limit = (chunk + 1) << kChunkShift;
+  return true;
+}
+
 bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept {
   if (store_of(partition) == nullptr || chunk >= partition->chunk_count) return false;
   char* hot = partition->chunks[chunk];
@@ -135,6 +145,25 @@ void make_empty(TablePartition* partition, uint64_t chunk) noexcept {
   retire_image(partition, &slot);
   slot.state = ChunkState::kEmpty;
   store_of(partition)->empty_chunks.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool refill_empty(TablePartition* partition) noexcept {
+  const FrozenStore* store = store_of(partition);
+  if (store == nullptr || store->empty_chunks.load(std::memory_order_relaxed) == 0) return false;
+  for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
+    if (partition->frozen[chunk].state != ChunkState::kEmpty) continue;
+    void* memory = partition->table->arena()->allocate(partition->plan->chunk_bytes);
+    if (memory == nullptr) return false;
+    auto* header = new (memory) ChunkHeader();
+    header->used = kChunkTuples;
+    partition->chunks[chunk] = static_cast<char*>(memory);
+    partition->changed[chunk] = 1;
+    partition->frozen[chunk] = FrozenSlot();
+    for (uint32_t i = kChunkTuples; i > 0; --i) free_position(partition, (chunk << kChunkShift) + i - 1);
+    store_of(partition)->empty_chunks.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
 }
 
 uint32_t lost_tuples(const TablePartition* partition, uint64_t chunk) noexcept {

@@ -9,6 +9,8 @@ bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept;  // fals
 // When the partition's rows are given up; before its chunks' directory.
 void free_slots(TablePartition* partition) noexcept;
 
+// The last chunk counts as full: its unused positions are without tuples. False: it is not the last, or has none.
+bool seal(TablePartition* partition, uint64_t chunk) noexcept;
 // Only full chunks that are hot, of tables that allow it.
 bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept;
 // Hot to cold; false: no memory.
@@ -19,6 +21,8 @@ void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept;
 void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
 // A frozen chunk without tuples gives its image back.
 void make_empty(TablePartition* partition, uint64_t chunk) noexcept;
+// A hot chunk in place of one that has no tuples; all its positions are free ones. False: there is none, or no memory.
+bool refill_empty(TablePartition* partition) noexcept;
 // How many tuples a cold chunk has lost since make_cold(), a frozen one in its life.
 uint32_t lost_tuples(const TablePartition* partition, uint64_t chunk) noexcept;
 

@@ -70,11 +70,13 @@ void Table::allow_freezing(FrozenMemory* memory) {
 }
 
 Table::~Table() {
+  if (frozen_store_ != nullptr) frozen_store_->gate->close();
   for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
   for (TablePartition* partition : partitions_) free_rows(arena_, layout_, partition);
 }
 
 void Table::release() {
+  if (frozen_store_ != nullptr) frozen_store_->gate->close();
   for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
   for (TablePartition* partition : partitions_) {
     free_rows(arena_, layout_, partition);

@@ -3,8 +3,8 @@
 
 #include "base/check.h"
 #include "change_status.h"
-#include "positions.h"
 #include "row_index.h"
+#include "tuple_place.h"
 
 // Indexes made and dropped while the table is at rest.
 namespace scyper::storage {
@@ -20,29 +20,30 @@ Status build_error(ChangeResult result, const ChangeLog::Conflict& conflict, con
 
 Status fill_ordered(TablePartition* partition, uint32_t number, const IndexDef& index, Table::DatumFormatter format) {
   char key[kMaxIndexKeyBytes];
-  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-    if (*live_byte(partition, tid) == 0) continue;
-    const RowKey info =
-        encode_row_key(partition->plan->indexes[number], chunk_of(partition, tid), offset_of(tid), tid, key);
+  const IndexPlan& plan = partition->plan->indexes[number];
+  Status status;
+  ChunkReader reader(partition, plan.columns);
+  reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
+    const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
     ChangeLog::Conflict conflict;
     const ChangeResult result = insert_key(partition, number, key, info, tid, &conflict);
-    if (result != ChangeResult::kOk) return build_error(result, conflict, index, format);
-  }
-  return absl::OkStatus();
+    if (result != ChangeResult::kOk) status = build_error(result, conflict, index, format);
+    return status.ok();
+  });
+  return reader.has_memory() ? status : out_of_memory();
 }
 
 bool fill_hash(const TablePartition* partition, uint32_t number, HashIndex* hash) {
   char key[kMaxIndexKeyBytes];
-  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-    if (*live_byte(partition, tid) == 0) continue;
-    const RowKey info =
-        encode_row_key(partition->plan->indexes[number], chunk_of(partition, tid), offset_of(tid), tid, key);
-    if (info.with_tid) continue;
+  const IndexPlan& plan = partition->plan->indexes[number];
+  ChunkReader reader(partition, plan.columns);
+  return reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
+    const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
+    if (info.with_tid) return true;
     const IndexResult result = hash->insert(key, info.size, tid);
     CHECK(result != IndexResult::kDuplicate);
-    if (result != IndexResult::kOk) return false;
-  }
-  return true;
+    return result == IndexResult::kOk;
+  });
 }
 
 }  // namespace

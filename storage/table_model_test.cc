@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/random.h"
+#include "storage/compactor.h"
+#include "storage/frozen_slot.h"
 #include "storage/key.h"
 #include "table_test_schema.h"
 
@@ -178,6 +180,7 @@ class Player {
   void write_long_notes() { long_notes_ = true; }
   uint64_t failures() const { return failures_; }
   uint64_t out_of_memory() const { return out_of_memory_; }
+  uint64_t relocated() const { return relocated_; }
 
  private:
   Tid find(int64_t id) {
@@ -249,10 +252,13 @@ class Player {
     model_.remove(before);
     uint32_t index = 0;
     const ChangeResult expected = model_.judge(changed, &index);
-    const Tid tid = find(static_cast<int64_t>(before[0].number));
-    ASSERT_NE(tid, kNoTid);
-    const ChangeResult result =
-        update_row(table_->partition(0), store_->log.get(), tid, descriptor, data_of(&changed, &columns));
+    const Tid found = find(static_cast<int64_t>(before[0].number));
+    ASSERT_NE(found, kNoTid);
+    const Tid tid = make_hot(table_->partition(0), found, store_->log.get());
+    relocated_ += tid != found && tid != kNoTid ? 1 : 0;
+    const ChangeResult result = tid == kNoTid ? store_->log->last_result()
+                                              : update_row(table_->partition(0), store_->log.get(), tid, descriptor,
+                                                           data_of(&changed, &columns));
     judge(result, expected, index);
     model_.add(result == ChangeResult::kOk ? changed : before);
   }
@@ -274,6 +280,7 @@ class Player {
   std::vector<UpdateDescriptor> descriptors_;
   uint64_t failures_ = 0;
   uint64_t out_of_memory_ = 0;
+  uint64_t relocated_ = 0;
   bool long_notes_ = false;
 };
 
@@ -361,6 +368,106 @@ TEST_P(TableModelTest, ATinyBudgetFailsStatementsAndLeavesNoTrace) {
   }
   EXPECT_GT(runs, 8u);
   EXPECT_GT(out_of_memory, 50u);
+}
+
+// Steps of a compactor between the transactions, so that these meet chunks in every state.
+class Steps {
+ public:
+  Steps(Table* table, ChangeLog* log, FrozenMemory* memory, uint64_t seed)
+      : partition_(table->partition(0)), log_(log), random_(seed) {
+    table->allow_freezing(memory);
+  }
+  void take_some() {
+    for (uint64_t i = random_.below(4); i > 0; --i) {
+      if (random_.one_in(2)) {
+        compactor_.freeze_one();
+      } else {
+        compactor_.take_step({&partition_, 1}, log_);
+      }
+    }
+  }
+  Compactor& compactor() { return compactor_; }
+
+ private:
+  TablePartition* partition_;
+  ChangeLog* log_;
+  Random random_;
+  Compactor compactor_{{.is_forced = true, .moved_tuples_max = 5}};
+};
+
+TEST_P(TableModelTest, ACompactedTableAgreesWithAMapAndOneThatIsNot) {
+  const auto [layout, hash] = GetParam();
+  auto memory = *FrozenMemory::create(size_t{256} << 20, FrozenPages::kSmall);
+  TestStore store(size_t{1} << 30);
+  auto table = store.table(freezable_schema(layout));
+  auto other = store.table(freezable_schema(layout == Layout::kRow ? Layout::kColumn : Layout::kRow));
+  if (hash) {
+    for (uint32_t i : {0u, 2u, 3u}) ASSERT_TRUE(table->build_hash_companion(i).ok());
+  }
+  auto replica = *ChangeLog::create(store.arena.get(), {});
+  replica->record_redo(false);
+  const uint64_t seed = kSeed + static_cast<uint64_t>(layout) * 2 + hash;
+  SCOPED_TRACE(seed);
+  Player player(&store, table.get(), seed);
+  auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed);
+  uint64_t frozen_bytes_max = 0;
+  for (int i = 0; i < 600 && !HasFatalFailure(); ++i) {
+    const std::string redo = player.transact();
+    apply(other.get(), replica.get(), redo);
+    replica->commit();
+    steps->take_some();
+    frozen_bytes_max = std::max(frozen_bytes_max, table->memory().frozen_bytes);
+    if (i % 20 != 0) continue;
+    player.compare();
+    ASSERT_EQ(table_digest(*table), table_digest(*other));
+  }
+  player.compare();
+  EXPECT_EQ(table_digest(*table), table_digest(*other));
+  const Compactor::Counts counts = steps->compactor().counts();
+  EXPECT_GT(counts.frozen, 20u);
+  EXPECT_GT(counts.returned, 10u);
+  EXPECT_GT(counts.emptied, 5u);
+  EXPECT_GT(counts.moved, 20u);
+  EXPECT_GT(player.relocated(), 100u);
+  EXPECT_EQ(player.out_of_memory(), 0u);
+  EXPECT_GT(frozen_bytes_max, 0u);
+  other.reset();
+  table.reset();
+  steps.reset();
+  EXPECT_EQ(memory->usage().used_bytes, 0u);
+}
+
+TEST_P(TableModelTest, ATinyBudgetLeavesNoTraceInACompactedTable) {
+  const auto [layout, hash] = GetParam();
+  TableSchema schema = freezable_schema(layout);
+  const size_t chunk = chunk_bytes_of(schema);
+  ChangeLog::Options options;
+  options.reserve_bytes = size_t{256} << 10;
+  uint64_t out_of_memory = 0;
+  uint64_t frozen = 0;
+  uint64_t without_memory = 0;
+  for (size_t extra = 6; extra < 14; ++extra) {
+    auto memory = *FrozenMemory::create((extra % 4 + 2) * FrozenMemory::kFrozenGranuleBytes, FrozenPages::kSmall);
+    TestStore store(chunk * 3 + (extra << 16) + options.reserve_bytes, options);
+    StatusOr<std::unique_ptr<Table>> table = Table::create(schema, 1, store.arena.get());
+    if (!table.ok()) continue;
+    if (hash && !(*table)->build_hash_companion(0).ok()) continue;
+    Player player(&store, table->get(), kSeed + extra);
+    Steps steps(table->get(), store.log.get(), memory.get(), kSeed + extra);
+    player.write_long_notes();
+    for (int i = 0; i < 40 && !HasFatalFailure(); ++i) {
+      player.transact();
+      steps.take_some();
+      check_table(**table);
+    }
+    player.compare();
+    out_of_memory += player.out_of_memory();
+    frozen += steps.compactor().counts().frozen;
+    without_memory += steps.compactor().counts().without_memory;
+  }
+  EXPECT_GT(out_of_memory, 10u);
+  EXPECT_GT(frozen, 10u);
+  EXPECT_GT(without_memory, 4u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, TableModelTest,

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "change_status.h"
-#include "positions.h"
 #include "row_index.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
@@ -33,8 +33,9 @@ std::vector<Tid> tuples_of(const TablePartition* partition, bool by_identity) {
       continue;
     }
     char key[kMaxIndexKeyBytes];
-    const RowKey info =
-        encode_row_key(partition->plan->indexes[primary], chunk_of(partition, tid), offset_of(tid), tid, key);
+    const IndexPlan& plan = partition->plan->indexes[primary];
+    const TuplePlace place = place_of(partition, tid, plan.columns);
+    const RowKey info = encode_row_key(plan, place.chunk, place.offset, tid, key);
     keys.emplace_back(std::string(key, info.size), tid);
   }
   std::sort(keys.begin(), keys.end());

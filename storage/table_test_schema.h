@@ -57,6 +57,14 @@ inline TableSchema wide_schema(Layout layout) {
   return schema;
 }
 
+// The same without arrays, which are not frozen.
+inline TableSchema freezable_schema(Layout layout) {
+  TableSchema schema = wide_schema(layout);
+  schema.columns[14].type = make_type(TypeId::kInt8);
+  schema.columns[15].type = make_type(TypeId::kText);
+  return schema;
+}
+
 // A row of the model: strings and arrays are held here, datums() points into it.
 struct ModelValue {
   bool null = true;

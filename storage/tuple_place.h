@@ -34,6 +34,10 @@ inline void set_live_anywhere(TablePartition* partition, Tid tid, bool live) noe
   set_frozen_live(partition, tid, live);
 }
 
+// make_hot() where changes cannot be taken back (replay). kNoTid: out of memory, and the partition is not whole any
+// more.
+Tid make_hot_for_good(TablePartition* partition, Tid tid) noexcept;
+
 // All chunks of a partition one after the other, as if they were hot.
 class ChunkReader {
  public:

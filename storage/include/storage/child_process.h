@@ -14,11 +14,14 @@
 namespace scyper::storage {
 
 class Arena;
+class FrozenMemory;
 
 struct ChildOptions {
   std::string name = "scyper-child";  // as ps shows it; at most 15 characters
   int nice = 0;                       // added to the parent's
   Arena* arena = nullptr;             // that the child allocates from; null: it does not
+  // What the child sees of it stays until it is reaped; outlives the ChildProcess. Null: it sees nothing of any.
+  FrozenMemory* frozen = nullptr;
 };
 
 // What a process uses, from /proc/<pid>/smaps_rollup. copied_bytes: pages that it shares with nobody: what
@@ -67,10 +70,13 @@ class ChildProcess {
   StatusOr<ProcessMemory> memory() const;
 
  private:
-  ChildProcess(pid_t pid, int socket, int watched) : pid_(pid), socket_(socket), watched_(watched) {}
+  ChildProcess(pid_t pid, int socket, int watched, FrozenMemory* frozen, uint64_t pin)
+      : pid_(pid), socket_(socket), frozen_(frozen), pin_(pin), watched_(watched) {}
 
   const pid_t pid_;
   const int socket_;
+  FrozenMemory* const frozen_;
+  const uint64_t pin_;  // FrozenPin; of no meaning without frozen_
   int watched_;  // a pipe that the child closes when it is watched; -1 = is closed here too
   mutable absl::Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;

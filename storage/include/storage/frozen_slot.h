@@ -1,12 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
 #include "storage/frozen_chunk.h"
 #include "storage/frozen_vector.h"
 #include "storage/invalid_ranges.h"
@@ -38,6 +41,21 @@ struct FrozenSlot {
   std::unique_ptr<char[]> live_before;  // cold: the live bytes when it became cold
 };
 
+// Lets the compactor's thread read a table as long as it has rows. Threads: any.
+class FreezeGate {
+ public:
+  bool enter();  // false: closed; else leave() follows
+  void leave();
+  void close();  // once nobody is within
+  bool is_closed();
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any left_;
+  uint32_t within_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 // What the frozen chunks of a table have in common. Owner: Table.
 struct FrozenStore {
   FrozenStore(const TableSchema& schema, FrozenMemory* where) : memory(where), dictionaries(schema) {}
@@ -46,6 +64,7 @@ struct FrozenStore {
 
   FrozenMemory* const memory;
   RelationDictionaries dictionaries;
+  const std::shared_ptr<FreezeGate> gate = std::make_shared<FreezeGate>();
   std::atomic<uint64_t> cold_chunks{0};
   std::atomic<uint64_t> frozen_chunks{0};
   std::atomic<uint64_t> empty_chunks{0};

@@ -1,0 +1,198 @@
+#include "storage/compactor.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "slots.h"
+#include "storage/change_log.h"
+#include "tuple_place.h"
+
+namespace scyper::storage {
+namespace {
+
+constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
+constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
+
+uint32_t tuples_at_first(const TablePartition* partition, uint64_t chunk) {
+  const FrozenSlot& slot = partition->frozen[chunk];
+  if (slot.state == ChunkState::kCold) {
+    return reinterpret_cast<const ChunkHeader*>(slot.chunk)->live + lost_tuples(partition, chunk);
+  }
+  return FrozenChunk(slot.image, &partition->table->frozen_store()->dictionaries).header().live;
+}
+
+// Of [0, kChunkTuples), those with a tuple; at most `max`.
+std::vector<uint32_t> first_tuples(const FrozenSlot& slot, uint32_t max) {
+  std::vector<uint32_t> offsets;
+  slot.invalid.for_each_valid(0, kChunkTuples, [&](uint32_t begin, uint32_t end) {
+    for (; begin < end && offsets.size() < max; ++begin) offsets.push_back(begin);
+  });
+  return offsets;
+}
+
+}  // namespace
+
+Compactor::~Compactor() {
+  {
+    MutexLock lock(&mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  MutexLock lock(&mutex_);
+  for (const Job& job : done_) drop(job);
+}
+
+void Compactor::start() {
+  CHECK(!thread_.joinable());
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "compactor");
+}
+
+void Compactor::run() {
+  for (;;) {
+    {
+      MutexLock lock(&mutex_);
+      while (!is_stopping_ && waiting_.empty()) wake_.wait(mutex_);
+      if (is_stopping_) return;
+    }
+    freeze_one();
+  }
+}
+
+bool Compactor::freeze_one() {
+  Job job;
+  {
+    MutexLock lock(&mutex_);
+    if (waiting_.empty()) return false;
+    job = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++in_work_;
+  }
+  const bool is_open = job.gate->enter();
+  if (is_open) {
+    FrozenStore* store = job.partition->table->frozen_store();
+    const FrozenImage image = freeze_chunk(*job.partition->table, job.cells, job.live, store->dictionaries);
+    job.image = publish_image(image, store->memory);
+    job.image_bytes = image.bytes.size();
+    if (job.image == nullptr) {
+      release_image(image.bytes.data(), store->dictionaries);
+      counts_.without_memory.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  {
+    MutexLock lock(&mutex_);
+    --in_work_;
+    if (is_open) done_.push_back(job);
+  }
+  if (is_open) job.gate->leave();
+  return true;
+}
+
+// The table has gone, and its dictionaries with it.
+void Compactor::drop(const Job& job) {
+  if (job.image != nullptr) job.memory->retire(job.image, job.image_bytes);
+}
+
+bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog* log) {
+  CHECK(log->empty());
+  if (finish_one(partitions)) return true;
+  for (TablePartition* partition : partitions) {
+    if (partition->table->frozen_store() == nullptr) continue;
+    if (empty_one(partition, log) || cool_one(partition)) return true;
+  }
+  return false;
+}
+
+bool Compactor::finish_one(std::span<TablePartition* const> partitions) {
+  Job job;
+  {
+    MutexLock lock(&mutex_);
+    std::erase_if(done_, [](const Job& one) {
+      if (!one.gate->is_closed()) return false;
+      drop(one);
+      return true;
+    });
+    const auto found = std::find_if(done_.begin(), done_.end(), [&](const Job& one) {
+      return std::find(partitions.begin(), partitions.end(), one.partition) != partitions.end();
+    });
+    if (found == done_.end()) return false;
+    job = std::move(*found);
+    done_.erase(found);
+  }
+  finish(job);
+  return true;
+}
+
+void Compactor::finish(const Job& job) {
+  TablePartition* partition = job.partition;
+  const bool was_cold = lost_tuples(partition, job.chunk) * kReturnShare <= tuples_at_first(partition, job.chunk);
+  if (job.image != nullptr && was_cold) {
+    make_frozen(partition, job.chunk, job.image);
+    counts_.frozen.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (job.image != nullptr) {
+    release_image(job.image, partition->table->frozen_store()->dictionaries);
+    job.memory->retire(job.image, job.image_bytes);
+  }
+  return_to_hot(partition, job.chunk);
+  counts_.returned.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Compactor::has_room() {
+  MutexLock lock(&mutex_);
+  return waiting_.size() + done_.size() + in_work_ < options_.jobs_max;
+}
+
+bool Compactor::cool_one(TablePartition* partition) {
+  if (!options_.is_forced || !has_room()) return false;
+  for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+    if (partition->chunks[chunk] == nullptr) continue;
+    if (!seal(partition, chunk) || !can_cool(partition, chunk)) continue;
+    if (!make_cold(partition, chunk)) return false;
+    counts_.cooled.fetch_add(1, std::memory_order_relaxed);
+    const FrozenSlot& slot = partition->frozen[chunk];
+    FrozenStore* store = partition->table->frozen_store();
+    {
+      MutexLock lock(&mutex_);
+      waiting_.push_back({store->gate, partition, chunk, slot.chunk, slot.live_before.get(), store->memory});
+    }
+    wake_.notify_one();
+    return true;
+  }
+  return false;
+}
+
+bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
+  for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
+    if (partition->frozen[chunk].state != ChunkState::kFrozen) continue;
+    const uint32_t first = tuples_at_first(partition, chunk);
+    const uint32_t lost = lost_tuples(partition, chunk) - (kChunkTuples - first);
+    if (lost * kEmptyShare < first) continue;
+    const std::vector<uint32_t> offsets = first_tuples(partition->frozen[chunk], options_.moved_tuples_max);
+    for (const uint32_t offset : offsets) {
+      if (make_hot(partition, (chunk << kChunkShift) + offset, log) != kNoTid) continue;
+      log->rollback_all();
+      return false;
+    }
+    log->commit();
+    counts_.moved.fetch_add(offsets.size(), std::memory_order_relaxed);
+    if (partition->frozen[chunk].invalid.positions() == kChunkTuples) {
+      make_empty(partition, chunk);
+      counts_.emptied.fetch_add(1, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  return false;
+}
+
+Compactor::Counts Compactor::counts() const {
+  auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
+  return {get(counts_.cooled),  get(counts_.frozen), get(counts_.returned),
+          get(counts_.emptied), get(counts_.moved),  get(counts_.without_memory)};
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
+#include "storage/frozen_slot.h"
+
+namespace scyper::storage {
+
+// Turns cold chunks of tables (Table::allow_freezing()) into frozen ones, in steps between transactions:
+//   1. take_step(): a full chunk becomes cold;
+//   2. the compactor's thread makes its image and puts it into frozen memory;
+//   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
+// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
+// Which chunks are cold: today all full ones behind the newest of their partition, none unless `forced`.
+// Threads: take_step() by whoever the partitions belong to; any number of threads for different partitions. Fork: the
+// child must not call it.
+// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
+// that nothing has to be compressed again.
+class Compactor {
+ public:
+  struct Options {
+    // For tests: every chunk, those that are not full as if they were.
+    bool is_forced = false;
+    uint32_t moved_tuples_max = 256;  // per step: some 0.2 ms
+    uint32_t jobs_max = 4;            // chunks between steps 1 and 3
+  };
+
+  explicit Compactor(const Options& options) : options_(options) {}
+  ~Compactor();  // before the memory of its tables
+  Compactor(const Compactor&) = delete;
+  Compactor& operator=(const Compactor&) = delete;
+
+  // Step 2 from now on by a thread.
+  void start();
+  // Step 2 once, by the caller; false: nothing waits.
+  bool freeze_one();
+
+  // One step for one of these partitions, which belong to the caller, who is between transactions: `log` is empty.
+  // False: there was nothing to do.
+  bool take_step(std::span<TablePartition* const> partitions, ChangeLog* log);
+
+  struct Counts {
+    uint64_t cooled = 0;          // chunks that became cold
+    uint64_t frozen = 0;          // of these, frozen
+    uint64_t returned = 0;        // of these, hot again
+    uint64_t emptied = 0;         // frozen ones
+    uint64_t moved = 0;           // tuples, to empty frozen chunks
+    uint64_t without_memory = 0;  // images for which there was none
+  };
+  Counts counts() const;
+
+ private:
+  struct Job {
+    std::shared_ptr<FreezeGate> gate;
+    TablePartition* partition;
+    uint64_t chunk;
+    const char* cells;
+    const char* live;
+    FrozenMemory* memory;
+    const char* image = nullptr;
+    size_t image_bytes = 0;
+  };
+
+  void run();
+  bool finish_one(std::span<TablePartition* const> partitions);
+  bool cool_one(TablePartition* partition);
+  bool empty_one(TablePartition* partition, ChangeLog* log);
+  void finish(const Job& job);
+  bool has_room() ABSL_LOCKS_EXCLUDED(mutex_);
+  static void drop(const Job& job);
+
+  const Options options_;
+  Mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);  // for step 2
+  std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);     // for step 3
+  uint32_t in_work_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+
+  struct {
+    std::atomic<uint64_t> cooled{0}, frozen{0}, returned{0}, emptied{0}, moved{0}, without_memory{0};
+  } counts_;
+};
+
+}  // namespace scyper::storage

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
+#include "storage/compactor.h"
 #include "table_test_schema.h"
 
 // Archives that refer to earlier ones for what has not changed.
@@ -32,10 +33,24 @@ TableSchema narrow_schema() {
 // A table, its archives, and what an engine does to make them.
 class Archives {
  public:
-  Archives() {
+  explicit Archives(bool compacts = false) : compacts_(compacts) {
     CHECK(disk_.make_directory("/a").ok());
-    table_ = store_.table(narrow_schema(), kPartitions);
+    table_ = make_table();
   }
+  std::unique_ptr<Table> make_table() {
+    auto table = store_.table(narrow_schema(), kPartitions);
+    if (compacts_) table->allow_freezing(frozen_memory_.get());
+    return table;
+  }
+  // So many steps of the compactor.
+  void compact(uint64_t steps) {
+    for (; steps > 0; --steps) {
+      TablePartition* partitions[] = {table_->partition(0), table_->partition(1)};
+      compactor_.take_step(partitions, store_.log.get());
+      if (steps % 2 == 0) compactor_.freeze_one();
+    }
+  }
+  Compactor::Counts counts() const { return compactor_.counts(); }
 
   void append(uint32_t partition, int rows) {
     std::vector<Datum> values;
@@ -46,6 +61,7 @@ class Archives {
   }
   void change(uint32_t partition, Tid tid, bool commits = true) {
     const UpdateDescriptor descriptor = make_update_descriptor(*table_, std::vector<uint32_t>{1});
+    tid = make_hot(table_->partition(partition), tid, store_.log.get());
     ASSERT_EQ(update_row(table_->partition(partition), store_.log.get(), tid, descriptor, {int_datum(++changes_)}),
               ChangeResult::kOk);
     finish(commits);
@@ -85,7 +101,7 @@ class Archives {
   }
   // Loads the archive; goes on with what was loaded, when it is to.
   Status load(uint64_t lsn, bool goes_on = false) {
-    auto fresh = store_.table(narrow_schema(), kPartitions);
+    auto fresh = make_table();
     const std::string path = archive_path("/a", lsn);
     SCYPER_ASSIGN_OR_RETURN(ArchiveManifest manifest, read_manifest(&disk_, path));
     SCYPER_ASSIGN_OR_RETURN(ArchiveLoad load, load_archive_table(&disk_, path, manifest.tables[0], fresh.get()));
@@ -123,7 +139,10 @@ class Archives {
     }
   }
 
+  const bool compacts_;
+  std::unique_ptr<FrozenMemory> frozen_memory_ = *FrozenMemory::create(size_t{64} << 20, FrozenPages::kSmall);
   TestStore store_;
+  Compactor compactor_{{.is_forced = true, .moved_tuples_max = 500}};
   SimulatedDisk disk_;
   std::unique_ptr<Table> table_;
   std::unique_ptr<ArchiveWriter> writer_;
@@ -267,9 +286,9 @@ TEST(ArchiveTest, PowerLossWhileWriting) {
 }
 
 // Random changes, archives that fail, loads that go on: every archive is what the table was.
-TEST(ArchiveTest, RandomChanges) {
+void change_at_random(bool compacts) {
   Random random(test_seed());
-  Archives archives;
+  Archives archives(compacts);
   archives.append(0, 50'000);
   archives.append(1, 35'000);
   uint64_t kept = 0;
@@ -286,6 +305,7 @@ TEST(ArchiveTest, RandomChanges) {
         archives.change(partition, tid, commits);
       }
     }
+    if (compacts) archives.compact(random.below(8));
     const bool fails = random.one_in(4);
     kept += archives.write(fails)->kept_bytes();
     if (fails) continue;
@@ -294,7 +314,11 @@ TEST(ArchiveTest, RandomChanges) {
     ASSERT_EQ(archives.loaded(), before) << "round " << round;
   }
   EXPECT_GT(kept, 0u);
+  if (compacts) EXPECT_GT(archives.counts().frozen, 10u);
 }
+
+TEST(ArchiveTest, RandomChanges) { change_at_random(false); }
+TEST(ArchiveTest, RandomChangesOfACompactedTable) { change_at_random(true); }
 
 }  // namespace
 }  // namespace scyper::storage

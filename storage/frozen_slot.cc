@@ -13,7 +13,7 @@
 namespace scyper::storage {
 namespace {
 
-constexpr uint32_t kBlock = 256;  // positions decoded at a time where cells do not lie one after the other
+constexpr uint32_t kScattered = 256;  // positions decoded at a time where cells do not lie one after the other
 // Below: position by position. Looking one up takes thirty times as long as decoding one of many (bench_compaction).
 constexpr uint32_t kFewSelected = kChunkTuples / 32;
 
@@ -24,8 +24,8 @@ FrozenChunk chunk_at(const TablePartition* partition, const FrozenSlot& slot) {
 // Cells and NULL bytes of [first, first + count) to the positions from `place` on.
 void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint32_t first, uint32_t count, char* window,
                    uint32_t place) noexcept {
-  alignas(16) char cells[kBlock * 32];
-  uint8_t nulls[kBlock];
+  alignas(16) char cells[kScattered * 32];
+  uint8_t nulls[kScattered];
   const bool cells_in_place = access.value_stride == access.cell_bytes;
   const bool nulls_in_place = access.null_offset == 0 || access.null_stride == 1;
   if (cells_in_place) vector.decode(first, count, cell_of(access, window, place));
@@ -33,7 +33,7 @@ void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint3
     vector.decode_nulls(first, count, reinterpret_cast<uint8_t*>(window + access.null_offset + place));
   }
   if (cells_in_place && nulls_in_place) return;
-  const uint32_t block = std::min<uint32_t>(kBlock, sizeof(cells) / access.cell_bytes);
+  const uint32_t block = std::min<uint32_t>(kScattered, sizeof(cells) / access.cell_bytes);
   for (uint32_t done = 0; done < count; done += block) {
     const uint32_t now = std::min(block, count - done);
     if (!cells_in_place) {

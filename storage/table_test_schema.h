@@ -58,7 +58,7 @@ inline TableSchema wide_schema(Layout layout) {
 }
 
 // The same without arrays, which are not frozen.
-inline TableSchema freezable_schema(Layout layout) {
+inline TableSchema flat_schema(Layout layout) {
   TableSchema schema = wide_schema(layout);
   schema.columns[14].type = make_type(TypeId::kInt8);
   schema.columns[15].type = make_type(TypeId::kText);

@@ -77,7 +77,7 @@ class ChildProcess {
   const int socket_;
   FrozenMemory* const frozen_;
   const uint64_t pin_;  // FrozenPin; of no meaning without frozen_
-  int watched_;  // a pipe that the child closes when it is watched; -1 = is closed here too
+  int watched_;         // a pipe that the child closes when it is watched; -1 = is closed here too
   mutable absl::Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   int status_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -454,6 +454,37 @@ TEST_F(SnapshotSwapTest, CodeIsGivenBack) {
   while (database.code_bytes() > before) std::this_thread::yield();
 }
 
+// A query whose bounds say that no row comes is never compiled; the others are, when their child asks for it.
+TEST_F(SnapshotSwapTest, CodeComesWhenAQueryTurnsOutToWork) {
+  Bank bank(options(ExecutionMode::kAdaptive));
+  make_tables(&bank);
+  Queries* queries = bank.engine().queries();
+  ASSERT_TRUE(bank.run("CREATE TABLE big (n integer PRIMARY KEY, low integer, high integer NOT NULL)").ok());
+  ASSERT_TRUE(bank.run("INSERT INTO big SELECT s, -s, s FROM generate_series(1, 60000) s").ok());
+  ASSERT_TRUE(bank.run("ANALYZE").ok());
+  const std::string query = "SELECT count(*), sum(a.n) FROM big a JOIN line b ON a.n = b.n AND a.low > b.n";
+  auto& database = bank.engine().database();
+  const Answer first = ask(queries, query);
+  ASSERT_TRUE(first.status.ok()) << first.status;
+  EXPECT_EQ(first.rows, std::vector<std::string>{"0 null"});
+  const size_t before = database.code_bytes();
+  for (uint32_t threads : {1U, 2U}) {
+    QueryOptions with;
+    with.threads = threads;
+    EXPECT_EQ(ask(queries, query, with).rows, first.rows);
+  }
+  EXPECT_EQ(database.code_bytes(), before);
+  ASSERT_TRUE(bank.run("UPDATE big SET low = 50000 WHERE n = 30000").ok());
+  for (uint32_t threads : {1U, 2U}) {
+    QueryOptions with;
+    with.threads = threads;
+    const Answer answer = ask(queries, query, with);
+    EXPECT_EQ(answer.rows, std::vector<std::string>{"1 30000"}) << answer.status;
+    if (threads == 1) EXPECT_GT(answer.receipt.compile_ms, 0);
+  }
+  EXPECT_GT(database.code_bytes(), before);
+}
+
 // More rows than a window holds, read slowly; and a reader that goes away.
 TEST(SnapshotStreamTest, WaitsForSlowReaders) {
   Bank bank;

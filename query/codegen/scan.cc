@@ -256,8 +256,13 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
 void Generator::gen_rounds(const std::function<Reg()>& count, const std::function<void(Reg)>& body) {
   Reg round = b_.new_variable(Type::kI64);
   b_.assign(round, constant(Type::kI64, 0));
+  Block some = b_.new_block(), head = b_.new_block(), each = b_.new_block(), next = b_.new_block(),
+        done = b_.new_block();
+  if (loops_ == 0) {  // where there is nothing there is no place to swap
+    b_.branch(b_.compare(Op::kGt, count(), constant(Type::kI64, 0)), some, done, 1);
+    b_.set_block(some);
+  }
   may_swap();
-  Block head = b_.new_block(), each = b_.new_block(), next = b_.new_block(), done = b_.new_block();
   b_.jump(head);
   b_.set_block(head);
   b_.branch(b_.compare(Op::kLt, round, count()), each, done, 1);

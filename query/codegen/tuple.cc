@@ -100,7 +100,7 @@ void Generator::for_each_tuple(Reg store, int64_t bytes, const std::function<voi
     b_.assign(chunk, b_.load(Type::kPtr, store, offsetof(TupleStore, first)));
   Block head = b_.new_block(), open = b_.new_block(), test = b_.new_block(), each = b_.new_block(),
         next = b_.new_block(), close = b_.new_block(), done = b_.new_block();
-  b_.jump(head);
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), done, head, 2);  // nothing: not even a place to swap
   b_.set_block(head);
   may_swap();
   b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), done, open);

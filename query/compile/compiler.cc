@@ -12,12 +12,15 @@
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "ir/hand_over.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
 #include "query/search_path.h"
+#include "runtime/column_bounds.h"
+#include "runtime/swap.h"
 
 namespace scyper::query {
 
@@ -168,6 +171,27 @@ void Compiler::set_limits(ProgramResources* resources) const {
       options_.execution == ExecutionMode::kSwapping || options_.execution == ExecutionMode::kSwappingInterpreted;
 }
 
+// Code is made now, or, where the program may find out first that its work is in vain, when it comes to that.
+Status Compiler::add_code(ir::Function function, ProgramParts* parts) {
+  using Start = jit::Tiering::Start;
+  Start start = first_tier(parts->resources.work_ns, function.instruction_count());
+  const bool is_plain = parts->command == "SELECT" && parts->callees.empty() && !parts->resources.explains &&
+                        !parts->footprint.writes && !parts->footprint.is_volatile;
+  if (is_plain && start == Start::kInterpreter && options_.filter_from_ns < 0) start = Start::kQuick;  // for tests
+  const bool defers =
+      is_plain && tiering_->may_defer(start) && ir::may_end_before_work(function, k_rt_bounds_exclude, k_rt_emit);
+  ir::Function deferring;
+  if (defers) deferring = ir::with_hand_over(function, k_rt_hand_over);
+  // what is over before better code could come would only have more to compile
+  if (start != Start::kBetter && !parts->resources.passes_swaps) function.swaps.blocks.clear();
+  if (defers) {
+    parts->code = tiering_->add_deferred(std::move(function), std::move(deferring), start);
+    return absl::OkStatus();
+  }
+  SCYPER_ASSIGN_OR_RETURN(parts->code, tiering_->add(std::move(function), start));
+  return absl::OkStatus();
+}
+
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
   RowFinder rows;
@@ -204,12 +228,9 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
     merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
-  jit::Tiering::Start start = first_tier(parts.resources.work_ns, function.instruction_count());
-  // what is over before better code could come would only have more to compile
-  if (start != jit::Tiering::Start::kBetter && !parts.resources.passes_swaps) function.swaps.blocks.clear();
   std::string broken = ir::verify(function);
   if (!broken.empty()) return absl::InternalError("generated code is wrong: " + broken);
-  SCYPER_ASSIGN_OR_RETURN(parts.code, tiering_->add(std::move(function), start));
+  SCYPER_RETURN_IF_ERROR(add_code(std::move(function), &parts));
   compiled_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }

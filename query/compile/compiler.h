@@ -70,6 +70,7 @@ class Compiler {
                                                   const std::shared_ptr<RoutinePrograms>& routines,
                                                   const ExplainOptions* analysed);
   void set_limits(ProgramResources* resources) const;
+  Status add_code(ir::Function function, ProgramParts* parts);
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
   jit::Tiering* const tiering_;

@@ -270,7 +270,11 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared
   CHECK(prepared.kind_ == Prepared::Kind::kProgram);
   auto current = catalog();
   std::lock_guard<std::mutex> lock(prepared.mutex_);
-  if (prepared.program_->catalog_version() == current->version) return prepared.program_;
+  // what transactions run is not compiled by them
+  if (prepared.program_->catalog_version() == current->version) {
+    SCYPER_RETURN_IF_ERROR(prepared.program_->parts().code->begin_native());
+    return prepared.program_;
+  }
   SCYPER_ASSIGN_OR_RETURN(auto program, compile(prepared, current));
   bool same =
       program->columns().size() == prepared.columns_.size() && program->parameter_types() == prepared.parameter_types_;
@@ -278,6 +282,7 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared
     same = program->columns()[i].type == prepared.columns_[i].type &&
            program->columns()[i].name == prepared.columns_[i].name;
   if (!same) return sql_error("0A000", "cached plan must not change result type");
+  SCYPER_RETURN_IF_ERROR(program->parts().code->begin_native());
   prepared.program_ = program;
   return program;
 }

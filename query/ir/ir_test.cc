@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/hand_over.h"
+
 namespace scyper::query::ir {
 namespace {
 
@@ -168,6 +170,56 @@ TEST_F(Broken, ResultOnTheOverflowEdge) {
   auto& overflow = function_.blocks[checked.target];
   overflow.insert(overflow.begin(), Inst{.op = Op::kStore, .type = Type::kI64, .a = kResultsReg, .b = checked.dst});
   EXPECT_THAT(verify(function_), HasSubstr("along every path"));
+}
+
+// --- hand_over.h ---
+
+int32_t never_called() noexcept { return 0; }
+External external_of(std::string_view name, uint8_t words) {
+  return {name, reinterpret_cast<void*>(&never_called), Type::kI32, words, false};
+}
+const External kTest = external_of("test", 1), kOutput = external_of("output", 1), kHandOver = external_of("over", 3);
+
+enum class Shape { kTestFirst, kWorkFirst, kNoTest, kOutputFirst };
+
+// A test that may skip the loop, whose head is a place; then a row.
+Function function_of(Shape shape) {
+  Builder b("f");
+  const Block work = b.new_block(), done = b.new_block();
+  if (shape == Shape::kOutputFirst) b.call(kOutput, {kContextReg});
+  if (shape == Shape::kWorkFirst) b.swap_point();
+  if (shape == Shape::kNoTest)
+    b.jump(work);
+  else
+    b.branch(b.compare(Op::kEq, b.call(kTest, {kContextReg}), b.constant(Type::kI32, 0)), work, done);
+  b.set_block(work);
+  b.swap_point();
+  b.branch(b.load(Type::kI8, kArgumentsReg), b.current_block(), done);
+  b.set_block(done);
+  b.call(kOutput, {kContextReg});
+  b.ret_constant(0);
+  return b.finish();
+}
+
+TEST(HandOver, IsWorthItWhereATestComesBeforeWorkAndRows) {
+  EXPECT_TRUE(may_end_before_work(function_of(Shape::kTestFirst), kTest, kOutput));
+  for (Shape shape : {Shape::kWorkFirst, Shape::kNoTest, Shape::kOutputFirst})
+    EXPECT_FALSE(may_end_before_work(function_of(shape), kTest, kOutput)) << static_cast<int>(shape);
+}
+
+TEST(HandOver, HappensAtEveryPlace) {
+  for (Shape shape : {Shape::kTestFirst, Shape::kWorkFirst, Shape::kNoTest, Shape::kOutputFirst}) {
+    const Function function = function_of(shape);
+    const Function changed = with_hand_over(function, kHandOver);
+    EXPECT_EQ(verify(changed), "");
+    EXPECT_TRUE(changed.swaps.blocks.empty());
+    for (Block place : function.swaps.blocks) {
+      const auto& block = changed.blocks[place];
+      ASSERT_EQ(block[0].op, Op::kCall);
+      EXPECT_EQ(changed.externals[static_cast<size_t>(block[0].imm)], &kHandOver);
+      EXPECT_EQ(changed.blocks[block.back().target].size(), function.blocks[place].size());
+    }
+  }
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ class BackgroundCompiler {
     mutex_.Await(absl::Condition(this, &BackgroundCompiler::is_idle));
   }
 
+  Jit& jit() const { return jit_; }
   const TieringOptions& options() const { return options_; }
   uint64_t compiled_count() const { return compiled_count_; }
   uint64_t failed_count() const { return failed_count_; }
@@ -155,6 +156,7 @@ void TieredCode::install(std::shared_ptr<const NativeCode> code) {
       told = std::move(when_better_);
     }
     entry_.store(entry, std::memory_order_release);
+    native_entry_.store(entry, std::memory_order_release);
     form_number_.fetch_add(1, std::memory_order_release);
   }
   for (const auto& listener : told) {
@@ -179,7 +181,34 @@ void TieredCode::fail_better() {
 
 TieredCode::Form TieredCode::form() const {
   absl::MutexLock lock(&mutex_);
-  return {code_[1] != nullptr ? code_[1] : code_[0], function_};
+  const bool is_native = code_[0] != nullptr || code_[1] != nullptr;
+  return {code_[1] != nullptr ? code_[1] : code_[0], !is_native && deferring_ != nullptr ? deferring_ : function_};
+}
+
+bool TieredCode::is_deferred() const { return deferring_ != nullptr && native_entry() == nullptr; }
+
+Status TieredCode::begin_native() {
+  if (!is_deferred()) return absl::OkStatus();
+  absl::MutexLock lock(&beginning_);
+  if (!is_deferred() || !begun_.ok()) return begun_;
+  std::shared_ptr<const ir::Function> function;
+  {
+    absl::MutexLock its_lock(&mutex_);
+    function = function_;
+  }
+  begun_ = compile_first(background_->jit(), *function, TieringMode::kAdaptive, starts_better_);
+  return begun_;
+}
+
+Status TieredCode::compile_first(Jit& jit, const ir::Function& function, TieringMode mode, bool starts_better) {
+  const bool wants_better = wants_better_ && starts_better;
+  const bool swaps = wants_better && can_swap_;
+  if (swaps) background_->request(shared_from_this(), Tier::kBetter, /*is_urgent=*/true);
+  const bool better = mode == TieringMode::kBetter || (wants_better && !swaps);
+  SCYPER_ASSIGN_OR_RETURN(auto native, jit.compile(function, better ? Tier::kBetter : Tier::kQuick));
+  install(std::move(native));
+  if (wants_better_ && !better) expect(Tier::kBetter, background_->options().better_after_runs);
+  return absl::OkStatus();
 }
 
 std::shared_ptr<TieredCode> TieredCode::of_entry(NativeCode::Entry entry, NativeCode::Entry swap_target) {
@@ -240,24 +269,31 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
     if (adaptive) code->expect(Tier::kQuick, options_.quick_after_runs);
     return code;
   }
-  const bool wants_better = adaptive && start == Start::kBetter && code->wants_better_;
-  const bool swaps = wants_better && code->can_swap_;
-  if (swaps) background_->request(code, Tier::kBetter, /*is_urgent=*/true);
-  const bool better = mode == TieringMode::kBetter || (wants_better && !swaps);
-  const Tier tier = better ? Tier::kBetter : Tier::kQuick;
-  SCYPER_ASSIGN_OR_RETURN(auto native, jit_.compile(*shared, tier));
-  code->install(std::move(native));
-  if (code->wants_better_ && !better) code->expect(Tier::kBetter, options_.better_after_runs);
+  SCYPER_RETURN_IF_ERROR(code->compile_first(jit_, *shared, mode, start == Start::kBetter));
+  return code;
+}
+
+std::shared_ptr<TieredCode> Tiering::add_deferred(ir::Function function, ir::Function deferring, Start start) {
+  CHECK(may_defer(start));
+  std::shared_ptr<TieredCode> code(new TieredCode);
+  code->background_ = background_;
+  code->can_swap_ = !function.swaps.blocks.empty();
+  code->wants_better_ = function.instruction_count() <= options_.better_instructions_max;
+  code->starts_better_ = start == Start::kBetter;
+  code->vm_ = vm::VmFunction::prepare(deferring);
+  code->deferring_ = std::make_shared<const ir::Function>(std::move(deferring));
+  absl::MutexLock lock(&code->mutex_);
+  code->function_ = std::make_shared<const ir::Function>(std::move(function));
   return code;
 }
 
 Status Tiering::make_native(TieredCode& code) {
-  if (options_.mode != TieringMode::kAdaptive) return absl::OkStatus();
+  if (options_.mode != TieringMode::kAdaptive || code.is_deferred()) return absl::OkStatus();
   return code.form().native != nullptr ? absl::OkStatus() : code.improve(jit_, Tier::kQuick);
 }
 
 void Tiering::request_better(TieredCode& code) {
-  if (options_.mode != TieringMode::kAdaptive || !code.wants_better_) return;
+  if (options_.mode != TieringMode::kAdaptive || !code.wants_better_ || code.is_deferred()) return;
   const TieredCode::Form form = code.form();
   if (form.native != nullptr && form.native->tier == Tier::kBetter) return;
   background_->request(code.shared_from_this(), Tier::kBetter);

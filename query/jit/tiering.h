@@ -78,6 +78,13 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   const std::atomic<NativeCode::Entry>* better_code() const { return &better_code_; }
   // May a run go on in better code that comes while it lasts?
   bool can_swap() const { return can_swap_; }
+  // Native code now, which Tiering::add_deferred() has put off until a run comes to where its work is; nothing to do where
+  // there is some. Where it failed it is not tried again.
+  Status begin_native();
+  // Is there no native code, and will be none before begin_native()?
+  bool is_deferred() const;
+  // What a run begins in that is handed over: null while there is none.
+  NativeCode::Entry native_entry() const { return native_entry_.load(std::memory_order_acquire); }
   // Better code may still come (adaptive mode).
   bool may_improve() const { return wants_better_ && better_code_.load(std::memory_order_acquire) == nullptr; }
   // Calls `then` when better code comes, from the thread that made it, without locks, as long as the result is held;
@@ -88,6 +95,7 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   // others may begin in it.
   void improve_to(NativeCode::Entry entry, Tier tier, bool starts) {
     if (tier == Tier::kBetter) better_code_.store(entry, std::memory_order_release);
+    native_entry_.store(entry, std::memory_order_release);
     if (starts) entry_.store(entry, std::memory_order_release);
   }
 
@@ -96,6 +104,8 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   const std::atomic<NativeCode::Entry>* swap_target() const { return &swap_target_; }
   int64_t next_passes() const { return runs_.fetch_add(1, std::memory_order_relaxed); }
 
+  // For a forked child, where only its parent compiles.
+  bool compiles() const { return background_ != nullptr; }
   // For a forked child: code of its parent's arena, or for its interpreter. Improved by improve_to() only. swap_target:
   // the entry of swap_code(), or null.
   static std::shared_ptr<TieredCode> of_entry(NativeCode::Entry entry, NativeCode::Entry swap_target);
@@ -118,6 +128,8 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   void count_run() const noexcept;
   // `tier` is due after so many more runs.
   void expect(Tier tier, uint32_t runs);
+  // The first native code of what does not begin in the interpreter.
+  Status compile_first(Jit& jit, const ir::Function& function, TieringMode mode, bool starts_better);
   // Compiles and installs `tier` unless it is there already.
   Status improve(Jit& jit, Tier tier);
   void install(std::shared_ptr<const NativeCode> code);
@@ -125,6 +137,7 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
 
   std::atomic<NativeCode::Entry> entry_ = nullptr;
   std::atomic<NativeCode::Entry> better_code_ = nullptr;
+  std::atomic<NativeCode::Entry> native_entry_ = nullptr;
   std::atomic<uint64_t> form_number_ = 0;
   // Counted without read-modify-write: a lost count delays the next tier, a doubled request is seen by improve().
   mutable std::atomic<uint32_t> runs_left_ = 0;
@@ -133,10 +146,14 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   std::unique_ptr<const vm::VmFunction> vm_;  // nullptr when native code was there first
   bool wants_better_ = false;
   bool can_swap_ = false;
+  std::shared_ptr<const ir::Function> deferring_;  // what runs in the interpreter until native code is wanted
+  bool starts_better_ = false;                     // of what is deferred
   std::shared_ptr<const NativeCode> swap_code_;
   std::atomic<NativeCode::Entry> swap_target_ = nullptr;
   mutable std::atomic<int64_t> runs_ = 0;  // in the swapping modes
   std::shared_ptr<BackgroundCompiler> background_;
+  absl::Mutex beginning_;  // before mutex_
+  Status begun_ ABSL_GUARDED_BY(beginning_);
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ir::Function> function_
       ABSL_GUARDED_BY(mutex_);  // until the last compilation; kInterpreter: kept
@@ -158,6 +175,10 @@ class Tiering {
   // long, kBetter where that pays in the first run: a function with swap points starts in the quick tier while the
   // background thread makes the better one.
   StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
+  // For what may be over before it comes to its work: `deferring` (ir::with_hand_over()) runs in the interpreter, native
+  // code of `function` is made by begin_native() only. In adaptive mode and for a `start` other than the interpreter.
+  std::shared_ptr<TieredCode> add_deferred(ir::Function function, ir::Function deferring, Start start);
+  bool may_defer(Start start) const { return options_.mode == TieringMode::kAdaptive && start != Start::kInterpreter; }
   // Native code now, unless there is some or the mode is to interpret: for what runs long the first time.
   Status make_native(TieredCode& code);
   // Better code from the background thread, unless there is some.

@@ -10,6 +10,7 @@
 #include "ir/foreign_call.h"
 #include "query/exec_context.h"
 #include "query/program.h"
+#include "runtime/team.h"
 
 namespace scyper::query {
 
@@ -28,6 +29,12 @@ bool allow_serialise_all() noexcept {
 
 bool serialise_all() noexcept { return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0; }
 
+GeneratedCode find_native_code(ExecContext* c, CodeSource* source) noexcept {
+  if (source != nullptr) return source->code_for(c);
+  jit::TieredCode& code = *c->program->parts().code;
+  return code.begin_native().ok() ? code.native_entry() : nullptr;
+}
+
 namespace {
 
 extern "C" {
@@ -40,6 +47,15 @@ SCYPER_FOREIGN_CALL int32_t rt_swap(ExecContext* c, const void* arguments, void*
   c->swap_point = point;
   c->swap_state = state;
   return better(c, arguments, results);
+}
+
+// Where the work begins. Members of a team all do what the first of them that comes here has found.
+SCYPER_FOREIGN_CALL int32_t rt_hand_over(ExecContext* c, const void* arguments, void* results) noexcept {
+  const GeneratedCode code =
+      c->team != nullptr ? c->team->native_code(c) : find_native_code(c, CodeSource::current);
+  if (code == nullptr) return -1;
+  serialise_instructions();
+  return code(c, arguments, results);
 }
 
 void rt_swap_passed(ExecContext* c) noexcept {

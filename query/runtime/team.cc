@@ -51,6 +51,12 @@ void* const* Team::exchange(ExecContext* c, void* mine) {
   return meet(c) ? offers : nullptr;
 }
 
+GeneratedCode Team::native_code(ExecContext* c) noexcept {
+  std::lock_guard<std::mutex> lock(finding_code_);
+  if (!native_code_.has_value()) native_code_ = find_native_code(c, code_source_);
+  return *native_code_;
+}
+
 Team::Scan* Team::find(int64_t number, const void* of) {
   for (Scan& scan : scans_)
     if (scan.number == number && scan.of == of) return &scan;

@@ -4,9 +4,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "query/exec_context.h"
+#include "runtime/swap.h"
 #include "runtime/tuples.h"
 
 namespace scyper::query {
@@ -20,7 +22,7 @@ namespace scyper::query {
 class Team {
  public:
   Team(uint32_t size, const ExecContext* main)
-      : size_(size), main_(main), offers_{std::vector<void*>(size), std::vector<void*>(size)} {}
+      : size_(size), main_(main), code_source_(CodeSource::current), offers_{std::vector<void*>(size), std::vector<void*>(size)} {}
 
   uint32_t size() const { return size_; }
   // Waits for all. False when a member has failed or the query is to end.
@@ -30,6 +32,8 @@ class Team {
   // Position of the next chunk of a partition in a scan.
   int64_t next_morsel(ExecContext* c, int64_t scan, const void* partition, int64_t tuples);
   TupleStore::Chunk* next_chunk(ExecContext* c, int64_t scan, TupleStore* store);
+  // What all go on in that began in the interpreter (runtime/swap.h); null: nothing else. Waits.
+  GeneratedCode native_code(ExecContext* c) noexcept;
   void fail(uint32_t thread);
   // The member that failed first; -1: none.
   int failed() const { return failed_.load(std::memory_order_acquire); }
@@ -46,6 +50,9 @@ class Team {
 
   const uint32_t size_;
   const ExecContext* const main_;
+  CodeSource* const code_source_;
+  std::mutex finding_code_;
+  std::optional<GeneratedCode> native_code_;  // under finding_code_
   std::atomic<int> failed_{-1};
   std::mutex mutex_;  // what follows
   std::condition_variable all_came_;

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "compile/program_parts.h"
 #include "query/column_batch.h"
 #include "query/program_image.h"
 #include "runtime/column_bounds.h"
@@ -31,7 +32,7 @@ constexpr uint64_t kResultBytes = 4 * kBatchBytes;  // 24 bytes a value before e
 using ProgramPointer = std::shared_ptr<const Program>;
 
 // One query from kRun to kDone. Threads: its own; credit and interrupt come from the receiving one.
-class Execution final : public RowSink {
+class Execution final : public RowSink, public CodeSource {
  public:
   Execution(uint64_t id, const RunHeader& header, ProgramPointer program, std::string arguments, Channel* channel,
             const ChildServerOptions& options, ColumnBounds* bounds)
@@ -68,6 +69,7 @@ class Execution final : public RowSink {
       context_.fail("53200", "out of memory");
     } else if (decode_arguments()) {
       const ColumnBounds::Scope scope(bounds_);
+      const CodeSource::Scope code_scope(this);
       outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads,
                                      header_.memory_bytes / std::max<uint32_t>(1, header_.threads));
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
@@ -94,6 +96,25 @@ class Execution final : public RowSink {
     lock.unlock();
     channel_->send(static_cast<uint32_t>(ToParent::kRows), id_, batch_);
     return 0;
+  }
+
+  // The parent compiles.
+  GeneratedCode code_for(ExecContext* context) noexcept override {
+    const jit::TieredCode& code = *program_->parts().code;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!std::exchange(has_asked_, true) && code.native_entry() == nullptr)
+      channel_->send(static_cast<uint32_t>(ToParent::kWantsCode), id_);
+    while (code.native_entry() == nullptr && !is_refused_) {
+      if (context->is_interrupted() || context_.is_interrupted()) return nullptr;
+      code_came_.wait_for(lock, kCreditPoll);
+    }
+    return is_refused_ ? nullptr : code.native_entry();
+  }
+  // Code of a program has come; refused: it will not.
+  void look_for_code(bool refused) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_refused_ |= refused;
+    code_came_.notify_all();
   }
 
   void add_credit(uint64_t bytes) {
@@ -162,6 +183,9 @@ class Execution final : public RowSink {
   std::mutex mutex_;
   std::condition_variable credit_came_;
   uint64_t unread_bytes_ = 0;
+  std::condition_variable code_came_;
+  bool has_asked_ = false;
+  bool is_refused_ = false;
 };
 
 class ChildServer {
@@ -207,6 +231,9 @@ class ChildServer {
       case ToChild::kBetter:
         improve(frame.id, frame.body);
         break;
+      case ToChild::kNoCode:
+        with_execution(frame.id, [](Execution& execution) { execution.look_for_code(/*refused=*/true); });
+        break;
       case ToChild::kDrop:
         programs_.erase(frame.id);
         drop(frame.id);
@@ -234,6 +261,8 @@ class ChildServer {
     auto program = programs_.find(number);
     CHECK(program != programs_.end());
     improve_program(*program->second, better, serialises_all_ && serialise_all());
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& [id, execution] : running_) execution->look_for_code(/*refused=*/false);
   }
 
   template <typename Action>

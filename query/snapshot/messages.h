@@ -17,6 +17,7 @@ enum class ToChild : uint32_t {
   kCancel = 4,   // id: query
   kSample = 6,   // body: addresses of tables, whose statistics are wanted
   kBetter = 7,   // id: program; body: export_better()
+  kNoCode = 8,   // id: query; answers kWantsCode where none can be made
   kCredit = 5,   // id: query; body: uint64 bytes that the parent's reader has taken
 };
 
@@ -26,6 +27,7 @@ enum class ToParent : uint32_t {
   kDone = 3,        // id: query; body: DoneHeader, then texts
   kDropped = 4,     // id: program
   kStatistics = 5,  // body: statistics_message.h
+  kWantsCode = 6,   // id: query; answered by kBetter for its program, or kNoCode
 };
 
 struct RunHeader {

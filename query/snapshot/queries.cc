@@ -73,7 +73,8 @@ StatusOr<bool> QueryStream::next(std::string* columns) {
   }
   if (has_rows) return true;
   rows_ = query_->costs().rows;
-  receipt_.run_ms = ms_of(query_->costs().run_ns);
+  receipt_.run_ms = ms_of(query_->costs().run_ns - query_->code_ns());
+  receipt_.compile_ms += ms_of(query_->code_ns());
   receipt_.memory_bytes = query_->costs().scratch_bytes;
   receipt_.swaps = query_->costs().swaps;
   if (receipt_.swaps > 0) swapped_->fetch_add(1, std::memory_order_relaxed);
@@ -249,6 +250,11 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   run.silence_us_max = options_.silence_us_max;
   run.memory_bytes = options_.query_bytes_max;
   run.threads = options.threads;
+  run.make_code = [database = database_, reuses = options.reuses_code](const Program& wanting) {
+    SCYPER_RETURN_IF_ERROR(wanting.parts().code->begin_native());
+    if (reuses) database->request_better(wanting);
+    return Status();
+  };
   fill(*snapshot, &stream->receipt_);
   stream->wait_durable_ = wait_durable_;
   stream->deadline_ns_ = deadline_ns;

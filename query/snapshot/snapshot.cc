@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "query/column_batch.h"
 #include "query/error_status.h"
 #include "snapshot/messages.h"
@@ -58,7 +59,7 @@ void SnapshotQuery::listen() {
 
 // For rows, the end, or better code. False: the child should have ended the query long ago.
 bool SnapshotQuery::wait(std::unique_lock<std::mutex>* lock) {
-  const auto has_come = [this] { return is_cancelled_ || is_done_ || !batches_.empty() || has_better_; };
+  const auto has_come = [this] { return is_cancelled_ || is_done_ || !batches_.empty() || has_better_ || wants_code_; };
   if (patience_ns_ == 0) {
     came_.wait(*lock, has_come);
     return true;
@@ -75,9 +76,13 @@ StatusOr<bool> SnapshotQuery::next(std::string* columns) {
       snapshot_->kill("its process did not answer");
       return lost_error("its process did not answer");
     }
-    if (!std::exchange(has_better_, false)) continue;
+    const bool wants_code = std::exchange(wants_code_, false);
+    if (!std::exchange(has_better_, false) && !wants_code) continue;
     lock.unlock();
-    snapshot_->improve(*program_);
+    if (wants_code)
+      send_code();
+    else
+      snapshot_->improve(*program_);
     lock.lock();
   }
   if (is_cancelled_ && !(is_done_ && batches_.empty())) return cancelled_error();
@@ -110,6 +115,25 @@ void SnapshotQuery::take_rows(std::string columns) {
     batches_.push_back(std::move(columns));  // bounded by the window
   }
   came_.notify_one();
+}
+
+void SnapshotQuery::ask_for_code() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wants_code_ = true;
+  }
+  came_.notify_all();
+}
+
+// By who waits for the rows: nobody else has time for it.
+void SnapshotQuery::send_code() {
+  const int64_t start_ns = RealClock().monotonic_ns();
+  const Status status = make_code_ != nullptr ? make_code_(*program_) : sql_error("0A000", "nobody makes code");
+  code_ns_ += RealClock().monotonic_ns() - start_ns;
+  if (status.ok())
+    snapshot_->improve(*program_);
+  else
+    snapshot_->channel_.send(static_cast<uint32_t>(ToChild::kNoCode), id_);
 }
 
 void SnapshotQuery::finish(Status status) {
@@ -186,7 +210,7 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   std::shared_ptr<SnapshotQuery> query;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program), patience_ns));
+    query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program), patience_ns, options.make_code));
     queries_[query->id_] = query.get();
   }
   query->listen();
@@ -275,6 +299,9 @@ void Snapshot::take(Frame frame) {
       break;
     case ToParent::kDone:
       if (query != queries_.end()) finish_query(query->second, frame.body);
+      break;
+    case ToParent::kWantsCode:
+      if (query != queries_.end()) query->second->ask_for_code();
       break;
     case ToParent::kStatistics:
       publish_statistics(frame.body);

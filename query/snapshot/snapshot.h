@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,15 +40,23 @@ class SnapshotQuery {
     uint32_t swaps = 0;  // how often it went on in better code
   };
   const Costs& costs() const { return costs_; }
+  int64_t code_ns() const { return code_ns_; }  // of native code that was wanted only when it ran
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
   friend class Snapshot;
+  using MakeCode = std::function<Status(const Program&)>;
   SnapshotQuery(std::shared_ptr<Snapshot> snapshot, uint64_t id, std::shared_ptr<const Program> program,
-                int64_t patience_ns)
-      : snapshot_(std::move(snapshot)), id_(id), program_(std::move(program)), patience_ns_(patience_ns) {}
+                int64_t patience_ns, MakeCode make_code)
+      : snapshot_(std::move(snapshot)),
+        id_(id),
+        program_(std::move(program)),
+        patience_ns_(patience_ns),
+        make_code_(std::move(make_code)) {}
   bool wait(std::unique_lock<std::mutex>* lock);
   void take_rows(std::string columns);
+  void ask_for_code();
+  void send_code();
   void finish(Status status);
   void listen();
 
@@ -55,13 +64,16 @@ class SnapshotQuery {
   const uint64_t id_;
   const std::shared_ptr<const Program> program_;
   const int64_t patience_ns_;  // monotonic: until then the child is waited for; 0 = for ever
-  std::mutex mutex_;           // all that follows
+  const MakeCode make_code_;
+  int64_t code_ns_ = 0;  // the reader's
+  std::mutex mutex_;  // all that follows
   std::condition_variable came_;
   std::deque<std::string> batches_;
   Status status_;
   bool is_done_ = false;
   bool is_cancelled_ = false;
   bool has_better_ = false;  // code for a program of the query
+  bool wants_code_ = false;
   Costs costs_;
   std::vector<std::string> notices_;
   // Tells the query of better code, as long as there is a query.
@@ -95,6 +107,8 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
     int64_t silence_us_max = 30'000'000;
     uint64_t memory_bytes = uint64_t{1} << 30;
     uint32_t threads = 1;
+    // Makes native code of a program that began without; called by who reads the rows.
+    std::function<Status(const Program&)> make_code;
   };
   // `program` reads only and belongs to this snapshot's catalog.
   StatusOr<std::shared_ptr<SnapshotQuery>> run(std::shared_ptr<const Program> program, std::span<const Datum> arguments,

@@ -132,14 +132,15 @@ class OrcJit final : public Jit {
   // LLVM IR of the function and, for the better tier, of what it may inline.
   Status fill(const ir::Function& function, const std::string& symbol, Tier tier, llvm::Module& module) {
     const InlineLibrary* library = tier == Tier::kBetter ? engine_->inline_library : nullptr;
+    const WideIntegers wide = tier == Tier::kQuick ? WideIntegers::kAsPairs : WideIntegers::kWhole;
     if (library == nullptr) {
-      translate(function, symbol, module);
+      translate(function, symbol, wide, module);
       return absl::OkStatus();
     }
     std::vector<std::string_view> names;
     for (const ir::External* external : function.externals) names.push_back(external->name);
     auto bodies = library->declare(names, module);
-    translate(function, symbol, module);
+    translate(function, symbol, wide, module);
     return bodies == nullptr ? absl::OkStatus() : library->insert(std::move(bodies), names, module);
   }
 

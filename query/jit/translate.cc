@@ -1,6 +1,7 @@
 #include "jit/translate.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,12 +58,14 @@ std::vector<Block> reverse_postorder(const ir::Function& function) {
 
 class Translator {
  public:
-  Translator(const ir::Function& function, const std::string& symbol, llvm::Module& module)
+  Translator(const ir::Function& function, const std::string& symbol, WideIntegers wide, llvm::Module& module)
       : f_(function),
+        splits_wide_(wide == WideIntegers::kAsPairs),
         module_(module),
         context_(module.getContext()),
         b_(context_),
         values_(function.registers.size()),
+        highs_(splits_wide_ ? function.registers.size() : 0),
         bits_(function.registers.size()),
         blocks_(function.blocks.size()) {
     llvm::Type* pointer = b_.getPtrTy();
@@ -113,9 +116,9 @@ class Translator {
     for (Reg reg = 0; reg < 3; ++reg) values_[reg] = target_->getArg(reg);
     for (Reg reg = 3; reg < f_.registers.size(); ++reg) {
       if (!f_.mutable_registers[reg]) continue;
-      llvm::Type* t = type(f_.registers[reg]);
-      values_[reg] = b_.CreateAlloca(t);
-      b_.CreateStore(llvm::Constant::getNullValue(t), values_[reg]);
+      llvm::Type* t = is_pair(reg) ? b_.getInt64Ty() : type(f_.registers[reg]);
+      values_[reg] = make_variable(t);
+      if (is_pair(reg)) highs_[reg] = make_variable(t);
     }
     if (f_.frame_bytes != 0) {
       auto* memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), f_.frame_bytes));
@@ -131,12 +134,51 @@ class Translator {
     }
   }
 
+  Value* make_variable(llvm::Type* t) {
+    Value* variable = b_.CreateAlloca(t);
+    b_.CreateStore(llvm::Constant::getNullValue(t), variable);
+    return variable;
+  }
+
+  // A register of 128 bits whose halves are values of their own. FastISel knows 64 bits at most: what it meets of more
+  // sends the rest of a block through SelectionDAG, at two to three times the cost.
+  bool is_pair(Reg reg) const { return splits_wide_ && f_.registers[reg] == Type::kI128; }
+  struct Pair {
+    Value* low;
+    Value* high;
+  };
+  Pair get_pair(Reg reg) {
+    CHECK(values_[reg] != nullptr && highs_[reg] != nullptr);
+    if (!f_.mutable_registers[reg]) return {values_[reg], highs_[reg]};
+    return {b_.CreateLoad(b_.getInt64Ty(), values_[reg]), b_.CreateLoad(b_.getInt64Ty(), highs_[reg])};
+  }
+  void set_pair(Reg reg, Pair value) {
+    if (f_.mutable_registers[reg]) {
+      b_.CreateStore(value.low, values_[reg]);
+      b_.CreateStore(value.high, highs_[reg]);
+    } else {
+      values_[reg] = value.low;
+      highs_[reg] = value.high;
+    }
+  }
+
+  // A pair as one integer and back: for operations that have no form on halves.
+  Value* join(Pair value) {
+    Value* high = b_.CreateShl(b_.CreateZExt(value.high, b_.getInt128Ty()), 64);
+    return b_.CreateOr(high, b_.CreateZExt(value.low, b_.getInt128Ty()));
+  }
+  Pair split(Value* value) {
+    return {b_.CreateTrunc(value, b_.getInt64Ty()), b_.CreateTrunc(b_.CreateLShr(value, 64), b_.getInt64Ty())};
+  }
+
   Value* get(Reg reg) {
+    if (is_pair(reg)) return join(get_pair(reg));
     if (f_.mutable_registers[reg]) return b_.CreateLoad(type(f_.registers[reg]), values_[reg]);
     CHECK(values_[reg] != nullptr);
     return values_[reg];
   }
   void set(Reg reg, Value* value) {
+    if (is_pair(reg)) return set_pair(reg, split(value));
     if (f_.mutable_registers[reg]) {
       b_.CreateStore(value, values_[reg]);
     } else {
@@ -159,6 +201,7 @@ class Translator {
   }
 
   void translate_inst(const Inst& inst) {
+    if (splits_wide_ && translate_pair(inst)) return;
     switch (inst.op) {
       case Op::kConst:
         return set(inst.dst, constant(inst));
@@ -200,6 +243,130 @@ class Translator {
     if (inst.op >= Op::kEq) return compare(inst);
     if (inst.op >= Op::kAddChecked) return checked(inst);
     set(inst.dst, arithmetic(inst, get(inst.a), get(inst.b)));
+  }
+
+  // Of what reads or gives 128 bits, what halves can do; false: not that.
+  bool translate_pair(const Inst& inst) {
+    const bool gives = inst.dst != kNoReg && is_pair(inst.dst);
+    const bool reads = inst.a != kNoReg && is_pair(inst.a);
+    switch (inst.op) {
+      case Op::kStore:
+        if (!is_pair(inst.b)) return false;
+        store_pair(get_pair(inst.b), address(inst));
+        return true;
+      case Op::kTrunc:
+        if (reads) set(inst.dst, b_.CreateTrunc(get_pair(inst.a).low, type(inst.type)));
+        return reads;
+      case Op::kEq:
+      case Op::kNe:
+      case Op::kLt:
+      case Op::kLe:
+      case Op::kGt:
+      case Op::kGe:
+      case Op::kULt:
+        if (reads) set_bit(inst.dst, compare_pairs(inst.op, get_pair(inst.a), get_pair(inst.b)));
+        return reads;
+      case Op::kAddChecked:
+      case Op::kSubChecked:
+        if (gives) checked_pair(inst);
+        return gives;
+      default:
+        break;
+    }
+    if (!gives) return false;
+    const std::optional<Pair> value = pair_of(inst);
+    if (value.has_value()) set_pair(inst.dst, *value);
+    return value.has_value();
+  }
+
+  std::optional<Pair> pair_of(const Inst& inst) {
+    switch (inst.op) {
+      case Op::kConst:
+        return Pair{b_.getInt64(static_cast<uint64_t>(inst.imm)), b_.getInt64(inst.imm < 0 ? ~uint64_t{0} : 0)};
+      case Op::kConstWide: {
+        uint64_t words[2];
+        memcpy(words, f_.data.data() + inst.imm, sizeof words);
+        return Pair{b_.getInt64(words[0]), b_.getInt64(words[1])};
+      }
+      case Op::kMove:
+        return get_pair(inst.a);
+      case Op::kLoad:
+        return load_pair(inst);
+      case Op::kSelect: {
+        Value* condition = bit(inst.a);
+        const Pair a = get_pair(inst.b), b = get_pair(inst.c);
+        return Pair{b_.CreateSelect(condition, a.low, b.low), b_.CreateSelect(condition, a.high, b.high)};
+      }
+      case Op::kSExt: {
+        Value* low = b_.CreateSExt(get(inst.a), b_.getInt64Ty());
+        return Pair{low, b_.CreateAShr(low, 63)};
+      }
+      case Op::kZExt:
+        return Pair{b_.CreateZExt(get(inst.a), b_.getInt64Ty()), b_.getInt64(0)};
+      case Op::kAdd:
+        return add_pairs(get_pair(inst.a), get_pair(inst.b));
+      case Op::kSub:
+        return subtract_pairs(get_pair(inst.a), get_pair(inst.b));
+      case Op::kAnd:
+      case Op::kOr:
+      case Op::kXor: {
+        const Pair a = get_pair(inst.a), b = get_pair(inst.b);
+        return Pair{arithmetic(inst, a.low, b.low), arithmetic(inst, a.high, b.high)};
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Pair load_pair(const Inst& inst) {
+    Value* from = address(inst);
+    llvm::LoadInst* low = b_.CreateAlignedLoad(b_.getInt64Ty(), from, llvm::Align(1));
+    llvm::LoadInst* high = b_.CreateAlignedLoad(b_.getInt64Ty(), high_address(from), llvm::Align(1));
+    if (inst.invariant)
+      for (llvm::LoadInst* half : {low, high})
+        half->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return {low, high};
+  }
+  void store_pair(Pair value, Value* to) {
+    b_.CreateAlignedStore(value.low, to, llvm::Align(1));
+    b_.CreateAlignedStore(value.high, high_address(to), llvm::Align(1));
+  }
+  Value* high_address(Value* low) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), low, 8); }
+
+  Pair add_pairs(Pair a, Pair b) {
+    Value* low = b_.CreateAdd(a.low, b.low);
+    Value* carry = b_.CreateZExt(b_.CreateICmpULT(low, a.low), b_.getInt64Ty());
+    return {low, b_.CreateAdd(b_.CreateAdd(a.high, b.high), carry)};
+  }
+  Pair subtract_pairs(Pair a, Pair b) {
+    Value* borrow = b_.CreateZExt(b_.CreateICmpULT(a.low, b.low), b_.getInt64Ty());
+    return {b_.CreateSub(a.low, b.low), b_.CreateSub(b_.CreateSub(a.high, b.high), borrow)};
+  }
+
+  // A sum overflows where both operands have the other sign, a difference where the operands' signs differ and the
+  // result has not the first one's.
+  void checked_pair(const Inst& inst) {
+    const bool adds = inst.op == Op::kAddChecked;
+    const Pair a = get_pair(inst.a), b = get_pair(inst.b);
+    const Pair result = adds ? add_pairs(a, b) : subtract_pairs(a, b);
+    Value* other = adds ? b_.CreateXor(b.high, result.high) : b_.CreateXor(a.high, b.high);
+    Value* signs = b_.CreateAnd(b_.CreateXor(a.high, result.high), other);
+    auto* next = llvm::BasicBlock::Create(context_, "", target_, b_.GetInsertBlock()->getNextNode());
+    b_.CreateCondBr(b_.CreateICmpSLT(signs, b_.getInt64(0)), blocks_[inst.target], next, weights(2));
+    b_.SetInsertPoint(next);
+    set_pair(inst.dst, result);
+  }
+
+  Value* compare_pairs(Op op, Pair a, Pair b) {
+    if (op == Op::kEq || op == Op::kNe) {
+      Value* differs = b_.CreateOr(b_.CreateXor(a.low, b.low), b_.CreateXor(a.high, b.high));
+      return op == Op::kEq ? b_.CreateICmpEQ(differs, b_.getInt64(0)) : b_.CreateICmpNE(differs, b_.getInt64(0));
+    }
+    if (op == Op::kGt || op == Op::kGe) std::swap(a, b);
+    const bool or_equal = op == Op::kLe || op == Op::kGe;
+    Value* low = or_equal ? b_.CreateICmpULE(a.low, b.low) : b_.CreateICmpULT(a.low, b.low);
+    Value* high = op == Op::kULt ? b_.CreateICmpULT(a.high, b.high) : b_.CreateICmpSLT(a.high, b.high);
+    return b_.CreateOr(high, b_.CreateAnd(b_.CreateICmpEQ(a.high, b.high), low));
   }
 
   void load(const Inst& inst) {
@@ -363,6 +530,11 @@ class Translator {
 
   // The 64-bit integer words that carry one argument (see ir::External).
   void push_words(Reg reg, std::vector<Value*>& words) {
+    if (is_pair(reg)) {
+      const Pair pair = get_pair(reg);
+      words.insert(words.end(), {pair.low, pair.high});
+      return;
+    }
     Value* value = get(reg);
     llvm::Type* word = b_.getInt64Ty();
     switch (f_.registers[reg]) {
@@ -412,11 +584,13 @@ class Translator {
   }
 
   const ir::Function& f_;
+  const bool splits_wide_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   llvm::Function* target_ = nullptr;
   std::vector<Value*> values_;  // of temporaries; the stack slots of variables
+  std::vector<Value*> highs_;   // of pairs, whose low halves are in values_
   std::vector<Value*> bits_;    // of temporaries that are comparisons, as i1
   std::vector<llvm::BasicBlock*> blocks_;
   llvm::MDNode* weights_[2] = {};
@@ -426,8 +600,8 @@ class Translator {
 
 }  // namespace
 
-void translate(const ir::Function& function, const std::string& symbol, llvm::Module& module) {
-  Translator(function, symbol, module).translate();
+void translate(const ir::Function& function, const std::string& symbol, WideIntegers wide, llvm::Module& module) {
+  Translator(function, symbol, wide, module).translate();
 }
 
 }  // namespace scyper::query::jit

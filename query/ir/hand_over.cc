@@ -77,7 +77,8 @@ Function with_hand_over(Function function, const External& hand_over) {
     const auto args = static_cast<uint32_t>(function.call_args.size());
     for (Reg arg : {kContextReg, kArgumentsReg, kResultsReg}) function.call_args.push_back(arg);
     const Reg status = new_register(Type::kI32), zero = new_register(Type::kI32), stays = new_register(Type::kI8);
-    block.push_back({.op = Op::kCall, .type = Type::kI32, .dst = status, .args = args, .arg_count = 3, .imm = external});
+    block.push_back(
+        {.op = Op::kCall, .type = Type::kI32, .dst = status, .args = args, .arg_count = 3, .imm = external});
     block.push_back({.op = Op::kConst, .type = Type::kI32, .dst = zero});
     block.push_back({.op = Op::kLt, .type = Type::kI32, .dst = stays, .a = status, .b = zero});
     block.push_back({.op = Op::kBranch, .a = stays, .target = stay, .other = leave});

@@ -78,8 +78,8 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   const std::atomic<NativeCode::Entry>* better_code() const { return &better_code_; }
   // May a run go on in better code that comes while it lasts?
   bool can_swap() const { return can_swap_; }
-  // Native code now, which Tiering::add_deferred() has put off until a run comes to where its work is; nothing to do where
-  // there is some. Where it failed it is not tried again.
+  // Native code now, which Tiering::add_deferred() has put off until a run comes to where its work is; nothing to do
+  // where there is some. Where it failed it is not tried again.
   Status begin_native();
   // Is there no native code, and will be none before begin_native()?
   bool is_deferred() const;
@@ -175,8 +175,9 @@ class Tiering {
   // long, kBetter where that pays in the first run: a function with swap points starts in the quick tier while the
   // background thread makes the better one.
   StatusOr<std::shared_ptr<TieredCode>> add(ir::Function function, Start start = Start::kInterpreter);
-  // For what may be over before it comes to its work: `deferring` (ir::with_hand_over()) runs in the interpreter, native
-  // code of `function` is made by begin_native() only. In adaptive mode and for a `start` other than the interpreter.
+  // For what may be over before it comes to its work: `deferring` (ir::with_hand_over()) runs in the interpreter,
+  // native code of `function` is made by begin_native() only. In adaptive mode and for a `start` other than the
+  // interpreter.
   std::shared_ptr<TieredCode> add_deferred(ir::Function function, ir::Function deferring, Start start);
   bool may_defer(Start start) const { return options_.mode == TieringMode::kAdaptive && start != Start::kInterpreter; }
   // Native code now, unless there is some or the mode is to interpret: for what runs long the first time.

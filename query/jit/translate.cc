@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "jit/pair.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -143,10 +144,6 @@ class Translator {
   // A register of 128 bits whose halves are values of their own. FastISel knows 64 bits at most: what it meets of more
   // sends the rest of a block through SelectionDAG, at two to three times the cost.
   bool is_pair(Reg reg) const { return splits_wide_ && f_.registers[reg] == Type::kI128; }
-  struct Pair {
-    Value* low;
-    Value* high;
-  };
   Pair get_pair(Reg reg) {
     CHECK(values_[reg] != nullptr && highs_[reg] != nullptr);
     if (!f_.mutable_registers[reg]) return {values_[reg], highs_[reg]};
@@ -162,23 +159,14 @@ class Translator {
     }
   }
 
-  // A pair as one integer and back: for operations that have no form on halves.
-  Value* join(Pair value) {
-    Value* high = b_.CreateShl(b_.CreateZExt(value.high, b_.getInt128Ty()), 64);
-    return b_.CreateOr(high, b_.CreateZExt(value.low, b_.getInt128Ty()));
-  }
-  Pair split(Value* value) {
-    return {b_.CreateTrunc(value, b_.getInt64Ty()), b_.CreateTrunc(b_.CreateLShr(value, 64), b_.getInt64Ty())};
-  }
-
   Value* get(Reg reg) {
-    if (is_pair(reg)) return join(get_pair(reg));
+    if (is_pair(reg)) return join(b_, get_pair(reg));
     if (f_.mutable_registers[reg]) return b_.CreateLoad(type(f_.registers[reg]), values_[reg]);
     CHECK(values_[reg] != nullptr);
     return values_[reg];
   }
   void set(Reg reg, Value* value) {
-    if (is_pair(reg)) return set_pair(reg, split(value));
+    if (is_pair(reg)) return set_pair(reg, split(b_, value));
     if (f_.mutable_registers[reg]) {
       b_.CreateStore(value, values_[reg]);
     } else {
@@ -264,7 +252,7 @@ class Translator {
       case Op::kGt:
       case Op::kGe:
       case Op::kULt:
-        if (reads) set_bit(inst.dst, compare_pairs(inst.op, get_pair(inst.a), get_pair(inst.b)));
+        if (reads) set_bit(inst.dst, compare_pairs(b_, inst.op, get_pair(inst.a), get_pair(inst.b)));
         return reads;
       case Op::kAddChecked:
       case Op::kSubChecked:
@@ -304,9 +292,9 @@ class Translator {
       case Op::kZExt:
         return Pair{b_.CreateZExt(get(inst.a), b_.getInt64Ty()), b_.getInt64(0)};
       case Op::kAdd:
-        return add_pairs(get_pair(inst.a), get_pair(inst.b));
+        return add_pairs(b_, get_pair(inst.a), get_pair(inst.b));
       case Op::kSub:
-        return subtract_pairs(get_pair(inst.a), get_pair(inst.b));
+        return subtract_pairs(b_, get_pair(inst.a), get_pair(inst.b));
       case Op::kAnd:
       case Op::kOr:
       case Op::kXor: {
@@ -333,40 +321,18 @@ class Translator {
   }
   Value* high_address(Value* low) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), low, 8); }
 
-  Pair add_pairs(Pair a, Pair b) {
-    Value* low = b_.CreateAdd(a.low, b.low);
-    Value* carry = b_.CreateZExt(b_.CreateICmpULT(low, a.low), b_.getInt64Ty());
-    return {low, b_.CreateAdd(b_.CreateAdd(a.high, b.high), carry)};
-  }
-  Pair subtract_pairs(Pair a, Pair b) {
-    Value* borrow = b_.CreateZExt(b_.CreateICmpULT(a.low, b.low), b_.getInt64Ty());
-    return {b_.CreateSub(a.low, b.low), b_.CreateSub(b_.CreateSub(a.high, b.high), borrow)};
-  }
-
   // A sum overflows where both operands have the other sign, a difference where the operands' signs differ and the
   // result has not the first one's.
   void checked_pair(const Inst& inst) {
     const bool adds = inst.op == Op::kAddChecked;
     const Pair a = get_pair(inst.a), b = get_pair(inst.b);
-    const Pair result = adds ? add_pairs(a, b) : subtract_pairs(a, b);
+    const Pair result = adds ? add_pairs(b_, a, b) : subtract_pairs(b_, a, b);
     Value* other = adds ? b_.CreateXor(b.high, result.high) : b_.CreateXor(a.high, b.high);
     Value* signs = b_.CreateAnd(b_.CreateXor(a.high, result.high), other);
     auto* next = llvm::BasicBlock::Create(context_, "", target_, b_.GetInsertBlock()->getNextNode());
     b_.CreateCondBr(b_.CreateICmpSLT(signs, b_.getInt64(0)), blocks_[inst.target], next, weights(2));
     b_.SetInsertPoint(next);
     set_pair(inst.dst, result);
-  }
-
-  Value* compare_pairs(Op op, Pair a, Pair b) {
-    if (op == Op::kEq || op == Op::kNe) {
-      Value* differs = b_.CreateOr(b_.CreateXor(a.low, b.low), b_.CreateXor(a.high, b.high));
-      return op == Op::kEq ? b_.CreateICmpEQ(differs, b_.getInt64(0)) : b_.CreateICmpNE(differs, b_.getInt64(0));
-    }
-    if (op == Op::kGt || op == Op::kGe) std::swap(a, b);
-    const bool or_equal = op == Op::kLe || op == Op::kGe;
-    Value* low = or_equal ? b_.CreateICmpULE(a.low, b.low) : b_.CreateICmpULT(a.low, b.low);
-    Value* high = op == Op::kULt ? b_.CreateICmpULT(a.high, b.high) : b_.CreateICmpSLT(a.high, b.high);
-    return b_.CreateOr(high, b_.CreateAnd(b_.CreateICmpEQ(a.high, b.high), low));
   }
 
   void load(const Inst& inst) {

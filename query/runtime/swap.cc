@@ -51,8 +51,7 @@ SCYPER_FOREIGN_CALL int32_t rt_swap(ExecContext* c, const void* arguments, void*
 
 // Where the work begins. Members of a team all do what the first of them that comes here has found.
 SCYPER_FOREIGN_CALL int32_t rt_hand_over(ExecContext* c, const void* arguments, void* results) noexcept {
-  const GeneratedCode code =
-      c->team != nullptr ? c->team->native_code(c) : find_native_code(c, CodeSource::current);
+  const GeneratedCode code = c->team != nullptr ? c->team->native_code(c) : find_native_code(c, CodeSource::current);
   if (code == nullptr) return -1;
   serialise_instructions();
   return code(c, arguments, results);

@@ -39,9 +39,9 @@ class CodeSource {
 // Of the program that the context runs; null: it stays in the interpreter.
 GeneratedCode find_native_code(ExecContext* context, CodeSource* source) noexcept;
 
-#define SCYPER_SWAP_FUNCTIONS(X)                                                                          \
-  X(rt_swap, kI32, 5, false)         /* context, arguments, results, state, point -> the better code's */ \
-  X(rt_hand_over, kI32, 3, false)    /* context, arguments, results -> native code's; negative: there is none */  \
+#define SCYPER_SWAP_FUNCTIONS(X)                                                                                 \
+  X(rt_swap, kI32, 5, false)         /* context, arguments, results, state, point -> the better code's */        \
+  X(rt_hand_over, kI32, 3, false)    /* context, arguments, results -> native code's; negative: there is none */ \
   X(rt_swap_passed, kVoid, 1, false) /* context; for tests: the next point is one that may be passed */
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;

@@ -22,7 +22,10 @@ namespace scyper::query {
 class Team {
  public:
   Team(uint32_t size, const ExecContext* main)
-      : size_(size), main_(main), code_source_(CodeSource::current), offers_{std::vector<void*>(size), std::vector<void*>(size)} {}
+      : size_(size),
+        main_(main),
+        code_source_(CodeSource::current),
+        offers_{std::vector<void*>(size), std::vector<void*>(size)} {}
 
   uint32_t size() const { return size_; }
   // Waits for all. False when a member has failed or the query is to end.

@@ -210,7 +210,8 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   std::shared_ptr<SnapshotQuery> query;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    query.reset(new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program), patience_ns, options.make_code));
+    query.reset(
+        new SnapshotQuery(shared_from_this(), ++last_query_, std::move(program), patience_ns, options.make_code));
     queries_[query->id_] = query.get();
   }
   query->listen();

@@ -66,7 +66,7 @@ class SnapshotQuery {
   const int64_t patience_ns_;  // monotonic: until then the child is waited for; 0 = for ever
   const MakeCode make_code_;
   int64_t code_ns_ = 0;  // the reader's
-  std::mutex mutex_;  // all that follows
+  std::mutex mutex_;     // all that follows
   std::condition_variable came_;
   std::deque<std::string> batches_;
   Status status_;

@@ -244,7 +244,9 @@ class Binder {
   BoundPtr row_subquery(const BoundQuery& query, const std::function<BoundPtr(std::vector<BoundPtr>)>& make);
   BoundPtr row_field(const BoundExpr& row, size_t i);
   StatusOr<BoundPtr> row_text(BoundPtr row);
-  StatusOr<BoundPtr> row_json(BoundPtr row);
+  StatusOr<BoundPtr> row_to_json(const ast::FunctionCall& call, std::vector<BoundPtr> args);
+  // build: the function that makes a document of names and values.
+  StatusOr<BoundPtr> row_json(BoundPtr row, std::string_view build = "jsonb_build_object");
   uint32_t image_variable(LooseRecord* loose);
   StatusOr<BoundPtr> image_call(std::string_view function, const BoundExpr& row, std::vector<BoundPtr> more);
   StatusOr<BoundPtr> image_field(const BoundExpr& row, size_t i, const SqlType& type);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -51,6 +52,8 @@ constexpr Name kNames[] = {
     {"string_agg", AggregateKind::kStringAgg, 2},
     {"jsonb_agg", AggregateKind::kArrayAgg, 1},  // of what it gives a document is made
     {"jsonb_object_agg", AggregateKind::kArrayAgg, 1},
+    {"json_agg", AggregateKind::kArrayAgg, 1},
+    {"json_object_agg", AggregateKind::kArrayAgg, 1},
     {"array_agg", AggregateKind::kArrayAgg, 1},
     {"bit_and", AggregateKind::kBitAnd, 1},
     {"bit_or", AggregateKind::kBitOr, 1},
@@ -157,8 +160,14 @@ bool is_of_outer_query(const Aggregate& aggregate, const Scope& scope) {
 
 namespace {
 // Aggregates that collect values and make one document of them.
+bool makes_json(const ast::FunctionCall& call) {  // a text
+  return call.name.back() == "json_agg" || call.name.back() == "json_object_agg";
+}
 bool makes_document(const ast::FunctionCall& call) {
-  return call.name.back() == "jsonb_agg" || call.name.back() == "jsonb_object_agg";
+  return makes_json(call) || call.name.back() == "jsonb_agg" || call.name.back() == "jsonb_object_agg";
+}
+bool is_row_document(const BoundExpr& e) {
+  return is_json_text(e.type) && e.builtin != nullptr && e.builtin->name.starts_with(" json_row");
 }
 }  // namespace
 
@@ -216,19 +225,22 @@ StatusOr<BoundPtr> Binder::resolve_unknown(BoundPtr literal, const Aggregate& ag
 Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate) {
   auto bind_one = [&](const ast::Expr& expr) -> StatusOr<BoundPtr> {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
-    if (bound->kind == BoundKind::kRow && makes_document(call)) return row_json(std::move(bound));
+    if (bound->kind == BoundKind::kRow && makes_document(call))
+      return row_json(std::move(bound), makes_json(call) ? " json_row" : "jsonb_build_object");
     return bound->type.id == TypeId::kUnknown ? resolve_unknown(std::move(bound), *aggregate, call) : std::move(bound);
   };
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, call.within_group ? bind(*arg, scope) : bind_one(*arg));
     aggregate->args.push_back(std::move(bound));
   }
-  if (call.name.back() == "jsonb_object_agg" && aggregate->args.size() == 2) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr pair, make_call(" jsonb_pair", std::move(aggregate->args), call.location));
+  const bool makes_object = call.name.back() == "jsonb_object_agg" || call.name.back() == "json_object_agg";
+  if (makes_object && aggregate->args.size() == 2) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr pair, make_call(makes_json(call) ? " json_pair" : " jsonb_pair",
+                                                     std::move(aggregate->args), call.location));
     aggregate->args.clear();
     aggregate->args.push_back(std::move(pair));
-  } else if (call.name.back() == "jsonb_object_agg") {
-    return error("42883", "jsonb_object_agg takes a key and a value", call.location);
+  } else if (makes_object) {
+    return error("42883", absl::StrCat(call.name.back(), " takes a key and a value"), call.location);
   }
   aggregate->arity = aggregate->args.size();
   for (const auto& item : call.order_by) {
@@ -307,10 +319,18 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   SCYPER_RETURN_IF_ERROR(aggregate.status());
   if (scope != nullptr && is_of_outer_query(*aggregate, *scope))
     return error("0A000", "aggregates of an outer query are not supported", call.location);
+  const bool is_json = !aggregate->args.empty() && is_json_text(aggregate->args[0]->type);
+  const bool has_lines = is_json && is_row_document(*aggregate->args[0]);
   BoundPtr result = add_aggregate(*std::move(aggregate), call.location);
   if (!makes_document(call)) return result;
   std::vector<BoundPtr> args;
   args.push_back(std::move(result));
+  if (call.name.back() == "json_object_agg") return make_call(" json_of_pairs", std::move(args), call.location);
+  if (makes_json(call)) {
+    for (const bool flag : {is_json, has_lines})
+      args.push_back(make_constant(make_type(TypeId::kBool), int_datum(flag ? 1 : 0), call.location));
+    return make_call(" json_agg", std::move(args), call.location);
+  }
   return make_call(call.name.back() == "jsonb_agg" ? "to_jsonb" : " jsonb_of_pairs", std::move(args), call.location);
 }
 

@@ -10,6 +10,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "types/datetime.h"
+#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -196,6 +197,9 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return compare_bound_rows(op, *left, *right, location);
   if (left->kind == BoundKind::kRow || right->kind == BoundKind::kRow)
     return error("0A000", "comparing a row with something else is not supported", location);
+  if (is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>")) {
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kJsonb), Coercion::kExplicit));
+  }
   SCYPER_RETURN_IF_ERROR(type_unknown_operands(op, &left, &right, location));
   TypeId a = left->type.id;
   TypeId b = right->type.id;
@@ -409,7 +413,10 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   for (auto& arg : given.args) {
     if (arg->kind != BoundKind::kRow) continue;
     bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";
-    if (json) {
+    if (name == "row_to_json") return row_to_json(call, std::move(given.args));
+    if (name == "to_json" || name == "json_build_object" || name == "json_build_array") {
+      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), " json_row"));
+    } else if (json) {
       SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg)));
     } else {
       SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));

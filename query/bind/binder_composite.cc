@@ -5,6 +5,7 @@
 #include "bind/make.h"
 #include "parse/type_resolver.h"
 #include "runtime/functions_record.h"
+#include "types/json_text_type.h"
 
 // Composite values: whole rows of tables, record variables, ROW(...) and what functions with several OUT parameters
 // give. They exist in the binder only: a kRow is its fields, or the query that gives them, until its place says what it
@@ -206,24 +207,33 @@ StatusOr<BoundPtr> Binder::row_text(BoundPtr row) {
 
 // The row as an object of jsonb. A row of an outer join's missing side, or a variable that was not assigned, is NULL;
 // it shows as a row of NULLs here.
-StatusOr<BoundPtr> Binder::row_json(BoundPtr row) {
+// row_to_json(row [, whether each field has its line])
+StatusOr<BoundPtr> Binder::row_to_json(const ast::FunctionCall& call, std::vector<BoundPtr> args) {
+  const auto* pretty = args.size() == 2 ? ast::node_if<ast::Literal>(call.args[1].get()) : nullptr;
+  if (args.size() > 2 || (args.size() == 2 && (pretty == nullptr || args[1]->type.id != TypeId::kBool)))
+    return error("0A000", "row_to_json() of other arguments than a row and a constant is not supported", call.location);
+  return row_json(std::move(args[0]), pretty != nullptr && pretty->bool_value ? " json_row_pretty" : " json_row");
+}
+
+StatusOr<BoundPtr> Binder::row_json(BoundPtr row, std::string_view build) {
   int32_t location = row->location;
-  SqlType jsonb = make_type(TypeId::kJsonb);
-  if (row->index == kAbsentRow) return make_null(jsonb, location);
-  if (row->index == kImageRow) return image_call(" image json", *row, {});
+  const bool is_text = build != "jsonb_build_object";
+  const SqlType type = is_text ? json_text_type() : make_type(TypeId::kJsonb);
+  if (row->index == kAbsentRow) return make_null(type, location);
+  if (row->index == kImageRow) return image_call(is_text ? " image json text" : " image json", *row, {});
   auto object = [&](std::vector<BoundPtr> fields) -> StatusOr<BoundPtr> {
     std::vector<BoundPtr> args;
     for (size_t i = 0; i < fields.size(); i++) {
       args.push_back(make_text_constant(make_type(TypeId::kText), row->names[i], location));
       BoundPtr& field = fields[i];
       if (field->kind == BoundKind::kRow) {
-        SCYPER_ASSIGN_OR_RETURN(field, row_json(std::move(field)));
+        SCYPER_ASSIGN_OR_RETURN(field, row_json(std::move(field), is_text ? " json_row" : build));
       } else if (field->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(field, coerce(std::move(field), make_type(TypeId::kText), Coercion::kImplicit));
       }
       args.push_back(std::move(field));
     }
-    return make_call("jsonb_build_object", std::move(args), location);
+    return make_call(build, std::move(args), location);
   };
   if (row->query != nullptr) {
     Status status;
@@ -231,7 +241,7 @@ StatusOr<BoundPtr> Binder::row_json(BoundPtr row) {
       auto made = object(std::move(columns));
       if (made.ok()) return *std::move(made);
       status = made.status();
-      return make_null(jsonb, location);
+      return make_null(type, location);
     });
     SCYPER_RETURN_IF_ERROR(status);
     return value;
@@ -243,9 +253,9 @@ StatusOr<BoundPtr> Binder::row_json(BoundPtr row) {
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr value, object(std::move(row->args)));
   if (!may_be_null) return value;
-  BoundPtr result = make_expr(BoundKind::kCase, jsonb, true, location);
+  BoundPtr result = make_expr(BoundKind::kCase, type, true, location);
   result->args.push_back(std::move(missing));
-  result->args.push_back(make_null(jsonb, location));
+  result->args.push_back(make_null(type, location));
   result->args.push_back(std::move(value));
   return result;
 }

@@ -346,14 +346,6 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
                      call.location);
   }
   if (name == "pg_get_serial_sequence" && count == 2) return bind_serial_sequence(call, scope);
-  if (name == "json_build_object") {  // there is no type json: the text of jsonb, which clients know as json
-    SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> args, bind_list(call.args, scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr object, make_call("jsonb_build_object", std::move(args), call.location));
-    SCYPER_ASSIGN_OR_RETURN(object, coerce(std::move(object), kText, Coercion::kExplicit));
-    SqlType json = kText;
-    json.length = kJsonTextLength;
-    return make_cast(std::move(object), json, true);
-  }
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),
         std::pair("to_regproc", ObjectKind::kRoutine), std::pair("to_regprocedure", ObjectKind::kSignature),

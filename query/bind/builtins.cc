@@ -6,6 +6,7 @@
 #include "bind/builtin_table.h"
 #include "runtime/functions.h"
 #include "runtime/functions_record.h"
+#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -161,6 +162,8 @@ void add_output(BuiltinTable* t) {
   set.may_return_null = true;
   t->runtime(" image text", {T::kText}, T::kText, k_fn_record_image_text);
   t->runtime(" image json", {T::kText}, T::kJsonb, k_fn_record_image_json);
+  t->runtime(" image json text", {T::kText}, T::kText, k_fn_record_image_json_text).result_type =
+      [](const std::vector<SqlType>&) { return json_text_type(); };
   t->runtime(" image null", {T::kText, T::kInt4}, T::kBool, k_fn_record_image_null).strict = false;
 }
 

@@ -1,5 +1,6 @@
 #include "bind/builtin_table.h"
 #include "runtime/functions_jsonb.h"
+#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -9,6 +10,42 @@ using T = TypeId;
 extern const ir::External k_fn_json_rows;
 extern const ir::External k_fn_json_object;
 extern const ir::External k_fn_json_array;
+
+// runtime/functions_json.cc
+extern const ir::External k_fn_to_json;
+extern const ir::External k_fn_json_row;
+extern const ir::External k_fn_json_row_pretty;
+extern const ir::External k_fn_json_build_object;
+extern const ir::External k_fn_json_build_array;
+extern const ir::External k_fn_json_agg;
+extern const ir::External k_fn_json_pair;
+extern const ir::External k_fn_json_of_pairs;
+
+namespace {
+void add_json_functions(BuiltinTable* t) {
+  auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) -> Builtin& {
+    Builtin& builtin = t->runtime(name, std::move(parameters), T::kText, function);
+    builtin.takes_types = true;
+    builtin.result_type = [](const std::vector<SqlType>&) { return json_text_type(); };
+    return builtin;
+  };
+  add("to_json", {T::kUnknown}, k_fn_to_json);
+  add("array_to_json", {T::kArray}, k_fn_to_json);
+  const std::pair<std::string_view, const ir::External&> lists[] = {{" json_row", k_fn_json_row},
+                                                                    {" json_row_pretty", k_fn_json_row_pretty},
+                                                                    {"json_build_object", k_fn_json_build_object},
+                                                                    {"json_build_array", k_fn_json_build_array}};
+  for (const auto& [name, function] : lists) {
+    add(name, {}, function);
+    Builtin& builtin = add(name, {T::kUnknown}, function);
+    builtin.strict = false;
+    builtin.variadic = true;
+  }
+  add(" json_agg", {T::kArray, T::kBool, T::kBool}, k_fn_json_agg);
+  add(" json_pair", {T::kUnknown, T::kUnknown}, k_fn_json_pair).strict = false;
+  add(" json_of_pairs", {T::kArray}, k_fn_json_of_pairs);
+}
+}  // namespace
 
 void add_jsonb_functions(BuiltinTable* t) {
   auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
@@ -71,6 +108,7 @@ void add_jsonb_functions(BuiltinTable* t) {
   pair.strict = false;
   pair.takes_types = true;
   t->runtime(" jsonb_of_pairs", {T::kArray}, T::kJsonb, k_fn_jsonb_of_pairs);
+  add_json_functions(t);
 }
 
 }  // namespace scyper::query

@@ -7,6 +7,7 @@
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/json_text_type.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -214,6 +215,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   if (from.id == TypeId::kArray || target.id == TypeId::kArray)
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
+  if (is_json_text(from) && target.id == TypeId::kJsonb) needed = Coercion::kAssignment;
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);

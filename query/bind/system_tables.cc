@@ -6,6 +6,7 @@
 #include "base/object_name.h"
 #include "bind/system_types.h"
 #include "storage/big_numeric.h"
+#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -19,7 +20,7 @@ const SystemType& system_type(TypeId id) {
 int64_t type_oid(const SqlType& type) {
   constexpr int64_t kVoidOid = 2278, kRecordOid = 2249;
   if (type.id == TypeId::kVoid) return kVoidOid;
-  if (type.id == TypeId::kText && type.length == kJsonTextLength) return kJsonOid;
+  if (is_json_text(type)) return kJsonOid;
   if (type.id == TypeId::kRecord) return kRecordOid;
   if (type.id == TypeId::kEnum) return enum_oid(type.length);
   if (type.id == TypeId::kArray && type.element == TypeId::kEnum) return enum_array_oid(type.length);

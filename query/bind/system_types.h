@@ -40,8 +40,6 @@ constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'}
 
 const SystemType& system_type(TypeId id);
 
-// SqlType::length of texts that are json to clients.
-constexpr int32_t kJsonTextLength = -114;
 constexpr int64_t kJsonOid = 114;
 
 // Types that only catalogs have: columns of theirs are bigint (oid) and text (name, "char") here.

@@ -112,6 +112,7 @@ class Definer {
   Status check_new_name(const std::string& name) const;
   Status check_unviewed(const std::string& name);
   Status rename_table(const std::string& from, const std::string& to);
+  Status rename_type(const std::string& from, const std::string& to);
   Status rename_column(const std::string& name, const std::string& from, const std::string& to);
   StatusOr<uint32_t> rename_position(const std::string& name, const std::string& column);
   Status rename_constraint(const std::string& name, const std::string& from, const std::string& to);
@@ -143,6 +144,7 @@ class Definer {
   Status add_label(const ast::AlterEnumStatement& alter, EnumType* type, ResultSet* result);
   Status rename_label(const ast::AlterEnumStatement& alter, EnumType* type);
   bool names_label(const std::string& label);
+  bool rules_contain(const std::function<bool(const std::string&)>& has);
   Status drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   struct TypeUser {
     std::string name;           // "column m of table t"

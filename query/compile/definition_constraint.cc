@@ -260,7 +260,6 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
   bool primary = constraint.kind == ast::ConstraintKind::kPrimaryKey;
   if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
   if (constraint.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", constraint.location);
-  if (!constraint.include.empty()) return error("0A000", "INCLUDE is not supported", constraint.location);
   storage::IndexDef index;
   index.id = IndexId(next().next_index_id++);
   index.unique = true;
@@ -282,6 +281,11 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
       schema->columns[column].not_null = true;
     else
       absl::StrAppend(&base, "_", name);
+  }
+  for (const std::string& name : constraint.include) {  // rows are at hand anyway
+    if (find_column(*schema, name) < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" named in key does not exist"), constraint.location);
+    if (!primary) absl::StrAppend(&base, "_", name);
   }
   if (primary)
     for (const auto& other : schema->indexes)

@@ -6,6 +6,7 @@
 #include "base/object_name.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
+#include "parse/scanner.h"
 
 // CREATE TYPE ... AS ENUM, ALTER TYPE ... ADD | RENAME VALUE, DROP TYPE. The texts of values follow when the next
 // catalog is published (storage/enum_type.h).
@@ -94,10 +95,8 @@ Status Definer::add_label(const ast::AlterEnumStatement& alter, EnumType* type, 
   return absl::OkStatus();
 }
 
-// Does the text of a rule or a view say the label? Those texts are bound anew whenever they are used.
-bool Definer::names_label(const std::string& label) {
-  const std::string literal = quote_literal(label);
-  auto has = [&](const std::string& text) { return text.find(literal) != std::string::npos; };
+// Is there something in the text of a rule or a view? Those texts are bound anew whenever they are used.
+bool Definer::rules_contain(const std::function<bool(const std::string&)>& has) {
   for (const auto& [id, rules] : next().rules) {
     for (const auto& column : rules.columns)
       if (has(column.default_text) || has(column.generated_text)) return true;
@@ -106,6 +105,32 @@ bool Definer::names_label(const std::string& label) {
   }
   return std::any_of(next().views.begin(), next().views.end(),
                      [&](const auto& view) { return has(view.second->query); });
+}
+
+bool Definer::names_label(const std::string& label) {
+  const std::string literal = quote_literal(label);
+  return rules_contain([&](const std::string& text) { return text.find(literal) != std::string::npos; });
+}
+
+// Columns and routines know the type by its number.
+Status Definer::rename_type(const std::string& from, const std::string& to) {
+  auto found = next().enums.find(from);
+  if (found == next().enums.end()) return error("42704", absl::StrCat("type \"", from, "\" does not exist"), -1);
+  if (next().enums.count(to) != 0 || next().tables.count(to) != 0 || next().views.count(to) != 0)
+    return error("42710", absl::StrCat("type \"", to, "\" already exists"), -1);
+  const bool is_named = rules_contain([&](const std::string& text) {
+    auto tokens = scan(text);
+    return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
+      return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == from;
+    });
+  });
+  if (is_named)
+    return error("0A000", "renaming a type that a default, constraint, index or view names is not supported", -1);
+  auto type = std::make_shared<EnumType>(*found->second);
+  type->name = to;
+  next().enums.erase(found);
+  next().enums[to] = std::move(type);
+  return absl::OkStatus();
 }
 
 Status Definer::rename_label(const ast::AlterEnumStatement& alter, EnumType* type) {

@@ -19,7 +19,8 @@ namespace scyper::query {
 Status Definer::check_index(const ast::CreateIndexStatement& create) const {
   if (create.method != "btree" && create.method != "hash")
     return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
-  if (!create.include.empty()) return error("0A000", "INCLUDE is not supported", create.location);
+  if (!create.include.empty() && create.method == "hash")
+    return error("0A000", "access method \"hash\" does not support included columns", -1);
   if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
   for (const auto& element : create.elements) {
     const bool descending = element.direction == ast::SortDirection::kDescending;
@@ -113,6 +114,14 @@ Status Definer::define_index_columns(const ast::CreateIndexStatement& create, Ta
     if (!name.empty()) taken.insert(name);
   }
   if (!any_descending) index->descending.clear();
+  // INCLUDE: rows are at hand anyway
+  for (const auto& element : create.include) {
+    const std::string name = plain_column(element);
+    if (name.empty()) return error("0A000", "expressions are not supported in included columns", -1);
+    if (find_column(table->schema(), name) < 0)
+      return error("42703", absl::StrCat("column \"", name, "\" does not exist"), -1);
+    absl::StrAppend(base, "_", name);
+  }
   return absl::OkStatus();
 }
 

@@ -82,6 +82,8 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
     case ast::ObjectKind::kView:
       if (missing(old_->views.count(name) != 0)) return absl::OkStatus();
       return rename_view(name, to);
+    case ast::ObjectKind::kType:
+      return rename_type(name, to);
     case ast::ObjectKind::kSchema:
       return rename_schema(rename.target.name.back(), rename.new_name);
     default:

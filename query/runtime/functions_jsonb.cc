@@ -11,6 +11,19 @@
 // jsonb: each value is a text in normal form, read where it is looked into.
 namespace scyper::query {
 
+// ISO 8601 for moments, others as they are shown.
+std::string json_scalar_text(const SqlType& type, const Datum& value) {
+  std::string text;
+  append_datum(&text, type, value);
+  if (type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz) {
+    const size_t time = text.find(' ');
+    text[time] = 'T';
+    const size_t zone = text.find_first_of("+-", time), end = std::min(text.find(' ', time), text.size());
+    if (zone < end && end - zone <= 4) text.insert(end, ":00");
+  }
+  return text;
+}
+
 namespace {
 
 int32_t give_json(ExecContext* c, const Json& json, Datum* out) {
@@ -44,23 +57,10 @@ std::vector<std::string_view> steps_of(const Datum* args, int64_t count) {
   return path;
 }
 
-// ISO 8601 for moments, others as they are shown.
-std::string scalar_text(const SqlType& type, const Datum& value) {
-  std::string text;
-  append_datum(&text, type, value);
-  if (type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz) {
-    const size_t time = text.find(' ');
-    text[time] = 'T';
-    const size_t zone = text.find_first_of("+-", time), end = std::min(text.find(' ', time), text.size());
-    if (zone < end && end - zone <= 4) text.insert(end, ":00");
-  }
-  return text;
-}
-
 // What to_jsonb() makes of a value.
 void append_value(const SqlType& type, const Datum& value, Json* out) {
   if (value.null) return;
-  const std::string text = scalar_text(type, value);
+  const std::string text = json_scalar_text(type, value);
   bool number = is_integer(type.id) || (type.id == TypeId::kNumeric && value.scale >= kBigScale) ||
                 (is_float(type.id) && std::isfinite(float8(value)));
   if (type.id == TypeId::kJsonb) {
@@ -148,7 +148,7 @@ const Json* element_of_root(const Json& json, int64_t index) {
 int32_t append_pair(ExecContext* c, const SqlType* types, const Datum* args, Json* object) {
   if (types[0].id == TypeId::kArray || types[0].id == TypeId::kJsonb)
     return c->fail("22023", "key value must be scalar, not array, composite, or json");
-  object->keys.push_back(types[0].id != TypeId::kBool ? scalar_text(types[0], args[0])
+  object->keys.push_back(types[0].id != TypeId::kBool ? json_scalar_text(types[0], args[0])
                          : args[0].lo != 0            ? "true"
                                                       : "false");
   append_value(types[1], args[1], &object->items.emplace_back());

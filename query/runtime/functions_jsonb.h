@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
+
 #include "runtime/functions.h"
+#include "storage/type.h"
 
 // Builtin functions of jsonb, as those of functions.h.
 namespace scyper::query {
@@ -20,5 +23,8 @@ namespace scyper::query {
 SCYPER_JSONB_FUNCTIONS(SCYPER_DECLARE_FUNCTION)
 #undef SCYPER_DECLARE_FUNCTION
 extern const ir::External k_rt_compare_jsonb;  // text, size, text, size -> <0, 0, >0
+
+// What a document says for a value that is neither a number, a boolean, an array nor a document.
+std::string json_scalar_text(const SqlType& type, const Datum& value);
 
 }  // namespace scyper::query

@@ -29,6 +29,8 @@ Status check_returned_types(const std::vector<std::string>& given, const std::ve
   return absl::OkStatus();
 }
 
+extern const ir::External k_fn_json_row;  // functions_json.cc
+
 namespace {
 struct FieldHead {
   SqlType type;
@@ -157,6 +159,13 @@ SCYPER_FUNCTION(record_image_json) {
   std::vector<SqlType> kinds;
   if (int32_t failed = values_of(c, args[0], true, &values, &kinds); failed != 0) return failed;
   return call(k_fn_jsonb_build_object, c, values, kinds, out);
+}
+
+SCYPER_FUNCTION(record_image_json_text) {
+  std::vector<Datum> values;
+  std::vector<SqlType> kinds;
+  if (int32_t failed = values_of(c, args[0], true, &values, &kinds); failed != 0) return failed;
+  return call(k_fn_json_row, c, values, kinds, out);
 }
 
 SCYPER_FUNCTION(record_image_null) {

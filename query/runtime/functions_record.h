@@ -38,7 +38,7 @@ Status check_returned_types(const std::vector<std::string>& given, const std::ve
 // record_image_text, record_image_json: image -> as a row is shown, as jsonb
 // record_image_null: image, 1 = IS NOT NULL -> boolean
 #define SCYPER_RECORD_FUNCTIONS(X) \
-  X(record_image_field) X(record_image_result) X(record_image_set) X(record_image_text) X(record_image_json) \
+  X(record_image_field) X(record_image_result) X(record_image_set) X(record_image_text) X(record_image_json) X(record_image_json_text) \
   X(record_image_null)
 // clang-format on
 

@@ -1,0 +1,21 @@
+-- ALTER TYPE ... RENAME TO of an enum.
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TYPE other AS ENUM ('x');
+CREATE TABLE people (id int PRIMARY KEY, feels mood DEFAULT 'ok');
+INSERT INTO people VALUES (1, 'sad'), (2, DEFAULT);
+CREATE FUNCTION better(m mood) RETURNS mood LANGUAGE sql AS $$ SELECT CASE WHEN m = 'sad' THEN 'ok' ELSE m END $$;
+ALTER TYPE mood RENAME TO feeling;
+SELECT id, feels, pg_typeof(feels) FROM people ORDER BY id;
+SELECT 'sad'::feeling < 'happy'::feeling, better('sad');
+SELECT 'sad'::mood;
+INSERT INTO people VALUES (3, 'happy'), (4, 'none');
+INSERT INTO people VALUES (3, 'happy');
+ALTER TYPE feeling RENAME TO other;
+ALTER TYPE nothing RENAME TO something;
+ALTER TYPE feeling ADD VALUE 'great' AFTER 'happy';
+INSERT INTO people VALUES (5, 'great');
+SELECT id, feels FROM people ORDER BY feels DESC, id;
+CREATE TYPE mood AS ENUM ('new');
+SELECT 'new'::mood, 'great'::feeling;
+DROP TYPE feeling;
+DROP TYPE mood;

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,9 +20,11 @@
 #include "base/random.h"
 #include "drill_audit.h"
 #include "drill_disks.h"
+#include "drill_failpoints.h"
 #include "drill_historian.h"
 #include "drill_history.h"
 #include "drill_journal.h"
+#include "drill_kinds.h"
 #include "drill_report.h"
 #include "drill_resources.h"
 #include "elected_nodes.h"
@@ -37,9 +38,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWait = std::chrono::seconds(60);  // for anything that is to happen, or the drill is void
 constexpr std::chrono::milliseconds kLook{2};
 constexpr std::chrono::milliseconds kSlowLook{50};
-constexpr std::chrono::seconds kStill{1};  // without an acknowledgement: then nobody leads
+constexpr std::chrono::seconds kStill{1};    // without an acknowledgement: then nobody leads
+constexpr std::chrono::seconds kStopped{5};  // without one, on a busy machine: then nothing is acknowledged any more
 constexpr std::chrono::seconds kWithoutEtcd{10};
-constexpr double kMemoryDrift = 0.02;
+constexpr std::chrono::seconds kSettle{10};
 constexpr int kWarmShare = 5;  // of the time until the nodes are what they are to stay
 
 const char kSchema[] =
@@ -51,22 +53,6 @@ const char kSchema[] =
 
 // The least and the longest of a brief fault.
 constexpr uint64_t kBriefMs = 20, kBriefMsMax = 500;
-
-bool needs_spaces(const std::string& kind) { return kind == "isolate-primary" || kind == "brief-isolation"; }
-bool needs_disks(const std::string& kind) { return kind == "disk-full"; }
-
-bool has_any(const std::vector<std::string>& kinds, bool (*needs)(const std::string&)) {
-  return std::any_of(kinds.begin(), kinds.end(), needs);
-}
-
-// The kinds of faults that come in turn.
-std::vector<std::string> turns_of(const DrillOptions& options) {
-  if (options.kind != "all-in-turn") return {options.kind};
-  if (!options.kinds.empty()) return options.kinds;
-  std::vector<std::string> all = drill_kinds();
-  if (::geteuid() != 0) std::erase_if(all, [](const auto& kind) { return needs_spaces(kind) || needs_disks(kind); });
-  return all;
-}
 
 Status void_drill(const std::string& why) { return sql_error("57014", "the drill is void: " + why); }
 
@@ -82,8 +68,10 @@ class Drill {
         random_(seed_) {
     report_.kind = options.kind;
     report_.commit_mode = options.commit_mode;
-    const auto is_brief = [](const std::string& kind) { return kind.starts_with("brief-"); };
-    if (std::any_of(turns_.begin(), turns_.end(), is_brief)) report_.seed = seed_;
+    const auto is_drawn = [](const std::string& kind) {
+      return kind.starts_with("brief-") || kind == "kill-at-failpoint";
+    };
+    if (std::any_of(turns_.begin(), turns_.end(), is_drawn)) report_.seed = seed_;
   }
   ~Drill() { stop_auditor(); }
 
@@ -94,17 +82,17 @@ class Drill {
     tell(absl::StrFormat("  an etcd, and nodes at %s; %s has elected a primary\n",
                          absl::StrJoin(nodes_.targets(), ", "), nodes_.count() == 1 ? "it" : "their majority"));
     const auto since = Clock::now(), until = since + std::chrono::seconds(options_.seconds);
-    std::optional<DrillResources> before;
+    std::vector<DrillResources> levels;  // after each round, when warm
     while (true) {
       SCYPER_RETURN_IF_ERROR(do_round());
       if (options_.seconds == 0) break;
       SCYPER_RETURN_IF_ERROR(clear());
-      if (!before.has_value()) {
-        if (Clock::now() >= since + (until - since) / kWarmShare) before = take_resources(std::nullopt);
-      } else if (Clock::now() >= until) {
-        compare_resources(*before);
-        break;
-      }
+      if (Clock::now() < since + (until - since) / kWarmShare) continue;
+      const bool is_last = !levels.empty() && Clock::now() >= until;
+      levels.push_back(take_resources(is_last ? std::optional(levels.front()) : std::nullopt));
+      if (!is_last) continue;
+      compare_resources(levels);
+      break;
     }
     nodes_.stop();
     return std::move(report_);
@@ -120,7 +108,9 @@ class Drill {
     made.has_spaces = has_any(turns_of(options), needs_spaces);
     made.flags = {"--partitions", "4", "--workers", "2", "--segment-bytes", "4MB"};
     // what grows by itself up to a bound has reached it soon
-    if (options.seconds > 0) made.flags.insert(made.flags.end(), {"--request-window", "2000"});
+    if (options.seconds > 0) {
+      made.flags.insert(made.flags.end(), {"--request-window", "2000", "--replication-memory", "1MB"});
+    }
     // small disks hold no long log
     if (has_any(turns_of(options), needs_disks)) made.flags.insert(made.flags.end(), {"--archive-after", "64MB"});
     return made;
@@ -150,26 +140,24 @@ class Drill {
 
   // When what a round left open has gone, or does not go; given `before`: when they are back to that.
   DrillResources take_resources(const std::optional<DrillResources>& before) {
-    const auto until = Clock::now() + kWait;
-    DrillResources least, now;
-    std::vector<pid_t> pids;
-    for (bool is_first = true; Clock::now() < until; is_first = false) {
+    const auto settled = Clock::now() + kSettle, until = Clock::now() + kWait;
+    std::optional<DrillResources> least;
+    while (true) {
       std::this_thread::sleep_for(kStill);
-      pids = nodes_.pids();
-      now = read_resources(std::span(pids).subspan(1));  // without etcd
-      if (is_first) least = now;
-      least.memory_bytes = std::min(least.memory_bytes, now.memory_bytes);
-      least.descriptors = std::min(least.descriptors, now.descriptors);
-      least.children = std::min(least.children, now.children);
-      if (before.has_value() ? now.is_back(*before, kMemoryDrift) : Clock::now() > until - kWait / 2) break;
+      const std::vector<pid_t> pids = nodes_.pids();
+      const DrillResources now = read_resources(std::span(pids).subspan(1));  // without etcd
+      least.has_value() ? least->lower(now) : void(least = now);
+      const bool is_back = !before.has_value() || least->is_back(*before);
+      if (Clock::now() > until || (Clock::now() > settled && is_back)) return *least;
     }
-    return before.has_value() ? now : least;
   }
 
-  void compare_resources(const DrillResources& before) {
-    const DrillResources after = take_resources(before);
-    report_.resources = absl::StrCat(before.describe(), " when warm, ", after.describe(), " at the end");
-    if (!after.is_back(before, kMemoryDrift)) report_.find(&report_.violations, report_.resources);
+  void compare_resources(const std::vector<DrillResources>& levels) {
+    report_.resources = absl::StrCat(levels.front().describe(), " when warm, ", levels.back().describe(),
+                                     " at the end, ", levels.size(), " rounds");
+    report_.memory_drift = memory_drift(levels);
+    report_.has_returned = levels.back().is_back(levels.front());
+    if (!report_.holds_resources()) report_.find(&report_.violations, report_.resources);
   }
 
   std::unique_ptr<Client> connect(size_t node) const {
@@ -262,8 +250,12 @@ class Drill {
     SCYPER_RETURN_IF_ERROR(wait_for_acknowledgements(options_.floor));
     SCYPER_ASSIGN_OR_RETURN(const size_t primary, find_primary());
     const size_t other = (primary + 1) % nodes_.count();
+    kind_ = kind;
     if (kind == "kill-secondary") return kill_secondary(other);
+    if (kind == "kill-snapshot") return kill_snapshot((primary + snapshots_killed_++) % nodes_.count());
+    if (kind == "kill-at-failpoint") return kill_at(other);
     if (kind == "etcd-down") return stop_etcd();
+    if (kind == "etcd-and-voter-down") return stop_etcd_and_voter(other, (primary + 2) % nodes_.count());
     if (kind == "etcd-restart") return measure_gap([&] { return restart_etcd(); });
     if (kind == "switchover") return measure_gap([&] { return switch_over(other); });
     if (kind == "rolling-restart") return restart_all(primary);
@@ -364,7 +356,7 @@ class Drill {
     if (gap_from_ns_ != 0) times.push_back(gap_from_ns_);
     for (size_t i = before; i < journal_->acknowledged().size(); ++i) {
       const Acknowledgement& entry = journal_->acknowledged()[i];
-      report_.commit_ms.push_back(static_cast<double>(entry.ns - journal_->sent().at(entry.id)) / 1e6);
+      report_.commit_ms[kind_].push_back(static_cast<double>(entry.ns - journal_->sent().at(entry.id)) / 1e6);
     }
     std::sort(times.begin(), times.end());
     int64_t longest_ns = 0;
@@ -382,24 +374,72 @@ class Drill {
     });
   }
 
-  // Until nothing is acknowledged any more; then from its return until something is. Where the primary can do without
-  // it (it reaches all voters): the longest time without an acknowledgement.
+  // All of its own: on a primary transactions go on, a secondary goes on following, and both make new ones.
+  Status kill_snapshot(size_t node) {
+    return measure_gap([&]() -> Status {
+      const pid_t pid = nodes_.pids()[1 + node];
+      bool has_killed = false;
+      SCYPER_RETURN_IF_ERROR(wait_until(
+          [&] {
+            static_cast<void>(answers(node));
+            for (const pid_t child : children_of(pid)) has_killed |= ::kill(child, SIGKILL) == 0;
+            return has_killed;
+          },
+          absl::StrCat(nodes_.name(node), " has no snapshot"), kLook));
+      return wait_until([&] { return answers(node); },
+                        absl::StrCat(nodes_.name(node), " answers no query after its snapshot was killed"), kSlowLook);
+    });
+  }
+  bool answers(size_t node) const { return answers_query(connect(node).get()); }
+
+  // All voters are there, so that the primary goes on, and all nodes answer queries. The longest time without an
+  // acknowledgement.
   Status stop_etcd() {
     return measure_gap([&]() -> Status {
       nodes_.kill_etcd();
       const auto until = Clock::now() + kWithoutEtcd;
-      size_t before = ~size_t{0};
-      bool has_stopped = false;
-      SCYPER_RETURN_IF_ERROR(wait_until(
-          [&]() -> StatusOr<bool> {
-            SCYPER_RETURN_IF_ERROR(journal_->read());
-            const size_t now = journal_->acknowledged().size();
-            has_stopped = std::exchange(before, now) == now;
-            return has_stopped || Clock::now() > until;
-          },
-          "", kStill));
-      if (has_stopped) gap_from_ns_ = RealClock().monotonic_ns();
+      SCYPER_ASSIGN_OR_RETURN(const bool has_stopped, stops_before(until));
+      if (has_stopped) {
+        report_.find(&report_.violations, "commits end without etcd though all voters are there");
+        gap_from_ns_ = RealClock().monotonic_ns();
+      }
+      for (size_t node = 0; node < nodes_.count() && !has_stopped; ++node) {
+        SCYPER_RETURN_IF_ERROR(
+            wait_until([&] { return answers(node); }, nodes_.name(node) + " answers no query without etcd", kSlowLook));
+      }
       return nodes_.start_etcd();
+    });
+  }
+  // Whether nothing is acknowledged for kStopped.
+  StatusOr<bool> stops_before(Clock::time_point until) {
+    size_t before = ~size_t{0};
+    auto since = Clock::now();
+    SCYPER_RETURN_IF_ERROR(wait_until(
+        [&]() -> StatusOr<bool> {
+          SCYPER_RETURN_IF_ERROR(journal_->read());
+          const size_t now = journal_->acknowledged().size();
+          if (std::exchange(before, now) != now) since = Clock::now();
+          return Clock::now() > std::min(until, since + kStopped);
+        },
+        "", kSlowLook));
+    return Clock::now() > since + kStopped;
+  }
+
+  // With a voter missing the primary ends: nothing is acknowledged, and who is left answers from its snapshots, and
+  // says that it is stale. Then from etcd's return until something is acknowledged.
+  Status stop_etcd_and_voter(size_t node, size_t left) {
+    return measure_gap([&]() -> Status {
+      nodes_.kill_etcd();
+      nodes_.kill(node, SIGKILL);
+      SCYPER_ASSIGN_OR_RETURN(const bool has_stopped, stops_before(Clock::now() + kWait / 2));
+      if (!has_stopped) report_.find(&report_.violations, "commits go on without etcd and a voter");
+      SCYPER_RETURN_IF_ERROR(wait_until([&] { return tells_staleness(connect(left).get()); },
+                                        nodes_.name(left) + " does not answer, or not as one that is stale",
+                                        kSlowLook));
+      gap_from_ns_ = RealClock().monotonic_ns();
+      SCYPER_RETURN_IF_ERROR(nodes_.start_etcd());
+      nodes_.start_again(node);
+      return find_primary().status();
     });
   }
 
@@ -421,10 +461,23 @@ class Drill {
     });
   }
 
+  // The next place: a node other than the primary begins to come there.
+  Status kill_at(size_t node) {
+    const std::vector<std::string>& names = drill_failpoints();
+    const std::string& name = names[(seed_ + failpoints_++) % names.size()];
+    const FailpointSite site{&nodes_, [this] { return find_primary(); },
+                             [this](size_t to) { static_cast<void>(switch_over(to)); }};
+    return measure_gap([&]() -> Status {
+      SCYPER_ASSIGN_OR_RETURN(const bool has_died, kill_at_failpoint(site, name, node));
+      if (!has_died) report_.find(&report_.violations, nodes_.name(node) + " never came to " + name);
+      return find_primary().status();
+    });
+  }
+
   Status switch_over(size_t to) {
     const std::string log = directory_ + "/switchover.log";
     const pid_t pid = launch({program_beside_this("scyper"), "switchover", "--to", nodes_.name(to), "--etcd",
-                              nodes_.etcd(), "--cluster", "local", "--timeout-ms", "60000", "--drain-ms", "20000"},
+                              nodes_.etcd(), "--cluster", "local", "--timeout-ms", "30000", "--drain-ms", "20000"},
                              log);
     int status = 0;
     ::waitpid(pid, &status, 0);
@@ -493,19 +546,14 @@ class Drill {
   std::unique_ptr<DrillJournalReader> journal_;  // of this round
   const uint64_t seed_;
   Random random_;
+  std::string kind_;  // of the fault
+  size_t snapshots_killed_ = 0, failpoints_ = 0;
   int64_t gap_from_ns_ = 0;
   pid_t auditor_ = -1;
   DrillReport report_;
 };
 
 }  // namespace
-
-const std::vector<std::string>& drill_kinds() {
-  static const std::vector<std::string> kinds = {
-      "kill-primary", "brief-freeze",    "freeze-primary", "brief-isolation", "isolate-primary", "kill-secondary",
-      "switchover",   "rolling-restart", "etcd-restart",   "etcd-down",       "disk-full"};
-  return kinds;
-}
 
 int run_drill(const CommonOptions& common, const DrillOptions& options) {
   std::string directory = options.directory;

@@ -53,6 +53,25 @@ StatusOr<DrillContents> read_drill_contents(Client* client) {
   return found;
 }
 
+bool answers_query(Client* client) {
+  const Rows ignore = [](const query::ResultSet&, size_t) { return Status(); };
+  return client != nullptr && read_rows(client, "SELECT sum(n) FROM drill_writers", ignore).ok();
+}
+
+bool tells_staleness(Client* client) {
+  if (client == nullptr) return false;
+  QueryWish wish;
+  wish.freshness.kind = query::Freshness::Kind::kStaleness;
+  wish.freshness.staleness_us = INT64_C(3'600'000'000);
+  bool is_stale = false;
+  const Status status = client->query("SELECT sum(n)::bigint FROM drill_writers", wish,
+                                      [&](const query::ResultSet& rows, const query::Receipt*) {
+                                        for (const std::string& notice : rows.notices)
+                                          is_stale |= notice.find("stale") != std::string::npos;
+                                      });
+  return status.ok() && is_stale;
+}
+
 void check_history(const DrillHistory& history, const DrillContents& contents, DrillReport* report) {
   report->operations += history.operations;
   for (const std::string& finding : check_lists(history.lists, contents.lists)) {

@@ -23,6 +23,10 @@ struct DrillContents {
 };
 // Of that node itself, as it is now.
 StatusOr<DrillContents> read_drill_contents(Client* client);
+// Whether the node answers a query on a snapshot of its own; null: it takes no connection.
+bool answers_query(Client* client);
+// Likewise who allows any staleness, and whether the node says that the answer is stale.
+bool tells_staleness(Client* client);
 
 // Compares what a node holds with what was sent, acknowledged and refused; what is wrong goes into the report.
 void audit_contents(const std::string& node, const DrillContents& contents, const DrillJournalReader& journal,

@@ -12,16 +12,61 @@ namespace scyper::client {
 
 namespace {
 
+constexpr double kCommitMsMax = 50;  // at p99, while a process dies that is not the primary's
+
+double p99_of(const std::vector<double>& values) { return DrillReport::percentile_of(values, 0.99); }
+
+// "commit_ms_p99": of all, and of each kind where there are several.
+std::string json_of_commits(const DrillReport& report) {
+  std::vector<double> all;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, values] : report.commit_ms) {
+    all.insert(all.end(), values.begin(), values.end());
+    kinds.push_back(absl::StrFormat("\"%s\": %.1f", kind, p99_of(values)));
+  }
+  if (kinds.empty()) return "";
+  return absl::StrFormat(
+      "\"commit_ms_p99\": %.1f, %s", p99_of(all),
+      kinds.size() == 1 ? "" : absl::StrCat("\"commit_ms_p99_of\": {", absl::StrJoin(kinds, ", "), "}, "));
+}
+
+std::string json_of_resources(const DrillReport& report) {
+  if (report.resources.empty()) return "";
+  return absl::StrFormat("\"memory_drift\": %.4f, \"descriptors_and_children_are_back\": %s, ", report.memory_drift,
+                         report.has_returned ? "true" : "false");
+}
+
+// What a soak is judged by.
+std::string verdict(const DrillReport& report) {
+  std::string text = "\n| bar | value | |\n| --- | --- | --- |\n";
+  const auto add = [&](const std::string& bar, const std::string& value, bool holds) {
+    absl::StrAppend(&text, "| ", bar, " | ", value, " | ", holds ? "held" : "MISSED", " |\n");
+  };
+  add("acknowledged and lost: 0", absl::StrCat(report.lost), report.lost == 0);
+  add("done twice: 0", absl::StrCat(report.duplicated), report.duplicated == 0);
+  const uint64_t others = report.violations - (report.holds_resources() ? 0 : 1);
+  add("other violations: 0", absl::StrCat(others), others == 0);
+  add(absl::StrFormat("memory: %.0f %% more at most", DrillReport::kMemoryDriftMax * 100),
+      absl::StrFormat("%+.1f %%", report.memory_drift * 100), report.memory_drift <= DrillReport::kMemoryDriftMax);
+  add("descriptors and children back", report.has_returned ? "yes" : "no", report.has_returned);
+  for (const char* kind : {"kill-secondary", "kill-snapshot"}) {
+    const auto commits = report.commit_ms.find(kind);
+    if (commits == report.commit_ms.end()) continue;
+    const double p99 = p99_of(commits->second);
+    add(absl::StrFormat("commit p99 at %s: %.0f ms", kind, kCommitMsMax), absl::StrFormat("%.1f ms", p99),
+        p99 <= kCommitMsMax);
+  }
+  return text;
+}
+
 std::string json_of(const DrillReport& report) {
   return absl::StrFormat(
       "{\"drill\": \"%s\", \"commit_mode\": \"%s\", \"faults\": %d, \"rto_ms_p50\": %.1f, \"rto_ms_p99\": %.1f, "
       "%s%s\"operations\": %d, \"acknowledged\": %d, \"lost\": %d, \"duplicated\": %d, \"violations\": %d}",
       report.kind, report.commit_mode, report.faults, report.percentile(0.5), report.percentile(0.99),
       report.seed == 0 ? "" : absl::StrCat("\"seed\": ", report.seed, ", "),
-      report.commit_ms.empty()
-          ? ""
-          : absl::StrFormat("\"commit_ms_p99\": %.1f, ", DrillReport::percentile_of(report.commit_ms, 0.99)),
-      report.operations, report.acknowledged, report.lost, report.duplicated, report.violations);
+      absl::StrCat(json_of_commits(report), json_of_resources(report)), report.operations, report.acknowledged,
+      report.lost, report.duplicated, report.violations);
 }
 
 }  // namespace
@@ -58,12 +103,12 @@ std::string drill_markdown(const std::vector<DrillReport>& reports) {
   }
   for (const DrillReport& report : reports) {
     if (report.seed != 0) absl::StrAppend(&text, "- ", report.kind, ": --seed ", report.seed, "\n");
-    if (!report.commit_ms.empty()) {
-      absl::StrAppendFormat(&text, "- %s: commit p99 meanwhile %.1f ms\n", report.kind,
-                            DrillReport::percentile_of(report.commit_ms, 0.99));
+    for (const auto& [kind, values] : report.commit_ms) {
+      absl::StrAppendFormat(&text, "- %s: commit p99 meanwhile %.1f ms\n", kind, p99_of(values));
     }
     if (!report.resources.empty()) absl::StrAppend(&text, "- ", report.kind, ": ", report.resources, "\n");
     for (const std::string& finding : report.findings) absl::StrAppend(&text, "- ", report.kind, ": ", finding, "\n");
+    if (!report.resources.empty()) absl::StrAppend(&text, verdict(report));
   }
   return text;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,15 +14,18 @@ struct DrillReport {
   std::string kind;
   std::string commit_mode;
   uint32_t faults = 0;
-  std::vector<double> rto_ms;     // of each: until transactions were acknowledged again (docs/failover.md, Drills)
-  std::vector<double> commit_ms;  // of transactions during those faults that take no primary away, or only for a moment
+  std::vector<double> rto_ms;  // of each: until transactions were acknowledged again (docs/failover.md, Drills)
+  // Of transactions during those faults that take no primary away, or only for a moment; by the faults' kind.
+  std::map<std::string, std::vector<double>> commit_ms;
   uint64_t acknowledged = 0;
   uint64_t operations = 0;  // in histories
   uint64_t lost = 0;
   uint64_t duplicated = 0;
   uint64_t violations = 0;
   uint64_t seed = 0;                  // of what is left to chance; 0: nothing is
-  std::string resources;              // of the nodes, before and after; empty: not compared
+  std::string resources;              // of the nodes, before and after; empty: not compared, nor
+  double memory_drift = 0;            // the memory, as a share; is to be within kMemoryDriftMax
+  bool has_returned = true;           // the descriptors and children
   std::vector<std::string> findings;  // for people; the first of them
 
   // One more of `count`.
@@ -29,6 +33,8 @@ struct DrillReport {
   double percentile(double share) const { return percentile_of(rto_ms, share); }
   // The value that so much of them do not exceed.
   static double percentile_of(const std::vector<double>& values, double share);
+  static constexpr double kMemoryDriftMax = 0.02;
+  bool holds_resources() const { return has_returned && memory_drift <= kMemoryDriftMax; }
   bool is_clean() const { return lost == 0 && duplicated == 0 && violations == 0; }
 };
 

@@ -1,7 +1,6 @@
 #include "drill_resources.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -14,10 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int64_t resident_bytes(const std::string& process) {
-  int64_t pages = 0, resident = 0;
-  std::ifstream(process + "/statm") >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
+// "RssAnon:   1234 kB"
+int64_t status_bytes(const std::string& process, const std::string& name) {
+  std::ifstream status(process + "/status");
+  for (std::string word; status >> word;) {
+    if (int64_t kilobytes = 0; word == name && status >> kilobytes) return kilobytes << 10;
+  }
+  return 0;
 }
 
 int64_t count_entries(const std::string& folder) {
@@ -27,38 +29,51 @@ int64_t count_entries(const std::string& folder) {
   return count;
 }
 
-int64_t count_children(const std::string& process) {
-  int64_t count = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(process + "/task", error), end; !error && at != end; at.increment(error)) {
-    std::ifstream children(at->path() / "children");
-    for (pid_t child = 0; children >> child;) ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
-bool DrillResources::is_back(const DrillResources& before, double memory_share) const {
-  const double memory_max = static_cast<double>(before.memory_bytes) * (1 + memory_share);
-  return static_cast<double>(memory_bytes) <= memory_max && descriptors <= before.descriptors &&
-         children <= before.children;
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (fs::directory_iterator at(absl::StrCat("/proc/", pid, "/task"), error), end; !error && at != end;
+       at.increment(error)) {
+    std::ifstream children(at->path() / "children");
+    for (pid_t child = 0; children >> child;) found.push_back(child);
+  }
+  return found;
+}
+
+void DrillResources::lower(const DrillResources& other) {
+  memory_bytes = std::min(memory_bytes, other.memory_bytes);
+  anonymous_bytes = std::min(anonymous_bytes, other.anonymous_bytes);
+  descriptors = std::min(descriptors, other.descriptors);
+  children = std::min(children, other.children);
 }
 
 std::string DrillResources::describe() const {
-  return absl::StrFormat("%.1f MB, %d descriptors, %d children", static_cast<double>(memory_bytes) / (1 << 20),
-                         descriptors, children);
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  return absl::StrFormat("%.1f MB (%.1f of no file), %d descriptors, %d children", megabytes(memory_bytes),
+                         megabytes(anonymous_bytes), descriptors, children);
 }
 
 DrillResources read_resources(std::span<const pid_t> pids) {
   DrillResources all;
   for (pid_t pid : pids) {
     const std::string process = absl::StrCat("/proc/", pid);
-    all.memory_bytes += resident_bytes(process);
+    all.memory_bytes += status_bytes(process, "VmRSS:");
+    all.anonymous_bytes += status_bytes(process, "RssAnon:");
     all.descriptors += count_entries(process + "/fd");
-    all.children += count_children(process);
+    all.children += static_cast<int64_t>(children_of(pid).size());
   }
   return all;
+}
+
+double memory_drift(std::span<const DrillResources> levels) {
+  const size_t part = std::max<size_t>(levels.size() / 3, 1);
+  if (levels.size() < 2) return 0;
+  double early = 0, late = 0;
+  for (const DrillResources& level : levels.first(part)) early += static_cast<double>(level.memory_bytes);
+  for (const DrillResources& level : levels.last(part)) late += static_cast<double>(level.memory_bytes);
+  return early == 0 ? 0 : late / early - 1;
 }
 
 }  // namespace scyper::client

@@ -7,12 +7,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "etcd_supervisor.h"
 
 // What is decided and done.
 namespace scyper::consensus {
 
 namespace {
+
+Failpoint before_fenced("election.before_fenced");
+Failpoint before_fence_answer("election.before_fence_answer");
+Failpoint before_fence("election.before_fence");
+Failpoint after_fence("election.after_fence");
+Failpoint before_grant("election.before_grant");
+Failpoint after_grant("election.after_grant");
+Failpoint before_reclaim("election.before_reclaim");
+Failpoint after_reclaim("election.after_reclaim");
+Failpoint before_bar("election.before_bar");
+Failpoint before_promise("election.before_promise");
+Failpoint after_promise("election.after_promise");
+Failpoint before_start("election.before_start");
+Failpoint before_open("election.before_open");
+Failpoint before_end("election.before_end");
 
 constexpr std::chrono::milliseconds kLook{10};
 constexpr std::chrono::milliseconds kSoon{1};  // while nothing is answered until the node has said something
@@ -182,10 +198,12 @@ void EtcdSupervisor::perform(const Action& action) {
       return;
     case Kind::kStartTerm:
       say(absl::StrCat("election: term ", action.term, " is fenced, this node becomes primary"));
+      before_start.fires();
       starting_term_ = action.term;
       role_ = {Role::Kind::kLead, {action.term, options_.elector.node}, options_.address, campaign_config_, ""};
       return;
     case Kind::kOpen:
+      before_open.fires();
       return say(absl::StrCat("election: primary in term ", action.term));
     case Kind::kClose:
       return say(is_switching_ ? "election: closes, to hand over"
@@ -230,6 +248,7 @@ void EtcdSupervisor::perform_grant(const Action& action) {
 
 // With the lock.
 void EtcdSupervisor::end(const std::string& why) {
+  before_end.fires();
   role_ = {};
   role_.kind = Role::Kind::kEnd;
   role_.why = why;
@@ -239,6 +258,7 @@ void EtcdSupervisor::end(const std::string& why) {
 
 StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const std::string& from, uint64_t term) {
   const std::pair<std::string, uint64_t> key(from, term);
+  before_fenced.fires();
   std::unique_lock<std::mutex> lock(mutex_);
   if (is_stopping_) return absl::UnavailableError("the node stops");
   answers_.erase(key);
@@ -249,6 +269,7 @@ StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const std::string& from, uint64_t
   if (!has_answer || is_stopping_) return absl::UnavailableError("the promise is not on the disk yet");
   const FenceAnswer answer = answers_[key];
   answers_.erase(key);
+  before_fence_answer.fires();
   return answer;
 }
 
@@ -267,8 +288,10 @@ Tasks* EtcdSupervisor::tasks_of(const std::string& node) {
 void EtcdSupervisor::send_fence(const Action& action) {
   const std::string address = peer_address(action.node);
   StatusOr<FenceAnswer> answer = absl::UnavailableError("its address is not known");
+  before_fence.fires();
   if (!address.empty()) answer = peers_->fence(address, action.term, options_.elector.lease_us / 2);
   end_task("fence " + action.node);
+  after_fence.fires();
   if (answer.ok()) tell([&] { elector_.on_fence_answer(action.node, *answer, boot_time_us()); });
 }
 
@@ -299,7 +322,9 @@ void EtcdSupervisor::ask_grant(const Action& action) {
 
 // Where that cannot be written nothing is granted.
 void EtcdSupervisor::keep_grant() {
+  before_grant.fires();
   const Status kept = options_.disk->replace_file(options_.directory + kGrantFile, "1\n");
+  after_grant.fires();
   if (!kept.ok()) say(absl::StrCat("election: nothing can be granted: ", std::string(kept.message())));
   if (kept.ok()) tell([&] { elector_.on_grant_kept(boot_time_us()); });
 }
@@ -311,12 +336,14 @@ void EtcdSupervisor::drop_grant() { static_cast<void>(options_.disk->remove(opti
 void EtcdSupervisor::reclaim(uint64_t term) {
   const int64_t sent_us = boot_time_us();
   auto result = Elector::Campaign::kUnknown;
+  before_reclaim.fires();
   const auto granted = etcd_->grant((options_.elector.lease_us + kUsPerS - 1) / kUsPerS);
   if (granted.ok()) {
     const auto won = keys_.reclaim(term, granted->id);
     if (won.ok()) result = *won ? Elector::Campaign::kWon : Elector::Campaign::kLost;
     if (result != Elector::Campaign::kWon) static_cast<void>(etcd_->revoke(granted->id));
   }
+  after_reclaim.fires();
   if (result == Elector::Campaign::kWon) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -330,6 +357,7 @@ void EtcdSupervisor::reclaim(uint64_t term) {
 
 // The log first: what is answered once the promise is there must be its end.
 void EtcdSupervisor::store_promise(const Promise& promise) {
+  before_bar.fires();
   Status barred;
   while (barred = replica_->bar(promise), absl::IsUnavailable(barred)) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -339,7 +367,9 @@ void EtcdSupervisor::store_promise(const Promise& promise) {
     std::lock_guard<std::mutex> lock(mutex_);
     return end(std::string(barred.message()));
   }
+  before_promise.fires();
   const Status stored = promise_file_.store(promise);
+  after_promise.fires();
   if (!stored.ok() && !absl::IsFailedPrecondition(stored)) {
     std::lock_guard<std::mutex> lock(mutex_);
     return end(absl::StrCat("the promise cannot be stored: ", std::string(stored.message())));

@@ -4,12 +4,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "etcd_supervisor.h"
 
 // What etcd is told and says.
 namespace scyper::consensus {
 
 namespace {
+
+Failpoint before_campaign("election.before_campaign");
+Failpoint before_term("election.before_term");
+Failpoint after_term("election.after_term");
+Failpoint before_keep_alive("election.before_keep_alive");
+Failpoint after_keep_alive("election.after_keep_alive");
+Failpoint before_give_up("election.before_give_up");
+Failpoint after_give_up("election.after_give_up");
+Failpoint before_floor("election.before_floor");
+Failpoint before_hand_over("election.before_hand_over");
+Failpoint after_hand_over("election.after_hand_over");
 
 constexpr std::chrono::milliseconds kWatchPause{200};
 constexpr uint64_t kDrainMsMax = 60'000;
@@ -90,6 +102,7 @@ void EtcdSupervisor::keep_member() {
 void EtcdSupervisor::campaign(const Action& action) {
   const int64_t sent_us = boot_time_us();
   auto result = Elector::Campaign::kLost;
+  before_campaign.fires();
   auto granted = etcd_->grant((options_.elector.lease_us + kUsPerS - 1) / kUsPerS);
   if (granted.ok()) {
     {
@@ -97,11 +110,13 @@ void EtcdSupervisor::campaign(const Action& action) {
       leases_[action.term] = granted->id;
     }
     if (options_.on_lease) options_.on_lease(granted->id);
+    before_term.fires();
     auto won = keys_.campaign(action.term, {action.term_revision, action.config_revision, action.paused_revision},
                               granted->id);
     if (won.ok() && *won) result = Elector::Campaign::kWon;
     if (absl::IsUnknown(won.status())) result = Elector::Campaign::kUnknown;
   }
+  after_term.fires();
   if (result == Elector::Campaign::kLost) give_up(action.term);
   static constexpr const char* kOutcomes[] = {"won", "has not won", "may have won"};
   say(absl::StrCat("election: ", kOutcomes[static_cast<size_t>(result)], " term ", action.term));
@@ -117,7 +132,9 @@ void EtcdSupervisor::keep_alive(uint64_t term) {
   }
   if (lease == 0) return;
   const int64_t sent_us = boot_time_us();
+  before_keep_alive.fires();
   const auto left = etcd_->keep_alive(lease);
+  after_keep_alive.fires();
   tell([&] {
     if (left.ok()) elector_.on_keep_alive(term, sent_us, boot_time_us());
     if (absl::IsNotFound(left.status())) elector_.on_lease_lost(term, boot_time_us());
@@ -134,11 +151,14 @@ void EtcdSupervisor::give_up(uint64_t term) {
     lease = found->second;
     leases_.erase(found);
   }
+  before_give_up.fires();
   static_cast<void>(etcd_->revoke(lease));
+  after_give_up.fires();
   if (options_.on_lease) options_.on_lease(0);
 }
 
 void EtcdSupervisor::raise_floor(uint64_t term, uint64_t lsn) {
+  before_floor.fires();
   static_cast<void>(keys_.raise_floor({term, lsn}, term));
   end_task("floor");
 }
@@ -177,7 +197,9 @@ void EtcdSupervisor::refuse_switchover(const std::string& why) {
 }
 
 void EtcdSupervisor::hand_over(const Action& action) {
+  before_hand_over.fires();
   const auto done = keys_.hand_over(action.term, action.node);
+  after_hand_over.fires();
   tell([&] {
     const int64_t now_us = boot_time_us();
     if (done.ok() && !*done) return elector_.on_lease_lost(action.term, now_us);

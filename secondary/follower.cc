@@ -169,30 +169,42 @@ Status Follower::failure(bool* restarts_empty) const {
 // With the lock. Since when something is known that has not been applied.
 int64_t Follower::lag_ns() const { return knowns_.empty() ? 0 : clock_.monotonic_ns() - knowns_.front().ns; }
 
+// With the lock. It beats far more often: less is no silence.
+int64_t Follower::silence_ns() const {
+  const int64_t silence_ns = clock_.monotonic_ns() - heard_ns_;
+  return heard_ns_ != 0 && silence_ns > kSilenceNs ? silence_ns : 0;
+}
+
 // With the lock.
-bool Follower::is_behind(std::string* why) const {
-  const int64_t now_ns = clock_.monotonic_ns();
-  if (heard_ns_ == 0 || now_ns - heard_ns_ > kSilenceNs) {
+bool Follower::is_behind(int64_t staleness_us, std::string* why) const {
+  if (heard_ns_ == 0 || silence_ns() / kNsPerUs > staleness_us) {
     *why = "it does not hear from the primary";
     return true;
   }
   *why = "it is catching up";
   if (!has_caught_up_ || !is_own_confirmed_) return true;
-  if (lag_ns() / kNsPerUs <= static_cast<int64_t>(options_.lag_us_max)) return false;
+  if (lag_ns() / kNsPerUs <= std::max(static_cast<int64_t>(options_.lag_us_max), staleness_us)) return false;
   *why = "it is behind the primary";
   return true;
 }
 
-Status Follower::readiness() const {
+int64_t Follower::silence_us() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return silence_ns() / kNsPerUs;
+}
+
+Status Follower::readiness() const { return readiness_for(0); }
+
+Status Follower::readiness_for(int64_t staleness_us) const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::string why;
   if (!failure_.ok()) {
     why = std::string(failure_.message());
-  } else if (!is_behind(&why)) {
+  } else if (!is_behind(staleness_us, &why)) {
     return Status();
   }
   return with_hint(sql_error("57P03", "the node takes no queries: " + why),
-                   "Ask another node, or retry after 1000 ms.");
+                   "Ask another node, retry after 1000 ms, or allow staleness.");
 }
 
 replication::Position Follower::position() const {
@@ -206,7 +218,7 @@ replication::Position Follower::position() const {
   position.snapshot = snapshot_;
   std::string why;
   position.lag_us = lag_ns() / kNsPerUs;
-  position.serves = failure_.ok() && !is_behind(&why);
+  position.serves = failure_.ok() && !is_behind(0, &why);
   position.repaired = repaired_groups_;
   position.transport = hears_multicast() ? "pgm" : "unicast";
   position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
@@ -246,7 +258,7 @@ NodeInfo Follower::info() const {
   info.digests = digests_;
   info.digest_lsn = digest_ == nullptr ? 0 : digest_->lsn;
   std::string why;
-  info.serves = failure_.ok() && !is_behind(&why);
+  info.serves = failure_.ok() && !is_behind(0, &why);
   return info;
 }
 

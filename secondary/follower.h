@@ -44,6 +44,8 @@ class Follower final : public Node {
   void redirect(const std::string& target) override;
   NodeInfo info() const override;
   Status readiness() const override;
+  Status readiness_for(int64_t staleness_us) const override;
+  int64_t silence_us() const override;
   Status failure(bool* restarts_empty) const override;
   uint32_t partitions() const override { return identity_.partitions; }
   Status run_at_border(std::function<void()> work) override;
@@ -65,7 +67,7 @@ class Follower final : public Node {
   void start_queries();
   void end_threads();
   void fail(const Status& status, bool restarts_empty);
-  bool is_behind(std::string* why) const;
+  bool is_behind(int64_t staleness_us, std::string* why) const;
   replication::Position position() const;
   // With the lock. 0: the end of what is here has not been compared with that term's log.
   uint64_t matched_term() const { return inbox_.is_matched() ? inbox_.term() : 0; }
@@ -87,6 +89,7 @@ class Follower final : public Node {
   void note_gap();
   void note_known();
   void drop_applied();
+  int64_t silence_ns() const;
   int64_t lag_ns() const;
   uint64_t redirections() const {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -155,7 +155,7 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
     std::lock_guard<std::mutex> lock(mutex_);
     // of the past: nobody asks for it any more
     std::string why;
-    if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || is_behind(&why)) return Status();
+    if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || is_behind(0, &why)) return Status();
     is_snapshotting_ = true;
   }
   const int64_t start_ns = clock_.monotonic_ns();
@@ -252,10 +252,11 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   {
     std::lock_guard<std::mutex> lock(mutex_);
     point.lsn = inbox_.applied_lsn();
+    // when this was all that there is, as far as it is known
+    point.monotonic_ns = start_ns - std::max(silence_ns(), lag_ns());
   }
   point.catalog = database_->catalog();
   point.time_us = clock_.now_us();
-  point.monotonic_ns = start_ns;
   if (request.at_cut) request.at_cut(point);
   StatusOr<std::unique_ptr<storage::ChildProcess>> child = absl::UnknownError("not forked");
   before_fork.fires();

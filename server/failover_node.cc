@@ -1,5 +1,6 @@
 #include "failover_node.h"
 
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/failpoint.h"
 #include "base/text_file.h"
 #include "commit_modes.h"
 #include "replay/log_scan.h"
@@ -23,6 +25,17 @@ namespace scyper::server {
 using consensus::Position;
 
 namespace {
+
+Failpoint before_promotion("promotion.before_promotion");
+Failpoint in_promotion("promotion.in_promotion");
+Failpoint after_promotion("promotion.after_promotion");
+Failpoint before_follow("rejoin.before_follow");
+Failpoint after_seed("rejoin.after_seed");
+Failpoint after_follow("rejoin.after_follow");
+Failpoint before_redirect("rejoin.before_redirect");
+Failpoint before_last_answers("rejoin.before_last_answers");
+Failpoint before_remove_log("rejoin.before_remove_log");
+Failpoint after_remove_log("rejoin.after_remove_log");
 
 constexpr long kLookNs = 10'000'000;
 constexpr long kSoonNs = 1'000'000;  // while nobody leads
@@ -184,6 +197,7 @@ Status FailoverNode::take_role(const consensus::Role& role) {
   auto* secondary = dynamic_cast<SecondaryEngine*>(engine_.get());
   if (secondary == nullptr || role.leader == role_.leader) return Status();
   say_(absl::StrCat("election: ", role.leader.node, " leads in term ", role.leader.term));
+  before_redirect.fires();
   secondary->set_primary(role.address);
   role_ = role;
   return Status();
@@ -222,7 +236,11 @@ Status FailoverNode::follow(const consensus::Role& role) {
   config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
     return supervisor_->takes_redo({term, node});
   };
-  config.secondary.on_seeded = [this] { set_place(Place::kChanging); };
+  before_follow.fires();
+  config.secondary.on_seeded = [this] {
+    after_seed.fires();
+    set_place(Place::kChanging);
+  };
   config.secondary.on_begun = [this](secondary::Node* node) {
     std::lock_guard<std::mutex> lock(mutex_);
     node_ = node;
@@ -238,6 +256,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
   std::atomic<bool> is_over{false};
   std::thread watcher([&] { watch_signals(&is_over); });
   auto engine = make_engine_(config, metrics_, nullptr);
+  after_follow.fires();
   is_over = true;
   watcher.join();
   if (!engine.ok()) {
@@ -252,6 +271,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
     say_(absl::StrCat("election: does not follow ", role.leader.node, ": ", std::string(why.message())));
     return Status();
   }
+  ::malloc_trim(0);  // what reading the log or an archive took is not needed again
   engine_ = *std::move(engine);
   role_ = role;
   return serve(config);
@@ -277,8 +297,12 @@ Status FailoverNode::lead(const consensus::Role& role) {
   replication.leads = [leads_until_us] {
     return consensus::boot_time_us() < leads_until_us->load(std::memory_order_relaxed);
   };
-  auto engine = make_engine_(config, metrics_, leave_role(/*is_promoted=*/true));
+  before_promotion.fires();
+  std::shared_ptr<replay::WarmState> warm = leave_role(/*is_promoted=*/true);
+  in_promotion.fires();
+  auto engine = make_engine_(config, metrics_, std::move(warm));
   if (!engine.ok()) return engine.status();
+  after_promotion.fires();
   engine_ = *std::move(engine);
   role_ = role;
   {
@@ -336,12 +360,16 @@ void FailoverNode::stop() {
 }
 
 void FailoverNode::stop_serving() {
+  before_last_answers.fires();
   if (server_ != nullptr) server_->stop(kLastAnswersMs);
 }
 
 Status FailoverNode::remove_log() {
   SCYPER_RETURN_IF_ERROR(disk_->replace_file(incomplete_path_, "1\n"));
-  return secondary::remove_history(disk_.get(), config_.engine.log.directory);
+  before_remove_log.fires();
+  const Status removed = secondary::remove_history(disk_.get(), config_.engine.log.directory);
+  after_remove_log.fires();
+  return removed;
 }
 
 // It has reached what a primary had after this process had begun.

@@ -168,6 +168,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       node_->router.note(route, -1);
       if (has_begun || !node_->router.is_for_here(status)) return status;
     }
+    stale_notice_ = route.notice;
     set_waiting(true);
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
     set_waiting(false);
@@ -230,6 +231,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     complete->set_command_tag(stream->command_tag());
     complete->set_affected_rows(stream->rows());
     for (const std::string& notice : stream->notices()) complete->add_notices(notice);
+    if (!stale_notice_.empty()) complete->add_notices(stale_notice_);
     encode_receipt(stream->receipt(), complete->mutable_receipt());
     node_->counters.query_stage.record_ns(static_cast<uint64_t>(stream->receipt().run_ms * 1e6));
     write();
@@ -304,6 +306,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   grpc::CallbackServerContext* const context_;
   const v1::ExecuteRequest* const request_;
   v1::ExecuteResponse message_;
+  std::string stale_notice_;  // of the query that runs; see QueryRouter::Route
   primary::StatementLimits limits_;
   bool is_waiting_ = false;             // of the thread that runs it
   std::atomic<bool> cancelled_{false};  // = broken_, for the engine

@@ -2,8 +2,10 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "base/text_file.h"
 #include "scyper.pb.h"
 #include "secondary_engine.h"
@@ -19,6 +21,21 @@ std::string text_of(const std::string& path) { return read_text_file(path).value
 
 bool wants_global(const query::QueryOptions& options) {
   return options.session == 0 && options.freshness.kind == query::Freshness::Kind::kFresh;
+}
+
+// How old an answer may be. A session has its snapshot already, and who names an LSN gets at least that.
+int64_t staleness_us_of(const query::QueryOptions& options) {
+  if (options.session != 0 || options.freshness.kind == query::Freshness::Kind::kAtLeast) return INT64_MAX;
+  return options.freshness.kind == query::Freshness::Kind::kStaleness ? options.freshness.staleness_us : 0;
+}
+
+// Snapshots are served on without a primary, but never as if they were new.
+std::string stale_notice(int64_t silence_us) {
+  if (silence_us == 0) return "";
+  return absl::StrFormat(
+      "WARNING: the answer is stale: this node has not heard from a primary for %d ms and does not know what has been "
+      "committed since",
+      silence_us / 1000);
 }
 
 void use(const replication::Ticket& ticket, query::QueryOptions* options) {
@@ -41,14 +58,15 @@ StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOption
   if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();
   SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket(""));
   if (ticket.node.empty()) return Route();
-  return Route{ticket.node, ticket.address, ticket};
+  return Route{ticket.node, ticket.address, ticket, ""};
 }
 
 StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query::QueryOptions* options) {
-  const Status readiness = secondary_->node().readiness();
   if (is_here || !wants_global(*options)) {
-    SCYPER_RETURN_IF_ERROR(readiness);
-    return Route();
+    SCYPER_RETURN_IF_ERROR(secondary_->node().readiness_for(staleness_us_of(*options)));
+    Route route;
+    route.notice = stale_notice(secondary_->node().silence_us());
+    return route;
   }
   auto ticket = secondary_->node().link()->ticket();
   if (!ticket.ok()) {
@@ -58,9 +76,9 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
   }
   if (ticket->node == secondary_->options().queries.node) {
     use(*ticket, options);
-    return Route{ticket->node, "", *ticket};
+    return Route{ticket->node, "", *ticket, ""};
   }
-  return Route{ticket->node, ticket->node.empty() ? secondary_->primary() : ticket->address, *ticket};
+  return Route{ticket->node, ticket->node.empty() ? secondary_->primary() : ticket->address, *ticket, ""};
 }
 
 void QueryRouter::address(const Route& route, v1::QueryOptions* options) {

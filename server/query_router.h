@@ -35,6 +35,7 @@ class QueryRouter {
     std::string node;
     std::string address;  // empty = here
     replication::Ticket ticket;
+    std::string notice;  // goes with the answer: this node hears no primary; else empty
   };
   // Changes *options to the ticket's snapshot. is_here: this node, whatever the load; the request has been passed on
   // already, has a session, or asks for it.

@@ -46,7 +46,9 @@ class ReadyAnswer final : public Answer {
 
 class LocalAnswer final : public Answer {
  public:
-  explicit LocalAnswer(std::unique_ptr<query::QueryStream> stream) : stream_(std::move(stream)) {
+  // notice: besides its own; may be empty.
+  LocalAnswer(std::unique_ptr<query::QueryStream> stream, std::string notice)
+      : stream_(std::move(stream)), notice_(std::move(notice)) {
     columns_ = stream_->columns();
     types_ = types_of(columns_);
   }
@@ -58,6 +60,7 @@ class LocalAnswer final : public Answer {
     }
     tag_ = stream_->command_tag();
     notices_ = stream_->notices();
+    if (!notice_.empty()) notices_.push_back(notice_);
     receipt_ = stream_->receipt();
     return false;
   }
@@ -65,6 +68,7 @@ class LocalAnswer final : public Answer {
 
  private:
   const std::unique_ptr<query::QueryStream> stream_;
+  const std::string notice_;
   std::vector<SqlType> types_;
   std::string batch_;
 };
@@ -165,7 +169,7 @@ StatusOr<std::unique_ptr<Answer>> run_query(NodeParts* node, const QueryRun& run
     if (!node->router.is_for_here(status)) return status;
   }
   SCYPER_ASSIGN_OR_RETURN(auto stream, node->engine->queries()->run(run.sql, run.arguments, options));
-  return std::make_unique<LocalAnswer>(std::move(stream));
+  return std::make_unique<LocalAnswer>(std::move(stream), std::move(route.notice));
 }
 
 }  // namespace scyper::server::postgres

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -446,8 +447,9 @@ TEST(HistoryCheckerTest, TellsWrongHistoriesFromRightOnes) {
 // The others, once each.
 class DrillKindTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, DrillKindTest,
-                         testing::Values("freeze-primary", "isolate-primary", "kill-secondary", "etcd-down",
-                                         "switchover", "rolling-restart", "disk-full"),
+                         testing::Values("freeze-primary", "isolate-primary", "kill-secondary", "kill-snapshot",
+                                         "kill-at-failpoint", "etcd-down", "etcd-and-voter-down", "switchover",
+                                         "rolling-restart", "disk-full"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -460,8 +462,11 @@ TEST_P(DrillKindTest, FindsNothingLost) {
   if (needs_root && ::geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(consensus::EtcdProcess::is_installed()) << "tools/install-packages installs it";
   const std::string reports = absl::StrCat(testing::TempDir(), "drill-", kind, "-", ::getpid());
-  const Output out = run_command(absl::StrCat(SCYPER_PROGRAM, " drill ", kind,
-                                              " --repeat 1 --writers 2 --lease-ttl 6s -o json --report ", reports));
+  int repeat = kind == "kill-snapshot" || kind == "kill-at-failpoint" ? 3 : 1;
+  if (kind == "kill-at-failpoint" && std::getenv("SCYPER_TEST_FULL") != nullptr) repeat = 37;
+  const Output out =
+      run_command(absl::StrCat(SCYPER_PROGRAM, " drill ", kind, " --repeat ", repeat,
+                               " --seed 37 --writers 2 --rate 300 --lease-ttl 6s -o json --report ", reports));
   if (needs_root && out.text.find("42501") != std::string::npos) GTEST_SKIP() << out.text;
   EXPECT_EQ(out.code, 0) << out.text;
   EXPECT_NE(out.text.find("\"drill\": \"" + kind + "\""), std::string::npos) << out.text;

@@ -106,6 +106,11 @@ class Node {
   virtual NodeInfo info() const = 0;
   // Why queries are refused now: lag, failure. OK: they are not.
   virtual Status readiness() const = 0;
+  // Why a query is refused that may be so much older than what the primary has; of none (a session's snapshot is as old
+  // as it is): INT64_MAX.
+  virtual Status readiness_for(int64_t staleness_us) const = 0;
+  // Since the primary was heard, where that is so long ago that nothing is known of what it has; else 0.
+  virtual int64_t silence_us() const = 0;
   // OK while it works. Otherwise the process has to start anew; restarts_empty: after removing its log and archives.
   virtual Status failure(bool* restarts_empty) const = 0;
   virtual uint32_t partitions() const = 0;

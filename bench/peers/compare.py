@@ -239,9 +239,9 @@ def print_table(report, engines):
     print(f"{'query':6}" + "".join(f"{e + ' ms':>14}" for e in engines))
     for query in report["queries"]:
         cells = "".join(f"{query['ms'][e]:14.1f}" if e in query["ms"] else f"{'-':>14}" for e in engines)
-        notes = "; ".join(f"{e}: {text}" for e, text in query.get("errors", {}).items())
-        differs = [k for k in query if k.startswith("differs")]
-        print(f"{query['name']:6}{cells}  {notes}{' DIFFERS' if differs else ''}")
+        notes = [f"{e}: {text}" for e, text in query.get("errors", {}).items()]
+        differs = [f"{', '.join(query[k])} {k.replace('_', ' ')}" for k in query if k.startswith("differs")]
+        print(f"{query['name']:6}{cells}  {'; '.join(notes + differs)}")
     print("mean  " + "".join(f"{report['geomean'][e] or 0:14.1f}" for e in engines))
     for engine, ratio in report.get("geomean_ratio", {}).items():
         print(f"scyper / {engine}: {ratio:.2f}")

@@ -180,6 +180,7 @@ StatusOr<nlohmann::ordered_json> bench(const CommonOptions& common, const MixedO
 }  // namespace
 
 int run_bench_mixed(const CommonOptions& common, MixedOptions options) {
+  options.oltp.busy_cores = options.threads;  // without queries too: the same load in both
   options.ch.is_quiet = options.ch.is_quiet || common.is_json;
   auto report = bench(common, options);
   if (!report.ok()) return show_failure(report.status(), common.is_json);

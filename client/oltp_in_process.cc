@@ -189,7 +189,8 @@ StatusOr<OltpResult> run_oltp_in_process(primary::Engine* engine, const ch::Gene
   auto homes = homes_of_workers(engine->options(), generator.scale().warehouses);
   if (options.wants_digest || homes.size() == 1) homes = {{}};  // one lane over all warehouses
   drivers = std::max<uint32_t>(1, std::min<uint32_t>(drivers, static_cast<uint32_t>(homes.size())));
-  bool has_free_core = std::thread::hardware_concurrency() > engine->options().workers;
+  const uint32_t busy = engine->options().workers + options.busy_cores;
+  const bool has_free_core = std::thread::hardware_concurrency() > busy;
   int64_t spin_ns = has_free_core ? 50'000 : 0;
 
   std::vector<std::unique_ptr<Doorbell>> doorbells;

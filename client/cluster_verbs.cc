@@ -12,9 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/cluster_client.h"
+#include "cluster_place.h"
 #include "consensus/cluster_keys.h"
-#include "consensus/etcd.h"
 #include "error_format.h"
 
 namespace scyper::client {
@@ -28,74 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{10};
-constexpr int kNodeMs = 500;
-constexpr int64_t kEtcdUs = 3'000'000;
-
-Status refused(const std::string& why, const std::string& hint) {
-  const Status status = sql_error("55000", why);
-  return hint.empty() ? status : with_hint(status, hint);
-}
-
-// As etcd's client says it, for people.
-Status etcd_error(const Status& status) {
-  return with_hint(sql_error("08006", absl::StrCat("etcd: ", status.message())),
-                   "Nothing is decided without etcd: look at its members.");
-}
-
-// The status of the node at an address, within half a second.
-StatusOr<NodeStatus> status_of(const CommonOptions& common, const std::string& address) {
-  ConnectOptions to = common.connect;
-  to.target = address;
-  to.connect_timeout_ms = kNodeMs;
-  to.fails_when_refused = true;
-  SCYPER_ASSIGN_OR_RETURN(auto client, Client::connect(to));
-  return client->status(kNodeMs);
-}
-
-// The keys of a cluster.
-struct Cluster {
-  std::unique_ptr<consensus::Etcd> etcd;
-  std::unique_ptr<ClusterKeys> keys;
-};
-
-Status find_place(const CommonOptions& common, ClusterPlace* place) {
-  if (!place->etcd.empty() && !place->cluster.empty()) return Status();
-  Status last = sql_error("08001", "no node is given");
-  for (const std::string& target : split_targets(common.connect.target)) {
-    const auto status = status_of(common, target);
-    last = status.status();
-    if (!status.ok()) continue;
-    if (status->election.empty()) {
-      last = refused(target + " belongs to no cluster with elections", "");
-      continue;
-    }
-    if (place->cluster.empty()) place->cluster = status->election;
-    if (place->etcd.empty()) place->etcd = status->etcd;
-    return Status();
-  }
-  return with_hint(last, "Name other nodes by --target, or the cluster by --etcd and --cluster.");
-}
-
-StatusOr<Cluster> open(const CommonOptions& common, ClusterPlace place) {
-  SCYPER_RETURN_IF_ERROR(find_place(common, &place));
-  if (!consensus::is_key_name(place.cluster)) return sql_error("22023", place.cluster + " is no name of a cluster");
-  SCYPER_ASSIGN_OR_RETURN(auto options,
-                          consensus::read_etcd_options(place.etcd, place.etcd_ca, place.etcd_cert, place.etcd_key));
-  options.call_us = kEtcdUs;
-  Cluster cluster;
-  auto etcd = consensus::Etcd::make(options);
-  if (!etcd.ok()) return etcd_error(etcd.status());
-  cluster.etcd = *std::move(etcd);
-  cluster.keys = std::make_unique<ClusterKeys>(cluster.etcd.get(), place.cluster, "by-hand");
-  return cluster;
-}
-
-StatusOr<ClusterKeys::Seen> read(const Cluster& cluster) {
-  auto seen = cluster.keys->read();
-  if (seen.ok()) return seen;
-  if (absl::IsNotFound(seen.status())) return refused("etcd has no cluster of that name", "See --cluster.");
-  return etcd_error(seen.status());
-}
 
 std::string draw_id() {
   std::random_device device;
@@ -117,7 +48,7 @@ StatusOr<std::optional<Promise>> wait_for_primary(const CommonOptions& common, c
                                                   Clock::time_point until, const OnLook& on_look) {
   Status last;
   while (true) {
-    const auto seen = read(cluster);
+    const auto seen = read_keys(cluster);
     last = seen.status();
     if (seen.ok()) {
       SCYPER_RETURN_IF_ERROR(on_look(*seen));
@@ -158,8 +89,8 @@ Status check_target(const ClusterKeys::Seen& seen, const std::string& to) {
 }
 
 StatusOr<Promise> switch_over(const CommonOptions& common, const SwitchoverOptions& options, double* ms) {
-  SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open(common, options.place));
-  SCYPER_ASSIGN_OR_RETURN(const auto seen, read(cluster));
+  SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open_cluster(common, options.place));
+  SCYPER_ASSIGN_OR_RETURN(const auto seen, read_keys(cluster));
   SCYPER_RETURN_IF_ERROR(check_target(seen, options.to));
   const Promise leader = *seen.view.leader;
   const SwitchoverRequest request{leader.term, draw_id(), options.to, options.drain_ms, ""};
@@ -253,8 +184,8 @@ StatusOr<Candidate> choose(const ClusterKeys::Seen& seen, const std::string& to)
 }
 
 StatusOr<std::optional<Promise>> fail_over(const CommonOptions& common, const FailoverOptions& options, double* ms) {
-  SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open(common, options.place));
-  SCYPER_ASSIGN_OR_RETURN(const auto seen, read(cluster));
+  SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open_cluster(common, options.place));
+  SCYPER_ASSIGN_OR_RETURN(const auto seen, read_keys(cluster));
   if (seen.view.leader.has_value()) {
     return refused(seen.view.leader->node + " is primary", "To move it, use scyper switchover.");
   }
@@ -295,8 +226,8 @@ int run_failover(const CommonOptions& common, const FailoverOptions& options) {
 
 int run_pause(const CommonOptions& common, const ClusterPlace& place) {
   const auto pause = [&]() -> Status {
-    SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open(common, place));
-    SCYPER_ASSIGN_OR_RETURN(const auto seen, read(cluster));
+    SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open_cluster(common, place));
+    SCYPER_ASSIGN_OR_RETURN(const auto seen, read_keys(cluster));
     if (!seen.paused.empty()) return refused("elections are paused already, since " + seen.paused, "");
     const std::time_t now = std::time(nullptr);
     char since[40];
@@ -314,7 +245,7 @@ int run_pause(const CommonOptions& common, const ClusterPlace& place) {
 
 int run_resume(const CommonOptions& common, const ClusterPlace& place) {
   const auto resume = [&]() -> Status {
-    SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open(common, place));
+    SCYPER_ASSIGN_OR_RETURN(const Cluster cluster, open_cluster(common, place));
     const auto resumed = cluster.keys->resume();
     if (!resumed.ok()) return etcd_error(resumed.status());
     if (!*resumed) return refused("elections were not paused", "");

@@ -3,18 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "cluster_place.h"
 #include "programs.h"
 
 namespace scyper::client {
-
-// Where a cluster's etcd is; empty: a node of --target says so.
-struct ClusterPlace {
-  std::string etcd;     // host:port,host:port
-  std::string cluster;  // its name there
-  std::string etcd_ca;  // PEM files
-  std::string etcd_cert;
-  std::string etcd_key;
-};
 
 // What is done to a cluster by hand (docs/failover.md, By hand): by keys in etcd, so that it works without a primary
 // and without a node that answers. None waits longer than its time; what was asked for and not begun then is taken

@@ -13,6 +13,7 @@
 #include "cluster_verbs.h"
 #include "doctor.h"
 #include "drill_flags.h"
+#include "member_verbs.h"
 #include "playground.h"
 #include "programs.h"
 
@@ -38,6 +39,7 @@ struct CommandLine {
   SwitchoverOptions switchover;
   FailoverOptions failover;
   ClusterPlace place;
+  MemberOptions member;
   DoctorOptions doctor;
   BackupOptions backup;
   std::string verified_backup;
@@ -483,6 +485,32 @@ void add_cluster_verbs(CLI::App* app, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_resume(line->common, line->place); }; });
 }
 
+// Whether the members are listed is known when no word follows.
+void add_members(CLI::App* app, CommandLine* line) {
+  MemberOptions& member = line->member;
+  CLI::App* members = app->add_subcommand("members", "the cluster's nodes: who votes, how far their logs are");
+  CLI::App* list = members->add_subcommand("list", "the same");
+  CLI::App* add = members->add_subcommand("add", "a node that follows votes from now on");
+  CLI::App* remove = members->add_subcommand("remove", "a node votes no more; it goes on following");
+  for (CLI::App* command : {members, list, add, remove}) {
+    add_place(command, &member.place);
+    add_output(command, line, {"table", "json"});
+  }
+  for (CLI::App* command : {add, remove}) {
+    command->add_option("NAME", member.node, "node_name of it")->required();
+    command->add_option("--timeout-ms", member.timeout_ms, "for all of it")
+        ->check(CLI::Range(100, 86'400'000))
+        ->capture_default_str();
+  }
+  add->callback([line] { line->run = [line] { return run_member_add(line->common, line->member); }; });
+  remove->callback([line] { line->run = [line] { return run_member_remove(line->common, line->member); }; });
+  members->callback([line, add, remove] {
+    if (add->parsed() || remove->parsed()) return;
+    line->run = [line] { return run_members(line->common, line->member.place); };
+  });
+  for (CLI::App* command : {list, add, remove}) command->fallthrough();
+}
+
 bool is_command(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == word) return true;
@@ -523,6 +551,7 @@ int scyper_main(int argc, char** argv) {
   add_playground(&app, &line);
   add_drill(&app, &line.common, &line.drill, &line.run);
   add_cluster_verbs(&app, &line);
+  add_members(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();

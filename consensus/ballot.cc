@@ -10,6 +10,8 @@ namespace scyper::consensus {
 bool Voters::has(const std::string& node) const { return std::find(names.begin(), names.end(), node) != names.end(); }
 
 bool Ballot::admits(const Promise& primaryship) const {
+  const bool has_old_voters = primaryship.config != 0 && primaryship.config < stored_.config;
+  if (has_old_voters && flaws_.is_on(Guard::kNewestVoters)) return false;
   if (primaryship.term > stored_.term) return true;
   if (primaryship.term < stored_.term) return !flaws_.is_on(Guard::kRefuseOldTerms);
   return primaryship.node == stored_.node || !flaws_.is_on(Guard::kPromiseNamesNode);
@@ -17,7 +19,9 @@ bool Ballot::admits(const Promise& primaryship) const {
 
 void Ballot::stored(const Promise& primaryship) {
   CHECK(admits(primaryship));
+  const uint64_t config = std::max(stored_.config, primaryship.config);
   if (primaryship.term >= stored_.term) stored_ = primaryship;
+  stored_.config = config;
 }
 
 void Copies::note(const std::string& node, uint64_t term, uint64_t lsn) {

@@ -1,5 +1,6 @@
 #include "consensus/cluster_keys.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -93,7 +94,11 @@ StatusOr<ClusterConfig> decode_config(const std::string& value) {
   return config;
 }
 
-std::string encode_leader(const Promise& leader) { return absl::StrCat("term=", leader.term, " node=", leader.node); }
+std::string encode_leader(const Promise& leader) {
+  std::string value = absl::StrCat("term=", leader.term, " node=", leader.node);
+  if (leader.config != 0) absl::StrAppend(&value, " config=", leader.config);
+  return value;
+}
 
 StatusOr<Promise> decode_leader(const std::string& value) {
   const Words words = words_of(value);
@@ -101,6 +106,9 @@ StatusOr<Promise> decode_leader(const std::string& value) {
   SCYPER_ASSIGN_OR_RETURN(leader.term, number_of(words, "term"));
   leader.node = text_of(words, "node");
   if (leader.node.empty()) return absl::DataLossError("etcd: the leader has no name");
+  if (words.contains("config")) {
+    SCYPER_ASSIGN_OR_RETURN(leader.config, number_of(words, "config"));
+  }
   return leader;
 }
 
@@ -165,6 +173,10 @@ StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
     } else if (key == "term") {
       SCYPER_ASSIGN_OR_RETURN(seen.view.term, number_of(words_of(entry.value), "term"));
       seen.view.term_revision = entry.mod_revision;
+    } else if (key == "opened") {
+      // without it nothing but the next change waits, until it is written again
+      if (auto opened = number_of(words_of(entry.value), "config"); opened.ok()) seen.view.opened = *opened;
+      seen.opened_revision = entry.mod_revision;
     } else if (key == "leader") {
       SCYPER_ASSIGN_OR_RETURN(seen.view.leader, decode_leader(entry.value));
     } else if (key == "floor") {
@@ -186,6 +198,7 @@ StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
   }
   if (!has_config) return absl::NotFoundError("etcd: the cluster has no config");
   seen.view.voters = seen.config.voters;
+  seen.view.config = seen.config.version;
   for (const auto& [name, entry] : seen.members) seen.view.members[name] = entry.member;
   return seen;
 }
@@ -236,6 +249,33 @@ StatusOr<bool> ClusterKeys::hand_over(uint64_t term, const std::string& to) {
   return has_succeeded(txn);
 }
 
+StatusOr<bool> ClusterKeys::note_opened(uint64_t term, uint64_t config) {
+  EtcdTxn txn;
+  txn.compares.push_back({Compare::Kind::kValue, prefix_ + "leader", 0, leader_value(term)});
+  txn.puts.push_back({prefix_ + "opened", absl::StrCat("config=", config, " ", term_value(term))});
+  return has_succeeded(txn);
+}
+
+// Why `opened` is enough: majorities of the voters before and after a change by one meet, so that a term under the new
+// ones finds what was confirmed, and fences who confirmed it; once it is open a majority of them has both (Ongaro's
+// thesis on Raft, 4.1, and its correction of 2015: a leader's own term first).
+StatusOr<bool> ClusterKeys::change_voters(const Seen& seen, const Voters& voters) {
+  if (!differ_by_one(seen.config.voters, voters)) return absl::InvalidArgumentError("voters change one at a time");
+  if (seen.view.opened != seen.config.version) return absl::FailedPreconditionError("the last change is under way");
+  if (!seen.view.leader.has_value()) return absl::FailedPreconditionError("there is no primary");
+  if (seen.view.paused_revision != 0) return absl::FailedPreconditionError("elections are paused");
+  ClusterConfig config = seen.config;
+  ++config.version;
+  config.voters = voters;
+  EtcdTxn txn;
+  txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "config", seen.view.config_revision, ""});
+  txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "opened", seen.opened_revision, ""});
+  txn.compares.push_back({Compare::Kind::kModRevision, prefix_ + "paused", 0, ""});
+  txn.compares.push_back({Compare::Kind::kValue, prefix_ + "leader", 0, encode_leader(*seen.view.leader)});
+  txn.puts.push_back({prefix_ + "config", encode_config(config)});
+  return has_succeeded(txn);
+}
+
 StatusOr<bool> ClusterKeys::answer_switchover(const SwitchoverRequest& request, const std::string& failure) {
   SwitchoverRequest answered = request;
   answered.failure = failure;
@@ -280,6 +320,16 @@ StatusOr<bool> ClusterKeys::raise_floor(const Position& floor, uint64_t term) {
   txn.puts.push_back({prefix_ + "floor", encode_position(floor)});
   SCYPER_ASSIGN_OR_RETURN(const Etcd::Outcome outcome, etcd_->txn(txn));
   return outcome.has_succeeded;
+}
+
+bool differ_by_one(const Voters& before, const Voters& after) {
+  const auto lacks = [](const Voters& from, const Voters& other) {
+    return std::count_if(from.names.begin(), from.names.end(), [&](const auto& name) { return !other.has(name); });
+  };
+  const bool has_twice = std::any_of(after.names.begin(), after.names.end(), [&](const std::string& name) {
+    return std::count(after.names.begin(), after.names.end(), name) != 1;
+  });
+  return !has_twice && !after.names.empty() && lacks(before, after) + lacks(after, before) == 1;
 }
 
 std::string successor_of(const ClusterKeys::Seen& seen, const std::string& from, const std::string& wished) {

@@ -267,6 +267,7 @@ void Elector::on_view(const View& view, int64_t now_us) {
   }
   const Promise me{term_, options_.node};
   if (leads()) {
+    if (state_ == State::kPrimary && view.leader == me && view.opened < config_) note_opened();
     // what was read before the campaign was won says nothing
     if (view.asked_us < std::max(won_us_, reclaimed_us_) || view.leader == me) return;
     const bool is_free = !view.leader.has_value() && view.term == term_ && drains_to_.empty();
@@ -330,6 +331,7 @@ std::optional<uint32_t> Elector::place() const {
 void Elector::consider(int64_t now_us) {
   if (!has_view_ || missing_since_us_ < 0 || view_.leader.has_value() || now_us < not_before_us_) return;
   if (is_bound(now_us) || (view_.paused_revision != 0 && !is_appointed())) return;
+  if (view_.config < ballot_.promised().config && options_.flaws.is_on(Guard::kNewestVoters)) return;
   const std::optional<uint32_t> before = place();
   // who was appointed needs no positions, and is given time
   const bool goes_at_once = is_appointed() || (before == 0u && have_published());
@@ -347,6 +349,7 @@ void Elector::consider(int64_t now_us) {
   term_seen_ = term_;
   campaign_us_ = now_us;
   voters_ = view_.voters;
+  config_ = view_.config;
   accepts_loss_ = is_appointed() && view_.appointment->accepts_loss;
   Action& campaign = act(Action::Kind::kCampaign);
   campaign.term_revision = view_.term_revision;
@@ -377,53 +380,63 @@ void Elector::win(uint64_t term, int64_t lease_sent_us, int64_t now_us) {
   unconfirmed_since_us_ = -1;
   next_keep_alive_us_ = now_us;
   answers_.clear();
-  store_promise({term, options_.node});
+  store_promise({term, options_.node, config_});
   send_fences(now_us);
+  if (!options_.flaws.is_on(Guard::kOpenedIsOpen)) note_opened();
 }
+
+void Elector::note_opened() { act(Action::Kind::kNoteOpened).config = config_; }
 
 void Elector::send_fences(int64_t now_us) {
   for (const std::string& voter : voters_.names) {
-    if (voter != options_.node && !answers_.contains(voter)) act(Action::Kind::kSendFence).node = voter;
+    if (voter == options_.node || answers_.contains(voter)) continue;
+    Action& fence = act(Action::Kind::kSendFence);
+    fence.node = voter;
+    fence.config = config_;
   }
   next_fence_us_ = now_us + options_.resend_us;
 }
 
 // Whether a promise on its way to the disk forbids this one: it binds already.
 bool Elector::is_barred(const Promise& wanted) const {
-  return storing_.has_value() && *storing_ != wanted && storing_->term >= wanted.term &&
-         options_.flaws.is_on(Guard::kPromiseNamesNode);
+  if (!storing_.has_value()) return false;
+  const bool has_old_voters = wanted.config != 0 && wanted.config < storing_->config;
+  if (has_old_voters && options_.flaws.is_on(Guard::kNewestVoters)) return true;
+  return *storing_ != wanted && storing_->term >= wanted.term && options_.flaws.is_on(Guard::kPromiseNamesNode);
 }
 
 void Elector::store_promise(const Promise& promise) {
-  if (is_barred(promise) || (storing_.has_value() && *storing_ == promise)) return;
+  const bool is_on_its_way = storing_.has_value() && *storing_ == promise && storing_->config >= promise.config;
+  if (is_barred(promise) || is_on_its_way) return;
   if (storing_.has_value() && storing_->term > promise.term) return;  // where a guard is off
+  const uint64_t on_its_way = storing_.has_value() ? storing_->config : 0;
   storing_ = promise;
+  storing_->config = std::max({promise.config, on_its_way, ballot_.promised().config});
   fenced_by_.clear();
-  act(Action::Kind::kStorePromise).promise = promise;
+  act(Action::Kind::kStorePromise).promise = *storing_;
 }
 
-void Elector::answer_fence(const std::string& to, uint64_t term, bool granted) {
+void Elector::answer_fence(const Promise& wanted, bool granted) {
   Action& action = act(Action::Kind::kAnswerFence);
-  action.node = to;
-  action.answer = {term, granted, ballot_.promised(), position_, is_complete_};
+  action.node = wanted.node;
+  action.answer = {wanted.term, granted, ballot_.promised(), position_, is_complete_};
 }
 
-void Elector::on_fence(const std::string& from, uint64_t term, int64_t now_us) {
+void Elector::on_fence(const Promise& wanted, int64_t now_us) {
   if (state_ == State::kEnded) return;
-  const Promise wanted{term, from};
-  term_seen_ = std::max(term_seen_, term);
-  if (is_barred(wanted) || !ballot_.admits(wanted)) return answer_fence(from, term, false);
-  if (ballot_.is_stored(wanted)) return answer_fence(from, term, true);
-  if (is_bound(now_us)) return answer_fence(from, term, false);  // the candidate asks again
-  if (leads() && term > term_) step_down(now_us);
+  term_seen_ = std::max(term_seen_, wanted.term);
+  if (is_barred(wanted) || !ballot_.admits(wanted)) return answer_fence(wanted, false);
+  if (ballot_.is_stored(wanted)) return answer_fence(wanted, true);
+  if (is_bound(now_us)) return answer_fence(wanted, false);  // the candidate asks again
+  if (leads() && wanted.term > term_) step_down(now_us);
   store_promise(wanted);
-  fenced_by_.insert(from);
-  if (!options_.flaws.is_on(Guard::kPromiseFirst)) answer_fence(from, term, true);
+  fenced_by_.insert(wanted.node);
+  if (!options_.flaws.is_on(Guard::kPromiseFirst)) answer_fence(wanted, true);
 }
 
 void Elector::on_promise_stored(const Promise& promise, int64_t now_us) {
   if (ballot_.admits(promise)) ballot_.stored(promise);
-  const bool was_awaited = storing_.has_value() && *storing_ == promise;
+  const bool was_awaited = storing_.has_value() && *storing_ == promise && storing_->config == promise.config;
   if (was_awaited) storing_.reset();
   const Promise& bound = ballot_.promised();
   if (leads() && bound.term >= term_ && bound != Promise{term_, options_.node} &&
@@ -433,7 +446,7 @@ void Elector::on_promise_stored(const Promise& promise, int64_t now_us) {
   if (!was_awaited) return;
   const std::set<std::string> waiting = std::exchange(fenced_by_, {});
   if (!ballot_.is_stored(promise) && options_.flaws.is_on(Guard::kRefuseOldTerms)) return;
-  for (const std::string& from : waiting) answer_fence(from, promise.term, true);
+  for (const std::string& from : waiting) answer_fence({promise.term, from}, true);
   if (state_ == State::kFencing && promise == Promise{term_, options_.node}) {
     answers_[options_.node] = {term_, true, promise, position_, is_complete_};
     count_answers(now_us);
@@ -485,6 +498,7 @@ void Elector::on_term_confirmed(uint64_t term, int64_t now_us) {
   state_ = State::kPrimary;
   failures_ = 0;
   drains_to_.clear();
+  note_opened();
   if (now_us >= closing_us()) return;  // the next keep-alive opens it
   is_closed_ = false;
   act(Action::Kind::kOpen);
@@ -492,9 +506,9 @@ void Elector::on_term_confirmed(uint64_t term, int64_t now_us) {
 
 void Elector::on_refused(const Promise& promised, int64_t now_us) {
   term_seen_ = std::max(term_seen_, promised.term);
-  if (leads() && (promised.term > term_ || (promised.term == term_ && promised.node != options_.node))) {
-    step_down(now_us);
-  }
+  if (!leads()) return;
+  const bool is_another = promised.term > term_ || (promised.term == term_ && promised.node != options_.node);
+  if (is_another || promised.config > config_) step_down(now_us);
 }
 
 bool Elector::takes_redo(const Promise& primaryship, int64_t now_us) {

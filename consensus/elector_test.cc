@@ -16,6 +16,7 @@ class ElectorTest : public testing::Test {
  protected:
   explicit ElectorTest(Position position = {3, 10}) : elector_(options(), {3, "a"}, position, true, 0) {
     view_.voters.names = {"a", "b", "c"};
+    view_.config = 1;
     view_.term = 3;
     view_.term_revision = 7;
   }
@@ -56,7 +57,7 @@ class ElectorTest : public testing::Test {
   }
   void open(int64_t now_us) {
     win(now_us);
-    elector_.on_promise_stored({4, "b"}, now_us);
+    elector_.on_promise_stored({4, "b", 1}, now_us);
     elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 10}, true}, now_us);
     elector_.on_term_confirmed(4, now_us);
   }
@@ -162,7 +163,7 @@ TEST_F(ElectorTest, AppointedButBehindTheFloorOrIncompleteItGoesOnlyWhereALossIs
   view_.appointment->accepts_loss = true;
   ASSERT_EQ(run_until_campaign(4000 * kMs), 4000 * kMs);
   win(4000 * kMs);
-  elector_.on_promise_stored({4, "b"}, 4000 * kMs);
+  elector_.on_promise_stored({4, "b", 1}, 4000 * kMs);
   EXPECT_EQ(find(Kind::kStartTerm), nullptr);
   elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, false}, 4000 * kMs);
   EXPECT_NE(find(Kind::kStartTerm), nullptr);
@@ -228,7 +229,7 @@ TEST_F(ElectorTest, OpensAfterItsOwnPromiseAFenceQuorumAndTheStart) {
   EXPECT_EQ(count(Kind::kSendFence), 2);
   elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, true}, now);
   EXPECT_EQ(find(Kind::kStartTerm), nullptr);  // its own disk has not answered
-  elector_.on_promise_stored({4, "b"}, now);
+  elector_.on_promise_stored({4, "b", 1}, now);
   ASSERT_NE(find(Kind::kStartTerm), nullptr);
   EXPECT_FALSE(elector_.is_open(now));
   elector_.on_term_confirmed(4, now);
@@ -239,7 +240,7 @@ TEST_F(ElectorTest, OpensAfterItsOwnPromiseAFenceQuorumAndTheStart) {
 TEST_F(ElectorTest, AnswersOfOthersThanCompleteVotersDoNotCount) {
   const int64_t now = run_until_campaign(0);
   win(now);
-  elector_.on_promise_stored({4, "b"}, now);
+  elector_.on_promise_stored({4, "b", 1}, now);
   elector_.on_fence_answer("d", {4, true, {4, "b"}, {3, 9}, true}, now);
   elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 9}, false}, now);
   EXPECT_EQ(find(Kind::kStartTerm), nullptr);
@@ -250,7 +251,7 @@ TEST_F(ElectorTest, AnswersOfOthersThanCompleteVotersDoNotCount) {
 TEST_F(ElectorTest, AdoptsWhatIsHigher) {
   const int64_t now = run_until_campaign(0);
   win(now);
-  elector_.on_promise_stored({4, "b"}, now);
+  elector_.on_promise_stored({4, "b", 1}, now);
   elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 12}, true}, now);
   ASSERT_NE(find(Kind::kAdopt), nullptr);
   EXPECT_EQ(find(Kind::kAdopt)->node, "c");
@@ -280,39 +281,39 @@ TEST_F(ElectorTest, ClosesBeforeItsLeaseEndsAndEndsWithIt) {
 }
 
 TEST_F(ElectorTest, APromiseIsAnsweredWhenItIsOnDisk) {
-  elector_.on_fence("c", 5, 0);
+  elector_.on_fence({5, "c", 1}, 0);
   ASSERT_NE(find(Kind::kStorePromise), nullptr);
   EXPECT_EQ(find(Kind::kAnswerFence), nullptr);
   EXPECT_TRUE(elector_.takes_redo({3, "a"}, 0));  // until then
-  elector_.on_promise_stored({5, "c"}, 0);
+  elector_.on_promise_stored({5, "c", 1}, 0);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_TRUE(find(Kind::kAnswerFence)->answer.granted);
   EXPECT_FALSE(elector_.takes_redo({3, "a"}, 0));
   EXPECT_FALSE(elector_.takes_redo({5, "a"}, 0));  // the term is c's
   EXPECT_TRUE(elector_.takes_redo({5, "c"}, 0));
   actions_.clear();
-  elector_.on_fence("a", 5, 0);
+  elector_.on_fence({5, "a", 1}, 0);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
 }
 
 // Two threads read the log: what was read first may be said last.
 TEST_F(ElectorTest, AFenceIsAnsweredWithTheHighestEndOfTheLog) {
-  elector_.on_fence("c", 5, 0);
+  elector_.on_fence({5, "c", 1}, 0);
   elector_.on_log({5, 120}, true);
-  elector_.on_promise_stored({5, "c"}, 0);
+  elector_.on_promise_stored({5, "c", 1}, 0);
   elector_.on_log({5, 100}, false);
   actions_.clear();
   find(Kind::kAnswerFence);
   actions_.clear();
-  elector_.on_fence("c", 5, 0);
+  elector_.on_fence({5, "c", 1}, 0);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_EQ(find(Kind::kAnswerFence)->answer.position, (Position{5, 120}));
   EXPECT_TRUE(find(Kind::kAnswerFence)->answer.is_complete);
   // on purpose it falls
   elector_.on_cut({5, 90}, true);
   actions_.clear();
-  elector_.on_fence("c", 5, 0);
+  elector_.on_fence({5, "c", 1}, 0);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_EQ(find(Kind::kAnswerFence)->answer.position, (Position{5, 90}));
 }
@@ -320,7 +321,7 @@ TEST_F(ElectorTest, AFenceIsAnsweredWithTheHighestEndOfTheLog) {
 TEST_F(ElectorTest, AHigherTermEndsAPrimaryship) {
   const int64_t now = run_until_campaign(0);
   open(now);
-  elector_.on_fence("c", 5, now);
+  elector_.on_fence({5, "c", 1}, now);
   EXPECT_FALSE(elector_.is_open(now));
   EXPECT_NE(find(Kind::kStepDown), nullptr);
   EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
@@ -329,13 +330,13 @@ TEST_F(ElectorTest, AHigherTermEndsAPrimaryship) {
 // etcd was restored: c has drawn the same term, and its fence came first.
 TEST_F(ElectorTest, APromiseOnItsWayToTheDiskBindsWhoWinsTheSameTerm) {
   const int64_t now = run_until_campaign(0);
-  elector_.on_fence("c", 4, now);
+  elector_.on_fence({4, "c", 1}, now);
   win(now);
   EXPECT_FALSE(elector_.leads());
   EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
   EXPECT_FALSE(elector_.takes_redo({4, "a"}, now));
-  elector_.on_promise_stored({4, "c"}, now);
-  elector_.on_promise_stored({4, "b"}, now);  // nobody asked for it
+  elector_.on_promise_stored({4, "c", 1}, now);
+  elector_.on_promise_stored({4, "b", 1}, now);  // nobody asked for it
   elector_.on_fence_answer("a", {4, true, {4, "b"}, {3, 10}, true}, now);
   EXPECT_EQ(find(Kind::kStartTerm), nullptr);
   EXPECT_EQ(count(Kind::kStorePromise), 1);
@@ -348,15 +349,15 @@ TEST_F(ElectorTest, TheTermOfAPrimaryIsPromisedToNobodyElse) {
   for (int i = 0; i < 2; ++i) {
     find(Kind::kEnd);
     actions_.clear();
-    elector_.on_fence("c", 4, now);
+    elector_.on_fence({4, "c", 1}, now);
     ASSERT_NE(find(Kind::kAnswerFence), nullptr);
     EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
     EXPECT_FALSE(elector_.takes_redo({4, "c"}, now));
     EXPECT_EQ(find(Kind::kStorePromise), nullptr);
-    elector_.on_promise_stored({4, "b"}, now);
+    elector_.on_promise_stored({4, "b", 1}, now);
   }
   EXPECT_TRUE(elector_.leads());
-  elector_.on_promise_stored({5, "c"}, now);
+  elector_.on_promise_stored({5, "c", 1}, now);
   EXPECT_FALSE(elector_.leads());
 }
 
@@ -373,7 +374,7 @@ TEST_F(ElectorTest, ARefusalThatNamesItsOwnPromiseEndsNoCandidacy) {
 TEST_F(ElectorTest, WhoGetsNowhereForALeaseGivesItBack) {
   const int64_t won = run_until_campaign(0);
   win(won);
-  elector_.on_promise_stored({4, "b"}, won);
+  elector_.on_promise_stored({4, "b", 1}, won);
   const int64_t last = won + options().lease_us;
   elector_.on_keep_alive(4, last - 1, last - 1);
   elector_.on_time(last - 1);
@@ -390,13 +391,14 @@ TEST(ElectorOpenTest, WhoRecoversForLongerThanALeaseKeepsIt) {
   Elector elector(options, {}, {}, true, 0);
   View view;
   view.voters.names = {"a"};
+  view.config = 1;
   for (int64_t now = 0; now < 1000 * kMs; now += 10 * kMs) {
     elector.on_time(now);
     view.asked_us = now;
     elector.on_view(view, now);
   }
   elector.on_campaign(Elector::Campaign::kWon, 1, 1000 * kMs, 1000 * kMs);
-  elector.on_promise_stored({1, "a"}, 1000 * kMs);
+  elector.on_promise_stored({1, "a", 1}, 1000 * kMs);
   const int64_t last = 1000 * kMs + options.open_us;
   for (int64_t now = 1000 * kMs; now < last; now += 100 * kMs) {
     elector.on_keep_alive(1, now, now);
@@ -519,13 +521,13 @@ TEST_F(ElectorTest, WhoHasGrantedElectsNobodyElseForALease) {
   ASSERT_NE(find(Kind::kAnswerGrant), nullptr);
   EXPECT_TRUE(find(Kind::kAnswerGrant)->grant.granted);
   EXPECT_EQ(find(Kind::kAnswerGrant)->grant.asked_us, 7);
-  elector_.on_fence("c", 5, 300 * kMs);
+  elector_.on_fence({5, "c", 1}, 300 * kMs);
   ASSERT_NE(find(Kind::kAnswerFence), nullptr);
   EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
   EXPECT_EQ(find(Kind::kStorePromise), nullptr);
   const int64_t campaigned = run_until_campaign(300 * kMs);
   EXPECT_GE(campaigned, 200 * kMs + options().lease_us);
-  elector_.on_fence("c", 9, campaigned);
+  elector_.on_fence({9, "c", 1}, campaigned);
   EXPECT_NE(find(Kind::kStorePromise), nullptr);
 }
 
@@ -538,7 +540,7 @@ TEST_F(ElectorTest, NothingIsGrantedToAnotherThanWasPromisedNorByWhoReachesEtcd)
   elector_.on_grant_asked("a", 3, 0, 200 * kMs);
   EXPECT_EQ(count(Kind::kAnswerGrant), 4);
   for (const Action& action : actions_) EXPECT_FALSE(action.kind == Kind::kAnswerGrant && action.grant.granted);
-  elector_.on_fence("c", 4, 200 * kMs);  // a promise on its way binds
+  elector_.on_fence({4, "c", 1}, 200 * kMs);  // a promise on its way binds
   elector_.on_grant_asked("a", 3, 0, 5000 * kMs);
   for (const Action& action : actions_) EXPECT_FALSE(action.kind == Kind::kAnswerGrant && action.grant.granted);
   EXPECT_EQ(count(Kind::kAnswerGrant), 5);
@@ -546,8 +548,8 @@ TEST_F(ElectorTest, NothingIsGrantedToAnotherThanWasPromisedNorByWhoReachesEtcd)
 
 TEST_F(ElectorTest, WhatWasGrantedBindsAfterARestart) {
   Elector again(options(), {3, "a"}, {3, 10}, true, 100 * kMs, /*may_have_granted=*/true);
-  again.on_fence("c", 5, 200 * kMs);
-  again.on_fence("c", 6, 100 * kMs + options().lease_us);
+  again.on_fence({5, "c", 1}, 200 * kMs);
+  again.on_fence({6, "c", 1}, 100 * kMs + options().lease_us);
   std::vector<Action> actions = again.take_actions();
   EXPECT_EQ(std::count_if(actions.begin(), actions.end(), [](auto& a) { return a.kind == Kind::kAnswerFence; }), 1);
   EXPECT_EQ(std::count_if(actions.begin(), actions.end(), [](auto& a) { return a.kind == Kind::kStorePromise; }), 1);
@@ -567,7 +569,7 @@ TEST_F(ElectorTest, VotersAreThoseThatTheCampaignFound) {
   win(now);
   view_.voters.names = {"b", "d"};
   look(now + 1);
-  elector_.on_promise_stored({4, "b"}, now + 1);
+  elector_.on_promise_stored({4, "b", 1}, now + 1);
   elector_.on_fence_answer("d", {4, true, {4, "b"}, {3, 10}, true}, now + 1);
   EXPECT_EQ(find(Kind::kStartTerm), nullptr);
   elector_.on_fence_answer("c", {4, true, {4, "b"}, {3, 10}, true}, now + 1);
@@ -611,6 +613,77 @@ TEST(CopiesTest, AMissingTermInAcknowledgementsWouldConfirmWhatNobodyHas) {
   }
   EXPECT_EQ(copies.confirmed_lsn(), 0u);
   EXPECT_EQ(flawed.confirmed_lsn(), 12u);
+}
+
+// --- voters change ---
+
+TEST_F(ElectorTest, NotesUnderWhichVotersATermIsOpenUntilEtcdSaysSo) {
+  view_.config = 7;
+  view_.opened = 6;
+  const int64_t now = run_until_campaign(0);
+  ASSERT_GE(now, 0);
+  win(now);
+  EXPECT_EQ(find(Kind::kNoteOpened), nullptr);  // somebody else may still be primary under other voters
+  EXPECT_EQ(find(Kind::kSendFence)->config, 7u);
+  elector_.on_promise_stored({4, "b", 7}, now);
+  elector_.on_fence_answer("c", {4, true, {4, "b", 7}, {3, 10}, true}, now);
+  EXPECT_EQ(find(Kind::kNoteOpened), nullptr);
+  elector_.on_term_confirmed(4, now);
+  ASSERT_NE(find(Kind::kNoteOpened), nullptr);
+  EXPECT_EQ(find(Kind::kNoteOpened)->config, 7u);
+  look(now + 10 * kMs);
+  EXPECT_EQ(count(Kind::kNoteOpened), 2);  // etcd may not have got it
+  view_.opened = 7;
+  look(now + 20 * kMs);
+  EXPECT_EQ(count(Kind::kNoteOpened), 2);
+}
+
+TEST_F(ElectorTest, APrimaryCountsTheVotersOfItsCampaignToItsEnd) {
+  const int64_t now = run_until_campaign(0);
+  ASSERT_GE(now, 0);
+  open(now);
+  look(now);
+  EXPECT_FALSE(elector_.has_old_voters());
+  view_.voters.names.push_back("d");
+  view_.config = 2;
+  look(now + 10 * kMs);
+  EXPECT_TRUE(elector_.has_old_voters());
+  EXPECT_EQ(elector_.voters().names.size(), 3u);
+  EXPECT_TRUE(elector_.is_open(now + 10 * kMs));
+}
+
+TEST_F(ElectorTest, NoFenceIsAnsweredUnderOlderVotersThanBefore) {
+  elector_.on_fence({5, "c", 3}, 0);
+  elector_.on_fence({6, "a", 2}, 0);  // the promise on its way binds
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_EQ(find(Kind::kAnswerFence)->answer.granted, false);
+  elector_.on_promise_stored(find(Kind::kStorePromise)->promise, 0);
+  elector_.take_actions();
+  actions_.clear();
+  elector_.on_fence({6, "a", 2}, 0);
+  ASSERT_NE(find(Kind::kAnswerFence), nullptr);
+  EXPECT_FALSE(find(Kind::kAnswerFence)->answer.granted);
+  EXPECT_EQ(find(Kind::kAnswerFence)->answer.promised.config, 3u);
+  actions_.clear();
+  EXPECT_FALSE(elector_.takes_redo({6, "a"}, 0));  // redo does not say, and forgets nothing
+  ASSERT_NE(find(Kind::kStorePromise), nullptr);
+  EXPECT_EQ(find(Kind::kStorePromise)->promise.config, 3u);
+  // nor does it campaign under them
+  view_.leader.reset();
+  view_.config = 2;
+  EXPECT_EQ(run_until_campaign(0), -1);
+  view_.config = 3;
+  EXPECT_GE(run_until_campaign(4000 * kMs), 0);
+}
+
+TEST_F(ElectorTest, ACandidateWhoseVotersAreOldGivesUp) {
+  const int64_t now = run_until_campaign(0);
+  ASSERT_GE(now, 0);
+  win(now);
+  elector_.on_promise_stored({4, "b", 1}, now);
+  elector_.on_fence_answer("c", {4, false, {3, "a", 2}, {3, 10}, true}, now);
+  EXPECT_NE(find(Kind::kGiveUpLease), nullptr);
+  EXPECT_FALSE(elector_.leads());
 }
 
 }  // namespace

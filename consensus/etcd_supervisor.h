@@ -70,7 +70,7 @@ class EtcdSupervisor final : public Supervisor {
     open_until_us_ = elector_.open_until_us();
     leads_until_us_ = elector_.leads_until_us();
   }
-  StatusOr<FenceAnswer> on_fence(const std::string& from, uint64_t term);
+  StatusOr<FenceAnswer> on_fence(const Promise& wanted);
   StatusOr<bool> on_grant_asked(const std::string& from, uint64_t term);
   std::string peer_address(const std::string& node) const;
   Tasks* tasks_of(const std::string& node);
@@ -87,7 +87,10 @@ class EtcdSupervisor final : public Supervisor {
   void keep_alive(uint64_t term);
   void give_up(uint64_t term);
   void raise_floor(uint64_t term, uint64_t lsn);
+  void note_opened(const Action& action);
   void begin_switchover();
+  void begin_change();
+  void begin_drain(const std::string& to, int64_t drain_us, int64_t now_us);
   void refuse_switchover(const std::string& why);
   void hand_over(const Action& action);
   void store_promise(const Promise& promise);
@@ -123,6 +126,9 @@ class EtcdSupervisor final : public Supervisor {
   ClusterConfig campaign_config_;
   SwitchoverRequest switchover_;  // the one begun last
   bool is_switching_ = false;     // it has not ended
+  uint64_t change_ = 0;           // version of the voters that this primary has tried to make way for, and
+  int64_t next_change_us_ = 0;    // when it does so again, for
+  int64_t change_pause_us_ = 0;   // more than before
   uint64_t drains_ = 0;           // begun
   uint64_t starting_term_ = 0;
   std::map<uint64_t, int64_t> leases_;  // by term, that have not been given back
@@ -135,6 +141,7 @@ class EtcdSupervisor final : public Supervisor {
   std::map<std::pair<std::string, uint64_t>, bool> grants_;  // answers, until they are fetched
   bool is_failsafe_ = false;                                 // as has been said
   std::string said_;                                         // about etcd
+  bool has_said_old_ = false;                                // that its voters are older than what was promised under
   bool is_led_ = false;                                      // as etcd said last
   bool is_stopping_ = false;
 

@@ -198,6 +198,37 @@ TEST_F(EtcdTest, AWatchTellsOfChangesAndEndsWhenCancelled) {
   EXPECT_TRUE(absl::IsCancelled(etcd_->read("/x").status()));
 }
 
+TEST_F(EtcdTest, VotersChangeByOneAndNotBeforeATermWasOpenedUnderTheLastOnes) {
+  ClusterKeys keys(etcd_.get(), "test", "a"), other(etcd_.get(), "test", "b");
+  ASSERT_TRUE(*keys.found(three_voters()));
+  const Voters four{{"a", "b", "c", "d"}};
+  const auto change = [&](const Voters& voters) { return keys.change_voters(*keys.read(), voters); };
+  EXPECT_TRUE(absl::IsFailedPrecondition(change(four).status()));  // nobody has led yet
+  const auto lease = etcd_->grant(60);
+  ASSERT_TRUE(lease.ok());
+  auto seen = keys.read();
+  ASSERT_TRUE(*keys.campaign(1, {seen->view.term_revision, seen->view.config_revision, 0}, lease->id));
+  EXPECT_TRUE(absl::IsFailedPrecondition(change(four).status()));  // nor has it been opened
+  EXPECT_FALSE(*other.note_opened(1, 1));
+  EXPECT_FALSE(*keys.note_opened(2, 1));
+  ASSERT_TRUE(*keys.note_opened(1, 1));
+  EXPECT_EQ(keys.read()->view.opened, 1u);
+  EXPECT_TRUE(absl::IsInvalidArgument(change({{"a", "b", "d"}}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(change({{"a", "b", "c"}}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(change({{"a", "b", "c", "a"}}).status()));
+  ASSERT_TRUE(keys.pause("now").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(change(four).status()));
+  ASSERT_TRUE(*keys.resume());
+  seen = keys.read();
+  ASSERT_TRUE(*keys.change_voters(*seen, four));
+  EXPECT_FALSE(*keys.change_voters(*seen, four));
+  EXPECT_EQ(keys.read()->config.version, 2u);
+  EXPECT_EQ(keys.read()->config.commit_mode, "quorum");
+  EXPECT_TRUE(absl::IsFailedPrecondition(change({{"a", "b", "d"}}).status()));  // the last one is under way
+  ASSERT_TRUE(*keys.note_opened(1, 2));
+  EXPECT_TRUE(*change({{"a", "b", "d"}}));
+}
+
 TEST(EtcdOptionsTest, AreChecked) {
   EXPECT_FALSE(Etcd::make({}).ok());
   EtcdOptions options;

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@ namespace scyper::consensus {
 namespace {
 
 constexpr std::chrono::milliseconds kStopTime{500};
+constexpr uint64_t kFirstConfig = 1;  // of nodes that could not change voters, and do not say which they count
 
 class FailoverService final : public failover::v1::Failover::Service {
  public:
@@ -25,12 +27,13 @@ class FailoverService final : public failover::v1::Failover::Service {
   grpc::Status Fence(grpc::ServerContext*, const failover::v1::FenceRequest* request,
                      failover::v1::FenceReply* reply) override {
     if (const grpc::Status checked = check(*request); !checked.ok()) return checked;
-    auto answer = on_fence_(request->node(), request->term());
+    auto answer = on_fence_({request->term(), request->node(), std::max(request->config(), kFirstConfig)});
     if (!answer.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(answer.status().message())};
     reply->set_term(answer->term);
     reply->set_granted(answer->granted);
     reply->mutable_promised()->set_term(answer->promised.term);
     reply->mutable_promised()->set_node(answer->promised.node);
+    reply->mutable_promised()->set_config(answer->promised.config);
     reply->set_position_term(answer->position.term);
     reply->set_position_lsn(answer->position.lsn);
     reply->set_complete(answer->is_complete);
@@ -98,15 +101,16 @@ class GrpcPeerClient final : public PeerClient {
  public:
   GrpcPeerClient(const PeerOptions& options, std::string node) : options_(options), node_(std::move(node)) {}
 
-  StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) override {
+  StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, uint64_t config, int64_t timeout_us) override {
     failover::v1::FenceRequest request;
+    request.set_config(config);
     failover::v1::FenceReply reply;
     SCYPER_RETURN_IF_ERROR(ask(address, term, timeout_us, &request, [&](auto& stub, grpc::ClientContext* context) {
       return stub.Fence(context, request, &reply);
     }));
     return FenceAnswer{reply.term(),
                        reply.granted(),
-                       {reply.promised().term(), reply.promised().node()},
+                       {reply.promised().term(), reply.promised().node(), reply.promised().config()},
                        {reply.position_term(), reply.position_lsn()},
                        reply.complete()};
   }

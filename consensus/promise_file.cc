@@ -20,8 +20,8 @@ StatusOr<Promise> PromiseFile::load() {
 
 Status PromiseFile::store(const Promise& promise) {
   SCYPER_ASSIGN_OR_RETURN(const Promise before, load());
-  if (before == promise) return Status();
-  if (before.term >= promise.term) {
+  if (before == promise && before.config >= promise.config) return Status();
+  if (before != promise && before.term >= promise.term) {
     return absl::FailedPreconditionError(absl::StrCat("term ", before.term, " has been promised to ", before.node));
   }
   return disk_->replace_file(path_, encode_leader(promise) + "\n");

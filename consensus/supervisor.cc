@@ -62,10 +62,10 @@ EtcdSupervisor::~EtcdSupervisor() {
 }
 
 Status EtcdSupervisor::begin() {
-  SCYPER_ASSIGN_OR_RETURN(
-      server_, PeerServer::start(
-                   options_.peers, [this](const std::string& from, uint64_t term) { return on_fence(from, term); },
-                   [this](const std::string& from, uint64_t term) { return on_grant_asked(from, term); }));
+  SCYPER_ASSIGN_OR_RETURN(server_,
+                          PeerServer::start(
+                              options_.peers, [this](const Promise& wanted) { return on_fence(wanted); },
+                              [this](const std::string& from, uint64_t term) { return on_grant_asked(from, term); }));
   peer_address_ = options_.advertise_peers;
   if (peer_address_.empty()) {
     const std::string& listen = options_.peers.listen;
@@ -208,6 +208,9 @@ void EtcdSupervisor::perform(const Action& action) {
     case Kind::kClose:
       return say(is_switching_ ? "election: closes, to hand over"
                                : "election: the lease is about to end, nothing is answered");
+    case Kind::kNoteOpened:
+      if (begin_task("opened")) key_tasks_.add([this, action] { note_opened(action); });
+      return;
     case Kind::kHandOver:
       say(absl::StrCat("election: hands over to ", action.node));
       lease_tasks_.add([this, action] { hand_over(action); });
@@ -256,13 +259,13 @@ void EtcdSupervisor::end(const std::string& why) {
 
 // --- fences ---
 
-StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const std::string& from, uint64_t term) {
-  const std::pair<std::string, uint64_t> key(from, term);
+StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const Promise& wanted) {
+  const std::pair<std::string, uint64_t> key(wanted.node, wanted.term);
   before_fenced.fires();
   std::unique_lock<std::mutex> lock(mutex_);
   if (is_stopping_) return absl::UnavailableError("the node stops");
   answers_.erase(key);
-  elector_.on_fence(from, term, boot_time_us());
+  elector_.on_fence(wanted, boot_time_us());
   changed_.notify_all();
   const bool has_answer = changed_.wait_for(lock, std::chrono::microseconds(kFenceAnswerUs),
                                             [&] { return is_stopping_ || answers_.contains(key); });
@@ -289,7 +292,7 @@ void EtcdSupervisor::send_fence(const Action& action) {
   const std::string address = peer_address(action.node);
   StatusOr<FenceAnswer> answer = absl::UnavailableError("its address is not known");
   before_fence.fires();
-  if (!address.empty()) answer = peers_->fence(address, action.term, options_.elector.lease_us / 2);
+  if (!address.empty()) answer = peers_->fence(address, action.term, action.config, options_.elector.lease_us / 2);
   end_task("fence " + action.node);
   after_fence.fires();
   if (answer.ok()) tell([&] { elector_.on_fence_answer(action.node, *answer, boot_time_us()); });

@@ -25,6 +25,9 @@ Failpoint after_hand_over("election.after_hand_over");
 
 constexpr std::chrono::milliseconds kWatchPause{200};
 constexpr uint64_t kDrainMsMax = 60'000;
+constexpr int64_t kChangeDrainUs = 2'000'000;  // that a primary closes for when the voters have changed
+constexpr int64_t kChangePauseUs = 5'000'000;  // between two tries; twice as much each time, up to
+constexpr int64_t kChangePauseUsMax = 80'000'000;
 
 }  // namespace
 
@@ -52,7 +55,12 @@ void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
     seen_ = seen;
     seen_.view.asked_us = asked_us;
     elector_.on_view(seen_.view, boot_time_us());
+    if (seen_.config.version < elector_.promised().config && !std::exchange(has_said_old_, true)) {
+      say(absl::StrCat("election: etcd has voters of version ", seen_.config.version, ", this node has promised under ",
+                       elector_.promised().config, ": it takes part when `config` has been put right"));
+    }
     begin_switchover();
+    begin_change();
     const auto& leader = seen_.view.leader;
     if (std::exchange(is_led_, leader.has_value()) && !leader.has_value()) say("election: nobody leads");
     if (role_.kind == Role::Kind::kLead || role_.kind == Role::Kind::kEnd) return;
@@ -180,11 +188,39 @@ void EtcdSupervisor::begin_switchover() {
                                  ? "no other voter is there and complete"
                                  : absl::StrCat(request->to, " is no voter, or is not there, or not complete"));
   }
+  begin_drain(to, static_cast<int64_t>(std::min(request->drain_ms, kDrainMsMax)) * 1000, now_us);
+}
+
+// With the lock; it is open.
+void EtcdSupervisor::begin_drain(const std::string& to, int64_t drain_us, int64_t now_us) {
   switchover_.to = to;
+  switchover_.drain_ms = static_cast<uint64_t>(drain_us / 1000);
   is_switching_ = true;
   ++drains_;
-  const auto drain_us = static_cast<int64_t>(std::min(request->drain_ms, kDrainMsMax)) * 1000;
   CHECK(elector_.begin_drain(to, now_us + drain_us, now_us));
+}
+
+// With the lock. Other voters count from another term on, so this primary makes way for one of them. Where there is
+// none, or it did not get everything in time, it goes on with its own voters and tries again.
+void EtcdSupervisor::begin_change() {
+  const int64_t now_us = boot_time_us();
+  if (is_switching_ || !elector_.has_old_voters() || !elector_.is_open(now_us)) return;
+  if (std::exchange(change_, seen_.config.version) != seen_.config.version) next_change_us_ = change_pause_us_ = 0;
+  if (now_us < next_change_us_) return;
+  const std::string to = successor_of(seen_, options_.elector.node, "");
+  if (to.empty()) return;  // it is looked at again
+  change_pause_us_ = std::clamp(2 * change_pause_us_, kChangePauseUs, kChangePauseUsMax);
+  next_change_us_ = now_us + change_pause_us_;
+  say(absl::StrCat("election: the voters have changed: ", absl::StrJoin(seen_.config.voters.names, ", ")));
+  switchover_ = {};
+  switchover_.term = elector_.term();
+  begin_drain(to, kChangeDrainUs, now_us);
+}
+
+// Should it not have reached etcd, the next view asks for it again.
+void EtcdSupervisor::note_opened(const Action& action) {
+  static_cast<void>(keys_.note_opened(action.term, action.config));
+  end_task("opened");
 }
 
 // With the lock.

@@ -84,6 +84,7 @@ class SupervisorTest : public testing::Test {
     options.etcd.endpoints = {etcd_.endpoint()};
     options.cluster = options.peers.cluster = "test";
     options.peers.listen = "127.0.0.1:0";
+    options.config.version = 1;
     options.config.voters.names = {"a", "b", "c"};
     options.config.commit_mode = "quorum_durable";
     options.address = "address-of-" + name;
@@ -285,6 +286,48 @@ TEST_F(SupervisorTest, IsSwitchedOverToWhomItIsAskedOrSaysWhyNot) {
   EXPECT_EQ(nodes_[next]->supervisor->role().leader.term, term + 1);
 }
 
+// The primary makes way, for whom it knows to be a voter then; the next change waits for that.
+TEST_F(SupervisorTest, VotersComeAndGoAndAPrimaryThatGoesHandsOver) {
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {1, 1});
+    start(name);
+  }
+  const std::string first = wait_for_primary();
+  ASSERT_NE(first, "");
+  ByHand hand(etcd_.endpoint());
+  const auto is_in_effect = [&](uint64_t version) {
+    return runs_until([&] {
+      for (auto& [name, node] : nodes_) {  // who follows has it all
+        if (node->supervisor != nullptr) node->replica.append(node->supervisor->role().leader.term);
+      }
+      auto seen = hand.keys->read();
+      return seen.ok() && seen->config.version == version && seen->view.opened == version && !primary().empty();
+    });
+  };
+  ASSERT_TRUE(is_in_effect(1));
+  add("d", {1, 1});
+  start("d");
+  auto seen = hand.keys->read();
+  ASSERT_TRUE(seen.ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(hand.keys->change_voters(*seen, {{"a", "b", "d"}}).status()));
+  auto changed = hand.keys->change_voters(*seen, {{"a", "b", "c", "d"}});
+  ASSERT_TRUE(changed.ok() && *changed);
+  EXPECT_FALSE(*hand.keys->change_voters(*seen, {{"a", "b"}}));  // as it was seen it is not any more
+  ASSERT_TRUE(is_in_effect(2));
+  const std::string second = primary();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(nodes_[second]->supervisor->role().config.voters.names.size(), 4u);
+  seen = hand.keys->read();
+  ASSERT_TRUE(seen.ok());
+  Voters without = seen->config.voters;
+  std::erase(without.names, second);
+  changed = hand.keys->change_voters(*seen, without);
+  ASSERT_TRUE(changed.ok() && *changed);
+  ASSERT_TRUE(is_in_effect(3));
+  EXPECT_NE(primary(), second);
+  EXPECT_FALSE(nodes_[primary()]->supervisor->role().config.voters.has(second));
+}
+
 TEST_F(SupervisorTest, PausedNobodyIsElectedButByAppointment) {
   for (const char* name : {"a", "b", "c"}) {
     add(name, {1, 1});
@@ -327,6 +370,8 @@ TEST(PromiseFileTest, IsNeverLoweredAndDamageIsSeen) {
   EXPECT_TRUE(absl::IsFailedPrecondition(file.store({2, "a"})));
   ASSERT_TRUE(file.store({4, "b"}).ok());
   EXPECT_EQ(*file.load(), (Promise{4, "b"}));
+  ASSERT_TRUE(file.store({4, "b", 2}).ok());
+  EXPECT_EQ(file.load()->config, 2u);
   for (const char* text : {"", "term=4 node=b", "term=5 nod\n", "nonsense\n"}) {
     ASSERT_TRUE(disk.replace_file("/data/promise", text).ok());
     EXPECT_FALSE(file.load().ok()) << text;

@@ -4,6 +4,13 @@
 
 namespace scyper::replication {
 
+namespace {
+bool is_named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+}  // namespace
+
+// Where voters are named, what one says of itself is of when it began to follow.
 uint64_t Members::enter(const Member& member) {
   uint64_t number;
   {
@@ -11,6 +18,7 @@ uint64_t Members::enter(const Member& member) {
     std::erase_if(members_, [&](const auto& entry) { return entry.second.name == member.name; });
     number = ++last_;
     members_[number] = member;
+    if (!voters_.empty()) members_[number].is_voter = is_named(voters_, member.name);
   }
   on_change_();
   return number;
@@ -39,7 +47,6 @@ uint64_t Members::confirmed_lsn(uint32_t copies, bool is_durable) const {
   for (const auto& [number, member] : members_) {
     // what it received in another term may not be what this one has sent
     if (!member.is_voter || member.position.term != term_) continue;
-    if (!voters_.empty() && std::find(voters_.begin(), voters_.end(), member.name) == voters_.end()) continue;
     lsns.push_back(is_durable ? member.position.durable_lsn : member.position.received_lsn);
   }
   if (lsns.size() < copies) return 0;

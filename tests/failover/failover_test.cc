@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/text_file.h"
 #include "client/client.h"
@@ -329,6 +330,7 @@ TEST_F(FailoverTest, PausedNobodyIsElectedAndFailoverByHandDoesIt) {
   ASSERT_TRUE(writer.waits_for(20));
   EXPECT_EQ(verb("pause").code, 0);
   EXPECT_NE(verb("pause").code, 0);
+  EXPECT_NE(verb("members remove n3").text.find("elections are paused since"), std::string::npos);
   const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
   auto until = Clock::now() + kWait;  // nodes hear of it a little later
   Output out;
@@ -371,12 +373,73 @@ TEST_F(FailoverTest, VerbsEndWithoutEtcdAndWithoutVoters) {
     out = verb("failover --confirm --timeout-ms 1000");
   } while (out.text.find("1 of 3 voters are there") == std::string::npos && Clock::now() < until);
   EXPECT_NE(out.text.find("1 of 3 voters are there, 2 are needed"), std::string::npos) << out.text;
+  out = verb("members remove n3");
+  EXPECT_NE(out.text.find("there is no primary"), std::string::npos) << out.text;
   etcd_.kill(SIGKILL);
-  for (const char* name : {"switchover", "failover", "pause", "resume"}) {
+  for (const char* name :
+       {"switchover", "failover", "pause", "resume", "members", "members add n3", "members remove n3"}) {
     out = verb(name);
     EXPECT_NE(out.code, 0);
     EXPECT_NE(out.text.find("etcd"), std::string::npos) << name << ": " << out.text;
   }
+}
+
+// Under load a cluster of three grows to five and shrinks to three others: each time the primary makes way. Then it is
+// killed: what was acknowledged under whichever voters is there.
+TEST_F(FailoverTest, VotersComeAndGoUnderLoadAndNothingIsLost) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  ASSERT_TRUE(writer.waits_for(50));
+  Output out = verb("members add n4");
+  EXPECT_NE(out.text.find("the cluster has no node n4"), std::string::npos) << out.text;
+  EXPECT_EQ(out.code, 1);
+  const auto change = [&](const std::string& arguments, const std::string& voters) {
+    const Output done = verb("members " + arguments + " --timeout-ms 120000 -o json");
+    EXPECT_EQ(done.code, 0) << arguments << ": " << done.text;
+    EXPECT_NE(done.text.find("\"voters\": [" + voters + "]"), std::string::npos) << done.text;
+    EXPECT_TRUE(writer.waits_for(50)) << arguments;
+  };
+  const auto is_learner = [&](const std::string& name) {  // it follows, and says so
+    const auto until = Clock::now() + kWait;
+    do {
+      out = verb("members list -o json");
+      const size_t at = out.text.find("{\"node\": \"" + name + "\"");
+      if (at != std::string::npos && out.text.find("\"learner\"", at) < out.text.find('}', at)) return true;
+      std::this_thread::sleep_for(milliseconds(50));
+    } while (Clock::now() < until);
+    return false;
+  };
+  for (const char* name : {"n4", "n5"}) {
+    start(name);
+    EXPECT_TRUE(is_learner(name)) << out.text;
+  }
+  change("add n4", R"("n1", "n2", "n3", "n4")");
+  change("add n5", R"("n1", "n2", "n3", "n4", "n5")");
+  out = verb("members add n5");
+  EXPECT_NE(out.text.find("n5 is a voter already"), std::string::npos) << out.text;
+  out = verb("members");
+  EXPECT_EQ(out.code, 0) << out.text;
+  EXPECT_NE(out.text.find("voters of version 3, a majority is 3"), std::string::npos) << out.text;
+  EXPECT_EQ(out.text.find("NOT IN EFFECT"), std::string::npos) << out.text;
+  // who is primary goes, whoever that is, and one that is dead
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  std::vector<std::string> left = {"\"n1\"", "\"n2\"", "\"n3\"", "\"n4\"", "\"n5\""};
+  std::erase(left, "\"" + primary + "\"");
+  change("remove " + primary, absl::StrJoin(left, ", "));
+  EXPECT_TRUE(is_learner(primary)) << out.text;
+  const std::string next = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)", primary);
+  const std::string dead = next == "n5" ? "n4" : "n5";
+  cluster_.kill(dead, SIGKILL);
+  std::erase(left, "\"" + dead + "\"");
+  change("remove " + dead, absl::StrJoin(left, ", "));
+  const std::string last = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)", primary);
+  cluster_.kill(last, SIGKILL);
+  EXPECT_TRUE(writer.waits_for(50));  // two of three are enough
+  out = verb("members remove " + (left[0] == "\"" + last + "\"" ? left[1] : left[0]));
+  EXPECT_NE(out.text.find("1 of the 2 voters would be there, 2 are needed"), std::string::npos) << out.text;
+  for (const std::string& name : {last, dead}) cluster_.start_again(name);
+  writer.stop();
+  check(writer.acknowledged, writer.unknown);
 }
 
 // The checker of registers, built with Go. Empty: why not.

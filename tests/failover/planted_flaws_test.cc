@@ -47,8 +47,11 @@ const std::vector<ElectionFlaw> kElectionFlaws = {
     {"without etcd one voter's grant does", Guard::kGrantOfAll, Schedule::kMinorityWithoutEtcd},
     {"who has granted answers fences", Guard::kGrantBinds},
     {"a grant is forgotten by a restart", Guard::kGrantOutlives},
+    {"voters change before the last change has taken effect", Guard::kOneChange},
+    {"voters count as in effect when a term is won", Guard::kOpenedIsOpen, Schedule::kChangingVoters},
+    {"fences under older voters are answered", Guard::kNewestVoters, Schedule::kChangingVoters},
 };
-static_assert(static_cast<size_t>(Guard::kGrantOutlives) == 14);  // a new guard needs its line above
+static_assert(static_cast<size_t>(Guard::kNewestVoters) == 17);  // a new guard needs its line above
 
 struct ReplicationFlaw {
   const char* name;

@@ -61,7 +61,7 @@ void Etcd::expire(int64_t now_us) {
 bool Etcd::campaign(const Promise& candidate, const Expected& expected, uint64_t lease, int64_t now_us) {
   expire(now_us);
   if (leader_.has_value() || term_revision_ != expected.term_revision || !leases_.contains(lease)) return false;
-  if (paused_revision_ != expected.paused_revision) return false;
+  if (paused_revision_ != expected.paused_revision || config_revision_ != expected.config_revision) return false;
   const bool is_appointed =
       appointment_.has_value() && appointment_->node == candidate.node && appointment_->term == term_;
   campaigns_of_appointed_ += is_appointed ? 1 : 0;
@@ -72,6 +72,27 @@ bool Etcd::campaign(const Promise& candidate, const Expected& expected, uint64_t
   leader_ = candidate;
   leader_lease_ = lease;
   return true;
+}
+
+bool Etcd::change_voters(const std::string& node, Flaws flaws) {
+  if (config_.version != newest_.version) return false;
+  if (flaws.is_on(Guard::kOneChange) && !has_effect()) return false;
+  if (std::erase(config_.voters.names, node) == 0) config_.voters.names.push_back(node);
+  ++config_.version;
+  newest_ = config_;
+  config_revision_ = ++revision_;
+  return true;
+}
+
+void Etcd::put_voters_right() {
+  if (config_.version == newest_.version) return;
+  config_ = newest_;
+  config_revision_ = ++revision_;
+}
+
+void Etcd::note_opened(const Promise& primary, uint64_t config, int64_t now_us) {
+  expire(now_us);
+  if (leader_ == primary) opened_ = config;
 }
 
 bool Etcd::hand_over(const Promise& primary, const std::string& to, int64_t now_us) {
@@ -104,11 +125,14 @@ void Etcd::raise_floor(const Promise& primary, Position floor, int64_t now_us) {
   if (leader_ == primary && floor_ < floor) floor_ = floor;
 }
 
-View Etcd::read(const consensus::Voters& voters, int64_t now_us) {
+View Etcd::read(int64_t now_us) {
   expire(now_us);
   View view;
   view.revision = revision_;
-  view.voters = voters;
+  view.voters = config_.voters;
+  view.config = config_.version;
+  view.config_revision = config_revision_;
+  view.opened = opened_;
   view.term = term_;
   view.term_revision = term_revision_;
   view.leader = leader_;
@@ -127,8 +151,17 @@ void Etcd::lose_leases() {
   leader_.reset();
 }
 
+void Etcd::take_backup() {
+  backup_term_ = term_;
+  backup_ = config_;
+  backup_opened_ = opened_;
+}
+
 void Etcd::restore_backup() {
   term_ = backup_term_;
+  config_ = backup_;
+  opened_ = backup_opened_;
+  config_revision_ = ++revision_;
   term_revision_ = ++revision_;
   leader_.reset();
   leases_.clear();
@@ -142,22 +175,28 @@ Simulation::Simulation(const SimulationOptions& options) : options_(options), ra
   has_slow_disks_ = chance(0.5);
   if (chance(0.3)) late_ = chance(0.5) ? 0.1 : 0.4;
   loss_ = chance(0.5) ? 0 : static_cast<double>(random_.below(15)) / 100;
-  if (options.schedule != Schedule::kAny) {  // what it plans is enough, and needs a minority of two
+  if (chance(0.5)) changes_ = chance(0.5) ? 0.2 : 0.8;
+  if (options.schedule == Schedule::kChangingVoters) {
+    etcd_lies_ = true;
+    changes_ = 0.8;
+  }
+  if (is_planned()) {  // what it plans is enough, and needs a minority of two
     voters = 5;
     is_durable_ = true;
     etcd_lies_ = has_slow_disks_ = false;
-    late_ = loss_ = 0;
+    late_ = loss_ = changes_ = 0;
   }
-  nodes_.resize(voters + 1);  // the last is no voter
+  nodes_.resize(voters + 1 + (changes_ > 0 ? random_.below(2) : 0));  // the last are no voters
+  consensus::Voters first;
   for (size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
     node.name = std::string(1, static_cast<char>('a' + n));
-    node.is_voter = n < voters;
-    if (node.is_voter) voters_.names.push_back(node.name);
+    if (n < voters) first.names.push_back(node.name);
     const double drift = etcd_lies_ ? 10 * kClockDrift : kClockDrift;
     node.clock_rate = 1 + drift * (static_cast<double>(random_.below(2001)) / 1000 - 1);
     node.clock_offset_us = between(0, 1'000'000'000);
   }
+  etcd_.found(first);
 }
 
 void Simulation::fail(const std::string& what) {
@@ -193,7 +232,8 @@ Outcome Simulation::run() {
   for (size_t n = 0; n < nodes_.size(); ++n) start(n);
   at(300'000, kNobody, [this] { plan_fault(); });
   at(50'000, kNobody, [this] { submit(); });
-  if (options_.schedule == Schedule::kAny) at(400'000, kNobody, [this] { plan_operator(); });
+  if (!is_planned()) at(400'000, kNobody, [this] { plan_operator(); });
+  if (changes_ > 0) at(500'000, kNobody, [this] { change_voters(); });
   const int64_t end_us = options_.fault_us + options_.heal_us;
   uint64_t acknowledged_before = 0;
   bool works_again = false;
@@ -209,7 +249,7 @@ Outcome Simulation::run() {
     }
     if (works_again) continue;
     works_again = is_healing_ && now_us_ > options_.fault_us + 200'000 && acknowledged_lsn_ > acknowledged_before + 5 &&
-                  std::all_of(nodes_.begin(), nodes_.end(), [this](const Node& node) {
+                  etcd_.has_effect() && std::all_of(nodes_.begin(), nodes_.end(), [this](const Node& node) {
                     return node.name == isolated_ ||
                            (has_all(node, acknowledged_lsn_) && node.confirmed + 5 >= acknowledged_lsn_);
                   });
@@ -223,7 +263,9 @@ Outcome Simulation::run() {
 }
 
 std::string Simulation::describe() const {
-  std::string text = "acknowledged " + std::to_string(acknowledged_lsn_);
+  std::string text = "acknowledged " + std::to_string(acknowledged_lsn_) + "; voters";
+  for (const std::string& voter : etcd_.voters().names) text += " " + voter;
+  if (!etcd_.has_effect()) text += ", not in effect";
   for (const Node& node : nodes_) {
     text += "; " + node.name + (node.is_complete ? "" : " incomplete") + " log " + std::to_string(node.log.size()) +
             " confirmed " + std::to_string(node.confirmed) + " promised " + std::to_string(node.promise.term) +
@@ -319,6 +361,7 @@ void Simulation::tick(size_t n) {
   if (!waits || is_new) node.unconfirmed_since_us = waits ? local_us(node) : -1;
   node.confirmed_before = node.confirmed;
   node.elector->on_unconfirmed(node.unconfirmed_since_us);
+  make_way(n);
   look_at_drain(n);
   node.elector->on_time(local_us(node));
   act(n);
@@ -356,8 +399,8 @@ void Simulation::act_on(size_t n, const Action& action) {
     case Action::Kind::kStorePromise:
       return store_promise(n, action.promise);
     case Action::Kind::kSendFence:
-      return send(n, to, [this, n, to, term = action.term] {
-        nodes_[to].elector->on_fence(nodes_[n].name, term, local_us(nodes_[to]));
+      return send(n, to, [this, to, wanted = Promise{action.term, node.name, action.config}] {
+        nodes_[to].elector->on_fence(wanted, local_us(nodes_[to]));
         act(to);
       });
     case Action::Kind::kAnswerFence:
@@ -375,6 +418,13 @@ void Simulation::act_on(size_t n, const Action& action) {
       return;
     case Action::Kind::kHandOver:
       return hand_over(n, action);
+    case Action::Kind::kNoteOpened:
+      return ask_etcd(
+          n,
+          [this, me = Promise{action.term, node.name}, config = action.config] {
+            etcd_.note_opened(me, config, now_us_);
+          },
+          [] {}, [] {});
     case Action::Kind::kAskGrant:
       return send(n, to, [this, n, to, term = action.term, asked_us = action.asked_us] {
         nodes_[to].elector->on_grant_asked(nodes_[n].name, term, asked_us, local_us(nodes_[to]));
@@ -417,7 +467,7 @@ void Simulation::campaign(size_t n, const Action& action) {
     act(n);
   };
   const auto lost = [answer] { answer(Elector::Campaign::kUnknown); };
-  const Etcd::Expected expected{action.term_revision, action.paused_revision};
+  const Etcd::Expected expected{action.term_revision, action.config_revision, action.paused_revision};
   const auto draw = [this, n, term, expected, lease, won] {
     *won = etcd_.campaign({term, nodes_[n].name}, expected, *lease, now_us_);
     if (etcd_lies_ && !is_healing_ && chance(0.3)) etcd_.restore_backup();
@@ -435,7 +485,7 @@ void Simulation::read_view(size_t n) {
   auto view = std::make_shared<View>();
   const int64_t asked_us = local_us(nodes_[n]);
   ask_etcd(
-      n, [this, view] { *view = etcd_.read(voters_, now_us_); },
+      n, [this, view] { *view = etcd_.read(now_us_); },
       [this, n, view, asked_us] {
         view->asked_us = asked_us;
         nodes_[n].elector->on_view(*view, local_us(nodes_[n]));
@@ -468,6 +518,16 @@ void Simulation::keep_alive(size_t n) {
         act(n);
       },
       [] {});
+}
+
+// For other voters; to one that may lack something, too.
+void Simulation::make_way(size_t n) {
+  const Node& node = nodes_[n];
+  if (!node.elector->has_old_voters() || !node.elector->drains_to().empty() || !chance(0.3)) return;
+  const auto& names = etcd_.voters().names;
+  node.elector->begin_drain(names[random_.below(names.size())], local_us(node) + between(100'000, 400'000),
+                            local_us(node));
+  act(n);
 }
 
 // What a primary knows of the node that it drains to; now and then it errs, or does not wait.

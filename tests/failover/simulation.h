@@ -26,6 +26,7 @@ enum class Schedule : uint8_t {
   kAny,
   kMinorityWithoutEtcd,   // a primary and one voter reach neither etcd nor the others, and nobody writes
   kLateAcknowledgements,  // they come when who they are for has cut its log and leads once more
+  kChangingVoters,        // anything, while voters come and go and etcd forgets
 };
 
 struct SimulationOptions {
@@ -45,6 +46,8 @@ struct Outcome {
   uint64_t appointed = 0;    // campaigns won by whom they went to
   uint64_t failsafe = 0;     // batches acknowledged without etcd, by what all voters had granted
   uint64_t reclaimed = 0;    // leases, by primaries that had gone on so
+  uint64_t changed = 0;      // voters, by one each time
+  uint64_t refused = 0;      // changes, because the one before had not taken effect
 };
 
 // A batch of the simulated log; its LSN is its place, from 1. value 0: the start of a term.
@@ -61,8 +64,15 @@ class Etcd {
   bool keep_alive(uint64_t lease, int64_t now_us, int64_t ttl_us);
   void revoke(uint64_t lease);
   struct Expected {
-    int64_t term_revision = 0, paused_revision = 0;
+    int64_t term_revision = 0, config_revision = 0, paused_revision = 0;
   };
+  void found(const consensus::Voters& voters) { config_.voters = newest_.voters = backup_.voters = voters; }
+  const consensus::Voters& voters() const { return newest_.voters; }
+  // One comes or goes, where kOneChange lets it, and those that are there are not a backup's.
+  bool change_voters(const std::string& node, Flaws flaws);
+  void put_voters_right();  // by hand, after a backup has been restored
+  bool has_effect() const { return opened_ == newest_.version; }
+  void note_opened(const Promise& primary, uint64_t config, int64_t now_us);
   bool campaign(const Promise& candidate, const Expected& expected, uint64_t lease, int64_t now_us);
   bool hand_over(const Promise& primary, const std::string& to, int64_t now_us);
   bool reclaim(const Promise& primary, uint64_t lease, int64_t now_us);
@@ -71,14 +81,21 @@ class Etcd {
   const std::string& violation() const { return violation_; }
   void publish(const std::string& node, const consensus::Member& member, int64_t now_us);
   void raise_floor(const Promise& primary, Position floor, int64_t now_us);
-  consensus::View read(const consensus::Voters& voters, int64_t now_us);
-  void take_backup() { backup_term_ = term_; }
+  consensus::View read(int64_t now_us);
+  void take_backup();
   void restore_backup();
   void lose_leases();
 
  private:
   void expire(int64_t now_us);
 
+  struct Config {
+    uint64_t version = 1;
+    consensus::Voters voters;
+  };
+  Config config_, newest_, backup_;
+  uint64_t opened_ = 0, backup_opened_ = 0;
+  int64_t config_revision_ = 0;
   uint64_t term_ = 0, backup_term_ = 0;
   int64_t term_revision_ = 0, revision_ = 0, paused_revision_ = 0;
   std::optional<consensus::Appointment> appointment_;
@@ -94,7 +111,6 @@ class Etcd {
 // One process at a time on one disk. What lies on the disk stays when it is killed.
 struct Node {
   std::string name;
-  bool is_voter = true;
   double clock_rate = 1;
   int64_t clock_offset_us = 0;
 
@@ -130,14 +146,15 @@ struct Node {
   }
 };
 
-// A cluster of voters and one other node with electors and a simple log, etcd, network, disks and clocks that fail as
-// the seed says; one thread. Checks while it runs:
+// A cluster of voters, who come and go, and others with electors and a simple log, etcd, network, disks and clocks that
+// fail as the seed says; one thread. Checks while it runs:
 // (1) one node at most acknowledges in a term; (2) what is confirmed at an LSN never differs between nodes or times;
 // (3) a node that opens a term has all that was acknowledged before (where etcd lies, in terms up to this one); (4) a
 // strong read sees all that was acknowledged before; (5) once the faults have ended, commits are acknowledged again and
 // every node gets all of them; so do the others where one node goes on reaching etcd but none of them; (6) while
 // elections are paused only who was appointed is elected; (7) without etcd, and with all nodes there, commits go on to
-// be acknowledged in the same term, and with etcd again, too.
+// be acknowledged in the same term, and with etcd again, too; (8) changed voters take effect once the faults have
+// ended.
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options);
@@ -161,6 +178,10 @@ class Simulation {
     uint64_t confirmed = 0, last_lsn = 0, incarnation = 0;
   };
   static constexpr size_t kNobody = ~size_t{0};
+
+  bool is_planned() const {
+    return options_.schedule == Schedule::kMinorityWithoutEtcd || options_.schedule == Schedule::kLateAcknowledgements;
+  }
 
   bool chance(double probability) { return static_cast<double>(random_.below(1'000'000)) < probability * 1e6; }
   int64_t between(int64_t from, int64_t to) {
@@ -188,6 +209,7 @@ class Simulation {
   void hand_over(size_t n, const consensus::Action& action);
   void reclaim(size_t n);
   void look_at_drain(size_t n);
+  void make_way(size_t n);
   void store_promise(size_t n, const Promise& promise);
   void adopt(size_t n, size_t from, Position position);
 
@@ -212,7 +234,10 @@ class Simulation {
   void cause_fault();
   void plan_operator();
   void switch_over();
+  void change_voters();
   size_t pick_node();
+  bool is_voter(const Node& node) const { return etcd_.voters().has(node.name); }
+  uint32_t complete_voters(const consensus::Voters& voters, const std::string& but) const;
   void heal();
   void isolate_one();
   void separate(const std::set<size_t>& side);
@@ -240,7 +265,7 @@ class Simulation {
   std::priority_queue<Event> queue_;
   Etcd etcd_;
   bool etcd_is_up_ = true;
-  consensus::Voters voters_;
+  double changes_ = 0;  // of voters, each time that the operator looks
   std::vector<Node> nodes_;
   std::set<std::pair<size_t, size_t>> blocked_;  // (from, to); to == nodes: etcd
   bool is_healing_ = false;

@@ -26,12 +26,34 @@ void Simulation::submit() {
 // Who runs the cluster: now and then it is switched over, or elections are paused for a while.
 void Simulation::plan_operator() {
   if (is_healing_) return;
-  switch_over();
+  if (!chance(changes_ / 2)) switch_over();
   if (chance(0.1)) {
     etcd_.set_paused(true);
     at(between(100'000, 1'500'000), kNobody, [this] { etcd_.set_paused(false); });
   }
   at(between(200'000, 1'500'000), kNobody, [this] { plan_operator(); });
+}
+
+// Any node, dead ones, too, and as soon as etcd lets it; but with enough left who can promise.
+void Simulation::change_voters() {
+  if (is_healing_) return;
+  at(between(50'000, 600'000), kNobody, [this] { change_voters(); });
+  const std::string& node = nodes_[random_.below(nodes_.size())].name;
+  consensus::Voters voters = etcd_.voters();
+  if (std::erase(voters.names, node) == 0) voters.names.push_back(node);
+  if (!chance(changes_) || voters.names.size() < 2 || complete_voters(voters, "") < voters.fence_answers()) return;
+  if (chance(0.5)) etcd_.put_voters_right();
+  if (etcd_lies_ && chance(0.2)) etcd_.take_backup();
+  if (etcd_lies_ && chance(0.1)) etcd_.restore_backup();
+  const bool is_done = etcd_is_up_ && etcd_.change_voters(node, options_.flaws);
+  outcome_.changed += is_done ? 1 : 0;
+  outcome_.refused += is_done || !etcd_is_up_ ? 0 : 1;
+}
+
+uint32_t Simulation::complete_voters(const consensus::Voters& voters, const std::string& but) const {
+  uint32_t complete = 0;
+  for (const Node& node : nodes_) complete += voters.has(node.name) && node.is_complete && node.name != but ? 1 : 0;
+  return complete;
 }
 
 // To any node, also one that lacks something, is dead or does not vote.
@@ -48,7 +70,7 @@ void Simulation::switch_over() {
 void Simulation::plan_fault() {
   if (is_healing_) return;
   int64_t until_us = 0;
-  if (options_.schedule == Schedule::kAny) cause_fault();
+  if (!is_planned()) cause_fault();
   if (options_.schedule == Schedule::kMinorityWithoutEtcd) until_us = cut_off_minority();
   if (options_.schedule == Schedule::kLateAcknowledgements) until_us = hold_acknowledgements();
   at(until_us + between(50'000, 600'000), kNobody, [this] { plan_fault(); });
@@ -66,7 +88,7 @@ void Simulation::separate(const std::set<size_t>& side) {
 
 size_t Simulation::pick_voter(size_t but) {
   size_t n = but;
-  while (n == but) n = random_.below(voters_.names.size());
+  while (n == but) n = random_.below(etcd_.voters().names.size());
   return n;
 }
 
@@ -118,10 +140,8 @@ int64_t Simulation::hold_acknowledgements() {
 // In mode quorum a voter that has restarted may have forgotten: R have to be complete, else nobody can be elected.
 bool Simulation::may_crash(size_t n) const {
   if (!nodes_[n].is_alive) return false;
-  if (is_durable_ || !nodes_[n].is_voter || !nodes_[n].is_complete) return true;
-  uint32_t forgotten = 1;
-  for (const Node& node : nodes_) forgotten += node.is_voter && !node.is_complete ? 1 : 0;
-  return forgotten + voters_.fence_answers() <= voters_.names.size();
+  if (is_durable_ || !is_voter(nodes_[n]) || !nodes_[n].is_complete) return true;
+  return complete_voters(etcd_.voters(), nodes_[n].name) >= etcd_.voters().fence_answers();
 }
 
 // A primary or candidate, half of the time.
@@ -216,6 +236,7 @@ void Simulation::return_etcd() {
 void Simulation::heal() {
   is_healing_ = true;
   etcd_.set_paused(false);
+  etcd_.put_voters_right();
   blocked_.clear();
   etcd_is_up_ = true;
   for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -245,7 +266,7 @@ bool Simulation::lose_etcd() {
       fail("term " + std::to_string(term) + " does not go on " + when + ": " + describe());
     };
     // a hand-over that etcd did late: somebody is appointed
-    if (const consensus::View view = etcd_.read(voters_, now_us_); !view.leader.has_value() || view.appointment) {
+    if (const consensus::View view = etcd_.read(now_us_); !view.leader.has_value() || view.appointment) {
       has_ended_ = true;
       return;
     }
@@ -266,9 +287,7 @@ bool Simulation::lose_etcd() {
 void Simulation::isolate_one() {
   if (!chance(0.5)) return;
   const size_t n = pick_node();
-  uint32_t complete = 0;
-  for (const Node& node : nodes_) complete += node.is_voter && node.is_complete && node.name != nodes_[n].name ? 1 : 0;
-  if (!nodes_[n].is_voter || complete < voters_.fence_answers()) return;
+  if (!is_voter(nodes_[n]) || complete_voters(etcd_.voters(), nodes_[n].name) < etcd_.voters().fence_answers()) return;
   isolated_ = nodes_[n].name;
   for (size_t other = 0; other < nodes_.size(); ++other) {
     if (other == n) continue;

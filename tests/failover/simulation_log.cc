@@ -60,7 +60,7 @@ bool Simulation::cut(size_t n, uint64_t keep) {
 void Simulation::start_term(size_t n, uint64_t term) {
   Node& node = nodes_[n];
   node.started_term = term;
-  node.copies = std::make_unique<Copies>(voters_, term, node.log.size() + 1, options_.flaws);
+  node.copies = std::make_unique<Copies>(node.elector->voters(), term, node.log.size() + 1, options_.flaws);
   node.next.assign(nodes_.size(), node.log.size() + 1);
   append_here(n, {term, 0});
   replicate(n);

@@ -16,10 +16,14 @@ struct Position {
 };
 
 // What a voter has on its disk: it takes nothing of a lower term, and of this term nothing but this node's.
+// What asks for it under older voters than somebody before has asked under is refused, whatever its term: etcd has
+// forgotten terms, or the voters.
 struct Promise {
   uint64_t term = 0;
   std::string node;
-  friend bool operator==(const Promise&, const Promise&) = default;
+  uint64_t config = 0;  // version of the voters; on the disk: the highest asked for; asked for: 0 = by redo, not said
+  // the same primaryship
+  friend bool operator==(const Promise& a, const Promise& b) { return a.term == b.term && a.node == b.node; }
 };
 
 // Who counts (docs/failover.md, Words). Both are more than half of them, so that they also meet those of the voters
@@ -49,6 +53,9 @@ enum class Guard : uint8_t {
   kGrantOfAll,        // without etcd a primary goes on when all voters have granted it, not one
   kGrantBinds,        // who has granted answers no fence meanwhile
   kGrantOutlives,     // not after a restart either
+  kOneChange,         // voters change when a term has been opened under the last ones, not before
+  kOpenedIsOpen,      // which it is when W voters have its start, not when it is won
+  kNewestVoters,      // a voter answers no fence under older voters than it has promised under
 };
 
 // The guards that are off; none but in tests.
@@ -74,7 +81,9 @@ class Ballot {
   const Promise& promised() const { return stored_; }
   // Whether a fence, or redo, of that primaryship may be taken, after its promise has been stored where it is new.
   bool admits(const Promise& primaryship) const;
-  bool is_stored(const Promise& primaryship) const { return stored_ == primaryship; }
+  bool is_stored(const Promise& primaryship) const {
+    return stored_ == primaryship && stored_.config >= primaryship.config;
+  }
   void stored(const Promise& primaryship);
 
  private:

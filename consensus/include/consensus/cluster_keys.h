@@ -42,7 +42,7 @@ std::string encode_member(const MemberEntry& entry);
 StatusOr<MemberEntry> decode_member(const std::string& value);
 std::string encode_config(const ClusterConfig& config);
 StatusOr<ClusterConfig> decode_config(const std::string& value);
-std::string encode_leader(const Promise& leader);
+std::string encode_leader(const Promise& leader);  // config is left out where it is 0
 StatusOr<Promise> decode_leader(const std::string& value);
 std::string encode_appointment(const Appointment& appointment);
 StatusOr<Appointment> decode_appointment(const std::string& value);
@@ -64,6 +64,7 @@ class ClusterKeys {
     std::map<std::string, MemberEntry> members;
     std::optional<SwitchoverRequest> switchover;
     std::string paused;  // since when; empty: elections are not
+    int64_t opened_revision = 0;
   };
   // NotFound: there is no config yet.
   StatusOr<Seen> read();
@@ -80,6 +81,8 @@ class ClusterKeys {
   StatusOr<bool> reclaim(uint64_t term, int64_t lease);
   // The leader key of that term goes and `to` is appointed. Results as campaign()'s.
   StatusOr<bool> hand_over(uint64_t term, const std::string& to);
+  // That term has been opened, under the voters of that version. False: this node is not its leader any more.
+  StatusOr<bool> note_opened(uint64_t term, uint64_t config);
   // Why the request is not done. False: it is not there any more.
   StatusOr<bool> answer_switchover(const SwitchoverRequest& request, const std::string& failure);
 
@@ -90,6 +93,10 @@ class ClusterKeys {
   StatusOr<bool> withdraw_switchover(const SwitchoverRequest& request);
   Status pause(const std::string& since);
   StatusOr<bool> resume();  // false: they were not paused
+  // Other voters, which count from the next term on. As `seen` they were: false: something has changed since, as who
+  // leads. FailedPrecondition: no term has been opened under those that there are; nobody leads; elections are paused.
+  // InvalidArgument: not just one comes or goes.
+  StatusOr<bool> change_voters(const Seen& seen, const Voters& voters);
   // False: somebody leads, or the term is another one.
   StatusOr<bool> appoint(const Appointment& appointment, int64_t term_revision);
 
@@ -106,6 +113,9 @@ class ClusterKeys {
   const std::string prefix_;
   const std::string node_;
 };
+
+// Whether exactly one is in `after` or in `before` and not in both.
+bool differ_by_one(const Voters& before, const Voters& after);
 
 // Who may take over from the primary `from`: `wished`, or, where that is empty, the voter that has most. Empty: nobody.
 std::string successor_of(const ClusterKeys::Seen& seen, const std::string& from, const std::string& wished);

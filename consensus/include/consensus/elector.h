@@ -30,6 +30,8 @@ struct Appointment {
 struct View {
   int64_t revision = 0;  // of all that follows: keys that change later get higher ones
   Voters voters;
+  uint64_t config = 0;  // their version
+  uint64_t opened = 0;  // the newest version under which a term has been opened
   uint64_t term = 0;
   int64_t term_revision = 0;    // of the key, 0 = absent
   int64_t config_revision = 0;  // of the key that names the voters
@@ -68,7 +70,7 @@ struct Action {
     // higher term, or of the same term another node's). on_promise_stored(); it cannot fail: who cannot write ends the
     // process, for what is on the disk is not known any more.
     kStorePromise,
-    kSendFence,    // to `node`: (term, this node)
+    kSendFence,    // to `node`: (term, this node), under voters of version `config`
     kAnswerFence,  // to `node`: answer
     kAdopt,        // make the log equal to `node`'s up to `position`: cut what diverges, fetch. on_adopted()
     kStartTerm,    // append the first batch of the term. on_term_confirmed() when W voters have it
@@ -80,6 +82,7 @@ struct Action {
     kKeepGrant,    // onto the disk: this node may have granted something. on_grant_kept() when it is there
     kDropGrant,    // off the disk: it has granted nothing that still holds
     kReclaim,      // another lease for the leader key of this term, where nobody else has it. on_reclaimed()
+    kNoteOpened,   // into etcd: this term has been opened, under voters of version `config`
     kHandOver,     // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
     kEnd,          // the process: its lease has run out
   };
@@ -94,6 +97,7 @@ struct Action {
   FenceAnswer answer;
   GrantAnswer grant;
   int64_t asked_us = 0;
+  uint64_t config = 0;
 };
 
 struct ElectorOptions {
@@ -131,7 +135,7 @@ class Elector {
   // term: that of the action that they answer, as below.
   void on_keep_alive(uint64_t term, int64_t sent_us, int64_t now_us);
   void on_lease_lost(uint64_t term, int64_t now_us);
-  void on_fence(const std::string& from, uint64_t term, int64_t now_us);
+  void on_fence(const Promise& wanted, int64_t now_us);
   void on_fence_answer(const std::string& from, const FenceAnswer& answer, int64_t now_us);
   void on_promise_stored(const Promise& promise, int64_t now_us);
   // Without etcd (docs/failover.md, Without etcd).
@@ -177,6 +181,9 @@ class Elector {
   bool leads() const { return state_ >= State::kFencing && state_ <= State::kPrimary; }
   bool has_ended() const { return state_ == State::kEnded; }
   uint64_t term() const { return term_; }  // while it leads
+  // Who counts in its term, while it leads; they are not those of etcd any more: only the next term has those.
+  const Voters& voters() const { return voters_; }
+  bool has_old_voters() const { return state_ == State::kPrimary && view_.config > config_; }
   std::vector<Action> take_actions();
 
  private:
@@ -189,7 +196,8 @@ class Elector {
   bool is_barred(const Promise& wanted) const;
   bool gets_nowhere(int64_t now_us) const;
   void store_promise(const Promise& promise);
-  void answer_fence(const std::string& to, uint64_t term, bool granted);
+  void answer_fence(const Promise& wanted, bool granted);
+  void note_opened();
   void step_down(int64_t now_us);
   void win(uint64_t term, int64_t lease_sent_us, int64_t now_us);
   void send_fences(int64_t now_us);
@@ -228,6 +236,7 @@ class Elector {
   // while it leads or campaigns
   uint64_t term_ = 0;
   Voters voters_;  // as the campaign found them: others come with another term
+  uint64_t config_ = 0;
   bool is_closed_ = true;
   bool accepts_loss_ = false;  // as it was appointed
   std::string drains_to_;

@@ -23,7 +23,7 @@ struct PeerOptions {
 class PeerServer {
  public:
   // Called for each fence; may wait for the disk. Unavailable: no answer.
-  using OnFence = std::function<StatusOr<FenceAnswer>(const std::string& from, uint64_t term)>;
+  using OnFence = std::function<StatusOr<FenceAnswer>(const Promise& wanted)>;
   // Likewise: whether it is granted.
   using OnGrant = std::function<StatusOr<bool>(const std::string& from, uint64_t term)>;
   static StatusOr<std::unique_ptr<PeerServer>> start(const PeerOptions& options, OnFence on_fence, OnGrant on_grant);
@@ -36,8 +36,9 @@ class PeerClient {
  public:
   static std::unique_ptr<PeerClient> make(const PeerOptions& options, const std::string& node);
   virtual ~PeerClient() = default;
-  // address: of its PeerServer. Within timeout_us; cancel() ends it.
-  virtual StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, int64_t timeout_us) = 0;
+  // address: of its PeerServer. config: version of the voters. Within timeout_us; cancel() ends it.
+  virtual StatusOr<FenceAnswer> fence(const std::string& address, uint64_t term, uint64_t config,
+                                      int64_t timeout_us) = 0;
   virtual StatusOr<bool> grant(const std::string& address, uint64_t term, int64_t timeout_us) = 0;
   virtual void cancel() = 0;
 };

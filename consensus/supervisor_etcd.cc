@@ -211,7 +211,8 @@ void EtcdSupervisor::begin_change() {
   if (to.empty()) return;  // it is looked at again
   change_pause_us_ = std::clamp(2 * change_pause_us_, kChangePauseUs, kChangePauseUsMax);
   next_change_us_ = now_us + change_pause_us_;
-  say(absl::StrCat("election: the voters have changed: ", absl::StrJoin(seen_.config.voters.names, ", ")));
+  say(absl::StrCat("election: the voters have changed, version ", seen_.config.version, ": ",
+                   absl::StrJoin(seen_.config.voters.names, ", ")));
   switchover_ = {};
   switchover_.term = elector_.term();
   begin_drain(to, kChangeDrainUs, now_us);

@@ -146,7 +146,7 @@ void Generator::gen_references(const BoundDml& dml, Reg event, size_t width) {
   RowSource& source = sources_[dml.new_row->id];
   source = RowSource();
   source.relation = dml.new_row.get();
-  locate(&source, b_.convert(Op::kBitcast, place(width - 2), Type::kPtr), place(width - 1));
+  open_row(&source, b_.convert(Op::kBitcast, place(width - 2), Type::kPtr), place(width - 1));
   Block there = b_.new_block(), done = b_.new_block();
   Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), dml.table->layout().live_offset);
   b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), there, done, 1);
@@ -221,7 +221,7 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
       b_.branch(is_second, raise_block(RuntimeError::kConflictTwice), first, 2);
       b_.set_block(first);
     }
-    locate(&target, partition, found);
+    open_row(&target, partition, found);
     RowSource& excluded = sources_[dml.conflict->excluded->id];
     excluded.relation = dml.conflict->excluded.get();
     excluded.values = values;

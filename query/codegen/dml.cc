@@ -267,6 +267,8 @@ bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) cons
     if (reads_table(*assignment.value, dml.table.get())) return true;
   for (const auto& output : dml.returning)
     if (reads_table(*output.expr, dml.table.get())) return true;
+  // what moves into a hot chunk lies where the scan comes by, and behind its entry in the index
+  if (dml.kind == DmlKind::kUpdate && compacts(*dml.table)) return true;
   if (path.kind == AccessKind::kFullScan) return false;
   if (dml.kind == DmlKind::kDelete) return true;
   const storage::IndexDef& index = dml.table->schema().indexes[path.index];
@@ -331,6 +333,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   RowSource& source = sources_[dml.relation];
   Values outputs, old_row, values = given;
   Block skip = b_.new_block();
+  if (dml.kind == DmlKind::kUpdate) gen_make_hot(&source, skip);
   const bool before = dml.triggers != nullptr && !dml.triggers->before_row.empty();
   const bool after = dml.triggers != nullptr && !dml.triggers->after_row.empty();
   if (before || after) old_row = row_values(dml);
@@ -351,7 +354,8 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   if (dml.kind == DmlKind::kDelete) {
     output_values();
     note_event(dml, old_value, nullptr);
-    check(b_.call(k_rt_delete, {context(), source.partition, source.tid}));
+    const ir::External& remove = compacts(*dml.table) ? k_rt_delete_anywhere : k_rt_delete;
+    check(b_.call(remove, {context(), source.partition, source.tid}));
   } else {
     const storage::TableSchema& schema = dml.table->schema();
     Values next = values;
@@ -442,7 +446,7 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     RowSource& source = sources_[dml.relation];
     Value partition = load_datum(row, 0, types[0], false, true);
     Value tid = load_datum(row, kDatumBytes, types[1], false, true);
-    locate(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
+    open_row(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
     Values values;
     for (size_t i = 0; i < dml.assignments.size(); i++)
       values.push_back(load_datum(row, static_cast<int64_t>(i + 2) * kDatumBytes, types[i + 2], true, true));

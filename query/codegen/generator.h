@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "codegen/join_plan.h"
+#include "codegen/lookup.h"
 #include "codegen/row_source.h"
 #include "codegen/tuple.h"
 #include "codegen/value.h"
@@ -24,6 +25,7 @@
 #include "runtime/runtime.h"
 #include "runtime/tuples.h"
 #include "runtime/window.h"
+#include "runtime/windows.h"
 
 namespace scyper::query {
 
@@ -115,6 +117,13 @@ class Generator {
 
   // --- rows (row_source.cc) ---
   void locate(RowSource* source, Reg partition, Reg tid);
+  void open_row(RowSource* source, Reg partition, Reg tid);
+  // chunks that are not hot (open_chunk.cc)
+  static bool compacts(const storage::Table& table) { return table.frozen_store() != nullptr; }
+  Reg add_opening(RowSource* source, bool is_scan);
+  void gen_open_chunk(RowSource* source, Block none);
+  void gen_make_hot(RowSource* source, Block gone);
+  void note_read(const RowSource& source, uint32_t column);
   Value load_column(const RowSource& source, uint32_t column);
   Value load_cell(const RowSource& source, uint32_t column);
   void load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value);
@@ -124,7 +133,6 @@ class Generator {
   void note_changes(const StepList& steps);
   void note_changes(const BoundDml& dml);
   void store_cell(const RowSource& source, uint32_t column, const Value& value);
-  Reg column_address(const RowSource& source, uint32_t column);
 
   // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
   void gen_query(const BoundQuery& query, const Consumer& consume);
@@ -219,7 +227,7 @@ class Generator {
     TupleField field;
   };
   using StoredColumns = std::vector<StoredColumn>;
-  void store_field(Reg tuple, const TupleField& field, const Value& value);
+  void store_field(Reg tuple, const TupleField& field, const Value& given);
   Value load_field(Reg tuple, const TupleField& field);
   Reg append_tuple(Reg store, int64_t bytes);
   // dispensed: chunks are shared among the threads of a team; a store that is so has been gathered
@@ -366,24 +374,8 @@ class Generator {
   // --- lookups ahead (prefetch.cc; lookup_batch.cc for joins) ---
   static constexpr int64_t kRoundsAhead = 32;  // rows of some cache lines each: half of a first-level cache
   static constexpr int64_t kNotLookedUp = -2;  // no Tid: of another partition, or NULL in the key
-  struct Lookup {
-    const Relation* relation;
-    AccessPath path;
-    std::set<uint32_t> columns;             // needed in any case
-    std::vector<const BoundExpr*> choices;  // CASEs whose conditions are known ahead: they choose further columns
-    int64_t frame = -1;                     // Tids of the rounds that were looked up ahead; -1 = not remembered
-    int64_t chunks = -1;  // the chunks they lie in, where cells are fetched a few rounds ahead; -1 = all at once
-  };
   void find_lookups(const StepList& steps, uint32_t variable, const std::set<uint32_t>& assigned,
                     std::vector<Lookup>* lookups);
-  // Lookups of a loop's first rounds: what was found, for the loop itself. Only where its body cannot move the rows.
-  struct Remembered {
-    const Relation* relation;
-    Reg round;      // I64 variable
-    int64_t frame;  // kRoundsAhead Tids; kNotLookedUp = find it
-    Lookup lookup;
-    Reg rounds;  // I64 variable: how many were looked up
-  };
   size_t gen_prefetch(const Step& step, Reg from, Reg to, Reg by);
   bool keeps_rows(const StepList& steps, const storage::Table* table) const;
   Reg gen_remembered(const Relation& relation, const std::function<Reg()>& find);

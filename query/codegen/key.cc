@@ -241,7 +241,7 @@ void Generator::gen_point_access(const Relation& relation, const AccessPath& pat
   b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found, 2);
   b_.set_block(found);
   RowSource& source = sources_[relation.id];  // not before the key: a subquery in it brings sources of its own
-  locate(&source, partition, tid);
+  open_row(&source, partition, tid);
   source.known = std::move(known);
   body();
   if (!b_.terminated()) b_.jump(done);

@@ -78,7 +78,7 @@ void Generator::gen_lookup_batches(JoinPlan* plan, size_t number, const std::fun
       gen_rounds([&] { return count; },
                  [&](Reg round) {
                    Reg tid = b_.load(Type::kI64, b_.index(tids, round, sizeof(int64_t)));
-                   locate(&sources_[relation.id], partition, tid);
+                   open_row(&sources_[relation.id], partition, tid);
                    visit_row(round);
                  });
     };

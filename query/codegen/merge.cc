@@ -84,7 +84,7 @@ void Generator::gen_merge_changes(const BoundDml& action, Reg buffer, Reg seen) 
     Value partition = load_datum(row, 0, bigint, false, true);
     Value tid = load_datum(row, kDatumBytes, bigint, false, true);
     RowSource& source = sources_[action.relation];
-    locate(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
+    open_row(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
     Block first = b_.new_block();
     b_.branch(finds_row(seen, source.partition, tid.a, true), raise_block(RuntimeError::kMergeTwice), first, 2);
     b_.set_block(first);

@@ -201,6 +201,11 @@ void Generator::gen_fetch_ahead(const Remembered& remembered) {
   source.relation = remembered.relation;
   source.chunk = b_.load(Type::kPtr, b_.index(b_.frame_address(remembered.lookup.chunks), ahead, sizeof(char*)));
   source.offset = b_.binary(Op::kAnd, tid, constant(Type::kI64, storage::kChunkTuples - 1));
+  if (compacts(*remembered.relation->table)) {
+    Block hot = b_.new_block();
+    b_.branch(b_.compare(Op::kEq, source.chunk, b_.null_pointer()), done, hot, 2);
+    b_.set_block(hot);
+  }
   prefetch_row(remembered.lookup, source);
   b_.jump(done);
   b_.set_block(done);
@@ -275,6 +280,11 @@ void Generator::gen_lookup_ahead(const Lookup& lookup, bool rows, Reg round, Reg
       Block near = b_.new_block();
       b_.branch(b_.compare(Op::kLt, round, constant(Type::kI64, kFetchAhead)), near, skip);
       b_.set_block(near);
+    }
+    if (compacts(*relation.table)) {
+      Block hot = b_.new_block();
+      b_.branch(b_.compare(Op::kEq, source.chunk, b_.null_pointer()), skip, hot, 2);
+      b_.set_block(hot);
     }
     prefetch_row(lookup, source);
   }

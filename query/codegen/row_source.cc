@@ -10,7 +10,7 @@ using ir::Type;
 using storage::CellKind;
 using storage::TablePartition;
 
-// Position `tid` of `partition`: its chunk and its offset there.
+// Position `tid` of `partition`: its chunk, null where that is not hot, and its offset there.
 void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   source->partition = partition;
   source->tid = tid;
@@ -19,12 +19,13 @@ void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   Reg number = b_.binary(Op::kLShr, tid, constant(Type::kI64, storage::kChunkShift));
   source->chunk = b_.load(Type::kPtr, b_.index(chunks, number, sizeof(char*)));
   source->offset = b_.binary(Op::kAnd, tid, constant(Type::kI64, storage::kChunkTuples - 1));
+  source->opening = -1;
 }
 
 // Positions of deleted rows are used again only after commit, chunks never move, and what the heap holds of old values
-// is freed at commit: so only updates of the column itself matter.
+// is freed at commit: so only updates of the column itself matter. But a cell may lie in a window (runtime/windows.h).
 bool Generator::keeps_cell(const storage::Table* table, uint32_t column) const {
-  return !overwrites_all_ && overwritten_.count({table, column}) == 0;
+  return !compacts(*table) && !overwrites_all_ && overwritten_.count({table, column}) == 0;
 }
 
 bool Generator::may_write(uint32_t callee) const {
@@ -74,11 +75,6 @@ void Generator::note_changes(const StepList& steps) {
   }
 }
 
-ir::Reg Generator::column_address(const RowSource& source, uint32_t column) {
-  const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
-  return b_.offset(b_.index(source.chunk, source.offset, access.value_stride), access.value_offset);
-}
-
 Value Generator::load_column(const RowSource& source, uint32_t column) {
   if (source.tuple != ir::kNoReg) {
     auto field = source.fields.find(column);
@@ -106,6 +102,7 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
     value.a = b_.type_of(bits) == wanted ? bits : b_.convert(Op::kSExt, bits, wanted);
     return value;
   }
+  note_read(source, column);
   Reg cell = b_.index(source.chunk, source.offset, access.value_stride);
   int64_t at = access.value_offset;
   if (access.null_offset != 0)

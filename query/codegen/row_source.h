@@ -20,6 +20,7 @@ struct RowSource {
   ir::Reg tid = ir::kNoReg;
   ir::Reg chunk = ir::kNoReg;
   ir::Reg offset = ir::kNoReg;
+  int opening = -1;  // ProgramResources::openings: how it is read where the chunk is not hot
   std::vector<std::pair<uint32_t, ir::Reg>> known;  // columns whose values the access fixed: found by a key
   // rows of Datums (materialised)
   ir::Reg row = ir::kNoReg;

@@ -205,7 +205,7 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
   Reg tid = b_.call(k_rt_index_next, {partition, number, cursor});
   b_.branch(b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), done, found);
   b_.set_block(found);
-  locate(&sources_[relation.id], partition, tid);
+  open_row(&sources_[relation.id], partition, tid);
   gen_round(body);
   if (!b_.terminated()) b_.jump(head);
   b_.set_block(done);
@@ -230,6 +230,7 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   Reg base = b_.binary(Op::kAdd, first, constant(Type::kI64, 0));
   RowSource& source = sources_[relation.id];
   locate(&source, partition, base);
+  gen_open_chunk(&source, chunk_next);
   Reg left = b_.binary(Op::kSub, limit, base);
   Reg end = b_.select(b_.compare(Op::kLt, left, tuples), left, tuples);
   b_.assign(offset, constant(Type::kI64, 0));

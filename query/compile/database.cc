@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/object_name.h"
 #include "compile/alone.h"
+#include "compile/catalog_tables.h"
 #include "compile/compiler.h"
 #include "compile/copy.h"
 #include "compile/definition.h"
@@ -26,7 +27,6 @@
 #include "storage/statistics.h"
 
 namespace scyper::query {
-
 namespace {
 
 class PreparedStatement final : public Prepared {
@@ -101,17 +101,13 @@ jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   return tiering;
 }
 
-// Before a catalog is published: what its tables look like with this version.
-void note_schemas(Catalog* catalog) {
-  catalog->schemas.clear();
-  for (const auto& [name, table] : catalog->tables) catalog->schemas[table.get()] = &table->schema();
-}
-
 class DatabaseImpl final : public Database {
  public:
-  DatabaseImpl(const DatabaseOptions& options, std::unique_ptr<storage::Arena> arena, std::unique_ptr<jit::Jit> jit)
+  DatabaseImpl(const DatabaseOptions& options, std::unique_ptr<storage::Arena> arena,
+               std::unique_ptr<storage::FrozenMemory> frozen, std::unique_ptr<jit::Jit> jit)
       : options_(options),
         arena_(std::move(arena)),
+        frozen_(std::move(frozen)),
         jit_(std::move(jit)),
         tiering_(*jit_, tiering_options(options)),
         compiler_(&tiering_, options),
@@ -119,6 +115,7 @@ class DatabaseImpl final : public Database {
 
   const DatabaseOptions& options() const override { return options_; }
   storage::Arena* arena() override { return arena_.get(); }
+  storage::FrozenMemory* frozen_memory() override { return frozen_.get(); }
   std::shared_ptr<const Catalog> catalog() const override {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     return catalog_;
@@ -157,7 +154,7 @@ class DatabaseImpl final : public Database {
   Status append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo);
   void restore(std::shared_ptr<const Catalog> catalog) override {
     auto next = std::make_shared<Catalog>(*catalog);
-    note_schemas(next.get());
+    note_tables(next.get(), frozen_.get());
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     const bool forgets = next->tables.empty() && next->routines.empty();
     CHECK(forgets || (catalog_->tables.empty() && catalog_->routines.empty()));
@@ -177,7 +174,8 @@ class DatabaseImpl final : public Database {
   Status show(const ast::ShowStatement& show, ResultSet* result);
 
   const DatabaseOptions options_;
-  const std::unique_ptr<storage::Arena> arena_;  // outlives tables
+  const std::unique_ptr<storage::Arena> arena_;          // outlives tables
+  const std::unique_ptr<storage::FrozenMemory> frozen_;  // likewise; null: no chunk is ever frozen
   const std::unique_ptr<jit::Jit> jit_;
   jit::Tiering tiering_;
   Compiler compiler_;
@@ -348,7 +346,7 @@ Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, Res
   static std::atomic<uint64_t> trials{uint64_t{3} << 61};
   auto trial = std::make_shared<Catalog>(next);
   trial->version = trials.fetch_add(1);
-  note_schemas(trial.get());
+  note_tables(trial.get(), frozen_.get());
   SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), trial));
   auto program = first_program_of(*prepared);
   const bool records = run != nullptr && run->wants_rows;
@@ -441,7 +439,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
   if (run != nullptr) run->log = definer.definition_text().empty() ? prepared.text_ : definer.definition_text();
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer.rows_text(), *next, result, run));
-  note_schemas(next.get());
+  note_tables(next.get(), frozen_.get());
   release_dropped(*catalog(), *next);
   for (const auto& [name, type] : next->enums) publish_enum(type);
   std::lock_guard<std::mutex> lock(catalog_mutex_);
@@ -593,8 +591,9 @@ StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& opti
   SCYPER_ASSIGN_OR_RETURN(auto arena, storage::Arena::create(reserve, options.memory_bytes, options.page_mode));
   arena->fault_ahead();
   arena->copy_ahead(options.copy_ahead_rate);
+  SCYPER_ASSIGN_OR_RETURN(auto frozen, make_frozen_memory(options.frozen_bytes));
   SCYPER_ASSIGN_OR_RETURN(auto jit, jit::Jit::create({}));
-  return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(jit));
+  return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(frozen), std::move(jit));
 }
 
 }  // namespace scyper::query

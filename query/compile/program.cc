@@ -102,6 +102,9 @@ const storage::UpdateDescriptor* Program::update_descriptor(int64_t number) cons
   return parts_->resources.updates[static_cast<size_t>(number)].get();
 }
 const storage::Table& Program::table(size_t number) const noexcept { return *parts_->resources.tables[number]; }
+const ChunkOpening& Program::opening(int64_t number) const noexcept {
+  return parts_->resources.openings[static_cast<size_t>(number)];
+}
 const Program& Program::callee(size_t number) const noexcept { return *parts_->callees[number]; }
 
 }  // namespace scyper::query

@@ -11,7 +11,7 @@ namespace scyper::query {
 namespace {
 
 // What the bytes hold, in order: the programs reached from the statement, the statement first. Each: name, command,
-// catalog version, time zone, parameter types, columns, tables, callees by number, then native entry or IR.
+// catalog version, time zone, openings, parameter types, columns, tables, callees by number, then native entry or IR.
 
 class Writer {
  public:
@@ -127,6 +127,12 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
     out->put_text(session_zone_name());
   }
   out->put(parts.sets_zone);
+  out->put<uint64_t>(parts.resources.openings.size());
+  for (const ChunkOpening& opening : parts.resources.openings) {
+    out->put(opening.window);
+    out->put(opening.place);
+    out->put_all(opening.columns);
+  }
   out->put_all(parts.parameter_types);
   out->put<uint64_t>(parts.columns.size());
   for (const ResultColumn& column : parts.columns) {
@@ -169,6 +175,12 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
   parts->resources.can_share = in->get<bool>();
   parts->zone = make_session_zone(in->get_text());
   parts->sets_zone = in->get<bool>();
+  parts->resources.openings.resize(in->get<uint64_t>());
+  for (ChunkOpening& opening : parts->resources.openings) {
+    opening.window = in->get<uint32_t>();
+    opening.place = in->get<uint32_t>();
+    opening.columns = in->get_all<uint32_t>();
+  }
   parts->parameter_types = in->get_all<SqlType>();
   parts->columns.resize(in->get<uint64_t>());
   for (ResultColumn& column : parts->columns) {

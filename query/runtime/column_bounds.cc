@@ -8,7 +8,7 @@
 
 #include "bind/builtins.h"
 #include "runtime/team.h"
-#include "storage/table.h"
+#include "storage/frozen_slot.h"
 
 namespace scyper::query {
 
@@ -63,7 +63,24 @@ bool may_hold(BuiltinOp op, int64_t left_least, int64_t left_largest, int64_t ri
   }
 }
 
+// Of all that was in the chunk when it was frozen: bounds of what is there today.
+std::pair<int64_t, int64_t> bounds_of_frozen(const storage::Table& table, const storage::FrozenSlot& slot,
+                                             uint32_t column) {
+  const storage::FrozenVector vector =
+      storage::FrozenChunk(slot.image, &table.frozen_store()->dictionaries).column(column);
+  const Datum least = vector.min(), largest = vector.max();
+  if (least.null) return {INT64_MAX, INT64_MIN};  // NULLs only
+  return {least.lo, largest.lo};
+}
+
 }  // namespace
+
+void ColumnBounds::Range::add(std::pair<int64_t, int64_t> bounds) {
+  if (bounds.first > bounds.second) return;  // NULLs only
+  is_empty = false;
+  least = std::min(least, bounds.first);
+  largest = std::max(largest, bounds.second);
+}
 
 ColumnBounds::Range* ColumnBounds::open(Partitions partitions, uint32_t column) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -85,15 +102,14 @@ void ColumnBounds::read_more(Partitions partitions, uint32_t column, Range* rang
   range->chunks_left--;
   chunks_read_++;
   const TablePartition& partition = *partitions[range->partition];
-  const char* chunk = partition.chunks[range->chunks_left];
-  const auto* header = reinterpret_cast<const ChunkHeader*>(chunk);
-  if (header->kind != ChunkHeader::Kind::kHot) {
-    range->is_unreadable = true;
-    return;
-  }
-  if (header->live == 0) return;
-  const storage::ColumnAccess& access = table.layout().columns[column];
   const uint64_t first = uint64_t{range->chunks_left} << storage::kChunkShift;
+  const char* chunk = partition.chunks[range->chunks_left];
+  if (const storage::FrozenSlot* slot = storage::slot_of(&partition, first); slot != nullptr) {
+    if (slot->image != nullptr) return range->add(bounds_of_frozen(table, *slot, column));
+    chunk = slot->chunk;
+  }
+  if (chunk == nullptr || reinterpret_cast<const ChunkHeader*>(chunk)->live == 0) return;
+  const storage::ColumnAccess& access = table.layout().columns[column];
   const uint64_t behind = partition.tuple_limit > first ? partition.tuple_limit - first : 0;
   const auto used = static_cast<uint32_t>(std::min<uint64_t>(behind, storage::kChunkTuples));
   int64_t least = INT64_MAX, largest = INT64_MIN;
@@ -103,10 +119,7 @@ void ColumnBounds::read_more(Partitions partitions, uint32_t column, Range* rang
     read_cells<int32_t>(chunk, used, table.layout(), access, &least, &largest);
   else
     read_cells<int16_t>(chunk, used, table.layout(), access, &least, &largest);
-  if (least > largest) return;  // NULLs only
-  range->is_empty = false;
-  range->least = std::min(range->least, least);
-  range->largest = std::max(range->largest, largest);
+  range->add({least, largest});
 }
 
 bool ColumnBounds::exclude(const ExecContext& context, const ColumnComparison& comparison) noexcept {
@@ -123,7 +136,6 @@ bool ColumnBounds::exclude(const ExecContext& context, const ColumnComparison& c
   Range* right = is_constant ? &constant : open(right_table, right_column);
   while (!context.is_interrupted()) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (left->is_unreadable || right->is_unreadable) return false;
     const bool has_values = !left->is_empty && !right->is_empty;
     if (has_values &&
         may_hold(static_cast<BuiltinOp>(comparison.op), left->least, left->largest, right->least, right->largest))

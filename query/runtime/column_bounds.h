@@ -47,9 +47,9 @@ class ColumnBounds {
     int64_t least = INT64_MAX, largest = INT64_MIN;
     bool is_empty = true;
     bool is_complete = false;
-    bool is_unreadable = false;  // some chunk is of another kind
-    uint32_t partition = 0;      // where to go on: its chunks below `chunks_left`
+    uint32_t partition = 0;  // where to go on: its chunks below `chunks_left`
     uint32_t chunks_left = 0;
+    void add(std::pair<int64_t, int64_t> bounds);
   };
   Range* open(Partitions partitions, uint32_t column);
   void read_more(Partitions partitions, uint32_t column, Range* range);

@@ -9,6 +9,8 @@
 namespace scyper::query {
 
 int32_t fail_memory(ExecContext* context) noexcept;  // 53200
+// The error of a change, before anything is rolled back (it reads the conflicting tuple).
+int32_t fail_change(ExecContext* context, storage::ChangeResult result) noexcept;
 
 // The transaction's memory for functions of query/types.
 TextArena scratch_arena(ExecContext* context) noexcept;

@@ -32,13 +32,16 @@ void split(__int128 value, ExecContext* c) {
   c->value[1] = static_cast<int64_t>(value >> 64);
 }
 
-// The error of a change, before anything is rolled back (it reads the conflicting tuple).
-int32_t fail_change(ExecContext* c, storage::ChangeResult result) {
+}  // namespace
+
+int32_t fail_change(ExecContext* c, storage::ChangeResult result) noexcept {
   if (result == storage::ChangeResult::kOk) return 0;
   bool limit = result == storage::ChangeResult::kOutOfMemory || result == storage::ChangeResult::kRedoLimit ||
                result == storage::ChangeResult::kUndoLimit;
   return c->fail(storage::change_status(result, *c->log, format_datum), !limit);
 }
+
+namespace {
 
 struct ErrorText {
   const char* sqlstate;

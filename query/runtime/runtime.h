@@ -42,6 +42,15 @@ enum class RuntimeError : int64_t {
   kNullStatement,  // EXECUTE
 };
 
+// How one place of a program reads a table's chunks that are not hot (runtime/windows.h).
+struct ChunkOpening {
+  const storage::Table* table = nullptr;
+  bool is_scan = false;
+  uint32_t window = 0;            // number within the program; tuples of one table share one, scans have their own
+  uint32_t place = 0;             // of a tuple in it
+  std::vector<uint32_t> columns;  // that the code behind it reads
+};
+
 // What a compiled program needs by number, because it is no plain constant.
 struct ProgramResources {
   struct CallSite {
@@ -55,6 +64,8 @@ struct ProgramResources {
   std::vector<std::unique_ptr<storage::UpdateDescriptor>> updates;  // addresses are kept in undo entries
   // Unique indexes that are looked up by their whole key: they want a hash companion.
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
+  std::vector<ChunkOpening> openings;
+  uint32_t windows = 0;
   bool can_share = false;       // several threads may run the program together (runtime/team.h)
   double shared_from_ns = 2e6;  // of estimated work: shorter queries are one thread's
   double filter_from_ns = 1e6;  // estimated saving from which a join's table gives a filter to a scan

@@ -15,6 +15,7 @@
 #include "query/settings.h"
 #include "runtime/column_bounds.h"
 #include "runtime/spill_space.h"
+#include "storage/compactor.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -32,6 +33,10 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
   if (swaps_)
     options.execution = options.execution == ExecutionMode::kInterpreted ? ExecutionMode::kSwappingInterpreted
                                                                          : ExecutionMode::kSwapping;
+  if (const char* after = std::getenv("SCYPER_TEST_FREEZING"); after != nullptr) {
+    options.frozen_bytes = size_t{4} << 30;
+    set_freezing(std::max<uint64_t>(1, std::strtoull(after, nullptr, 10)));
+  }
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);
@@ -56,6 +61,30 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
 }
 
 Session::~Session() = default;
+
+void Session::set_freezing(uint64_t statements) {
+  freezes_after_ = statements;
+  if (compactor_ != nullptr) return;
+  storage::Compactor::Options forced;
+  forced.is_forced = true;
+  compactor_ = std::make_unique<storage::Compactor>(forced);
+}
+
+uint64_t Session::frozen_chunks() const { return compactor_ == nullptr ? 0 : compactor_->counts().frozen; }
+
+void Session::freeze() {
+  if (freezes_after_ == 0 || ++freezing_ % freezes_after_ != 0) return;
+  const bool leaves_cold = freezing_ / freezes_after_ % 3 == 0;
+  for (const auto& [name, table] : database_->catalog()->tables) {
+    if (table->frozen_store() == nullptr) continue;
+    const std::span<storage::TablePartition* const> partitions(table->partition_array(), table->partition_count());
+    bool more = true;
+    while (more) {
+      more = compactor_->take_step(partitions, log_.get());
+      while (!leaves_cold && compactor_->freeze_one()) more = true;
+    }
+  }
+}
 
 void Session::set_spill(size_t memory_bytes, uint64_t disk_bytes_max, std::string directory) {
   spill_ = std::make_unique<SpillLimits>(std::move(directory), disk_bytes_max, memory_bytes);
@@ -210,6 +239,7 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
     result->clear();
   }
   scratch_->reset();
+  freeze();
   if (outcome == Outcome::kOk) return absl::OkStatus();
   CHECK(context_->error.set);
   Status status = status_of(context_->error);

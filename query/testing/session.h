@@ -9,6 +9,10 @@
 #include "query/exec_context.h"
 #include "query/settings.h"
 
+namespace scyper::storage {
+class Compactor;
+}
+
 namespace scyper::query {
 
 struct SpillLimits;
@@ -35,6 +39,10 @@ class Session {
   // The same of one run of a program().
   std::string text(const Program& program);
   Database& database() { return *database_; }
+  // After so many statements all rows are frozen, now and then they stay cold (docs/compaction.md); 0: never. Wants
+  // DatabaseOptions::frozen_bytes. SCYPER_TEST_FREEZING does both.
+  void set_freezing(uint64_t statements);
+  uint64_t frozen_chunks() const;  // so far
   void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
   void set_threads(uint32_t threads) { threads_ = threads; }  // of one query
   // Queries go to disk when a thread holds that many bytes of tuples; 0 = whenever an operator could. The database
@@ -71,6 +79,9 @@ class Session {
   uint32_t threads_ = 1;
   bool swaps_ = false;  // SCYPER_TEST_SWAPPING: statements go on in better code while they run
   uint64_t statements_ = 0;
+  void freeze();
+  uint64_t freezes_after_ = 0, freezing_ = 0;
+  std::unique_ptr<storage::Compactor> compactor_;
 };
 
 }  // namespace scyper::query

@@ -15,6 +15,7 @@ namespace scyper::query {
 
 class Program;
 struct Portal;
+class ChunkWindows;
 class SpillSpace;
 class Team;
 
@@ -148,10 +149,11 @@ struct ExecContext {
   int32_t (*end_transaction)(void* owner, ExecContext* context, bool commit) = nullptr;
   void* end_transaction_owner = nullptr;
 
-  Team* team = nullptr;         // set: several threads run this program together
-  SpillSpace* spill = nullptr;  // set: operators write to disk what their memory does not hold
-  RowSink* sink = nullptr;      // set: rows leave whenever result_bytes_max is reached
-  RowFeed* feed = nullptr;      // set: what relations of kind kFeed read
+  Team* team = nullptr;                   // set: several threads run this program together
+  SpillSpace* spill = nullptr;            // set: operators write to disk what their memory does not hold
+  RowSink* sink = nullptr;                // set: rows leave whenever result_bytes_max is reached
+  RowFeed* feed = nullptr;                // set: what relations of kind kFeed read
+  std::shared_ptr<ChunkWindows> windows;  // made when the first chunk that is not hot is opened
   void (*safepoint)(void* owner) = nullptr;
   void* safepoint_owner = nullptr;
 

@@ -34,6 +34,7 @@ struct Footprint {
   std::vector<Route> routes;
 };
 
+struct ChunkOpening;
 struct ProgramParts;  // what the compiler makes (query/compile/program_parts.h)
 
 // One compiled statement or routine body for one catalog version. Immutable but for the tier of its code.
@@ -63,6 +64,7 @@ class Program {
   const storage::UpdateDescriptor* update_descriptor(int64_t number) const noexcept;
   const storage::Table& table(size_t number) const noexcept;
   const Program& callee(size_t number) const noexcept;
+  const ChunkOpening& opening(int64_t number) const noexcept;
 
   ProgramParts& parts() { return *parts_; }
   const ProgramParts& parts() const { return *parts_; }

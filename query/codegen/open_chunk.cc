@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "codegen/generator.h"
+
+// Rows of chunks that are not hot (docs/compaction.md), in tables that may have such. The chunk of a hot row is where
+// it always was; the null of another one leads, on the unlikely side, to the runtime.
+namespace scyper::query {
+
+using ir::Op;
+using ir::Type;
+using storage::TablePartition;
+
+// The source's columns are noted from here on, as they are read. Its number.
+ir::Reg Generator::add_opening(RowSource* source, bool is_scan) {
+  const storage::Table* table = source->relation->table.get();
+  std::vector<ChunkOpening>& all = resources_.openings;
+  ChunkOpening opening{table, is_scan, resources_.windows, 0, {}};
+  if (!is_scan)
+    for (const ChunkOpening& other : all)
+      if (other.table == table && !other.is_scan) opening.window = other.window, opening.place = other.place + 1;
+  if (opening.place >= storage::kChunkTuples) {
+    unsupported("a program that looks up rows of one table in so many places");
+    opening.place = 0;
+  }
+  resources_.windows = std::max(resources_.windows, opening.window + 1);
+  source->opening = static_cast<int>(all.size());
+  all.push_back(std::move(opening));
+  return constant(Type::kI64, source->opening);
+}
+
+void Generator::note_read(const RowSource& source, uint32_t column) {
+  if (source.opening < 0) return;
+  std::vector<uint32_t>& columns = resources_.openings[static_cast<size_t>(source.opening)].columns;
+  if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+}
+
+// locate() for reading the row. A Tid that was found before the running transaction moved the row does as well.
+void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
+  locate(source, partition, tid);
+  if (!compacts(*source->relation->table)) return;
+  Reg number = add_opening(source, false);
+  Reg chunk = b_.new_variable(Type::kPtr), offset = b_.new_variable(Type::kI64), now = b_.new_variable(Type::kI64);
+  b_.assign(chunk, source->chunk);
+  b_.assign(offset, source->offset);
+  b_.assign(now, tid);
+  Block closed = b_.new_block(), open = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), closed, open, 2);
+  b_.set_block(closed);
+  check(b_.call(k_rt_open_tuple, {context(), partition, tid, number}));
+  b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
+  b_.assign(offset, b_.load(Type::kI64, context(), kContextValue + 8));
+  b_.assign(now, b_.load(Type::kI64, context(), kContextValue + 16));
+  b_.jump(open);
+  b_.set_block(open);
+  source->chunk = chunk;
+  source->offset = offset;
+  source->tid = now;
+}
+
+// For a scan that has located its chunk's first position. Jumps to `none` where it holds no row.
+void Generator::gen_open_chunk(RowSource* source, Block none) {
+  if (!compacts(*source->relation->table)) return;
+  Reg number = add_opening(source, true);
+  Reg chunk = b_.new_variable(Type::kPtr);
+  b_.assign(chunk, source->chunk);
+  Block closed = b_.new_block(), open = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), closed, open, 2);
+  b_.set_block(closed);
+  check(b_.call(k_rt_open_chunk, {context(), source->partition, source->tid, number}));
+  b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), none, open);
+  b_.set_block(open);
+  source->chunk = chunk;
+}
+
+// Before the source's row is changed in place. Jumps to `gone` where it was deleted meanwhile.
+void Generator::gen_make_hot(RowSource* source, Block gone) {
+  if (!compacts(*source->relation->table)) return;
+  Reg tid = b_.new_variable(Type::kI64);
+  b_.assign(tid, source->tid);
+  Reg chunks = b_.load(Type::kPtr, source->partition, offsetof(TablePartition, chunks));
+  Reg number = b_.binary(Op::kLShr, tid, constant(Type::kI64, storage::kChunkShift));
+  Reg chunk = b_.load(Type::kPtr, b_.index(chunks, number, sizeof(char*)));
+  Block move = b_.new_block(), hot = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), move, hot, 2);
+  b_.set_block(move);
+  check(b_.call(k_rt_make_hot, {context(), source->partition, tid}));
+  b_.assign(tid, b_.load(Type::kI64, context(), kContextValue));
+  b_.branch(b_.compare(Op::kLt, tid, constant(Type::kI64, 0)), gone, hot);
+  b_.set_block(hot);
+  auto known = std::move(source->known);
+  locate(source, source->partition, tid);
+  source->known = std::move(known);
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,178 @@
+// Rows of frozen and cold chunks are read and changed as those of hot ones (docs/compaction.md).
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_seed.h"
+#include "testing/session.h"
+
+namespace scyper::query {
+namespace {
+
+struct Case {
+  ExecutionMode mode;
+  storage::Layout layout;
+};
+
+constexpr char kSchema[] = R"(
+CREATE TABLE item (i integer PRIMARY KEY, code char(2) NOT NULL, name varchar(24), price numeric(8,2), note text,
+                   ratio double precision, free numeric, made date, flag boolean) PARTITION BY HASH (i);
+CREATE INDEX item_name ON item (name);
+CREATE TABLE stock (w integer, i integer, n bigint NOT NULL, label varchar(10), PRIMARY KEY (w, i))
+  PARTITION BY HASH (w);
+CREATE TABLE parent (p integer PRIMARY KEY, kind char(3));
+CREATE TABLE child (c integer PRIMARY KEY, p integer REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE, v text);
+CREATE TABLE log (l integer PRIMARY KEY, what text);
+CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO log SELECT coalesce(max(l), 0) + 1, TG_OP || ' ' || OLD.label FROM log;
+  UPDATE stock SET n = n + 1 WHERE w = OLD.w AND i = OLD.i + 1;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER stock_noted BEFORE UPDATE ON stock FOR EACH ROW WHEN (OLD.n % 7 = 0) EXECUTE FUNCTION noted();
+CREATE FUNCTION name_of(k integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE s text;
+BEGIN
+  SELECT code || name INTO s FROM item WHERE i = k;
+  IF k > 0 THEN s := s || name_of(k - 40); END IF;
+  RETURN s;
+END $$;
+CREATE PROCEDURE twice(wh integer, k integer[]) LANGUAGE plpgsql AS $$
+DECLARE was text; first text := ''; code2 char(2); code1 char(2);
+BEGIN
+  FOR r IN 1..4 LOOP
+    UPDATE stock SET n = n + r, label = 'r' || r WHERE w = wh AND i = k[r];
+    SELECT label INTO was FROM stock WHERE w = wh AND i = k[r];
+    IF r = 1 THEN first := was; SELECT code INTO code1 FROM item WHERE i = k[r]; END IF;
+    SELECT code INTO code2 FROM item WHERE i = k[r];
+  END LOOP;
+  BEGIN
+    UPDATE stock SET n = 0 WHERE w = wh;
+    DELETE FROM stock WHERE w = wh AND i = k[2];
+    RAISE division_by_zero;
+  EXCEPTION WHEN division_by_zero THEN NULL;
+  END;
+  UPDATE stock SET label = coalesce(first, '-') || code1 || code2 WHERE w = wh AND i = k[3];
+END $$;
+INSERT INTO item SELECT g, chr(65 + g % 7) || chr(97 + g % 5), 'name ' || g % 50,
+  CASE WHEN g % 9 = 0 THEN NULL ELSE g * 1.25 END, CASE WHEN g % 4 = 0 THEN NULL ELSE repeat('note ', g % 8) || g END,
+  g / 3.0, g * 1000000.000001, date '2020-01-01' + g % 400, g % 3 = 0 FROM generate_series(0, 399) g;
+INSERT INTO stock SELECT w, i, w * 1000 + i, 's' || i FROM generate_series(0, 3) w, generate_series(0, 99) i;
+INSERT INTO parent SELECT g, 'k' || g % 3 FROM generate_series(0, 19) g;
+INSERT INTO child SELECT g, g % 20, 'child ' || g FROM generate_series(0, 99) g
+)";
+
+constexpr const char* kQueries[] = {
+    "SELECT * FROM item ORDER BY i",
+    "SELECT * FROM stock ORDER BY w, i",
+    "SELECT * FROM parent ORDER BY p",
+    "SELECT * FROM child ORDER BY c",
+    "SELECT * FROM log ORDER BY l",
+    "SELECT code, count(*), min(code), max(name), min(note), sum(price), max(free), avg(ratio) FROM item GROUP BY code "
+    "ORDER BY code",
+    "SELECT a.code, b.code, count(*) FROM item a JOIN item b ON a.name = b.name AND a.i < b.i GROUP BY a.code, b.code "
+    "ORDER BY 1, 2",
+    "SELECT label, code, name, sum(n) FROM stock JOIN item USING (i) GROUP BY label, code, name ORDER BY 1, 2, 3",
+    "SELECT i, name, code FROM item WHERE name LIKE 'name 1%' ORDER BY name, i DESC LIMIT 20",
+    "SELECT name, count(*) FROM item WHERE price BETWEEN 20 AND 90 AND flag GROUP BY name ORDER BY name",
+    "SELECT i, name_of(i) FROM item WHERE i < 120 ORDER BY i",
+    "SELECT string_agg(DISTINCT code, ',' ORDER BY code), array_agg(code ORDER BY i) FROM item WHERE i < 30",
+    "SELECT i, first_value(code) OVER w, lag(name) OVER w FROM item WINDOW w AS (PARTITION BY made ORDER BY i) "
+    "ORDER BY i LIMIT 50",
+    "SELECT (SELECT min(code) FROM item), (SELECT max(label) FROM stock), (SELECT count(*) FROM child WHERE p = 3)",
+    "SELECT DISTINCT code, flag FROM item UNION SELECT label::char(2), true FROM stock ORDER BY 1, 2",
+    "SELECT c, kind, v FROM child LEFT JOIN parent USING (p) WHERE v > 'child 5' ORDER BY c",
+};
+
+class CompactionTest : public testing::TestWithParam<Case> {
+ protected:
+  static std::unique_ptr<Session> make_session(uint64_t freezes_after) {
+    DatabaseOptions options;
+    options.execution = GetParam().mode;
+    options.layout = GetParam().layout;
+    options.partitions = 4;
+    if (freezes_after > 0) options.frozen_bytes = size_t{1} << 30;
+    auto session = std::make_unique<Session>(options);
+    session->set_freezing(freezes_after);
+    const Status status = session->script(kSchema);
+    EXPECT_TRUE(status.ok()) << status;
+    return session;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Modes, CompactionTest,
+                         testing::Values(Case{ExecutionMode::kInterpreted, storage::Layout::kColumn},
+                                         Case{ExecutionMode::kQuick, storage::Layout::kRow},
+                                         Case{ExecutionMode::kBetter, storage::Layout::kColumn}));
+
+// A statement that changes rows.
+std::string make_change(std::mt19937_64* random) {
+  auto number = [&](int n) { return static_cast<int>((*random)() % static_cast<uint64_t>(n)); };
+  const int i = number(420), w = number(4), k = number(100);
+  switch (number(16)) {
+    case 0:
+      return absl::StrCat("UPDATE item SET price = price + 1, name = 'new ", k, "' WHERE i = ", i);
+    case 1:
+      return absl::StrCat("UPDATE item SET code = 'Z' || left(code, 1), note = note || '!' WHERE i BETWEEN ", i,
+                          " AND ", i + 9);
+    case 2:
+      return absl::StrCat("UPDATE item SET i = i + 1000 WHERE i = ", i);
+    case 3:
+      return absl::StrCat("DELETE FROM item WHERE i = ", i, " RETURNING code, name");
+    case 4:
+      return absl::StrCat("DELETE FROM item WHERE name = 'name ", k % 50, "' AND price > ", 100 + k);
+    case 5:
+      return absl::StrCat("INSERT INTO item VALUES (", i,
+                          ", 'Qq', 'again', 1, NULL, 2, 3, NULL, true) ON CONFLICT (i) "
+                          "DO UPDATE SET name = excluded.name || item.code, price = item.price * 2 WHERE item.flag");
+    case 6:
+      return absl::StrCat("UPDATE stock SET n = n + 1, label = 'u", k, "' WHERE w = ", w, " AND n % 3 = 0");
+    case 7:
+      return absl::StrCat("UPDATE stock SET n = n + 7 WHERE w = ", w);
+    case 8:
+      return absl::StrCat("CALL twice(", w, ", ARRAY[", k, ",", number(100), ",", k, ",", number(110), "])");
+    case 9:
+      return absl::StrCat("UPDATE parent SET p = p + 100, kind = 'm' WHERE p = ", number(140));
+    case 10:
+      return absl::StrCat("DELETE FROM parent WHERE p = ", number(140));
+    case 11:
+      return absl::StrCat("MERGE INTO stock s USING (SELECT i % 100 AS i, min(code) AS code FROM item WHERE i % 10 = ",
+                          k % 10, " GROUP BY i % 100) q ON s.w = ", w,
+                          " AND s.i = q.i WHEN MATCHED AND s.n % 2 = 0 THEN UPDATE SET label = q.code, n = s.n + 1 "
+                          "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (",
+                          w, ", q.i, 5, q.code)");
+    case 12:
+      return absl::StrCat(
+          "UPDATE stock SET n = stock.n + length(item.name), label = item.code FROM item WHERE stock.i "
+          "= item.i AND stock.w = ",
+          w, " AND item.flag");
+    case 13:
+      return absl::StrCat(
+          "DO $$ DECLARE c CURSOR FOR SELECT i, label FROM stock WHERE w = ", w,
+          " ORDER BY i LIMIT 5 FOR UPDATE; r record; BEGIN OPEN c; LOOP FETCH c INTO r; EXIT WHEN NOT "
+          "FOUND; UPDATE stock SET label = left(r.label, 3) || r.i WHERE CURRENT OF c; END LOOP; END $$");
+    case 14:
+      return absl::StrCat("WITH gone AS (DELETE FROM child WHERE c % 20 = ", number(20),
+                          " RETURNING c, p, v) INSERT INTO child SELECT c, p, left(v, 9) || '+' FROM gone WHERE c % 3 "
+                          "> 0");
+    default:
+      return absl::StrCat("DO $$ DECLARE r record; BEGIN FOR r IN SELECT i, code FROM item WHERE i < ", k,
+                          " LOOP UPDATE item SET name = r.code || i WHERE i = r.i + ", number(3), "; END LOOP; END $$");
+  }
+}
+
+TEST_P(CompactionTest, ChangesNoAnswer) {
+  std::mt19937_64 random(test_seed());
+  auto plain = make_session(0);
+  auto frozen = make_session(1 + random() % 3);
+  for (int round = 0; round < 60; round++) {
+    const std::string change = make_change(&random);
+    ASSERT_EQ(frozen->text(change), plain->text(change)) << change;
+    if (round % 6 != 0) continue;
+    for (const char* query : kQueries) ASSERT_EQ(frozen->text(query), plain->text(query)) << change << "\n" << query;
+  }
+  EXPECT_GT(frozen->frozen_chunks(), 10u);
+}
+
+}  // namespace
+}  // namespace scyper::query

@@ -130,6 +130,69 @@ TEST_P(DefinitionsTest, ChangedTablesStay) {
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE c = 0"), 17);
 }
 
+// One record has definitions and rows in their order.
+TEST_P(DefinitionsTest, TransactionsDefine) {
+  open();
+  all({"CREATE TABLE t (a integer PRIMARY KEY, b text)", "INSERT INTO t VALUES (1, 'x'), (2, 'y')", "CREATE SEQUENCE s",
+       "CREATE SEQUENCE r",
+       "CREATE PROCEDURE build(n integer) LANGUAGE plpgsql AS $$ BEGIN "
+       "INSERT INTO t VALUES (3, 'z'); ALTER TABLE t ADD COLUMN c integer DEFAULT 7; UPDATE t SET c = a * n; "
+       "CREATE TABLE made (k bigserial PRIMARY KEY, v integer); INSERT INTO made (v) SELECT c FROM t; "
+       "CREATE INDEX made_v ON made (v); DELETE FROM made WHERE v = n; "
+       "CREATE TABLE copied AS SELECT k, v FROM made; INSERT INTO copied VALUES (99, nextval('s')); "
+       "BEGIN DROP TABLE copied; INSERT INTO t VALUES (3); EXCEPTION WHEN unique_violation THEN NULL; END; "
+       "CREATE TABLE gone AS SELECT 1 AS a; DROP TABLE gone; "
+       "PERFORM nextval('r') FROM t; ALTER SEQUENCE r RESTART WITH 50; END $$",
+       "CREATE PROCEDURE fails() LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'CREATE TABLE never (a integer)'; "
+       "EXECUTE 'DROP TABLE made'; PERFORM 1 / 0; END $$",
+       "CREATE PROCEDURE steps() LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'CREATE TABLE step (a integer)'; "
+       "EXECUTE 'INSERT INTO step VALUES (1)'; COMMIT; EXECUTE 'ALTER TABLE step ADD COLUMN b integer'; "
+       "PERFORM 1 / 0; END $$",
+       "CALL build(10)"});
+  EXPECT_EQ(state(engine_.get(), "CALL fails()"), "22012");
+  EXPECT_EQ(state(engine_.get(), "CALL steps()"), "22012");
+  EXPECT_EQ(state(engine_.get(), "CALL build(10)"), "23505");
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(number(engine_.get(), "SELECT sum(a * 100 + c) FROM t"), 660);
+    EXPECT_EQ(number(engine_.get(), "SELECT sum(k * 100 + v) FROM made"), 550);
+    EXPECT_EQ(number(engine_.get(), "SELECT sum(k * 100 + v)::bigint FROM copied"), 10451);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM step"), 1);
+    EXPECT_EQ(state(engine_.get(), "SELECT b FROM step"), "42703");
+    for (const char* sql : {"TABLE gone", "TABLE never"}) EXPECT_EQ(state(engine_.get(), sql), "42P01");
+    all({"UPDATE step SET a = 2"});
+    restart();
+  }
+  EXPECT_EQ(number(engine_.get(), "INSERT INTO made (v) VALUES (1) RETURNING k"), 4);
+  EXPECT_EQ(number(engine_.get(), "SELECT nextval('s')"), 2);
+  EXPECT_EQ(number(engine_.get(), "SELECT nextval('r')"), 50);
+  all({"CREATE TABLE behind (a integer)", "INSERT INTO behind VALUES (1)"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM behind"), 1);
+}
+
+// A plain statement was compiled for the table as it was: no definition by EXECUTE takes it away from under it, and
+// what is refused leaves nothing, whatever handlers there are.
+TEST_P(DefinitionsTest, TransactionsKeepWhatPlainStatementsUse) {
+  open();
+  all({"CREATE TABLE t (a integer PRIMARY KEY)", "INSERT INTO t VALUES (1)", "CREATE TABLE u (a integer)",
+       "CREATE FUNCTION change(sql text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN EXECUTE sql; RETURN 1; END $$",
+       "CREATE PROCEDURE uses(sql text) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (2); "
+       "BEGIN PERFORM change(sql); EXCEPTION WHEN OTHERS THEN NULL; END; INSERT INTO t VALUES (3); END $$"});
+  for (const char* sql : {"ALTER TABLE t ADD COLUMN z integer", "DROP TABLE t", "CREATE INDEX t_a ON t (a)",
+                          "ALTER TABLE t ADD CHECK (a < 3)", "CREATE TABLE v (a integer REFERENCES t)",
+                          "CREATE TEMPORARY TABLE x (a integer)"}) {
+    EXPECT_EQ(state(engine_.get(), "CALL uses('" + std::string(sql) + "')"), "0A000") << sql;
+    EXPECT_EQ(state(engine_.get(), "SELECT change('" + std::string(sql) + "') FROM t"), "0A000") << sql;
+  }
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t"), 1);
+  EXPECT_EQ(state(engine_.get(), "SELECT z FROM t"), "42703");
+  EXPECT_EQ(state(engine_.get(), "CALL uses('DROP TABLE u')"), "00000");
+  EXPECT_EQ(number(engine_.get(), "SELECT change('ALTER TABLE t ADD COLUMN z integer DEFAULT 4')"), 1);
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(a + z) FROM t"), 18);
+  EXPECT_EQ(state(engine_.get(), "TABLE u"), "42P01");
+}
+
 // Definitions are replayed from their texts: what would be drawn anew is refused where there are rows.
 TEST_P(DefinitionsTest, ValuesThatChangeAreRefused) {
   open();

@@ -72,6 +72,7 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
     : number_(number),
       environment_(environment),
       log_(std::move(log)),
+      definitions_(query::open_definitions(environment->database)),
       scratch_(environment->options->scratch_bytes_max) {
   context_.set_log(log_.get());
   context_.scratch = &scratch_;
@@ -85,11 +86,12 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
 int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept {
   auto* self = static_cast<Executor*>(owner);
   if (!commit) {
-    self->log_->rollback_all();
+    self->take_back();
   } else if (!self->log_->empty()) {
     if (!self->may_commit()) return 1;
     self->append_part();
     self->log_->commit();
+    self->publish_definitions();
     self->has_committed_part_ = true;
   }
   self->settings_.end_transaction(commit);
@@ -132,7 +134,7 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
     if (!is_for_another || outcome == Outcome::kOk || has_committed_part_) break;
-    log_->rollback_all();
+    take_back();
     scratch_.reset();
     enter(transaction, statement, *binding);
     outcome = run(*transaction, *binding);
@@ -143,7 +145,7 @@ Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
   if (outcome == Outcome::kOk) [[likely]] {
     commit(transaction, statement, *binding);
   } else if (outcome == Outcome::kMisclassified && !transaction->crossing) {
-    log_->rollback_all();
+    take_back();
     transaction->crossing = true;
     transaction->retried_as_crossing = true;
     counters_.misclassified.add();
@@ -224,6 +226,7 @@ Outcome Executor::run(const Transaction& transaction, const Binding& binding) no
     watch(transaction.cancelled);
   run_number_.store(run, std::memory_order_release);
   const query::StatementSettings::Scope scope(&settings_);
+  const query::Definitions::Scope definitions(definitions_.get());
   Outcome outcome = binding.program->run(&context_, transaction.arguments.data());
   run_number_.store(run + 1, std::memory_order_release);
   if (transaction.cancelled != nullptr) [[unlikely]]
@@ -241,6 +244,7 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
   if (!log_->empty()) {
     append_redo(*transaction, statement, binding);
     log_->commit();
+    publish_definitions();
   } else if (has_committed_part_ && transaction->client_id != 0) [[unlikely]] {
     append_redo(*transaction, statement, binding);  // nothing changed since COMMIT, but the request has come to its end
   }
@@ -401,9 +405,23 @@ void Executor::flush_redo() {
   has_news_ = false;
 }
 
+// What it has defined is there for all. It runs alone.
+void Executor::publish_definitions() noexcept {
+  if (definitions_->empty()) [[likely]]
+    return;
+  MutexLock lock(&environment_->definition_mutex);
+  definitions_->publish();
+  environment_->catalog_version.store(environment_->database->catalog()->version, std::memory_order_relaxed);
+}
+
+void Executor::take_back() noexcept {
+  log_->rollback_all();
+  if (!definitions_->empty()) definitions_->forget();
+}
+
 void Executor::fail(Transaction* transaction) noexcept {
   if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
-  log_->rollback_all();
+  take_back();
   transaction->status = query::with_notices(status_of(context_.error), transaction->result.notices);
   transaction->result.notices.clear();
   transaction->result.clear_rows();

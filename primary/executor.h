@@ -12,6 +12,7 @@
 #include "prepared_statement.h"
 #include "primary/engine.h"
 #include "query/database.h"
+#include "query/definitions.h"
 #include "redo_stream.h"
 #include "replay/request_window.h"
 
@@ -120,6 +121,8 @@ class Executor {
   void append_redo(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   uint64_t append_record(const Transaction& transaction, const PreparedStatement& statement, const Binding& binding,
                          const replay::RequestWindow::Outcome& outcome) noexcept;
+  void publish_definitions() noexcept;
+  void take_back() noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
@@ -130,6 +133,7 @@ class Executor {
   const uint32_t number_;
   ExecutorEnvironment* const environment_;
   const std::unique_ptr<storage::ChangeLog> log_;
+  const std::unique_ptr<query::Definitions> definitions_;
 
   // the worker's
   query::StatementSettings settings_;

@@ -182,6 +182,8 @@ class Lane {
     return note(header, applier_.apply(rows, storage::RowApplier::kAnyPartition));
   }
   void forget() { applier_.forget(); }
+  // Definitions among row changes since the last call.
+  bool take_defined() { return std::exchange(has_defined_, false); }
   uint64_t physical() const { return physical_; }
 
  private:
@@ -198,11 +200,19 @@ class Lane {
               }
               return nullptr;
             },
-            [database](SequenceId id) { return database->catalog()->find_sequence(id); }) {
+            [database](SequenceId id) { return database->catalog()->find_sequence(id); },
+            [this, database](std::string_view text) { return define(database, text); }) {
     log_->record_redo(false);
     context_.set_log(log_.get());
     context_.scratch = &scratch_;
     context_.partitions = database->options().partitions;
+  }
+
+  Status define(query::Database* database, std::string_view text) {
+    has_defined_ = true;
+    SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare(text));
+    query::ResultSet ignored;
+    return database->define(*prepared, &ignored);
   }
 
   static Status note(const RedoHeader& header, const Status& status) {
@@ -236,6 +246,7 @@ class Lane {
   ExecContext context_;
   ArgumentReader arguments_;
   uint64_t physical_ = 0;
+  bool has_defined_ = false;
 };
 
 class ReplayerImpl final : public Replayer {
@@ -274,6 +285,7 @@ class ReplayerImpl final : public Replayer {
   Status run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn, uint64_t* count);
   Status run_alone(uint64_t from_lsn, uint64_t limit_lsn);
   Status apply_alone(const RecordView& record);
+  void forget_definitions();
   static bool next_record(StreamWindow* window, uint64_t before_lsn, RecordView* record, Status* status);
 
   query::Database* const database_;
@@ -419,7 +431,11 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   before_alone.fires();
   if (observer_) observer_(record);
   transactions_.fetch_add(1, std::memory_order_relaxed);
-  if (record.header.kind != RedoKind::kDefinition) return lanes_[0]->apply(record, &windows_[0]);
+  if (record.header.kind != RedoKind::kDefinition) {
+    SCYPER_RETURN_IF_ERROR(lanes_[0]->apply(record, &windows_[0]));
+    if (lanes_[0]->take_defined()) forget_definitions();
+    return Status();
+  }
   std::string_view text = record.body;
   if (!skip_client(record.header, &text)) return diverged(record.header, "its client is missing");
   query::ResultSet result;
@@ -429,12 +445,18 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   if (!status.ok()) return failed(record.header, status);
   for (auto& lane : lanes_) lane->forget();
   if (!rows.empty()) SCYPER_RETURN_IF_ERROR(lanes_[0]->apply_rows(record.header, rows));
+  forget_definitions();
+  return Status();
+}
+
+// What was made ready for the catalog as it was.
+void ReplayerImpl::forget_definitions() {
+  for (auto& lane : lanes_) lane->forget();
   for (StreamWindow& window : windows_) {
     for (auto& [number, explained] : window.explained) explained.entry = nullptr;
   }
   statements_.forget();
   explain_all();
-  return Status();
 }
 
 Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Range& range, bool* is_over) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "definition_entry.h"
 #include "row_change_format.h"
 #include "tuple_undo.h"
 
@@ -137,6 +138,11 @@ bool ChangeLog::release_reserve() noexcept {
 void ChangeLog::rollback_to(const Mark& mark) noexcept {
   while (head_.top != mark.top) {
     UndoEntry* row = head_.top;
+    if (is_definition(row)) [[unlikely]] {
+      definition_of(row)->take_back();
+      head_.top = row->previous;
+      continue;
+    }
     while (row->kind == UndoEntry::Kind::kPayload) row = row->previous;
     if (deferred_ == row) deferred_ = row->deferred;
     undo_row(row, this);
@@ -172,6 +178,7 @@ const SequenceState* ChangeLog::last_drawn() const noexcept {
 bool ChangeLog::log_sequences() noexcept {
   if (!head_.record_redo) return true;
   for (const SequenceNote& note : sequences_) {
+    if (note.state.changes == 0) continue;  // forgotten
     char* out = redo_reserve(kSequenceChangeBytesMax);
     if (out == nullptr) return false;
     redo_advance(put_sequence_change(out, note.id, note.state));
@@ -188,7 +195,7 @@ void ChangeLog::rollback_all() noexcept {
 // Here and not where a change is made: one place for all that change rows, and what is rolled back marks nothing.
 void ChangeLog::commit() noexcept {
   for (const UndoEntry* entry = head_.top; entry != nullptr; entry = entry->previous) {
-    if (entry->kind != UndoEntry::Kind::kPayload) mark_changed(entry->partition, entry->tid);
+    if (entry->kind != UndoEntry::Kind::kPayload && !is_definition(entry)) mark_changed(entry->partition, entry->tid);
   }
   for (UndoEntry* entry = deferred_; entry != nullptr; entry = entry->deferred) finish_deferred(entry);
   deferred_ = nullptr;

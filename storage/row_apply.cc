@@ -174,8 +174,8 @@ struct RowApplier::Target {
   std::vector<bool> has_row_ids;
 };
 
-RowApplier::RowApplier(TableLookup lookup, SequenceLookup sequences)
-    : lookup_(std::move(lookup)), sequences_(std::move(sequences)) {}
+RowApplier::RowApplier(TableLookup lookup, SequenceLookup sequences, Define define)
+    : lookup_(std::move(lookup)), sequences_(std::move(sequences)), define_(std::move(define)) {}
 RowApplier::~RowApplier() = default;
 void RowApplier::forget() {
   targets_.clear();
@@ -473,6 +473,15 @@ Status RowApplier::apply_sequence(Input* in) {
   return Status();
 }
 
+Status RowApplier::apply_definition(Input* in, uint32_t allowed) {
+  const uint64_t size = in->varint();
+  const char* text = in->bytes(size);
+  if (!in->ok || define_ == nullptr || allowed != kAnyPartition) return damaged("definition");
+  SCYPER_RETURN_IF_ERROR(define_({text, static_cast<size_t>(size)}));
+  forget();
+  return Status();
+}
+
 Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
   Input in{changes.data(), changes.data() + changes.size(), true, nullptr, {}};
   while (in.left() > 0) {
@@ -480,6 +489,10 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
     const auto kind = static_cast<RowChangeKind>(*in.at++);
     if (kind == RowChangeKind::kSequence) {
       SCYPER_RETURN_IF_ERROR(apply_sequence(&in));
+      continue;
+    }
+    if (kind == kDefinitionChange) {
+      SCYPER_RETURN_IF_ERROR(apply_definition(&in, allowed));
       continue;
     }
     const uint64_t table = in.varint();

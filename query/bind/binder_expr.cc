@@ -154,7 +154,8 @@ StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
 StatusOr<BoundPtr> Binder::bind_parameter(const ast::Parameter& parameter) {
   uint32_t index = static_cast<uint32_t>(parameter.number - 1);
   uint32_t variable = 0;  // a routine's parameter
-  if (!allow_parameters_ && find_variable({absl::StrCat("$", parameter.number)}, &variable)) {
+  if ((!allow_parameters_ || variables_ != nullptr) &&
+      find_variable({absl::StrCat("$", parameter.number)}, &variable)) {
     const Variable& v = program_->variables[variable];
     return make_variable(variable, v.type, !v.not_null, parameter.location);
   }

@@ -46,6 +46,7 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   found_ = binder_.new_variable("found", make_type(TypeId::kBool));
   outer.variables["found"] = found_;
   program.found_variable = found_;
+  is_late_ = !routine_.is_sql && defines(*body.block);
   SCYPER_RETURN_IF_ERROR(bind_block(*body.block, &program.steps));
   if (returns_row_ && !routine_.returns_set && !routine_.is_sql) raise_no_return(&program.steps);
   scope_ = nullptr;
@@ -159,6 +160,10 @@ bool is_found_when_run(std::string_view sqlstate) {
   if (sqlstate.substr(0, 2) == "22") return sqlstate != "22005" && sqlstate != "22004";
   return sqlstate == "55000" || sqlstate == "24000";
 }
+// What a definition may mend until the statement runs.
+bool may_fit_later(std::string_view sqlstate) {
+  return sqlstate == "42P01" || sqlstate == "42703" || sqlstate == "42883" || sqlstate == "42704";
+}
 // What a RETURN says that the function's declaration does not allow.
 bool is_about_return(absl::string_view message) {
   return absl::StartsWith(message, "RETURN ") || absl::StartsWith(message, "cannot use RETURN ");
@@ -203,7 +208,10 @@ Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* o
   size_t labels = labels_.size();
   VariableScope* scope = scope_;
   auto around = std::exchange(binder_.current_rows_, {});  // of a loop over rows that a change returns
+  const bool has_parts = statement.kind == StatementKind::kBlock || statement.kind == StatementKind::kWhile;
+  StepList* before = std::exchange(before_, has_parts ? nullptr : out);
   Status status = bind_now(statement, out);
+  before_ = before;
   add_current_rows(statement, steps, out);
   binder_.current_rows_ = std::move(around);
   // of a block only declarations are left: they are part of the compilation
@@ -212,11 +220,26 @@ Status PlBinder::bind_statement(const plpgsql::Statement& statement, StepList* o
   out->resize(steps);
   labels_.resize(labels);
   forget_failed(scope);
+  if (may_fit_later(sqlstate_of(status)) && !is_late_ && !routine_.is_sql) {
+    is_late_ = true;
+    before_ = out;
+    const Status late = bind_now(statement, out);
+    is_late_ = false;
+    before_ = before;
+    if (late.ok()) return absl::OkStatus();
+    out->resize(steps);
+    labels_.resize(labels);
+    forget_failed(scope);
+  }
   out->push_back(failing_step(status, statement));
   return absl::OkStatus();
 }
 
 Status PlBinder::bind_now(const plpgsql::Statement& statement, StepList* out) {
+  if (is_late_) {
+    SCYPER_ASSIGN_OR_RETURN(const bool is_bound, bind_late(statement, out));
+    if (is_bound) return absl::OkStatus();
+  }
   switch (statement.kind) {
     case StatementKind::kBlock:
       return bind_block(as<plpgsql::Block>(statement), out);
@@ -226,10 +249,8 @@ Status PlBinder::bind_now(const plpgsql::Statement& statement, StepList* out) {
       return bind_if(as<plpgsql::If>(statement), out);
     case StatementKind::kCase:
       return bind_case(as<plpgsql::Case>(statement), out);
-    case StatementKind::kLoop: {
-      const auto& loop = as<plpgsql::Loop>(statement);
-      return bind_loop(statement, loop.label, nullptr, loop.body, out);
-    }
+    case StatementKind::kLoop:
+      return bind_loop(statement, as<plpgsql::Loop>(statement).label, nullptr, as<plpgsql::Loop>(statement).body, out);
     case StatementKind::kWhile: {
       const auto& loop = as<plpgsql::While>(statement);
       return bind_loop(statement, loop.label, loop.condition.get(), loop.body, out);
@@ -366,8 +387,7 @@ void PlBinder::merge_shapes(const Shapes& before) {
 }
 
 StatusOr<BoundPtr> PlBinder::expression(const ast::Expr& expr, const SqlType& type) {
-  binder_.aggregate_clause_ = "this context";
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder_.bind(expr, nullptr));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, value_of(expr, &type));
   return binder_.coerce_assign(std::move(bound), type);
 }
 
@@ -379,9 +399,10 @@ StatusOr<BoundPtr> Binder::coerce_assign(BoundPtr expr, const SqlType& type) {
 }
 
 StatusOr<BoundPtr> PlBinder::condition(const ast::Expr& expr) {
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, binder_.bind(expr, nullptr));
+  const SqlType truth = make_type(TypeId::kBool);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, value_of(expr, &truth));
   if (bound->type.id == TypeId::kBool) return bound;
-  return binder_.coerce(std::move(bound), make_type(TypeId::kBool), Coercion::kExplicit);
+  return binder_.coerce(std::move(bound), truth, Coercion::kExplicit);
 }
 
 Status PlBinder::bind_targets(const std::vector<plpgsql::Target>& targets, const std::vector<OutputColumn>& columns,
@@ -469,7 +490,9 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(d.type));
   BoundPtr initial;
   if (d.initial != nullptr) {  // sees the variables before it, not itself
+    before_ = out;
     auto value = expression(*d.initial, type);
+    before_ = nullptr;
     plpgsql::Null at;
     at.location = d.location;
     if (!value.ok() && !fails_when_run(value.status(), at, out)) return value.status();

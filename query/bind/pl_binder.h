@@ -9,12 +9,28 @@
 
 namespace scyper::query {
 
+// The parameters of a statement as variables of these names (query/named_text.h). Outlives the binder.
+class NamedParameters {
+ public:
+  explicit NamedParameters(const std::vector<std::string>& names);
+  bool empty() const { return scope_.variables.empty() && scope_.records.empty(); }
+
+ private:
+  friend class PlBinder;
+  VariableScope scope_;
+  std::vector<std::unique_ptr<VariableScope::Record>> records_;
+};
+
 // Binds the body of a routine: declarations to program variables, statements to steps. Records get their shape from the
 // statement that assigns them, in text order; fields are variables of their own.
 class PlBinder {
  public:
   PlBinder(Binder* binder, const Routine& routine) : binder_(*binder), routine_(routine) {}
   Status bind(const plpgsql::Body& body);
+  // What makes the next version of the catalog.
+  static bool is_definition(ast::StatementKind kind);
+  // Of the statement that it will bind.
+  static void name_parameters(const NamedParameters& names, Binder* binder);
 
  private:
   using Record = VariableScope::Record;
@@ -47,6 +63,19 @@ class PlBinder {
   Status bind_for_query(const plpgsql::ForQuery& loop, StepList* out);
   Status bind_for_each(const plpgsql::ForEach& loop, StepList* out);
   Status bind_exit(const plpgsql::Exit& statement, StepList* out);
+  // pl_late.cc: definitions, and statements that are planned when they run
+  static bool defines(const plpgsql::Statements& statements);
+  static bool defines(const plpgsql::Statement& statement);
+  Status bind_definition(const plpgsql::Sql& statement, StepList* out);
+  // False: it is none of these, or has to be bound now.
+  StatusOr<bool> bind_late(const plpgsql::Statement& statement, StepList* out);
+  StatusOr<bool> bind_late_sql(const plpgsql::Sql& statement, StepList* out);
+  StatusOr<bool> bind_late_loop(const plpgsql::ForQuery& loop, StepList* out);
+  Status late_targets(const plpgsql::Statement& statement, const std::vector<plpgsql::Target>& targets, Step* step);
+  Status bind_late_text(std::string_view sql, Step* step);
+  // An expression that is computed by a statement of its own, in front of the one that it belongs to.
+  StatusOr<BoundPtr> late_value(const ast::Expr& expr, const SqlType* type);
+  StatusOr<BoundPtr> value_of(const ast::Expr& expr, const SqlType* type);
   // pl_cursor.cc: cursors, dynamic SQL, the end of transactions
   Status bind_cursor(const plpgsql::Declaration& declaration, VariableScope* scope, StepList* out);
   const VariableScope::Cursor* find_cursor(const ast::Name& name) const;
@@ -126,6 +155,8 @@ class PlBinder {
   int exception_depth_ = 0;                                       // blocks with EXCEPTION around, their handlers not
   std::map<uint32_t, std::vector<OutputColumn>> cursor_columns_;  // what the cursor opened last gives, by variable
   bool returns_row_ = false;                                      // a composite value that is no OUT parameters
+  bool is_late_ = false;        // statements are planned when they run: the routine defines something
+  StepList* before_ = nullptr;  // where the statement in hand may put what comes before it
 };
 
 }  // namespace scyper::query

@@ -212,7 +212,7 @@ Status PlBinder::bind_loop_body(const std::string& label, const plpgsql::Stateme
 Status PlBinder::bind_text_and_args(const ast::Expr& text, const std::vector<ast::ExprPtr>& args, Step* step) {
   SCYPER_ASSIGN_OR_RETURN(step->expr, expression(text, make_type(TypeId::kText)));
   for (const auto& arg : args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*arg, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, value_of(*arg, nullptr));
     if (value->kind == BoundKind::kRow)
       return binder_.error("0A000", "whole rows as parameters of EXECUTE are not supported", arg->location);
     if (value->type.id == TypeId::kUnknown) {
@@ -240,6 +240,7 @@ Status PlBinder::bind_loose_targets(const std::vector<plpgsql::Target>& targets,
 
 Status PlBinder::bind_execute(const plpgsql::Execute& statement, StepList* out) {
   auto step = new_step(StepKind::kExecute, statement);
+  step->tells = Tells::kOneRow;  // as many as there are, but FOUND stays
   SCYPER_RETURN_IF_ERROR(bind_text_and_args(*statement.text, statement.args, step.get()));
   if (!statement.into.targets.empty()) SCYPER_RETURN_IF_ERROR(bind_loose_targets(statement.into.targets, &step->into));
   step->into.strict = statement.into.strict;

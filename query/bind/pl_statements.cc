@@ -59,6 +59,7 @@ Status PlBinder::bind_if(const plpgsql::If& statement, StepList* out) {
   Shapes before = save_shapes();
   bool is_cut = false;  // behind a condition that fails nothing is reached
   for (const auto& branch : statement.branches) {
+    if (!step->branches.empty()) before_ = nullptr;  // only where the conditions before it do not hold
     auto test = condition(*branch.condition);
     if (!test.ok()) {
       is_cut = !step->branches.empty() && fails_when_run(test.status(), statement, &step->body);
@@ -107,6 +108,7 @@ Status PlBinder::bind_case(const plpgsql::Case& statement, StepList* out) {
       out->push_back(std::move(assign));
     }
   }
+  before_ = nullptr;
   Shapes before = save_shapes();
   bool is_cut = false;  // as in bind_if()
   for (const auto& branch : statement.branches) {
@@ -319,7 +321,7 @@ Status PlBinder::bind_raise(const plpgsql::Raise& raise, StepList* out) {
   step->format = raise.format;
   if (!raise.has_format) step->format = raise.condition.empty() ? raise.sqlstate : raise.condition;
   for (const auto& arg : raise.args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*arg, nullptr));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, value_of(*arg, nullptr));
     if (value->type.id == TypeId::kBool || value->type.id == TypeId::kChar) {  // casts show them otherwise
       std::vector<BoundPtr> one;
       one.push_back(std::move(value));
@@ -379,6 +381,7 @@ Status PlBinder::bind_set(const ast::SetStatement& set, const plpgsql::Sql& stat
 }
 
 Status PlBinder::bind_sql(const plpgsql::Sql& statement, StepList* out) {
+  if (is_definition(statement.statement->kind)) return bind_definition(statement, out);
   if (statement.statement->kind == ast::StatementKind::kSelect) {
     if (statement.into.targets.empty())
       return with_hint(binder_.error("42601", "query has no destination for result data", statement.location),

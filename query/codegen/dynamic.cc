@@ -64,9 +64,10 @@ void Generator::assign_from_rows(const IntoTargets& into, Reg rows, Reg row) {
 void Generator::gen_execute(const Step& step) {
   Reg rows = gen_statement_text(step, step.into.present);
   Reg count = b_.load(Type::kI64, context(), kContextValue + 8);
-  set_row_count(count);
-  if (!step.into.present) return;
   Reg found = b_.compare(Op::kNe, count, constant(Type::kI64, 0));
+  if (step.tells != Tells::kNothing) set_row_count(count);
+  if (step.tells == Tells::kRows) set_found(found);  // EXECUTE does not
+  if (!step.into.present) return;
   if (step.into.strict) {
     Block some = b_.new_block(), one = b_.new_block();
     b_.branch(found, some, raise_block(RuntimeError::kNoRows), 1);

@@ -1,5 +1,6 @@
 #include "compile/alone.h"
 
+#include <atomic>
 #include <unordered_set>
 #include <utility>
 
@@ -61,7 +62,7 @@ Status change_alone(const DatabaseOptions& options, storage::Arena* arena, const
   context.transaction_time_us = run.time_us;
   context.feed = run.feed;
   if (run.interruption != nullptr) run.interruption->begin(&context);
-  const Outcome outcome = program.run(&context, nullptr);
+  const Outcome outcome = program.run(&context, run.arguments);
   if (run.interruption != nullptr) run.interruption->end();
   Status status = outcome == Outcome::kOk ? Status() : status_of(context.error);
   if (status.ok() && !log->log_sequences()) status = storage::change_status(log->last_result(), *log, nullptr);
@@ -73,6 +74,11 @@ Status change_alone(const DatabaseOptions& options, storage::Arena* arena, const
   log->commit();
   result->affected_rows = context.affected_rows;
   return Status();
+}
+
+uint64_t trial_version() {
+  static std::atomic<uint64_t> trials{uint64_t{3} << 61};
+  return trials.fetch_add(1);
 }
 
 void release_dropped(const Catalog& before, const Catalog& now) {

@@ -21,11 +21,15 @@ struct AloneRun {
   std::string* redo = nullptr;  // gets its row changes, at most so many bytes, else 53400
   size_t redo_bytes_max = SIZE_MAX / 4;
   AloneInterruption* interruption = nullptr;
+  const Datum* arguments = nullptr;
 };
 // Runs one that has no arguments and commits it. result: gets the number of rows and the messages; where it fails they
 // are the error's.
 Status change_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program, const AloneRun& run,
                     ResultSet* result);
+
+// For a catalog that is not published, or not yet: what is compiled for it is not taken for another's.
+uint64_t trial_version();
 
 // Gives back the rows of tables that only `before` has: programs in caches keep the catalog they were compiled for.
 void release_dropped(const Catalog& before, const Catalog& now);

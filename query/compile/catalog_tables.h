@@ -12,8 +12,8 @@ namespace scyper::query {
 // Where frozen chunks lie; null where there are to be none.
 StatusOr<std::unique_ptr<storage::FrozenMemory>> make_frozen_memory(size_t bytes_max);
 
-// Before a catalog is published: what its tables look like with this version, and where their frozen chunks go (null:
-// no chunk is ever frozen).
+// Before a catalog is published or used: what its tables look like with this version, and where their frozen chunks go
+// (null: no chunk is ever frozen).
 void note_tables(Catalog* catalog, storage::FrozenMemory* frozen);
 
 }  // namespace scyper::query

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/object_name.h"
-#include "bind/binder.h"
+#include "bind/pl_binder.h"
 #include "codegen/generator.h"
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
@@ -18,6 +18,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
+#include "query/named_text.h"
 #include "query/search_path.h"
 #include "runtime/column_bounds.h"
 #include "runtime/swap.h"
@@ -253,9 +254,12 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
                                                           const std::vector<SqlType>& parameter_types,
                                                           const std::shared_ptr<const Catalog>& catalog,
                                                           const std::shared_ptr<RoutinePrograms>& routines,
-                                                          const ExplainOptions* analysed) {
+                                                          const ExplainOptions* analysed,
+                                                          const std::vector<std::string>& names) {
   auto start = std::chrono::steady_clock::now();
+  const NamedParameters named(names);
   Binder binder(*catalog, text, parameter_count);
+  PlBinder::name_parameters(named, &binder);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command_of(statement);
@@ -338,8 +342,8 @@ std::string truncate_block(const ast::TruncateStatement& truncate) {
 StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view given_text,
                                                                    const std::vector<SqlType>& types,
                                                                    std::shared_ptr<const Catalog> catalog) {
-  std::vector<std::string> search_path;
-  const std::string_view text = take_search_path(given_text, &search_path);
+  std::vector<std::string> search_path, names;
+  const std::string_view text = take_names(take_search_path(given_text, &search_path), &names);
   std::string key(given_text);
   for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
   auto routines = routines_of(*catalog);
@@ -365,13 +369,19 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   if (statement.kind == ast::StatementKind::kTruncate)
     return compile_block(with_search_path(search_path, truncate_block(ast::node_as<ast::TruncateStatement>(statement))),
                          catalog);
+  if (PlBinder::is_definition(statement.kind)) return std::shared_ptr<const Program>();
   if (!runs_dynamically(statement.kind))
-    return sql_error("0A000", "statements that define or control something are not supported in EXECUTE");
-  size_t count = parameter_count(text);
+    return sql_error("0A000", "statements that control something are not supported in EXECUTE");
+  size_t count = names.empty() ? parameter_count(text) : names.size();
   std::vector<SqlType> given = types;
   if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
   given.resize(count);
-  auto program = make_program(text, statement, count, given, catalog, routines, nullptr);
+  auto program = make_program(text, statement, count, given, catalog, routines, nullptr, names);
+  if (!program.ok() && !names.empty() && sqlstate_of(program.status()) == "42P18") {  // nothing says more than text
+    for (SqlType& type : given)
+      if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
+    program = make_program(text, statement, count, given, catalog, routines, nullptr, names);
+  }
   if (!program.ok()) {  // a position in the made text means nothing in the statement that runs
     const Status& failed = program.status();
     Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));

@@ -57,7 +57,7 @@ class Compiler {
   // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                 std::shared_ptr<const Catalog> catalog, jit::Jit* jit);
-  // The program of a statement's text that EXECUTE runs, from a cache or new. 0A000 for definitions.
+  // The program of a statement's text that EXECUTE runs, from a cache or new; null: it is a definition.
   StatusOr<std::shared_ptr<const Program>> dynamic_program(std::string_view text, const std::vector<SqlType>& types,
                                                            std::shared_ptr<const Catalog> catalog);
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
@@ -68,7 +68,8 @@ class Compiler {
                                                   size_t parameter_count, const std::vector<SqlType>& parameter_types,
                                                   const std::shared_ptr<const Catalog>& catalog,
                                                   const std::shared_ptr<RoutinePrograms>& routines,
-                                                  const ExplainOptions* analysed);
+                                                  const ExplainOptions* analysed,
+                                                  const std::vector<std::string>& names = {});
   void set_limits(ProgramResources* resources) const;
   Status add_code(ir::Function function, ProgramParts* parts);
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);

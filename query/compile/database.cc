@@ -11,6 +11,7 @@
 #include "compile/compiler.h"
 #include "compile/copy.h"
 #include "compile/definition.h"
+#include "compile/definitions.h"
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
@@ -77,21 +78,6 @@ Prepared::Kind kind_of(const ast::Statement& statement) {
   }
 }
 
-const char* name_of(ast::StatementKind kind) {
-  switch (kind) {
-    case ast::StatementKind::kTransaction:
-      return "an interactive transaction (BEGIN, COMMIT, ROLLBACK)";
-    case ast::StatementKind::kPrepare:
-      return "PREPARE";
-    case ast::StatementKind::kExecute:
-      return "EXECUTE";
-    case ast::StatementKind::kDeallocate:
-      return "DEALLOCATE";
-    default:
-      return nullptr;
-  }
-}
-
 jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   jit::TieringOptions tiering;
   using Mode = jit::TieringMode;
@@ -145,6 +131,7 @@ class DatabaseImpl final : public Database {
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run) override;
+  std::unique_ptr<Definitions> open_definitions();
   StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) override;
   Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) override;
   Status fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run);
@@ -218,7 +205,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
     SCYPER_ASSIGN_OR_RETURN(prepared->statement_, query_of_copy(&copy, *catalog, sql));
   }
   const ast::Statement& statement = *prepared->statement_;
-  if (const char* name = name_of(statement.kind))
+  if (const char* name = refused_command(statement.kind))
     return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
   if (statement.kind == ast::StatementKind::kUnsupported)
     return sql_error("0A000",
@@ -331,6 +318,18 @@ Status DatabaseImpl::add_companions(const Program& program) {
   return absl::OkStatus();
 }
 
+std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
+  auto publish = [this](std::shared_ptr<const Catalog> next) {
+    std::lock_guard<std::mutex> lock(catalog_mutex_);
+    catalog_ = std::move(next);
+  };
+  auto run = [this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
+    return run_query(sql, std::move(catalog), is_volatile);
+  };
+  return make_definitions(
+      {&options_, arena_.get(), frozen_.get(), &compiler_, [this] { return catalog(); }, publish, run});
+}
+
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
                                             bool* is_volatile) {
@@ -342,10 +341,8 @@ StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_
 
 // The rows of CREATE TABLE AS, while nothing else runs. Nothing has changed where this fails: `next` is dropped then.
 Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run) {
-  // a version of its own: what is compiled for it is not taken for the one that will be published
-  static std::atomic<uint64_t> trials{uint64_t{3} << 61};
   auto trial = std::make_shared<Catalog>(next);
-  trial->version = trials.fetch_add(1);
+  trial->version = trial_version();
   note_tables(trial.get(), frozen_.get());
   SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), trial));
   auto program = first_program_of(*prepared);
@@ -578,6 +575,10 @@ Status DatabaseImpl::append(storage::Table* table, const std::vector<std::vector
 }
 
 }  // namespace
+
+std::unique_ptr<Definitions> open_definitions(Database* database) {
+  return static_cast<DatabaseImpl*>(database)->open_definitions();
+}
 
 std::string_view Database::definition_of_log(std::string_view log, std::string_view* rows) {
   const size_t end = std::min(log.find('\0'), log.size());

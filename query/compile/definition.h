@@ -33,6 +33,14 @@ class Definer {
                                                    bool* is_volatile)>;
   void set_runner(Runner runner) { runner_ = std::move(runner); }
 
+  // Variables of the routine that it runs in, and their types: parameters of CREATE TABLE AS.
+  void name_parameters(std::vector<std::string> names, std::vector<SqlType> types) {
+    names_ = std::move(names);
+    types_ = std::move(types);
+  }
+  // Tables stay as they are: others take their place. For definitions that may be taken back.
+  void keep_tables() { keeps_tables_ = true; }
+
   // The next catalog; null = nothing to change (IF NOT EXISTS).
   StatusOr<std::shared_ptr<Catalog>> execute(const ast::Statement& statement, ResultSet* result);
   // What CREATE TABLE AS is without its rows, and the statement that gives them; empty of others.
@@ -208,6 +216,9 @@ class Definer {
   std::shared_ptr<Catalog> next_;
   Runner runner_;
   std::string definition_text_, rows_text_;
+  std::vector<std::string> names_;
+  std::vector<SqlType> types_;
+  bool keeps_tables_ = false;
   std::deque<ResultSet> results_;  // what values of new columns point to
   std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "bind/binder.h"
+#include "bind/pl_binder.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -19,8 +19,10 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   if (create.query->kind != ast::StatementKind::kSelect)
     return error("0A000", "CREATE TABLE AS EXECUTE is not supported", create.location);
   result->command_tag = "CREATE TABLE AS";
-  Binder binder(*old_, text_);
-  SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
+  const NamedParameters named(names_);
+  Binder binder(*old_, text_, names_.size());
+  PlBinder::name_parameters(named, &binder);
+  SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, types_));
   std::vector<const OutputColumn*> outputs;
   for (const auto& output : program->query->outputs)
     if (!output.hidden) outputs.push_back(&output);

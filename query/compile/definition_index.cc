@@ -163,7 +163,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return error("54011", "a table can have at most 16 indexes", -1);
   index.id = IndexId(next().next_index_id++);
   next().index_tables[index.name] = schema.name;
-  if (change.columns.size() == visible_columns(schema) + schema.hidden_columns)
+  if (!keeps_tables_ && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);
   SCYPER_RETURN_IF_ERROR(fill_hidden_columns(&change));
   change.schema.indexes.push_back(std::move(index));
@@ -190,7 +190,8 @@ Status Definer::remove_index(const std::string& name) {
   const auto position = static_cast<size_t>(index - schema.indexes.begin());
   next().index_tables.erase(name);
   const size_t visible = visible_columns(schema);
-  if (std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))
+  if (!keeps_tables_ &&
+      std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))
     return table->drop_index(static_cast<uint32_t>(position)), absl::OkStatus();
   TableChange change = begin_change(table, next().rules[schema.id]);
   query::remove_index(&change, position);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compile/program_parts.h"
+#include "query/definitions.h"
 #include "runtime/memory.h"
 #include "runtime/team.h"
 #include "types/big_number.h"
@@ -65,6 +66,7 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   set_better_code(*parts_->code, context);
   const NumberMemory numbers(scratch_arena(context));
   const ZoneScope zone(parts_->zone.get());
+  const RunningProgram running(this);
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }
 
@@ -88,6 +90,7 @@ int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum*
   const int64_t passes = context->swap_passes;
   set_better_code(*parts_->code, context);
   const ZoneScope zone(parts_->sets_zone ? parts_->zone.get() : ZoneScope::current);
+  const RunningProgram running(this);
   int32_t outcome = parts_->code->run(context, arguments, results);
   context->depth--;
   context->better_code = better_code;

@@ -8,13 +8,14 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "parse/sql_parser.h"
+#include "query/named_text.h"
 #include "query/search_path.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05';
+constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05', kNamesMark = '\x06';
 
 std::string_view without_zone(std::string_view text) {
   const size_t end = text.empty() || text[0] != kZoneMark ? std::string_view::npos : text.find(kZoneMark, 1);
@@ -117,18 +118,34 @@ std::string_view without_search_path(std::string_view text) {
   return take_search_path(text, &ignored);
 }
 
-std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas) {
-  schemas->clear();
-  text = without_zone(text);
-  const size_t end = text.empty() || text[0] != kMark ? std::string_view::npos : text.find(kMark, 1);
+namespace {
+// What stands between two marks at the start of a text.
+std::string_view take_list(char mark, std::string_view text, std::vector<std::string>* list) {
+  list->clear();
+  const size_t end = text.empty() || text[0] != mark ? std::string_view::npos : text.find(mark, 1);
   if (end == std::string_view::npos) return text;
   std::string_view names = text.substr(1, end - 1);
   while (!names.empty()) {
     const size_t size = std::min(names.find(kBetween), names.size());
-    if (size > 0) schemas->emplace_back(names.substr(0, size));
+    if (size > 0) list->emplace_back(names.substr(0, size));
     names.remove_prefix(std::min(size + 1, names.size()));
   }
   return text.substr(end + 1);
+}
+}  // namespace
+
+std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas) {
+  return take_list(kMark, without_zone(text), schemas);
+}
+
+std::string with_names(const std::vector<std::string>& names, std::string_view sql) {
+  if (names.empty()) return std::string(sql);
+  return absl::StrCat(std::string(1, kNamesMark), absl::StrJoin(names, std::string(1, kBetween)),
+                      std::string(1, kNamesMark), std::string(sql));
+}
+
+std::string_view take_names(std::string_view text, std::vector<std::string>* names) {
+  return take_list(kNamesMark, text, names);
 }
 
 std::string with_time_zone(std::string_view zone, std::string text) {

@@ -30,4 +30,19 @@ bool asks_for_rows(const ast::Statement& given) {
   return statement->kind == ast::StatementKind::kExplain || statement->kind == ast::StatementKind::kShow;
 }
 
+const char* refused_command(ast::StatementKind kind) {
+  switch (kind) {
+    case ast::StatementKind::kTransaction:
+      return "an interactive transaction (BEGIN, COMMIT, ROLLBACK)";
+    case ast::StatementKind::kPrepare:
+      return "PREPARE";
+    case ast::StatementKind::kExecute:
+      return "EXECUTE";
+    case ast::StatementKind::kDeallocate:
+      return "DEALLOCATE";
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace scyper::query

@@ -7,6 +7,9 @@ namespace scyper::query {
 // EXPLAIN ANALYZE runs its statement.
 bool is_analysis(const ast::Statement& statement);
 
+// What is no statement of a session's here, by its name; null: it is one.
+const char* refused_command(ast::StatementKind kind);
+
 // Has it a WITH with INSERT, UPDATE or DELETE?
 bool changes_data(const ast::SelectStatement& select);
 

@@ -6,6 +6,7 @@
 #include "compile/compiler.h"
 #include "compile/program_parts.h"
 #include "parse/plpgsql_ast.h"
+#include "query/definitions.h"
 #include "query/program.h"
 #include "query/search_path.h"
 #include "runtime/functions_record.h"
@@ -83,6 +84,37 @@ int32_t image_of(ExecContext* c, const RowSet& set, int64_t row, Datum* out) {
   return copy_datum(c, kText, out) ? 0 : fail_memory(c);
 }
 
+// A definition that is run by EXECUTE, or stands for a statement.
+int32_t define(ExecContext* c, std::string_view sql, const Datum* arguments, const std::vector<SqlType>& types,
+               bool wants_rows) {
+  if (wants_rows) return c->fail("42601", "INTO used with a command that cannot return data");
+  if (Definitions::current == nullptr) return c->fail("0A000", "definitions are not supported here");
+  const uint64_t affected = c->affected_rows;
+  Status status = Definitions::current->define(c, sql, arguments, types);
+  const uint64_t changed = std::exchange(c->affected_rows, affected);
+  if (!status.ok())  // no handler hides what is not supported
+    return c->fail(status, /*catchable=*/sqlstate_of(status) != "0A000");
+  auto* set = allocate<RowSet>(c, 1);
+  if (set == nullptr) return fail_memory(c);
+  if (int32_t failed = keep_rows(c, ResultSet(), set); failed != 0) return failed;
+  c->value[0] = reinterpret_cast<int64_t>(set);
+  c->value[1] = static_cast<int64_t>(changed);
+  c->value[2] = 0;
+  return 0;
+}
+
+// Texts whose type the statement decides: fields of records that dynamic SQL filled.
+int32_t fit_arguments(ExecContext* c, const Program& program, const Datum* arguments,
+                      const std::vector<SqlType>& types) {
+  const auto& wanted = program.parameter_types();
+  for (size_t i = 0; i < wanted.size() && i < types.size(); i++) {
+    if (types[i].id != TypeId::kUnknown || wanted[i].id == TypeId::kText || arguments[i].null) continue;
+    auto* argument = const_cast<Datum*>(&arguments[i]);  // in the caller's frame
+    if (int32_t failed = cast_datum(c, arguments[i], kText, wanted[i], false, argument); failed != 0) return failed;
+  }
+  return 0;
+}
+
 Portal* find_portal(ExecContext* c, const Datum& name) {
   Portal* portal = c->portals;
   while (portal != nullptr && view_of(portal->name) != view_of(name)) portal = portal->next;
@@ -145,12 +177,16 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const ProgramParts& parts = c->program->parts();
   if (parts.compiler == nullptr) return c->fail("0A000", "dynamic SQL is not supported in queries on snapshots");
   std::vector<SqlType> given(types, types + count);
-  std::string full = with_search_path(parts.search_path, {text, static_cast<size_t>(size)});
+  const std::string sql =
+      with_time_zone(session_zone_mark(), with_search_path(parts.search_path, {text, static_cast<size_t>(size)}));
+  Definitions* definitions = Definitions::current;
   auto made =
-      parts.compiler->dynamic_program(with_time_zone(session_zone_mark(), std::move(full)), given, parts.catalog);
+      parts.compiler->dynamic_program(sql, given, definitions != nullptr ? definitions->catalog() : parts.catalog);
   if (!made.ok()) return c->fail(made.status());
+  if (*made == nullptr) return define(c, sql, args, given, wants_rows != 0);
   const Program& program = **made;
   c->pins.push_back(*made);
+  if (int32_t failed = fit_arguments(c, program, args, given); failed != 0) return failed;
   ResultSet rows;
   rows.columns = program.columns();
   ResultSet* result = std::exchange(c->result, &rows);

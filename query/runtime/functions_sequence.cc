@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "compile/program_parts.h"
+#include "query/definitions.h"
 #include "runtime/function_body.h"
 
 // nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
@@ -8,8 +9,15 @@ namespace scyper::query {
 
 namespace {
 
+// The transaction's own, where it has defined something. It outlives what runs.
+std::shared_ptr<const Catalog> catalog_of(const ExecContext* c) {
+  const Definitions* definitions = Definitions::current;
+  return definitions != nullptr && definitions->has_changed() ? definitions->catalog() : c->program->parts().catalog;
+}
+
 storage::Sequence* find_sequence(ExecContext* c, std::string_view text) {
-  const Catalog& catalog = *c->program->parts().catalog;
+  const auto owner = catalog_of(c);
+  const Catalog& catalog = *owner;
   const std::string name = object_key_of_text(text);
   auto found = catalog.sequences.find(name);
   if (found != catalog.sequences.end()) return found->second.get();
@@ -41,8 +49,7 @@ SCYPER_FUNCTION(nextval) {
   return sequence == nullptr ? static_cast<int32_t>(Outcome::kError) : draw(c, sequence, out);
 }
 SCYPER_FUNCTION(nextval_of_id) {
-  storage::Sequence* sequence =
-      c->program->parts().catalog->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
+  storage::Sequence* sequence = catalog_of(c)->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
   if (sequence == nullptr) return c->fail("XX000", "the sequence of a column is missing");
   return draw(c, sequence, out);
 }

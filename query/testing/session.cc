@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "query/definitions.h"
 #include "query/error_status.h"
 #include "query/normalise.h"
 #include "query/search_path.h"
@@ -51,10 +52,14 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
   context_->partition = ~0u;
   context_->crossing = 1;
   context_->end_transaction = [](void*, ExecContext* c, bool commit) -> int32_t {
-    if (commit)
+    Definitions* definitions = Definitions::current;
+    if (commit) {
       c->log->commit();
-    else
+      if (definitions != nullptr) definitions->publish();
+    } else {
       c->log->rollback_all();
+      if (definitions != nullptr) definitions->forget();
+    }
     StatementSettings::current->end_transaction(commit);
     return 0;
   };
@@ -215,6 +220,10 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
   context_->notices = &notices_;
   statement_settings_.begin(&settings_);
   const StatementSettings::Scope scope(&statement_settings_);
+  // what may define something runs dynamic SQL
+  const bool may_define = program.footprint().all_partitions && program.footprint().is_volatile;
+  const auto definitions = may_define ? open_definitions(database_.get()) : nullptr;
+  const Definitions::Scope definitions_scope(definitions.get());
   std::optional<SpillSpace> spill;
   if (spill_ != nullptr) context_->spill = &spill.emplace(spill_.get(), 1);
   ColumnBounds bounds;  // of this statement: the next one may find other rows
@@ -229,6 +238,7 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
     CHECK(log_->log_sequences());
     redo_bytes_ += log_->redo_bytes();
     log_->commit();
+    if (definitions != nullptr) definitions->publish();
     result->affected_rows = context_->affected_rows;
     std::vector<std::pair<std::string, std::string>> changed;
     statement_settings_.give_changed(&changed);
@@ -236,6 +246,7 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
     if (!changed.empty()) note_search_path();
   } else {
     log_->rollback_all();
+    if (definitions != nullptr) definitions->forget();
     result->clear();
   }
   scratch_->reset();

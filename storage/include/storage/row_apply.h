@@ -24,7 +24,9 @@ class RowApplier {
   // nullptr for an unknown table. Asked once per table until forget().
   using TableLookup = std::function<Table*(TableId)>;
   using SequenceLookup = std::function<Sequence*(SequenceId)>;
-  explicit RowApplier(TableLookup lookup, SequenceLookup sequences = nullptr);
+  // Carries out a definition among the changes.
+  using Define = std::function<Status(std::string_view text)>;
+  explicit RowApplier(TableLookup lookup, SequenceLookup sequences = nullptr, Define define = nullptr);
   ~RowApplier();
 
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
@@ -48,12 +50,14 @@ class RowApplier {
   Status remove(Target* target, TablePartition* partition, Input* in);
   TablePartition* partition_of(Target* target, Input* in, uint32_t allowed);
   Status apply_sequence(Input* in);
+  Status apply_definition(Input* in, uint32_t allowed);
   static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,
                                    Input* in);
   Tid find(Target* target, TablePartition* partition, Input* in);
 
   const TableLookup lookup_;
   const SequenceLookup sequences_;
+  const Define define_;
   std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
   uint32_t last_number_ = 0;
   Target* last_target_ = nullptr;  // of that number

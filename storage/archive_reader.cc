@@ -21,7 +21,7 @@ Failpoint before_table_load("recovery.before_table_load");
 Failpoint before_index_fill("recovery.before_index_fill");
 
 Status damaged(const std::string& what) { return sql_error("XX001", what); }
-Status out_of_memory() { return sql_error("53200", "out of memory while an archive is loaded"); }
+Status no_memory_to_load() { return sql_error("53200", "out of memory while an archive is loaded"); }
 
 // Rows [first, first + count) of a block, which go to consecutive positions of one chunk.
 struct Run {
@@ -69,7 +69,7 @@ class BlockLoader {
     CHECK(partition_->free_chunk == 0);
     for (uint32_t row = 0; row < rows_;) {
       const Tid tid = take_position(partition_);
-      if (tid == kNoTid) return out_of_memory();
+      if (tid == kNoTid) return no_memory_to_load();
       const uint32_t offset = offset_of(tid);
       const uint32_t count = std::min(rows_ - row, kChunkTuples - offset);
       char* chunk = chunk_of(partition_, tid);
@@ -130,7 +130,7 @@ class BlockLoader {
     } else {
       result = store_string(partition_, nullptr, cell, &column.access, text.data(), text.size());
     }
-    return result == ChangeResult::kOk ? Status() : out_of_memory();
+    return result == ChangeResult::kOk ? Status() : no_memory_to_load();
   }
 
   TablePartition* const partition_;
@@ -334,7 +334,7 @@ Status fill_indexes(TablePartition* partition) {
       const RowKey info = encode_row_key(plan, chunk_of(partition, tid), offset_of(tid), tid, key);
       ChangeLog::Conflict conflict;
       const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
-      if (result == ChangeResult::kOutOfMemory) return out_of_memory();
+      if (result == ChangeResult::kOutOfMemory) return no_memory_to_load();
       if (result != ChangeResult::kOk) return damaged("an archive has a key twice");
     }
   }

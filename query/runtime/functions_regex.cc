@@ -25,13 +25,13 @@ const Regex* compile(ExecContext* c, std::string_view pattern, const RegexFlags&
   c->fail(regex.status());
   return nullptr;
 }
-int32_t failed() { return static_cast<int32_t>(Outcome::kError); }
+int32_t regex_failed() { return static_cast<int32_t>(Outcome::kError); }
 
 int32_t test(ExecContext* c, const Datum* args, bool ignore_case, bool wanted, Datum* out) {
   RegexFlags flags;
   flags.ignore_case = ignore_case;
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  return regex == nullptr ? failed() : give_bool(out, regex->matches(text_of(args[0])) == wanted);
+  return regex == nullptr ? regex_failed() : give_bool(out, regex->matches(text_of(args[0])) == wanted);
 }
 
 // Where the next search starts after a match: an empty one moves on by a character.
@@ -126,16 +126,16 @@ SCYPER_FUNCTION(regex_imatches) { return test(c, args, true, true, out); }
 SCYPER_FUNCTION(regex_imatches_not) { return test(c, args, true, false, out); }
 SCYPER_FUNCTION(regexp_like) {
   RegexFlags flags;
-  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_like", false, &flags)) return failed();
+  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_like", false, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  return regex == nullptr ? failed() : give_bool(out, regex->matches(text_of(args[0])));
+  return regex == nullptr ? regex_failed() : give_bool(out, regex->matches(text_of(args[0])));
 }
 // text SIMILAR TO pattern [ESCAPE escape]; a NULL escape gives NULL.
 SCYPER_FUNCTION(similar_to) {
   auto pattern = similar_to_regex(text_of(args[1]), count > 2 ? text_of(args[2]) : "\\");
   if (!pattern.ok()) return c->fail(pattern.status());
   const Regex* regex = compile(c, *pattern, {});
-  return regex == nullptr ? failed() : give_bool(out, regex->matches(text_of(args[0])));
+  return regex == nullptr ? regex_failed() : give_bool(out, regex->matches(text_of(args[0])));
 }
 SCYPER_FUNCTION(similar_escape) {
   auto pattern = similar_to_regex(text_of(args[0]), count > 1 ? text_of(args[1]) : "\\");
@@ -154,19 +154,19 @@ SCYPER_FUNCTION(regexp_replace) {
           sql_error("22023", absl::StrCat("invalid regular expression option: \"", std::string(1, given[0]), "\"")),
           "If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer "
           "explicitly."));
-    if (!read_flags(c, given, "regexp_replace", true, &flags)) return failed();
+    if (!read_flags(c, given, "regexp_replace", true, &flags)) return regex_failed();
   }
   int32_t start = 1, n = flags.global ? 0 : 1;
   if (positions) {
     start = int4(args[3]);
-    if (!check_positive(c, "start", start, 1)) return failed();
+    if (!check_positive(c, "start", start, 1)) return regex_failed();
     if (count > 4) {
       n = int4(args[4]);
-      if (!check_positive(c, "n", n, 0)) return failed();
+      if (!check_positive(c, "n", n, 0)) return regex_failed();
     }
   }
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   return replace_matches(c, text, *regex, text_of(args[2]), prefix_size(text, static_cast<size_t>(start - 1)), n, out);
 }
 SCYPER_FUNCTION(regexp_match) {
@@ -179,7 +179,7 @@ SCYPER_FUNCTION(regexp_match) {
                                "Use the regexp_matches function instead."));
   }
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   Groups groups;
   if (!regex->find(text_of(args[0]), 0, &groups)) return give_null(out);
   if (groups.size() > 1) groups.erase(groups.begin());
@@ -188,9 +188,9 @@ SCYPER_FUNCTION(regexp_match) {
 // What regexp_matches() returns, row by row: each match's groups, as the text of an array.
 SCYPER_FUNCTION(regexp_matches) {
   RegexFlags flags;
-  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_matches", true, &flags)) return failed();
+  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_matches", true, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   std::string_view text = text_of(args[0]);
   std::vector<std::string> rows;
   Groups groups;
@@ -209,11 +209,11 @@ SCYPER_FUNCTION(regexp_substr) {
   int32_t start = count > 2 ? int4(args[2]) : 1, n = count > 3 ? int4(args[3]) : 1,
           group = count > 5 ? int4(args[5]) : 0;
   if (!check_positive(c, "start", start, 1) || !check_positive(c, "n", n, 1) || !check_positive(c, "subexpr", group, 0))
-    return failed();
+    return regex_failed();
   RegexFlags flags;
-  if (count > 4 && !read_flags(c, text_of(args[4]), "regexp_substr", false, &flags)) return failed();
+  if (count > 4 && !read_flags(c, text_of(args[4]), "regexp_substr", false, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   Groups groups;
   if (group > regex->group_count() || !find_match(text_of(args[0]), *regex, start, n, &groups)) return give_null(out);
   std::string_view part = groups[static_cast<size_t>(group)];
@@ -222,10 +222,10 @@ SCYPER_FUNCTION(regexp_substr) {
 SCYPER_FUNCTION(regexp_count) {
   int32_t start = count > 2 ? int4(args[2]) : 1;
   RegexFlags flags;
-  if (!check_positive(c, "start", start, 1)) return failed();
-  if (count > 3 && !read_flags(c, text_of(args[3]), "regexp_count", false, &flags)) return failed();
+  if (!check_positive(c, "start", start, 1)) return regex_failed();
+  if (count > 3 && !read_flags(c, text_of(args[3]), "regexp_count", false, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   std::string_view text = text_of(args[0]);
   Groups groups;
   int64_t matches = 0;
@@ -239,13 +239,13 @@ SCYPER_FUNCTION(regexp_count) {
 SCYPER_FUNCTION(regexp_instr) {
   int32_t start = count > 2 ? int4(args[2]) : 1, n = count > 3 ? int4(args[3]) : 1, end = count > 4 ? int4(args[4]) : 0;
   int32_t group = count > 6 ? int4(args[6]) : 0;
-  if (!check_positive(c, "start", start, 1) || !check_positive(c, "n", n, 1)) return failed();
-  if (end != 0 && end != 1) return check_positive(c, "endoption", end, INT64_MAX), failed();
-  if (!check_positive(c, "subexpr", group, 0)) return failed();
+  if (!check_positive(c, "start", start, 1) || !check_positive(c, "n", n, 1)) return regex_failed();
+  if (end != 0 && end != 1) return check_positive(c, "endoption", end, INT64_MAX), regex_failed();
+  if (!check_positive(c, "subexpr", group, 0)) return regex_failed();
   RegexFlags flags;
-  if (count > 5 && !read_flags(c, text_of(args[5]), "regexp_instr", false, &flags)) return failed();
+  if (count > 5 && !read_flags(c, text_of(args[5]), "regexp_instr", false, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   std::string_view text = text_of(args[0]);
   Groups groups;
   if (group > regex->group_count() || !find_match(text, *regex, start, n, &groups)) return give(out, int64_t{0});
@@ -256,9 +256,9 @@ SCYPER_FUNCTION(regexp_instr) {
 }
 SCYPER_FUNCTION(regexp_split_to_array) {
   RegexFlags flags;
-  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_split_to_array", false, &flags)) return failed();
+  if (count > 2 && !read_flags(c, text_of(args[2]), "regexp_split_to_array", false, &flags)) return regex_failed();
   const Regex* regex = compile(c, text_of(args[1]), flags);
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   std::string_view text = text_of(args[0]);
   std::vector<std::string_view> parts;
   Groups groups;
@@ -277,7 +277,7 @@ SCYPER_FUNCTION(regexp_split_to_array) {
 // substring(text FROM pattern)
 SCYPER_FUNCTION(substring_regex) {
   const Regex* regex = compile(c, text_of(args[1]), {});
-  if (regex == nullptr) return failed();
+  if (regex == nullptr) return regex_failed();
   Groups groups;
   if (!regex->find(text_of(args[0]), 0, &groups)) return give_null(out);
   std::string_view part = groups.size() > 1 ? groups[1] : groups[0];

@@ -27,12 +27,19 @@ bool ends_within(pid_t pid, std::chrono::seconds wait) {
   return has_ended(pid);
 }
 
-// Votes for another node, is elected itself, hands over to another one.
-StatusOr<bool> ends_in_elections(const FailpointSite& site, size_t node, pid_t pid) {
+// Votes for another node, is asked to let a primary go on without etcd, is elected itself, hands over to another one.
+// In this order: who has led begins anew, and comes to no failpoint any more.
+StatusOr<bool> ends_in_elections(const FailpointSite& site, const std::string& name, size_t node, pid_t pid) {
   for (const bool is_elected : {false, true, false}) {
     auto primary = site.find_primary();
     if (has_ended(pid)) return true;
     if (!primary.ok()) return primary.status();
+    if (is_elected && name.ends_with("_grant")) {
+      site.nodes->kill_etcd();
+      const bool has_died = ends_within(pid, kWithoutEtcd);
+      SCYPER_RETURN_IF_ERROR(site.nodes->start_etcd());
+      return has_died;
+    }
     size_t to = node;
     while (!is_elected && (to == node || to == *primary)) to = (to + 1) % site.nodes->count();
     site.switch_over(to);
@@ -91,12 +98,7 @@ StatusOr<bool> kill_at_failpoint(const FailpointSite& site, const std::string& n
   site.nodes->start_again(node);
   ::unsetenv("SCYPER_FAILPOINTS");
   const pid_t pid = site.nodes->pids()[1 + node];
-  SCYPER_ASSIGN_OR_RETURN(bool has_died, ends_in_elections(site, node, pid));
-  if (!has_died) {  // a voter is asked to let a primary go on without etcd
-    site.nodes->kill_etcd();
-    has_died = ends_within(pid, kWithoutEtcd);
-    SCYPER_RETURN_IF_ERROR(site.nodes->start_etcd());
-  }
+  SCYPER_ASSIGN_OR_RETURN(const bool has_died, ends_in_elections(site, name, node, pid));
   site.nodes->kill(node, SIGKILL);
   site.nodes->start_again(node);
   return has_died;

@@ -110,9 +110,9 @@ Status check_exposure(const ServerOptions& options) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.listen + " without TLS"),
                      "Give tls_cert and tls_key, or insecure_listen where the network is trusted.");
   }
-  if (!options.http_listen.empty() && !is_loopback(options.http_listen)) {
+  if (!options.http_listen.empty() && !options.insecure_http && !is_loopback(options.http_listen)) {
     return with_hint(absl::InvalidArgumentError("refusing to serve plain HTTP on " + options.http_listen),
-                     "Give insecure_listen where the network is trusted.");
+                     "Give insecure_http where whoever reaches it may see metrics and states.");
   }
   return {};
 }

@@ -126,6 +126,8 @@ std::vector<Setting> server_settings() {
       text_setting("tls_client_ca", "PEM file; clients must show a certificate signed by it",
                    SCYPER_FIELD(server.tls_client_ca)),
       switch_setting("insecure_listen", "listen beyond loopback without TLS", SCYPER_FIELD(server.insecure_listen)),
+      switch_setting("insecure_http", "serve plain HTTP (http_listen) beyond loopback, all else with TLS",
+                     SCYPER_FIELD(server.insecure_http)),
       number_setting("grpc_threads", "threads that serve transaction streams", 1, 256,
                      SCYPER_FIELD(server.grpc_threads)),
       number_setting("query_threads", "threads that wait for queries on snapshots", 1, 1024,

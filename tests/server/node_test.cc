@@ -140,6 +140,11 @@ TEST_F(NodeTest, WantsTlsBeyondLoopback) {
   options.listen = "127.0.0.1:0";
   options.http_listen = "0.0.0.0:0";
   EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());
+  options.insecure_http = true;
+  EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
+  options.listen = "0.0.0.0:0";  // HTTP alone
+  EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());
+  options.listen = "127.0.0.1:0";
   options.http_listen = "";
   options.tls_cert = "/nowhere/cert.pem";
   EXPECT_FALSE(Server::start(options, &engine, &metrics).ok());

@@ -24,6 +24,7 @@ struct ServerOptions {
   std::string tls_key;
   std::string tls_client_ca;              // given: clients must show a certificate signed by it
   bool insecure_listen = false;           // allows listening beyond loopback without TLS
+  bool insecure_http = false;             // allows it for http_listen alone: what it serves is no secret, nor a command
   uint32_t grpc_threads = 1;              // threads that read, submit and answer transaction streams
   uint32_t statement_threads = 16;        // threads that wait for statements, compilations and slow readers
   uint32_t query_threads = 64;            // threads that wait for queries on snapshots

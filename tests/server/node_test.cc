@@ -1,9 +1,11 @@
 // Statements, loading, administration, TLS and HTTP of a server.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "server_fixture.h"
 

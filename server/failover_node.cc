@@ -81,7 +81,9 @@ Status FailoverNode::start_guard() {
 }
 
 Status FailoverNode::start() {
+  // Forks: before gRPC begins here.
   if (Status status = start_guard(); !status.ok()) say_("election: no lease guard: " + std::string(status.message()));
+  SCYPER_RETURN_IF_ERROR(Server::check(config_.server));  // else it would be found when it has won an election
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(config_.engine.log.directory));
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(election_directory_));
   SCYPER_RETURN_IF_ERROR(disk_->sync_directory(config_.engine.log.directory));

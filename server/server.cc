@@ -158,6 +158,14 @@ bool is_loopback(const std::string& address) {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() { stop(); }
 
+Status Server::check(const ServerOptions& options) {
+  SCYPER_RETURN_IF_ERROR(check_exposure(options));
+  postgres::SessionContext context;
+  if (!options.postgres_listen.empty()) return postgres::read_files(options, &context);
+  if (options.tls_cert.empty()) return {};
+  return postgres::TlsContext::load(options.tls_cert, options.tls_key, options.tls_client_ca).status();
+}
+
 StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, primary::Engine* engine,
                                                 MetricsRegistry* metrics) {
   SCYPER_RETURN_IF_ERROR(check_exposure(options));

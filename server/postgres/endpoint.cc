@@ -73,20 +73,23 @@ Endpoint::Endpoint(NodeParts* node)
                                              "PostgreSQL connections refused: password, encryption, limit.");
 }
 
-StatusOr<std::unique_ptr<Endpoint>> Endpoint::start(NodeParts* node) {
-  const ServerOptions& options = node->options;
-  std::unique_ptr<Endpoint> endpoint(new Endpoint(node));
+Status read_files(const ServerOptions& options, SessionContext* context) {
   if (!options.tls_cert.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(endpoint->context_.tls,
-                            TlsContext::load(options.tls_cert, options.tls_key, options.tls_client_ca));
+    SCYPER_ASSIGN_OR_RETURN(context->tls, TlsContext::load(options.tls_cert, options.tls_key, options.tls_client_ca));
   }
   if (!options.postgres_users.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(endpoint->context_.users, UserFile::read(options.postgres_users));
+    SCYPER_ASSIGN_OR_RETURN(context->users, UserFile::read(options.postgres_users));
   } else if (!is_loopback(options.postgres_listen) && options.tls_client_ca.empty()) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.postgres_listen +
                                                 " for PostgreSQL's clients without passwords"),
                      "Give postgres_users, or tls_client_ca.");
   }
+  return {};
+}
+
+StatusOr<std::unique_ptr<Endpoint>> Endpoint::start(NodeParts* node) {
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(node));
+  SCYPER_RETURN_IF_ERROR(read_files(node->options, &endpoint->context_));
   SCYPER_RETURN_IF_ERROR(endpoint->listen());
   endpoint->watcher_ = std::thread([p = endpoint.get()] { p->watch(); });
   return endpoint;

@@ -15,6 +15,10 @@
 
 namespace scyper::server::postgres {
 
+// Certificates and users into the context. Errors: a file that cannot be used, an address beyond loopback without
+// either.
+Status read_files(const ServerOptions& options, SessionContext* context);
+
 // A node's port for PostgreSQL's clients: docs/postgres_protocol.md.
 // Invariants: (1) at most postgres_connections_max sessions, and a few more connections that are told so; (2) a session
 //   that ends leaves no thread and no descriptor; (3) a client that goes away while its statement runs ends it.

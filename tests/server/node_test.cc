@@ -156,6 +156,20 @@ TEST_F(NodeTest, WantsTlsBeyondLoopback) {
   EXPECT_TRUE(Server::start(options, &engine, &metrics).ok());
 }
 
+// What only a primary reads is looked at before a node takes part in elections.
+TEST_F(NodeTest, FilesAreCheckedBeforeThereIsAnEngine) {
+  const std::string users = testing::TempDir() + "/users";
+  std::ofstream(users) << "app:secret\n";
+  options.postgres_listen = "127.0.0.1:0";
+  options.postgres_users = users;
+  ASSERT_EQ(::chmod(users.c_str(), 0640), 0);
+  EXPECT_NE(Server::check(options).message().find("others than its owner may read it"), absl::string_view::npos);
+  ASSERT_EQ(::chmod(users.c_str(), 0600), 0);
+  EXPECT_TRUE(Server::check(options).ok());
+  options.tls_cert = options.tls_key = "/nowhere/node.pem";
+  EXPECT_FALSE(Server::check(options).ok());
+}
+
 // The loop's first request for a stream, still on its way when the queue was shut, aborted the process.
 TEST_F(NodeTest, StopsRightAfterItsStart) {
   for (int i = 0; i < 100; ++i) {

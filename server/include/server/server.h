@@ -47,6 +47,9 @@ class Server {
   // Engine and registry must outlive the server.
   static StatusOr<std::unique_ptr<Server>> start(const ServerOptions& options, primary::Engine* engine,
                                                  MetricsRegistry* metrics);
+  // What start() would refuse for settings and files alone: addresses, what is exposed, certificates, users. Without
+  // gRPC.
+  static Status check(const ServerOptions& options);
   ~Server();  // stops
 
   // Refuses new work with UNAVAILABLE, finishes what was accepted (stop_timeout_ms at most), then closes. Idempotent.

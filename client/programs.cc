@@ -25,7 +25,7 @@ StatusOr<std::unique_ptr<Session>> connect_session(const CommonOptions& common) 
 
 // A word that stands for a value in SQL: numbers, NULL and booleans as they are, the rest as a quoted literal, whose
 // type the procedure's parameter decides.
-std::string literal_of(const std::string& word) {
+std::string argument_literal(const std::string& word) {
   if (word == "NULL" || word == "null") return "NULL";
   std::string out = "'";
   for (char c : word) {
@@ -237,7 +237,8 @@ int run_sql(const CommonOptions& common, const SqlOptions& options) {
 
 int run_call(const CommonOptions& common, const CallOptions& options) {
   std::string sql = "CALL " + options.procedure + "(";
-  for (size_t i = 0; i < options.arguments.size(); ++i) sql += (i == 0 ? "" : ", ") + literal_of(options.arguments[i]);
+  for (size_t i = 0; i < options.arguments.size(); ++i)
+    sql += (i == 0 ? "" : ", ") + argument_literal(options.arguments[i]);
   SqlOptions shell;
   shell.commands = {sql + ")"};
   shell.shell.format.format = common.is_json ? OutputFormat::kJson : OutputFormat::kTable;

@@ -88,7 +88,7 @@ class Machines:
         self.cgroups.append(cgroup)
         environment = {**os.environ, "SSHD_PACKAGES": str(SSHD_PACKAGES), "SSH_KEY": str(self.key)}
         # --fork: the machine's first process is systemd, which ends with unshare's
-        enter = f"echo $$ >{cgroup}/cgroup.procs && exec unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child {SCRIPT} {self.folder / name} {name}"
+        enter = f"echo $$ >{cgroup}/cgroup.procs && exec setpriv --pdeathsig KILL unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child {SCRIPT} {self.folder / name} {name}"
         messages = (self.folder / f"{name}.log").open("w")
         process = subprocess.Popen(["bash", "-c", enter], env=environment, stdout=messages, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         messages.close()

@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <vector>
 
 #include "base/check.h"
 #include "slots.h"
@@ -13,6 +15,7 @@ namespace scyper::storage {
 namespace {
 
 constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
+constexpr uint32_t kQuietWindows = 2;  // of the observer: then a chunk is cold
 constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
 
 uint32_t tuples_at_first(const TablePartition* partition, uint64_t chunk) {
@@ -32,7 +35,14 @@ std::vector<uint32_t> first_tuples(const FrozenSlot& slot, uint32_t max) {
   return offsets;
 }
 
+// What cannot be forgotten is reported on, and that is ignored.
+void forget(AccessObserver* observer, WatchId id) { observer->forget(id).IgnoreError(); }
+
 }  // namespace
+
+Compactor::Compactor(const Options& options) : options_(options) {
+  CHECK(options.observer == nullptr || options.observer->kind() != ObserverKind::kCounters);
+}
 
 Compactor::~Compactor() {
   {
@@ -43,6 +53,66 @@ Compactor::~Compactor() {
   if (thread_.joinable()) thread_.join();
   MutexLock lock(&mutex_);
   for (const Job& job : done_) drop(job);
+  for (const auto& [chunk, watched] : watched_) forget(options_.observer, watched.id);
+}
+
+Status Compactor::observe(const std::set<TableId>& read_by_queries) {
+  if (options_.observer == nullptr) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<RangeAccess> accesses, options_.observer->collect(read_by_queries));
+  std::unordered_map<uint64_t, bool> touched;
+  for (const RangeAccess& access : accesses) {
+    touched[access.id.value()] = access.written_units > 0 || (access.knows_reads && access.read_units > 0);
+  }
+  MutexLock lock(&mutex_);
+  ++windows_;
+  for (auto& [chunk, watched] : watched_) {
+    const auto found = touched.find(watched.id.value());
+    if (found == touched.end()) continue;  // watched since
+    watched.quiet_windows = found->second ? 0 : watched.quiet_windows + 1;
+  }
+  return absl::OkStatus();
+}
+
+// What was found quiet, if it is still watched.
+bool Compactor::take_quiet(const TablePartition* partition, uint64_t* chunk) {
+  MutexLock lock(&mutex_);
+  const auto end = watched_.upper_bound({partition, UINT64_MAX});
+  for (auto it = watched_.lower_bound({partition, 0}); it != end; ++it) {
+    if (it->second.quiet_windows < kQuietWindows) continue;
+    *chunk = it->first.second;
+    forget(options_.observer, it->second.id);
+    watched_.erase(it);
+    return true;
+  }
+  return false;
+}
+
+// Once a window: the full chunks behind the newest.
+void Compactor::watch_more(TablePartition* partition) {
+  MutexLock lock(&mutex_);
+  uint64_t& window = looked_at_[partition];
+  if (window == windows_) return;
+  window = windows_;
+  for (uint64_t chunk = 0; chunk + 1 < partition->chunk_count; ++chunk) {
+    if (!can_cool(partition, chunk) || watched_.contains({partition, chunk})) continue;
+    const StatusOr<WatchId> id =
+        options_.observer->watch(partition->plan->schema->id, partition->chunks[chunk], partition->plan->chunk_bytes);
+    if (!id.ok()) return;  // in the next window
+    watched_[{partition, chunk}] = {*id, partition->table->frozen_store()->gate};
+  }
+}
+
+// Their memory may be other chunks' by now.
+void Compactor::forget_closed() {
+  for (auto it = watched_.begin(); it != watched_.end();) {
+    if (!it->second.gate->is_closed()) {
+      ++it;
+      continue;
+    }
+    forget(options_.observer, it->second.id);
+    looked_at_.erase(it->first.first);
+    it = watched_.erase(it);
+  }
 }
 
 void Compactor::start() {
@@ -110,6 +180,7 @@ bool Compactor::finish_one(std::span<TablePartition* const> partitions) {
   Job job;
   {
     MutexLock lock(&mutex_);
+    forget_closed();
     std::erase_if(done_, [](const Job& one) {
       if (!one.gate->is_closed()) return false;
       drop(one);
@@ -148,22 +219,33 @@ bool Compactor::has_room() {
 }
 
 bool Compactor::cool_one(TablePartition* partition) {
-  if (!options_.is_forced || !has_room()) return false;
+  if (!has_room()) return false;
+  if (options_.is_forced) return force_one(partition);
+  if (options_.observer == nullptr) return false;
+  watch_more(partition);
+  uint64_t chunk = 0;
+  return take_quiet(partition, &chunk) && can_cool(partition, chunk) && cool(partition, chunk);
+}
+
+bool Compactor::force_one(TablePartition* partition) {
   for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
     if (partition->chunks[chunk] == nullptr) continue;
-    if (!seal(partition, chunk) || !can_cool(partition, chunk)) continue;
-    if (!make_cold(partition, chunk)) return false;
-    counts_.cooled.fetch_add(1, std::memory_order_relaxed);
-    const FrozenSlot& slot = partition->frozen[chunk];
-    FrozenStore* store = partition->table->frozen_store();
-    {
-      MutexLock lock(&mutex_);
-      waiting_.push_back({store->gate, partition, chunk, slot.chunk, slot.live_before.get(), store->memory});
-    }
-    wake_.notify_one();
-    return true;
+    if (seal(partition, chunk) && can_cool(partition, chunk)) return cool(partition, chunk);
   }
   return false;
+}
+
+bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
+  if (!make_cold(partition, chunk)) return false;
+  counts_.cooled.fetch_add(1, std::memory_order_relaxed);
+  const FrozenSlot& slot = partition->frozen[chunk];
+  FrozenStore* store = partition->table->frozen_store();
+  {
+    MutexLock lock(&mutex_);
+    waiting_.push_back({store->gate, partition, chunk, slot.chunk, slot.live_before.get(), store->memory});
+  }
+  wake_.notify_one();
+  return true;
 }
 
 bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {

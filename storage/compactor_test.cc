@@ -42,9 +42,16 @@ TableSchema small_schema(Layout layout = Layout::kColumn) {
 // Rows of a partition, by id.
 using Rows = std::map<int32_t, std::vector<std::string>>;
 
+Compactor::Options forced() {
+  Compactor::Options options;
+  options.is_forced = true;
+  return options;
+}
+
 class Fixture {
  public:
-  explicit Fixture(uint32_t partitions = 1, Layout layout = Layout::kColumn, Compactor::Options options = {true})
+  explicit Fixture(uint32_t partitions = 1, Layout layout = Layout::kColumn,
+                   const Compactor::Options& options = forced())
       : memory(*FrozenMemory::create(kMemoryBytes, FrozenPages::kSmall)), compactor(options) {
     table = store.table(small_schema(layout), partitions);
     table->allow_freezing(memory.get());
@@ -94,13 +101,85 @@ TEST(CompactorTest, WithoutForceNothingIsTouched) {
   EXPECT_EQ(fixture.compactor.counts().cooled, 0u);
 }
 
+// Chunks become cold by what an observer says: here the test says it.
+class TestObserver : public AccessObserver {
+ public:
+  ObserverKind kind() const override { return ObserverKind::kPagemap; }
+  bool sees_reads() const override { return false; }
+  StatusOr<WatchId> watch(TableId table, void* start, size_t bytes) override {
+    const WatchId id(++last_);
+    ranges_[static_cast<char*>(start)] = {id, table, false, bytes, {0}, 0, 0};
+    return id;
+  }
+  Status forget(WatchId id) override {
+    std::erase_if(ranges_, [id](const auto& range) { return range.second.id == id; });
+    return absl::OkStatus();
+  }
+  AccessCounter* counter_of(WatchId) override { return nullptr; }
+  StatusOr<std::vector<RangeAccess>> collect(const std::set<TableId>&) override {
+    std::vector<RangeAccess> all;
+    for (auto& [start, range] : ranges_) {
+      all.push_back(range);
+      range.written_units = 0;
+    }
+    return all;
+  }
+  void write(const char* start) { ranges_.at(const_cast<char*>(start)).written_units = 1; }
+  size_t watched() const { return ranges_.size(); }
+
+ private:
+  uint64_t last_ = 0;
+  std::map<char*, RangeAccess> ranges_;
+};
+
+TEST(CompactorTest, ChunksThatNobodyTouchesBecomeCold) {
+  Random random(test_seed());
+  TestObserver observer;
+  Compactor::Options options;
+  options.observer = &observer;
+  Fixture fixture(1, Layout::kColumn, options);
+  fixture.append(3 * static_cast<int>(kChunkTuples) + 100, &random);
+  fixture.compact();
+  EXPECT_EQ(observer.watched(), 3u);  // not the newest
+  const Digest before = table_digest(*fixture.table);
+  for (int window = 0; window < 4; ++window) {
+    observer.write(fixture.partition()->chunks[1]);
+    ASSERT_TRUE(fixture.compactor.observe({}).ok());
+    fixture.compact();
+    EXPECT_EQ(fixture.table->memory().frozen_chunks, window < 1 ? 0u : 2u) << window;
+  }
+  EXPECT_NE(fixture.partition()->chunks[1], nullptr);
+  EXPECT_EQ(observer.watched(), 1u);
+  for (int window = 0; window < 2; ++window) {
+    ASSERT_TRUE(fixture.compactor.observe({}).ok());
+    fixture.compact();
+  }
+  EXPECT_EQ(fixture.table->memory().frozen_chunks, 3u);
+  EXPECT_EQ(table_digest(*fixture.table), before);
+  EXPECT_EQ(observer.watched(), 0u);
+}
+
+TEST(CompactorTest, TablesThatGoAreNotWatched) {
+  Random random(test_seed());
+  TestObserver observer;
+  Compactor::Options options;
+  options.observer = &observer;
+  Fixture fixture(1, Layout::kColumn, options);
+  fixture.append(2 * static_cast<int>(kChunkTuples) + 100, &random);
+  fixture.compact();
+  EXPECT_EQ(observer.watched(), 2u);
+  fixture.table->release();
+  fixture.compact();
+  EXPECT_EQ(observer.watched(), 0u);
+}
+
 TEST(CompactorTest, TablesWithArraysStayHot) {
   TestStore store;
   auto memory = *FrozenMemory::create(kMemoryBytes, FrozenPages::kSmall);
   auto table = store.table(wide_schema(Layout::kRow));
   table->allow_freezing(memory.get());
   EXPECT_EQ(table->frozen_store(), nullptr);
-  Compactor compactor({true});
+  Compactor compactor(forced());
   TablePartition* partition = table->partition(0);
   EXPECT_FALSE(compactor.take_step({&partition, 1}, store.log.get()));
 }

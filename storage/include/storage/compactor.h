@@ -4,13 +4,17 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
+#include "base/status.h"
+#include "storage/access_observer.h"
 #include "storage/frozen_slot.h"
 
 namespace scyper::storage {
@@ -20,11 +24,11 @@ namespace scyper::storage {
 //   2. the compactor's thread makes its image and puts it into frozen memory;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
 // Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
-// Which chunks are cold: today all full ones behind the newest of their partition, none unless `forced`.
-// Threads: take_step() by whoever the partitions belong to; any number of threads for different partitions. Fork: the
-// child must not call it.
-// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
-// that nothing has to be compressed again.
+// Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
+// observer (writes only, where it sees no reads).
+// Threads: observe() any one; take_step() by whoever the partitions belong to; any number of threads for different
+// partitions. Fork: the child must not call it. Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that
+// is being compressed is not written in place, so that nothing has to be compressed again.
 class Compactor {
  public:
   struct Options {
@@ -32,12 +36,17 @@ class Compactor {
     bool is_forced = false;
     uint32_t moved_tuples_max = 256;  // per step: some 0.2 ms
     uint32_t jobs_max = 4;            // chunks between steps 1 and 3
+    // Sees accesses by itself (not kCounters), outlives the compactor; null: only `is_forced` makes chunks cold.
+    AccessObserver* observer = nullptr;
   };
 
-  explicit Compactor(const Options& options) : options_(options) {}
+  explicit Compactor(const Options& options);
   ~Compactor();  // before the memory of its tables
   Compactor(const Compactor&) = delete;
   Compactor& operator=(const Compactor&) = delete;
+
+  // Ends a window of the observer. `read_by_queries`: AccessObserver::collect().
+  Status observe(const std::set<TableId>& read_by_queries);
 
   // Step 2 from now on by a thread.
   void start();
@@ -70,9 +79,22 @@ class Compactor {
     size_t image_bytes = 0;
   };
 
+  // A chunk that the observer watches.
+  struct Watched {
+    WatchId id;
+    std::shared_ptr<FreezeGate> gate;
+    uint32_t quiet_windows = 0;
+  };
+  using ChunkId = std::pair<const TablePartition*, uint64_t>;
+
   void run();
   bool finish_one(std::span<TablePartition* const> partitions);
   bool cool_one(TablePartition* partition);
+  bool force_one(TablePartition* partition);
+  bool cool(TablePartition* partition, uint64_t chunk);
+  bool take_quiet(const TablePartition* partition, uint64_t* chunk);
+  void watch_more(TablePartition* partition);
+  void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
   void finish(const Job& job);
   bool has_room() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -84,6 +106,9 @@ class Compactor {
   std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);  // for step 2
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);     // for step 3
   uint32_t in_work_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<ChunkId, Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
+  std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // for what to watch: in which window
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 

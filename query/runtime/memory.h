@@ -10,7 +10,12 @@ namespace scyper::query {
 
 int32_t fail_memory(ExecContext* context) noexcept;  // 53200
 // The error of a change, before anything is rolled back (it reads the conflicting tuple).
-int32_t fail_change(ExecContext* context, storage::ChangeResult result) noexcept;
+int32_t report_change(ExecContext* context, storage::ChangeResult result) noexcept;
+inline int32_t fail_change(ExecContext* context, storage::ChangeResult result) noexcept {
+  if (result == storage::ChangeResult::kOk) [[likely]]
+    return 0;
+  return report_change(context, result);
+}
 
 // The transaction's memory for functions of query/types.
 TextArena scratch_arena(ExecContext* context) noexcept;

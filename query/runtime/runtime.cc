@@ -34,8 +34,7 @@ void split(__int128 value, ExecContext* c) {
 
 }  // namespace
 
-int32_t fail_change(ExecContext* c, storage::ChangeResult result) noexcept {
-  if (result == storage::ChangeResult::kOk) return 0;
+int32_t report_change(ExecContext* c, storage::ChangeResult result) noexcept {
   bool limit = result == storage::ChangeResult::kOutOfMemory || result == storage::ChangeResult::kRedoLimit ||
                result == storage::ChangeResult::kUndoLimit;
   return c->fail(storage::change_status(result, *c->log, format_datum), !limit);

@@ -78,7 +78,7 @@ void Session::set_freezing(uint64_t statements) {
 uint64_t Session::frozen_chunks() const { return compactor_ == nullptr ? 0 : compactor_->counts().frozen; }
 
 void Session::freeze() {
-  if (freezes_after_ == 0 || ++freezing_ % freezes_after_ != 0) return;
+  if (++freezing_ % freezes_after_ != 0) return;
   const bool leaves_cold = freezing_ / freezes_after_ % 3 == 0;
   for (const auto& [name, table] : database_->catalog()->tables) {
     if (table->frozen_store() == nullptr) continue;
@@ -250,7 +250,7 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
     result->clear();
   }
   scratch_->reset();
-  freeze();
+  if (freezes_after_ != 0) freeze();
   if (outcome == Outcome::kOk) return absl::OkStatus();
   CHECK(context_->error.set);
   Status status = status_of(context_->error);

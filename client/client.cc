@@ -233,6 +233,47 @@ static void note_election(const v1::StatusResponse& response, NodeStatus* out) {
   out->election = response.election();
   out->etcd = response.etcd();
   out->paused = response.paused();
+  out->leader = response.leader();
+  for (const v1::Voter& voter : response.voters()) out->voters.push_back({voter.node(), voter.here()});
+  out->etcd_answers = response.etcd_answers();
+  out->lease_left_ms = response.lease_left_ms();
+  out->leader_changes = response.leader_changes();
+}
+
+static void note_activity(const v1::StatusResponse& response, NodeStatus* out) {
+  out->queue_depths.assign(response.queue_depths().begin(), response.queue_depths().end());
+  for (const v1::Procedure& p : response.procedures()) {
+    out->procedures.push_back(
+        {p.name(), p.committed(), p.rolled_back(), p.wait_p50_ms(), p.wait_p99_ms(), p.run_p50_ms(), p.run_p99_ms()});
+  }
+  const v1::QueryActivity& q = response.queries();
+  out->queries = {q.started(),
+                  q.answered(),
+                  q.broken(),
+                  q.refused(),
+                  q.running(),
+                  q.waiting(),
+                  q.sessions(),
+                  q.snapshots(),
+                  q.snapshots_made(),
+                  q.snapshots_lost(),
+                  q.snapshot_bytes(),
+                  q.spilled_bytes(),
+                  q.snapshot_oldest_ms(),
+                  q.snapshot_stall_ms_max()};
+  for (const v1::SlowQuery& s : response.slow_queries()) {
+    out->slow_queries.push_back({.text = s.text(),
+                                 .time_us = s.ended_us(),
+                                 .total_ms = s.total_ms(),
+                                 .wait_ms = s.wait_ms(),
+                                 .compile_ms = s.compile_ms(),
+                                 .run_ms = s.run_ms(),
+                                 .rows = s.rows(),
+                                 .memory_bytes = s.memory_bytes(),
+                                 .spilled_bytes = s.spilled_bytes(),
+                                 .times = s.times(),
+                                 .is_answered = s.answered()});
+  }
 }
 
 StatusOr<NodeStatus> Client::status(int timeout_ms) {
@@ -249,6 +290,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.primary = r.primary();
   out.not_serving = r.not_serving();
   note_election(r, &out);
+  note_activity(r, &out);
   out.term = r.term();
   out.commit_lsn = r.commit_lsn();
   out.received_lsn = r.received_lsn();

@@ -69,7 +69,8 @@ std::string secondaries_json(const NodeStatus& s) {
   for (size_t i = 0; i < s.secondaries.size(); ++i) {
     const SecondaryStatus& n = s.secondaries[i];
     out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
-           ", \"transport\": " + json_string(n.transport) + ", \"received_lsn\": " + std::to_string(n.received_lsn) +
+           ", \"voter\": " + (n.voter ? "true" : "false") + ", \"transport\": " + json_string(n.transport) +
+           ", \"received_lsn\": " + std::to_string(n.received_lsn) +
            ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
            ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
            ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
@@ -78,6 +79,23 @@ std::string secondaries_json(const NodeStatus& s) {
            ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") + "}";
   }
   return out;
+}
+
+std::string voters_text(const NodeStatus& s) {
+  std::string text;
+  for (const VoterStatus& voter : s.voters)
+    text += (text.empty() ? "" : ", ") + voter.node + (voter.is_there ? "" : " (MISSING)");
+  return text;
+}
+
+std::string election_json(const NodeStatus& s) {
+  std::string out = ", \"leader\": " + json_string(s.leader) + ", \"voters\": [";
+  for (size_t i = 0; i < s.voters.size(); ++i) {
+    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(s.voters[i].node) +
+           ", \"is_there\": " + (s.voters[i].is_there ? "true" : "false") + "}";
+  }
+  return out + "], \"etcd_answers\": " + (s.etcd_answers ? "true" : "false") +
+         ", \"leader_changes\": " + std::to_string(s.leader_changes);
 }
 
 std::string status_json(const NodeStatus& s) {
@@ -139,6 +157,7 @@ std::string status_json(const NodeStatus& s) {
            ", \"p50_ms\": " + std::to_string(stage.p50_ms) + ", \"p99_ms\": " + std::to_string(stage.p99_ms) + "}";
   }
   out += "]";
+  out += election_json(s);
   out += std::string(", \"log_full\": ") + (s.log_full ? "true" : "false");
   return out + "}\n";
 }
@@ -200,6 +219,9 @@ std::string status_table(const NodeStatus& s, const std::string& target) {
   if (!s.election.empty()) {
     add("cluster", s.election + ", etcd at " + s.etcd);
     add("elections", s.paused.empty() ? "automatic" : "PAUSED since " + s.paused + ": scyper resume");
+    add("leader",
+        (s.leader.empty() ? "NONE" : s.leader) + (s.etcd_answers ? "" : ", as etcd said, which is SILENT now"));
+    add("voters", voters_text(s));
   }
   if (!s.transport.empty()) add_replication(s, add);
   if (s.archive_bytes != 0) add("archive being written", grouped(s.archive_bytes >> 20) + " MB");

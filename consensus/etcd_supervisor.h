@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "consensus/promise_file.h"
 #include "consensus/supervisor.h"
 #include "tasks.h"
@@ -49,10 +48,7 @@ class EtcdSupervisor final : public Supervisor {
     std::lock_guard<std::mutex> lock(mutex_);
     return elector_.promised();
   }
-  ClusterState cluster_state() const override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return {options_.cluster, absl::StrJoin(options_.etcd.endpoints, ","), seen_.paused};
-  }
+  ClusterState cluster_state() const override;
 
  private:
   using Kind = Action::Kind;
@@ -143,6 +139,8 @@ class EtcdSupervisor final : public Supervisor {
   std::string said_;                                         // about etcd
   bool has_said_old_ = false;                                // that its voters are older than what was promised under
   bool is_led_ = false;                                      // as etcd said last
+  Promise last_leader_;                                      // likewise, whether it still leads or not
+  uint64_t leader_changes_ = 0;
   bool is_stopping_ = false;
 
   Tasks lease_tasks_;

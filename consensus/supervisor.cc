@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "etcd_measured.h"
 #include "etcd_supervisor.h"
 
 // What is decided and done.
@@ -398,6 +399,7 @@ StatusOr<std::unique_ptr<Supervisor>> Supervisor::start(const SupervisorOptions&
   etcd_options.attempt_us = options.elector.lease_us / 4;
   etcd_options.connect_us = options.elector.lease_us / 8;
   SCYPER_ASSIGN_OR_RETURN(auto etcd, Etcd::make(etcd_options));
+  if (options.metrics != nullptr) etcd = measure_etcd(std::move(etcd), options.metrics);
   SCYPER_ASSIGN_OR_RETURN(const Promise stored, PromiseFile(options.disk, options.directory).load());
   auto supervisor = std::make_unique<EtcdSupervisor>(options, replica, std::move(etcd), stored);
   SCYPER_RETURN_IF_ERROR(supervisor->begin());

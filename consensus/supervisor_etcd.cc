@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "etcd_supervisor.h"
@@ -62,6 +63,10 @@ void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
     begin_switchover();
     begin_change();
     const auto& leader = seen_.view.leader;
+    if (leader.has_value() && !(last_leader_ == *leader)) {
+      leader_changes_ += last_leader_.term == 0 ? 0 : 1;
+      last_leader_ = *leader;
+    }
     if (std::exchange(is_led_, leader.has_value()) && !leader.has_value()) say("election: nobody leads");
     if (role_.kind == Role::Kind::kLead || role_.kind == Role::Kind::kEnd) return;
     if (!leader.has_value()) role_.kind = Role::Kind::kWait;
@@ -70,6 +75,24 @@ void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
     if (member == seen_.members.end()) return;
     role_ = {Role::Kind::kFollow, *leader, member->second.address, seen_.config, ""};
   });
+}
+
+ClusterState EtcdSupervisor::cluster_state() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ClusterState state;
+  state.cluster = options_.cluster;
+  state.etcd = absl::StrJoin(options_.etcd.endpoints, ",");
+  state.paused = seen_.paused;
+  state.etcd_answers = seen_.view.revision != 0 && said_.empty();
+  if (seen_.view.leader.has_value()) state.leader = seen_.view.leader->node;
+  state.term = seen_.view.term;
+  state.changes = leader_changes_;
+  state.lease_us = std::max<int64_t>(0, leads_until_us_ - boot_time_us());
+  state.leads = state.lease_us > 0;
+  for (const std::string& voter : seen_.config.voters.names) {
+    state.voters.push_back({voter, seen_.members.contains(voter)});
+  }
+  return state;
 }
 
 void EtcdSupervisor::publish() {

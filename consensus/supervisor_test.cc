@@ -90,6 +90,7 @@ class SupervisorTest : public testing::Test {
     options.address = "address-of-" + name;
     options.disk = &nodes_[name]->disk;
     options.directory = "/data";
+    options.metrics = &metrics_;
     auto started = Supervisor::start(options, &nodes_[name]->replica);
     ASSERT_TRUE(started.ok()) << started.status();
     nodes_[name]->supervisor = *std::move(started);
@@ -130,6 +131,16 @@ class SupervisorTest : public testing::Test {
   }
   Promise on_disk(const std::string& name) { return *PromiseFile(&nodes_[name]->disk, "/data").load(); }
 
+  double count(const std::string& name, const std::string& outcome) {
+    for (const MetricFamily& family : metrics_.collect()) {
+      for (const MetricSample& sample : family.samples) {
+        if (family.name == name && sample.labels.front().second == outcome) return sample.value;
+      }
+    }
+    return -1;
+  }
+
+  MetricsRegistry metrics_;
   EtcdProcess etcd_;
   int64_t lease_us_ = 6'000'000;  // a busy machine
   std::map<std::string, std::unique_ptr<Node>> nodes_;
@@ -326,6 +337,36 @@ TEST_F(SupervisorTest, VotersComeAndGoAndAPrimaryThatGoesHandsOver) {
   ASSERT_TRUE(is_in_effect(3));
   EXPECT_NE(primary(), second);
   EXPECT_FALSE(nodes_[primary()]->supervisor->role().config.voters.has(second));
+}
+
+TEST_F(SupervisorTest, TellsWhoLeadsWhoVotesAndWhetherEtcdAnswers) {
+  for (const char* name : {"a", "b", "c"}) add(name, {1, 1});
+  start("a");
+  start("b");
+  const std::string first = wait_for_primary(), other = first == "a" ? "b" : "a";
+  ASSERT_NE(first, "");
+  const auto state_of = [&](const std::string& node) { return nodes_[node]->supervisor->cluster_state(); };
+  EXPECT_TRUE(runs_until([&] { return state_of(other).leader == first; }));
+  const ClusterState leading = state_of(first), following = state_of(other);
+  EXPECT_TRUE(leading.leads && leading.etcd_answers);
+  EXPECT_GT(leading.lease_us, 0);
+  EXPECT_LE(leading.lease_us, lease_us_);
+  EXPECT_FALSE(following.leads);
+  EXPECT_EQ(following.lease_us, 0);
+  EXPECT_GT(following.term, 1u);
+  EXPECT_EQ(following.changes, 0u);
+  ASSERT_EQ(following.voters.size(), 3u);
+  EXPECT_FALSE(following.voters[2].is_there);
+  start("c");
+  EXPECT_TRUE(runs_until([&] { return state_of(other).voters[2].is_there; }));
+  EXPECT_GT(count("scyper_etcd_calls_total", "answered"), 0);
+  for (auto& [name, node] : nodes_) node->replica.append(nodes_[first]->supervisor->role().leader.term);
+  nodes_[first]->supervisor.reset();
+  EXPECT_TRUE(runs_until([&] { return state_of(other).changes >= 1; }));
+  const double failed = count("scyper_etcd_calls_total", "failed");
+  etcd_.kill(SIGKILL);
+  EXPECT_TRUE(runs_until([&] { return !state_of(other).etcd_answers; }));
+  EXPECT_GT(count("scyper_etcd_calls_total", "failed"), failed);
 }
 
 TEST_F(SupervisorTest, PausedNobodyIsElectedButByAppointment) {

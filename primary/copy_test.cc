@@ -36,6 +36,15 @@ TEST(CopyTest, RowsGoInWhenTheTextEnds) {
   EXPECT_EQ(result.command_tag, "COPY 2");
   EXPECT_EQ(bank.value_of("SELECT rate::bigint FROM rates WHERE id = 901"), 6);
   bank.check_tables();
+  auto copies = bank.engine().activity().copies;
+  EXPECT_EQ(copies.open, 1u);
+  EXPECT_EQ(copies.done, 1u);
+  EXPECT_EQ(copies.failed, 0u);
+  EXPECT_EQ(copies.rows, 2u);
+  EXPECT_GT(copies.memory_bytes, 0u);
+  copy.reset();
+  copies = bank.engine().activity().copies;
+  EXPECT_EQ(copies.open + copies.memory_bytes, 0u);
 }
 
 TEST(CopyTest, ErrorsLeaveNothing) {
@@ -50,6 +59,9 @@ TEST(CopyTest, ErrorsLeaveNothing) {
   EXPECT_EQ(sqlstate_of(twice->finish({}, &result)), "23505");
   ASSERT_TRUE(open(&bank, "COPY rates FROM STDIN")->add("900\t1\n").ok());  // not finished
   EXPECT_EQ(bank.digest(), before);
+  twice.reset();
+  EXPECT_EQ(bank.engine().activity().copies.failed, 3u);
+  EXPECT_EQ(bank.engine().activity().copies.done, 0u);
   auto late = open(&bank, "COPY rates FROM STDIN");
   ASSERT_TRUE(late->add("900\t1\n").ok());
   EXPECT_EQ(bank.tag_of("ALTER TABLE rates ADD COLUMN more integer"), "ALTER TABLE");

@@ -24,7 +24,11 @@ Status EngineCopy::count_memory() {
 Status EngineCopy::finish(const StatementLimits& limits, query::ResultSet* result) {
   SCYPER_RETURN_IF_ERROR(rows_->finish());
   SCYPER_RETURN_IF_ERROR(count_memory());
-  return engine_->copy(rows_.get(), limits, result);
+  SCYPER_RETURN_IF_ERROR(engine_->copy(rows_.get(), limits, result));
+  is_done_ = true;
+  memory_->done.fetch_add(1, std::memory_order_relaxed);
+  memory_->rows.fetch_add(result->affected_rows, std::memory_order_relaxed);
+  return Status();
 }
 
 }  // namespace scyper::primary

@@ -11,18 +11,25 @@ namespace scyper::primary {
 
 class PartitionEngine;
 
-// The memory of all COPYs whose text is coming. Threads: any.
+// The memory of all COPYs whose text is coming, and what has become of the others. Threads: any.
 struct CopyMemory {
   size_t bytes_max = 0;
   std::atomic<size_t> bytes{0};
+  std::atomic<uint64_t> open{0}, done{0}, failed{0}, rows{0};
 };
 
 // CopyIn of a PartitionEngine.
 class EngineCopy final : public CopyIn {
  public:
   EngineCopy(PartitionEngine* engine, CopyMemory* memory, std::unique_ptr<query::CopyRows> rows)
-      : engine_(engine), memory_(memory), rows_(std::move(rows)) {}
-  ~EngineCopy() override { memory_->bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed); }
+      : engine_(engine), memory_(memory), rows_(std::move(rows)) {
+    memory_->open.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~EngineCopy() override {
+    memory_->bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed);
+    memory_->open.fetch_sub(1, std::memory_order_relaxed);
+    if (!is_done_) memory_->failed.fetch_add(1, std::memory_order_relaxed);
+  }
 
   size_t column_count() const override { return rows_->target().columns.size(); }
   Status add(std::string_view text) override;
@@ -36,6 +43,7 @@ class EngineCopy final : public CopyIn {
   CopyMemory* const memory_;
   const std::unique_ptr<query::CopyRows> rows_;
   size_t counted_bytes_ = 0;
+  bool is_done_ = false;
 };
 
 }  // namespace scyper::primary

@@ -145,6 +145,37 @@ TEST(EngineTest, FailureLeavesNoTrace) {
   EXPECT_EQ(bank.engine().counters().rolled_back.load(), 3u);
 }
 
+TEST(EngineTest, CountsAndTimesTransactionsByProcedure) {
+  Bank bank;
+  const auto of = [&](const std::string& name) {
+    Engine::Activity::Procedure found;
+    for (const auto& procedure : bank.engine().activity().procedures) {
+      if (procedure.name == name) found = procedure;
+    }
+    return found;
+  };
+  const auto before = bank.engine().counters().committed.load();
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(bank.run("CALL deposit($1, $2, $3)", {i % Bank::kBranches, 1, 1}).ok());
+  ASSERT_TRUE(bank.run("CALL public.deposit(1, 1, 1)").ok());
+  EXPECT_EQ(sqlstate_of(bank.run("CALL move_and_fail(2, 1, 2, 30)")), "P0099");
+  const auto statements = of("").committed;
+  ASSERT_TRUE(bank.run("INSERT INTO rates VALUES (300, 1)").ok());
+  EXPECT_FALSE(bank.run("INSERT INTO rates VALUES (300, 1)").ok());
+  EXPECT_EQ(of("deposit").committed, 501u);
+  EXPECT_EQ(of("deposit").rolled_back, 0u);
+  // one transaction in 64 on the mean, one in 127 at least, of each worker
+  EXPECT_GE(of("deposit").runs.count, 2u);
+  EXPECT_LE(of("deposit").runs.count, 250u);
+  EXPECT_EQ(of("deposit").runs.count, of("deposit").waits.count);
+  EXPECT_EQ(of("move_and_fail").committed, 0u);
+  EXPECT_EQ(of("move_and_fail").rolled_back, 1u);
+  EXPECT_EQ(of("").committed, statements + 1);
+  EXPECT_EQ(of("").rolled_back, 1u);
+  EXPECT_EQ(bank.engine().counters().committed.load(), before + 502);
+  EXPECT_EQ(bank.engine().counters().rolled_back.load(), 2u);
+  EXPECT_EQ(bank.engine().activity().queue_depths, std::vector<uint64_t>(Bank::small_options().workers, 0));
+}
+
 TEST(EngineTest, EndlessLoopEndsAndTheNodeGoesOn) {
   EngineOptions options = Bank::small_options();
   options.transaction_time_us_max = 100'000;

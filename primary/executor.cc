@@ -113,6 +113,27 @@ void Executor::append_part() noexcept {
 }
 
 Executor::Verdict Executor::execute(Transaction* transaction) noexcept {
+  if (--until_timed_ != 0) [[likely]]
+    return execute_now(transaction);
+  return execute_timed(transaction);
+}
+
+// Distances that vary: batches have procedures at fixed places.
+Executor::Verdict Executor::execute_timed(Transaction* transaction) noexcept {
+  random_ = random_ * 1'664'525 + 1'013'904'223;  // Numerical Recipes' generator; its upper bits are the better ones
+  until_timed_ = 1 + (random_ >> 16) % (2 * ProcedureTable::kSampleEvery - 1);
+  ProcedureTable::Times& times = environment_->procedures.times(prepared_of(*transaction).procedure());
+  const int64_t waited_us = environment_->clock.now_us() - kPostgresEpochUs - transaction->time_us;
+  const int64_t start_ns = now_ns();
+  const Verdict verdict = execute_now(transaction);
+  if (verdict == Verdict::kAnswered) {
+    times.runs.record_ns(static_cast<uint64_t>(std::max<int64_t>(0, now_ns() - start_ns)));
+    times.waits.record_ns(static_cast<uint64_t>(std::max<int64_t>(0, waited_us)) * 1000);
+  }
+  return verdict;
+}
+
+Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   if ((transaction->deadline_ns != 0 || transaction->cancelled != nullptr) && refuse_if_over(transaction))
       [[unlikely]] {
     return Verdict::kAnswered;
@@ -180,7 +201,7 @@ const Binding* Executor::bind(const PreparedStatement& statement, Transaction* t
     transaction->result.clear();
     transaction->columns_of = 0;
     transaction->status = binding->failure;
-    counters_.rolled_back.add();
+    outcomes_of(statement).rolled_back.add();
     return nullptr;
   }
   if (!statement.is_ready(*binding->program)) {
@@ -252,7 +273,7 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
   if (transaction->changed_settings != nullptr) [[unlikely]]
     settings_.give_changed(transaction->changed_settings);
   if (!transaction->status.ok()) transaction->status = Status();
-  counters_.committed.add();
+  outcomes_of(statement).committed.add();
   if (transaction->crossing) counters_.crossing.add();
 }
 
@@ -427,7 +448,7 @@ void Executor::fail(Transaction* transaction) noexcept {
   transaction->result.clear_rows();
   transaction->result.command_tag.clear();
   context_.error = query::ErrorState();
-  counters_.rolled_back.add();
+  outcomes_of(prepared_of(*transaction)).rolled_back.add();
   if (transaction->crossing) counters_.crossing.add();
 }
 
@@ -478,7 +499,8 @@ void Executor::define(Transaction* transaction) noexcept {
     transaction->status = database->define(statement.prepared(), &transaction->result, &run);
     environment_->catalog_version.store(database->catalog()->version, std::memory_order_relaxed);
   }
-  (transaction->status.ok() ? counters_.committed : counters_.rolled_back).add();
+  ExecutorCounters::Outcomes& outcomes = outcomes_of(statement);
+  (transaction->status.ok() ? outcomes.committed : outcomes.rolled_back).add();
   if (!transaction->status.ok() || !is_definition || environment_->options->redo == RedoMode::kNone) return;
   RedoHeader header;
   header.kind = RedoKind::kDefinition;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "group_commit.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
+#include "procedures.h"
 #include "query/database.h"
 #include "query/definitions.h"
 #include "redo_stream.h"
@@ -30,6 +32,7 @@ struct ExecutorEnvironment {
   // Of the last transaction that ran alone: what others have read may come from it.
   std::atomic<uint64_t> last_alone_lsn{0};
   RetiredBindings retired;
+  ProcedureTable procedures;
   std::atomic<uint64_t> catalog_version{0};  // changed only while all workers stand still
   // For programs that are bound anew by a worker. Does not wait.
   std::function<void(std::shared_ptr<const query::Program>)> request_companions;
@@ -54,7 +57,11 @@ class OwnCounter {
 };
 
 struct ExecutorCounters {
-  OwnCounter committed, rolled_back, crossing, misclassified, refused;
+  OwnCounter crossing, misclassified, refused;
+  struct Outcomes {
+    OwnCounter committed, rolled_back;
+  };
+  std::array<Outcomes, ProcedureTable::kSlots> by_procedure;  // by slot
 };
 
 // Runs transactions one after the other, from the check of the deadline to commit or rollback, and writes their redo.
@@ -105,6 +112,11 @@ class Executor {
 
  private:
   Executor(uint32_t number, ExecutorEnvironment* environment, std::unique_ptr<storage::ChangeLog> log);
+  Verdict execute_timed(Transaction* transaction) noexcept;
+  Verdict execute_now(Transaction* transaction) noexcept;
+  ExecutorCounters::Outcomes& outcomes_of(const PreparedStatement& statement) {
+    return counters_.by_procedure[statement.procedure()];
+  }
   const Binding* bind(const PreparedStatement& statement, Transaction* transaction);
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
@@ -144,7 +156,9 @@ class Executor {
   uint64_t answered_lsn_ = 0;           // last_lsn_ as of the last answer; kept where there are elections
   bool has_committed_part_ = false;     // by COMMIT inside the procedure that runs
   const Transaction* running_ = nullptr;
-  bool has_news_ = false;  // for the log writer
+  bool has_news_ = false;     // for the log writer
+  uint32_t until_timed_ = 1;  // transactions
+  uint32_t random_ = 1;       // what decides how many come before the next one that is timed
   ExecutorCounters counters_;
 
   // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.

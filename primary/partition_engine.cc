@@ -254,7 +254,8 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_stat
   if (known != nullptr && make_ready(*known)) return known;
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
   SCYPER_ASSIGN_OR_RETURN(auto statement,
-                          PreparedStatement::create(std::move(prepared), database_, &environment_.retired));
+                          PreparedStatement::create(std::move(prepared), database_, &environment_.retired,
+                                                    environment_.procedures.slot_of(sql)));
   make_ready(*statement);
   return statements_.insert(std::move(statement), /*replaced=*/known);
 }
@@ -550,38 +551,6 @@ void PartitionEngine::tick() {
   for (auto& worker : workers_) worker->executor().check_time(now_ns);
   check_copy(now_ns);
   if (++ticks_ % kTicksPerSum == 0) sum_counters();
-}
-
-void PartitionEngine::sum_counters() const {
-  uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, redo_bytes = 0;
-  uint64_t refused = refused_.load(std::memory_order_relaxed);
-  for (const auto& worker : workers_) {
-    const ExecutorCounters& own = worker->executor().counters();
-    committed += own.committed.value();
-    rolled_back += own.rolled_back.value();
-    crossing += own.crossing.value();
-    misclassified += own.misclassified.value();
-    refused += own.refused.value();
-  }
-  for (const auto& stream : environment_.streams) redo_bytes += stream->bytes();
-  counters_.committed.store(committed, std::memory_order_relaxed);
-  counters_.rolled_back.store(rolled_back, std::memory_order_relaxed);
-  counters_.crossing.store(crossing, std::memory_order_relaxed);
-  counters_.misclassified.store(misclassified, std::memory_order_relaxed);
-  counters_.refused.store(refused, std::memory_order_relaxed);
-  counters_.redo_bytes.store(redo_bytes, std::memory_order_relaxed);
-  counters_.statements_compiled.store(database_->programs_compiled(), std::memory_order_relaxed);
-}
-
-const EngineCounters& PartitionEngine::counters() const {
-  sum_counters();
-  return counters_;
-}
-
-uint64_t PartitionEngine::queue_depth() const {
-  uint64_t depth = rendezvous_.depth();
-  for (const auto& worker : workers_) depth += worker->queue().depth();
-  return depth;
 }
 
 }  // namespace scyper::primary

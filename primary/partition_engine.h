@@ -60,6 +60,7 @@ class PartitionEngine final : public Engine {
   size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }
   uint64_t pages_copied_ahead() const override { return database_->arena()->pages_copied_ahead(); }
   uint64_t queue_depth() const override;
+  Activity activity() const override;
 
   query::Database& database() { return *database_; }  // for tests
   ForkGate& fork_gate() { return *fork_gate_; }       // for tests and benchmarks

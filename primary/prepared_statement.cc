@@ -35,20 +35,22 @@ std::vector<std::unique_ptr<const Binding>> RetiredBindings::take() {
 }
 
 PreparedStatement::PreparedStatement(std::shared_ptr<const query::Prepared> prepared,
-                                     std::shared_ptr<query::Database> database, RetiredBindings* retired)
+                                     std::shared_ptr<query::Database> database, RetiredBindings* retired,
+                                     uint32_t procedure)
     : database_(std::move(database)),
       prepared_(std::move(prepared)),
       retired_(retired),
       number_(last_number.fetch_add(1, std::memory_order_relaxed) + 1),
+      procedure_(procedure),
       is_program_(prepared_->kind() == query::Prepared::Kind::kProgram) {}
 
 PreparedStatement::~PreparedStatement() = default;
 
 StatusOr<std::shared_ptr<PreparedStatement>> PreparedStatement::create(std::shared_ptr<const query::Prepared> prepared,
                                                                        std::shared_ptr<query::Database> database,
-                                                                       RetiredBindings* retired) {
+                                                                       RetiredBindings* retired, uint32_t procedure) {
   std::shared_ptr<PreparedStatement> statement(
-      new PreparedStatement(std::move(prepared), std::move(database), retired));
+      new PreparedStatement(std::move(prepared), std::move(database), retired, procedure));
   if (!statement->is_program()) return statement;
   auto binding = statement->make_binding();
   if (binding->program == nullptr) return binding->failure;

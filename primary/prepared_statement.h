@@ -48,9 +48,10 @@ class RetiredBindings {
 class PreparedStatement final : public Statement {
  public:
   // Compiles a kProgram statement for the current catalog.
+  // procedure: its slot (procedures.h).
   static StatusOr<std::shared_ptr<PreparedStatement>> create(std::shared_ptr<const query::Prepared> prepared,
                                                              std::shared_ptr<query::Database> database,
-                                                             RetiredBindings* retired);
+                                                             RetiredBindings* retired, uint32_t procedure);
   ~PreparedStatement() override;
 
   const std::vector<SqlType>& parameter_types() const override { return prepared_->parameter_types(); }
@@ -60,6 +61,7 @@ class PreparedStatement final : public Statement {
   const query::Prepared& prepared() const { return *prepared_; }
   bool is_program() const { return is_program_; }
   uint64_t number() const { return number_; }  // unique in the process, from 1
+  uint32_t procedure() const { return procedure_; }
   // Programs only.
   const Classification& classification() const { return *classification_.load(std::memory_order_acquire); }
   const Binding* binding() const { return binding_.load(std::memory_order_acquire); }
@@ -75,7 +77,7 @@ class PreparedStatement final : public Statement {
 
  private:
   PreparedStatement(std::shared_ptr<const query::Prepared> prepared, std::shared_ptr<query::Database> database,
-                    RetiredBindings* retired);
+                    RetiredBindings* retired, uint32_t procedure);
   std::unique_ptr<Binding> make_binding() const;
   const Classification* share(Classification classification) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void publish(std::unique_ptr<Binding> binding, Classification classification) const
@@ -85,6 +87,7 @@ class PreparedStatement final : public Statement {
   const std::shared_ptr<const query::Prepared> prepared_;
   RetiredBindings* const retired_;
   const uint64_t number_;
+  const uint32_t procedure_;
   const bool is_program_;
   mutable std::atomic<const Binding*> binding_{nullptr};
   mutable std::atomic<const Classification*> classification_{nullptr};

@@ -305,6 +305,7 @@ TEST_P(SnapshotTest, ErrorsAreTheStatementsOwn) {
   Bank bank(options());
   Queries* queries = bank.engine().queries();
   EXPECT_EQ(sqlstate_of(ask(queries, "SELECT 1 / (rate - rate) FROM rates").status), "22012");
+  EXPECT_EQ(queries->counters().broken, 1u);
   EXPECT_EQ(sqlstate_of(ask(queries, "SELECT nothing FROM rates").status), "42703");
   EXPECT_EQ(sqlstate_of(ask(queries, "INSERT INTO rates VALUES (99, 1)").status), "25006");
   EXPECT_EQ(sqlstate_of(ask(queries, "SELECT $1::integer").status), "08P01");
@@ -713,7 +714,14 @@ TEST(SnapshotCapsTest, QueriesGoToDisk) {
     ASSERT_TRUE(answer.status.ok()) << answer.status;
     EXPECT_EQ(answer.number(), rows);
     EXPECT_LE(answer.receipt.memory_bytes, options.queries.query_bytes_max);
+    EXPECT_GT(answer.receipt.spilled_bytes, 0u);
   }
+  const Queries::Counters counters = bank.engine().queries()->counters();
+  EXPECT_EQ(counters.answered, 2u);
+  EXPECT_GT(counters.spilled_bytes, 0u);
+  EXPECT_GT(counters.memory_bytes, counters.memory_bytes_max);
+  EXPECT_LE(counters.memory_bytes_max, options.queries.query_bytes_max);
+  EXPECT_EQ(whole.engine().queries()->counters().spilled_bytes, 0u);
   options.queries.snapshots.spill_directory = "/nowhere";
   Bank other(options);
   EXPECT_EQ(sqlstate_of(ask(other.engine().queries(), query).status), "58030");

@@ -124,6 +124,11 @@ uint64_t Outbox::bytes_sent() const {
   return bytes_sent_;
 }
 
+uint64_t Outbox::bytes_held() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return bytes_;
+}
+
 uint64_t Outbox::bytes_behind(uint64_t lsn) const {
   uint64_t bytes = 0;
   std::lock_guard<std::mutex> lock(mutex_);

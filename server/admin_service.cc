@@ -73,6 +73,28 @@ class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResu
   RowArena arena_;
 };
 
+void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
+  for (const auto& table : node->engine->tables()) {
+    v1::Table* made = out->add_tables();
+    made->set_name(table.name);
+    made->set_partitioning(table.partitioning);
+    made->set_rows(table.rows);
+    made->set_bytes(table.bytes);
+    made->set_layout(table.layout);
+    encode_columns(table.columns, made->mutable_columns());
+    for (const std::string& index : table.indexes) made->add_indexes(index);
+    for (const std::string& constraint : table.constraints) made->add_constraints(constraint);
+  }
+  for (const auto& routine : node->engine->routines()) {
+    v1::Routine* made = out->add_routines();
+    made->set_signature(routine.signature);
+    made->set_kind(routine.kind);
+    made->set_classification(routine.classification);
+  }
+}
+
+}  // namespace
+
 void fill_status(NodeParts* node, v1::StatusResponse* out) {
   const primary::EngineOptions& options = node->engine->options();
   const primary::EngineCounters& counters = node->engine->counters();
@@ -109,29 +131,8 @@ void fill_status(NodeParts* node, v1::StatusResponse* out) {
   out->set_commit_lsn(log.confirmed_lsn);
   out->set_node(options.queries.node);
   fill_replication_status(node, out);
+  fill_activity(node, out);
 }
-
-void fill_tables(NodeParts* node, v1::DescribeResponse* out) {
-  for (const auto& table : node->engine->tables()) {
-    v1::Table* made = out->add_tables();
-    made->set_name(table.name);
-    made->set_partitioning(table.partitioning);
-    made->set_rows(table.rows);
-    made->set_bytes(table.bytes);
-    made->set_layout(table.layout);
-    encode_columns(table.columns, made->mutable_columns());
-    for (const std::string& index : table.indexes) made->add_indexes(index);
-    for (const std::string& constraint : table.constraints) made->add_constraints(constraint);
-  }
-  for (const auto& routine : node->engine->routines()) {
-    v1::Routine* made = out->add_routines();
-    made->set_signature(routine.signature);
-    made->set_kind(routine.kind);
-    made->set_classification(routine.classification);
-  }
-}
-
-}  // namespace
 
 const char* execution_name(primary::ExecutionMode mode) {
   switch (mode) {

@@ -27,7 +27,9 @@ class AdminService final
 const char* execution_name(primary::ExecutionMode mode);
 const char* redo_name(primary::RedoMode mode);
 const char* layout_name(storage::Layout layout);
-// What replication adds to a status.
+void fill_status(NodeParts* node, v1::StatusResponse* out);
+// What replication and elections add to a status; what is done for whom.
 void fill_replication_status(NodeParts* node, v1::StatusResponse* out);
+void fill_activity(NodeParts* node, v1::StatusResponse* out);
 
 }  // namespace scyper::server

@@ -47,6 +47,16 @@ void observe_queries(MetricsRegistry* registry, query::Queries* queries,
        kCounter, [](const Counters& c) { return static_cast<double>(c.refused); });
   show("scyper_queries_swapped_total", "Queries that went on in better code while they ran.", kCounter,
        [](const Counters& c) { return static_cast<double>(c.swapped); });
+  show("scyper_queries_answered_total", "Queries answered to their last row.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.answered); });
+  show("scyper_queries_broken_total", "Queries that failed or were cancelled while they ran.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.broken); });
+  show("scyper_query_memory_bytes_total", "Memory of queries that have ended: what each used at most, added up.",
+       kCounter, [](const Counters& c) { return static_cast<double>(c.memory_bytes); });
+  show("scyper_query_memory_bytes_max", "Memory of the query that used most.", kGauge,
+       [](const Counters& c) { return static_cast<double>(c.memory_bytes_max); });
+  show("scyper_query_spilled_bytes_total", "Bytes that queries wrote to temporary files.", kCounter,
+       [](const Counters& c) { return static_cast<double>(c.spilled_bytes); });
   show("scyper_queries_running", "Queries running now.", kGauge,
        [](const Counters& c) { return static_cast<double>(c.running); });
   show("scyper_queries_waiting", "Queries waiting for their turn.", kGauge,

@@ -157,6 +157,7 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
   options.disk = disk_.get();
   options.directory = election_directory_;
   options.on_progress = say_;
+  options.metrics = metrics_;
   return options;
 }
 
@@ -322,8 +323,10 @@ Status FailoverNode::serve(const NodeConfig& config) {
   ServerOptions options = config.server;
   options.cluster_state = [this] { return supervisor_->cluster_state(); };
   SCYPER_ASSIGN_OR_RETURN(server_, Server::start(options, engine_.get(), metrics_));
-  say_(absl::StrCat("election: ", role_.kind == consensus::Role::Kind::kLead ? "leads" : "follows " + role_.leader.node,
-                    " in term ", role_.leader.term, ", gRPC on port ", server_->port()));
+  say_(absl::StrCat(
+      "election: ", role_.kind == consensus::Role::Kind::kLead ? "leads" : "follows " + role_.leader.node, " in term ",
+      role_.leader.term, ", gRPC on port ", server_->port(),
+      server_->http_port() == 0 ? "" : absl::StrCat(", http://localhost:", server_->http_port(), "/metrics")));
   return Status();
 }
 

@@ -15,6 +15,8 @@ const char* reason_of(int code) {
   switch (code) {
     case 200:
       return "OK";
+    case 404:
+      return "Not Found";
     case 405:
       return "Method Not Allowed";
     case 503:
@@ -24,27 +26,35 @@ const char* reason_of(int code) {
   }
 }
 
-int answer(mg_connection* connection, void* page) {
-  bool is_head = std::strcmp(mg_get_request_info(connection)->request_method, "HEAD") == 0;
-  bool is_get = std::strcmp(mg_get_request_info(connection)->request_method, "GET") == 0;
-  HttpResponse response;
-  if (is_get || is_head) {
-    response = (*static_cast<HttpEndpoint::Page*>(page))();
-  } else {
-    response = {.code = 405, .body = "only GET is allowed\n"};
-  }
-  mg_printf(connection,
-            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-            "Connection: close\r\n\r\n",
-            response.code, reason_of(response.code), response.content_type.c_str(), response.body.size());
-  if (!is_head) mg_write(connection, response.body.data(), response.body.size());
-  return response.code;
-}
-
 // CivetWeb prints to stderr by itself otherwise.
 int keep_quiet(const mg_connection*, const char*) { return 1; }
 
 }  // namespace
+
+// Paths are whole: CivetWeb would take "/" for all of them.
+int HttpEndpoint::answer(mg_connection* connection, void* endpoint) {
+  const mg_request_info* request = mg_get_request_info(connection);
+  const bool is_head = std::strcmp(request->request_method, "HEAD") == 0;
+  const bool is_get = std::strcmp(request->request_method, "GET") == 0;
+  const Page* page = static_cast<HttpEndpoint*>(endpoint)->find(request->local_uri);
+  HttpResponse response;
+  if (page == nullptr) {
+    response.code = 404;
+    response.body = "there is no such page\n";
+  } else if (is_get || is_head) {
+    response = (*page)();
+  } else {
+    response.code = 405;
+    response.body = "only GET is allowed\n";
+  }
+  mg_printf(connection,
+            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+            "Content-Security-Policy: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+            response.code, reason_of(response.code), response.content_type.c_str(), response.body.size(),
+            response.policy.c_str());
+  if (!is_head) mg_write(connection, response.body.data(), response.body.size());
+  return response.code;
+}
 
 StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& address,
                                                             std::map<std::string, Page> pages) {
@@ -73,7 +83,7 @@ StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& a
   }
   mg_server_port port{};
   if (mg_get_server_ports(endpoint->context_, 1, &port) == 1) endpoint->port_ = static_cast<uint16_t>(port.port);
-  for (auto& [path, page] : endpoint->pages_) mg_set_request_handler(endpoint->context_, path.c_str(), answer, &page);
+  mg_set_request_handler(endpoint->context_, "/", answer, endpoint.get());
   return endpoint;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 
+struct mg_connection;
 struct mg_context;
 
 namespace scyper::server {
@@ -16,6 +17,7 @@ struct HttpResponse {
   int code = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
+  std::string policy = "default-src 'none'";  // what a browser may load for it
 };
 
 // A small HTTP server (CivetWeb, two threads of its own) for /metrics, /healthz, /readyz and what later needs a page.
@@ -30,6 +32,12 @@ class HttpEndpoint {
 
  private:
   HttpEndpoint() = default;
+
+  const Page* find(const std::string& path) const {
+    const auto found = pages_.find(path);
+    return found == pages_.end() ? nullptr : &found->second;
+  }
+  static int answer(mg_connection* connection, void* endpoint);
 
   std::map<std::string, Page> pages_;
   mg_context* context_ = nullptr;

@@ -12,15 +12,20 @@ class MetricFamilies {
  public:
   explicit MetricFamilies(std::vector<MetricFamily>* out) : out_(out) {}
   void add(const char* name, const char* help, MetricType type, MetricLabels labels, double value) {
-    MetricFamily* family = nullptr;
-    for (MetricFamily& known : *out_) {
-      if (known.name == name) family = &known;
-    }
-    if (family == nullptr) family = &out_->emplace_back(MetricFamily{name, help, type, {}});
-    family->samples.push_back({std::move(labels), value, {}});
+    family(name, help, type)->samples.push_back({std::move(labels), value, {}});
+  }
+  void add(const char* name, const char* help, MetricLabels labels, const Timer::Reading& timer) {
+    family(name, help, MetricType::kTimer)->samples.push_back({std::move(labels), 0, timer});
   }
 
  private:
+  MetricFamily* family(const char* name, const char* help, MetricType type) {
+    for (MetricFamily& known : *out_) {
+      if (known.name == name) return &known;
+    }
+    return &out_->emplace_back(MetricFamily{name, help, type, {}});
+  }
+
   std::vector<MetricFamily>* const out_;
 };
 

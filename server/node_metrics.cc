@@ -11,7 +11,9 @@
 #include <string>
 #include <system_error>
 
+#include "disk_usage.h"
 #include "metric_families.h"
+#include "replay/recovery.h"
 #include "secondary_engine.h"
 
 namespace scyper::server {
@@ -75,6 +77,10 @@ void add_disk(const std::string& directory, MetricFamilies* out) {
            number(uint64_t{disk.f_bavail} * disk.f_frsize));
   out->add("scyper_data_disk_size_bytes", "Size of the file system of the data directory.", kGauge, {},
            number(uint64_t{disk.f_blocks} * disk.f_frsize));
+  out->add("scyper_log_disk_bytes", "What the segments of the log take of that file system.", kGauge, {},
+           number(disk_usage_bytes(replay::log_directory(directory))));
+  out->add("scyper_archives_disk_bytes", "What the data directory's archives take of it.", kGauge, {},
+           number(disk_usage_bytes(replay::archives_directory(directory))));
 }
 
 void add_log(const primary::Engine::LogInfo& log, MetricFamilies* out) {

@@ -52,6 +52,8 @@ void add_primary(const replication::PublisherOptions& publisher, MetricFamilies*
            number(publisher.outbox->parcels_sent()));
   out->add("scyper_replication_sent_bytes_total", "Log handed to the network.", kCounter, {},
            number(publisher.outbox->bytes_sent()));
+  out->add("scyper_replication_held_bytes", "Log held for repairs, at most replication_memory.", kGauge, {},
+           number(publisher.outbox->bytes_held()));
   out->add("scyper_replication_datagrams_sent_total", "Datagrams sent by multicast, repairs aside.", kCounter, {},
            number(transport.datagrams_sent));
   out->add(kTransport, kTransportHelp, kGauge, {{"node", ""}, {"transport", transport.kind}}, 1);

@@ -4,21 +4,11 @@
 #include "replication/outbox.h"
 #include "replication/stages.h"
 #include "secondary_engine.h"
+#include "timer_percentile.h"
 
 namespace scyper::server {
 
 namespace {
-
-// A bound that so many of the values do not exceed.
-double percentile_ms(const Timer::Reading& timer, double share) {
-  const double wanted = share * static_cast<double>(timer.count);
-  uint64_t seen = 0;
-  for (size_t i = 0; i < Timer::kBoundsNs.size(); ++i) {
-    seen += timer.counts[i];
-    if (static_cast<double>(seen) >= wanted) return static_cast<double>(Timer::kBoundsNs[i]) / 1e6;
-  }
-  return static_cast<double>(Timer::kBoundsNs.back()) / 1e6;
-}
 
 void fill_stages(const MetricsRegistry& metrics, v1::StatusResponse* out) {
   constexpr const char* kOrder[] = {"group", "send", "repair", "replay", "fork", "query"};
@@ -112,6 +102,15 @@ void fill_replication_status(NodeParts* node, v1::StatusResponse* out) {
     out->set_election(state.cluster);
     out->set_etcd(state.etcd);
     out->set_paused(state.paused);
+    out->set_leader(state.leader);
+    for (const consensus::ClusterState::Voter& voter : state.voters) {
+      v1::Voter* made = out->add_voters();
+      made->set_node(voter.node);
+      made->set_here(voter.is_there);
+    }
+    out->set_etcd_answers(state.etcd_answers);
+    out->set_lease_left_ms(static_cast<double>(state.lease_us) / 1e3);
+    out->set_leader_changes(state.changes);
   }
   auto* secondary = dynamic_cast<SecondaryEngine*>(node->engine);
   out->set_role(secondary != nullptr ? "secondary" : "primary");

@@ -15,19 +15,16 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "admin_service.h"
 #include "base/text_file.h"
-#include "exposition.h"
 #include "http.h"
-#include "node_metrics.h"
 #include "node_parts.h"
+#include "pages.h"
 #include "postgres/endpoint.h"
 #include "queries_service.h"
 #include "query/queries.h"
 #include "readiness.h"
 #include "replication/publisher.h"
-#include "replication_metrics.h"
 #include "transactions_service.h"
 
 namespace scyper::server {
@@ -197,28 +194,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
   p->observed = observe_engine(metrics, engine);
   metrics->gauge("scyper_build_info", "Version of the node.", {{"version", kVersion}}).set(1);
   if (!options.http_listen.empty()) {
-    std::map<std::string, HttpEndpoint::Page> pages;
-    pages["/metrics"] = [p] {
-      std::vector<MetricFamily> families = p->metrics->collect();
-      append_node_metrics(p->node, &families);
-      append_replication_metrics(p->node.engine, &families);
-      return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(families)};
-    };
-    pages["/healthz"] = [p] {
-      return p->node.stopping ? HttpResponse{.code = 503, .body = "stopping\n"} : HttpResponse{.body = "ok\n"};
-    };
-    const auto page_of = [](const Status& status, const char* yes) {
-      return status.ok() ? HttpResponse{.body = yes}
-                         : HttpResponse{.code = 503, .body = absl::StrCat(status.message(), "\n")};
-    };
-    pages["/readyz"] = [p, page_of] { return page_of(p->readiness.check(), "ready\n"); };
-    pages["/primary"] = [p, page_of] {
-      return page_of(p->readiness.check_role(Readiness::Role::kPrimary), "primary\n");
-    };
-    pages["/replica"] = [p, page_of] {
-      return page_of(p->readiness.check_role(Readiness::Role::kReplica), "replica\n");
-    };
-    SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, std::move(pages)));
+    SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, make_pages(&p->node, &p->readiness)));
   }
   if (!options.postgres_listen.empty()) {
     SCYPER_ASSIGN_OR_RETURN(p->postgres, postgres::Endpoint::start(&p->node));

@@ -150,6 +150,7 @@ class Execution final : public RowSink, public CodeSource {
     DoneHeader done;
     done.rows = rows_;
     done.scratch_bytes = scratch_.used_bytes();
+    done.spilled_bytes = spill_limits_.written_bytes.load(std::memory_order_relaxed);
     done.run_ns = run_ns;
     done.swaps = context_.swaps;
     done.is_ok = is_ok ? 1 : 0;

@@ -43,6 +43,7 @@ struct RunHeader {
 struct DoneHeader {
   uint64_t rows = 0;
   uint64_t scratch_bytes = 0;
+  uint64_t spilled_bytes = 0;
   int64_t run_ns = 0;
   uint32_t is_ok = 0;
   uint32_t notices = 0;

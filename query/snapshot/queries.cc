@@ -7,6 +7,7 @@
 #include "query/column_batch.h"
 #include "query/program.h"
 #include "snapshot/query_gate.h"
+#include "snapshot/query_records.h"
 #include "snapshot/snapshot.h"
 
 namespace scyper::query {
@@ -58,7 +59,13 @@ constexpr uint64_t kNeverPlanned = ~uint64_t{0};  // no statistics have this num
 
 // --- QueryStream ---
 
-QueryStream::~QueryStream() = default;
+// Not to its last row: failed, cancelled, or its reader has gone.
+QueryStream::~QueryStream() {
+  if (query_ == nullptr || is_noted_) return;
+  const RealClock clock;
+  receipt_.run_ms = ms_of(clock.monotonic_ns() - run_ns_);
+  records_->note(text_, receipt_, rows_, /*is_answered=*/false, clock.now_us());
+}
 
 StatusOr<bool> QueryStream::next(std::string* columns) {
   if (query_ == nullptr) {
@@ -76,8 +83,11 @@ StatusOr<bool> QueryStream::next(std::string* columns) {
   receipt_.run_ms = ms_of(query_->costs().run_ns - query_->code_ns());
   receipt_.compile_ms += ms_of(query_->code_ns());
   receipt_.memory_bytes = query_->costs().scratch_bytes;
+  receipt_.spilled_bytes = query_->costs().spilled_bytes;
   receipt_.swaps = query_->costs().swaps;
-  if (receipt_.swaps > 0) swapped_->fetch_add(1, std::memory_order_relaxed);
+  if (!std::exchange(is_noted_, true)) {
+    records_->note(text_, receipt_, rows_, /*is_answered=*/true, RealClock().now_us());
+  }
   notices_ = query_->notices();
   command_tag_ = "SELECT " + std::to_string(rows_);
   turn_.reset();
@@ -101,6 +111,7 @@ void QueryStream::cancel() {
 Queries::Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options)
     : database_(std::move(database)),
       options_(options),
+      records_(std::make_shared<QueryRecords>()),
       gate_(std::make_shared<QueryGate>(std::max<uint32_t>(options.running_max, 1), options.waiting_max)),
       wait_durable_(environment.wait_durable),
       snapshots_(std::make_unique<Snapshots>(std::move(environment), options.snapshots)) {}
@@ -201,7 +212,8 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   }
   std::unique_ptr<QueryStream> stream(new QueryStream);
   stream->database_ = database_;
-  stream->swapped_ = swapped_;
+  stream->records_ = records_;
+  if (sql.size() <= SlowQuery::kTextBytesMax) stream->text_ = sql;
   stream->turn_ = *std::move(turn);
   SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, deadline_ns));
   const int64_t compile_ns = clock_.monotonic_ns();
@@ -243,6 +255,7 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   }
   const int64_t run_ns = clock_.monotonic_ns();
   stream->receipt_.compile_ms = ms_of(run_ns - compile_ns);
+  stream->run_ns_ = run_ns;
   stream->columns_ = program->columns();
   Snapshot::RunOptions run;
   run.time_us = clock_.now_us() - kPostgresEpochUs;
@@ -355,6 +368,8 @@ void Queries::drop_idle_sessions(int64_t now_ns) {
   }
 }
 
+std::vector<SlowQuery> Queries::slow_queries() const { return records_->slow(clock_.now_us()); }
+
 Queries::Counters Queries::counters() {
   drop_idle_sessions(clock_.monotonic_ns());
   Counters counters;
@@ -363,7 +378,7 @@ Queries::Counters Queries::counters() {
     counters = counters_;
     counters.sessions = static_cast<uint32_t>(sessions_.size());
   }
-  counters.swapped = swapped_->load(std::memory_order_relaxed);
+  records_->add_to(&counters);
   counters.snapshots = snapshots_->counters();
   counters.running = gate_->running();
   counters.waiting = gate_->waiting();

@@ -326,7 +326,7 @@ void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) {
     if (!detail.empty()) status = with_detail(std::move(status), detail);
     if (!hint.empty()) status = with_hint(std::move(status), hint);
   }
-  query->costs_ = {done.rows, done.scratch_bytes, done.run_ns, done.swaps};
+  query->costs_ = {done.rows, done.scratch_bytes, done.spilled_bytes, done.run_ns, done.swaps};
   for (uint32_t i = 0; i < done.notices; ++i) {
     query->notices_.emplace_back();
     CHECK(take_text(&body, &query->notices_.back()));

@@ -36,6 +36,7 @@ class SnapshotQuery {
   struct Costs {
     uint64_t rows = 0;
     uint64_t scratch_bytes = 0;
+    uint64_t spilled_bytes = 0;
     int64_t run_ns = 0;
     uint32_t swaps = 0;  // how often it went on in better code
   };

@@ -147,7 +147,7 @@ def check_clients(cluster):
         return code == 0 and [sample["value"][1] for sample in json.loads(said)["data"]["result"]] == ["1"] * 3
     expect("Prometheus watches three nodes", comes_true("up", up), cluster.http("db1", "/api/v1/targets", port=9090)[1][:3000])
     code, said = cluster.machines.ssh("db1", "ls /etc/grafana/dashboards/scyper")
-    expect("Grafana would find five dashboards", len(said.split()) == 5, said)
+    expect("Grafana would find six dashboards", len(said.split()) == 6, said)
 
 
 def processes(cluster):

@@ -3,7 +3,8 @@
 
 Usage: dashboards.py SCYPERD SCYPER
 Prometheus runs with deploy/prometheus as it is, but for shorter intervals and other targets. Debian: prometheus, python3-yaml. Nothing
-is timed: what has no data yet is asked again until patience ends. Then a secondary and the primary end, as some alerts want it. The exit code counts the failures.
+is timed: what has no data yet is asked again until patience ends. A node of a cluster of its own is elected, for the metrics of elections (Debian: etcd-server).
+Then its etcd, a secondary and the primary end, as some alerts want it. The exit code counts the failures.
 """
 import json
 import math
@@ -66,8 +67,8 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, directory, program, name, *flags):
-        super().__init__(directory, name, program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--node-name", name,
+    def __init__(self, directory, program, name, *flags, listen="127.0.0.1:0"):
+        super().__init__(directory, name, program, "--listen", listen, "--http-listen", "127.0.0.1:0", "--node-name", name,
                          "--partitions", 2, "--workers", 1, "--memory", "256MB", "--pages", "small", "--data-directory", directory / name,
                          *flags)
 
@@ -76,18 +77,62 @@ class Node(Process):
         self.address, self.http = f"127.0.0.1:{found.group(1)}", f"127.0.0.1:{found.group(2)}"
 
 
+class Etcd(Process):
+    """One member. Free ports are drawn anew when others took them meanwhile."""
+
+    def __init__(self, directory, attempt):
+        self.address, peer = free_address(), free_address()
+        super().__init__(directory, f"etcd{attempt}", "etcd", "--name=e", f"--data-dir={directory}/etcd{attempt}",
+                         f"--listen-client-urls=http://{self.address}", f"--advertise-client-urls=http://{self.address}",
+                         f"--listen-peer-urls=http://{peer}", f"--initial-advertise-peer-urls=http://{peer}", f"--initial-cluster=e=http://{peer}")
+
+
+def free_address():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def start_etcd(directory):
+    for attempt in range(5):
+        etcd = Etcd(directory, attempt)
+        try:
+            etcd.line("ready to serve client requests|serving (insecure )?client")
+            return etcd
+        except RuntimeError as e:
+            etcd.stop()
+            print(e)
+    raise RuntimeError("etcd does not start")
+
+
+def start_elected(directory, program, etcd):
+    """A cluster of one node, whose port is drawn anew when another took it meanwhile."""
+    for _ in range(5):
+        node = Node(directory, program, "e1", "--cluster", "elected", "--etcd", etcd.address, "--voter-names", "e1", "--peer-listen", "127.0.0.1:0",
+                    listen=free_address())
+        try:
+            node.wait()
+            return node
+        except RuntimeError as e:
+            node.stop()
+            print(e)
+    raise RuntimeError("no node can be elected")
+
+
+def cluster_of(node):
+    return "elected" if node.name == "e1" else "tested"
+
+
 def start_prometheus(directory, nodes):
     """deploy/prometheus, copied; only intervals and targets differ. The free port is drawn anew when another took it meanwhile."""
     folder = directory / "prometheus"
     shutil.copytree(DEPLOY / "prometheus", folder)
     text = (folder / "prometheus.yml").read_text()
     (folder / "prometheus.yml").write_text(re.sub(r"(scrape|evaluation)_interval: \w+", r"\1_interval: 1s", text))
-    targets = [{"targets": [node.http], "labels": {"cluster": "tested", "node": node.name}} for node in nodes]
+    targets = [{"targets": [node.http], "labels": {"cluster": cluster_of(node), "node": node.name}} for node in nodes]
     (folder / "targets" / "scyper.yml").write_text(yaml.safe_dump(targets))
     for attempt in range(5):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = free_address()
         prometheus = Process(directory, f"prometheus{attempt}", "prometheus", f"--config.file={folder}/prometheus.yml",
                              f"--storage.tsdb.path={directory}/tsdb", f"--web.listen-address={address}")
         try:
@@ -102,8 +147,10 @@ def start_prometheus(directory, nodes):
 class Load:
     """Work of every kind that metrics count, a little of it each time."""
 
-    def __init__(self, program, nodes):
+    def __init__(self, directory, program, nodes):
         self.program, self.nodes, self.primary = program, nodes, nodes[0]
+        self.rows = directory / "rows"
+        self.rows.write_text("1\n2\n")
         self.run("bench", "oltp", "--scale", "tiny", "--warehouses", 1, "--transactions", 200, "--warmup-seconds", 0.01, "--batch", 16,
                  attempt_s=PATIENCE_S)
         self.run("backup", attempt_s=PATIENCE_S)
@@ -125,6 +172,7 @@ class Load:
     def add(self):
         self.run("bench", "oltp", "--loaded", "--scale", "tiny", "--warehouses", 1, "--transactions", 100, "--warmup-seconds", 0.01, "--batch", 16)
         self.run("sql", "-c", "SELECT count(*) FROM orders", "-c", "SELECT sum(ol_amount) FROM order_line")
+        self.run("sql", "-c", "CREATE TABLE IF NOT EXISTS copied (a integer)", "-c", f"\\copy copied FROM '{self.rows}'")
 
 
 def ask(api, query):
@@ -137,10 +185,11 @@ def ask(api, query):
 
 
 def panel_expressions(dashboard):
+    cluster = "elected" if dashboard["uid"] == "scyper-elections" else "tested"
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):
             text = target["expr"]
-            for name, value in (("$cluster", "tested"), ("$node", ".*"), ("$__rate_interval", WINDOW), ("$__range", WINDOW)):
+            for name, value in (("$cluster", cluster), ("$node", ".*"), ("$__rate_interval", WINDOW), ("$__range", WINDOW)):
                 text = text.replace(name, value)
             yield f'{dashboard["title"]}, {panel["title"]}, {target["legendFormat"]}', text
 
@@ -194,10 +243,12 @@ def check_alerts(api, valid):
     expect("Prometheus evaluates every alert", len(rules) == len(valid) and all(rule["health"] == "ok" for rule in rules), rules)
 
 
-def check_faults(api, valid, primary, secondary):
+def check_faults(api, valid, primary, secondary, etcd):
     """What alerts wait for happens; how long they wait is tried by promtool (alerts.py)."""
     def fires(name):
         return comes_true(name, lambda: ask(api, valid[name]), PATIENCE_S)
+    etcd.stop()
+    expect("ScyperNoFailover fires when etcd has ended", fires("ScyperNoFailover"), valid["ScyperNoFailover"])
     secondary.stop()
     for name in ("ScyperNodeDown", "ScyperSecondaryMissing"):
         expect(f"{name} fires when a secondary has ended", fires(name), valid[name])
@@ -232,15 +283,19 @@ def main(scyperd, scyper):
             for secondary in ("s1", "s2"):
                 nodes.append(Node(directory, scyperd, secondary, "--role", "secondary", "--primary", nodes[0].address, "--voter"))
                 started.append(nodes[-1])
+            etcd = start_etcd(directory)
+            started.append(etcd)
             for node in nodes:
                 node.wait()
+            nodes.append(start_elected(directory, scyperd, etcd))
+            started.append(nodes[-1])
             prometheus, api = start_prometheus(directory, nodes)
             started.append(prometheus)
             wanted, valid = all_expressions()
-            check_data(api, Load(scyper, nodes), wanted)
+            check_data(api, Load(directory, scyper, nodes), wanted)
             check_alerts(api, valid)
             check_metrics_are_shown(nodes, [*wanted.values(), *valid.values()])
-            check_faults(api, valid, primary=nodes[0], secondary=nodes[2])
+            check_faults(api, valid, primary=nodes[0], secondary=nodes[2], etcd=etcd)
             is_complete = True
         finally:
             for process in reversed(started):

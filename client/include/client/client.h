@@ -156,6 +156,24 @@ struct StageStatus {
   double mean_ms = 0, p50_ms = 0, p99_ms = 0;
 };
 
+struct VoterStatus {
+  std::string node;
+  bool is_there = false;  // it says so in etcd
+};
+// Transactions that call one procedure; "": all that call none.
+struct ProcedureStatus {
+  std::string name;
+  uint64_t committed = 0, rolled_back = 0;
+  double wait_p50_ms = 0, wait_p99_ms = 0, run_p50_ms = 0, run_p99_ms = 0;
+};
+// Queries on snapshots.
+struct QueryActivity {
+  uint64_t started = 0, answered = 0, broken = 0, refused = 0;
+  uint32_t running = 0, waiting = 0, sessions = 0, snapshots = 0;
+  uint64_t snapshots_made = 0, snapshots_lost = 0, snapshot_bytes = 0, spilled_bytes = 0;
+  double snapshot_oldest_ms = 0, snapshot_stall_ms_max = 0;
+};
+
 struct NodeStatus {
   std::string version, role, execution, redo, layout;
   uint64_t uptime_seconds = 0;
@@ -177,6 +195,15 @@ struct NodeStatus {
   bool is_encrypted = false;  // multicast
   double lag_ms = 0;
   std::vector<SecondaryStatus> secondaries;
+  std::string leader;  // of a node whose role is elected, from here on; empty: nobody
+  std::vector<VoterStatus> voters;
+  bool etcd_answers = false;
+  double lease_left_ms = 0;
+  uint64_t leader_changes = 0;
+  std::vector<uint64_t> queue_depths;  // by worker
+  std::vector<ProcedureStatus> procedures;
+  QueryActivity queries;
+  std::vector<query::SlowQuery> slow_queries;  // the slowest first
 };
 
 struct BackupResult {

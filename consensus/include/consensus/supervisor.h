@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/disk.h"
+#include "base/metrics.h"
 #include "consensus/cluster_keys.h"
 #include "consensus/elector.h"
 #include "consensus/etcd.h"
@@ -51,6 +53,7 @@ struct SupervisorOptions {
   Disk* disk = nullptr;
   std::string directory;  // of the promise; is there
   std::function<void(const std::string&)> on_progress;
+  MetricsRegistry* metrics = nullptr;           // for etcd's answers; may be null
   std::function<void(int64_t lease)> on_lease;  // the primary's, that this node has from now on; 0: none. May be empty
 };
 
@@ -70,11 +73,22 @@ struct Role {
   bool was_handed_over = false;  // kEnd: what was accepted has been answered; the answers may be on their way
 };
 
-// What is known of the cluster, for people.
+// What is known of the cluster, for people: as etcd said it last.
 struct ClusterState {
   std::string cluster;
   std::string etcd;    // members, separated by commas
   std::string paused;  // since when; empty: elections are not
+  bool etcd_answers = false;
+  std::string leader;    // the node that leads; empty: none
+  uint64_t term = 0;     // the newest that was campaigned for
+  uint64_t changes = 0;  // of the leader, that this process has seen
+  bool leads = false;    // this node does, and
+  int64_t lease_us = 0;  // may do so for so long
+  struct Voter {
+    std::string node;
+    bool is_there = false;  // it says so in etcd
+  };
+  std::vector<Voter> voters;
 };
 
 // Runs the elector against etcd, the other voters and this node's disk (docs/failover.md). Safety lies in Elector, in

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metrics.h"
 #include "base/status.h"
 #include "primary/copy_in.h"
 #include "primary/fork.h"
@@ -226,6 +227,26 @@ class Engine {
   virtual size_t memory_used_bytes() const = 0;
   virtual uint64_t pages_copied_ahead() const { return 0; }
   virtual uint64_t queue_depth() const = 0;
+
+  // What is done for whom. Nobody waits for who asks.
+  struct Activity {
+    std::vector<uint64_t> queue_depths;  // by worker
+    // One procedure; "": all statements that call none, "(others)": procedures beyond the first hundred.
+    struct Procedure {
+      std::string name;
+      uint64_t committed = 0, rolled_back = 0;
+      Timer::Reading waits, runs;  // of some of them: from submit() to the run, and the run itself
+    };
+    std::vector<Procedure> procedures;
+    struct Copies {
+      uint64_t open = 0;  // text is coming, or rows go in
+      uint64_t done = 0, failed = 0;
+      uint64_t rows = 0;
+      uint64_t memory_bytes = 0;  // of those that are open
+    };
+    Copies copies;  // COPY ... FROM STDIN
+  };
+  virtual Activity activity() const { return {}; }
 };
 
 }  // namespace scyper::primary

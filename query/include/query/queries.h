@@ -18,6 +18,7 @@
 namespace scyper::query {
 
 class QueryGate;
+class QueryRecords;
 class SnapshotQuery;
 
 struct QueriesOptions {
@@ -60,7 +61,21 @@ struct Receipt {
   double compile_ms = 0;
   double run_ms = 0;  // in the child
   uint64_t memory_bytes = 0;
-  uint32_t swaps = 0;  // how often it went on in better code, of all its threads
+  uint64_t spilled_bytes = 0;  // written to temporary files
+  uint32_t swaps = 0;          // how often it went on in better code, of all its threads
+};
+
+// One of the queries that took longest, within the last hour.
+struct SlowQuery {
+  static constexpr size_t kTextBytesMax = 16 << 10;  // longer texts are not kept
+
+  std::string text;     // without its constants
+  int64_t time_us = 0;  // when it ended, since 1970
+  double total_ms = 0, wait_ms = 0, compile_ms = 0, run_ms = 0;
+  uint64_t rows = 0;
+  uint64_t memory_bytes = 0, spilled_bytes = 0;
+  uint64_t times = 1;       // that its text was among the slow ones
+  bool is_answered = true;  // false: it failed, or was cancelled; run_ms is until then
 };
 
 // One running query. Threads: next() one, cancel() any.
@@ -88,8 +103,11 @@ class QueryStream {
   Snapshots::WaitDurable wait_durable_;  // before the first row leaves
   int64_t deadline_ns_ = 0;              // of that wait; 0: none
   std::atomic<bool> is_cancelled_{false};
-  std::shared_ptr<std::atomic<uint64_t>> swapped_;  // Counters::swapped
-  std::string ready_;                               // an answer that needed no snapshot
+  std::shared_ptr<QueryRecords> records_;
+  std::string text_;       // for the records; empty: too long for them
+  int64_t run_ns_ = 0;     // since when it runs
+  bool is_noted_ = false;  // there
+  std::string ready_;      // an answer that needed no snapshot
   bool is_ready_ = false;
   std::vector<ResultColumn> columns_;
   std::vector<std::string> notices_;
@@ -138,12 +156,17 @@ class Queries {
     uint64_t started = 0;
     uint64_t failed = 0;
     uint64_t refused = 0;
-    uint64_t swapped = 0;  // went on in better code while they ran
+    uint64_t swapped = 0;               // went on in better code while they ran
+    uint64_t answered = 0, broken = 0;  // of those started: to the last row; failed, cancelled or left
+    uint64_t memory_bytes = 0;          // that ended ones have used at most, each: their sum,
+    uint64_t memory_bytes_max = 0;      // and the largest
+    uint64_t spilled_bytes = 0;         // that they wrote to temporary files
     uint32_t running = 0;
     uint32_t waiting = 0;
     uint32_t sessions = 0;
   };
   Counters counters();
+  std::vector<SlowQuery> slow_queries() const;  // the slowest first
   const QueriesOptions& options() const { return options_; }
 
  private:
@@ -178,7 +201,7 @@ class Queries {
   std::map<std::pair<std::string, uint64_t>, Statement> statements_;  // by text and catalog version
   uint64_t uses_ = 0;
   Counters counters_;
-  const std::shared_ptr<std::atomic<uint64_t>> swapped_ = std::make_shared<std::atomic<uint64_t>>(0);
+  const std::shared_ptr<QueryRecords> records_;
   std::shared_ptr<QueryGate> gate_;
   const Snapshots::WaitDurable wait_durable_;
   std::unique_ptr<Snapshots> snapshots_;

@@ -65,6 +65,8 @@ class Outbox {
   bool is_stopped() const;
   uint64_t parcels_sent() const;
   uint64_t bytes_sent() const;
+  // Of the log, held for repairs.
+  uint64_t bytes_held() const;
   // Of the log behind an LSN, as far as it is held here.
   uint64_t bytes_behind(uint64_t lsn) const;
 

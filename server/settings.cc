@@ -107,7 +107,8 @@ std::vector<Setting> server_settings() {
   constexpr uint64_t kMs = 1000;
   return {
       text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
-      text_setting("http_listen", "host:port of /metrics, /healthz, /readyz, /primary and /replica; empty = none",
+      text_setting("http_listen",
+                   "host:port of the web page, /metrics, /healthz, /readyz, /primary and /replica; empty = none",
                    SCYPER_FIELD(server.http_listen)),
       text_setting("postgres_listen", "host:port for PostgreSQL's clients; port 0 picks a free one; empty = none",
                    SCYPER_FIELD(server.postgres_listen)),

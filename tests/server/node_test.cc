@@ -105,6 +105,9 @@ TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
   EXPECT_NE(metrics_page.find("\nscyper_node_role{role=\"primary\"} 1\n"), std::string::npos);
   EXPECT_NE(metrics_page.find("\nprocess_resident_memory_bytes "), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/other").find("404"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/metrics/more").find("404 Not Found"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/").find("<title>ScyPer</title>"), std::string::npos);
+  EXPECT_NE(http_get(server->http_port(), "/status.json").find("\"role\":\"primary\""), std::string::npos);
 }
 
 TEST_F(NodeTest, SaysWhetherItIsReady) {

@@ -218,11 +218,11 @@ class Drill {
   std::string journal_path() const { return directory_ + "/journal"; }
   void start_auditor() {
     journal_ = std::make_unique<DrillJournalReader>(journal_path());
-    auditor_ = launch(
-        {program_beside_this("scyper"), "drill", "auditor", "--targets", absl::StrJoin(nodes_.targets(), ","),
-         "--journal", journal_path(), "--writers", absl::StrCat(options_.writers), "--rate",
-         absl::StrCat(options_.rate), "--historians", absl::StrCat(options_.historians), "--seed", absl::StrCat(seed_)},
-        directory_ + "/auditor.log");
+    auditor_ =
+        launch({scyper_, "drill", "auditor", "--targets", absl::StrJoin(nodes_.targets(), ","), "--journal",
+                journal_path(), "--writers", absl::StrCat(options_.writers), "--rate", absl::StrCat(options_.rate),
+                "--historians", absl::StrCat(options_.historians), "--seed", absl::StrCat(seed_)},
+               directory_ + "/auditor.log");
   }
   // Whether it came to its end with a whole journal.
   bool stop_auditor() {
@@ -476,8 +476,8 @@ class Drill {
 
   Status switch_over(size_t to) {
     const std::string log = directory_ + "/switchover.log";
-    const pid_t pid = launch({program_beside_this("scyper"), "switchover", "--to", nodes_.name(to), "--etcd",
-                              nodes_.etcd(), "--cluster", "local", "--timeout-ms", "30000", "--drain-ms", "20000"},
+    const pid_t pid = launch({scyper_, "switchover", "--to", nodes_.name(to), "--etcd", nodes_.etcd(), "--cluster",
+                              "local", "--timeout-ms", "30000", "--drain-ms", "20000"},
                              log);
     int status = 0;
     ::waitpid(pid, &status, 0);
@@ -541,6 +541,7 @@ class Drill {
   const DrillOptions& options_;
   const std::vector<std::string> turns_;
   const std::string directory_;
+  const std::string scyper_ = program_beside_this("scyper");  // known before there are disks
   DrillDisks disks_;
   ElectedNodes nodes_;
   std::unique_ptr<DrillJournalReader> journal_;  // of this round

@@ -24,8 +24,12 @@ void wait_for(pid_t pid) {
 }  // namespace
 
 std::string program_beside_this(const std::string& name) {
-  std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
+  // Once: in a mount namespace of its own (DrillDisks) a process no longer sees where a mounted file system is.
+  static const std::filesystem::path directory = [] {
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  }();
+  return (directory / name).string();
 }
 
 pid_t launch(const std::vector<std::string>& arguments, const std::string& log) {

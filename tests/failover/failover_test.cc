@@ -145,6 +145,10 @@ class Writer {
     if (thread_.joinable()) thread_.join();
   }
   size_t count() const { return count_; }
+  void add_target(const std::string& target) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    targets_.push_back(target);
+  }
   bool waits_for(size_t more) const {
     const size_t wanted = count_ + more;
     const auto until = Clock::now() + kWait;
@@ -161,7 +165,7 @@ class Writer {
     std::shared_ptr<const client::Prepared> insert;
     for (int64_t id = 1; !is_stopping_;) {
       if (client == nullptr) {
-        client = connect(targets_[++target % targets_.size()]);
+        client = connect(next_target(++target));
         auto prepared = client == nullptr ? absl::UnavailableError("") : client->prepare("INSERT INTO t VALUES ($1)");
         if (!prepared.ok()) {
           client.reset();
@@ -179,7 +183,12 @@ class Writer {
       if (status.ok()) ++count_;
     }
   }
-  const std::vector<std::string> targets_;
+  std::string next_target(size_t turn) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return targets_[turn % targets_.size()];
+  }
+  std::mutex mutex_;  // targets_
+  std::vector<std::string> targets_;
   std::atomic<bool> is_stopping_{false};
   std::atomic<size_t> count_{0};
   std::thread thread_;
@@ -219,6 +228,54 @@ TEST_F(FailoverTest, AFrozenPrimaryThatWakesUpConfirmsNothing) {
   writer.stop();
   check(writer.acknowledged, writer.unknown);
 }
+
+// Alone, a primary logs what nobody confirms, and dies. What it has more than the next one is cut from its log when it
+// comes back, no more: in `quorum_durable` it was never confirmed, in `local` it was, and is kept aside.
+class DivergentTailTest : public FailoverTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(DivergentTailTest, IsCutAndTheRestOfTheLogStays) {
+  commit_mode_ = GetParam();
+  start_all();
+  const std::vector<std::string> targets = {cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")};
+  auto writer = std::make_unique<Writer>(targets);
+  ASSERT_TRUE(writer->waits_for(50));
+  writer->stop();
+  const std::string old = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  cluster_.wait_until_level(old, old == "n1" ? std::vector<std::string>{"n2", "n3"}
+                                             : std::vector<std::string>{"n1", old == "n2" ? "n3" : "n2"});
+  for (const std::string& name : names_) {
+    if (name != old) cluster_.kill(name, SIGKILL);
+  }
+  auto client = connect(cluster_.target(old));
+  ASSERT_NE(client, nullptr);
+  const Status alone = client->execute("INSERT INTO t VALUES (-1)", [](const query::ResultSet&) {});
+  EXPECT_EQ(alone.ok(), commit_mode_ == "local") << alone;
+  const auto until = Clock::now() + kWait;
+  const auto has_ended = [&] { return cluster_.log_of(old).find("term 1 is over") != std::string::npos; };
+  while (commit_mode_ != "local" && !has_ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_EQ(has_ended(), commit_mode_ != "local");  // it gives its lease back where nothing is confirmed
+  cluster_.kill(old, SIGKILL);
+  for (const std::string& name : names_) {
+    if (name != old) cluster_.start_again(name);
+  }
+  ASSERT_NE(run_anywhere("INSERT INTO t VALUES (-2)", old), "");
+  const size_t said = cluster_.log_of(old).size();
+  cluster_.start_again(old);
+  check(std::set<int64_t>{-2}, writer->acknowledged);
+  EXPECT_EQ(ids(old).count(-1), 0u);
+  const std::string log = cluster_.log_of(old).substr(said);
+  EXPECT_NE(log.find("the log is cut behind term"), std::string::npos) << log;
+  for (const char* anew : {"whole log is replayed", "fetched the archive"}) {
+    EXPECT_EQ(log.find(anew), std::string::npos) << log;
+  }
+  const std::string aside = cluster_.directory(old) + "/cut";
+  EXPECT_EQ(std::filesystem::exists(aside), commit_mode_ == "local");
+  if (commit_mode_ != "local") return;
+  EXPECT_NE(log.find("copies are in " + aside), std::string::npos) << log;
+  const Output out = run_command(absl::StrCat(SCYPER_PROGRAM, " log inspect ", aside));
+  EXPECT_EQ(out.code, 0) << out.text;
+}
+INSTANTIATE_TEST_SUITE_P(CommitModes, DivergentTailTest, testing::Values("quorum_durable", "local"));
 
 // While all voters are there the primary goes on, for longer than its lease; without one of them it stops.
 TEST_F(FailoverTest, WithoutEtcdAllGoesOnUntilAVoterIsMissing) {
@@ -411,6 +468,7 @@ TEST_F(FailoverTest, VotersComeAndGoUnderLoadAndNothingIsLost) {
   };
   for (const char* name : {"n4", "n5"}) {
     start(name);
+    writer.add_target(cluster_.target(name));
     EXPECT_TRUE(is_learner(name)) << out.text;
   }
   change("add n4", R"("n1", "n2", "n3", "n4")");

@@ -58,6 +58,7 @@ class EtcdSupervisor final : public Supervisor {
   }
   void run();
   void look();
+  void note_log(const Replica::LogState& log);
   void perform(std::vector<Action> actions);
   void perform(const Action& action);
   void perform_grant(const Action& action);

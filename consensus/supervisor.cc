@@ -108,6 +108,17 @@ void EtcdSupervisor::run() {
   }
 }
 
+// With the lock. What was asked before a cut may come behind it.
+void EtcdSupervisor::note_log(const Replica::LogState& log) {
+  if (log.cuts < log_.cuts) return;
+  if (log.cuts > log_.cuts) {
+    elector_.on_cut(log.position, log.is_complete);
+  } else {
+    elector_.on_log(log.position, log.is_complete);
+  }
+  log_ = log;
+}
+
 // What the node has to say, and time.
 void EtcdSupervisor::look() {
   const Replica::LogState log = replica_->log();
@@ -128,8 +139,7 @@ void EtcdSupervisor::look() {
   const bool is_drained = has_start && !drains_to.empty() && replica_->is_drained(drains_to, drain);
   std::lock_guard<std::mutex> lock(mutex_);
   const int64_t now_us = boot_time_us();
-  log_ = log;
-  elector_.on_log(log.position, log.is_complete);
+  note_log(log);
   if (has_start) elector_.on_term_confirmed(leads, now_us);
   elector_.on_unconfirmed(unconfirmed_us);
   if (is_drained && drains_to == elector_.drains_to()) elector_.on_drained(now_us);
@@ -380,7 +390,7 @@ void EtcdSupervisor::store_promise(const Promise& promise) {
   }
   const Replica::LogState log = replica_->log();
   tell([&] {
-    elector_.on_log(log.position, log.is_complete);
+    note_log(log);
     if (stored.ok()) elector_.on_promise_stored(promise, boot_time_us());
   });
   if (stored.ok()) say(absl::StrCat("election: term ", promise.term, " is promised to ", promise.node));

@@ -47,6 +47,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.ticket = [this](const std::string& node) { return ticket(node); };
   if (!start.is_elected) return;
   publisher_.node = options.node;
+  publisher_.terms = [this] { return terms(); };
   publisher_.has_batch = [this](uint64_t lsn, uint64_t term) { return has_batch(lsn, term); };
 }
 
@@ -91,11 +92,13 @@ void Publication::wake_log() {
 // Terms have one primary each: a batch of the same term at the same LSN is the same batch, behind the same ones.
 bool Publication::has_batch(uint64_t lsn, uint64_t term) const {
   if (lsn > start_.lsn) return term == start_.term && lsn <= outbox_.watermark().complete_lsn;
-  uint64_t found = 0;
-  for (const replay::TermStart& start : start_.terms) {
-    if (start.base_lsn < lsn) found = start.term;
-  }
-  return found == term;
+  return replication::term_of(start_.terms, lsn) == term;
+}
+
+std::vector<replication::TermStart> Publication::terms() const {
+  std::vector<replication::TermStart> all = start_.terms;
+  all.push_back({start_.term, start_.lsn});
+  return all;
 }
 
 StatusOr<std::string> Publication::newest_archive() const {

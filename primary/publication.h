@@ -37,7 +37,7 @@ class Publication {
     uint32_t partitions = 0;
     std::optional<replication::DatagramKey> key;  // of the multicast
     bool is_elected = false;
-    std::vector<replay::TermStart> terms;  // of the log up to `lsn`
+    std::vector<replication::TermStart> terms;  // of the log up to `lsn`
   };
   // newest: the end of that log, as far as it is in memory.
   Publication(const ReplicationOptions& options, const Start& start, std::vector<replication::Parcel> newest,
@@ -61,6 +61,7 @@ class Publication {
  private:
   void start_multicast();
   bool has_batch(uint64_t lsn, uint64_t term) const;
+  std::vector<replication::TermStart> terms() const;
   StatusOr<std::string> newest_archive() const;
   Status read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const;
 

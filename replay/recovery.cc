@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "base/failpoint.h"
 #include "replay/archive.h"
+#include "replay/log_cut.h"
 #include "replay/log_scan.h"
 
 namespace scyper::replay {
@@ -195,15 +196,11 @@ Status Recovery::make_replayer() {
   return Status();
 }
 
-// A segment can begin in a term of which no batch was written: only batches count.
 void Recovery::note_groups(const ScannedSegment& segment) {
-  uint64_t base_lsn = segment.header.start_lsn;
+  add_terms(segment, &result_.terms);
   for (const ScannedGroup& group : segment.groups) {
-    const uint64_t term = group.batches.back().header.term;
-    if (result_.terms.empty() || result_.terms.back().term != term) result_.terms.push_back({term, base_lsn});
-    result_.last_term = term;
+    result_.last_term = group.batches.back().header.term;
     result_.confirmed_lsn = std::max(result_.confirmed_lsn, group.batches.back().header.commit_lsn);
-    base_lsn = group.complete_lsn;
   }
 }
 

@@ -67,6 +67,7 @@ class GrpcLink final : public Link {
     info.transport.is_encrypted = reply.encrypted();
     info.transport.key_fingerprint = reply.key_fingerprint();
     info.complete_lsn = reply.complete_lsn();
+    for (const v1::TermStart& start : reply.terms()) info.terms.push_back({start.term(), start.base_lsn()});
     return info;
   }
 

@@ -33,6 +33,12 @@ class Publisher final : public v1::Replication::Service {
     reply->set_encrypted(transport.is_encrypted);
     reply->set_key_fingerprint(transport.key_fingerprint);
     reply->set_complete_lsn(watermark.complete_lsn);
+    if (!options_.terms) return grpc::Status::OK;
+    for (const TermStart& start : options_.terms()) {
+      v1::TermStart* told = reply->add_terms();
+      told->set_term(start.term);
+      told->set_base_lsn(start.base_lsn);
+    }
     return grpc::Status::OK;
   }
 

@@ -85,6 +85,7 @@ class Follower final : public Node {
   void report();
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
+  void fail_behind_divergence(const std::string& what);
   void fail_behind_loss(uint64_t lost_lsn, const replication::Watermark& watermark);
   void note_gap();
   void note_known();
@@ -100,6 +101,7 @@ class Follower final : public Node {
   // follower_replay.cc: what becomes of it
   void replay();
   void log();
+  Status append(const std::vector<replication::Inbox::Group>& groups);
   void fail_to_log(const Status& status);
   Status apply(const std::vector<replication::Inbox::Group>& groups);
   Status wait_logged(uint64_t lsn, const replay::ArchiveChild::Interruption& interruption);
@@ -142,8 +144,8 @@ class Follower final : public Node {
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable changed_;
   replication::Inbox inbox_;
-  std::vector<replay::TermStart> terms_;  // of the log
-  uint64_t barred_term_ = 0;              // nothing of a lower one is taken
+  std::vector<replication::TermStart> terms_;  // of the log
+  uint64_t barred_term_ = 0;                   // nothing of a lower one is taken
   std::deque<BorderWork*> border_work_;
   Status failure_;
   bool restarts_empty_ = false;

@@ -60,11 +60,16 @@ Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& wat
   changed_.notify_all();
   if (!has_diverged) return is_full ? Taken::kFull : Taken::kAll;
   if (lost_lsn == 0) {
-    fail(sql_error("XX001", "the primary's history differs from this node's"), /*restarts_empty=*/true);
+    fail_behind_divergence("the primary's history differs from this node's");
   } else {
     fail_behind_loss(lost_lsn, watermark);
   }
   return Taken::kStop;
+}
+
+// Of another primary than it was seeded for: what differs can be cut when it is seeded again.
+void Follower::fail_behind_divergence(const std::string& what) {
+  fail(sql_error("XX001", what), /*restarts_empty=*/!options_.cutting.has_value() || redirections() == 0);
 }
 
 // What this node has may be all that is left of it.
@@ -259,9 +264,8 @@ void Follower::follow_primary() {
                 /*restarts_empty=*/true);
   }
   if (absl::IsDataLoss(status)) {
-    return fail(sql_error("XX001", absl::StrCat("the primary's history differs from this node's: ",
-                                                std::string(status.message()))),
-                /*restarts_empty=*/true);
+    return fail_behind_divergence(
+        absl::StrCat("the primary's history differs from this node's: ", std::string(status.message())));
   }
   if (absl::IsFailedPrecondition(status)) return fail(status, /*restarts_empty=*/false);
   wait_to_retry(redirections);

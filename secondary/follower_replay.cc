@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kArchiveLook{200};
 // A log that is so far behind catches up by pieces: a segment costs a few flushes, a group one.
 constexpr size_t kPieceGroupsMin = 64;
 constexpr size_t kPieceBytes = size_t{8} << 20;
+constexpr std::chrono::milliseconds kFullRetry{100};
 
 // What no digest would forgive: for tests and drills.
 Failpoint lose_group("secondary.lose_group");
@@ -54,14 +55,9 @@ void Follower::log() {
       }
     }
     lock.unlock();
-    Status status = groups.size() == 1 ? keeper_->append(groups.front(), clock_.now_us())
-                                       : keeper_->append_all(groups, clock_.now_us());
+    Status status = append(groups);
+    if (is_disk_full(status)) return;  // the node stops
     if (!status.ok()) return fail_to_log(status);
-    if (const uint64_t lsn = droppable_lsn_.exchange(0); lsn != 0) {
-      if (Status dropped = keeper_->drop_before(lsn); !dropped.ok()) {
-        say(absl::StrCat("old log stays: ", std::string(dropped.message())));
-      }
-    }
     lock.lock();
     inbox_.logged();
     for (const Inbox::Group& group : groups) {
@@ -71,8 +67,30 @@ void Follower::log() {
     }
     changed_.notify_all();
     lock.unlock();  // who waits for the group does not wait for the next segment
-    if (status = keeper_->prepare_next(); !status.ok()) return fail_to_log(status);
+    if (status = keeper_->prepare_next(); !status.ok() && !is_disk_full(status)) return fail_to_log(status);
     lock.lock();
+  }
+}
+
+// A full disk is waited for: what is not in the log is not acknowledged as durable, and queries go on.
+Status Follower::append(const std::vector<Inbox::Group>& groups) {
+  bool has_said = false;
+  while (true) {
+    if (const uint64_t lsn = droppable_lsn_.exchange(0); lsn != 0) {
+      if (Status dropped = keeper_->drop_before(lsn); !dropped.ok()) {
+        say(absl::StrCat("old log stays: ", std::string(dropped.message())));
+      }
+    }
+    const Status status = groups.size() == 1 ? keeper_->append(groups.front(), clock_.now_us())
+                                             : keeper_->append_all(groups, clock_.now_us());
+    if (status.ok() && has_said) say("the disk of the log has room again");
+    if (!is_disk_full(status)) return status;
+    if (!std::exchange(has_said, true)) {
+      say(absl::StrCat("the disk of the log is full, nothing more is acknowledged: ", std::string(status.message())));
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait_for(lock, kFullRetry, [this] { return is_stopping_.load(); });
+    if (is_stopping_) return status;
   }
 }
 

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replay/log_cut.h"
 #include "storage/archive.h"
 #include "storage/object_store.h"
 
@@ -95,6 +97,7 @@ class Seeding {
     SCYPER_RETURN_IF_ERROR(disk_->make_directory(directory));
     SCYPER_ASSIGN_OR_RETURN(seed_.identity, replay::open_data_directory(disk_, directory, seed_.primary.partitions,
                                                                         &seed_.primary.cluster));
+    SCYPER_RETURN_IF_ERROR(cut_divergent(directory));
     SCYPER_ASSIGN_OR_RETURN(const bool has_state, has_own_state(directory));
     if (!has_state) SCYPER_RETURN_IF_ERROR(fetch(replay::archives_directory(directory)));
     replay::RecoveryOptions recovery;
@@ -104,6 +107,34 @@ class Seeding {
     recovery.on_progress = options_.on_progress;
     SCYPER_ASSIGN_OR_RETURN(seed_.recovered,
                             replay::recover(disk_, directory, seed_.identity, seed_.database.get(), recovery));
+    return Status();
+  }
+
+  // As Raft's followers do, but all at once and where terms say: the primary has promises of a majority, so whatever it
+  // lacks was never confirmed, or was given up by hand.
+  Status cut_divergent(const std::string& directory) {
+    const auto& ours = options_.cutting;
+    const auto& theirs = seed_.primary.terms;
+    if (!ours.has_value() || theirs.empty()) return Status();
+    if (seed_.primary.term != ours->primary_term) {
+      return absl::AbortedError(absl::StrCat("it leads in term ", seed_.primary.term, " now"));
+    }
+    const replication::LogEnd end = ours->end;
+    const bool is_known = end.lsn > theirs.front().base_lsn;
+    const bool is_theirs = end.lsn <= seed_.primary.complete_lsn && replication::term_of(theirs, end.lsn) == end.term;
+    if (end.term >= seed_.primary.term || !is_known || is_theirs) return Status();
+    SCYPER_ASSIGN_OR_RETURN(const auto log, replay::read_log_terms(disk_, directory, seed_.identity.cluster));
+    if (log.starts.empty()) return Status();  // an archive's state is compared by the first group that comes
+    const auto common =
+        replication::common_end(log.starts, log.lsn, theirs, std::max(seed_.primary.complete_lsn, log.lsn));
+    if (!common.has_value()) return absl::OutOfRangeError("this log and the primary's have no batch in common");
+    if (common->lsn >= log.lsn) return Status();
+    const std::string aside = ours->keeps_aside ? directory + "/cut" : "";
+    ours->on_cut(*common);
+    SCYPER_RETURN_IF_ERROR(replay::cut_log(disk_, directory, seed_.identity.cluster, common->lsn, aside));
+    say(absl::StrCat("join: the log is cut behind term ", common->term, ", LSN ", common->lsn, ": LSN ",
+                     common->lsn + 1, " to ", log.lsn, " are not the primary's",
+                     aside.empty() ? ", and were never confirmed" : absl::StrCat("; copies are in ", aside)));
     return Status();
   }
 

@@ -186,6 +186,7 @@ StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
       }
     }
     SCYPER_RETURN_IF_ERROR(take_role(role));
+    if (must_remove_log_) return End{0, false, true};
     auto* secondary = dynamic_cast<SecondaryEngine*>(engine_.get());
     if (secondary == nullptr) continue;
     bool is_empty = false;
@@ -236,6 +237,14 @@ Status FailoverNode::follow(const consensus::Role& role) {
     SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_key, read_optional_text_file(config.server.tls_key));
   }
   config.secondary.join_us_max = kJoinUs;
+  // where less than a majority may have confirmed, what was is not thrown away
+  const bool keeps_aside = !role.config.commit_mode.starts_with("quorum");
+  config.secondary.cutting = {
+      role.leader.term, {rest_.position.term, rest_.position.lsn}, keeps_aside, [this](replication::LogEnd end) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        rest_.position = {end.term, end.lsn};
+        ++rest_.cuts;
+      }};
   config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
     return supervisor_->takes_redo({term, node});
   };
@@ -263,21 +272,27 @@ Status FailoverNode::follow(const consensus::Role& role) {
   is_over = true;
   watcher.join();
   if (!engine.ok()) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      node_ = nullptr;
-      place_ = Place::kAtRest;
-    }
-    // 08: the leader has gone, aborted: its archive has. It is looked who leads then
-    const Status& why = engine.status();
-    if (!sqlstate_of(why).starts_with("08") && !absl::IsAborted(why)) return why;
-    say_(absl::StrCat("election: does not follow ", role.leader.node, ": ", std::string(why.message())));
-    return Status();
+    say_(absl::StrCat("election: does not follow ", role.leader.node, ": ", std::string(engine.status().message())));
+    return not_followed(engine.status());
   }
   ::malloc_trim(0);  // what reading the log or an archive took is not needed again
   engine_ = *std::move(engine);
   role_ = role;
   return serve(config);
+}
+
+// OK: another time, or as another process.
+Status FailoverNode::not_followed(const Status& why) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    node_ = nullptr;
+    place_ = Place::kAtRest;
+  }
+  must_remove_log_ = absl::IsOutOfRange(why);
+  if (is_disk_full(why)) ::usleep(kPauseUs);
+  // 08: the leader has gone, aborted: another one leads, or its archive has gone. It is looked who leads then
+  const bool is_over = sqlstate_of(why).starts_with("08") || absl::IsAborted(why);
+  return is_over || must_remove_log_ || is_disk_full(why) ? Status() : why;
 }
 
 Status FailoverNode::lead(const consensus::Role& role) {
@@ -428,7 +443,9 @@ uint64_t FailoverNode::copied() const {
 bool FailoverNode::has_start(uint64_t term) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (place_ != Place::kLeading || term_ != term) return false;
-  return copied() > engine_->publisher()->outbox->watermark().term_lsn;
+  // once they have it they have it, also when they are gone
+  if (started_term_ != term && copied() > engine_->publisher()->outbox->watermark().term_lsn) started_term_ = term;
+  return started_term_ == term;
 }
 
 int64_t FailoverNode::unconfirmed_since_us() {

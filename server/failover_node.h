@@ -73,6 +73,7 @@ class FailoverNode final : public consensus::Replica {
   StatusOr<consensus::SupervisorOptions> supervisor_options();
   Status take_role(const consensus::Role& role);
   Status follow(const consensus::Role& role);
+  Status not_followed(const Status& why);
   void watch_signals(const std::atomic<bool>* is_over);
   Status lead(const consensus::Role& role);
   Status serve(const NodeConfig& config);
@@ -98,6 +99,7 @@ class FailoverNode final : public consensus::Replica {
   std::unique_ptr<primary::Engine> engine_;
   std::unique_ptr<Server> server_;
   consensus::Role role_;  // taken
+  bool must_remove_log_ = false;
   const sigset_t* signals_ = nullptr;
   std::atomic<int> signal_number_{0};  // that has come while it began to follow
 
@@ -108,6 +110,7 @@ class FailoverNode final : public consensus::Replica {
   bool is_marked_ = false;           // incomplete_path_ is there
   secondary::Node* node_ = nullptr;  // following
   uint64_t term_ = 0;                // leading, from here on
+  uint64_t started_term_ = 0;        // enough voters have had its start
   bool is_durable_ = false;
   bool is_quorum_ = false;
   uint32_t copies_ = 0;

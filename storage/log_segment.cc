@@ -195,7 +195,8 @@ StatusOr<std::unique_ptr<LogAppender>> LogAppender::create(Disk* disk, std::stri
       SCYPER_RETURN_IF_ERROR(disk->remove(path));
     }
   }
-  SCYPER_RETURN_IF_ERROR(log->prepare_next());
+  // without room: append() says so, and tries again
+  if (Status status = log->prepare_next(); !status.ok() && !is_disk_full(status)) return status;
   return log;
 }
 
@@ -328,6 +329,17 @@ Status LogAppender::append(std::string_view group, uint64_t start_lsn, std::span
   return Status();
 }
 
+// There was no room for it: as if it had never been begun. With making_.
+Status LogAppender::take_back_segment(uint64_t number) {
+  const std::string path = new_path(directory_, number);
+  if (disk_->exists(path)) SCYPER_RETURN_IF_ERROR(disk_->remove(path));
+  absl::MutexLock lock(&mutex_);
+  if (next_ != nullptr) SCYPER_RETURN_IF_ERROR(disk_->rename(new_path(directory_, number + 1), path));
+  next_number_ = number;
+  is_broken_ = false;
+  return Status();
+}
+
 // Written and synced under the name of a segment that is being made: a crash leaves that, which the next start removes.
 Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, std::span<const StreamPosition> streams,
                                    int64_t time_us) {
@@ -348,10 +360,17 @@ Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, 
     next_number_ = header.number + 1;
   }
   const std::string path = new_path(directory_, header.number);
-  SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path, OpenMode::kCreate));
-  SCYPER_RETURN_IF_ERROR(file->write(0, bytes));
-  SCYPER_RETURN_IF_ERROR(file->write(bytes.size(), groups));
-  SCYPER_RETURN_IF_ERROR(file->sync());
+  const auto write = [&]() -> Status {
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path, OpenMode::kCreate));
+    SCYPER_RETURN_IF_ERROR(file->write(0, bytes));
+    SCYPER_RETURN_IF_ERROR(file->write(bytes.size(), groups));
+    return file->sync();
+  };
+  if (const Status written = write(); !written.ok()) {
+    if (!is_disk_full(written)) return written;
+    SCYPER_RETURN_IF_ERROR(take_back_segment(header.number));
+    return written;
+  }
   after_segment_header.fires();
   SCYPER_RETURN_IF_ERROR(disk_->rename(path, segment_path(directory_, header.number)));
   after_segment_rename.fires();

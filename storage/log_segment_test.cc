@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -88,6 +89,33 @@ TEST_F(LeftOver, OneThatWasWrittenToIsMadeAnew) {
     ASSERT_TRUE(begin(&disk, kSegmentBytes).ok());
     const std::string tail = tail_of(&disk);
     EXPECT_EQ(tail, std::string(tail.size(), '\0')) << offset;
+  }
+}
+
+// A disk without room is no failure: nothing was written, and what comes next is written when there is room.
+TEST(FullDisk, GroupsAreAppendedWhenThereIsRoomAgain) {
+  const std::unique_ptr<char, decltype(&std::free)> group(
+      static_cast<char*>(std::aligned_alloc(kDiskBlockBytes, kDiskBlockBytes)), &std::free);
+  std::fill_n(group.get(), kDiskBlockBytes, 'g');
+  const std::string_view bytes(group.get(), kDiskBlockBytes);
+  for (const bool is_prepared : {false, true}) {
+    SimulatedDisk disk;
+    ASSERT_TRUE(disk.make_directory(kDirectory).ok());
+    if (!is_prepared) disk.set_capacity(kSegmentBytes / 2);
+    auto log = LogAppender::create(&disk, kDirectory, options_of(kSegmentBytes), {});
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ((*log)->has_next(), is_prepared);
+    disk.set_capacity(kSegmentBytes / 2);
+    for (int i = 0; i < 2; ++i) {
+      if (!is_prepared) EXPECT_TRUE(is_disk_full((*log)->append(bytes, 0, {}, 1)));
+      EXPECT_TRUE(is_disk_full((*log)->append_segment(std::string(kSegmentBytes, 'g'), 0, {}, 1)));
+      EXPECT_EQ((*log)->has_next(), is_prepared);
+      EXPECT_TRUE(list_segments(&disk, kDirectory)->empty());
+    }
+    disk.set_capacity(~uint64_t{0});
+    ASSERT_TRUE((*log)->append_segment(std::string(kDiskBlockBytes, 'g'), 0, {}, 1).ok());
+    ASSERT_TRUE((*log)->append(bytes, 1, {}, 1).ok());
+    EXPECT_EQ(list_segments(&disk, kDirectory)->size(), 2u);
   }
 }
 

@@ -23,6 +23,7 @@ class Replica {
   struct LogState {
     Position position;        // term and LSN of the last batch
     bool is_complete = true;  // it holds all that it has ever acknowledged
+    uint64_t cuts = 0;        // how often it was cut in this process: else it only grows
   };
   virtual LogState log() = 0;
   // The same, once what was received is in the log; or a moment is over.

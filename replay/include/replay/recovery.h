@@ -12,6 +12,7 @@
 #include "replay/replayer.h"
 #include "replay/request_window.h"
 #include "replication/batch.h"
+#include "replication/log_terms.h"
 #include "storage/archive.h"
 #include "storage/log_segment.h"
 
@@ -55,18 +56,12 @@ struct RecoveryOptions {
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
 };
 
-// The log behind `base_lsn` is of that term, up to where the next one begins.
-struct TermStart {
-  uint64_t term = 0;
-  uint64_t base_lsn = 0;
-};
-
 struct Recovered {
   uint64_t lsn = 0;
   uint64_t confirmed_lsn = 0;  // of it, what is known to have been confirmed: by the archive and by what batches say
   uint64_t term = 1;
-  uint64_t last_term = 0;        // of the last batch; without any, the archive's. May be below `term`
-  std::vector<TermStart> terms;  // of the log that is there, oldest first
+  uint64_t last_term = 0;                     // of the last batch; without any, the archive's. May be below `term`
+  std::vector<replication::TermStart> terms;  // of the log that is there, oldest first
   std::vector<storage::StreamPosition> positions;
   bool lacks_positions = false;  // of streams with number 0: archives do not tell where streams stand
   bool may_be_in_group = false;  // an archive's state, without a log that goes on from it, may end within a group

@@ -9,6 +9,7 @@
 
 #include "base/disk.h"
 #include "base/status.h"
+#include "replication/log_terms.h"
 #include "replication/members.h"
 #include "replication/publisher.h"
 
@@ -33,6 +34,7 @@ struct JoinInfo {
   uint32_t partitions = 0;
   TransportInfo transport;
   uint64_t complete_lsn = 0;
+  std::vector<TermStart> terms;  // of its log, where there are elections; see log_terms.h
 };
 
 // A secondary's way to its primary over gRPC. Calls that wait end with Cancelled after cancel().

@@ -4,11 +4,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/disk.h"
 #include "base/status.h"
 #include "replication/digests.h"
+#include "replication/log_terms.h"
 #include "replication/members.h"
 #include "replication/outbox.h"
 
@@ -57,6 +59,8 @@ struct PublisherOptions {
   // whoever says so has a prefix of it. Else empty.
   std::string node;
   std::function<bool(uint64_t lsn, uint64_t term)> has_batch;
+  // And whose batches its log has, as far back as that is known, with its own term.
+  std::function<std::vector<TermStart>()> terms;
 };
 // What it refers to must outlive it. Register it with a server.
 std::shared_ptr<grpc::Service> make_publisher(const PublisherOptions& options);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,14 @@ struct NodeOptions {
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+  // Where there are elections: what the log here has and the primary's has not is cut before the tables are made.
+  struct Cutting {
+    uint64_t primary_term = 0;                        // who leads, as this node knows: at nobody else's word
+    replication::LogEnd end;                          // of the log here
+    bool keeps_aside = false;                         // what is cut, in `cut` of the data directory
+    std::function<void(replication::LogEnd)> on_cut;  // before it is
+  };
+  std::optional<Cutting> cutting;
   // Called when the tables are made, before anything is received. May be empty, as the next.
   std::function<void()> on_seeded;
   // Where there are elections: called when all of the node's threads run, once. What it has received by then was let in
@@ -93,7 +102,9 @@ struct NodeInfo {
 // Threads: own: one that receives, one that repairs, one that replays and forks, one that reports, one that logs.
 class Node {
  public:
-  // Joins: waits for the primary, loads the newest archive. From then on it catches up by itself.
+  // Joins: waits for the primary, loads the newest archive. From then on it catches up by itself. OutOfRange: what is
+  // here parts from the primary's history where it cannot be cut (NodeOptions::cutting); it is to be removed. Aborted:
+  // another one leads, or its archive has gone meanwhile.
   static StatusOr<std::unique_ptr<Node>> start(const NodeOptions& options);
   virtual ~Node() = default;
 

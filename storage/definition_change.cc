@@ -8,7 +8,7 @@ namespace scyper::storage {
 // The numbers drawn before go first: the definition may set a sequence back.
 bool note_definition(ChangeLog* log, DefinitionUndo* undo, std::string_view text, std::string_view changes) noexcept {
   const ChangeLog::Mark before = log->mark();
-  UndoEntry* entry = log->push(kDefinitionEntry, nullptr, 0);
+  UndoEntry* entry = log->push(UndoEntry::Kind::kDefinition, nullptr, 0);
   if (entry == nullptr) return false;
   entry->payload = reinterpret_cast<char*>(undo);
   if (!log->records_redo()) return true;
@@ -20,7 +20,7 @@ bool note_definition(ChangeLog* log, DefinitionUndo* undo, std::string_view text
     log->rollback_to(before);
     return false;
   }
-  *out++ = static_cast<char>(kDefinitionChange);
+  *out++ = static_cast<char>(RowChangeKind::kDefinition);
   out = put_bytes(out, {text.data(), text.size()});
   copy_bytes(out, changes.data(), changes.size());
   log->redo_advance(out + changes.size());

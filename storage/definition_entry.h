@@ -4,10 +4,7 @@
 
 namespace scyper::storage {
 
-// Apart from the kinds of row changes, which count from 0: UndoEntry::payload points to the DefinitionUndo.
-constexpr auto kDefinitionEntry = static_cast<UndoEntry::Kind>(0xdef);
-
-inline bool is_definition(const UndoEntry* entry) noexcept { return entry->kind == kDefinitionEntry; }
+inline bool is_definition(const UndoEntry* entry) noexcept { return entry->kind == UndoEntry::Kind::kDefinition; }
 inline DefinitionUndo* definition_of(const UndoEntry* entry) noexcept {
   return reinterpret_cast<DefinitionUndo*>(entry->payload);
 }

@@ -491,7 +491,7 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
       SCYPER_RETURN_IF_ERROR(apply_sequence(&in));
       continue;
     }
-    if (kind == kDefinitionChange) {
+    if (kind == RowChangeKind::kDefinition) {
       SCYPER_RETURN_IF_ERROR(apply_definition(&in, allowed));
       continue;
     }

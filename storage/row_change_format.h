@@ -46,9 +46,6 @@ inline char* put_bytes(char* out, StringRef text) {
   return out + text.size;
 }
 
-// Beside the kinds of row changes: a definition among them, its text, then the rows that it made as any others.
-constexpr auto kDefinitionChange = static_cast<RowChangeKind>(5);
-
 // A record of kind kSequence. The bound includes kVarintSlackBytes.
 constexpr uint32_t kSequenceChangeBytesMax = 2 + 3 * kVarintBytesMax + kVarintSlackBytes;
 inline char* put_sequence_change(char* out, SequenceId id, const SequenceState& state) {

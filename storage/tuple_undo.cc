@@ -95,6 +95,7 @@ void undo_row(UndoEntry* entry, ChangeLog* log) noexcept {
       undo_relocate(entry, log);
       break;
     case UndoEntry::Kind::kPayload:
+    case UndoEntry::Kind::kDefinition:
       CHECK(!"a row change");
   }
 }

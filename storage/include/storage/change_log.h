@@ -17,11 +17,12 @@ namespace scyper::storage {
 // One change that can be taken back: the header of a before-image.
 struct UndoEntry {
   enum class Kind : uint32_t {
-    kInsert,   // tid; old_row_id. The keys are in the indexes once the tuple is live
-    kUpdate,   // tid; descriptor and the before-image of its cells (each cell, then its NULL byte); moved_indexes
-    kDelete,   // tid. Deferred: position and payloads are freed at commit
-    kPayload,  // a string or array stored in the heap; freed on rollback
-    kRelocate  // tid, where the tuple is now (kNoTid: it got no position); from: where it was; moved_indexes
+    kInsert,     // tid; old_row_id. The keys are in the indexes once the tuple is live
+    kUpdate,     // tid; descriptor and the before-image of its cells (each cell, then its NULL byte); moved_indexes
+    kDelete,     // tid. Deferred: position and payloads are freed at commit
+    kPayload,    // a string or array stored in the heap; freed on rollback
+    kRelocate,   // tid, where the tuple is now (kNoTid: it got no position); from: where it was; moved_indexes
+    kDefinition  // payload: what takes it back (definition_change.h); of no table
   };
   UndoEntry* previous;  // the change before, across partitions
   UndoEntry* deferred;  // kUpdate, kDelete, kRelocate: the entry before that has something to do at commit

@@ -13,7 +13,9 @@
 
 namespace scyper::storage {
 
-enum class RowChangeKind : uint8_t { kInsert = 1, kUpdate = 2, kDelete = 3, kSequence = 4 };
+// kDefinition: a definition among the changes, its text, then the rows that it made as any others; RowChangeReader
+// does not give it.
+enum class RowChangeKind : uint8_t { kInsert = 1, kUpdate = 2, kDelete = 3, kSequence = 4, kDefinition = 5 };
 
 // One row change of a physical redo record.
 struct RowChange {

@@ -395,6 +395,40 @@ TEST_P(DefinitionsTest, HiddenColumnsStay) {
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_index WHERE indpred IS NOT NULL"), 0);
 }
 
+// Domains: what is of them is checked as before.
+TEST_P(DefinitionsTest, DomainsStay) {
+  open();
+  all({"CREATE DOMAIN gone AS integer", "CREATE DOMAIN base AS integer DEFAULT 4 CHECK (VALUE > 0)",
+       "CREATE DOMAIN even AS base CONSTRAINT even CHECK (VALUE % 2 = 0)", "DROP DOMAIN gone",
+       "CREATE DOMAIN word AS varchar(5) NOT NULL",
+       "CREATE TABLE t (id integer PRIMARY KEY, e even, b base, w word) PARTITION BY HASH (id)",
+       "INSERT INTO t SELECT g, g * 2, g, 'w' || g FROM generate_series(1, 20) g",
+       "INSERT INTO t (id, w) VALUES (21, 'x')",
+       "CREATE PROCEDURE put(i integer, what even) LANGUAGE plpgsql AS 'DECLARE other base := what - 2; BEGIN "
+       "INSERT INTO t (id, e, w) VALUES (i, other, i); END'",
+       "CALL put(30, 8)"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(e) FROM t"), 430);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE b = 4"), 3);
+  EXPECT_EQ(state(engine_.get(), "CALL put(31, 2)"), "23514");
+  EXPECT_EQ(state(engine_.get(), "CALL put(31, 3)"), "23514");
+  EXPECT_EQ(state(engine_.get(), "UPDATE t SET e = e + 1 WHERE id = 1"), "23514");
+  EXPECT_EQ(state(engine_.get(), "UPDATE t SET w = NULL WHERE id = 1"), "23502");
+  EXPECT_EQ(state(engine_.get(), "DROP DOMAIN base"), "2BP01");
+  all({"ALTER DOMAIN base DROP CONSTRAINT base_check", "ALTER DOMAIN base ADD CONSTRAINT small CHECK (VALUE < 100)",
+       "ALTER DOMAIN word DROP NOT NULL", "ALTER DOMAIN even RENAME TO pair", "UPDATE t SET w = NULL WHERE id = 1",
+       "CALL put(32, 2)", "CREATE SCHEMA s", "CREATE DOMAIN s.own AS text DEFAULT 'o'",
+       "CREATE TABLE s.u (a integer, o s.own)"});
+  restart();
+  all({"INSERT INTO t (id, e) VALUES (40, -2)", "INSERT INTO s.u (a) VALUES (1)"});
+  EXPECT_EQ(state(engine_.get(), "INSERT INTO t (id, e) VALUES (41, 100)"), "23514");
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM s.u WHERE o = 'o'"), 1);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_type WHERE typtype = 'd'"), 4);
+  all({"DROP PROCEDURE put(integer, integer)", "DROP DOMAIN base CASCADE"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM information_schema.columns WHERE table_name = 't'"), 2);
+}
+
 // Enums: their definitions, and values by the codes of their labels.
 TEST_P(DefinitionsTest, EnumsStay) {
   open();

@@ -109,6 +109,8 @@ class Binder {
   StatusOr<BoundPtr> bind_constant(const ast::Expr& expr, const SqlType& type);
   // CHECK and GENERATED expressions over one row of the table, as a definition gives them.
   StatusOr<BoundPtr> bind_check(const ast::Expr& expr, std::shared_ptr<storage::Table> table);
+  // CHECK of a domain, whose values are of type `base`.
+  StatusOr<BoundPtr> bind_domain_check(const ast::Expr& expr, const SqlType& base);
   StatusOr<BoundPtr> bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table, uint32_t column);
   // An expression of an index, or its predicate.
   StatusOr<BoundPtr> bind_index_part(const ast::Expr& expr, std::shared_ptr<storage::Table> table, bool is_predicate);
@@ -418,7 +420,7 @@ class Binder {
                                      const Relation& old_row, const Relation& new_row);
   void assign_all_columns(BoundDml* dml);
   Status bind_call_statement(const ast::CallStatement& call);
-  StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::ColumnDef& column);
+  StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::TableSchema& schema, uint32_t column);
   StatusOr<BoundPtr> default_of(const storage::TableSchema& schema, uint32_t column);
   Status bind_insert_source(const ast::InsertStatement& insert, std::vector<InsertTarget> targets, size_t visible,
                             BoundDml* dml);
@@ -433,6 +435,7 @@ class Binder {
                                                     const storage::TableSchema& schema);
   Status bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope, BoundDml* dml);
   Status bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml);
+  Status bind_set_items(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml);
   Status check_overriding(const ast::InsertStatement& insert, const storage::TableSchema& schema, uint32_t column,
                           const ast::Expr* value);
   // binder_conflict.cc
@@ -474,6 +477,10 @@ class Binder {
 
   Status error(std::string_view sqlstate, std::string_view message, int32_t location) const;
   uint32_t new_variable(std::string name, const SqlType& type);
+  // binder_domain.cc
+  // A value of its base type as one of the domain (0: none).
+  StatusOr<BoundPtr> to_domain(BoundPtr value, uint32_t domain);
+  void set_domain(uint32_t variable, uint32_t domain);
 
   const Catalog& catalog_;
   std::string_view source_;  // of a view while its query is bound

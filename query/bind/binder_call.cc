@@ -315,8 +315,10 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   }
   if (best->name == "pg_typeof") {  // known now, of NULLs too
     const auto kind = object_kind(args[0]->type);
-    const std::string shown =
-        kind.has_value() ? std::string(name_of_kind(*kind)) : type_name(without_modifiers(args[0]->type));
+    const Domain* domain = catalog_.find_domain(args[0]->domain);
+    const std::string shown = domain != nullptr  ? quote_identifier(domain->name)
+                              : kind.has_value() ? std::string(name_of_kind(*kind))
+                                                 : type_name(without_modifiers(args[0]->type));
     return make_text_constant(make_type(TypeId::kText), shown, location);
   }
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);

@@ -55,6 +55,7 @@ StatusOr<std::optional<std::vector<OutputColumn>>> Binder::fields_of(std::string
         if (column.hidden) continue;
         bool nullable = column.nullable || level->nullable[r];
         fields.push_back({column.name, make_column(relation->id, c, column.type, nullable, location), false});
+        fields.back().expr->domain = column.domain;
       }
       return fields;
     }
@@ -389,8 +390,11 @@ StatusOr<std::vector<RelationColumn>> Binder::relation_columns(const std::string
   auto table = catalog_.find_table(relation);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", relation, "\" does not exist"), location);
   const storage::TableSchema& schema = table->schema();
-  for (size_t i = 0; i < storage::visible_columns(schema); i++)
+  const TableRules* rules = rules_of(schema);
+  for (size_t i = 0; i < storage::visible_columns(schema); i++) {
     columns.push_back({schema.columns[i].name, schema.columns[i].type, true, false});
+    if (rules != nullptr) columns.back().domain = rules->columns[i].domain;
+  }
   return columns;
 }
 

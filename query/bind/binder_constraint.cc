@@ -178,9 +178,8 @@ const BoundExpr* subquery_of(const BoundExpr& expr) {
 
 StatusOr<BoundPtr> Binder::bind_generated(const ast::Expr& expr, std::shared_ptr<storage::Table> table,
                                           uint32_t column) {
-  const storage::ColumnDef definition = table->schema().columns[column];
   const std::string name = table->schema().name;
-  auto relation = table_relation(std::move(table), name);
+  auto relation = table_relation(table, name);
   Scope scope;
   scope.add(relation.get(), false);
   aggregate_clause_ = "column generation expressions";
@@ -188,7 +187,7 @@ StatusOr<BoundPtr> Binder::bind_generated(const ast::Expr& expr, std::shared_ptr
   if (subquery_of(*bound) != nullptr)
     return error("0A000", "cannot use subquery in column generation expression", expr.location);
   if (!is_immutable(*bound)) return error("42P17", "generation expression is not immutable", -1);
-  return coerce_to_column(std::move(bound), definition);
+  return coerce_to_column(std::move(bound), table->schema(), column);
 }
 
 StatusOr<BoundPtr> Binder::bind_index_part(const ast::Expr& expr, std::shared_ptr<storage::Table> table,
@@ -266,7 +265,7 @@ Status Binder::bind_generated_columns(const TableRules& rules, BoundDml* dml) {
     if (text.empty()) continue;
     const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind_rule(text, row, "column generation expressions"));
-    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema.columns[c]));
+    SCYPER_ASSIGN_OR_RETURN(value, coerce_to_column(std::move(value), schema, c));
     if (dml->kind == DmlKind::kUpdate) {
       std::set<uint32_t> read;
       collect_columns(*value, row->id, &read);

@@ -47,15 +47,20 @@ StatusOr<std::vector<InsertTarget>> Binder::target_columns(const std::vector<ast
 StatusOr<BoundPtr> Binder::coerce_to_target(BoundPtr value, const InsertTarget& target,
                                             const storage::TableSchema& schema) {
   const storage::ColumnDef& column = schema.columns[target.column];
-  if (target.part == nullptr) return coerce_to_column(std::move(value), column);
+  if (target.part == nullptr) return coerce_to_column(std::move(value), schema, target.column);
   return coerce_to_part(std::move(value), column.type, *target.part, column.name, target.location);
 }
 
-StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::ColumnDef& column) {
+StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::TableSchema& schema, uint32_t number) {
+  const storage::ColumnDef& column = schema.columns[number];
+  const TableRules* rules = rules_of(schema);
+  const uint32_t domain = rules == nullptr ? 0 : rules->columns[number].domain;
+  const bool is_of_it = domain != 0 && value->domain == domain;
   SqlType from = value->type;
   int32_t location = value->location;
   StatusOr<BoundPtr> coerced = coerce(std::move(value), column.type, Coercion::kAssignment);
-  if (coerced.ok() || sqlstate_of(coerced.status()) != "42804") return coerced;
+  if (coerced.ok()) return is_of_it ? std::move(coerced) : to_domain(*std::move(coerced), domain);
+  if (sqlstate_of(coerced.status()) != "42804") return coerced;
   return with_hint(
       error("42804",
             absl::StrCat("column \"", column.name, "\" is of type ", type_name(without_modifiers(column.type)),
@@ -66,11 +71,13 @@ StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::Colum
 
 StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32_t column) {
   const TableRules* rules = rules_of(schema);
-  if (rules == nullptr || rules->columns[column].default_text.empty())
-    return make_null(schema.columns[column].type, -1);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound,
-                          bind_rule(rules->columns[column].default_text, nullptr, "DEFAULT expressions"));
-  return coerce_to_column(std::move(bound), schema.columns[column]);
+  if (rules == nullptr) return make_null(schema.columns[column].type, -1);
+  const TableRules::Column& rule = rules->columns[column];
+  const Domain* domain = catalog_.find_domain(rule.domain);
+  const std::string& text = rule.default_text.empty() && domain != nullptr ? domain->default_text : rule.default_text;
+  if (text.empty()) return to_domain(make_null(schema.columns[column].type, -1), rule.domain);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_rule(text, nullptr, "DEFAULT expressions"));
+  return coerce_to_column(std::move(bound), schema, column);
 }
 
 Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, const Scope* scope, BoundDml* dml) {
@@ -192,6 +199,7 @@ StatusOr<std::vector<BoundPtr>> Binder::wrap_insert_query(std::unique_ptr<BoundQ
     relation->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
     BoundPtr value = make_column(relation->id, static_cast<uint32_t>(i), output.expr->type, output.expr->nullable,
                                  output.expr->location);
+    value->domain = output.expr->domain;
     SCYPER_ASSIGN_OR_RETURN(value, coerce_to_target(std::move(value), targets[i], schema));
     given.push_back(std::move(value));
     i++;
@@ -215,7 +223,9 @@ StatusOr<BoundPtr> Binder::given_value(const std::vector<InsertTarget>& targets,
     SCYPER_ASSIGN_OR_RETURN(value, replace_part(std::move(value), *targets[i].part, std::move((*given)[i]),
                                                 schema.columns[column].name, nullptr, targets[i].location));
   }
-  return value;
+  const TableRules* rules = rules_of(schema);
+  return value == nullptr || rules == nullptr ? std::move(value)
+                                              : to_domain(std::move(value), rules->columns[column].domain);
 }
 
 // Leaves dml->source with one output per table column, in table order and of the columns' types.
@@ -352,6 +362,18 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
 }
 
 Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
+  SCYPER_RETURN_IF_ERROR(bind_set_items(items, scope, dml));
+  const TableRules* rules = rules_of(dml->table->schema());
+  for (ColumnAssignment& assignment : dml->assignments) {  // of parts: when all of them are in place
+    if (!assignment.is_part || rules == nullptr) continue;
+    assignment.value->domain = 0;
+    SCYPER_ASSIGN_OR_RETURN(assignment.value,
+                            to_domain(std::move(assignment.value), rules->columns[assignment.column].domain));
+  }
+  return absl::OkStatus();
+}
+
+Status Binder::bind_set_items(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
   for (const auto& item : items) {
     if (!item.multi) {
       SCYPER_RETURN_IF_ERROR(bind_assignment(item.targets[0], *item.targets[0].value, scope, dml));
@@ -443,7 +465,7 @@ Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value,
   if (value == nullptr) {
     SCYPER_ASSIGN_OR_RETURN(bound.value, default_of(schema, bound.column));
   } else {
-    SCYPER_ASSIGN_OR_RETURN(bound.value, coerce_to_column(std::move(value), schema.columns[bound.column]));
+    SCYPER_ASSIGN_OR_RETURN(bound.value, coerce_to_column(std::move(value), schema, bound.column));
   }
   dml->assignments.push_back(std::move(bound));
   return absl::OkStatus();

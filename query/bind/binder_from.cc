@@ -42,10 +42,12 @@ std::unique_ptr<Relation> Binder::table_relation(std::shared_ptr<storage::Table>
   auto relation = new_relation(RelationKind::kTable, std::string(bare_name(alias)));
   const storage::TableSchema& schema = table->schema();
   if (alias == schema.name) relation->key = schema.name;
+  const TableRules* rules = rules_of(schema);
   for (size_t i = 0; i < schema.columns.size(); i++) {
     const auto& column = schema.columns[i];
     const bool hidden = i >= storage::visible_columns(schema);
     relation->columns.push_back({column.name, column.type, !column.not_null, hidden});
+    if (rules != nullptr && i < rules->columns.size()) relation->columns.back().domain = rules->columns[i].domain;
   }
   relation->table = std::move(table);
   return relation;

@@ -61,6 +61,7 @@ std::map<std::string, std::string> visible_objects(const Catalog& catalog) {
   for (const SystemTable& table : system_tables())
     all[absl::StrCat(system_table_oid(table.name))] = table.schema == "pg_catalog" ? "t" : "f";
   for (const auto& [key, type] : catalog.enums) add(enum_oid(type->number), key);
+  for (const auto& [key, domain] : catalog.domains) add(domain_oid(domain->id), key);
   return all;
 }
 
@@ -146,7 +147,10 @@ StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& t
     auto parsed = parse_expression("NULL::" + text);
     const auto* cast = parsed.ok() ? ast::node_if<ast::Cast>(parsed->get()) : nullptr;
     if (cast != nullptr) {
-      const auto resolved = resolve_type(cast->type, "", catalog_.enums);
+      if (const Domain* domain = named_domain(cast->type, catalog_.user_types());
+          domain != nullptr && cast->type.array_bounds.empty())
+        return number(domain_oid(domain->id));
+      const auto resolved = resolve_type(cast->type, "", catalog_.user_types());
       if (resolved.ok()) return number(type_oid(*resolved));
     }
   }

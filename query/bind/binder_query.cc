@@ -74,6 +74,11 @@ Found find_column(const Scope* scope, const ast::Name& parts) {
   return found;
 }
 
+BoundPtr of_domain(BoundPtr value, uint32_t domain) {
+  value->domain = domain;
+  return value;
+}
+
 // The one column of two that FULL JOIN ... USING leaves.
 BoundPtr merge_values(BoundPtr value, const Scope& scope, const Scope::Visible& visible) {
   const Relation& other = *scope.relations[visible.other_relation];
@@ -154,7 +159,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   if (is_variable) {
     const Variable& v = program_->variables[variable];
     SqlType type = v.name == kLooseField ? make_type(TypeId::kUnknown) : v.type;
-    return make_variable(variable, type, !v.not_null, ref.location);
+    return of_domain(make_variable(variable, type, !v.not_null, ref.location), v.domain);
   }
   if (found.matches == 0) {
     if (qualifier.empty()) {
@@ -188,6 +193,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   SCYPER_RETURN_IF_ERROR(reach(*found.relation, scope, found.level, ref.location));
   BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
                                found.nullable, ref.location);
+  value->domain = found.relation->columns[found.column].domain;
   return found.merged == nullptr ? std::move(value) : merge_values(std::move(value), *found.level, *found.merged);
 }
 
@@ -347,6 +353,7 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
         out->push_back(
             {column.name,
              make_column(relation->id, c, column.type, column.nullable || scope->nullable[r], target.location), false});
+        out->back().expr->domain = column.domain;
       };
       if (any)
         for (const auto& visible : scope->columns) {

@@ -193,6 +193,7 @@ StatusOr<BoundPtr> Binder::make_routine_call(RoutineMatch match, GivenArguments 
   SCYPER_RETURN_IF_ERROR(specialise(&match.routine, args, location));
   if (match.routine->is_trigger) return error("0A000", "trigger functions can only be called as triggers", -1);
   BoundPtr call = make_expr(BoundKind::kUserCall, match.routine->return_type, true, location);
+  call->domain = match.routine->return_domain;
   SCYPER_RETURN_IF_ERROR(pass_arguments(*match.routine, std::move(args), &call->args));
   program_->callees.push_back(match.routine);
   call->index = static_cast<uint32_t>(program_->callees.size() - 1);
@@ -223,11 +224,16 @@ StatusOr<std::vector<RelationColumn>> Binder::result_columns(const Routine& rout
   for (const auto& p : routine.record_columns) columns.push_back({p.name, p.type, true, false});
   if (!columns.empty()) return columns;
   for (const auto& p : routine.parameters)
-    if (p.mode != ParameterMode::kIn)
+    if (p.mode != ParameterMode::kIn) {
       columns.push_back({p.name.empty() ? absl::StrCat("column", columns.size() + 1) : p.name, p.type, true, false});
+      columns.back().domain = p.domain;
+    }
   if (!columns.empty()) return columns;
   if (!routine.return_relation.empty()) return relation_columns(routine.return_relation, -1);
-  if (routine.return_type.id != TypeId::kRecord) columns.push_back({routine.name, routine.return_type, true, false});
+  if (routine.return_type.id != TypeId::kRecord) {
+    columns.push_back({routine.name, routine.return_type, true, false});
+    columns.back().domain = routine.return_domain;
+  }
   return columns;
 }
 
@@ -346,7 +352,9 @@ StatusOr<std::unique_ptr<Relation>> Binder::routine_relation(const ast::Function
     for (const auto& column : declared) {
       RoutineParameter p;
       p.name = column.name;
-      SCYPER_ASSIGN_OR_RETURN(p.type, resolve_type(column.type, source_, catalog_.enums));
+      SCYPER_ASSIGN_OR_RETURN(p.type, resolve_type(column.type, source_, catalog_.user_types()));
+      if (named_domain(column.type, catalog_.user_types()) != nullptr)
+        return error("0A000", "domains in a column definition list are not supported", column.type.location);
       absl::StrAppend(&variant->variant, column.name, " ", type_name(p.type), ",");
       variant->record_columns.push_back(std::move(p));
     }

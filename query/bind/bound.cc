@@ -29,6 +29,7 @@ BoundPtr clone(const BoundExpr& expr) {
   copy->location = expr.location;
   copy->relation = expr.relation;
   copy->index = expr.index;
+  copy->domain = expr.domain;
   copy->explicit_cast = expr.explicit_cast;
   copy->value = expr.value;
   copy->text = expr.text;

@@ -59,6 +59,7 @@ struct BoundExpr {
   int32_t location = -1;
   uint32_t relation = 0;
   uint32_t index = 0;
+  uint32_t domain = 0;  // its values are of
   bool explicit_cast = false;
   Datum value;  // kConst; strings point into `text`
   std::string text;
@@ -89,6 +90,7 @@ struct RelationColumn {
   bool nullable = true;
   bool hidden = false;    // not found by name, not in *
   SqlType declared = {};  // of results: see ResultColumn
+  uint32_t domain = 0;    // its values are of
 };
 
 // What a hidden column of a table holds, over the columns of its relation: the key of an index on an expression, or
@@ -403,6 +405,8 @@ struct Variable {
   SqlType type;
   bool not_null = false;
   bool constant = false;
+  uint32_t domain = 0;         // what is assigned is of, and
+  uint32_t domain_call = ~0u;  // goes through this callee (kNoVariable: none)
 };
 
 // --- PL/pgSQL ---

@@ -127,6 +127,7 @@ struct AttributeRow {
   bool has_default = false;
   const char* identity = "";
   const char* generated = "";
+  uint32_t domain = 0;
 };
 
 SystemRow attribute_row(const AttributeRow& row) {
@@ -134,7 +135,7 @@ SystemRow attribute_row(const AttributeRow& row) {
   const bool is_text = is_string(type.id) || (type.id == T::kArray && is_string(type.element));
   return {row.relation,
           row.name,
-          type_oid(type),
+          row.domain != 0 ? domain_oid(row.domain) : type_oid(type),
           -1,  // attstattarget
           type.id == T::kEnum ? 4 : int{type_length(type)},
           row.number,
@@ -188,14 +189,16 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
       const bool is_generated = rule != nullptr && !rule->generated_text.empty();
       const bool has_default =
           identity == Identity::kNone && (is_generated || !default_of_column(catalog, relation, i).empty());
-      rows.push_back(
-          attribute_row({relation.oid, relation.column_name(i), type, i + 1,
-                         relation.schema == nullptr && type.id == T::kNumeric ? int64_t{-1} : type_modifier(type),
-                         relation.schema != nullptr && relation.schema->columns[i].not_null, has_default,
-                         identity == Identity::kAlways      ? "a"
-                         : identity == Identity::kByDefault ? "d"
-                                                            : "",
-                         is_generated ? "s" : ""}));
+      rows.push_back(attribute_row(
+          {relation.oid, relation.column_name(i), type, i + 1,
+           (relation.schema == nullptr && type.id == T::kNumeric) || (rule != nullptr && rule->domain != 0)
+               ? int64_t{-1}
+               : type_modifier(type),
+           relation.schema != nullptr && relation.schema->columns[i].not_null, has_default,
+           identity == Identity::kAlways      ? "a"
+           : identity == Identity::kByDefault ? "d"
+                                              : "",
+           is_generated ? "s" : "", rule == nullptr ? 0 : rule->domain}));
     }
     if (relation.schema != nullptr) add_index_attributes(*relation.schema, &rows);
   }
@@ -328,6 +331,34 @@ std::vector<SystemRow> constraints(const Catalog& catalog) {
   return rows;
 }
 
+std::vector<SystemRow> all_constraints(const Catalog& catalog) {
+  std::vector<SystemRow> rows = constraints(catalog);
+  for (const DomainConstraint& constraint : domain_constraints(catalog))
+    rows.push_back({constraint.oid,
+                    constraint.check->name,
+                    schema_oid(catalog, constraint.domain->name),
+                    "c",
+                    false,
+                    false,
+                    constraint.check->is_validated,
+                    int64_t{0},
+                    domain_oid(constraint.domain->id),
+                    int64_t{0},
+                    int64_t{0},
+                    int64_t{0},
+                    " ",
+                    " ",
+                    " ",
+                    true,
+                    0,
+                    false,
+                    SystemValue(),
+                    SystemValue(),
+                    SystemValue(),
+                    constraint.check->expression});
+  return rows;
+}
+
 std::vector<SystemRow> sequences(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, sequence] : catalog.sequences) {
@@ -445,7 +476,7 @@ std::vector<SystemTable> catalog_relation_tables() {
                   "conrelid:int8 contypid:int8 conindid:int8 conparentid:int8 confrelid:int8 confupdtype confdeltype "
                   "confmatchtype conislocal:bool coninhcount:int4 connoinherit:bool conkey:int2[] confkey:int2[] "
                   "confdelsetcols:int2[] conbin"),
-       constraints},
+       all_constraints},
       {kSchema, "pg_sequence",
        columns_of("seqrelid:int8 seqtypid:int8 seqstart:int8 seqincrement:int8 seqmax:int8 seqmin:int8 seqcache:int8 "
                   "seqcycle:bool"),

@@ -17,7 +17,8 @@ using T = TypeId;
 constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kSqlOid = 14,
                   kPlpgsqlOid = 13575;
 
-int64_t parameter_oid(const SqlType& type, const std::string& relation) {
+int64_t parameter_oid(const SqlType& type, const std::string& relation, uint32_t domain = 0) {
+  if (domain != 0) return domain_oid(domain);
   if (relation.empty() && type.id == T::kUnknown) return kAnyElementOid;
   if (type.id == T::kArray && type.element == T::kUnknown) return kAnyArrayOid;
   return type_oid(type);
@@ -41,7 +42,7 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
   bool has_names = false, has_outputs = false;
   int64_t variadic = 0;
   for (const RoutineParameter& p : routine.parameters) {
-    const int64_t oid = parameter_oid(p.type, p.relation);
+    const int64_t oid = parameter_oid(p.type, p.relation, p.domain);
     const bool is_output = p.mode == ParameterMode::kOut;
     if (!is_output) inputs.push_back(oid);
     all.push_back(oid);
@@ -56,9 +57,10 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
                                                        : "i");
     names.push_back(quoted_element(p.name));
   }
-  const int64_t result = routine.procedure    ? (has_outputs ? int64_t{2249} : kVoidOid)
-                         : routine.is_trigger ? kTriggerOid
-                                              : parameter_oid(routine.return_type, routine.return_relation);
+  const int64_t result = routine.procedure ? (has_outputs ? int64_t{2249} : kVoidOid)
+                         : routine.is_trigger
+                             ? kTriggerOid
+                             : parameter_oid(routine.return_type, routine.return_relation, routine.return_domain);
   return {routine_oid(routine),
           std::string(bare_name(key)),
           schema_oid(catalog, key),
@@ -96,14 +98,20 @@ std::vector<SystemRow> routines(const Catalog& catalog) {
   return rows;
 }
 
-std::string parameter_text(const RoutineParameter& parameter, bool procedure, bool has_default) {
+std::string declared_type(const Catalog& catalog, const SqlType& type, const std::string& relation, uint32_t domain) {
+  const Domain* of = catalog.find_domain(domain);
+  return of == nullptr ? parameter_type_name(type, relation) : quote_identifier(of->name);
+}
+
+std::string parameter_text(const Catalog& catalog, const RoutineParameter& parameter, bool procedure,
+                           bool has_default) {
   std::string text = parameter.variadic                        ? "VARIADIC "
                      : parameter.mode == ParameterMode::kOut   ? "OUT "
                      : parameter.mode == ParameterMode::kInOut ? "INOUT "
                      : procedure                               ? "IN "
                                                                : "";
   if (!parameter.name.empty()) text += quote_identifier(parameter.name) + " ";
-  text += parameter_type_name(parameter.type, parameter.relation);
+  text += declared_type(catalog, parameter.type, parameter.relation, parameter.domain);
   return has_default && parameter.has_default ? text + " DEFAULT " + parameter.default_text : text;
 }
 
@@ -112,25 +120,25 @@ bool returns_table(const Routine& routine) {
   return routine.returns_set && routine.input_count() < routine.parameters.size();
 }
 
-std::string arguments_text(const Routine& routine, bool is_identity) {
+std::string arguments_text(const Catalog& catalog, const Routine& routine, bool is_identity) {
   std::string text;
   for (const RoutineParameter& parameter : routine.parameters) {
     if (parameter.mode == ParameterMode::kOut && returns_table(routine)) continue;
-    text += (text.empty() ? "" : ", ") + parameter_text(parameter, routine.procedure, !is_identity);
+    text += (text.empty() ? "" : ", ") + parameter_text(catalog, parameter, routine.procedure, !is_identity);
   }
   return text;
 }
 
-SystemValue result_text(const Routine& routine) {
+SystemValue result_text(const Catalog& catalog, const Routine& routine) {
   if (routine.procedure) return {};
   if (routine.is_trigger) return "trigger";
-  const std::string type = parameter_type_name(routine.return_type, routine.return_relation);
+  const std::string type = declared_type(catalog, routine.return_type, routine.return_relation, routine.return_domain);
   if (!returns_table(routine)) return (routine.returns_set ? "SETOF " : "") + type;
   std::string columns;
   for (const RoutineParameter& parameter : routine.parameters) {
     if (parameter.mode != ParameterMode::kOut) continue;
     columns += (columns.empty() ? "" : ", ") + quote_identifier(parameter.name) + " " +
-               parameter_type_name(parameter.type, parameter.relation);
+               declared_type(catalog, parameter.type, parameter.relation, parameter.domain);
   }
   return "TABLE(" + columns + ")";
 }
@@ -138,8 +146,8 @@ SystemValue result_text(const Routine& routine) {
 std::vector<SystemRow> routine_texts(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, routine] : catalog.routines)
-    rows.push_back({routine_oid(*routine), result_text(*routine), arguments_text(*routine, false),
-                    arguments_text(*routine, true), routine->definition});
+    rows.push_back({routine_oid(*routine), result_text(catalog, *routine), arguments_text(catalog, *routine, false),
+                    arguments_text(catalog, *routine, true), routine->definition});
   return rows;
 }
 

@@ -336,13 +336,13 @@ StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) 
   SCYPER_ASSIGN_OR_RETURN(BoundPtr object, bind_catalog_cast(expr, scope));
   if (object != nullptr) return object;
   const std::string& type_word = expr.type.name.back();
-  if (expr.type.array_bounds.empty() &&
+  if (expr.type.array_bounds.empty() && named_domain(expr.type, catalog_.user_types()) == nullptr &&
       (catalog_.find_table(type_word) != nullptr || catalog_.views.count(type_word) != 0)) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr row, bind(*expr.arg, scope));
     SCYPER_ASSIGN_OR_RETURN(auto columns, relation_columns(type_word, expr.location));
     return cast_row(std::move(row), columns, type_word);
   }
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_, catalog_.enums));
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(expr.type, source_, catalog_.user_types()));
   const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
   if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
     return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
@@ -351,7 +351,11 @@ StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) 
   int32_t fields = type.id == TypeId::kInterval ? type.length : -1;
   bool literal = arg->kind == BoundKind::kConst && arg->type.id == TypeId::kUnknown;
   if (fields >= 0 && !literal) type.length = -1;
+  const Domain* domain = named_domain(expr.type, catalog_.user_types());
+  if (domain != nullptr && arg->domain == domain->id) return arg;
+  arg->domain = 0;
   StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
+  if (result.ok() && domain != nullptr) return to_domain(*std::move(result), domain->id);
   if (result.ok() && fields >= 0 && !literal) {
     std::vector<BoundPtr> args;
     args.push_back(*std::move(result));

@@ -1,4 +1,5 @@
 #include "base/object_name.h"
+#include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "query/search_path.h"
 #include "storage/big_numeric.h"
@@ -49,28 +50,54 @@ std::vector<SystemRow> views(const Catalog& catalog) {
   return rows;
 }
 
-SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, size_t i) {
-  const SqlType& type = relation.column_type(i);
-  constexpr int64_t kBytesPerCharacter = 4, kTextBytes = 1073741824;
+// Lengths and precisions of a type.
+struct Sizes {
   SystemValue characters, bytes, precision, radix, scale, datetime;
+};
+Sizes sizes_of(const SqlType& type, bool has_modifiers) {
+  constexpr int64_t kBytesPerCharacter = 4, kTextBytes = 1073741824;
+  Sizes sizes;
   if (is_string(type.id)) {
-    if (type.length >= 0) characters = type.length;
-    bytes = type.length >= 0 ? type.length * kBytesPerCharacter : kTextBytes;
+    if (type.length >= 0) sizes.characters = type.length;
+    sizes.bytes = type.length >= 0 ? type.length * kBytesPerCharacter : kTextBytes;
   }
   if (is_integer(type.id)) {
-    precision = type.id == T::kInt2 ? 16 : type.id == T::kInt4 ? 32 : 64;
-    radix = 2, scale = 0;
+    sizes.precision = type.id == T::kInt2 ? 16 : type.id == T::kInt4 ? 32 : 64;
+    sizes.radix = 2, sizes.scale = 0;
   } else if (is_float(type.id)) {
-    precision = type.id == T::kFloat4 ? 24 : 53;
-    radix = 2;
+    sizes.precision = type.id == T::kFloat4 ? 24 : 53;
+    sizes.radix = 2;
   } else if (type.id == T::kNumeric) {
-    radix = 10;
-    if (numeric_precision(type) > 0 && relation.schema != nullptr)
-      precision = numeric_precision(type), scale = numeric_scale(type) & 0x7ff;  // as PostgreSQL 15 shows those below 0
+    sizes.radix = 10;
+    if (numeric_precision(type) > 0 && has_modifiers) {
+      sizes.precision = numeric_precision(type);
+      sizes.scale = numeric_scale(type) & 0x7ff;  // as PostgreSQL 15 shows those below 0
+    }
   }
-  if (type.id == T::kDate) datetime = 0;
+  if (type.id == T::kDate) sizes.datetime = 0;
   if (type.id == T::kTimestamp || type.id == T::kTimestamptz || type.id == T::kTime || type.id == T::kInterval)
-    datetime = 6;
+    sizes.datetime = 6;
+  return sizes;
+}
+
+std::string user_type_name(const SqlType& type) {
+  const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
+  if (user_type != nullptr) return name_in_schema(user_type->name);
+  return type.id == T::kArray ? "_" + std::string(system_type(type.element).name)
+                              : std::string(system_type(type.id).name);
+}
+std::string user_type_schema(const SqlType& type) {
+  const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
+  return user_type == nullptr ? "pg_catalog" : schema_name(user_type->name);
+}
+std::string data_type(const SqlType& type) {
+  if (type.id == T::kArray) return "ARRAY";
+  return type.id == T::kEnum ? "USER-DEFINED" : type_name(without_modifiers(type));
+}
+
+SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, size_t i) {
+  const SqlType& type = relation.column_type(i);
+  const Sizes sizes = sizes_of(type, relation.schema != nullptr);
   const TableRules::Column* rule = nullptr;
   if (relation.schema != nullptr)
     if (auto rules = catalog.rules.find(relation.schema->id);
@@ -78,13 +105,9 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
       rule = &rules->second.columns[i];
   const bool is_identity = rule != nullptr && rule->identity != Identity::kNone;
   std::string value = is_identity ? "" : default_of_column(catalog, relation, i);
-  bool array = type.id == T::kArray;
-  bool nullable = relation.schema == nullptr || !relation.schema->columns[i].not_null;
-  const bool is_enum = type.id == T::kEnum;
-  const EnumType* user_type = is_enum ? find_enum(type.length) : nullptr;
-  std::string udt = user_type != nullptr ? user_type->name
-                    : array              ? "_" + std::string(system_type(type.element).name)
-                                         : std::string(system_type(type.id).name);
+  const Domain* domain = rule == nullptr ? nullptr : catalog.find_domain(rule->domain);
+  const bool nullable =
+      (relation.schema == nullptr || !relation.schema->columns[i].not_null) && (domain == nullptr || !domain->not_null);
   return {kCatalogName,
           schema_name(relation.name),
           name_in_schema(relation.name),
@@ -92,19 +115,20 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
           i + 1,
           value.empty() ? SystemValue() : SystemValue(value),
           nullable ? "YES" : "NO",
-          array     ? std::string("ARRAY")
-          : is_enum ? std::string("USER-DEFINED")
-                    : type_name(without_modifiers(type)),
-          characters,
-          bytes,
-          precision,
-          radix,
-          scale,
-          datetime,
+          data_type(type),
+          sizes.characters,
+          sizes.bytes,
+          sizes.precision,
+          sizes.radix,
+          sizes.scale,
+          sizes.datetime,
           {},
+          domain == nullptr ? SystemValue() : kCatalogName,
+          domain == nullptr ? SystemValue() : schema_name(domain->name),
+          domain == nullptr ? SystemValue() : name_in_schema(domain->name),
           kCatalogName,
-          is_enum ? "public" : "pg_catalog",
-          udt,
+          user_type_schema(type),
+          user_type_name(type),
           std::to_string(i + 1),
           is_identity ? "YES" : "NO",
           rule != nullptr && !rule->generated_text.empty() ? "ALWAYS" : "NEVER",
@@ -118,8 +142,31 @@ std::vector<SystemRow> columns(const Catalog& catalog) {
   return rows;
 }
 
+std::vector<SystemRow> domains(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, domain] : catalog.domains) {
+    const Sizes sizes = sizes_of(domain->base, true);
+    const std::string value = shown_default(catalog, *domain);
+    rows.push_back({kCatalogName, schema_name(name), name_in_schema(name), data_type(domain->base), sizes.characters,
+                    sizes.bytes, sizes.precision, sizes.radix, sizes.scale, sizes.datetime,
+                    value.empty() ? SystemValue() : SystemValue(value), kCatalogName, user_type_schema(domain->base),
+                    user_type_name(domain->base), "1"});
+  }
+  return rows;
+}
+
+std::vector<SystemRow> domain_rules(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const DomainConstraint& constraint : domain_constraints(catalog)) {
+    const std::string schema = schema_name(constraint.domain->name);
+    rows.push_back({kCatalogName, schema, constraint.check->name, kCatalogName, schema,
+                    name_in_schema(constraint.domain->name), "NO", "NO"});
+  }
+  return rows;
+}
+
 // A unique index that CREATE INDEX made looks the same to us as a UNIQUE constraint's.
-std::vector<SystemRow> table_constraints(const Catalog& catalog) {
+std::vector<SystemRow> table_rules(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, table] : catalog.tables)
     for (const auto& index : table->schema().indexes)
@@ -176,15 +223,26 @@ std::vector<SystemTable> information_schema_tables() {
                   "is_trigger_updatable is_trigger_deletable is_trigger_insertable_into"),
        views},
       {kSchema, "columns",
-       columns_of("table_catalog table_schema table_name column_name ordinal_position:int4 column_default is_nullable "
-                  "data_type character_maximum_length:int4 character_octet_length:int4 numeric_precision:int4 "
-                  "numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 interval_type udt_catalog "
-                  "udt_schema udt_name dtd_identifier is_identity is_generated is_updatable"),
+       columns_of(
+           "table_catalog table_schema table_name column_name ordinal_position:int4 column_default is_nullable "
+           "data_type character_maximum_length:int4 character_octet_length:int4 numeric_precision:int4 "
+           "numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 interval_type domain_catalog "
+           "domain_schema domain_name udt_catalog "
+           "udt_schema udt_name dtd_identifier is_identity is_generated is_updatable"),
        columns},
+      {kSchema, "domains",
+       columns_of("domain_catalog domain_schema domain_name data_type character_maximum_length:int4 "
+                  "character_octet_length:int4 numeric_precision:int4 numeric_precision_radix:int4 numeric_scale:int4 "
+                  "datetime_precision:int4 domain_default udt_catalog udt_schema udt_name dtd_identifier"),
+       domains},
+      {kSchema, "domain_constraints",
+       columns_of("constraint_catalog constraint_schema constraint_name domain_catalog domain_schema domain_name "
+                  "is_deferrable initially_deferred"),
+       domain_rules},
       {kSchema, "table_constraints",
        columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
                   "constraint_type is_deferrable initially_deferred enforced"),
-       table_constraints},
+       table_rules},
       {kSchema, "key_column_usage",
        columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
                   "column_name ordinal_position:int4 position_in_unique_constraint:int4"),

@@ -16,7 +16,7 @@ std::string name_of(const ast::FromFunction& item) { return std::string(bare_nam
 bool is_populate(const std::string& function) { return function.find("populate") != std::string::npos; }
 
 // What a column is made of the document. Names of the query's own begin with a space: no variable is called so.
-std::string value_of(const JsonColumn& column) {
+std::string base_value_of(const JsonColumn& column) {
   const std::string key = quote_literal(column.name);
   const std::string value = absl::StrCat("\" row\".o -> ", key), text = absl::StrCat("\" row\".o ->> ", key);
   if (column.type.id == TypeId::kJsonb)
@@ -26,6 +26,16 @@ std::string value_of(const JsonColumn& column) {
   return absl::StrCat("CASE WHEN ", text, " IS NOT NULL THEN ARRAY(SELECT CAST(\" item\".v AS ",
                       type_name(element_of(column.type)), ") FROM jsonb_array_elements_text(\" json_array\"(", value,
                       ", ", key, ")) AS \" item\" (v)) END");
+}
+std::string value_of(const JsonColumn& column) {
+  if (column.domain == 0) return base_value_of(column);
+  return absl::StrCat("CAST(", base_value_of(column), " AS ", quote_identifier(column.domain_name), ")");
+}
+
+void set_domain(const Domain* domain, JsonColumn* column) {
+  if (domain == nullptr) return;
+  column->domain = domain->id;
+  column->domain_name = domain->name;
 }
 }  // namespace
 
@@ -45,8 +55,9 @@ StatusOr<std::vector<JsonColumn>> json_columns(const ast::FromFunction& item, co
   if (item.ordinality) return sql_error("0A000", absl::StrCat("WITH ORDINALITY of ", function, " is not supported"));
   if (!is_populate(function)) {
     for (const auto& column : item.columns) {
-      SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, source, catalog.enums));
+      SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, source, catalog.user_types()));
       columns.push_back({column.name, type});
+      set_domain(named_domain(column.type, catalog.user_types()), &columns.back());
     }
     return columns;
   }
@@ -55,8 +66,11 @@ StatusOr<std::vector<JsonColumn>> json_columns(const ast::FromFunction& item, co
   if (table == nullptr || to_sql(*row->arg) != "NULL")
     return sql_error("0A000", absl::StrCat(function, " of anything but NULL::table is not supported"));
   const storage::TableSchema& schema = table->schema();
-  for (size_t c = 0; c < storage::visible_columns(schema); c++)
+  const auto rules = catalog.rules.find(schema.id);
+  for (size_t c = 0; c < storage::visible_columns(schema); c++) {
     columns.push_back({schema.columns[c].name, schema.columns[c].type});
+    if (rules != catalog.rules.end()) set_domain(catalog.find_domain(rules->second.columns[c].domain), &columns.back());
+  }
   return columns;
 }
 

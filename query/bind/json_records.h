@@ -13,6 +13,8 @@ namespace scyper::query {
 struct JsonColumn {
   std::string name;
   SqlType type;
+  uint32_t domain = 0;           // its values are of
+  std::string domain_name = {};  // key
 };
 
 // Is it one of these functions?

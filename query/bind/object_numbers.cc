@@ -51,6 +51,8 @@ std::map<int64_t, std::string> type_names(const Catalog& catalog) {
   for (const CatalogType& type : kCatalogTypes) add(type.oid, type.array_oid, std::string(type.shown));
   for (const auto& [name, type] : catalog.enums)
     add(enum_oid(type->number), enum_array_oid(type->number), quote_identifier(name));
+  for (const auto& [name, domain] : catalog.domains)
+    add(domain_oid(domain->id), domain_array_oid(domain->id), quote_identifier(name));
   return all;
 }
 

@@ -104,6 +104,27 @@ std::vector<TableConstraint> table_constraints(const Catalog& catalog) {
   return all;
 }
 
+std::vector<DomainConstraint> domain_constraints(const Catalog& catalog) {
+  constexpr int64_t kFirst = 9500000;
+  std::vector<DomainConstraint> all;
+  for (const auto& [name, domain] : catalog.domains)
+    for (const auto& check : domain->checks)
+      all.push_back({kFirst + static_cast<int64_t>(all.size()), domain.get(), &check});
+  return all;
+}
+
+std::string domain_check_text(const Catalog& catalog, const DomainConstraint& constraint, bool is_pretty) {
+  const std::string text =
+      shown_expression(catalog, constraint.check->expression,
+                       {ExpressionPlace::kCondition, nullptr, 0, constraint.domain->base}, is_pretty);
+  return absl::StrCat("CHECK (", text, ")", constraint.check->is_validated ? "" : " NOT VALID");
+}
+
+std::string shown_default(const Catalog& catalog, const Domain& domain) {
+  if (domain.default_text.empty()) return "";
+  return shown_expression(catalog, domain.default_text, {ExpressionPlace::kDefault, nullptr, 0, domain.base}, false);
+}
+
 std::string index_part_text(const Catalog& catalog, const storage::TableSchema& schema, uint32_t column,
                             bool is_predicate, bool is_pretty) {
   return shown_expression(
@@ -184,6 +205,9 @@ std::map<std::string, std::string> constraint_texts(const Catalog& catalog) {
   for (const TableConstraint& constraint : table_constraints(catalog))
     for (int pretty : {0, 1})
       all[absl::StrCat(constraint.oid, " ", pretty)] = constraint_text(catalog, constraint, pretty != 0);
+  for (const DomainConstraint& constraint : domain_constraints(catalog))
+    for (int pretty : {0, 1})
+      all[absl::StrCat(constraint.oid, " ", pretty)] = domain_check_text(catalog, constraint, pretty != 0);
   return all;
 }
 
@@ -246,6 +270,12 @@ std::vector<ObjectComment> all_comments(const Catalog& catalog) {
       for (size_t i = 0; table != nullptr && i < storage::visible_columns(table->schema()); i++)
         if (table->schema().name + "." + table->schema().columns[i].name == name)
           all.push_back({table_oid(table->schema()), relations, static_cast<int64_t>(i) + 1, text});
+    } else if (kind == "type") {
+      const int64_t types = system_table_oid("pg_type");
+      if (const auto found = catalog.domains.find(name); found != catalog.domains.end())
+        all.push_back({domain_oid(found->second->id), types, 0, text});
+      if (const auto found = catalog.enums.find(name); found != catalog.enums.end())
+        all.push_back({enum_oid(found->second->number), types, 0, text});
     } else if (kind == "routine") {
       if (const auto found = catalog.routines.find(name); found != catalog.routines.end())
         all.push_back({routine_oid(*found->second), routines, 0, text});

@@ -25,6 +25,18 @@ struct TableConstraint {
 };
 std::vector<TableConstraint> table_constraints(const Catalog& catalog);
 
+// One of a domain.
+struct DomainConstraint {
+  int64_t oid = 0;
+  const Domain* domain = nullptr;
+  const Domain::Check* check = nullptr;
+};
+std::vector<DomainConstraint> domain_constraints(const Catalog& catalog);
+// CHECK (VALUE > 0)
+std::string domain_check_text(const Catalog& catalog, const DomainConstraint& constraint, bool is_pretty);
+// Of its default; empty = none.
+std::string shown_default(const Catalog& catalog, const Domain& domain);
+
 // "(a, lower(b)) WHERE (c > 0)"
 std::string key_definition(const Catalog& catalog, const storage::TableSchema& schema, const storage::IndexDef& index,
                            bool is_pretty);

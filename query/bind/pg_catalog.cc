@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "base/object_name.h"
+#include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
 #include "query/search_path.h"
@@ -32,6 +33,10 @@ struct TypeRow {
   int64_t element = 0;
   int64_t array = 0;
   int64_t collation = 0;
+  bool not_null = false;
+  int64_t base = 0;  // of a domain
+  int64_t modifier = -1;
+  std::string default_text = "";
 };
 
 SystemRow type_row(const TypeRow& row) {
@@ -51,12 +56,12 @@ SystemRow type_row(const TypeRow& row) {
           row.element,
           row.array,
           row.length > 0 ? "p" : "x",
-          false,
-          int64_t{0},
-          -1,
+          row.not_null,
+          row.base,
+          row.modifier,
           0,
           row.collation,
-          SystemValue(),
+          row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),
           SystemValue()};
 }
 
@@ -80,6 +85,17 @@ std::vector<SystemRow> types(const Catalog& catalog) {
     const int64_t schema = schema_oid(catalog, name), array = enum_array_oid(type->number);
     rows.push_back(type_row({enum_oid(type->number), name_in_schema(name), schema, 4, "e", 'E', 0, array, 0}));
     rows.push_back(type_row({array, "_" + name_in_schema(name), schema, -1, "b", 'A', enum_oid(type->number), 0, 0}));
+  }
+  for (const auto& [name, domain] : catalog.domains) {
+    const int64_t schema = schema_oid(catalog, name), oid = domain_oid(domain->id);
+    const int64_t array = domain_array_oid(domain->id);
+    const SqlType& base = domain->base;
+    const char category = base.id == T::kArray ? 'A' : base.id == T::kEnum ? 'E' : system_type(base.id).category;
+    rows.push_back(type_row({oid, name_in_schema(name), schema, base.id == T::kEnum ? 4 : int{type_length(base)}, "d",
+                             category, 0, array, is_string(base.id) ? kDefaultCollationOid : 0, domain->not_null,
+                             domain->parent != 0 ? domain_oid(domain->parent) : type_oid(base),
+                             domain->parent != 0 ? -1 : type_modifier(base), shown_default(catalog, *domain)}));
+    rows.push_back(type_row({array, "_" + name_in_schema(name), schema, -1, "b", 'A', oid, 0, 0}));
   }
   return rows;
 }

@@ -40,7 +40,7 @@ Status PlBinder::bind(const plpgsql::Body& body) {
   if (routine_.trigger != nullptr) {
     SCYPER_RETURN_IF_ERROR(bind_trigger_variables(&program.steps));
   } else {
-    SCYPER_RETURN_IF_ERROR(bind_parameters());
+    SCYPER_RETURN_IF_ERROR(bind_parameters(&program.steps));
     SCYPER_RETURN_IF_ERROR(bind_results());
   }
   found_ = binder_.new_variable("found", make_type(TypeId::kBool));
@@ -65,8 +65,8 @@ void PlBinder::raise_no_return(StepList* out) {
   out->push_back(std::move(raise));
 }
 
-// Inputs first: they are the arguments. A row is its fields.
-Status PlBinder::bind_parameters() {
+// Inputs first: they are the arguments. A row is its fields. What is of a domain is checked first of all.
+Status PlBinder::bind_parameters(StepList* out) {
   BoundProgram& program = *binder_.program_;
   VariableScope& outer = *scope_;
   for (bool outputs : {false, true}) {
@@ -84,6 +84,13 @@ Status PlBinder::bind_parameters() {
       uint32_t variable = binder_.new_variable(p.name, p.type);
       if (!p.name.empty()) outer.variables[p.name] = variable;
       outer.variables[number] = variable;
+      binder_.set_domain(variable, p.domain);
+      if (p.mode == ParameterMode::kOut || program.variables[variable].domain_call == kNoVariable) continue;
+      auto step = std::make_unique<Step>();
+      step->kind = StepKind::kAssign;
+      step->variable = variable;
+      step->expr = make_variable(variable, p.type, true, -1);
+      out->push_back(std::move(step));
     }
     if (!outputs) program.parameters = static_cast<uint32_t>(program.variables.size());
   }
@@ -114,11 +121,14 @@ Status PlBinder::bind_results() {
   returns_row_ = Binder::is_composite(routine_) || !routine_.record_columns.empty();
   bool has_value = routine_.return_type.id != TypeId::kVoid;
   if (has_value && !returns_row_) scope_->variables["$0"] = binder_.new_variable("", routine_.return_type);
+  auto add_result = [&](const RelationColumn& column) {
+    program.result_variables.push_back(binder_.new_variable("", column.type));
+    binder_.set_domain(program.result_variables.back(), column.domain);
+  };
   if (routine_.is_sql && !has_value)  // NULL, where PL/pgSQL gives an empty value
     program.result_variables.push_back(binder_.new_variable("", routine_.return_type));
   if (returns_row_ || (routine_.is_sql && has_value))
-    for (const auto& column : program.columns)
-      program.result_variables.push_back(binder_.new_variable("", column.type));
+    for (const auto& column : program.columns) add_result(column);
   return absl::OkStatus();
 }
 
@@ -129,6 +139,7 @@ PlBinder::Record* PlBinder::new_record(const std::vector<RelationColumn>& column
   for (const auto& column : columns) {
     record->names.push_back(column.name);
     record->variables.push_back(binder_.new_variable(column.name, column.type));
+    binder_.set_domain(record->variables.back(), column.domain);
   }
   return record;
 }
@@ -337,17 +348,26 @@ StatusOr<uint32_t> PlBinder::target_variable(const ast::Name& name, int32_t loca
   return variable;
 }
 
-StatusOr<SqlType> PlBinder::declared_type(const ast::TypeName& type) {
-  if (!type.percent_type) return resolve_type(type, binder_.source_, binder_.catalog_.enums);
+StatusOr<SqlType> PlBinder::declared_type(const ast::TypeName& type, uint32_t* domain) {
+  const UserTypes user_types = binder_.catalog_.user_types();
+  if (const Domain* found = named_domain(type, user_types); found != nullptr) *domain = found->id;
+  if (!type.percent_type) return resolve_type(type, binder_.source_, user_types);
   uint32_t variable = 0;
-  if (binder_.find_variable(type.name, &variable)) return binder_.program_->variables[variable].type;
+  if (binder_.find_variable(type.name, &variable)) {
+    *domain = binder_.program_->variables[variable].domain;
+    return binder_.program_->variables[variable].type;
+  }
   if (type.name.size() >= 2) {
     auto table = binder_.catalog_.find_table(type.name[type.name.size() - 2]);
     if (table == nullptr)
       return binder_.error("42P01", absl::StrCat("relation \"", type.name[type.name.size() - 2], "\" does not exist"),
                            type.location);
-    for (const auto& column : table->schema().columns)
-      if (column.name == type.name.back()) return column.type;
+    SCYPER_ASSIGN_OR_RETURN(auto columns, binder_.relation_columns(table->schema().name, type.location));
+    for (const RelationColumn& column : columns) {
+      if (column.name != type.name.back()) continue;
+      *domain = column.domain;
+      return column.type;
+    }
     return binder_.error("42703", absl::StrCat("column \"", type.name.back(), "\" does not exist"), type.location);
   }
   return binder_.error("42P01", absl::StrCat("\"", type.name.back(), "\" is not a known variable"), type.location);
@@ -466,7 +486,7 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   const std::string& word = d.type.name.back();
   bool is_relation = !d.type.percent_type && d.type.array_bounds.empty() &&
                      (d.type.percent_rowtype ||
-                      resolve_type(d.type, binder_.source_, binder_.catalog_.enums).status().ok() == false) &&
+                      resolve_type(d.type, binder_.source_, binder_.catalog_.user_types()).status().ok() == false) &&
                      (binder_.catalog_.find_table(word) != nullptr || binder_.catalog_.views.count(word) != 0);
   if (is_relation || (word == "record" && !d.type.percent_type)) {
     Record* record = nullptr;
@@ -487,7 +507,8 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   }
   if (d.type.percent_rowtype)
     return binder_.error("42P01", absl::StrCat("relation \"", d.type.name.back(), "\" does not exist"), d.location);
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(d.type));
+  uint32_t domain = 0;
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(d.type, &domain));
   BoundPtr initial;
   if (d.initial != nullptr) {  // sees the variables before it, not itself
     before_ = out;
@@ -506,6 +527,7 @@ Status PlBinder::bind_declaration(const plpgsql::Declaration& d, VariableScope* 
   }
   uint32_t variable = binder_.new_variable(d.name, type);
   binder_.program_->variables[variable].not_null = d.not_null;
+  binder_.set_domain(variable, domain);
   scope->variables[d.name] = variable;
   auto step = std::make_unique<Step>();
   step->kind = StepKind::kAssign;

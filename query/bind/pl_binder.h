@@ -101,7 +101,7 @@ class PlBinder {
   Status bind_trigger_variables(StepList* out);
   Status bind_trigger_return(const plpgsql::Return& statement, StepList* out);
   void raise_no_return(StepList* out);
-  Status bind_parameters();
+  Status bind_parameters(StepList* out);
   Status bind_results();
   Record* new_record(const std::vector<RelationColumn>& columns);
   Status bind_return(const plpgsql::Return& statement, StepList* out);
@@ -139,7 +139,8 @@ class PlBinder {
   StatusOr<BoundPtr> condition(const ast::Expr& expr);
   StatusOr<uint32_t> target_variable(const ast::Name& name, int32_t location);
   Record* find_record(const ast::Name& name) const;
-  StatusOr<SqlType> declared_type(const ast::TypeName& type);
+  // *domain: that it is, 0 = none.
+  StatusOr<SqlType> declared_type(const ast::TypeName& type, uint32_t* domain);
   Shapes save_shapes() const;
   void merge_shapes(const Shapes& before);
   uint32_t open_label(const std::string& name, bool loop);

@@ -16,8 +16,10 @@ Status PlBinder::bind_cursor(const plpgsql::Declaration& d, VariableScope* scope
   cursor.declaration = d.cursor.get();
   cursor.scope = scope;
   for (const auto& p : d.cursor->parameters) {
-    SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(p.type));
+    uint32_t domain = 0;
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, declared_type(p.type, &domain));
     cursor.parameters.push_back(binder_.new_variable(p.name, type));
+    binder_.set_domain(cursor.parameters.back(), domain);
   }
   uint32_t variable = binder_.new_variable(d.name, text);
   auto step = std::make_unique<Step>();

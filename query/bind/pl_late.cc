@@ -115,6 +115,8 @@ bool PlBinder::is_definition(ast::StatementKind kind) {
     case Kind::kCreateSequence:
     case Kind::kCreateEnum:
     case Kind::kAlterEnum:
+    case Kind::kCreateDomain:
+    case Kind::kAlterDomain:
     case Kind::kCreateRoutine:
     case Kind::kCreateTrigger:
     case Kind::kAlterTable:

@@ -160,6 +160,7 @@ Status PlBinder::bind_return(const plpgsql::Return& statement, StepList* out) {
     SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "return", statement, out));
   } else if (wants) {
     SCYPER_ASSIGN_OR_RETURN(step->expr, expression(*statement.value, routine_.return_type));
+    SCYPER_ASSIGN_OR_RETURN(step->expr, binder_.to_domain(std::move(step->expr), routine_.return_domain));
   }
   out->push_back(std::move(step));
   return absl::OkStatus();
@@ -180,6 +181,7 @@ Status PlBinder::bind_return_next(const plpgsql::ReturnNext& statement, StepList
     SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, program.result_variables, "next", statement, out));
   } else if (!has_outputs) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*statement.value, routine_.return_type));
+    SCYPER_ASSIGN_OR_RETURN(value, binder_.to_domain(std::move(value), routine_.return_domain));
     step->args.push_back(std::move(value));
   }
   out->push_back(std::move(step));

@@ -28,6 +28,9 @@ Status PlBinder::bind_assign(const plpgsql::Assign& assign, StepList* out) {
   SCYPER_ASSIGN_OR_RETURN(step->variable, target_variable(name, assign.location));
   SqlType type = binder_.program_->variables[step->variable].type;
   if (subscript != nullptr) {
+    if (binder_.program_->variables[step->variable].domain_call != kNoVariable)
+      return binder_.error("0A000", "assigning to parts of a variable whose domain has constraints is not supported",
+                           assign.location);
     if (subscript->indexes.size() != 1)
       return binder_.error("0A000", "multidimensional arrays are not supported", assign.location);
     if (type.id != TypeId::kArray)

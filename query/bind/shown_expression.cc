@@ -90,7 +90,7 @@ class Shower {
       case BoundKind::kConst:
         return constant(e, e.type);
       case BoundKind::kColumn:
-        return schema_ == nullptr ? give_up() : quote_identifier(schema_->columns[e.index].name);
+        return schema_ == nullptr ? "VALUE" : quote_identifier(schema_->columns[e.index].name);
       case BoundKind::kCast:
         return cast(*e.args[0], to_sql(e.explicit_cast ? e.type : without_modifiers(e.type)), e);
       case BoundKind::kBuiltin:
@@ -223,6 +223,9 @@ class Shower {
 };
 
 StatusOr<BoundPtr> bind_shown(Binder* binder, const ast::Expr& expr, const ShownExpression& where) {
+  if (where.table == nullptr)
+    return where.place == ExpressionPlace::kCondition ? binder->bind_domain_check(expr, where.base)
+                                                      : binder->bind_constant(expr, where.base);
   switch (where.place) {
     case ExpressionPlace::kCondition:
       return binder->bind_check(expr, where.table);
@@ -246,7 +249,7 @@ std::string shown_expression(const Catalog& catalog, const std::string& text, co
   Binder binder(catalog, text);
   auto bound = bind_shown(&binder, **parsed, where);
   if (!bound.ok()) return text;
-  Shower shower(&where.table->schema(), is_pretty);
+  Shower shower(where.table == nullptr ? nullptr : &where.table->schema(), is_pretty);
   std::string shown = shower.run(**bound);
   return shower.is_complete() ? shown : text;
 }

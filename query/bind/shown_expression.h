@@ -15,8 +15,9 @@ enum class ExpressionPlace : uint8_t { kCondition, kDefault, kGenerated, kIndex 
 
 struct ShownExpression {
   ExpressionPlace place = ExpressionPlace::kCondition;
-  std::shared_ptr<storage::Table> table;  // what its columns are of
+  std::shared_ptr<storage::Table> table;  // what its columns are of; null: of a domain
   uint32_t column = 0;                    // of a default or a generated column
+  SqlType base = {};                      // of a domain
 };
 
 // The text itself where it has what is not shown otherwise.

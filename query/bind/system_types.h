@@ -78,6 +78,9 @@ inline int64_t table_oid(const storage::TableSchema& schema) { return 1000000 + 
 inline int64_t index_oid(const storage::IndexDef& index) { return 2000000 + int64_t{index.id.value()}; }
 inline int64_t enum_oid(int32_t number) { return 6000000 + int64_t{number}; }
 inline int64_t enum_array_oid(int32_t number) { return 6500000 + int64_t{number}; }
+inline int64_t domain_oid(uint32_t id) { return 6600000 + int64_t{id}; }
+inline int64_t domain_array_oid(uint32_t id) { return 6700000 + int64_t{id}; }
+static_assert(kDomainsMax <= 100000);
 inline int64_t sequence_oid(const storage::Sequence& sequence) {
   return 3500000 + int64_t{sequence.definition().id.value()};
 }

@@ -541,6 +541,7 @@ class Generator {
   // changes in EXCEPTION blocks (their positions are used anew).
   std::set<std::pair<const storage::Table*, uint32_t>> overwritten_;
   bool overwrites_all_ = false;
+  bool domains_write_ = false;  // what checks the values of a variable may change a table
   std::vector<Value> variables_;
   std::unordered_map<uint32_t, RowSource> sources_;  // by relation
   // values of kGroup and kAggregate, by query: subqueries refer to those of enclosing queries

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "bind/make.h"
 #include "codegen/generator.h"
 
 namespace scyper::query {
@@ -62,6 +63,9 @@ Generator::Generator(const BoundProgram& program, ProgramResources* resources)
     : program_(program), resources_(*resources), b_(program.name) {
   collect_assigned(program.steps, &assigned_);
   note_changes(program.steps);
+  for (const Variable& variable : program.variables)
+    domains_write_ |= variable.domain_call != kNoVariable && may_write(variable.domain_call);
+  overwrites_all_ |= domains_write_;
   // what a function returns is used while its caller's statement goes on; procedures' results are copied or sent at
   // once
   if (program.is_routine && program.return_type.id != TypeId::kUnknown) overwrites_all_ = true;
@@ -247,6 +251,13 @@ void Generator::assign_variable(uint32_t number, const Value& value) {
     Block present = b_.new_block();
     b_.branch(fitting.null, raise_block(RuntimeError::kNullAssignment), present, 2);
     b_.set_block(present);
+  }
+  if (declared.domain_call != kNoVariable) {
+    std::vector<BoundPtr> given;
+    given.push_back(make_variable(number, declared.type, true, -1));
+    note_call(declared.domain_call, given);
+    fitting = call_routine(declared.domain_call, {fitting}, {declared.type}, nullptr);
+    fitting.fresh = false;
   }
   // an array variable owns its array, so that assigning an element changes no other
   if (variable.type.id == TypeId::kArray && !fitting.fresh) fitting.stable = false;
@@ -470,7 +481,7 @@ void Generator::gen_for_query(const Step& step) {
   });
   bool overlaps = false;
   for (uint32_t variable : variables) overlaps |= read.count(variable) != 0;
-  bool streams = !overlaps && is_harmless(step.body, read);
+  bool streams = !overlaps && !domains_write_ && is_harmless(step.body, read);
   Reg ran = b_.new_variable(Type::kI8);
   b_.assign(ran, constant(Type::kI8, 0));
   Block finished = b_.new_block();

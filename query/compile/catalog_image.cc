@@ -4,21 +4,24 @@
 #include <cstring>
 #include <utility>
 
+#include "compile/domain_check.h"
+
 namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
 static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
-static_assert(sizeof(Routine) == 272);
+static_assert(sizeof(Routine) == 280);
 static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
 static_assert(sizeof(View) == 136);
-static_assert(sizeof(Catalog) == 568);  // `schemas` follows from the tables
+static_assert(sizeof(Domain) == 136);
+static_assert(sizeof(Catalog) == 624);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {
@@ -136,6 +139,24 @@ void walk(IO& io, EnumType& type) {
   }
 }
 
+// check: the number of what it is made of these (0: nothing to check).
+template <typename IO>
+void walk(IO& io, Domain& domain, RoutineId& check) {
+  io.number(domain.id);
+  io.text(domain.name);
+  walk(io, domain.base);
+  io.number(domain.parent);
+  io.text(domain.default_text);
+  walk_bool(io, domain.not_null);
+  domain.checks.resize(io.count(domain.checks.size()));
+  for (Domain::Check& rule : domain.checks) {
+    io.text(rule.name);
+    io.text(rule.expression);
+    walk_bool(io, rule.is_validated);
+  }
+  walk_id(io, check);
+}
+
 template <typename IO>
 void walk(IO& io, storage::IndexDef& index) {
   walk_id(io, index.id);
@@ -181,6 +202,7 @@ void walk(IO& io, TableRules& rules) {
     io.text(column.default_text);
     io.text(column.generated_text);
     io.number(column.identity);
+    io.number(column.domain);
   }
   rules.checks.resize(io.count(rules.checks.size()));
   for (TableRules::Check& check : rules.checks) {
@@ -226,12 +248,14 @@ void walk(IO& io, Routine& routine) {
     io.text(parameter.name);
     io.number(parameter.mode);
     walk(io, parameter.type);
+    io.number(parameter.domain);
     walk_bool(io, parameter.has_default);
     walk_bool(io, parameter.variadic);
     io.text(parameter.relation);
     io.text(parameter.default_text);
   }
   walk(io, routine.return_type);
+  io.number(routine.return_domain);
   io.text(routine.return_relation);
   walk_bool(io, routine.returns_set);
   walk_bool(io, routine.is_trigger);
@@ -314,6 +338,26 @@ Status decode_enums(Reader* in, Catalog* catalog) {
   return Status();
 }
 
+Status decode_domains(Reader* in, Catalog* catalog) {
+  in->number(catalog->next_domain_id);
+  const uint32_t domains = in->count(0);
+  std::map<std::string, RoutineId> checks;
+  for (uint32_t i = 0; i < domains && in->ok(); ++i) {
+    auto domain = std::make_shared<Domain>();
+    RoutineId check;
+    walk(*in, *domain, check);
+    if (!in->ok() || domain->id == 0 || !is_storable(domain->base.id) || domain->parent >= domain->id) return damaged();
+    checks[domain->name] = check;
+    catalog->domains[domain->name] = std::move(domain);
+  }
+  for (auto& [name, domain] : catalog->domains) {
+    auto checked = std::make_shared<Domain>(*domain);
+    checked->check = make_domain_check(*checked, *catalog, checks[name]);
+    domain = std::move(checked);
+  }
+  return Status();
+}
+
 void decode_sequences(Reader* in, Catalog* catalog) {
   in->number(catalog->next_sequence_id);
   const uint32_t sequences = in->count(0);
@@ -364,6 +408,13 @@ std::string encode_catalog(const Catalog& catalog) {
     EnumType written = *type;
     walk(out, written);
     out.name_enum(type->number);
+  }
+  out.number(copy.next_domain_id);
+  out.count(copy.domains.size());
+  for (const auto& [name, domain] : copy.domains) {
+    Domain written = *domain;
+    RoutineId check = domain->check == nullptr ? RoutineId() : domain->check->id;
+    walk(out, written, check);
   }
   out.count(copy.tables.size());
   for (const auto& [name, table] : copy.tables) {
@@ -420,6 +471,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   in.number(catalog->next_index_id);
   in.number(catalog->next_routine_id);
   SCYPER_RETURN_IF_ERROR(decode_enums(&in, catalog.get()));
+  SCYPER_RETURN_IF_ERROR(decode_domains(&in, catalog.get()));
   const uint32_t tables = in.count(0);
   for (uint32_t i = 0; i < tables && in.ok(); ++i) {
     storage::TableSchema schema;

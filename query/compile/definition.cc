@@ -69,6 +69,12 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
     case ast::StatementKind::kAlterEnum:
       status = alter_enum(node_as<ast::AlterEnumStatement>(statement), result);
       break;
+    case ast::StatementKind::kCreateDomain:
+      status = create_domain(node_as<ast::CreateDomainStatement>(statement), result);
+      break;
+    case ast::StatementKind::kAlterDomain:
+      status = alter_domain(node_as<ast::AlterDomainStatement>(statement), result);
+      break;
     case ast::StatementKind::kDrop:
       status = drop(node_as<ast::DropStatement>(statement), result);
       break;

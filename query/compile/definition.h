@@ -157,8 +157,25 @@ class Definer {
   struct TypeUser {
     std::string name;           // "column m of table t"
     std::string table, column;  // of a column
+    std::string domain;         // that is made of it
   };
   std::vector<TypeUser> users_of(const EnumType& type);
+  bool type_taken(const std::string& name);
+  bool rules_name(const std::string& name);
+  // definition_domain.cc
+  Status create_domain(const ast::CreateDomainStatement& create, ResultSet* result);
+  Status define_domain_rule(const ast::Constraint& constraint, const std::vector<ast::Constraint>& before,
+                            Domain* domain);
+  Status alter_domain(const ast::AlterDomainStatement& alter, ResultSet* result);
+  Status alter_domain_check(const ast::AlterDomainStatement& alter, Domain* domain, ResultSet* result);
+  Status rename_domain(const std::string& from, const std::string& to);
+  Status rename_domain_constraint(const std::string& name, const std::string& from, const std::string& to);
+  StatusOr<std::shared_ptr<Domain>> domain_to_alter(const std::string& name);
+  Status domain_default(const ast::Expr& expr, Domain* domain);
+  Status add_domain_check(const ast::Constraint& constraint, Domain* domain);
+  Status check_domain_columns(const Domain& domain, const Domain::Check* check);
+  void put_domain(std::shared_ptr<Domain> domain);
+  std::vector<TypeUser> users_of(const Domain& domain);
   // definition_index.cc
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
@@ -176,7 +193,7 @@ class Definer {
   Status drop_trigger(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
   void drop_triggers_of(const std::string& table);
   Status define_result(const ast::CreateRoutineStatement& create, Routine* routine) const;
-  StatusOr<SqlType> routine_type(const ast::TypeName& type, std::string* relation) const;
+  StatusOr<SqlType> routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const;
   Status remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine);
   Status create_view(const ast::CreateViewStatement& create, ResultSet* result);
   Status check_replaced(const View& old, const View& view) const;

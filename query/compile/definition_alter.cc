@@ -170,10 +170,16 @@ void put_back(HiddenColumns hidden, TableChange* change) {
 }  // namespace
 
 // Values of a new column for `rows` rows: its default, drawn once per row where it changes.
-Status Definer::default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text,
+Status Definer::default_values(const storage::TableSchema& schema, uint32_t column, const std::string& given,
                                uint64_t rows, TableChange* change) {
   std::vector<Datum>& values = change->columns[column].values;
   values.assign(1, null_datum());
+  std::string text = given;
+  if (const Domain* domain = next().find_domain(change->rules.columns[column].domain); domain != nullptr) {
+    if (text.empty()) text = domain->default_text;
+    if (text.empty() && domain->check != nullptr) text = "NULL";
+    if (!text.empty()) text = absl::StrCat("CAST(", text, " AS ", quote_identifier(domain->name), ")");
+  }
   if (text.empty() || rows == 0) return absl::OkStatus();
   const bool draws = text.find("nextval\"(") != std::string::npos || text.find("nextval(") != std::string::npos;
   change->by_identity = draws;
@@ -326,7 +332,7 @@ Status Definer::set_type(const ast::AlterTableCommand& command, const std::strin
 Status Definer::change_type(const ast::AlterTableCommand& command, const std::string& name, uint32_t column) {
   auto table = next().find_table(name);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
-  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_, next().enums));
+  SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_, next().user_types()));
   if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   SCYPER_RETURN_IF_ERROR(check_column_type(*command.column, type));
   if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
@@ -354,6 +360,12 @@ Status Definer::change_type(const ast::AlterTableCommand& command, const std::st
                      "\"."));
   SCYPER_RETURN_IF_ERROR(converted);
   TableRules::Column& rule = change.rules.columns[column];
+  const Domain* domain = named_domain(command.column->type, next().user_types());
+  rule.domain = domain == nullptr ? 0 : domain->id;
+  if (domain != nullptr)
+    SCYPER_RETURN_IF_ERROR(query(absl::StrCat("SELECT CAST(", text, " AS ", quote_identifier(domain->name), ") FROM ",
+                                              quote_identifier(name)))
+                               .status());
   if (!rule.default_text.empty() && rule.default_text[0] != '"') {
     SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(rule.default_text));
     Binder binder(next(), rule.default_text);

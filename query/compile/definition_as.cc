@@ -31,9 +31,11 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   std::string columns;
   for (size_t i = 0; i < outputs.size(); i++) {
     const SqlType& type = outputs[i]->expr->type;
+    const Domain* domain = old_->find_domain(outputs[i]->expr->domain);
     absl::StrAppend(&columns, i == 0 ? "" : ", ",
                     quote_identifier(i < create.columns.size() ? create.columns[i] : outputs[i]->name), " ",
-                    to_sql(type.id == TypeId::kUnknown ? make_type(TypeId::kText) : type));
+                    domain != nullptr ? quote_identifier(domain->name)
+                                      : to_sql(type.id == TypeId::kUnknown ? make_type(TypeId::kText) : type));
   }
   std::string name;
   for (const std::string& part : create.table.name)
@@ -69,6 +71,7 @@ Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* s
     if (known == old_->rules.end()) continue;
     const TableRules::Column& rule = known->second.columns[c];
     TableRules::Column& copy = rules->columns.back();
+    copy.domain = rule.domain;
     if (like.generated) copy.generated_text = rule.generated_text;
     if (rule.identity != Identity::kNone) {
       if (!like.identity) continue;

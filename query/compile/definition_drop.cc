@@ -43,6 +43,7 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
         SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
         break;
       case ast::ObjectKind::kType:
+      case ast::ObjectKind::kDomain:
         SCYPER_RETURN_IF_ERROR(drop_type(name, drop, result));
         break;
       case ast::ObjectKind::kIndex:

@@ -39,8 +39,7 @@ Status Definer::create_enum(const ast::CreateEnumStatement& create, ResultSet* r
   SCYPER_RETURN_IF_ERROR(check_schema(create.name));
   if (bare_name(name).size() != name.size())
     return error("0A000", "types in schemas other than public are not supported", -1);
-  if (next().enums.count(name) != 0 || next().tables.count(name) != 0 || next().views.count(name) != 0)
-    return error("42710", absl::StrCat("type \"", name, "\" already exists"), -1);
+  if (type_taken(name)) return error("42710", absl::StrCat("type \"", name, "\" already exists"), -1);
   auto type = std::make_shared<EnumType>();
   type->name = name;
   type->number = new_enum_number();
@@ -97,6 +96,11 @@ Status Definer::add_label(const ast::AlterEnumStatement& alter, EnumType* type, 
 
 // Is there something in the text of a rule or a view? Those texts are bound anew whenever they are used.
 bool Definer::rules_contain(const std::function<bool(const std::string&)>& has) {
+  for (const auto& [name, domain] : next().domains) {
+    if (has(domain->default_text)) return true;
+    for (const auto& check : domain->checks)
+      if (has(check.expression)) return true;
+  }
   for (const auto& [id, rules] : next().rules) {
     for (const auto& column : rules.columns)
       if (has(column.default_text) || has(column.generated_text)) return true;
@@ -112,19 +116,28 @@ bool Definer::names_label(const std::string& label) {
   return rules_contain([&](const std::string& text) { return text.find(literal) != std::string::npos; });
 }
 
+// Does the text of a rule or a view name the type?
+bool Definer::rules_name(const std::string& name) {
+  return rules_contain([&](const std::string& text) {
+    auto tokens = scan(text);
+    return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
+      return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == name;
+    });
+  });
+}
+
+// A relation's rows are of a type of its name.
+bool Definer::type_taken(const std::string& name) {
+  return next().enums.count(name) != 0 || next().domains.count(name) != 0 || next().tables.count(name) != 0 ||
+         next().views.count(name) != 0;
+}
+
 // Columns and routines know the type by its number.
 Status Definer::rename_type(const std::string& from, const std::string& to) {
   auto found = next().enums.find(from);
   if (found == next().enums.end()) return error("42704", absl::StrCat("type \"", from, "\" does not exist"), -1);
-  if (next().enums.count(to) != 0 || next().tables.count(to) != 0 || next().views.count(to) != 0)
-    return error("42710", absl::StrCat("type \"", to, "\" already exists"), -1);
-  const bool is_named = rules_contain([&](const std::string& text) {
-    auto tokens = scan(text);
-    return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
-      return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == from;
-    });
-  });
-  if (is_named)
+  if (type_taken(to)) return error("42710", absl::StrCat("type \"", to, "\" already exists"), -1);
+  if (rules_name(from))
     return error("0A000", "renaming a type that a default, constraint, index or view names is not supported", -1);
   auto type = std::make_shared<EnumType>(*found->second);
   type->name = to;
@@ -155,27 +168,35 @@ std::vector<Definer::TypeUser> Definer::users_of(const EnumType& type) {
     for (size_t c = 0; c < visible_columns(schema); c++)
       if (is_of(schema.columns[c].type))
         users.push_back(
-            {absl::StrCat("column ", schema.columns[c].name, " of table ", name), name, schema.columns[c].name});
+            {absl::StrCat("column ", schema.columns[c].name, " of table ", name), name, schema.columns[c].name, ""});
   }
   for (const auto& [name, view] : next().views)
     if (std::any_of(view->column_types.begin(), view->column_types.end(), is_of))
-      users.push_back({absl::StrCat("view ", name), "", ""});
+      users.push_back({absl::StrCat("view ", name), "", "", ""});
+  for (const auto& [name, domain] : next().domains)
+    if (is_of(domain->base)) users.push_back({absl::StrCat("type ", name), "", "", name});
   for (const auto& [name, routine] : next().routines)
     if (is_of(routine->return_type) || std::any_of(routine->parameters.begin(), routine->parameters.end(),
                                                    [&](const auto& p) { return is_of(p.type); }))
-      users.push_back({absl::StrCat("function ", signature_of(*routine)), "", ""});
+      users.push_back({absl::StrCat("function ", signature_of(*routine)), "", "", ""});
   return users;
 }
 
+// Also of domains.
 Status Definer::drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
-  auto found = next().enums.find(name);
-  if (found == next().enums.end()) {
+  const auto found = next().enums.find(name);
+  const auto domain = next().domains.find(name);
+  const bool is_domain = domain != next().domains.end();
+  if (found == next().enums.end() && !is_domain) {
     if (!drop.if_exists) return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  type \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
-  const std::shared_ptr<const EnumType> type = found->second;
-  const std::vector<TypeUser> users = users_of(*type);
+  if (drop.object == ast::ObjectKind::kDomain && !is_domain)
+    return error("42809", absl::StrCat("\"", name, "\" is not a domain"), -1);
+  const std::vector<TypeUser> users = is_domain ? users_of(*domain->second) : users_of(*found->second);
+  if (is_domain && rules_name(name))
+    return error("0A000", "dropping a domain that a default, constraint, index or view names is not supported", -1);
   if (!users.empty() && !drop.cascade) {
     std::vector<std::string> lines;
     for (const auto& user : users) lines.push_back(absl::StrCat(user.name, " depends on type ", name));
@@ -185,6 +206,11 @@ Status Definer::drop_type(const std::string& name, const ast::DropStatement& dro
         "Use DROP ... CASCADE to drop the dependent objects too.");
   }
   for (const auto& user : users) {
+    if (!user.domain.empty()) {
+      SCYPER_RETURN_IF_ERROR(drop_type(user.domain, drop, result));
+      result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", user.name));
+      continue;
+    }
     if (user.table.empty())
       return error("0A000", absl::StrCat("dropping ", user.name, " by DROP TYPE is not supported"), -1);
     ast::AlterTableCommand command;
@@ -194,6 +220,7 @@ Status Definer::drop_type(const std::string& name, const ast::DropStatement& dro
     result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", user.name));
   }
   next().enums.erase(name);
+  next().domains.erase(name);
   return absl::OkStatus();
 }
 

@@ -48,10 +48,10 @@ void rename_in_rules(const std::string& from, const std::string& to, bool is_tab
 }  // namespace
 
 Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
-  result->command_tag =
-      absl::StrCat("ALTER ", rename.object == ast::ObjectKind::kColumn || rename.object == ast::ObjectKind::kConstraint
-                                 ? "TABLE"
-                                 : rename.object_name);
+  result->command_tag = absl::StrCat(
+      "ALTER ", rename.object == ast::ObjectKind::kColumn || rename.object == ast::ObjectKind::kConstraint ? "TABLE"
+                : rename.object == ast::ObjectKind::kDomainConstraint                                      ? "DOMAIN"
+                                                                      : rename.object_name);
   if (rename.set_schema) return set_schema(rename, result);
   const std::string& name = rename.target.name.back();
   const std::string to = sibling_key(name, rename.new_name);
@@ -84,6 +84,10 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
       return rename_view(name, to);
     case ast::ObjectKind::kType:
       return rename_type(name, to);
+    case ast::ObjectKind::kDomain:
+      return rename_domain(name, to);
+    case ast::ObjectKind::kDomainConstraint:
+      return rename_domain_constraint(name, rename.old_name, rename.new_name);
     case ast::ObjectKind::kSchema:
       return rename_schema(rename.target.name.back(), rename.new_name);
     default:
@@ -249,6 +253,14 @@ Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result)
       if (old_->routines.count(name.back()) == 0)
         return error("42883", absl::StrCat("function ", name.back(), " does not exist"), -1);
       key = "routine " + name.back();
+      break;
+    case ast::ObjectKind::kType:
+    case ast::ObjectKind::kDomain:
+      if (old_->enums.count(name.back()) == 0 && old_->domains.count(name.back()) == 0)
+        return error("42704", absl::StrCat("type \"", name.back(), "\" does not exist"), -1);
+      if (comment.object == ast::ObjectKind::kDomain && old_->domains.count(name.back()) == 0)
+        return error("42809", absl::StrCat("\"", name.back(), "\" is not a domain"), -1);
+      key = "type " + name.back();
       break;
     default:
       return error("0A000", absl::StrCat("COMMENT ON ", comment.object_name, " is not supported"), -1);

@@ -91,12 +91,14 @@ Status Definer::define_column(const ast::ColumnDefinition& column, storage::Tabl
   const TypeId serial = serial_type(column.type);
   SqlType type = make_type(serial);
   if (serial == TypeId::kUnknown) {
-    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_, next().enums));
+    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_, next().user_types()));
     if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   }
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
   schema->columns.push_back({column.name, type, serial != TypeId::kUnknown});
   rules->columns.emplace_back();
+  if (const Domain* domain = named_domain(column.type, next().user_types()); domain != nullptr)
+    rules->columns.back().domain = domain->id;
   const auto number = static_cast<uint32_t>(schema->columns.size() - 1);
   if (serial != TypeId::kUnknown) SCYPER_RETURN_IF_ERROR(define_serial(*schema, number, {}, Identity::kNone, rules));
   for (const auto& constraint : column.constraints)

@@ -46,7 +46,8 @@ bool same(const ForeignKey& a, const ForeignKey& b) {
 
 bool same(const TableRules& a, const TableRules& b) {
   auto same_column = [](const TableRules::Column& x, const TableRules::Column& y) {
-    return x.default_text == y.default_text && x.generated_text == y.generated_text && x.identity == y.identity;
+    return x.default_text == y.default_text && x.generated_text == y.generated_text && x.identity == y.identity &&
+           x.domain == y.domain;
   };
   auto same_check = [](const TableRules::Check& x, const TableRules::Check& y) {
     return x.name == y.name && x.expression == y.expression;
@@ -113,7 +114,8 @@ bool is_harmed(const Program& program, const Catalog& before, const Catalog& aft
 bool is_harmed(const Program& program, const Catalog& before, const Catalog& after) {
   // a new routine may be what a call means now, a view what a table's name means; sequences are replaced as a whole
   const bool others_stay = keeps(before.routines, after.routines) && keeps(before.views, after.views) &&
-                           keeps(before.sequences, after.sequences) && keeps(before.enums, after.enums);
+                           keeps(before.sequences, after.sequences) && keeps(before.enums, after.enums) &&
+                           keeps(before.domains, after.domains);
   if (!keeps(before.routines, after.routines) && !program.parts().callees.empty()) return true;
   std::unordered_set<const Program*> seen;
   return is_harmed(program, before, after, others_stay, &seen);

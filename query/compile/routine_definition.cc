@@ -46,7 +46,7 @@ bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
 }  // namespace
 
 // Types of parameters and results. A table's name stands for its rows: kRecord, the name goes to *relation.
-StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* relation) const {
+StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const {
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   SqlType resolved;
   if (is_polymorphic(type, &resolved)) return resolved;
@@ -54,8 +54,11 @@ StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* 
     const std::string& name = type.name[type.name.size() - 2];
     auto table = catalog.find_table(name);
     if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name, "\" does not exist"), -1);
+    const auto rules = catalog.rules.find(table->schema().id);
     for (const auto& column : table->schema().columns) {
       if (column.name != type.name.back()) continue;
+      const auto number = static_cast<size_t>(&column - table->schema().columns.data());
+      if (rules != catalog.rules.end()) *domain = rules->second.columns[number].domain;
       resolved = column.type;
       drop_modifiers(&resolved);
       return resolved;
@@ -63,13 +66,17 @@ StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* 
     return error("42703", absl::StrCat("column \"", type.name.back(), "\" of relation \"", name, "\" does not exist"),
                  -1);
   }
-  auto found = resolve_type(type, text_, catalog.enums);
+  auto found = resolve_type(type, text_, catalog.user_types());
   bool is_relation = catalog.find_table(type.name.back()) != nullptr || catalog.views.count(type.name.back()) != 0;
   if (!found.ok() && is_relation && sqlstate_of(found.status()) == "42704" && type.array_bounds.empty()) {
     *relation = type.name.back();
     return make_type(TypeId::kRecord);
   }
   if (!found.ok()) return found;
+  if (const Domain* named = named_domain(type, catalog.user_types()); named != nullptr) {
+    *domain = named->id;
+    return found;
+  }
   drop_modifiers(&*found);
   return *found;
 }
@@ -84,7 +91,7 @@ Status Definer::define_parameters(const ast::CreateRoutineStatement& create, Rou
     parameter.mode = is_output                              ? ParameterMode::kOut
                      : p.mode == ast::ParameterMode::kInOut ? ParameterMode::kInOut
                                                             : ParameterMode::kIn;
-    SCYPER_ASSIGN_OR_RETURN(parameter.type, routine_type(p.type, &parameter.relation));
+    SCYPER_ASSIGN_OR_RETURN(parameter.type, routine_type(p.type, &parameter.relation, &parameter.domain));
     if (parameter.variadic && parameter.type.id != TypeId::kArray)
       return error("42P13", "VARIADIC parameter must be an array", -1);
     if (parameter.type.id == TypeId::kRecord && parameter.relation.empty())
@@ -119,6 +126,7 @@ Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine
   if (create.return_type == nullptr) {
     if (outs == 0) return error("42P13", "function result type must be specified", -1);
     if (outs == 1) routine->return_relation = output->relation;
+    if (outs == 1) routine->return_domain = output->domain;
     routine->return_type = implied;
     return absl::OkStatus();
   }
@@ -129,7 +137,8 @@ Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine
     routine->is_trigger = true;
     return absl::OkStatus();
   }
-  SCYPER_ASSIGN_OR_RETURN(routine->return_type, routine_type(*create.return_type, &routine->return_relation));
+  SCYPER_ASSIGN_OR_RETURN(routine->return_type,
+                          routine_type(*create.return_type, &routine->return_relation, &routine->return_domain));
   if (outs > 0 && routine->return_type != implied)
     return error("42P13",
                  absl::StrCat("function result type must be ", outs == 1 ? type_name(implied) : "record",
@@ -286,7 +295,7 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
   const std::string& name = object.name.back();
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
-    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().enums));
+    SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().user_types()));
     wanted.push_back(type);
   }
   auto range = next().routines.equal_range(name);

@@ -44,7 +44,7 @@ bool SearchPath::has(NameKind kind, const std::string& key) const {
     case NameKind::kRoutine:
       return catalog_.routines.count(key) != 0;
     case NameKind::kType:
-      return is_relation || catalog_.enums.count(key) != 0;
+      return is_relation || catalog_.enums.count(key) != 0 || catalog_.domains.count(key) != 0;
     case NameKind::kCreated:
       break;
   }

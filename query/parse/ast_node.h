@@ -91,6 +91,8 @@ enum class StatementKind : uint8_t {
   kCreateSequence,
   kCreateEnum,
   kAlterEnum,
+  kCreateDomain,
+  kAlterDomain,
   kCreateRoutine,
   kCreateTrigger,
   kAlterTable,

@@ -147,6 +147,31 @@ struct AlterEnumStatement : StatementNode<StatementKind::kAlterEnum> {
   bool if_not_exists = false;
 };
 
+struct CreateDomainStatement : StatementNode<StatementKind::kCreateDomain> {
+  Name name;
+  TypeName type;
+  Name collation;
+  std::vector<Constraint> constraints;  // in the order written
+};
+
+enum class AlterDomainAction : uint8_t {
+  kSetDefault,  // expr; null: drop it
+  kSetNotNull,
+  kDropNotNull,
+  kAddConstraint,
+  kDropConstraint,
+  kValidateConstraint,
+};
+
+struct AlterDomainStatement : StatementNode<StatementKind::kAlterDomain> {
+  Name name;
+  AlterDomainAction action = AlterDomainAction::kSetDefault;
+  ExprPtr expr;
+  std::unique_ptr<Constraint> constraint;
+  std::string constraint_name;  // of what is dropped or validated
+  bool if_exists = false;
+};
+
 enum class ParameterMode : uint8_t { kIn, kOut, kInOut, kVariadic, kTable };
 
 struct RoutineParameter {
@@ -212,6 +237,8 @@ enum class ObjectKind : uint8_t {
   kConstraint,
   kTrigger,  // name: table and trigger
   kType,
+  kDomain,
+  kDomainConstraint,
   kOther,
 };
 

@@ -61,6 +61,10 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return create_enum(to<CreateEnumStmt>(node));
     case T_AlterEnumStmt:
       return alter_enum(to<AlterEnumStmt>(node));
+    case T_CreateDomainStmt:
+      return create_domain(to<CreateDomainStmt>(node));
+    case T_AlterDomainStmt:
+      return alter_domain(to<AlterDomainStmt>(node));
     case T_CreateTrigStmt:
       return create_trigger(to<CreateTrigStmt>(node));
     case T_CreateFunctionStmt:

@@ -31,6 +31,10 @@ ast::ObjectKind object_kind(ObjectType type) {
       return ast::ObjectKind::kTrigger;
     case OBJECT_TYPE:
       return ast::ObjectKind::kType;
+    case OBJECT_DOMAIN:
+      return ast::ObjectKind::kDomain;
+    case OBJECT_DOMCONSTRAINT:
+      return ast::ObjectKind::kDomainConstraint;
     default:
       return ast::ObjectKind::kOther;
   }
@@ -269,6 +273,8 @@ NameKind name_kind(ast::ObjectKind kind) {
     case ast::ObjectKind::kRoutine:
       return NameKind::kRoutine;
     case ast::ObjectKind::kType:
+    case ast::ObjectKind::kDomain:
+    case ast::ObjectKind::kDomainConstraint:
       return NameKind::kType;
     default:
       return NameKind::kRelation;
@@ -342,9 +348,51 @@ ast::StatementPtr Converter::alter_enum(const AlterEnumStmt& node) {
   return out;
 }
 
+ast::StatementPtr Converter::create_domain(const CreateDomainStmt& node) {
+  auto out = std::make_unique<ast::CreateDomainStatement>();
+  out->name = name_key(NameKind::kCreated, name_of(node.domainname));
+  out->type = type_name(node.typeName);
+  if (node.collClause != nullptr) out->collation = name_of(node.collClause->collname);
+  for (const Node* item : items(node.constraints)) out->constraints.push_back(constraint(to<::Constraint>(item)));
+  return out;
+}
+
+ast::StatementPtr Converter::alter_domain(const AlterDomainStmt& node) {
+  auto out = std::make_unique<ast::AlterDomainStatement>();
+  out->name = name_key(NameKind::kType, name_of(node.typeName));
+  out->constraint_name = text_of(node.name);
+  out->if_exists = node.missing_ok;
+  switch (node.subtype) {
+    case 'T':
+      out->action = ast::AlterDomainAction::kSetDefault;
+      out->expr = expr(node.def);
+      break;
+    case 'N':
+      out->action = ast::AlterDomainAction::kDropNotNull;
+      break;
+    case 'O':
+      out->action = ast::AlterDomainAction::kSetNotNull;
+      break;
+    case 'C':
+      out->action = ast::AlterDomainAction::kAddConstraint;
+      out->constraint = std::make_unique<ast::Constraint>(constraint(to<::Constraint>(node.def)));
+      break;
+    case 'X':
+      out->action = ast::AlterDomainAction::kDropConstraint;
+      break;
+    case 'V':
+      out->action = ast::AlterDomainAction::kValidateConstraint;
+      break;
+    default:
+      refuse("this form of ALTER DOMAIN", -1);
+  }
+  return out;
+}
+
 ast::StatementPtr Converter::comment(const CommentStmt& node) {
   const ast::ObjectKind kind = object_kind(node.objtype);
-  if (kind == ast::ObjectKind::kOther) return unsupported("COMMENT ON", node.objtype);
+  if (kind == ast::ObjectKind::kOther || kind == ast::ObjectKind::kDomainConstraint)
+    return unsupported("COMMENT ON", node.objtype);
   auto out = std::make_unique<ast::CommentStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.objtype);

@@ -131,6 +131,8 @@ class Converter {
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
   ast::StatementPtr create_enum(const CreateEnumStmt& node);
   ast::StatementPtr alter_enum(const AlterEnumStmt& node);
+  ast::StatementPtr create_domain(const CreateDomainStmt& node);
+  ast::StatementPtr alter_domain(const AlterDomainStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> alter_sequence(const AlterSeqStmt& node);
   ast::ColumnDefinition column_definition(const ColumnDef& node);
   ast::Constraint constraint(const ::Constraint& node);

@@ -164,15 +164,33 @@ class Resolver {
 
 }  // namespace
 
+namespace {
+template <class T>
+const T* find_type(const ast::TypeName& type,
+                   const std::map<std::string, std::shared_ptr<const T>, std::less<>>* types) {
+  if (types == nullptr || type.name.empty() || type.percent_type || type.percent_rowtype) return nullptr;
+  const auto found = types->find(type.name.back());
+  return found == types->end() ? nullptr : found->second.get();
+}
+}  // namespace
+
+const Domain* named_domain(const ast::TypeName& type, const UserTypes& user_types) {
+  return find_type(type, user_types.domains);
+}
+
 StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text, const UserTypes& user_types) {
   const std::string name = type.name.empty() ? std::string() : type.name.back();
-  const auto found = user_types.find(name);
-  if (found == user_types.end() || type.percent_type || type.percent_rowtype) return Resolver(type, text).run();
+  const Domain* domain = named_domain(type, user_types);
+  const auto* user_type = find_type(type, user_types.enums);
+  if (domain == nullptr && user_type == nullptr) return Resolver(type, text).run();
   if (type.array_bounds.size() > 1) return sql_error("0A000", "multidimensional arrays are not supported");
   if (!type.modifiers.empty())
     return error_at("42601", "type modifier is not allowed for type \"" + name + "\"", text, type.location);
+  if (domain != nullptr && !type.array_bounds.empty())
+    return error_at("0A000", "arrays of domains are not supported", text, type.location);
+  if (domain != nullptr) return domain->base;
   SqlType resolved = make_type(TypeId::kEnum);
-  resolved.length = found->second->number;
+  resolved.length = user_type->number;
   return type.array_bounds.empty() ? resolved : make_array(resolved);
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "parse/ast_node.h"
-#include "storage/enum_type.h"
+#include "query/domain.h"
 #include "storage/type.h"
 
 namespace scyper::query {
@@ -19,9 +17,11 @@ namespace scyper::query {
 // or a cast. The types of parameters and results of routines lose their modifiers in PostgreSQL (a parameter `char`
 // takes any length): use without_modifiers() there. text: the source that locations point into, for the position of
 // errors ("" = no position).
-// user_types: those of the catalog.
-using UserTypes = std::map<std::string, std::shared_ptr<const EnumType>, std::less<>>;
+// user_types: those of the catalog; of a domain: its base type.
 StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text, const UserTypes& user_types = {});
+
+// The domain that a type name means; nullptr: none.
+const Domain* named_domain(const ast::TypeName& type, const UserTypes& user_types);
 
 // The type as SQL writes it, user-defined ones with quotes where they need them.
 std::string to_sql(const SqlType& type);

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/strong.h"
+#include "query/domain.h"
 #include "storage/enum_type.h"
 #include "storage/sequence.h"
 #include "storage/table.h"
@@ -25,6 +26,7 @@ struct RoutineParameter {
   std::string name;
   ParameterMode mode = ParameterMode::kIn;
   SqlType type;
+  uint32_t domain = 0;   // it is of
   std::string relation;  // kRecord: the table whose row it is
   bool has_default = false;
   bool variadic = false;     // the last one: takes all arguments that are left, as an array
@@ -56,6 +58,7 @@ struct Routine {
   bool procedure = false;
   std::vector<RoutineParameter> parameters;
   SqlType return_type;          // functions; kRecord: of `return_relation`, or as the OUT parameters say
+  uint32_t return_domain = 0;   // its values are of
   std::string return_relation;  // the table whose rows it returns
   bool returns_set = false;
   bool is_trigger = false;
@@ -114,6 +117,7 @@ struct TableRules {
     std::string default_text;    // empty = NULL
     std::string generated_text;  // GENERATED ALWAYS AS (...) STORED
     Identity identity = Identity::kNone;
+    uint32_t domain = 0;  // it is of
   };
   std::vector<Column> columns;
   std::vector<Check> checks;
@@ -136,7 +140,9 @@ struct Catalog {
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
   std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
   uint32_t next_sequence_id = 1;
-  std::map<std::string, std::shared_ptr<const EnumType>, std::less<>> enums;  // CREATE TYPE ... AS ENUM
+  EnumTypes enums;  // CREATE TYPE ... AS ENUM
+  Domains domains;  // CREATE DOMAIN
+  uint32_t next_domain_id = 1;
   // COMMENT ON: kind and name ("table t", "column t.a") -> text
   std::map<std::string, std::string, std::less<>> comments;
   // by table, then name: the order in which they fire
@@ -152,6 +158,14 @@ struct Catalog {
       if (sequence->definition().id == id) return sequence.get();
     return nullptr;
   }
+  // nullptr: none, of 0 too.
+  const Domain* find_domain(uint32_t id) const {
+    if (id != 0)
+      for (const auto& [name, domain] : domains)
+        if (domain->id == id) return domain.get();
+    return nullptr;
+  }
+  UserTypes user_types() const { return {&enums, &domains}; }
   std::shared_ptr<storage::Table> find_table(std::string_view name) const {
     auto it = tables.find(name);
     return it == tables.end() ? nullptr : it->second;

@@ -454,9 +454,12 @@ TEST_P(DefinitionsTest, EnumsStay) {
   EXPECT_EQ(number(engine_.get(), "SELECT id FROM t ORDER BY m DESC NULLS LAST LIMIT 1"), 40);
   EXPECT_EQ(number(engine_.get(), "SELECT id FROM t WHERE m = 'sad'"), 41);
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_enum"), 4);
+  all({"CREATE SCHEMA app", "CREATE TYPE app.level AS ENUM ('low', 'high')", "CREATE TABLE app.u (l app.level)",
+       "INSERT INTO app.u VALUES ('high'), ('low')"});
   all({"ALTER TABLE t DROP COLUMN ms", "DROP PROCEDURE put(integer, mood)", "DROP TYPE mood CASCADE"});
   restart();
   EXPECT_EQ(state(engine_.get(), "SELECT 'sad'::mood"), "42704");
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM app.u WHERE l > 'low'::app.level"), 1);
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t"), 24);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/object_name.h"
 #include "storage/big_numeric.h"
 #include "storage/enum_type.h"
 
@@ -75,7 +76,11 @@ std::string quoted(const std::string& name) {
 std::string type_name(const SqlType& type) {
   if (type.id == TypeId::kArray) return type_name(element_of(type)) + "[]";
   if (type.id == TypeId::kEnum)
-    if (const EnumType* known = find_enum(type.length)) return quoted(known->name);
+    if (const EnumType* known = find_enum(type.length)) {
+      const std::string_view schema = schema_of(known->name);
+      return (schema == kPublicSchema ? "" : quoted(std::string(schema)) + ".") +
+             quoted(std::string(bare_name(known->name)));
+    }
   std::string name = base_name(type.id);
   if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {
     return name + "(" + std::to_string(numeric_precision(type)) + "," + std::to_string(numeric_scale(type)) + ")";

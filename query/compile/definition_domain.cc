@@ -218,7 +218,7 @@ StatusOr<std::shared_ptr<Domain>> Definer::domain_to_alter(const std::string& na
   if (found != next().domains.end()) return std::make_shared<Domain>(*found->second);
   if (next().enums.count(name) != 0)
     return error("42809", absl::StrCat(quote_identifier(name), " is not a domain"), -1);
-  return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
+  return error("42704", absl::StrCat("type \"", without_keys(name, true), "\" does not exist"), -1);
 }
 
 Status Definer::alter_domain(const ast::AlterDomainStatement& alter, ResultSet* result) {

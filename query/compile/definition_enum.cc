@@ -37,8 +37,6 @@ Status Definer::create_enum(const ast::CreateEnumStatement& create, ResultSet* r
   result->command_tag = "CREATE TYPE";
   const std::string& name = create.name.back();
   SCYPER_RETURN_IF_ERROR(check_schema(create.name));
-  if (bare_name(name).size() != name.size())
-    return error("0A000", "types in schemas other than public are not supported", -1);
   if (type_taken(name)) return error("42710", absl::StrCat("type \"", name, "\" already exists"), -1);
   auto type = std::make_shared<EnumType>();
   type->name = name;
@@ -58,7 +56,8 @@ Status Definer::alter_enum(const ast::AlterEnumStatement& alter, ResultSet* resu
   result->command_tag = "ALTER TYPE";
   const std::string& name = alter.name.back();
   auto found = next().enums.find(name);
-  if (found == next().enums.end()) return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
+  if (found == next().enums.end())
+    return error("42704", absl::StrCat("type \"", without_keys(name, true), "\" does not exist"), -1);
   auto type = std::make_shared<EnumType>(*found->second);
   SCYPER_RETURN_IF_ERROR(alter.old_label.empty() ? add_label(alter, type.get(), result)
                                                  : rename_label(alter, type.get()));
@@ -117,11 +116,13 @@ bool Definer::names_label(const std::string& label) {
 }
 
 // Does the text of a rule or a view name the type?
-bool Definer::rules_name(const std::string& name) {
+bool Definer::rules_name(const std::string& key) {
+  const std::string_view name = bare_name(key);
   return rules_contain([&](const std::string& text) {
     auto tokens = scan(text);
     return !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
-      return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) && value_of(token) == name;
+      return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier) &&
+             bare_name(value_of(token)) == name;
     });
   });
 }
@@ -188,8 +189,9 @@ Status Definer::drop_type(const std::string& name, const ast::DropStatement& dro
   const auto domain = next().domains.find(name);
   const bool is_domain = domain != next().domains.end();
   if (found == next().enums.end() && !is_domain) {
-    if (!drop.if_exists) return error("42704", absl::StrCat("type \"", name, "\" does not exist"), -1);
-    result->notices.push_back(absl::StrCat("NOTICE:  type \"", name, "\" does not exist, skipping"));
+    const std::string missing = absl::StrCat("type \"", without_keys(name, true), "\" does not exist");
+    if (!drop.if_exists) return error("42704", missing, -1);
+    result->notices.push_back(absl::StrCat("NOTICE:  ", missing, ", skipping"));
     return absl::OkStatus();
   }
   if (drop.object == ast::ObjectKind::kDomain && !is_domain)

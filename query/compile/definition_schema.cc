@@ -19,6 +19,7 @@ const char* word_of(ast::ObjectKind kind) {
       return "function ";
     case ast::ObjectKind::kProcedure:
       return "procedure ";
+    case ast::ObjectKind::kType:
     case ast::ObjectKind::kDomain:
       return "type ";
     default:
@@ -87,6 +88,8 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
   for (const auto& [name, sequence] : catalog.sequences)
     if (schema_of(name) == schema && sequence->definition().owner == TableId())
       members.emplace_back(ast::ObjectKind::kSequence, name);
+  for (const auto& [name, type] : catalog.enums)
+    if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kType, name);
   for (const auto& [name, domain] : catalog.domains)
     if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kDomain, name);
   for (const auto& [name, routine] : catalog.routines)
@@ -115,7 +118,8 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
     if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure) next().routines.erase(name);
   }
   for (const auto& [kind, name] : members) {  // when what is of them has gone
-    if (kind == ast::ObjectKind::kDomain && next().domains.count(name) != 0)
+    const bool is_type = next().domains.count(name) != 0 || next().enums.count(name) != 0;
+    if ((kind == ast::ObjectKind::kDomain || kind == ast::ObjectKind::kType) && is_type)
       SCYPER_RETURN_IF_ERROR(drop_type(name, all, result));
   }
   const size_t others = members.size() + result->notices.size() - before;
@@ -162,6 +166,8 @@ Status Definer::move_object(ast::ObjectKind kind, const std::string& from, const
       return rename_sequence(from, to);
     case ast::ObjectKind::kDomain:
       return rename_domain(from, to);
+    case ast::ObjectKind::kType:
+      return rename_type(from, to);
     case ast::ObjectKind::kFunction:
     case ast::ObjectKind::kProcedure:
     case ast::ObjectKind::kRoutine: {
@@ -209,8 +215,7 @@ Status Definer::set_schema(const ast::RenameStatement& rename, ResultSet* result
     result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
-  if (kind == ast::ObjectKind::kType)  // an enum, or a domain under the name of all types
-    kind = next().domains.count(name) != 0 ? ast::ObjectKind::kDomain : ast::ObjectKind::kIndex;
+  if (kind == ast::ObjectKind::kType && next().domains.count(name) != 0) kind = ast::ObjectKind::kDomain;
   if (kind == ast::ObjectKind::kIndex || kind == ast::ObjectKind::kConstraint || kind == ast::ObjectKind::kTrigger)
     return error("0A000", absl::StrCat("ALTER ", rename.object_name, " ... SET SCHEMA is not supported"), -1);
   if (!has_schema(rename.new_name))

@@ -7,6 +7,7 @@
 #include "compile/definition.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
+#include "parse/type_resolver.h"
 
 // DROP FUNCTION: the triggers, views, defaults and constraints that call it. Bodies of routines count for nothing, as
 // in PostgreSQL.
@@ -70,6 +71,17 @@ std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
                            return absl::OkStatus();
                          }});
   }
+  for (const auto& [name, domain] : next().domains)
+    for (const auto& check : domain->checks)
+      if (mentions(check.expression) &&
+          misses_function(absl::StrCat("SELECT ", check.expression, " FROM (SELECT CAST(NULL AS ", to_sql(domain->base),
+                                       ") AS value) AS \" row\"")))
+        users.push_back({absl::StrCat("constraint ", check.name), [this, name = name, which = check.name] {
+                           auto changed = std::make_shared<Domain>(*next().domains[name]);
+                           std::erase_if(changed->checks, [&](const auto& other) { return other.name == which; });
+                           put_domain(std::move(changed));
+                           return absl::OkStatus();
+                         }});
   for (const auto& [key, trigger] : next().triggers)
     if (routine.is_trigger && trigger->function == routine.name)
       users.push_back({absl::StrCat("trigger ", key.second, " on table ", key.first), [this, key = key] {

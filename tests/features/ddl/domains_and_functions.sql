@@ -1,0 +1,13 @@
+-- Functions that checks of domains call
+CREATE FUNCTION is_odd(n integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n % 2 = 1; END $$;
+CREATE DOMAIN odd AS integer CHECK (is_odd(VALUE)) CHECK (VALUE < 10);
+CREATE TABLE t (o odd);
+INSERT INTO t VALUES (1), (3);
+INSERT INTO t VALUES (4);
+DROP FUNCTION is_odd(integer);
+CREATE OR REPLACE FUNCTION is_odd(n integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n > 100; END $$;
+INSERT INTO t VALUES (5);
+DROP FUNCTION is_odd(integer) CASCADE;
+INSERT INTO t VALUES (4);
+INSERT INTO t VALUES (14);
+SELECT * FROM t ORDER BY o;

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "certificate_flags.h"
 #include "cluster_verbs.h"
 #include "doctor.h"
 #include "drill_flags.h"
@@ -23,6 +24,7 @@ namespace {
 // Everything that flags write to, and the command that is to run.
 struct CommandLine {
   CommonOptions common;
+  CertificateOptions certificates;
   SqlOptions sql;
   bool is_csv = false, sql_expanded = false;
   CallOptions call;
@@ -552,6 +554,7 @@ int scyper_main(int argc, char** argv) {
   add_drill(&app, &line.common, &line.drill, &line.run);
   add_cluster_verbs(&app, &line);
   add_members(&app, &line);
+  add_certificates(&app, &line.certificates, &line.run);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   for (const char* name : {"oltp", "olap", "mixed", "log", "replication"})
     app.get_subcommand("bench")->get_subcommand(name)->fallthrough();

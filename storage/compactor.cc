@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 #include <vector>
 
@@ -53,7 +54,8 @@ Compactor::~Compactor() {
   if (thread_.joinable()) thread_.join();
   MutexLock lock(&mutex_);
   for (const Job& job : done_) drop(job);
-  for (const auto& [chunk, watched] : watched_) forget(options_.observer, watched.id);
+  for (auto& [chunk, watched] : watched_) stop_watching(&watched);
+  for (const WatchId id : unwatched_) forget(options_.observer, id);
 }
 
 Status Compactor::observe(const std::set<TableId>& read_by_queries) {
@@ -63,14 +65,48 @@ Status Compactor::observe(const std::set<TableId>& read_by_queries) {
   for (const RangeAccess& access : accesses) {
     touched[access.id.value()] = access.written_units > 0 || (access.knows_reads && access.read_units > 0);
   }
-  MutexLock lock(&mutex_);
-  ++windows_;
-  for (auto& [chunk, watched] : watched_) {
-    const auto found = touched.find(watched.id.value());
-    if (found == touched.end()) continue;  // watched since
-    watched.quiet_windows = found->second ? 0 : watched.quiet_windows + 1;
+  {
+    MutexLock lock(&mutex_);
+    ++windows_;
+    forget_closed();
+    for (auto& [chunk, watched] : watched_) {
+      const auto found = watched.is_known ? touched.find(watched.id.value()) : touched.end();
+      if (found == touched.end()) continue;  // watched since
+      watched.quiet_windows = found->second ? 0 : watched.quiet_windows + 1;
+    }
   }
-  return absl::OkStatus();
+  return tell_observer();
+}
+
+// Of what to forget and what else to watch. Without the lock, which owners of partitions take: it waits for the system.
+Status Compactor::tell_observer() {
+  std::vector<WatchId> unwatched;
+  std::vector<std::pair<ChunkId, Watched>> found;
+  {
+    MutexLock lock(&mutex_);
+    unwatched.swap(unwatched_);
+    for (const auto& [chunk, watched] : watched_) {
+      if (!watched.is_known) found.emplace_back(chunk, watched);
+    }
+  }
+  for (const WatchId id : unwatched) forget(options_.observer, id);
+  Status first;
+  for (const auto& [chunk, watched] : found) {
+    const StatusOr<WatchId> id = options_.observer->watch(watched.table, watched.start, watched.bytes);
+    if (!id.ok()) {  // in the next window
+      if (first.ok()) first = id.status();
+      continue;
+    }
+    MutexLock lock(&mutex_);
+    const auto known = watched_.find(chunk);
+    if (known != watched_.end() && known->second.gate == watched.gate && known->second.start == watched.start) {
+      known->second.id = *id;
+      known->second.is_known = true;
+    } else {
+      unwatched_.push_back(*id);
+    }
+  }
+  return first;
 }
 
 // What was found quiet, if it is still watched.
@@ -80,7 +116,7 @@ bool Compactor::take_quiet(const TablePartition* partition, uint64_t* chunk) {
   for (auto it = watched_.lower_bound({partition, 0}); it != end; ++it) {
     if (it->second.quiet_windows < kQuietWindows) continue;
     *chunk = it->first.second;
-    forget(options_.observer, it->second.id);
+    stop_watching(&it->second);
     watched_.erase(it);
     return true;
   }
@@ -95,11 +131,13 @@ void Compactor::watch_more(TablePartition* partition) {
   window = windows_;
   for (uint64_t chunk = 0; chunk + 1 < partition->chunk_count; ++chunk) {
     if (!can_cool(partition, chunk) || watched_.contains({partition, chunk})) continue;
-    const StatusOr<WatchId> id =
-        options_.observer->watch(partition->plan->schema->id, partition->chunks[chunk], partition->plan->chunk_bytes);
-    if (!id.ok()) return;  // in the next window
-    watched_[{partition, chunk}] = {*id, partition->table->frozen_store()->gate};
+    watched_[{partition, chunk}] = {partition->table->frozen_store()->gate, partition->plan->schema->id,
+                                    partition->chunks[chunk], partition->plan->chunk_bytes};
   }
+}
+
+void Compactor::stop_watching(Watched* watched) {
+  if (watched->is_known) unwatched_.push_back(watched->id);
 }
 
 // Their memory may be other chunks' by now.
@@ -109,27 +147,52 @@ void Compactor::forget_closed() {
       ++it;
       continue;
     }
-    forget(options_.observer, it->second.id);
+    stop_watching(&it->second);
     looked_at_.erase(it->first.first);
     it = watched_.erase(it);
   }
 }
 
-void Compactor::start() {
+void Compactor::start(uint64_t window_us, WhenDue when_due) {
   CHECK(!thread_.joinable());
+  window_us_ = window_us;
+  when_due_ = std::move(when_due);
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "compactor");
 }
 
 void Compactor::run() {
+  using Clock = std::chrono::steady_clock;
+  const auto window = std::chrono::microseconds(window_us_);
+  Clock::time_point end = Clock::now() + window;
   for (;;) {
+    bool is_over = false;
     {
       MutexLock lock(&mutex_);
-      while (!is_stopping_ && waiting_.empty()) wake_.wait(mutex_);
+      while (!is_stopping_ && waiting_.empty() && !is_over) {
+        if (window_us_ == 0) {
+          wake_.wait(mutex_);
+        } else {
+          wake_.wait_until(mutex_, end);
+          is_over = Clock::now() >= end;
+        }
+      }
       if (is_stopping_) return;
+      is_over = window_us_ != 0 && Clock::now() >= end;
+    }
+    if (is_over) {
+      end_window();
+      end = Clock::now() + window;
     }
     freeze_one();
   }
+}
+
+void Compactor::end_window() {
+  counts_.windows.fetch_add(1, std::memory_order_relaxed);
+  // no query is to be left out: they run in children, whose accesses the observer does not see
+  if (!observe({}).ok()) counts_.failed_windows.fetch_add(1, std::memory_order_relaxed);
+  if (when_due_) when_due_(Due::kAll);
 }
 
 bool Compactor::freeze_one() {
@@ -142,6 +205,7 @@ bool Compactor::freeze_one() {
     ++in_work_;
   }
   const bool is_open = job.gate->enter();
+  const auto start = std::chrono::steady_clock::now();
   if (is_open) {
     FrozenStore* store = job.partition->table->frozen_store();
     const FrozenImage image = freeze_chunk(*job.partition->table, job.cells, job.live, store->dictionaries);
@@ -158,6 +222,9 @@ bool Compactor::freeze_one() {
     if (is_open) done_.push_back(job);
   }
   if (is_open) job.gate->leave();
+  const auto taken = std::chrono::steady_clock::now() - start;
+  counts_.freeze_ns.fetch_add(static_cast<uint64_t>(taken / std::chrono::nanoseconds(1)), std::memory_order_relaxed);
+  if (when_due_) when_due_(job.owner);
   return true;
 }
 
@@ -180,7 +247,6 @@ bool Compactor::finish_one(std::span<TablePartition* const> partitions) {
   Job job;
   {
     MutexLock lock(&mutex_);
-    forget_closed();
     std::erase_if(done_, [](const Job& one) {
       if (!one.gate->is_closed()) return false;
       drop(one);
@@ -213,7 +279,7 @@ void Compactor::finish(const Job& job) {
   counts_.returned.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool Compactor::has_room() {
+bool Compactor::has_room() const {
   MutexLock lock(&mutex_);
   return waiting_.size() + done_.size() + in_work_ < options_.jobs_max;
 }
@@ -242,7 +308,8 @@ bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
   FrozenStore* store = partition->table->frozen_store();
   {
     MutexLock lock(&mutex_);
-    waiting_.push_back({store->gate, partition, chunk, slot.chunk, slot.live_before.get(), store->memory});
+    waiting_.push_back({store->gate, partition, chunk, slot.chunk, slot.live_before.get(), store->memory,
+                        partition->plan->schema->scheme == PartitionScheme::kShared ? Due::kShared : Due::kPartition});
   }
   wake_.notify_one();
   return true;
@@ -273,8 +340,13 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
 
 Compactor::Counts Compactor::counts() const {
   auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
-  return {get(counts_.cooled),  get(counts_.frozen), get(counts_.returned),
-          get(counts_.emptied), get(counts_.moved),  get(counts_.without_memory)};
+  Counts counts = {get(counts_.cooled),  get(counts_.frozen),         get(counts_.returned),
+                   get(counts_.emptied), get(counts_.moved),          get(counts_.without_memory),
+                   get(counts_.windows), get(counts_.failed_windows), get(counts_.freeze_ns)};
+  MutexLock lock(&mutex_);
+  counts.waiting = waiting_.size() + done_.size() + in_work_;
+  counts.watched = watched_.size();
+  return counts;
 }
 
 }  // namespace scyper::storage

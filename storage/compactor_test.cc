@@ -140,6 +140,8 @@ TEST(CompactorTest, ChunksThatNobodyTouchesBecomeCold) {
   Fixture fixture(1, Layout::kColumn, options);
   fixture.append(3 * static_cast<int>(kChunkTuples) + 100, &random);
   fixture.compact();
+  EXPECT_EQ(observer.watched(), 0u);  // steps do not wait for it
+  ASSERT_TRUE(fixture.compactor.observe({}).ok());
   EXPECT_EQ(observer.watched(), 3u);  // not the newest
   const Digest before = table_digest(*fixture.table);
   for (int window = 0; window < 4; ++window) {
@@ -156,7 +158,32 @@ TEST(CompactorTest, ChunksThatNobodyTouchesBecomeCold) {
   }
   EXPECT_EQ(fixture.table->memory().frozen_chunks, 3u);
   EXPECT_EQ(table_digest(*fixture.table), before);
+  ASSERT_TRUE(fixture.compactor.observe({}).ok());
   EXPECT_EQ(observer.watched(), 0u);
+}
+
+TEST(CompactorTest, ItsThreadEndsWindowsAndSaysWhenStepsAreDue) {
+  Random random(test_seed());
+  TestObserver observer;
+  Compactor::Options options;
+  options.observer = &observer;
+  Fixture fixture(1, Layout::kColumn, options);
+  fixture.append(2 * static_cast<int>(kChunkTuples) + 100, &random);
+  std::atomic<int> windows{0}, images{0};
+  std::atomic<bool> is_due{true};
+  fixture.compactor.start(1000, [&](Compactor::Due due) {
+    ++(due == Compactor::Due::kAll ? windows : images);
+    is_due = true;
+  });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  TablePartition* partition = fixture.partition();
+  while (fixture.compactor.counts().frozen < 2 && std::chrono::steady_clock::now() < deadline) {
+    if (is_due.exchange(false) && fixture.compactor.take_step({&partition, 1}, fixture.store.log.get())) is_due = true;
+  }
+  EXPECT_EQ(fixture.compactor.counts().frozen, 2u);
+  EXPECT_GE(windows, 3);  // found, and quiet for two
+  EXPECT_EQ(images, 2);
+  check_table(*fixture.table);
 }
 
 TEST(CompactorTest, TablesThatGoAreNotWatched) {
@@ -167,9 +194,10 @@ TEST(CompactorTest, TablesThatGoAreNotWatched) {
   Fixture fixture(1, Layout::kColumn, options);
   fixture.append(2 * static_cast<int>(kChunkTuples) + 100, &random);
   fixture.compact();
+  ASSERT_TRUE(fixture.compactor.observe({}).ok());
   EXPECT_EQ(observer.watched(), 2u);
   fixture.table->release();
-  fixture.compact();
+  ASSERT_TRUE(fixture.compactor.observe({}).ok());
   EXPECT_EQ(observer.watched(), 0u);
 }
 

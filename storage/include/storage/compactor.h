@@ -4,12 +4,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
@@ -26,9 +28,10 @@ namespace scyper::storage {
 // Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
 // Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
 // observer (writes only, where it sees no reads).
-// Threads: observe() any one; take_step() by whoever the partitions belong to; any number of threads for different
-// partitions. Fork: the child must not call it. Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that
-// is being compressed is not written in place, so that nothing has to be compressed again.
+// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
+// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
+// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
+// that nothing has to be compressed again.
 class Compactor {
  public:
   struct Options {
@@ -48,8 +51,12 @@ class Compactor {
   // Ends a window of the observer. `read_by_queries`: AccessObserver::collect().
   Status observe(const std::set<TableId>& read_by_queries);
 
-  // Step 2 from now on by a thread.
-  void start();
+  // Called by the compactor's thread when take_step() may have something to do: a window has ended (all), or an image
+  // of a shared table, or of a partition, is made.
+  enum class Due : uint8_t { kAll, kShared, kPartition };
+  using WhenDue = std::function<void(Due)>;
+  // Step 2 from now on by a thread, which also ends a window so often (0: never).
+  void start(uint64_t window_us = 0, WhenDue when_due = {});
   // Step 2 once, by the caller; false: nothing waits.
   bool freeze_one();
 
@@ -64,6 +71,11 @@ class Compactor {
     uint64_t emptied = 0;         // frozen ones
     uint64_t moved = 0;           // tuples, to empty frozen chunks
     uint64_t without_memory = 0;  // images for which there was none
+    uint64_t windows = 0;         // of the observer that have ended
+    uint64_t failed_windows = 0;  // of which it could not tell
+    uint64_t freeze_ns = 0;       // in step 2
+    uint64_t waiting = 0;         // chunks between steps 1 and 3 now
+    uint64_t watched = 0;         // by the observer now
   };
   Counts counts() const;
 
@@ -75,38 +87,49 @@ class Compactor {
     const char* cells;
     const char* live;
     FrozenMemory* memory;
+    Due owner;
     const char* image = nullptr;
     size_t image_bytes = 0;
   };
 
-  // A chunk that the observer watches.
+  // A chunk that the observer watches, from the end of the window on in which it was found.
   struct Watched {
-    WatchId id;
     std::shared_ptr<FreezeGate> gate;
+    TableId table;
+    char* start;
+    size_t bytes;
+    bool is_known = false;  // to the observer
+    WatchId id{0};          // there
     uint32_t quiet_windows = 0;
   };
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
 
   void run();
+  void end_window();
+  Status tell_observer();
   bool finish_one(std::span<TablePartition* const> partitions);
   bool cool_one(TablePartition* partition);
   bool force_one(TablePartition* partition);
   bool cool(TablePartition* partition, uint64_t chunk);
   bool take_quiet(const TablePartition* partition, uint64_t* chunk);
   void watch_more(TablePartition* partition);
+  void stop_watching(Watched* watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
   void finish(const Job& job);
-  bool has_room() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool has_room() const ABSL_LOCKS_EXCLUDED(mutex_);
   static void drop(const Job& job);
 
   const Options options_;
-  Mutex mutex_;
+  uint64_t window_us_ = 0;  // start()'s, as the next
+  WhenDue when_due_;
+  mutable Mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);  // for step 2
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);     // for step 3
   uint32_t in_work_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<ChunkId, Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  std::vector<WatchId> unwatched_ ABSL_GUARDED_BY(mutex_);                       // that the observer is still to forget
   uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
   std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // for what to watch: in which window
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
@@ -114,6 +137,7 @@ class Compactor {
 
   struct {
     std::atomic<uint64_t> cooled{0}, frozen{0}, returned{0}, emptied{0}, moved{0}, without_memory{0};
+    std::atomic<uint64_t> windows{0}, failed_windows{0}, freeze_ns{0};
   } counts_;
 };
 

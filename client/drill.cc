@@ -107,6 +107,9 @@ class Drill {
     made.lease_ttl = options.lease_ttl;
     made.has_spaces = has_any(turns_of(options), needs_spaces);
     made.flags = {"--partitions", "4", "--workers", "2", "--segment-bytes", "4MB"};
+    // not in soaks: so many chunks that are not full take memory that does not come back
+    if (options.seconds == 0)
+      made.flags.insert(made.flags.end(), {"--compaction", "forced", "--compaction-window", "200ms"});
     // what grows by itself up to a bound has reached it soon
     if (options.seconds > 0) {
       made.flags.insert(made.flags.end(), {"--request-window", "2000", "--replication-memory", "1MB"});

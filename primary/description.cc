@@ -105,6 +105,8 @@ Engine::TableInfo describe_table(const query::Catalog& catalog, const storage::T
   info.rows = table.live_tuples();
   storage::TableMemory memory = table.memory();
   info.bytes = memory.chunk_bytes + memory.heap_bytes + memory.index_bytes;
+  info.temperature = storage::temperature_of(table);
+  info.bytes += info.temperature.frozen_bytes + info.temperature.dictionary_bytes;
   info.layout = schema.layout == storage::Layout::kRow ? "row" : "column";
   info.columns = columns_of(schema);
   for (const storage::IndexDef& index : schema.indexes) info.indexes.push_back(text_of(index, schema));

@@ -74,6 +74,9 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
       log_(std::move(log)),
       definitions_(query::open_definitions(environment->database)),
       scratch_(environment->options->scratch_bytes_max) {
+  share_.number = number;
+  share_.count = environment->options->workers;
+  share_.has_shared = false;
   context_.set_log(log_.get());
   context_.scratch = &scratch_;
   context_.partitions = environment->options->partitions;

@@ -16,6 +16,7 @@
 #include "query/database.h"
 #include "query/definitions.h"
 #include "redo_stream.h"
+#include "replay/compaction.h"
 #include "replay/request_window.h"
 
 namespace scyper::primary {
@@ -28,6 +29,7 @@ struct ExecutorEnvironment {
   LsnCounter lsns;
   std::vector<std::unique_ptr<RedoStream>> streams;  // by stream number (replay/record.h)
   replay::RequestWindow* requests = nullptr;         // null in tests: requests are not remembered
+  replay::Compaction* compaction = nullptr;          // null: none
   GroupCommit* log = nullptr;                        // null: none, transactions are answered when they have run
   // Of the last transaction that ran alone: what others have read may come from it.
   std::atomic<uint64_t> last_alone_lsn{0};
@@ -88,6 +90,9 @@ class Executor {
   void answer(Transaction* transaction);
   // Before the worker goes to rest.
   void flush_redo();
+  // A step of compaction for the worker's partitions; between transactions, where there is compaction. False: nothing
+  // to do until steps are due again.
+  bool take_step() { return environment_->compaction->take_step(&share_, log_.get()); }
 
   // Of what ran alone last, on any worker.
   uint64_t last_alone_lsn() const { return environment_->last_alone_lsn.load(std::memory_order_relaxed); }
@@ -148,6 +153,7 @@ class Executor {
   const std::unique_ptr<query::Definitions> definitions_;
 
   // the worker's
+  replay::Compaction::Share share_;
   query::StatementSettings settings_;
   query::ExecContext context_;
   query::ScratchArena scratch_;

@@ -77,6 +77,7 @@ StatusOr<Forked> ForkGate::fork_now(ForkRequest* request) {
     const int64_t fork_ns = environment_->clock.monotonic_ns();
     storage::ChildOptions options = request->child;
     options.arena = environment_->database->arena();
+    options.frozen = environment_->database->frozen_memory();
     child = storage::ChildProcess::fork(options, [&](int socket) { return run_child(*request, point, socket); });
     point.fork_ns = environment_->clock.monotonic_ns() - fork_ns;
   });

@@ -86,8 +86,10 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   database.layout = options_.layout;
   database.execution = options_.execution;
   database.spill_from_bytes = options_.queries.spill_from_bytes();
+  database.frozen_bytes = options_.compaction.frozen_bytes();
   if (warm != nullptr) {
     database_ = std::move(warm->database);
+    compaction_ = std::move(warm->compaction);
   } else {
     SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
   }
@@ -95,6 +97,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   environment_.options = &options_;
   SCYPER_ASSIGN_OR_RETURN(durability_, Durability::start(options_, &environment_, warm));
   environment_.catalog_version = database_->catalog()->version;
+  SCYPER_RETURN_IF_ERROR(start_compaction(warm != nullptr));
   environment_.request_companions = [this](std::shared_ptr<const query::Program> program) {
     request_companions(std::move(program));
   };
@@ -110,6 +113,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   for (auto& worker : workers_) all.push_back(worker.get());
   fork_gate_ = std::make_unique<ForkGate>(&environment_, &rendezvous_, std::move(all), options_.fork_mode);
   start_queries();
+  if (compaction_ != nullptr) compaction_->set_when_due([this](storage::Compactor::Due due) { make_steps_due(due); });
   watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
   durability_->watch(archive_runner());
   return Status();
@@ -133,6 +137,7 @@ void PartitionEngine::start_queries() {
 
 PartitionEngine::~PartitionEngine() {
   if (watchdog_ == nullptr) return;  // never started
+  if (compaction_ != nullptr) compaction_->set_when_due({});
   if (environment_.log != nullptr) environment_.log->release();
   durability_->stop_archives();
   durability_->stop_watching();  // it forks

@@ -59,6 +59,7 @@ class PartitionEngine final : public Engine {
   const EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return database_->arena()->used_bytes(); }
   uint64_t pages_copied_ahead() const override { return database_->arena()->pages_copied_ahead(); }
+  const replay::Compaction* compaction() const override { return compaction_.get(); }
   uint64_t queue_depth() const override;
   Activity activity() const override;
 
@@ -103,12 +104,19 @@ class PartitionEngine final : public Engine {
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
                       const StatementLimits& limits, query::ResultSet* result);
   void start_queries();
+  Status start_compaction(bool is_warm);
+  void make_steps_due(storage::Compactor::Due due);
+  void request_shared_steps();
+  Status take_shared_steps();
   void tick();
   void sum_counters() const;
   RoutineInfo describe_routine(const query::Routine& routine);
 
   const EngineOptions options_;
-  std::shared_ptr<query::Database> database_;  // shared with statements: it outlives their programs
+  std::shared_ptr<query::Database> database_;       // shared with statements: it outlives their programs
+  std::unique_ptr<replay::Compaction> compaction_;  // null: there is none
+  replay::Compaction::Share shared_tables_;         // of compaction: whose turn it is alone
+  std::atomic<bool> awaits_shared_steps_{false};
   ExecutorEnvironment environment_;
   std::unique_ptr<Durability> durability_;  // ends after the workers
   StatementCache statements_;

@@ -62,7 +62,8 @@ void Worker::stand_still() {
 }
 
 bool Worker::has_reason() const {
-  return is_in_midst_ || !queue_.empty() || (rendezvous_->crossing_waits() && rendezvous_->is_nobody_at_work(this));
+  return is_in_midst_ || !queue_.empty() || is_step_due_ ||
+         (rendezvous_->crossing_waits() && rendezvous_->is_nobody_at_work(this));
 }
 
 // From idle to busy, when there is something to do and no rendezvous. False: the engine has stopped.
@@ -125,9 +126,18 @@ void Worker::run_queue() {
       queue_.finish();  // waits no more
       run_one(transaction);
       transaction = next;
+      if (is_step_due_.load(std::memory_order_relaxed)) [[unlikely]]
+        take_step();
     }
-  } while (!queue_.empty());
+    if (is_step_due_.load(std::memory_order_relaxed)) take_step();
+  } while (!queue_.empty() || is_step_due_.load(std::memory_order_relaxed));
   if (rendezvous_->crossing_waits()) consider_leading();
+}
+
+// Between two transactions. What makes steps due while this one runs is not forgotten.
+void Worker::take_step() {
+  is_step_due_.store(false);
+  if (executor_->take_step()) is_step_due_.store(true);
 }
 
 // Either the gate sees is_at_work_, or this sees the pause: both sides write before they read.

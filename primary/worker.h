@@ -31,6 +31,11 @@ class Worker {
   // --- submitters ---
   TransactionQueue& queue() { return queue_; }
   void wake() { sleeper_.wake(); }
+  // A step of compaction for its partitions: taken between two transactions. Threads: any.
+  void make_step_due() {
+    is_step_due_.store(true);
+    sleeper_.wake();
+  }
 
   // --- the leader and whoever looks ---
   // Executes, or is about to: the fork gate waits until nobody does. Between begin_work() and end_work(); the worker's
@@ -63,6 +68,7 @@ class Worker {
   bool has_reason() const;
   bool may_become_busy() const { return !rendezvous_->must_stop() && state_.load() == State::kIdle; }
   void run_queue();
+  void take_step();
   void attend();
   void consider_leading();
   void close_if_asked();
@@ -79,6 +85,7 @@ class Worker {
   std::atomic<bool> is_at_work_{false};
   std::atomic<bool> wants_to_run_{false};  // waits for its release
   std::atomic<bool> is_in_midst_{false};   // stopped with transactions in hand
+  std::atomic<bool> is_step_due_{false};
   Sleeper sleeper_;
 
   // its own thread's

@@ -80,6 +80,14 @@ Status Follower::begin() {
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
   replayer_->set_observer([this](const replay::RecordView& record) { requests_->finish(record); });
+  SCYPER_ASSIGN_OR_RETURN(compaction_, replay::Compaction::start(database_.get(), options_.compaction));
+  if (compaction_ != nullptr) {
+    compaction_->set_when_due([this](storage::Compactor::Due) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      is_step_due_ = true;
+      changed_.notify_all();
+    });
+  }
   Archivist::Options archives;
   archives.node = options_.link.node;
   if (!options_.data_directory.empty()) archives.own = replay::archives_directory(options_.data_directory);
@@ -133,6 +141,7 @@ void Follower::start_queries() {
 Follower::~Follower() { end_threads(); }
 
 void Follower::end_threads() {
+  if (compaction_ != nullptr) compaction_->set_when_due({});
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_ = true;
@@ -303,6 +312,7 @@ StatusOr<std::shared_ptr<replay::WarmState>> Follower::hand_over() {
   replayer_.reset();
   archivist_.reset();  // it may be within what it is given
   warm->database = std::move(database_);
+  warm->compaction = std::move(compaction_);
   warm->lock = std::move(lock_);
   return warm;
 }

@@ -41,6 +41,7 @@ class Follower final : public Node {
   query::Database* database() override { return database_.get(); }
   query::Queries* queries() override { return queries_.get(); }
   replication::Link* link() override { return link_.get(); }
+  const replay::Compaction* compaction() const override { return compaction_.get(); }
   void redirect(const std::string& target) override;
   NodeInfo info() const override;
   Status readiness() const override;
@@ -111,6 +112,7 @@ class Follower final : public Node {
   void archive();
   StatusOr<query::Forked> fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot);
   void run_border_work();
+  bool take_compaction_steps();
 
   const NodeOptions options_;
   const std::unique_ptr<Disk> own_disk_;
@@ -122,6 +124,8 @@ class Follower final : public Node {
   replay::DataLock lock_;
   const RealClock clock_;
   std::shared_ptr<query::Database> database_;
+  std::unique_ptr<replay::Compaction> compaction_;  // null: there is none
+  replay::Compaction::Share share_;                 // all of it, the replaying thread's
   std::unique_ptr<replay::RequestWindow> requests_;
   std::unique_ptr<replay::Replayer> replayer_;  // the replaying thread's
   std::unique_ptr<LogKeeper> keeper_;           // the logging thread's; null: no log
@@ -164,6 +168,7 @@ class Follower final : public Node {
   int64_t multicast_ns_ = 0;  // by multicast
   replication::DatagramReader::Counters datagrams_;
   bool is_snapshotting_ = false;  // replay uses queries_
+  bool is_step_due_ = false;      // of compaction
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
   uint64_t snapshots_ = 0;

@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kApplyBytes = size_t{2} << 20;
 constexpr size_t kApplyGroups = 256;
 constexpr std::chrono::milliseconds kArchiveLook{200};
+// Of compaction between two applies: little beside what those take.
+constexpr int64_t kStepsNs = 1'000'000;
 // A log that is so far behind catches up by pieces: a segment costs a few flushes, a group one.
 constexpr size_t kPieceGroupsMin = 64;
 constexpr size_t kPieceBytes = size_t{8} << 20;
@@ -104,7 +106,8 @@ void Follower::replay() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] {
-      return is_stopping_ || !border_work_.empty() || (failure_.ok() && inbox_.next_to_apply() != nullptr);
+      return is_stopping_ || !border_work_.empty() ||
+             (failure_.ok() && (is_step_due_ || inbox_.next_to_apply() != nullptr));
     });
     if (!border_work_.empty()) {
       lock.unlock();
@@ -113,6 +116,13 @@ void Follower::replay() {
       continue;
     }
     if (is_stopping_) return;
+    if (std::exchange(is_step_due_, false)) {
+      lock.unlock();
+      const bool has_more = take_compaction_steps();
+      lock.lock();
+      is_step_due_ |= has_more;
+      if (!failure_.ok() || inbox_.next_to_apply() == nullptr) continue;
+    }
     std::vector<Inbox::Group> groups;
     size_t bytes = 0;
     while (bytes < kApplyBytes && groups.size() < kApplyGroups) {
@@ -149,6 +159,15 @@ void Follower::replay() {
     }
     lock.lock();
   }
+}
+
+// Between two applies all partitions are this thread's. False: nothing to do until steps are due again.
+bool Follower::take_compaction_steps() {
+  const int64_t end_ns = clock_.monotonic_ns() + kStepsNs;
+  while (compaction_->take_step(&share_, nullptr)) {
+    if (clock_.monotonic_ns() >= end_ns) return true;
+  }
+  return false;
 }
 
 Status Follower::apply(const std::vector<Inbox::Group>& groups) {
@@ -282,6 +301,7 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
     const int64_t fork_ns = clock_.monotonic_ns();
     storage::ChildOptions options = request.child;
     options.arena = database_->arena();
+    options.frozen = database_->frozen_memory();
     child = storage::ChildProcess::fork(
         options, [&](int socket) { return request.body(query::ForkedDatabase{database_.get(), point}, socket); });
     point.fork_ns = clock_.monotonic_ns() - fork_ns;

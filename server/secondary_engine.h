@@ -49,6 +49,7 @@ class SecondaryEngine final : public primary::Engine {
   const primary::EngineOptions& options() const override { return options_; }
   size_t memory_used_bytes() const override { return node_->database()->arena()->used_bytes(); }
   uint64_t pages_copied_ahead() const override { return node_->database()->arena()->pages_copied_ahead(); }
+  const replay::Compaction* compaction() const override { return node_->compaction(); }
   uint64_t queue_depth() const override { return 0; }
 
  private:

@@ -228,6 +228,24 @@ std::vector<Setting> engine_settings() {
   };
 }
 
+std::vector<Setting> compaction_settings() {
+  using replay::CompactionMode;
+  return {
+      choice_setting("compaction", "cold chunks of tables are compressed; forced, for tests: all that there is",
+                     std::array{std::pair{"off", CompactionMode::kOff}, std::pair{"on", CompactionMode::kOn},
+                                std::pair{"forced", CompactionMode::kForced}},
+                     SCYPER_FIELD(engine.compaction.mode)),
+      quantity_setting("frozen_memory", "memory budget of compressed chunks, beside memory", parse_bytes, format_bytes,
+                       1, 1 << 20, SCYPER_FIELD(engine.compaction.frozen_bytes_max)),
+      choice_setting("access_observer", "what tells compaction which chunks are cold (docs/access_observer.md)",
+                     std::array<std::pair<const char*, std::string>, 4>{
+                         {{"auto", "auto"}, {"module", "module"}, {"pagemap", "pagemap"}, {"mprotect", "mprotect"}}},
+                     SCYPER_FIELD(engine.compaction.observer)),
+      quantity_setting("compaction_window", "what nobody touches in two of these is cold", parse_duration_us,
+                       format_duration_us, 1, 1000, SCYPER_FIELD(engine.compaction.window_us)),
+  };
+}
+
 std::vector<Setting> log_settings() {
   constexpr uint64_t kMinSegment = 1 << 20;
   return {
@@ -338,6 +356,7 @@ const std::vector<Setting>& settings() {
   static const std::vector<Setting> kAll = [] {
     std::vector<Setting> all = server_settings();
     for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
+    for (Setting& setting : compaction_settings()) all.push_back(std::move(setting));
     for (Setting& setting : log_settings()) all.push_back(std::move(setting));
     for (Setting& setting : replication_settings()) all.push_back(std::move(setting));
     for (Setting& setting : cluster_settings()) all.push_back(std::move(setting));

@@ -1,5 +1,8 @@
 #include "testing/bank.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/table.h"
@@ -74,6 +77,11 @@ EngineOptions Bank::small_options() {
   options.memory_bytes = size_t{512} << 20;
   options.page_mode = storage::PageMode::kSmall;
   options.execution = ExecutionMode::kInterpreted;
+  if (const char* window_us = std::getenv("SCYPER_TEST_COMPACTION"); window_us != nullptr) {
+    options.compaction.mode = replay::CompactionMode::kForced;
+    options.compaction.frozen_bytes_max = size_t{1} << 30;
+    options.compaction.window_us = std::max<uint64_t>(1, std::strtoull(window_us, nullptr, 10));
+  }
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -42,6 +43,11 @@ primary::EngineOptions options_for(const std::string& directory, bool physical) 
   options.log.directory = directory;
   options.log.segment_bytes = 64 << 10;
   options.log.archives_kept = 1;
+  if (std::getenv("SCYPER_TEST_COMPACTION") != nullptr) {
+    options.compaction.mode = replay::CompactionMode::kForced;
+    options.compaction.frozen_bytes_max = size_t{256} << 20;
+    options.compaction.window_us = 1000;
+  }
   return options;
 }
 

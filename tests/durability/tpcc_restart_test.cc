@@ -26,6 +26,8 @@ primary::EngineOptions options_for(const std::string& directory, primary::RedoMo
   options.redo = redo;
   options.log.directory = directory;
   options.log.segment_bytes = 4 << 20;
+  options.compaction.mode = replay::CompactionMode::kForced;
+  options.compaction.window_us = 50'000;
   return options;
 }
 

@@ -20,9 +20,11 @@
 #include "query/queries.h"
 #include "query/result.h"
 #include "query/settings.h"
+#include "replay/compaction.h"
 #include "replication/publisher.h"
 #include "storage/arena.h"
 #include "storage/schema.h"
+#include "storage/temperature.h"
 
 namespace scyper::primary {
 
@@ -53,6 +55,7 @@ struct EngineOptions {
   size_t copy_bytes_max = size_t{1} << 30;        // rows of all COPYs that have not ended; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
   query::QueriesOptions queries;
+  replay::CompactionOptions compaction;
   LogOptions log;  // without a directory there is no log
   ReplicationOptions replication;
   std::shared_ptr<RedoSink> redo_sink;  // without a log; null: redo is encoded, counted and dropped
@@ -169,6 +172,7 @@ class Engine {
     std::vector<query::ResultColumn> columns;
     std::vector<std::string> indexes;
     std::vector<std::string> constraints;  // "CONSTRAINT t_a_check CHECK ((a > 0))", foreign keys; "TRIGGER ..."
+    storage::TableTemperature temperature;
   };
   virtual std::vector<TableInfo> tables() = 0;
   struct RoutineInfo {
@@ -226,6 +230,7 @@ class Engine {
   virtual const EngineOptions& options() const = 0;
   virtual size_t memory_used_bytes() const = 0;
   virtual uint64_t pages_copied_ahead() const { return 0; }
+  virtual const replay::Compaction* compaction() const { return nullptr; }  // null: there is none
   virtual uint64_t queue_depth() const = 0;
 
   // What is done for whom. Nobody waits for who asks.

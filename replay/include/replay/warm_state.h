@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "query/database.h"
+#include "replay/compaction.h"
 #include "replay/data_lock.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
@@ -17,6 +18,7 @@ struct WarmState {
   DataLock lock;
   NodeIdentity identity;
   std::shared_ptr<query::Database> database;
+  std::unique_ptr<Compaction> compaction;  // of the database; null: there is none
   std::unique_ptr<RequestWindow> requests;
   Recovered recovered;
   // The end of the log, for those who follow next: without gaps.

@@ -12,6 +12,7 @@
 #include "query/database.h"
 #include "query/queries.h"
 #include "replay/archive.h"
+#include "replay/compaction.h"
 #include "replication/link.h"
 
 namespace scyper {
@@ -29,6 +30,7 @@ struct NodeOptions {
   std::string archive_directory;
   query::DatabaseOptions database;  // partitions: the primary's
   query::QueriesOptions queries;
+  replay::CompactionOptions compaction;  // database.frozen_bytes: its frozen_bytes()
   uint32_t replay_threads = 2;
   uint64_t segment_bytes = uint64_t{64} << 20;
   // An archive after so much log, to the data directory and archive_directory; the log before those kept is dropped,
@@ -112,6 +114,7 @@ class Node {
   // Refuses with 57P03 (see readiness()) where the node is behind.
   virtual query::Queries* queries() = 0;
   virtual replication::Link* link() = 0;
+  virtual const replay::Compaction* compaction() const = 0;  // null: there is none
   // Another node leads from now on, at that address: it is asked at once, and often until it answers.
   virtual void redirect(const std::string& target) = 0;
   virtual NodeInfo info() const = 0;

@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/test_seed.h"
+#include "query/queries.h"
+#include "testing/bank.h"
+#include "testing/compacting.h"
+
+// Snapshots of an engine that compacts all the time.
+namespace scyper::primary {
+namespace {
+
+// Transactions keep the sum; queries on snapshots of every age see it, whatever has been frozen, emptied and written
+// over since; a session's answers stay as they were.
+TEST(CompactionTest, SnapshotsUnderLoad) {
+  const uint64_t seed = test_seed();
+  EngineOptions options = frozen(Bank::small_options());
+  options.queries.snapshots.unused_us_max = 60'000'000;
+  Bank bank(options);
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> writers;
+  for (uint64_t w = 0; w < 2; ++w) {
+    writers.emplace_back([&, w] {
+      for (uint64_t i = seed + w * 1000; !is_over; ++i) {
+        const auto b = static_cast<int64_t>(i % Bank::kBranches);
+        ASSERT_TRUE(bank.run("CALL churn($1)", {b}).ok());
+        ASSERT_TRUE(
+            bank.run("CALL move($1, $2, $3, $4, 7)", {b, static_cast<int64_t>(i % 32), (b + 5) % Bank::kBranches, 3})
+                .ok());
+        ASSERT_FALSE(bank.run("CALL move_and_fail($1, 1, 2, 5)", {b}).ok());
+      }
+    });
+  }
+  query::Queries* queries = bank.engine().queries();
+  const auto ask = [&](std::string_view sql, uint64_t session, bool is_fresh) {
+    query::QueryOptions how;
+    how.session = session;
+    if (!is_fresh) how.freshness.kind = query::Freshness::Kind::kStaleness;
+    if (!is_fresh) how.freshness.staleness_us = 50'000;
+    query::ResultSet result;
+    const Status status = queries->execute(sql, {}, how, &result, nullptr);
+    EXPECT_TRUE(status.ok()) << status;
+    return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
+  };
+  constexpr std::string_view kSum = "SELECT sum(balance)::bigint FROM accounts";
+  constexpr std::string_view kShape = "SELECT sum(balance * (branch * 32 + id))::bigint FROM accounts";
+  for (int round = 0; round < 8; ++round) {
+    auto session = queries->open_session({}, nullptr);
+    ASSERT_TRUE(session.ok()) << session.status();
+    const auto shape = ask(kShape, *session, true);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(ask(kSum, 0, i % 2 == 0), 16 * 32 * 1000);
+      const uint64_t before = frozen_chunks(&bank.engine());
+      EXPECT_TRUE(comes_true([&] { return frozen_chunks(&bank.engine()) > before; }));
+      EXPECT_EQ(ask(kShape, *session, true), shape);
+    }
+    EXPECT_TRUE(queries->close_session(*session).ok());
+  }
+  is_over = true;
+  for (std::thread& writer : writers) writer.join();
+  bank.check_tables();
+  const auto counts = bank.engine().compaction()->counts();
+  EXPECT_GT(counts.emptied, 0u);  // images were given back while snapshots could see them
+  EXPECT_GT(counts.moved, 0u);
+}
+
+}  // namespace
+}  // namespace scyper::primary

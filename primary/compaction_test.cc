@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "base/simulated_disk.h"
+#include "base/test_seed.h"
+#include "testing/bank.h"
+#include "testing/compacting.h"
+#include "testing/restarts.h"
+
+// Compaction in a running engine. Everything is frozen all the time: what transactions, archives and recovery see must
+// not show it. (Steps and images: storage/compactor_test; snapshots: compaction_snapshot_test.cc; other tests of this
+// folder run with SCYPER_TEST_COMPACTION, too.)
+namespace scyper::primary {
+namespace {
+
+// Comes true when nobody changes anything.
+bool all_is_frozen(Engine* engine) {
+  return comes_true([&] {
+    for (const Engine::TableInfo& table : engine->tables()) {
+      if (table.temperature.hot.tuples + table.temperature.cold.tuples > 0) return false;
+    }
+    return true;
+  });
+}
+
+TEST(CompactionTest, OffByDefault) {
+  Bank bank(hot(Bank::small_options()));
+  EXPECT_EQ(EngineOptions().compaction.mode, replay::CompactionMode::kOff);
+  EXPECT_EQ(bank.engine().compaction(), nullptr);
+  EXPECT_EQ(bank.engine().database().frozen_memory(), nullptr);
+}
+
+// Nobody submits anything: workers wake for steps; shared tables have theirs, too.
+TEST(CompactionTest, AnIdleEngineFreezesAllTables) {
+  for (const uint32_t workers : {1u, 2u}) {
+    EngineOptions options = frozen(Bank::small_options());
+    options.workers = workers;
+    Bank bank(options);
+    EXPECT_TRUE(all_is_frozen(&bank.engine())) << workers;
+    for (const Engine::TableInfo& table : bank.engine().tables()) {
+      EXPECT_EQ(table.temperature.frozen.tuples, table.rows) << table.name;
+      if (table.name != "stamps") EXPECT_GT(table.rows, 0u) << table.name;
+    }
+    bank.check_tables();
+    EXPECT_EQ(bank.value_of("SELECT sum(balance)::bigint FROM accounts"), 16 * 32 * 1000);
+  }
+}
+
+// The same on every engine: what has the time of day in it is left out.
+void change(Bank* bank, int rounds, uint64_t seed) {
+  Random random(seed);
+  const auto any = [&](uint64_t below) { return static_cast<int64_t>(random.below(below)); };
+  for (int i = 0; i < rounds; ++i) {
+    const int64_t b = any(Bank::kBranches);
+    EXPECT_TRUE(bank->run("CALL deposit($1, $2, $3)", {b, any(32), any(100)}).ok());
+    EXPECT_TRUE(bank->run("CALL move($1, $2, $3, $4, 5)", {b, any(32), any(Bank::kBranches), any(32)}).ok());
+    EXPECT_FALSE(bank->run("CALL move_and_fail($1, $2, $3, 5)", {b, any(32), any(32)}).ok());
+    EXPECT_TRUE(bank->run("CALL move_linked($1, $2, $3)", {b, any(32), any(50)}).ok());
+    EXPECT_TRUE(bank->run("CALL set_rate($1, $2)", {any(8), any(1000)}).ok());
+    EXPECT_TRUE(bank->run("INSERT INTO accounts VALUES ($1, $2, 0)", {b, 1000 + i}).ok());
+    if (i % 3 == 0) EXPECT_TRUE(bank->run("DELETE FROM accounts WHERE branch = $1 AND id >= 1000", {b}).ok());
+    if (i % 16 == 0) EXPECT_TRUE(bank->run("UPDATE accounts SET balance = balance + id").ok());
+  }
+  EXPECT_TRUE(bank->run("DELETE FROM accounts WHERE id >= 1000").ok());
+}
+
+class CompactionModesTest : public testing::TestWithParam<RedoMode> {};
+INSTANTIATE_TEST_SUITE_P(Redo, CompactionModesTest, testing::Values(RedoMode::kLogical, RedoMode::kPhysical));
+
+// The same transactions with and without: the same state, here and after recovery, which is with and without in turn.
+TEST_P(CompactionModesTest, TheSameStateWithAndWithout) {
+  SimulatedDisk disk, other_disk;
+  storage::Digest with, without;
+  {
+    Bank bank(frozen(log_options(&disk, GetParam())));
+    Bank plain(hot(log_options(&other_disk, GetParam())));
+    const uint64_t seed = test_seed();
+    for (uint64_t round = 0; round < 5; ++round) {
+      change(&bank, 40, seed + round);
+      change(&plain, 40, seed + round);
+      EXPECT_TRUE(all_is_frozen(&bank.engine()));
+      EXPECT_EQ(digest_of(&bank.engine()), digest_of(&plain.engine())) << round;
+    }
+    with = digest_of(&bank.engine());
+    without = digest_of(&plain.engine());
+  }
+  EXPECT_EQ(with, without);
+  for (int life = 0; life < 3; ++life) {
+    const EngineOptions options = log_options(&disk, GetParam());
+    auto engine = open_or_null(life % 2 == 0 ? hot(options) : frozen(options));
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(digest_of(engine.get()), with) << life;
+  }
+}
+
+// Archives are written from frozen chunks, at rest and by a child, and load as any.
+TEST(CompactionTest, ArchivesOfFrozenTables) {
+  SimulatedDisk disk;
+  storage::Digest before;
+  {
+    Bank bank(frozen(log_options(&disk)));
+    for (int round = 0; round < 3; ++round) {
+      work(&bank, 2, 40);
+      EXPECT_TRUE(all_is_frozen(&bank.engine()));
+      ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok()) << round;
+    }
+    work(&bank, 2, 20);  // for the log behind it
+    before = digest_of(&bank.engine());
+  }
+  auto engine = open_or_null(frozen(log_options(&disk)));
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(digest_of(engine.get()), before);
+}
+
+// Power is lost, or the process killed, while chunks freeze: what was acknowledged is there, and nothing by half.
+TEST(CompactionTest, PowerLossWhileChunksFreeze) {
+  const uint64_t seed = test_seed();
+  SimulatedDisk disk;
+  Bank bank(frozen(log_options(&disk)));
+  int64_t sum = 16 * 32 * 1000;
+  for (uint64_t crash = 0; crash < 6; ++crash) {
+    const uint64_t before = frozen_chunks(&bank.engine());
+    do {
+      const auto b = static_cast<int64_t>((seed + static_cast<uint64_t>(sum)) % Bank::kBranches);
+      ASSERT_TRUE(bank.run("CALL deposit($1, 1, 1)", {b}).ok());
+      ASSERT_TRUE(bank.run("CALL move($1, 1, $2, 2, 5)", {b, (b + 3) % Bank::kBranches}).ok());
+      ++sum;
+    } while (frozen_chunks(&bank.engine()) == before);
+    auto image = crash % 3 == 0 ? disk.after_kill() : disk.after_power_loss(seed + crash);
+    auto engine = open_or_null(frozen(log_options(image.get())));
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(number(engine.get(), "SELECT sum(balance)::bigint FROM accounts"), sum);
+    digest_of(engine.get());  // checks the tables
+    if (crash % 2 == 1) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+  }
+}
+
+// Tables come and go while their chunks are compacted.
+TEST(CompactionTest, DefinitionsMeanwhile) {
+  Bank bank(frozen(Bank::small_options()));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(bank.run("CREATE TABLE side (a integer PRIMARY KEY, t text)").ok());
+    ASSERT_TRUE(bank.run("INSERT INTO side SELECT g, 'text ' || g % 7 FROM generate_series(1, 500) g").ok());
+    if (i % 2 == 0) EXPECT_TRUE(all_is_frozen(&bank.engine()));
+    ASSERT_TRUE(bank.run("ALTER TABLE side ADD COLUMN b bigint DEFAULT 5").ok());
+    ASSERT_TRUE(bank.run("CREATE INDEX side_t ON side (t)").ok());
+    ASSERT_TRUE(bank.run("UPDATE side SET b = b + 1 WHERE a % 3 = 0").ok());
+    EXPECT_EQ(bank.value_of("SELECT sum(b)::bigint FROM side"), 500 * 5 + 166);
+    EXPECT_EQ(bank.value_of("SELECT count(*) FROM side WHERE t = 'text 3'"), 72);
+    bank.check_tables();
+    ASSERT_TRUE(bank.run("DROP TABLE side").ok());
+  }
+}
+
+// More than frozen memory holds: what finds no room stays hot, and transactions do not see it.
+TEST(CompactionTest, FrozenMemoryRunsOut) {
+  EngineOptions options = frozen(Bank::small_options());
+  options.compaction.frozen_bytes_max = 1 << 20;
+  Bank bank(options);
+  ASSERT_TRUE(bank.run("CREATE TABLE large (a integer PRIMARY KEY, b bigint, c bigint, d bigint, e bigint) "
+                       "PARTITION BY HASH (a)")
+                  .ok());
+  ASSERT_TRUE(bank.run("INSERT INTO large SELECT g, g::bigint * g * g * 7919, g::bigint * g * g * 7901, "
+                       "g::bigint * g * g * 7907, g::bigint * g * g * 7883 FROM generate_series(1, 60000) g")
+                  .ok());
+  EXPECT_TRUE(comes_true([&] { return bank.engine().compaction()->counts().without_memory > 0; }));
+  EXPECT_EQ(bank.value_of("SELECT count(DISTINCT b + c % 1000) FROM large"), 60000);
+  bank.check_tables();
+}
+
+// By an access observer, where there is one: full chunks that nobody touches, and not the newest.
+TEST(CompactionTest, ColdChunksFreezeByThemselves) {
+  EngineOptions options = hot(Bank::small_options());
+  options.compaction.mode = replay::CompactionMode::kOn;
+  options.compaction.window_us = 20'000;
+  options.partitions = 2;
+  auto engine = PartitionEngine::create(options);
+  if (!engine.ok()) {
+    EXPECT_EQ(sqlstate_of(engine.status()), "0A000") << engine.status();
+    GTEST_SKIP() << engine.status();
+  }
+  const auto run = [&](std::string_view sql) {
+    const Status status = (*engine)->execute(sql, {}, nullptr);
+    ASSERT_TRUE(status.ok()) << status;
+  };
+  run("CREATE TABLE t (a integer PRIMARY KEY, b bigint, c text) PARTITION BY HASH (a)");
+  run("INSERT INTO t SELECT g, g % 10, 'value ' || g % 100 FROM generate_series(1, 100000) g");
+  const auto temperature = [&] { return (*engine)->tables()[0].temperature; };
+  EXPECT_TRUE(comes_true([&] { return temperature().frozen.chunks >= 4; }));
+  const storage::TableTemperature now = temperature();
+  EXPECT_GT(now.hot.chunks, 0u);
+  EXPECT_EQ(now.hot.tuples + now.cold.tuples + now.frozen.tuples, 100'000u);
+  EXPECT_LT((now.frozen_bytes + now.dictionary_bytes) * 2, now.thawed_bytes);
+  run("UPDATE t SET b = b + 1 WHERE a <= 1000");
+  EXPECT_EQ(number((*engine).get(), "SELECT sum(b)::bigint FROM t"), 450'000 + 1000);
+  digest_of((*engine).get());
+}
+
+TEST(CompactionTest, AnObserverThatDoesNotExistIsAnError) {
+  EngineOptions options = hot(Bank::small_options());
+  options.compaction.mode = replay::CompactionMode::kOn;
+  for (const char* name : {"counters", "telescope"}) {
+    options.compaction.observer = name;
+    const auto engine = PartitionEngine::create(options);
+    EXPECT_EQ(sqlstate_of(engine.status()), "0A000") << name;
+  }
+}
+
+}  // namespace
+}  // namespace scyper::primary

@@ -1,0 +1,88 @@
+#include "replay/compaction.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "storage/change_log.h"
+
+namespace scyper::replay {
+
+namespace {
+
+storage::Compactor::Options compactor_options(storage::AccessObserver* observer) {
+  storage::Compactor::Options options;
+  options.is_forced = observer == nullptr;
+  options.observer = observer;
+  return options;
+}
+
+StatusOr<std::unique_ptr<storage::AccessObserver>> observer_of(const CompactionOptions& options) {
+  if (options.mode == CompactionMode::kForced) return std::unique_ptr<storage::AccessObserver>();
+  auto observer = storage::choose_observer(options.observer);
+  std::string why = observer.ok() ? "the engine's code does not count accesses" : "";
+  if (!observer.ok()) why = std::string(observer.status().message());
+  if (observer.ok() && (*observer)->kind() != storage::ObserverKind::kCounters) return observer;
+  return with_hint(sql_error("0A000", absl::StrCat("no access observer for compaction works here: ", why)),
+                   "Set compaction = off, or access_observer = mprotect.");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Compaction>> Compaction::start(query::Database* database, const CompactionOptions& options) {
+  if (options.mode == CompactionMode::kOff) return std::unique_ptr<Compaction>();
+  CHECK(database->frozen_memory() != nullptr);  // options.frozen_bytes()
+  SCYPER_ASSIGN_OR_RETURN(auto observer, observer_of(options));
+  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(database->arena(), {}));
+  log->record_redo(false);
+  std::unique_ptr<Compaction> made(new Compaction(database, std::move(observer), std::move(log)));
+  made->compactor_.start(options.window_us, [compaction = made.get()](storage::Compactor::Due due) {
+    MutexLock lock(&compaction->due_mutex_);
+    if (compaction->when_due_) compaction->when_due_(due);
+  });
+  return made;
+}
+
+Compaction::Compaction(query::Database* database, std::unique_ptr<storage::AccessObserver> observer,
+                       std::unique_ptr<storage::ChangeLog> log)
+    : database_(database),
+      observer_(std::move(observer)),
+      log_(std::move(log)),
+      compactor_(compactor_options(observer_.get())) {}
+
+Compaction::~Compaction() = default;
+
+void Compaction::set_when_due(WhenDue when_due) {
+  MutexLock lock(&due_mutex_);
+  when_due_ = std::move(when_due);
+}
+
+bool Compaction::take_step(Share* share, storage::ChangeLog* log) {
+  const auto start = std::chrono::steady_clock::now();
+  // held until the step is over: its tables stay
+  const std::shared_ptr<const query::Catalog> catalog = database_->catalog();
+  if (share->catalog_version != catalog->version) {
+    share->partitions.clear();
+    for (const auto& [name, table] : catalog->tables) {
+      if (table->frozen_store() == nullptr) continue;
+      const bool is_shared = table->schema().scheme == storage::PartitionScheme::kShared;
+      if (!(is_shared ? share->has_shared : share->has_partitions)) continue;
+      for (uint32_t p = is_shared ? 0 : share->number; p < table->partition_count(); p += share->count) {
+        share->partitions.push_back(table->partition(p));
+      }
+    }
+    share->catalog_version = catalog->version;
+  }
+  const bool has_done = compactor_.take_step(share->partitions, log != nullptr ? log : log_.get());
+  const auto taken = std::chrono::steady_clock::now() - start;
+  steps_.fetch_add(has_done ? 1 : 0, std::memory_order_relaxed);
+  step_ns_.fetch_add(static_cast<uint64_t>(taken / std::chrono::nanoseconds(1)), std::memory_order_relaxed);
+  return has_done;
+}
+
+std::string_view Compaction::observer() const {
+  return observer_ == nullptr ? "forced" : storage::name_of(observer_->kind());
+}
+
+}  // namespace scyper::replay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace scyper::storage {
+
+class Table;
+
+// What of a table is hot, cold and frozen (docs/compaction.md), and what it takes. Without indexes.
+struct TableTemperature {
+  struct Part {
+    uint64_t chunks = 0;
+    uint64_t tuples = 0;
+  };
+  Part hot, cold, frozen;
+  uint64_t hot_bytes = 0;         // chunks that are hot or cold, and what their cells refer to
+  uint64_t frozen_bytes = 0;      // images
+  uint64_t dictionary_bytes = 0;  // of all frozen chunks together
+  uint64_t thawed_bytes = 0;      // of frozen chunks if they were hot, without what their cells would refer to
+  uint64_t invalid_tuples = 0;    // positions of frozen chunks that have none, and
+  uint64_t invalid_ranges = 0;    // how many ranges they are
+};
+
+// While nobody changes the table.
+TableTemperature temperature_of(const Table& table);
+
+}  // namespace scyper::storage

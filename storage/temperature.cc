@@ -1,0 +1,48 @@
+#include "storage/temperature.h"
+
+#include "row_plan.h"
+#include "storage/frozen_slot.h"
+#include "storage/string_heap.h"
+
+namespace scyper::storage {
+namespace {
+
+uint64_t tuples_of(const char* chunk) { return reinterpret_cast<const ChunkHeader*>(chunk)->live; }
+
+void add_slot(const FrozenSlot& slot, TableTemperature* sum) {
+  if (slot.state == ChunkState::kCold) {
+    ++sum->cold.chunks;
+    sum->cold.tuples += tuples_of(slot.chunk);
+  } else if (slot.state == ChunkState::kFrozen) {
+    ++sum->frozen.chunks;
+    sum->frozen.tuples += kChunkTuples - slot.invalid.positions();
+    sum->invalid_tuples += slot.invalid.positions();
+    sum->invalid_ranges += slot.invalid.ranges().size();
+  }
+}
+
+}  // namespace
+
+TableTemperature temperature_of(const Table& table) {
+  TableTemperature sum;
+  for (uint32_t p = 0; p < table.partition_count(); ++p) {
+    const TablePartition* partition = table.partition(p);
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      if (partition->chunks[chunk] == nullptr) {
+        add_slot(partition->frozen[chunk], &sum);
+        continue;
+      }
+      ++sum.hot.chunks;
+      sum.hot.tuples += tuples_of(partition->chunks[chunk]);
+    }
+    sum.hot_bytes += partition->heap->memory_bytes();
+  }
+  sum.hot_bytes += (sum.hot.chunks + sum.cold.chunks) * table.layout().chunk_bytes;
+  sum.thawed_bytes = sum.frozen.chunks * table.layout().chunk_bytes;
+  const TableMemory memory = table.memory();
+  sum.frozen_bytes = memory.frozen_bytes;
+  sum.dictionary_bytes = memory.dictionary_bytes;
+  return sum;
+}
+
+}  // namespace scyper::storage

@@ -82,6 +82,53 @@ void observe_queries(MetricsRegistry* registry, query::Queries* queries,
        [](const Counters& c) { return static_cast<double>(c.snapshots.stall_ns_max) / 1e9; });
 }
 
+// Where there is none: no such metrics.
+void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
+                        std::vector<MetricsRegistry::Registration>* all) {
+  if (engine->compaction() == nullptr) return;
+  using replay::Compaction;
+  auto show = [&](const char* name, const char* help, MetricType type, MetricLabels labels,
+                  double (*read)(const Compaction&)) {
+    all->push_back(registry->observe(name, help, type, std::move(labels), [engine, read] {
+      const Compaction* compaction = engine->compaction();  // goes when the node becomes primary
+      return compaction == nullptr ? 0 : read(*compaction);
+    }));
+  };
+  constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
+  constexpr char kChunks[] = "scyper_compaction_chunks_total";
+  constexpr char kChunksHelp[] =
+      "Chunks that became cold, were frozen, became hot again, were emptied, found no frozen memory.";
+  show(kChunks, kChunksHelp, kCounter, {{"step", "cooled"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().cooled); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "frozen"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().frozen); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "returned"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().returned); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "emptied"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().emptied); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "without_memory"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().without_memory); });
+  show("scyper_compaction_moved_tuples_total", "Tuples moved out of frozen chunks that had lost many.", kCounter, {},
+       [](const Compaction& c) { return static_cast<double>(c.counts().moved); });
+  show("scyper_compaction_windows_total", "Windows of the access observer that have ended.", kCounter,
+       {{"observer", std::string(engine->compaction()->observer())}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().windows); });
+  show("scyper_compaction_failed_windows_total", "Windows of which the access observer could not tell all.", kCounter,
+       {}, [](const Compaction& c) { return static_cast<double>(c.counts().failed_windows); });
+  show("scyper_compaction_watched_chunks", "Chunks that the access observer watches.", kGauge, {},
+       [](const Compaction& c) { return static_cast<double>(c.counts().watched); });
+  show("scyper_compaction_freeze_seconds_total", "Time of the compactor's thread in making images.", kCounter, {},
+       [](const Compaction& c) { return static_cast<double>(c.counts().freeze_ns) / 1e9; });
+  show("scyper_compaction_step_seconds_total", "Time of transactions' threads in steps of compaction.", kCounter, {},
+       [](const Compaction& c) { return static_cast<double>(c.step_ns()) / 1e9; });
+  show("scyper_frozen_memory_used_bytes", "Memory of frozen chunks.", kGauge, {},
+       [](const Compaction& c) { return static_cast<double>(c.memory().used_bytes); });
+  show("scyper_frozen_memory_retired_bytes", "Of that, what only snapshots see.", kGauge, {},
+       [](const Compaction& c) { return static_cast<double>(c.memory().retired_bytes); });
+  show("scyper_frozen_memory_budget_bytes", "Budget of the memory of frozen chunks.", kGauge, {},
+       [](const Compaction& c) { return static_cast<double>(c.memory_budget_bytes()); });
+}
+
 }  // namespace
 
 std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* registry, primary::Engine* engine) {
@@ -114,6 +161,7 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
   gauge("scyper_queue_depth", "Transactions waiting in the workers' queues.",
         [engine] { return static_cast<double>(engine->queue_depth()); });
   if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
+  observe_compaction(registry, engine, &all);
   return all;
 }
 

@@ -70,6 +70,7 @@ class Node(Process):
     def __init__(self, directory, program, name, *flags, listen="127.0.0.1:0"):
         super().__init__(directory, name, program, "--listen", listen, "--http-listen", "127.0.0.1:0", "--node-name", name,
                          "--partitions", 2, "--workers", 1, "--memory", "256MB", "--pages", "small", "--data-directory", directory / name,
+                         "--compaction", "forced", "--compaction-window", "200ms",
                          *flags)
 
     def wait(self):

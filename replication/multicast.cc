@@ -97,7 +97,8 @@ Status MulticastProcess::spawn() {
                          port,
                          seed,
                          rate,
-                         mtu};
+                         mtu,
+                         options_.is_raw ? "ip" : "udp"};
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
@@ -159,6 +160,7 @@ void MulticastProcess::send(std::string_view datagram) noexcept {
 }
 
 void MulticastProcess::flush() noexcept {
+  if (!memory_->wire_bell.rings()) return;
   const uint64_t one = 1;
   static_cast<void>(!::write(wire_event_, &one, sizeof(one)));
 }
@@ -166,11 +168,13 @@ void MulticastProcess::flush() noexcept {
 bool MulticastProcess::receive(std::string* out, int timeout_ms) {
   size_t size = memory_->from_wire.read(buffer_.data());
   if (size == 0) {
+    memory_->node_bell.arm();
     pollfd event{node_event_, POLLIN, 0};
-    if (::poll(&event, 1, timeout_ms) > 0) {
+    if (memory_->from_wire.is_empty() && ::poll(&event, 1, timeout_ms) > 0) {
       uint64_t value;
       static_cast<void>(!::read(node_event_, &value, sizeof(value)));
     }
+    memory_->node_bell.disarm();
     size = memory_->from_wire.read(buffer_.data());
   }
   out->assign(buffer_.data(), size);

@@ -68,10 +68,31 @@ class SharedRing {
   alignas(64) char data_[kBytes];
 };
 
+// Wakes who waits for a ring to be filled; costs a system call only where somebody does.
+class RingBell {
+ public:
+  // The reader, before it looks into the ring for the last time and sleeps; and when it is awake.
+  void arm() {
+    sleeps_.store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  void disarm() { sleeps_.store(0, std::memory_order_relaxed); }
+  // The writer, behind what it has written: whether to wake the reader.
+  bool rings() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return sleeps_.load(std::memory_order_relaxed) != 0 && sleeps_.exchange(0) != 0;
+  }
+
+ private:
+  std::atomic<uint32_t> sleeps_;
+};
+
 // All that a node and its multicast process share.
 struct MulticastMemory {
   SharedRing to_wire;
   SharedRing from_wire;
+  alignas(64) RingBell wire_bell;  // the process sleeps
+  alignas(64) RingBell node_bell;  // the node does
   alignas(64) std::atomic<uint64_t> beats;  // the process's: it lives
   std::atomic<uint32_t> is_ready;           // its socket is open
   std::atomic<uint64_t> sent, received, resets, dropped;

@@ -2,6 +2,7 @@
 // library and its asserts abort, so it lives apart from the node, with no other privilege; the node watches it and
 // starts it anew.
 //   scyper-pgm send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP PORT GSI_SEED BYTES_PER_SECOND MTU
+//     udp|ip
 // Threads: one, but for sending: OpenPGM's own timers run in the same loop.
 
 #include <poll.h>
@@ -10,10 +11,13 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 // before OpenPGM's, which looks for poll and epoll
 #include <pgm/pgm.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,14 +35,54 @@ constexpr int kIdleMs = 10;
 constexpr uint16_t kDataPort = 7500;
 constexpr unsigned kMessages = 32;
 constexpr int kRepairsPerRound = 64;
+constexpr int kSendsPerRound = 64;
+constexpr int kPacketOverhead = 52;  // headers of IP, UDP and PGM
 // Room for PGM's header before the data of an unfragmented message.
 constexpr uint16_t kHeadRoom = 24;
+// What comes while the process waits for a core: the system's own 200 KB hold some 90 packets, 3 ms of them. The
+// kernel gives no more than net.core.rmem_max.
+constexpr int kSocketBytes = 4 << 20;
+constexpr int64_t kNsPerMs = 1'000'000;
 
 struct Arguments {
   bool sends = false;
   int memory = -1, node_event = -1, wire_event = -1;
   std::string interface, group, gsi_seed;
   int port = 0, rate = 0, mtu = 0;
+  bool is_raw = false;
+};
+
+int64_t now_ns() {
+  timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+// What new data may take of the rate. OpenPGM's own bucket holds a millisecond: a process that gets its core for one
+// in five would send a fifth.
+class Pacer {
+ public:
+  Pacer(int64_t bytes_per_second, int64_t packet_bytes)
+      : rate_(bytes_per_second),
+        packet_bytes_(packet_bytes),
+        burst_(std::max(rate_ * kBurstMs / 1000, 4 * packet_bytes)),
+        left_(burst_),
+        filled_ns_(now_ns()) {}
+  bool may_send() {
+    if (left_ >= packet_bytes_) return true;
+    const int64_t now = now_ns();
+    left_ = std::min(burst_, left_ + (now - filled_ns_) * rate_ / 1'000'000'000);
+    filled_ns_ = now;
+    return left_ >= packet_bytes_;
+  }
+  void sent(int64_t bytes) { left_ -= bytes; }
+  // Until it is worth while to look again.
+  int64_t wait_ns() const { return std::min(burst_ / 4 * 1'000'000'000 / rate_, kNsPerMs) + 1; }
+
+ private:
+  static constexpr int64_t kBurstMs = 5;  // half of what kSocketBytes hold at the default rate
+  const int64_t rate_, packet_bytes_, burst_;
+  int64_t left_, filled_ns_;
 };
 
 int fail(const char* what, pgm_error_t* error) {
@@ -49,18 +93,22 @@ int fail(const char* what, pgm_error_t* error) {
 bool set(pgm_sock_t* socket, int option, int value) {
   return pgm_setsockopt(socket, IPPROTO_PGM, option, &value, sizeof(value));
 }
+bool set_system(pgm_sock_t* socket, int option, int value) {
+  return pgm_setsockopt(socket, SOL_SOCKET, option, &value, sizeof(value));
+}
 
 // findings: one-packet messages, windows of 65,536, room for repairs beside new data, short timers
 bool configure(pgm_sock_t* socket, const Arguments& arguments) {
   const int heartbeats[] = {pgm_msecs(5),   pgm_msecs(10),  pgm_msecs(20), pgm_msecs(50),
                             pgm_msecs(100), pgm_msecs(200), pgm_msecs(500)};
-  bool ok = set(socket, PGM_UDP_ENCAP_UCAST_PORT, arguments.port) &&
-            set(socket, PGM_UDP_ENCAP_MCAST_PORT, arguments.port) && set(socket, PGM_MTU, arguments.mtu) &&
-            set(socket, PGM_MULTICAST_LOOP, 1) && set(socket, PGM_MULTICAST_HOPS, 1) && set(socket, PGM_NOBLOCK, 1) &&
+  bool ok = arguments.is_raw || (set(socket, PGM_UDP_ENCAP_UCAST_PORT, arguments.port) &&
+                                 set(socket, PGM_UDP_ENCAP_MCAST_PORT, arguments.port));
+  ok = ok && set_system(socket, SO_RCVBUF, kSocketBytes) && set_system(socket, SO_SNDBUF, kSocketBytes);
+  ok = ok && set(socket, PGM_MTU, arguments.mtu) && set(socket, PGM_MULTICAST_LOOP, 1) && set(socket, PGM_MULTICAST_HOPS, 1) && set(socket, PGM_NOBLOCK, 1) &&
             set(socket, PGM_IP_ROUTER_ALERT, 0);
   if (arguments.sends) {
     ok = ok && set(socket, PGM_SEND_ONLY, 1) && set(socket, PGM_TXW_SQNS, 65536) &&
-         set(socket, PGM_TXW_MAX_RTE, arguments.rate) && set(socket, PGM_ODATA_MAX_RTE, arguments.rate / 4 * 3) &&
+         set(socket, PGM_RDATA_MAX_RTE, arguments.rate / 4) &&  // new data: Pacer
          set(socket, PGM_AMBIENT_SPM, pgm_secs(1)) &&
          pgm_setsockopt(socket, IPPROTO_PGM, PGM_HEARTBEAT_SPM, heartbeats, sizeof(heartbeats));
   } else {
@@ -82,7 +130,8 @@ pgm_sock_t* open_socket(const Arguments& arguments, int* code) {
   const std::string network = arguments.interface + ";" + arguments.group;  // numeric: names would be looked up
   if (!pgm_getaddrinfo(network.c_str(), nullptr, &address, &error)) return *code = fail("address", error), nullptr;
   pgm_sock_t* socket = nullptr;
-  if (!pgm_socket(&socket, AF_INET, SOCK_SEQPACKET, IPPROTO_UDP, &error)) return *code = fail("socket", error), nullptr;
+  const int protocol = arguments.is_raw ? IPPROTO_PGM : IPPROTO_UDP;
+  if (!pgm_socket(&socket, AF_INET, SOCK_SEQPACKET, protocol, &error)) return *code = fail("socket", error), nullptr;
   if (!configure(socket, arguments)) return *code = fail("options", nullptr), nullptr;
   pgm_sockaddr_t from{};
   from.sa_port = kDataPort;
@@ -108,25 +157,34 @@ pgm_sock_t* open_socket(const Arguments& arguments, int* code) {
   return socket;
 }
 
-int wait_ms(pgm_sock_t* socket, int status) {
-  if (status != PGM_IO_STATUS_TIMER_PENDING && status != PGM_IO_STATUS_RATE_LIMITED) return kIdleMs;
+int64_t wait_ns(pgm_sock_t* socket, int status) {
+  if (status != PGM_IO_STATUS_TIMER_PENDING && status != PGM_IO_STATUS_RATE_LIMITED) return kIdleMs * kNsPerMs;
   timeval left{};
   socklen_t size = sizeof(left);
   const int option = status == PGM_IO_STATUS_RATE_LIMITED ? PGM_RATE_REMAIN : PGM_TIME_REMAIN;
-  if (!pgm_getsockopt(socket, IPPROTO_PGM, option, &left, &size)) return 1;
-  const long ms = left.tv_sec * 1000 + left.tv_usec / 1000;
-  return static_cast<int>(ms < kIdleMs ? ms : kIdleMs);
+  if (!pgm_getsockopt(socket, IPPROTO_PGM, option, &left, &size)) return kNsPerMs;
+  const int64_t ns = left.tv_sec * int64_t{1'000'000'000} + left.tv_usec * int64_t{1000};
+  const int64_t least_ns = status == PGM_IO_STATUS_RATE_LIMITED ? kNsPerMs / 4 : 0;  // repairs' bucket does not say
+  return std::clamp(ns, least_ns, kIdleMs * kNsPerMs);
 }
 
-void wait(pgm_sock_t* socket, int event, int timeout_ms) {
+// event: of the node; -1 = it has nothing that could be sent now.
+void wait(pgm_sock_t* socket, int event, int64_t timeout_ns) {
   pollfd fds[8];
   fds[0] = {event, POLLIN, 0};
   int count = 7;
   pgm_poll_info(socket, fds + 1, &count, POLLIN);
-  if (::poll(fds, static_cast<nfds_t>(count + 1), timeout_ms) > 0 && (fds[0].revents & POLLIN) != 0) {
+  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  if (::ppoll(fds, static_cast<nfds_t>(count + 1), &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) {
     uint64_t value;
     static_cast<void>(!::read(event, &value, sizeof(value)));
   }
+}
+
+void wait_for_node(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* memory, int64_t timeout_ns) {
+  memory->wire_bell.arm();
+  if (memory->to_wire.is_empty()) wait(socket, arguments.wire_event, timeout_ns);
+  memory->wire_bell.disarm();
 }
 
 // NAKs are answered, and heartbeats sent, within receive calls: one repair each.
@@ -157,10 +215,14 @@ bool send_skb(pgm_sock_t* socket, pgm_sk_buff_t** skb, int* status) {
 int run_sender(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* memory) {
   static char record[SharedRing::kRecordBytesMax];
   pgm_sk_buff_t* skb = nullptr;
+  Pacer pacer(int64_t{arguments.rate} / 4 * 3, arguments.mtu);
   while (true) {
     memory->beats.fetch_add(1);
     int status = serve_repairs(socket);
-    for (int i = 0; i < kRepairsPerRound; ++i) {
+    bool is_paced = false;
+    for (int i = 0; i < kSendsPerRound; ++i) {
+      is_paced = !pacer.may_send();
+      if (is_paced) break;
       if (skb == nullptr) {
         const size_t size = memory->to_wire.read(record);
         if (size == 0) break;
@@ -169,13 +231,17 @@ int run_sender(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* 
         pgm_skb_reserve(skb, kHeadRoom);
         std::memcpy(pgm_skb_put(skb, static_cast<uint16_t>(size)), record, size);
       }
+      const int64_t bytes = skb->len + kPacketOverhead;
       if (!send_skb(socket, &skb, &status)) break;
+      pacer.sent(bytes);
       memory->sent.fetch_add(1, std::memory_order_relaxed);
     }
-    if (skb != nullptr) {
-      wait(socket, arguments.wire_event, status == PGM_IO_STATUS_RATE_LIMITED ? wait_ms(socket, status) : 1);
+    if (skb != nullptr) {  // the socket is full
+      wait(socket, -1, kNsPerMs);
+    } else if (is_paced && !memory->to_wire.is_empty()) {
+      wait(socket, -1, pacer.wait_ns());
     } else if (memory->to_wire.is_empty()) {
-      wait(socket, arguments.wire_event, wait_ms(socket, status));
+      wait_for_node(socket, arguments, memory, wait_ns(socket, status));
     }
     if (::getppid() == 1) return 0;
   }
@@ -204,11 +270,11 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
         }
       }
       const uint64_t one = 1;
-      static_cast<void>(!::write(arguments.node_event, &one, sizeof(one)));
+      if (memory->node_bell.rings()) static_cast<void>(!::write(arguments.node_event, &one, sizeof(one)));
       continue;
     }
     if (::getppid() == 1) return 0;
-    wait(socket, arguments.wire_event, wait_ms(socket, status));
+    wait(socket, arguments.wire_event, wait_ns(socket, status));
   }
 }
 
@@ -231,7 +297,7 @@ int run(const Arguments& arguments) {
 }  // namespace scyper::replication
 
 int main(int argc, char** argv) {
-  if (argc != 11) {
+  if (argc != 12) {
     std::fprintf(stderr, "scyper-pgm: started by scyperd, not by hand\n");
     return scyper::replication::kExitUsage;
   }
@@ -246,5 +312,6 @@ int main(int argc, char** argv) {
   arguments.gsi_seed = argv[8];
   arguments.rate = std::atoi(argv[9]);
   arguments.mtu = std::atoi(argv[10]);
+  arguments.is_raw = std::strcmp(argv[11], "ip") == 0;
   return scyper::replication::run(arguments);
 }

@@ -20,8 +20,9 @@ struct MulticastOptions {
   std::string interface;  // IPv4 address of the network's interface
   std::string group = "239.192.7.1";
   uint16_t port = 7402;
-  uint32_t bytes_per_second = 60'000'000;  // new data gets three quarters, repairs what is left
+  uint32_t bytes_per_second = 60'000'000;  // new data gets three quarters, repairs a quarter
   uint32_t mtu = 1500;
+  bool is_raw = false;   // IP's protocol 113 instead of UDP: needs the right to raw sockets
   std::string identity;  // of this incarnation, unlike all others: cluster, node, term
   std::string program;   // scyper-pgm; empty: beside this program
 };

@@ -316,7 +316,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
     out.secondaries.push_back({s.node(), s.address(), s.transport(), s.voter(), s.serves(), s.received_lsn(),
                                s.durable_lsn(), s.applied_lsn(), s.snapshot(), s.queries(), s.repaired(), s.resets(),
                                s.silent_ms(), s.lag_ms(), s.lag_bytes(), s.digests_equal(), s.digests_different(),
-                               s.digest_lsn(), s.difference()});
+                               s.digest_lsn(), s.difference(), !s.no_room()});
   }
   out.execution = r.execution();
   out.redo = r.redo();

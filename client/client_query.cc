@@ -32,17 +32,19 @@ void encode_freshness(const query::Freshness& from, v1::Freshness* out) {
   }
 }
 
+void encode_ticket(const query::Freshness& from, v1::GlobalSnapshot* out) {
+  out->set_term(from.term);
+  out->set_snapshot(from.snapshot);
+  out->set_exact(from.is_exact);
+}
+
 void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
   request->set_columnar_rows(true);
   request->set_packed_rows(true);  // of statements that run as transactions
   v1::QueryOptions& out = *request->mutable_query();
   out.set_session(wish.session);
   encode_freshness(wish.freshness, out.mutable_freshness());
-  if (wish.freshness.kind == query::Freshness::Kind::kGlobal) {
-    out.mutable_ticket()->set_term(wish.freshness.term);
-    out.mutable_ticket()->set_snapshot(wish.freshness.snapshot);
-    out.mutable_ticket()->set_exact(wish.freshness.is_exact);
-  }
+  if (wish.freshness.kind == query::Freshness::Kind::kGlobal) encode_ticket(wish.freshness, out.mutable_ticket());
   out.set_timeout_ms(wish.timeout_ms);
   out.set_threads(wish.threads);
   out.set_fresh_code(wish.is_compiled_anew);
@@ -179,6 +181,7 @@ StatusOr<uint64_t> Client::open_session(const query::Freshness& freshness, query
   v1::OpenSessionRequest request;
   v1::OpenSessionResponse response;
   encode_freshness(freshness, request.mutable_freshness());
+  if (freshness.kind == query::Freshness::Kind::kGlobal) encode_ticket(freshness, request.mutable_ticket());
   SCYPER_RETURN_IF_ERROR(status_of(parts_->queries->OpenSession(&context, request, &response)));
   if (receipt != nullptr) *receipt = server::receipt_of(response.receipt());
   return response.session();

@@ -76,7 +76,8 @@ std::string secondaries_json(const NodeStatus& s) {
            ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
            ", \"digests_equal\": " + std::to_string(n.digests_equal) +
            ", \"digests_different\": " + std::to_string(n.digests_different) +
-           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") + "}";
+           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") +
+           ", \"has_room\": " + (n.has_room ? "true" : "false") + "}";
   }
   return out;
 }
@@ -196,6 +197,7 @@ void add_replication(const NodeStatus& s, Add add) {
             grouped(n.lag_bytes) + " bytes, " + std::to_string(static_cast<int64_t>(n.lag_ms)) + " ms";
     if (n.digest_lsn > 0) text += ", digest compared at LSN " + grouped(n.digest_lsn);
     if (n.digests_different > 0) text += ", DIFFERED " + grouped(n.digests_different) + " times, last " + n.difference;
+    if (!n.has_room) text += ", no room for a snapshot";
     add(("secondary " + n.node).c_str(), text + (n.serves ? ", serves" : ", does not serve"));
   }
 }

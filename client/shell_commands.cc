@@ -103,7 +103,14 @@ bool Shell::run_query_setting(const Words& words) {
   if (words[0] == "\\receipts") {
     toggle("Receipts", &options_.shows_receipts, words);
   } else if (words[0] == "\\pin") {
-    auto receipt = session_->pin({});
+    query::Freshness wish;
+    if (words.size() == 3) {  // as the receipt of another node's session says
+      wish.kind = query::Freshness::Kind::kGlobal;
+      wish.term = std::strtoull(words[1].c_str(), nullptr, 10);
+      wish.snapshot = static_cast<uint32_t>(std::strtoul(words[2].c_str(), nullptr, 10));
+      wish.is_exact = true;
+    }
+    auto receipt = session_->pin(wish);
     if (receipt.ok()) {
       show_receipt(*receipt);
     } else {
@@ -125,9 +132,10 @@ bool Shell::run_query_setting(const Words& words) {
 }
 
 void Shell::show_receipt(const query::Receipt& receipt) {
-  std::fprintf(out_, "Receipt: LSN %llu, %.3f ms old, node %s, snapshot %llu\n",
+  const std::string term = receipt.term == 0 ? "" : " of term " + std::to_string(receipt.term);
+  std::fprintf(out_, "Receipt: LSN %llu, %.3f ms old, node %s, snapshot %llu%s\n",
                static_cast<unsigned long long>(receipt.lsn), receipt.age_ms, receipt.node.c_str(),
-               static_cast<unsigned long long>(receipt.snapshot));
+               static_cast<unsigned long long>(receipt.snapshot), term.c_str());
 }
 
 void Shell::describe_relations(const std::string& pattern) {
@@ -229,7 +237,7 @@ void Shell::show_help() {
       "  \\df             procedures and functions; all of these take a pattern: \\dt ord*\n"
       "  \\timing [on|off]  show how long statements take\n"
       "  \\receipts [on|off]  show what queries' answers were computed from\n"
-      "  \\pin, \\unpin   all queries on one snapshot\n"
+      "  \\pin, \\unpin   all queries on one snapshot; \\pin TERM SNAPSHOT: on that of another secondary's session\n"
       "  \\staleness MS   queries may be so much behind; 0 = fresh\n"
       "  \\timeout MS     of queries; 0 = none\n"
       "  \\x [on|off]     one line per value\n"

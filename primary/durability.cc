@@ -156,6 +156,7 @@ Status Durability::start_publication(GroupCommit::Start* start) {
   publication.cluster = identity_.cluster;
   publication.term = recovered_.term;
   publication.is_elected = options_.replication.term != 0;
+  publication.is_quorum = is_quorum();
   publication.terms = recovered_.terms;
   publication.lsn = recovered_.lsn;
   // What was not confirmed before the end may be on this disk only: no reader, no request id is answered from it before

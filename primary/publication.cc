@@ -24,7 +24,11 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
       start_(start),
       outbox_({start.cluster, start.term, start.lsn, options.retained_bytes, start.commit_lsn, std::move(newest)}),
       members_(
-          start.term, [this] { wake_log(); }, options.voter_names),
+          start.term,
+          [this] {
+            if (start_.is_quorum || start_.is_elected) wake_log();
+          },
+          options.voter_names),
       markers_(&environment->lsns, &environment->clock,
                &(options.metrics != nullptr ? *options.metrics : own_metrics_)
                     .timer(replication::kStageMetric, replication::kStageHelp, {{"stage", "group"}})) {
@@ -45,6 +49,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
     return read_log(after_lsn, each);
   };
   publisher_.ticket = [this](const std::string& node) { return ticket(node); };
+  publisher_.awaits_positions = start.is_quorum;
   if (!start.is_elected) return;
   publisher_.node = options.node;
   publisher_.terms = [this] { return terms(); };
@@ -68,6 +73,7 @@ void Publication::start_multicast() {
   multicast.port = options_.multicast_port;
   multicast.bytes_per_second = options_.multicast_rate;
   multicast.mtu = options_.multicast_mtu;
+  multicast.is_raw = options_.multicast_is_raw;
   multicast.identity = absl::StrCat(replication::to_string(start_.cluster), ":", start_.term);
   auto started = replication::MulticastProcess::start(multicast);
   if (!started.ok()) {
@@ -80,6 +86,7 @@ void Publication::start_multicast() {
   transport_.is_encrypted = start_.key.has_value();
   if (start_.key.has_value()) transport_.key_fingerprint = start_.key->fingerprint(start_.cluster);
   transport_.kind = "pgm";
+  transport_.is_raw = options_.multicast_is_raw;
   transport_.multicast_group = options_.multicast_group;
   transport_.multicast_port = options_.multicast_port;
   transport_.datagram_bytes = replication::datagram_bytes_of(options_.multicast_mtu);
@@ -150,12 +157,13 @@ StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
   uint32_t least = ~0u;
   for (const replication::Member& member : members_.list()) {
     if (!member.position.serves || now_ns - member.seen_ns > kSilenceNs) continue;
-    if (member.position.term != start_.term) continue;
+    if (member.position.term != start_.term || !member.position.has_room) continue;
     const uint32_t load = member.name == node ? 0 : 1 + member.tickets + member.position.queries;
     if (load >= least) continue;
     least = load;
     ticket.node = member.name;
     ticket.address = member.address;
+    ticket.member = member.number;
   }
   return ticket;
 }

@@ -37,6 +37,7 @@ class Publication {
     uint32_t partitions = 0;
     std::optional<replication::DatagramKey> key;  // of the multicast
     bool is_elected = false;
+    bool is_quorum = false;                     // commits wait for copies
     std::vector<replication::TermStart> terms;  // of the log up to `lsn`
   };
   // newest: the end of that log, as far as it is in memory.

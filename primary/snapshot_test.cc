@@ -783,5 +783,33 @@ TEST(SnapshotStressTest, SumsStayInAThousandSnapshots) {
   }
 }
 
+// Who waits for a global snapshot that does not come is told why at once, not when its patience is over.
+TEST(GlobalSnapshots, ThatAreNotTakenAreNotWaitedFor) {
+  query::Snapshots::Environment environment;
+  environment.fork = [](query::ForkRequest) -> StatusOr<query::Forked> { return sql_error("53200", "local"); };
+  environment.current_lsn = [] { return 0; };
+  environment.catalog_version = [] { return 0; };
+  query::Snapshots snapshots(environment, {});
+  Freshness wish;
+  wish.kind = Freshness::Kind::kGlobal;
+  wish.term = 2;
+  wish.snapshot = 5;
+  auto passed = [&] { return snapshots.acquire(wish, 0).status(); };
+  Status status;
+  std::thread waits([&] { status = passed(); });
+  snapshots.miss_global(1, 9, absl::UnavailableError("of an earlier term"));  // that was another one
+  EXPECT_FALSE(snapshots.take_global(2, 4, environment.fork).ok());
+  const Status taken =
+      snapshots.take_global(2, 5, [](query::ForkRequest) -> StatusOr<query::Forked> { return sql_error("53300", "full"); });
+  waits.join();
+  EXPECT_EQ(sqlstate_of(taken), "53300");
+  EXPECT_EQ(sqlstate_of(status), "55000");
+  EXPECT_NE(status.message().find("full"), absl::string_view::npos) << status;
+  snapshots.miss_global(2, 6, absl::UnavailableError("behind"));
+  for (wish.snapshot = 4; wish.snapshot <= 6; ++wish.snapshot) {
+    EXPECT_NE(passed().message().find("behind"), absl::string_view::npos);
+  }
+}
+
 }  // namespace
 }  // namespace scyper::primary

@@ -64,6 +64,7 @@ class GrpcLink final : public Link {
     info.transport.multicast_group = reply.multicast_group();
     info.transport.multicast_port = static_cast<uint16_t>(reply.multicast_port());
     info.transport.datagram_bytes = reply.datagram_bytes();
+    info.transport.is_raw = reply.raw_ip();
     info.transport.is_encrypted = reply.encrypted();
     info.transport.key_fingerprint = reply.key_fingerprint();
     info.complete_lsn = reply.complete_lsn();
@@ -90,6 +91,7 @@ class GrpcLink final : public Link {
     while (goes_on && reader->Read(&piece)) {
       is_admitted = !options_.admits || options_.admits(piece.watermark().term(), piece.node());
       if (!is_admitted) break;
+      awaits_positions_ = !piece.ignores_positions();
       std::vector<Parcel> parcels;
       for (std::string& group : *piece.mutable_groups()) {
         Parcel parcel;
@@ -124,6 +126,7 @@ class GrpcLink final : public Link {
       report.set_resets(position->resets);
       report.set_transport(position->transport);
       report.set_lag_us(position->lag_us);
+      report.set_no_room(!position->has_room);
       report.clear_digest();
       if (position->digest != nullptr) encode_digest(*position->digest, report.mutable_digest());
       if (!writer->Write(report)) break;
@@ -131,6 +134,8 @@ class GrpcLink final : public Link {
     writer->WritesDone();
     return from_grpc(writer->Finish());
   }
+
+  bool awaits_positions() const override { return awaits_positions_; }
 
   StatusOr<Ticket> ticket() override {
     Call call(this);
@@ -145,6 +150,7 @@ class GrpcLink final : public Link {
   void redirect(const std::string& target) override {
     std::lock_guard<std::mutex> lock(mutex_);
     connect_to(target);
+    awaits_positions_ = true;
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
   }
 
@@ -180,6 +186,7 @@ class GrpcLink final : public Link {
   };
 
   const LinkOptions options_;
+  std::atomic<bool> awaits_positions_{true};
   std::mutex mutex_;  // all that follows
   std::string target_;
   std::shared_ptr<grpc::Channel> channel_;

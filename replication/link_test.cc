@@ -29,8 +29,15 @@ constexpr uint64_t kRecords = 3;  // of a group
 
 class LinkTest : public testing::Test {
  protected:
-  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20, 0, {}}), members_(1, [] {}) {
+  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20, 0, {}}), members_(1, [] {}) { serve(true); }
+  // The same again, of another commit mode.
+  void awaits_positions(bool awaits) {
+    server_->Shutdown(std::chrono::system_clock::now());
+    serve(awaits);
+  }
+  void serve(bool awaits_positions) {
     PublisherOptions options;
+    options.awaits_positions = awaits_positions;
     options.outbox = &outbox_;
     options.members = &members_;
     options.digests = &digests_;
@@ -155,6 +162,22 @@ TEST_F(LinkTest, FollowersReportAndTheLogWriterConfirms) {
   for (std::thread& thread : threads) thread.join();
   is_over = true;
   looks.join();
+}
+
+// Where no commit waits for them, positions need not come often; nobody knows so of a primary that has said nothing.
+TEST_F(LinkTest, APrimarySaysWhetherItWaitsForPositions) {
+  send_group();
+  for (const bool awaits : {true, false}) {
+    awaits_positions(awaits);
+    auto link = this->link("s");
+    EXPECT_TRUE(link->awaits_positions());
+    Status status =
+        link->follow(kCluster, 0, 0, [](const std::vector<Parcel>& parcels, const Watermark&) { return parcels.empty(); });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(link->awaits_positions(), awaits);
+    link->redirect(absl::StrCat("127.0.0.1:", port_));  // to another one, perhaps
+    EXPECT_TRUE(link->awaits_positions());
+  }
 }
 
 // Who differs is told so, whichever digest comes first; who comes again is heard.

@@ -18,6 +18,7 @@ uint64_t Members::enter(const Member& member) {
     std::erase_if(members_, [&](const auto& entry) { return entry.second.name == member.name; });
     number = ++last_;
     members_[number] = member;
+    members_[number].number = number;
     if (!voters_.empty()) members_[number].is_voter = is_named(voters_, member.name);
   }
   on_change_();
@@ -68,13 +69,10 @@ std::vector<Member> Members::list() const {
   return all;
 }
 
-void Members::add_ticket(const std::string& name, int change) {
+void Members::add_ticket(uint64_t number, int change) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [number, member] : members_) {
-    if (member.name != name) continue;
-    // one that has entered anew has none of those before, which end all the same
-    member.tickets = static_cast<uint32_t>(std::max<int64_t>(0, int64_t{member.tickets} + change));
-  }
+  auto found = members_.find(number);
+  if (found != members_.end()) found->second.tickets += static_cast<uint32_t>(change);
 }
 
 }  // namespace scyper::replication

@@ -40,15 +40,17 @@ TEST(Members, AQuorumIsWhatEnoughVotersHaveOfThisTerm) {
 // Its queries end after it has come back under the same name.
 TEST(Members, TicketsOfAConnectionBeforeDoNotCount) {
   Members members(1, [] {});
-  static_cast<void>(members.enter(voter("a")));
-  members.add_ticket("a", 1);
+  const uint64_t before = members.enter(voter("a"));
+  EXPECT_EQ(members.list().front().number, before);
+  members.add_ticket(before, 1);
   EXPECT_EQ(members.list().front().tickets, 1u);
-  static_cast<void>(members.enter(voter("a")));
+  const uint64_t after = members.enter(voter("a"));
   ASSERT_EQ(members.list().size(), 1u);
-  members.add_ticket("a", -1);
-  EXPECT_EQ(members.list().front().tickets, 0u);
-  members.add_ticket("a", 1);
+  members.add_ticket(after, 1);
+  members.add_ticket(before, -1);
   EXPECT_EQ(members.list().front().tickets, 1u);
+  members.add_ticket(after, -1);
+  EXPECT_EQ(members.list().front().tickets, 0u);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class Publisher final : public v1::Replication::Service {
     reply->set_multicast_group(transport.multicast_group);
     reply->set_multicast_port(transport.multicast_port);
     reply->set_datagram_bytes(transport.datagram_bytes);
+    reply->set_raw_ip(transport.is_raw);
     reply->set_encrypted(transport.is_encrypted);
     reply->set_key_fingerprint(transport.key_fingerprint);
     reply->set_complete_lsn(watermark.complete_lsn);
@@ -83,6 +84,7 @@ class Publisher final : public v1::Replication::Service {
       position.resets = report.resets();
       position.transport = report.transport();
       position.lag_us = report.lag_us();
+      position.has_room = !report.no_room();
       options_.members->report(number, position, options_.clock->monotonic_ns());
       if (report.has_digest()) options_.digests->add(report.node(), decode_digest(report.digest()));
       if (Status verdict = options_.digests->verdict(report.node()); !verdict.ok()) {
@@ -150,6 +152,12 @@ class Publisher final : public v1::Replication::Service {
     return Status();
   }
 
+  // Where there are elections a term begins with what its voters have, in all modes.
+  bool ignores_positions(const Watermark& watermark) const {
+    const bool has_begun = options_.node.empty() || watermark.commit_lsn > watermark.term_lsn;
+    return !options_.awaits_positions && has_begun;
+  }
+
   Status follow(grpc::ServerContext* context, const v1::FollowRequest& request,
                 grpc::ServerWriter<v1::LogPiece>* writer) {
     uint64_t lsn = request.after_lsn();
@@ -168,6 +176,7 @@ class Publisher final : public v1::Replication::Service {
         if (piece.parcels.empty() && piece.watermark == seen && upto == 0) continue;
         message.Clear();
         message.set_node(options_.node);
+        message.set_ignores_positions(ignores_positions(piece.watermark));
         for (const Parcel& parcel : piece.parcels) {
           if (upto != 0 && lsn >= upto) break;
           message.add_groups(*parcel.bytes);
@@ -187,6 +196,7 @@ class Publisher final : public v1::Replication::Service {
                     grpc::ServerWriter<v1::LogPiece>* writer) {
     v1::LogPiece message;
     message.set_node(options_.node);
+    message.set_ignores_positions(ignores_positions(watermark));
     encode_watermark(watermark, message.mutable_watermark());
     size_t bytes = 0;
     bool is_gone = false;

@@ -228,6 +228,7 @@ replication::Position Follower::position() const {
   std::string why;
   position.lag_us = lag_ns() / kNsPerUs;
   position.serves = failure_.ok() && !is_behind(0, &why);
+  position.has_room = has_room_;
   position.repaired = repaired_groups_;
   position.transport = hears_multicast() ? "pgm" : "unicast";
   position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;

@@ -84,6 +84,7 @@ class Follower final : public Node {
   void repair_until_silent();
   bool hears_multicast() const;
   void report();
+  bool is_waited_for() const;
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
   void fail_behind_divergence(const std::string& what);
@@ -169,6 +170,7 @@ class Follower final : public Node {
   replication::DatagramReader::Counters datagrams_;
   bool is_snapshotting_ = false;  // replay uses queries_
   bool is_step_due_ = false;      // of compaction
+  bool has_room_ = true;          // for global snapshots: the last one was taken
   uint32_t snapshot_ = 0;
   uint64_t snapshot_term_ = 0;
   uint64_t snapshots_ = 0;

@@ -26,8 +26,10 @@ constexpr int kListenMs = 100;
 constexpr int64_t kBeatTakenNs = 5'000'000;
 constexpr int64_t kKnownDistanceNs = 1'000'000;
 constexpr size_t kKnownsMax = 10'000;
-// Positions go out when they change, at most so often; and so often when they do not.
+// Positions go out when they change, at most so often where commits wait for them; else so often, as each costs the
+// primary as much as some transactions; and so often when they do not change.
 constexpr std::chrono::microseconds kReportPause{200};
+constexpr std::chrono::microseconds kCalmReportPause{20'000};
 constexpr std::chrono::milliseconds kReportPeriod{100};
 }  // namespace
 
@@ -165,6 +167,7 @@ Status Follower::start_multicast() {
   options.interface = options_.interface;
   options.group = transport.multicast_group;
   options.port = transport.multicast_port;
+  options.is_raw = transport.is_raw;
   options.identity = absl::StrCat(replication::to_string(identity_.cluster), ":", options_.link.node);
   auto started = replication::MulticastProcess::start(options);
   if (!started.ok()) {
@@ -304,6 +307,13 @@ void Follower::repair_until_silent() {
   }
 }
 
+// Commits of the primary may wait for what this node has.
+bool Follower::is_waited_for() const {
+  // where there are elections it may vote without knowing it
+  const bool may_vote = options_.link.is_voter || options_.link.admits != nullptr;
+  return may_vote && link_->awaits_positions();
+}
+
 void Follower::report() {
   while (!is_stopping_) {
     replication::Position last;
@@ -312,7 +322,7 @@ void Follower::report() {
     const uint64_t redirections = this->redirections();
     Status status = link_->attend([&]() -> std::optional<replication::Position> {
       if (!std::exchange(is_first, false)) {
-        std::this_thread::sleep_for(kReportPause);
+        std::this_thread::sleep_for(is_waited_for() ? kReportPause : kCalmReportPause);
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
           // that the end of the log is the primary's makes a copy of it

@@ -188,20 +188,30 @@ Status Follower::wait_logged(uint64_t lsn, const replay::ArchiveChild::Interrupt
 }
 
 Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
+  Status missed;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // of the past: nobody asks for it any more
-    std::string why;
-    if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || is_behind(0, &why)) return Status();
+    if (is_stopping_ || lsn <= recovered_.lsn) return Status();
     is_snapshotting_ = true;
+    // of the past: hardly anybody asks for it any more
+    std::string why = "it is of an earlier term";
+    if (term != inbox_.term() || is_behind(0, &why)) missed = absl::UnavailableError(why);
   }
   const int64_t start_ns = clock_.monotonic_ns();
-  Status taken = queries_->take_global_snapshot(
-      [this, term, snapshot](query::ForkRequest request) { return fork_here(std::move(request), term, snapshot); });
+  Status taken = missed;
+  if (missed.ok()) {
+    taken = queries_->take_global_snapshot(term, snapshot, [this, term, snapshot](query::ForkRequest request) {
+      return fork_here(std::move(request), term, snapshot);
+    });
+  } else {
+    queries_->miss_global_snapshot(term, snapshot, missed);
+  }
   if (taken.ok()) fork_time_.record_ns(static_cast<uint64_t>(clock_.monotonic_ns() - start_ns));
   std::lock_guard<std::mutex> lock(mutex_);
   is_snapshotting_ = false;
+  has_room_ = taken.ok() || !missed.ok();
   changed_.notify_all();
+  if (!missed.ok()) return Status();
   if (!taken.ok()) return taken;
   snapshot_ = snapshot;
   snapshot_term_ = term;

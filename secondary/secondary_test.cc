@@ -392,6 +392,7 @@ class FakeLink final : public replication::Link {
     }
     return Status();
   }
+  bool awaits_positions() const override { return true; }
   StatusOr<replication::Ticket> ticket() override { return absl::UnavailableError("no tickets"); }
   void cancel() override { is_cancelled_ = true; }
   void redirect(const std::string&) override {}

@@ -43,16 +43,20 @@ query::Freshness freshness_of(const v1::Freshness& from) {
   return freshness;
 }
 
+query::Freshness freshness_of(const v1::GlobalSnapshot& from) {
+  query::Freshness freshness;
+  freshness.kind = query::Freshness::Kind::kGlobal;
+  freshness.term = from.term();
+  freshness.snapshot = from.snapshot();
+  freshness.is_exact = from.exact();
+  return freshness;
+}
+
 query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string client) {
   query::QueryOptions options;
   options.session = from.session();
   options.freshness = freshness_of(from.freshness());
-  if (from.has_ticket()) {
-    options.freshness.kind = query::Freshness::Kind::kGlobal;
-    options.freshness.term = from.ticket().term();
-    options.freshness.snapshot = from.ticket().snapshot();
-    options.freshness.is_exact = from.ticket().exact();
-  }
+  if (from.has_ticket()) options.freshness = freshness_of(from.ticket());
   options.timeout_us = int64_t{from.timeout_ms()} * 1000;
   options.threads = std::clamp<uint32_t>(from.threads(), 1, kQueryThreadsMax);
   options.reuses_code = !from.fresh_code();
@@ -160,17 +164,23 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     query::QueryOptions options = query_options_of(request_->query(), context_->peer());
     const bool is_here = request_->query().here() || request_->query().has_ticket();
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
-    if (!route.address.empty()) {
-      node_->router.note(route, 1);
+    while (true) {
       bool has_begun = false;
-      set_waiting(false);
-      Status status = pass_on(route, sql, &has_begun);
-      node_->router.note(route, -1);
-      if (has_begun || !node_->router.is_for_here(status)) return status;
+      Status status = route.address.empty() ? run_here(queries, sql, arguments, options, route.notice, &has_begun)
+                                            : pass_on(route, sql, &has_begun);
+      if (status.ok() || has_begun) return status;
+      auto next = node_->router.instead(route, status);
+      if (!next.has_value()) return status;
+      route = *std::move(next);
     }
-    stale_notice_ = route.notice;
+  }
+
+  Status run_here(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
+                  const query::QueryOptions& options, const std::string& notice, bool* has_begun) {
+    stale_notice_ = notice;
     set_waiting(true);
     SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
+    *has_begun = true;
     set_waiting(false);
     set_stream(stream.get());
     Status status = send_stream(stream.get());
@@ -187,12 +197,15 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     request.set_sql(sql);
     request.clear_statement_id();
     QueryRouter::address(route, request.mutable_query());
+    node_->router.note(route, 1);
+    set_waiting(false);
     auto reader = stub->Execute(context.get(), request);
     while (reader->Read(&message_)) {
       *has_begun = true;
       write();
       if (is_broken()) context->TryCancel();
     }
+    node_->router.note(route, -1);
     return status_of_grpc(reader->Finish());
   }
 
@@ -354,8 +367,10 @@ grpc::ServerUnaryReactor* QueriesService::OpenSession(grpc::CallbackServerContex
                                                       v1::OpenSessionResponse* response) {
   return answer(context, [this, request, response]() -> Status {
     query::Receipt receipt;
-    SCYPER_ASSIGN_OR_RETURN(uint64_t session,
-                            node_->engine->queries()->open_session(freshness_of(request->freshness()), &receipt));
+    query::Freshness freshness = freshness_of(request->freshness());
+    if (request->has_ticket()) freshness = freshness_of(request->ticket());
+    SCYPER_RETURN_IF_ERROR(node_->router.pin(&freshness));
+    SCYPER_ASSIGN_OR_RETURN(uint64_t session, node_->engine->queries()->open_session(freshness, &receipt));
     response->set_session(session);
     encode_receipt(receipt, response->mutable_receipt());
     return Status();

@@ -38,10 +38,16 @@ std::string stale_notice(int64_t silence_us) {
       silence_us / 1000);
 }
 
-void use(const replication::Ticket& ticket, query::QueryOptions* options) {
-  options->freshness.kind = query::Freshness::Kind::kGlobal;
-  options->freshness.term = ticket.term;
-  options->freshness.snapshot = ticket.snapshot;
+void use(const replication::Ticket& ticket, query::Freshness* freshness) {
+  freshness->kind = query::Freshness::Kind::kGlobal;
+  freshness->term = ticket.term;
+  freshness->snapshot = ticket.snapshot;
+}
+
+// Where nothing is replayed there are no cuts to fork at.
+Status check_global(const query::Freshness& freshness) {
+  if (freshness.kind != query::Freshness::Kind::kGlobal) return Status();
+  return with_hint(sql_error("55000", "the primary keeps no global snapshots"), "Ask a secondary.");
 }
 
 }  // namespace
@@ -53,6 +59,7 @@ QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
 
 StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOptions* options) {
   if (secondary_ != nullptr) return route_of_secondary(is_here, options);
+  if (options->session == 0) SCYPER_RETURN_IF_ERROR(check_global(options->freshness));
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
   if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();
@@ -68,17 +75,32 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
     route.notice = stale_notice(secondary_->node().silence_us());
     return route;
   }
+  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket());
+  if (ticket.node == secondary_->options().queries.node) {
+    use(ticket, &options->freshness);
+    return Route{ticket.node, "", ticket, ""};
+  }
+  return Route{ticket.node, ticket.node.empty() ? secondary_->primary() : ticket.address, ticket, ""};
+}
+
+StatusOr<replication::Ticket> QueryRouter::ask_for_ticket() {
   auto ticket = secondary_->node().link()->ticket();
-  if (!ticket.ok()) {
-    return with_hint(
-        sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),
-        "Retry, or allow staleness.");
-  }
-  if (ticket->node == secondary_->options().queries.node) {
-    use(*ticket, options);
-    return Route{ticket->node, "", *ticket, ""};
-  }
-  return Route{ticket->node, ticket->node.empty() ? secondary_->primary() : ticket->address, *ticket, ""};
+  if (ticket.ok()) return ticket;
+  return with_hint(
+      sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),
+      "Retry, or allow staleness.");
+}
+
+// What this node has applied may be less than what was committed before the session: its own fork would not do.
+Status QueryRouter::pin(query::Freshness* freshness) {
+  if (secondary_ == nullptr) return check_global(*freshness);
+  query::QueryOptions options;
+  options.freshness = *freshness;
+  SCYPER_RETURN_IF_ERROR(secondary_->node().readiness_for(staleness_us_of(options)));
+  if (!wants_global(options)) return Status();
+  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket());
+  use(ticket, freshness);
+  return Status();
 }
 
 void QueryRouter::address(const Route& route, v1::QueryOptions* options) {
@@ -89,14 +111,16 @@ void QueryRouter::address(const Route& route, v1::QueryOptions* options) {
   options->mutable_ticket()->set_snapshot(route.ticket.snapshot);
 }
 
-bool QueryRouter::is_for_here(const Status& status) const {
+std::optional<QueryRouter::Route> QueryRouter::instead(const Route& failed, const Status& status) const {
   const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
-  return has_gone && engine_->publisher() != nullptr;
+  if (!has_gone || failed.node.empty()) return std::nullopt;  // no other node was to answer
+  if (secondary_ == nullptr) return Route();
+  return Route{"", secondary_->primary(), failed.ticket, ""};
 }
 
 void QueryRouter::note(const Route& route, int change) {
   const replication::PublisherOptions* publisher = engine_->publisher();
-  if (publisher != nullptr && !route.node.empty()) publisher->members->add_ticket(route.node, change);
+  if (publisher != nullptr && !route.node.empty()) publisher->members->add_ticket(route.ticket.member, change);
 }
 
 std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) {

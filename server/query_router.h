@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -40,10 +41,14 @@ class QueryRouter {
   // Changes *options to the ticket's snapshot. is_here: this node, whatever the load; the request has been passed on
   // already, has a session, or asks for it.
   StatusOr<Route> route(bool is_here, query::QueryOptions* options);
+  // The wish of a session that this node is to have: on a secondary a fresh one gets the snapshot of a ticket, which
+  // other secondaries have, too.
+  Status pin(query::Freshness* freshness);
   // Makes the options of a request those of a query that another node, the route's, is to answer itself.
   static void address(const Route& route, v1::QueryOptions* options);
-  // A query that another node ended so runs here instead: that node, or its snapshot, has gone meanwhile.
-  bool is_for_here(const Status& status) const;
+  // Where a query goes on that the route's node ended so, before its first row: that node, or its snapshot, has gone
+  // meanwhile or was never there. The primary takes it. nullopt: it has failed.
+  std::optional<Route> instead(const Route& failed, const Status& status) const;
   // While a query runs there.
   void note(const Route& route, int change);
   // The connection to another node.
@@ -51,6 +56,7 @@ class QueryRouter {
 
  private:
   StatusOr<Route> route_of_secondary(bool is_here, query::QueryOptions* options);
+  StatusOr<replication::Ticket> ask_for_ticket();
 
   const ServerOptions options_;
   primary::Engine* const engine_;

@@ -51,6 +51,7 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
     made->set_applied_lsn(member.position.applied_lsn);
     made->set_snapshot(member.position.snapshot);
     made->set_serves(member.position.serves);
+    made->set_no_room(!member.position.has_room);
     made->set_queries(member.position.queries);
     made->set_repaired(member.position.repaired);
     made->set_resets(member.position.resets);

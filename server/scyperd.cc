@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/metrics.h"
+#include "base/text_file.h"
 #include "failover_node.h"
 #include "primary/engine.h"
 #include "primary/warm_engine.h"
@@ -117,6 +118,16 @@ query::QueriesOptions queries_of(const NodeConfig& config) {
   return queries;
 }
 
+// What the node shows to others it shows to its primary, too. Where there are elections that is done already.
+Status add_tls(const ServerOptions& server, replication::LinkOptions* link) {
+  if (server.tls_cert.empty() || !link->tls_ca.empty()) return Status();
+  const std::string& authority = server.tls_client_ca.empty() ? server.tls_cert : server.tls_client_ca;
+  SCYPER_ASSIGN_OR_RETURN(link->tls_ca, read_text_file(authority));
+  SCYPER_ASSIGN_OR_RETURN(link->tls_cert, read_text_file(server.tls_cert));
+  SCYPER_ASSIGN_OR_RETURN(link->tls_key, read_text_file(server.tls_key));
+  return Status();
+}
+
 StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config, MetricsRegistry* metrics,
                                                        std::shared_ptr<replay::WarmState> warm) {
   if (config.role == Role::kPrimary) {
@@ -141,6 +152,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.interface = config.engine.replication.multicast_interface;
   options.multicast_key_file = config.engine.replication.multicast_key_file;
   options.link.node = config.engine.queries.node;
+  SCYPER_RETURN_IF_ERROR(add_tls(config.server, &options.link));
   if (options.link.address.empty()) options.link.address = config.server.listen;
   options.database.memory_bytes = config.engine.memory_bytes;
   options.database.page_mode = config.engine.page_mode;

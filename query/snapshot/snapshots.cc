@@ -23,6 +23,12 @@ Status timeout_error() { return sql_error("57014", "canceling statement due to s
 Status too_many_error() {
   return with_hint(sql_error("53300", "too many snapshots are in use"), "Close sessions, or retry later.");
 }
+// failure: of the newest one that replay has come to; OK where that is there.
+Status no_global_error(const Status& failure) {
+  std::string text = "the node does not have the snapshot that the query was given";
+  if (!failure.ok()) text += ": " + std::string(failure.message());
+  return with_hint(sql_error("55000", text), "Retry: the query then gets another one.");
+}
 
 }  // namespace
 
@@ -80,6 +86,18 @@ Snapshots::Use Snapshots::find_global(const Freshness& freshness) const {
   return nullptr;
 }
 
+// Replay has come to that one, or beyond: what is not here now does not come any more.
+bool Snapshots::is_passed(const Freshness& freshness) const {
+  return std::pair(global_term_, global_) >= std::pair(freshness.term, freshness.snapshot);
+}
+
+void Snapshots::pass_global(uint64_t term, uint32_t snapshot, const Status& status) {
+  global_term_ = term;
+  global_ = snapshot;
+  global_failure_ = status;
+  forked_.notify_all();
+}
+
 StatusOr<Snapshots::Use> Snapshots::wait_for_global(const Freshness& freshness, int64_t deadline_ns) {
   const int64_t last_ns = clock_.monotonic_ns() + kGlobalWaitNs;
   std::unique_lock<std::mutex> lock(mutex_);
@@ -88,10 +106,8 @@ StatusOr<Snapshots::Use> Snapshots::wait_for_global(const Freshness& freshness, 
     if (Use found = find_global(freshness)) return found;
     const int64_t now_ns = clock_.monotonic_ns();
     if (deadline_ns != 0 && now_ns >= deadline_ns) return timeout_error();
-    if (now_ns >= last_ns) {
-      return with_hint(sql_error("55000", "the node does not have the snapshot that the query was given"),
-                       "Retry: the query then gets another one.");
-    }
+    if (is_passed(freshness)) return no_global_error(global_failure_);
+    if (now_ns >= last_ns) return no_global_error(Status());
     const int64_t until_ns = deadline_ns == 0 ? last_ns : std::min(last_ns, deadline_ns);
     forked_.wait_for(lock, std::chrono::nanoseconds(until_ns - now_ns));
   }
@@ -180,14 +196,18 @@ void Snapshots::fork_one(std::unique_lock<std::mutex>* lock) {
   forked_.notify_all();
 }
 
-Status Snapshots::take_global(const Forker& fork) {
+Status Snapshots::take_global(uint64_t term, uint32_t snapshot, const Forker& fork) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (is_stopping_) return stopping_error();
-  if (!make_room()) return too_many_error();
-  Status status = add_fork(fork, clock_.monotonic_ns(), &lock);
-  forked_.notify_all();
+  Status status = make_room() ? add_fork(fork, clock_.monotonic_ns(), &lock) : too_many_error();
+  pass_global(term, snapshot, status);
   wake_.notify_one();
   return status;
+}
+
+void Snapshots::miss_global(uint64_t term, uint32_t snapshot, const Status& why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  pass_global(term, snapshot, why);
 }
 
 Status Snapshots::add_fork(const Forker& fork, int64_t start_ns, std::unique_lock<std::mutex>* lock) {

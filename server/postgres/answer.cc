@@ -139,6 +139,18 @@ class RemoteAnswer final : public Answer {
   bool is_finished_ = false;
 };
 
+StatusOr<std::unique_ptr<Answer>> answer_here(NodeParts* node, const QueryRun& run, const query::QueryOptions& options,
+                                              const QueryRouter::Route& route) {
+  SCYPER_ASSIGN_OR_RETURN(auto stream, node->engine->queries()->run(run.sql, run.arguments, options));
+  return std::make_unique<LocalAnswer>(std::move(stream), route.notice);
+}
+
+StatusOr<std::unique_ptr<Answer>> answer_there(NodeParts* node, const QueryRun& run, const QueryRouter::Route& route) {
+  auto remote = std::make_unique<RemoteAnswer>(node, route);
+  SCYPER_RETURN_IF_ERROR(remote->start(run));
+  return remote;
+}
+
 }  // namespace
 
 std::unique_ptr<Answer> make_answer(query::ResultSet result) {
@@ -162,14 +174,13 @@ std::unique_ptr<Answer> make_answer(std::string tag, const std::string& column, 
 StatusOr<std::unique_ptr<Answer>> run_query(NodeParts* node, const QueryRun& run) {
   query::QueryOptions options = run.options;
   SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, &options));
-  if (!route.address.empty()) {
-    auto remote = std::make_unique<RemoteAnswer>(node, route);
-    const Status status = remote->start(run);
-    if (status.ok()) return remote;
-    if (!node->router.is_for_here(status)) return status;
+  while (true) {
+    auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
+    if (answer.ok()) return answer;
+    auto next = node->router.instead(route, answer.status());
+    if (!next.has_value()) return answer.status();
+    route = *std::move(next);
   }
-  SCYPER_ASSIGN_OR_RETURN(auto stream, node->engine->queries()->run(run.sql, run.arguments, options));
-  return std::make_unique<LocalAnswer>(std::move(stream), std::move(route.notice));
 }
 
 }  // namespace scyper::server::postgres

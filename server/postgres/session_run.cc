@@ -42,11 +42,10 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.client = "postgres " + std::to_string(start_.process);
   if (block_ == Block::kNone) return options;
   if (pinned_ == 0) {
-    query::QueryOptions here = options;
-    SCYPER_ASSIGN_OR_RETURN(auto route, context_->node->router.route(/*is_here=*/true, &here));
-    static_cast<void>(route);
+    query::Freshness freshness = options.freshness;
+    SCYPER_RETURN_IF_ERROR(context_->node->router.pin(&freshness));
     query::Receipt receipt;
-    SCYPER_ASSIGN_OR_RETURN(pinned_, context_->node->engine->queries()->open_session(options.freshness, &receipt));
+    SCYPER_ASSIGN_OR_RETURN(pinned_, context_->node->engine->queries()->open_session(freshness, &receipt));
     receipt_ = receipt;
   }
   options.session = pinned_;

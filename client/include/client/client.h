@@ -147,6 +147,7 @@ struct SecondaryStatus {  // as the primary sees it
   double silent_ms = 0, lag_ms = 0;
   uint64_t lag_bytes = 0, digests_equal = 0, digests_different = 0, digest_lsn = 0;
   std::string difference;  // of digests, the newest
+  bool has_room = true;    // for snapshots
 };
 
 // Of fresh answers: group, send, repair, replay, fork, query.

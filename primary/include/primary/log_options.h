@@ -35,6 +35,7 @@ struct ReplicationOptions {
   uint16_t multicast_port = 7402;
   uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
   uint32_t multicast_mtu = 1500;
+  bool multicast_is_raw = false;           // by IP's protocol 113, not UDP
   int64_t digest_period_us = 600'000'000;  // between two digests of all nodes' states; 0 = none
   MetricsRegistry* metrics = nullptr;      // for the times of its stages; may be null
   std::string multicast_key_file;          // datagrams are sealed with its key; empty: they travel in the clear

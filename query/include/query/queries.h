@@ -145,7 +145,12 @@ class Queries {
   StatusOr<Description> describe(std::string_view sql, uint64_t session);
 
   // A secondary's replay stands at the cut of a global snapshot (query/snapshots.h).
-  Status take_global_snapshot(const Forker& fork) { return snapshots_->take_global(fork); }
+  Status take_global_snapshot(uint64_t term, uint32_t snapshot, const Forker& fork) {
+    return snapshots_->take_global(term, snapshot, fork);
+  }
+  void miss_global_snapshot(uint64_t term, uint32_t snapshot, const Status& why) {
+    snapshots_->miss_global(term, snapshot, why);
+  }
 
   // Pins a snapshot: all queries of the session run on it.
   StatusOr<uint64_t> open_session(const Freshness& freshness, Receipt* receipt);

@@ -84,12 +84,15 @@ class Snapshots {
   using Use = std::shared_ptr<Snapshot>;
   // Waits for a fork where one is needed. 57014 at the deadline (monotonic ns, 0 = none), 53300 at the cap of
   // snapshots, 55000 when the LSN has not been reached.
-  // Global ones are not made here: it waits until take_global() brings them, kGlobalWaitUs at most (55000).
+  // Global ones are not made here: it waits until take_global() brings them; 55000 when they do not come: after
+  // kGlobalWaitUs, or at once when take_global() or miss_global() has passed them.
   StatusOr<Use> acquire(const Freshness& freshness, int64_t deadline_ns);
   // 57P03 for all who wait and come: nothing is forked any more. What runs on a snapshot goes on.
   void stop();
   // A secondary's replay stands at the cut of a global snapshot: forks by `fork`, here and now.
-  Status take_global(const Forker& fork);
+  Status take_global(uint64_t term, uint32_t snapshot, const Forker& fork);
+  // It has passed it without a fork.
+  void miss_global(uint64_t term, uint32_t snapshot, const Status& why);
   Counters counters() const;
 
  private:
@@ -106,6 +109,8 @@ class Snapshots {
   Status add_fork(const Forker& fork, int64_t start_ns, std::unique_lock<std::mutex>* lock);
   StatusOr<Use> wait_for_global(const Freshness& freshness, int64_t deadline_ns);
   Use find_global(const Freshness& freshness) const;
+  bool is_passed(const Freshness& freshness) const;
+  void pass_global(uint64_t term, uint32_t snapshot, const Status& status);
   void tend(std::unique_lock<std::mutex>* lock);
   void measure(std::unique_lock<std::mutex>* lock);
   bool make_room();
@@ -128,6 +133,9 @@ class Snapshots {
   uint64_t attempts_ = 0;  // forks tried
   int64_t attempt_start_ns_ = 0;
   Status last_failure_;
+  uint64_t global_term_ = 0;  // of the newest global snapshot that replay has come to,
+  uint32_t global_ = 0;
+  Status global_failure_;  // and why it is not there
   Counters counters_;
   bool is_forking_ = false;
   bool is_stopping_ = false;

@@ -58,6 +58,8 @@ class Link {
                         uint64_t after_term = 0) = 0;
   // Tells positions: whenever next() has one, until it has none.
   virtual Status attend(const std::function<std::optional<Position>()>& next) = 0;
+  // Whether the primary's commits wait for positions of voters, as far as follow() has been told. True until then.
+  virtual bool awaits_positions() const = 0;
   virtual StatusOr<Ticket> ticket() = 0;
   virtual void cancel() = 0;
   // Another primary from now on. Calls that run end.

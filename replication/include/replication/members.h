@@ -21,6 +21,7 @@ struct Position {
   uint64_t applied_lsn = 0;
   uint32_t snapshot = 0;  // number of the newest global snapshot that it has
   bool serves = false;    // takes queries
+  bool has_room = true;   // for global snapshots
   uint32_t queries = 0;   // running and waiting there
   uint64_t repaired = 0;  // groups that it had to fetch
   uint64_t resets = 0;    // of its multicast transport
@@ -31,6 +32,7 @@ struct Position {
 };
 
 struct Member {
+  uint64_t number = 0;  // of its connection: Members::enter()'s
   std::string name;
   std::string address;  // host:port of its gRPC
   bool is_voter = false;
@@ -57,7 +59,8 @@ class Members {
   // Of all that follow; ~0 when nobody does.
   uint64_t applied_lsn_min() const;
   std::vector<Member> list() const;
-  void add_ticket(const std::string& name, int change);
+  // number: of the connection that the ticket was given for; when that is over it does not count any more.
+  void add_ticket(uint64_t number, int change);
 
  private:
   const uint64_t term_;

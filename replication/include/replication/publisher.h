@@ -27,6 +27,7 @@ struct TransportInfo {
   uint16_t multicast_port = 0;
   uint32_t datagram_bytes = 0;
   std::string note;  // for people: why not multicast
+  bool is_raw = false;  // multicast by IP's protocol 113, not UDP
   bool is_encrypted = false;
   uint64_t key_fingerprint = 0;
   uint64_t datagrams_sent = 0;
@@ -38,6 +39,7 @@ struct Ticket {
   uint64_t lsn = 0;
   std::string node;  // empty: the primary itself
   std::string address;
+  uint64_t member = 0;  // the node's connection; at the primary only
 };
 
 // What a primary offers to its secondaries, as a gRPC service (proto/replication.proto).
@@ -55,6 +57,7 @@ struct PublisherOptions {
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node)> ticket;
+  bool awaits_positions = true;  // commits wait for what voters have
   // Where there are elections: this node's name, and whether its log has a batch of that term up to that LSN, so that
   // whoever says so has a prefix of it. Else empty.
   std::string node;

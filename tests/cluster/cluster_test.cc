@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -36,6 +37,10 @@ class ClusterTest : public testing::Test {
         "p", absl::StrCat("bench oltp --loaded --scale tiny --crossing 10 --warmup-seconds 0 --warehouses ",
                           kWarehouses, " --transactions ", count));
     ASSERT_EQ(out.code, 0) << out.text;
+  }
+  // Of one query there.
+  Output ask(const std::string& name, const std::string& sql) {
+    return nodes_.scyper(name, absl::StrCat("sql -q --receipts -c '", sql, "'"));
   }
   void wait_for(const std::string& what, const std::function<bool()>& is_there) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);  // a busy machine
@@ -102,6 +107,119 @@ TEST_F(ClusterTest, GlobalSnapshotsAreTheSameEverywhere) {
   }
   load_thread.join();
   EXPECT_GT(compared, 0);
+}
+
+// A secondary whose snapshots are all in use takes none of the next ones: its queries go to other nodes at once.
+TEST_F(ClusterTest, ANodeWithoutRoomForSnapshotsPassesQueriesOn) {
+  start_primary();
+  start_secondary("s1", false, "--snapshots-max 1");
+  start_secondary("s2", false);
+  ASSERT_NE(nodes_.session("p"), nullptr);
+  ASSERT_EQ(nodes_.scyper("p", "sql -q -c 'CREATE TABLE t (a integer)'").code, 0);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  auto session = nodes_.session("s1");
+  ASSERT_NE(session, nullptr);
+  auto pinned = session->pin({});
+  ASSERT_TRUE(pinned.ok()) << pinned.status();
+  EXPECT_NE(pinned->term, 0u);  // a global one: fresh, whatever this node had applied
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_EQ(nodes_.scyper("p", "sql -q -c 'INSERT INTO t VALUES (1)'").code, 0);
+    for (const std::string name : {"s1", "p"}) {
+      const Output out = ask(name, "SELECT count(*) + 40 FROM t");
+      EXPECT_EQ(out.text.find("node s1"), std::string::npos) << name << ": " << out.text;
+      // once the primary knows, it names the other one at once
+      if (i > 1) EXPECT_NE(out.text.find("node s2"), std::string::npos) << name << ": " << out.text;
+      EXPECT_NE(out.text.find(absl::StrCat(40 + i)), std::string::npos) << name << ": " << out.text;
+    }
+    wait_for("the primary to know", [&] {
+      const auto secondaries = nodes_.status("p").secondaries;
+      return std::count_if(secondaries.begin(), secondaries.end(), [](const auto& s) { return !s.has_room; }) == 1;
+    });
+  }
+  // the session has what it had
+  int64_t count = -1;
+  Status status = session->execute("SELECT count(*) FROM t", [&](const query::ResultSet& result) {
+    if (result.row_count() > 0) count = result.value(0, 0).lo;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(count, 0);
+  ASSERT_TRUE(session->unpin().ok());
+  wait_for("an answer of the secondary", [&] {
+    return ask("p", "SELECT count(*) FROM t").text.find("node s1") != std::string::npos;
+  });
+}
+
+// Sessions on two nodes with one snapshot, while transactions run: it is the same, and stays.
+TEST_F(ClusterTest, SessionsOnSeveralNodesShareASnapshot) {
+  start_primary();
+  start_secondary("s1", false);
+  start_secondary("s2", false);
+  load();
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  std::thread load_thread([this] { transactions(4000); });
+  auto first = nodes_.session("s1"), second = nodes_.session("s2"), third = nodes_.session("p");
+  ASSERT_TRUE(first != nullptr && second != nullptr && third != nullptr);
+  query::Freshness wish;
+  wait_for("the same snapshot on both", [&] {
+    auto one = first->pin({});
+    if (!one.ok()) return false;
+    wish.kind = query::Freshness::Kind::kGlobal;
+    wish.term = one->term;
+    wish.snapshot = static_cast<uint32_t>(one->snapshot);
+    wish.is_exact = true;
+    auto other = second->pin(wish);
+    if (sqlstate_of(other.status()) == "55000") return false;  // nobody asked there for a second: it has gone
+    EXPECT_TRUE(other.ok()) << other.status();
+    return other.ok() && other->lsn == one->lsn && other->snapshot == one->snapshot;
+  });
+  EXPECT_EQ(sqlstate_of(third->pin(wish).status()), "55000");  // it keeps none
+  auto answer = [](client::Session* session) {
+    std::string text;
+    Status status =
+        session->execute("SELECT count(*), sum(ol_amount), max(ol_o_id) FROM order_line", [&](const auto& result) {
+          for (size_t i = 0; i < 3 && result.row_count() > 0; ++i) absl::StrAppend(&text, result.value(0, i).lo, " ");
+        });
+    EXPECT_TRUE(status.ok()) << status;
+    return text;
+  };
+  const std::string before = answer(first.get());
+  EXPECT_EQ(answer(second.get()), before);
+  load_thread.join();
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  EXPECT_EQ(answer(second.get()), before);
+  EXPECT_EQ(answer(first.get()), before);
+  ASSERT_TRUE(first->unpin().ok());
+  EXPECT_NE(answer(first.get()), before);
+}
+
+// Certificates as in a cluster with elections: the secondary shows its own and trusts who signed the primary's.
+TEST_F(ClusterTest, SecondariesFollowWithTls) {
+  const std::string files = nodes_.directory("tls");
+  std::filesystem::create_directory(files);
+  const Output made = run_command(
+      absl::StrCat("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+                   "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout ",
+                   files, "/key.pem -out ", files, "/cert.pem"));
+  ASSERT_EQ(made.code, 0) << made.text;
+  const std::string tls =
+      absl::StrCat("--tls-cert ", files, "/cert.pem --tls-key ", files, "/key.pem --tls-client-ca ", files, "/cert.pem");
+  start_primary(tls);
+  start_secondary("s1", true, tls);
+  start_secondary("s2", false);  // shows nothing: it is not let in
+  const std::string as_client = absl::StrCat(" --ca ", files, "/cert.pem --cert ", files, "/cert.pem --key ", files, "/key.pem");
+  auto sql = [&](const std::string& name, const std::string& text) {
+    return nodes_.scyper(name, absl::StrCat("sql -q -t -o csv -c '", text, "'", as_client));
+  };
+  wait_for("the primary", [&] { return sql("p", "CREATE TABLE t (a integer)").code == 0; });
+  ASSERT_EQ(sql("p", "INSERT INTO t VALUES (7)").code, 0);
+  // fresh: on the secondary, or passed on to the primary, with TLS as well
+  wait_for("the secondary", [&] { return sql("s1", "SELECT a FROM t").text == "7\n"; });
+  wait_for("an answer of the secondary", [&] {
+    return nodes_.scyper("p", absl::StrCat("sql -q --receipts -c 'SELECT a FROM t'", as_client)).text.find("node s1") !=
+           std::string::npos;
+  });
+  const Output status = nodes_.scyper("p", "status" + as_client);
+  EXPECT_EQ(status.text.find("s2"), std::string::npos) << status.text;
 }
 
 TEST_F(ClusterTest, LateJoinersStartFromAnArchive) {

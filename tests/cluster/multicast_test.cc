@@ -13,13 +13,16 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/test_seed.h"
 #include "cluster.h"
+#include "relay.h"
 
 namespace scyper::tests {
 namespace {
 
 constexpr int kWarehouses = 2;
 constexpr int kNodes = 3;
+constexpr uint16_t kMulticastPort = 7402;
 constexpr int kSpaces = kNodes + 1;             // one more for who does not belong to the cluster
 constexpr std::chrono::seconds kPatience{120};  // a busy machine
 
@@ -32,34 +35,46 @@ class Namespaces {
     is_there_ = run_ok(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
                                     " up && ip addr add ", address(254), "/24 dev ", bridge()));
     for (int i = 1; i <= kSpaces && is_there_; ++i) {
-      const std::string link = absl::StrCat("v", ::getpid() % 10000, "n", i);
       is_there_ = run_ok(absl::StrCat(
-          "ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),
-          " && ip link set ", link, " master ", bridge(), " up && ip -n ", name(i), " addr add ", address(i),
+          "ip netns add ", name(i), " && ip link add ", link(i), " type veth peer name eth0 netns ", name(i),
+          " && ip link set ", link(i), " master ", bridge(), " up && ip -n ", name(i), " addr add ", address(i),
           "/24 dev eth0 && ip -n ", name(i), " link set eth0 up && ip -n ", name(i), " link set lo up"));
     }
   }
   ~Namespaces() {
-    for (int i = 1; i <= kSpaces; ++i) run_command("ip netns del " + name(i));
+    for (int i = 1; i <= kSpaces; ++i) {
+      run_command("ip link del " + link(i));  // a namespace goes when its last process has, by and by
+      run_command("ip netns del " + name(i));
+    }
     run_command("ip link del " + bridge());
   }
   bool is_there() const { return is_there_; }
+  // From now on a relay is what joins that namespace to the bridge; nullptr: it cannot be made.
+  std::unique_ptr<Relay> relay(int i, uint64_t seed) const {
+    run_command(absl::StrCat("ip -n ", name(i), " link del eth0"));
+    auto relay = std::make_unique<Relay>(name(i), bridge(), "eth0", seed);
+    const bool is_up = run_ok(absl::StrCat("ip -n ", name(i), " addr add ", address(i), "/24 dev eth0 && ip -n ",
+                                           name(i), " link set eth0 up"));
+    return relay->is_there() && is_up ? std::move(relay) : nullptr;
+  }
   std::string name(int i) const { return absl::StrCat("scyper-", ::getpid(), "-", i); }
   std::string address(int i) const { return absl::StrCat("10.77.", subnet(), ".", i); }
   // Of multicast datagrams that arrive: percent that are lost; 100 = all.
-  void lose(int i, int percent) const {
+  void lose(int i, int percent, bool is_raw = false) const {
     run_command(absl::StrCat("ip netns exec ", name(i), " nft flush ruleset"));
     if (percent == 0) return;
+    const std::string which = is_raw ? "ip protocol 113 " : "udp dport 7402 ";
     const std::string chance = percent < 100 ? absl::StrCat("numgen random mod 100 < ", percent, " ") : "";
     const Output out =
         run_command(absl::StrCat("ip netns exec ", name(i),
                                  " nft 'add table ip t; add chain ip t i { type filter hook input priority 0; };"
-                                 " add rule ip t i udp dport 7402 ",
-                                 chance, "drop'"));
+                                 " add rule ip t i ",
+                                 which, chance, "drop'"));
     EXPECT_EQ(out.code, 0) << out.text;
   }
 
  private:
+  std::string link(int i) const { return absl::StrCat("v", ::getpid() % 10000, "n", i); }
   std::string bridge() const { return absl::StrCat("sb", ::getpid() % 100000); }
   int subnet() const { return 1 + ::getpid() % 250; }
   bool is_there_ = false;
@@ -69,7 +84,10 @@ class MulticastTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!spaces_.is_there()) GTEST_SKIP() << "no network namespaces here";
-    start(1, absl::StrCat("--replication --data-directory ", nodes_.directory("n1")));
+    make_relays();
+    if (IsSkipped()) return;
+    start(1, absl::StrCat("--replication --multicast-protocol ", is_raw() ? "ip" : "udp", " --data-directory ",
+                          nodes_.directory("n1")));
     ASSERT_NE(nodes_.session("n1"), nullptr);
     for (int i = 2; i <= kNodes; ++i) start(i, "--role secondary --primary " + nodes_.target("n1"));
     const Output out = nodes_.scyper("n1", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
@@ -84,6 +102,8 @@ class MulticastTest : public testing::Test {
                  spaces_.address(i), spaces_.name(i));
   }
   virtual bool is_encrypted() const { return true; }
+  virtual bool is_raw() const { return false; }
+  virtual void make_relays() {}
   std::string key_file() {
     const std::string path = nodes_.directory("key");
     if (!std::filesystem::exists(path)) {
@@ -134,6 +154,56 @@ TEST_F(MulticastInTheClearTest, LossIsRepaired) {
   transactions(5000);
   check();
   EXPECT_FALSE(nodes_.status("n1").is_encrypted);
+}
+
+// One secondary behind a bad cable, in the clear, so that the datagrams' own hashes find what has been changed.
+class RelayTest : public MulticastInTheClearTest {
+ protected:
+  void make_relays() override {
+    relay_ = spaces_.relay(3, seed_);
+    if (relay_ == nullptr) GTEST_SKIP() << "no TAP devices here";
+  }
+  const uint64_t seed_ = test_seed();
+  std::unique_ptr<Relay> relay_;
+};
+
+TEST_F(RelayTest, WhatIsLateDoubledAndChangedIsAppliedOnce) {
+  if (relay_ == nullptr) return;
+  SCOPED_TRACE(absl::StrCat("seed ", seed_));
+  Mishaps mishaps;
+  mishaps.lost = 0.01;
+  mishaps.doubled = 0.1;
+  mishaps.late = 0.1;
+  mishaps.flipped = 0.05;
+  relay_->set_mishaps(kMulticastPort, mishaps);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  do {
+    transactions(2000);
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+  } while (nodes_.status("n3").malformed_datagrams == 0);
+  check();
+  const Relay::Counters& counters = relay_->counters();
+  EXPECT_GT(counters.lost, 0u);
+  EXPECT_GT(counters.doubled, 0u);
+  EXPECT_GT(counters.late, 0u);
+  EXPECT_GT(counters.flipped, 0u);
+  EXPECT_EQ(nodes_.status("n2").malformed_datagrams, 0u);
+}
+
+class RawMulticastTest : public MulticastTest {
+ protected:
+  bool is_raw() const override { return true; }
+};
+
+// PGM as IP's own protocol, 113. All of its packets lost: they are what brings the log.
+TEST_F(RawMulticastTest, LossIsRepaired) {
+  for (int i : {2, 3}) spaces_.lose(i, 5, is_raw());
+  transactions(5000);
+  for (int i : {2, 3}) spaces_.lose(i, 100, is_raw());
+  wait_for_transport("unicast");
+  for (int i : {2, 3}) spaces_.lose(i, 0);
+  wait_for_transport("pgm");
+  check();
 }
 
 // Who has not the key speaks on the group: what he says is counted and dropped.

@@ -59,7 +59,6 @@ QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
 
 StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOptions* options) {
   if (secondary_ != nullptr) return route_of_secondary(is_here, options);
-  if (options->session == 0) SCYPER_RETURN_IF_ERROR(check_global(options->freshness));
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
   if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();

@@ -313,10 +313,26 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   }
   out.snapshots_global = r.snapshots_global();
   for (const v1::Secondary& s : r.secondaries()) {
-    out.secondaries.push_back({s.node(), s.address(), s.transport(), s.voter(), s.serves(), s.received_lsn(),
-                               s.durable_lsn(), s.applied_lsn(), s.snapshot(), s.queries(), s.repaired(), s.resets(),
-                               s.silent_ms(), s.lag_ms(), s.lag_bytes(), s.digests_equal(), s.digests_different(),
-                               s.digest_lsn(), s.difference(), !s.no_room()});
+    out.secondaries.push_back({s.node(),
+                               s.address(),
+                               s.transport(),
+                               s.voter(),
+                               s.serves(),
+                               s.received_lsn(),
+                               s.durable_lsn(),
+                               s.applied_lsn(),
+                               s.snapshot(),
+                               s.queries(),
+                               s.repaired(),
+                               s.resets(),
+                               s.silent_ms(),
+                               s.lag_ms(),
+                               s.lag_bytes(),
+                               s.digests_equal(),
+                               s.digests_different(),
+                               s.digest_lsn(),
+                               s.difference(),
+                               !s.no_room()});
   }
   out.execution = r.execution();
   out.redo = r.redo();

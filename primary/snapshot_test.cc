@@ -799,8 +799,8 @@ TEST(GlobalSnapshots, ThatAreNotTakenAreNotWaitedFor) {
   std::thread waits([&] { status = passed(); });
   snapshots.miss_global(1, 9, absl::UnavailableError("of an earlier term"));  // that was another one
   EXPECT_FALSE(snapshots.take_global(2, 4, environment.fork).ok());
-  const Status taken =
-      snapshots.take_global(2, 5, [](query::ForkRequest) -> StatusOr<query::Forked> { return sql_error("53300", "full"); });
+  const Status taken = snapshots.take_global(
+      2, 5, [](query::ForkRequest) -> StatusOr<query::Forked> { return sql_error("53300", "full"); });
   waits.join();
   EXPECT_EQ(sqlstate_of(taken), "53300");
   EXPECT_EQ(sqlstate_of(status), "55000");

@@ -171,8 +171,8 @@ TEST_F(LinkTest, APrimarySaysWhetherItWaitsForPositions) {
     awaits_positions(awaits);
     auto link = this->link("s");
     EXPECT_TRUE(link->awaits_positions());
-    Status status =
-        link->follow(kCluster, 0, 0, [](const std::vector<Parcel>& parcels, const Watermark&) { return parcels.empty(); });
+    Status status = link->follow(kCluster, 0, 0,
+                                 [](const std::vector<Parcel>& parcels, const Watermark&) { return parcels.empty(); });
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_EQ(link->awaits_positions(), awaits);
     link->redirect(absl::StrCat("127.0.0.1:", port_));  // to another one, perhaps

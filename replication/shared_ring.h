@@ -91,8 +91,8 @@ class RingBell {
 struct MulticastMemory {
   SharedRing to_wire;
   SharedRing from_wire;
-  alignas(64) RingBell wire_bell;  // the process sleeps
-  alignas(64) RingBell node_bell;  // the node does
+  alignas(64) RingBell wire_bell;           // the process sleeps
+  alignas(64) RingBell node_bell;           // the node does
   alignas(64) std::atomic<uint64_t> beats;  // the process's: it lives
   std::atomic<uint32_t> is_ready;           // its socket is open
   std::atomic<uint64_t> sent, received, resets, dropped;

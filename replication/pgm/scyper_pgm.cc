@@ -104,8 +104,8 @@ bool configure(pgm_sock_t* socket, const Arguments& arguments) {
   bool ok = arguments.is_raw || (set(socket, PGM_UDP_ENCAP_UCAST_PORT, arguments.port) &&
                                  set(socket, PGM_UDP_ENCAP_MCAST_PORT, arguments.port));
   ok = ok && set_system(socket, SO_RCVBUF, kSocketBytes) && set_system(socket, SO_SNDBUF, kSocketBytes);
-  ok = ok && set(socket, PGM_MTU, arguments.mtu) && set(socket, PGM_MULTICAST_LOOP, 1) && set(socket, PGM_MULTICAST_HOPS, 1) && set(socket, PGM_NOBLOCK, 1) &&
-            set(socket, PGM_IP_ROUTER_ALERT, 0);
+  ok = ok && set(socket, PGM_MTU, arguments.mtu) && set(socket, PGM_MULTICAST_LOOP, 1) &&
+       set(socket, PGM_MULTICAST_HOPS, 1) && set(socket, PGM_NOBLOCK, 1) && set(socket, PGM_IP_ROUTER_ALERT, 0);
   if (arguments.sends) {
     ok = ok && set(socket, PGM_SEND_ONLY, 1) && set(socket, PGM_TXW_SQNS, 65536) &&
          set(socket, PGM_RDATA_MAX_RTE, arguments.rate / 4) &&  // new data: Pacer

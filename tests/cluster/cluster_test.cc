@@ -144,9 +144,8 @@ TEST_F(ClusterTest, ANodeWithoutRoomForSnapshotsPassesQueriesOn) {
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(count, 0);
   ASSERT_TRUE(session->unpin().ok());
-  wait_for("an answer of the secondary", [&] {
-    return ask("p", "SELECT count(*) FROM t").text.find("node s1") != std::string::npos;
-  });
+  wait_for("an answer of the secondary",
+           [&] { return ask("p", "SELECT count(*) FROM t").text.find("node s1") != std::string::npos; });
 }
 
 // Sessions on two nodes with one snapshot, while transactions run: it is the same, and stays.
@@ -196,17 +195,18 @@ TEST_F(ClusterTest, SessionsOnSeveralNodesShareASnapshot) {
 TEST_F(ClusterTest, SecondariesFollowWithTls) {
   const std::string files = nodes_.directory("tls");
   std::filesystem::create_directory(files);
-  const Output made = run_command(
-      absl::StrCat("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
-                   "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout ",
-                   files, "/key.pem -out ", files, "/cert.pem"));
+  const Output made = run_command(absl::StrCat(
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+      "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout ",
+      files, "/key.pem -out ", files, "/cert.pem"));
   ASSERT_EQ(made.code, 0) << made.text;
-  const std::string tls =
-      absl::StrCat("--tls-cert ", files, "/cert.pem --tls-key ", files, "/key.pem --tls-client-ca ", files, "/cert.pem");
+  const std::string tls = absl::StrCat("--tls-cert ", files, "/cert.pem --tls-key ", files, "/key.pem --tls-client-ca ",
+                                       files, "/cert.pem");
   start_primary(tls);
   start_secondary("s1", true, tls);
   start_secondary("s2", false);  // shows nothing: it is not let in
-  const std::string as_client = absl::StrCat(" --ca ", files, "/cert.pem --cert ", files, "/cert.pem --key ", files, "/key.pem");
+  const std::string as_client =
+      absl::StrCat(" --ca ", files, "/cert.pem --cert ", files, "/cert.pem --key ", files, "/key.pem");
   auto sql = [&](const std::string& name, const std::string& text) {
     return nodes_.scyper(name, absl::StrCat("sql -q -t -o csv -c '", text, "'", as_client));
   };

@@ -23,9 +23,7 @@ constexpr size_t kFrameBytesMax = 65'536;
 constexpr int kPollMs = 20;
 constexpr size_t kEthernetBytes = 14, kUdpBytes = 8, kPgmHeaderBytes = 24;
 
-int64_t now_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 // In the network namespace of the calling thread.
 int open_tap(const std::string& name) {

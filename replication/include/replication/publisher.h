@@ -26,7 +26,7 @@ struct TransportInfo {
   std::string multicast_group;   // 239.x.y.z
   uint16_t multicast_port = 0;
   uint32_t datagram_bytes = 0;
-  std::string note;  // for people: why not multicast
+  std::string note;     // for people: why not multicast
   bool is_raw = false;  // multicast by IP's protocol 113, not UDP
   bool is_encrypted = false;
   uint64_t key_fingerprint = 0;

@@ -276,6 +276,34 @@ static void note_activity(const v1::StatusResponse& response, NodeStatus* out) {
   }
 }
 
+namespace {
+
+SecondaryStatus secondary_status_of(const v1::Secondary& s) {
+  SecondaryStatus out{s.node(),
+                      s.address(),
+                      s.transport(),
+                      s.voter(),
+                      s.serves(),
+                      s.received_lsn(),
+                      s.durable_lsn(),
+                      s.applied_lsn(),
+                      s.snapshot(),
+                      s.queries(),
+                      s.repaired(),
+                      s.resets(),
+                      s.silent_ms(),
+                      s.lag_ms(),
+                      s.lag_bytes(),
+                      s.digests_equal(),
+                      s.digests_different(),
+                      s.digest_lsn(),
+                      s.difference()};
+  out.has_room = !s.no_room();
+  return out;
+}
+
+}  // namespace
+
 StatusOr<NodeStatus> Client::status(int timeout_ms) {
   grpc::ClientContext context;
   context.set_deadline(in_ms(timeout_ms));
@@ -312,28 +340,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
     out.stages.push_back({stage.name(), stage.count(), stage.mean_ms(), stage.p50_ms(), stage.p99_ms()});
   }
   out.snapshots_global = r.snapshots_global();
-  for (const v1::Secondary& s : r.secondaries()) {
-    out.secondaries.push_back({s.node(),
-                               s.address(),
-                               s.transport(),
-                               s.voter(),
-                               s.serves(),
-                               s.received_lsn(),
-                               s.durable_lsn(),
-                               s.applied_lsn(),
-                               s.snapshot(),
-                               s.queries(),
-                               s.repaired(),
-                               s.resets(),
-                               s.silent_ms(),
-                               s.lag_ms(),
-                               s.lag_bytes(),
-                               s.digests_equal(),
-                               s.digests_different(),
-                               s.digest_lsn(),
-                               s.difference(),
-                               !s.no_room()});
-  }
+  for (const v1::Secondary& s : r.secondaries()) out.secondaries.push_back(secondary_status_of(s));
   out.execution = r.execution();
   out.redo = r.redo();
   out.layout = r.layout();

@@ -9,10 +9,12 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/simulated_disk.h"
 #include "consensus/promise_file.h"
 #include "testing/etcd_process.h"
@@ -28,10 +30,47 @@ bool comes_true(const std::function<bool()>& condition) {
   return false;
 }
 
-// A log without contents: who is told to lead writes one batch, which the others have at once.
+// The logs of all nodes.
+class Positions {
+ public:
+  void set(const std::string& name, Position position) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    all_[name] = position;
+  }
+  // The batch of that term: the one that is there, else one behind what the node has.
+  Position append(const std::string& name, uint64_t term) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Position& mine = all_[name];
+    if (mine.term >= term) return mine;
+    Position batch{term, mine.lsn + 1};
+    for (const auto& [other, position] : all_) {
+      if (position.term == term) batch = position;
+    }
+    return mine = batch;
+  }
+  bool has(const std::string& name, Position position) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = all_.find(name);
+    return found != all_.end() && found->second >= position;
+  }
+  size_t count(Position position) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<size_t>(
+        std::count_if(all_.begin(), all_.end(), [&](const auto& one) { return one.second >= position; }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Position> all_;
+};
+
+// A log without contents: who is told to lead writes one batch, which the others have when they are told to.
 class FakeReplica final : public Replica {
  public:
-  explicit FakeReplica(Position position) : position_(position) {}
+  FakeReplica(std::string name, Position position, Positions* all)
+      : name_(std::move(name)), all_(all), position_(position) {
+    all_->set(name_, position_);
+  }
   LogState log() override {
     std::lock_guard<std::mutex> lock(mutex_);
     return {position_, true};
@@ -45,22 +84,28 @@ class FakeReplica final : public Replica {
     return position_.term == term;
   }
   int64_t unconfirmed_since_us() override { return -1; }
-  uint64_t copied_lsn() override { return log().position.lsn; }
-  bool is_drained(const std::string&, uint64_t) override { return drains; }
+  // Of four at most.
+  uint64_t copied_lsn() override {
+    const Position position = log().position;
+    return all_->count(position) >= 3 ? position.lsn : 0;
+  }
+  bool is_drained(const std::string& to, uint64_t) override { return drains && all_->has(to, log().position); }
   std::atomic<bool> drains{true};
   void append(uint64_t term) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (position_.term < term) position_ = {term, position_.lsn + 1};
+    position_ = all_->append(name_, term);
   }
   std::atomic<int> bars{0};
 
  private:
+  const std::string name_;
+  Positions* const all_;
   std::mutex mutex_;
   Position position_;
 };
 
 struct Node {
-  explicit Node(Position position) : replica(position) {}
+  Node(const std::string& name, Position position, Positions* all) : replica(name, position, all) {}
   FakeReplica replica;
   SimulatedDisk disk;
   std::unique_ptr<Supervisor> supervisor;
@@ -73,7 +118,7 @@ class SupervisorTest : public testing::Test {
     ASSERT_TRUE(etcd_.start()) << etcd_.log();
   }
   void add(const std::string& name, Position position) {
-    nodes_[name] = std::make_unique<Node>(position);
+    nodes_[name] = std::make_unique<Node>(name, position, &positions_);
     ASSERT_TRUE(nodes_[name]->disk.make_directory("/data").ok());
   }
   void start(const std::string& name) {
@@ -90,6 +135,10 @@ class SupervisorTest : public testing::Test {
     options.address = "address-of-" + name;
     options.disk = &nodes_[name]->disk;
     options.directory = "/data";
+    options.on_progress = [this, name](const std::string& line) {
+      std::lock_guard<std::mutex> lock(said_mutex_);
+      said_ += absl::StrCat(boot_time_us() / 1000, " ", name, ": ", line, "\n");
+    };
     options.metrics = &metrics_;
     auto started = Supervisor::start(options, &nodes_[name]->replica);
     ASSERT_TRUE(started.ok()) << started.status();
@@ -139,7 +188,15 @@ class SupervisorTest : public testing::Test {
   }
 
   MetricsRegistry metrics_;
+  void TearDown() override {
+    nodes_.clear();
+    if (HasFailure()) std::cout << said_;
+  }
+
   EtcdProcess etcd_;
+  Positions positions_;
+  std::mutex said_mutex_;
+  std::string said_;              // by the nodes
   int64_t lease_us_ = 6'000'000;  // a busy machine
   std::map<std::string, std::unique_ptr<Node>> nodes_;
 };
@@ -309,7 +366,11 @@ TEST_F(SupervisorTest, VotersComeAndGoAndAPrimaryThatGoesHandsOver) {
     std::string found;
     EXPECT_TRUE(runs_until([&] {
       for (auto& [name, node] : nodes_) {  // who follows has it all
-        if (node->supervisor != nullptr) node->replica.append(node->supervisor->role().leader.term);
+        const Role role = node->supervisor->role();
+        node->replica.append(role.leader.term);
+        if (role.kind != Role::Kind::kEnd) continue;
+        node->supervisor.reset();  // as the process that begins anew
+        start(name);
       }
       seen = hand.keys->read();
       if (!seen.ok() || seen->config.version != version || seen->view.opened != version) return false;

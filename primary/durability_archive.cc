@@ -191,10 +191,11 @@ void Durability::watch(Runner runner) {
   is_watched_ = true;
   watcher_ = std::thread([this, runner = std::move(runner)] {
     uint64_t archived_bytes = 0;
+    const uint64_t recovered_bytes = recovered_.log_bytes;  // one life's log may be short
     std::unique_lock<std::mutex> lock(watch_mutex_);
     while (is_watched_) {
       watch_changed_.wait_for(lock, std::chrono::milliseconds(200));
-      const uint64_t written = log_->bytes_written();
+      const uint64_t written = recovered_bytes + log_->bytes_written();
       if (!is_watched_ || written - archived_bytes < options_.log.archive_log_bytes) continue;
       archived_bytes = written;  // a failure waits for as much log again
       lock.unlock();

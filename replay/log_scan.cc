@@ -232,6 +232,9 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
   }
   SCYPER_RETURN_IF_ERROR(bytes_->failure());
   if (!damage_.ok() && segment->groups.empty()) return damage_;
+  last_path_ = segment->path;
+  last_end_ = segment->end;
+  last_bytes_ = segment->file_bytes;
   return true;
 }
 
@@ -244,6 +247,13 @@ Status LogScan::cut() {
   after_cut.fires();
   is_torn_ = false;
   return Status();
+}
+
+Status LogScan::trim() {
+  if (is_torn_ || last_end_ >= last_bytes_) return Status();
+  SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(last_path_, OpenMode::kWrite));
+  SCYPER_RETURN_IF_ERROR(file->resize(last_end_));
+  return file->sync();
 }
 
 StatusOr<TornTail> cut_torn_tail(Disk* disk, const std::string& log) {

@@ -108,6 +108,18 @@ TEST_F(LogScanTest, WhatIsTornIsSeenAnywhereInTheRestButOfALogThatIsWrittenTo) {
   }
 }
 
+TEST_F(LogScanTest, ZerosBehindTheLastGroupAreRemoved) {
+  append(100);
+  ASSERT_TRUE(scan(LogScan::Care::kLooks).ok());
+  EXPECT_GT(disk_.read_file(path_)->size(), end_);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(scan_->trim().ok());
+    EXPECT_EQ(disk_.read_file(path_)->size(), end_);
+    ASSERT_TRUE(scan(LogScan::Care::kLooks).ok());
+    EXPECT_FALSE(scan_->is_torn());
+  }
+}
+
 // A group that others follow was on the disk, whatever it is now.
 TEST_F(LogScanTest, DamageIsSeenByTheGroupsBehindIt) {
   append(3);

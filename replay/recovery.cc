@@ -66,6 +66,7 @@ class Recovery {
   void note_groups(const ScannedSegment& segment);
   Status drop_log(const std::string& log);
   Status set_damaged_aside();
+  Status end_log(LogScan* scan) const;
   Status replay_log();
 
   Disk* const disk_;
@@ -204,6 +205,14 @@ void Recovery::note_groups(const ScannedSegment& segment) {
   }
 }
 
+// Nothing but groups is left, so that a node which restarts often has no segments full of zeros.
+Status Recovery::end_log(LogScan* scan) const {
+  if (scan->is_torn()) say("recovery: torn tail, never acknowledged, is cut: " + scan->torn_reason());
+  if (!options_.cuts) return Status();
+  SCYPER_RETURN_IF_ERROR(scan->cut());
+  return scan->trim();
+}
+
 Status Recovery::replay_log() {
   const double start_s = now_s();
   const std::string log = options_.log.empty() ? log_directory(directory_) : options_.log;
@@ -242,10 +251,7 @@ Status Recovery::replay_log() {
   }
   result_.was_torn = scan->is_torn();
   if (scan->is_torn() && options_.refuses_torn) return torn_error(*scan);
-  if (scan->is_torn()) {
-    say("recovery: torn tail, never acknowledged, is cut: " + scan->torn_reason());
-    if (options_.cuts) SCYPER_RETURN_IF_ERROR(scan->cut());
-  }
+  if (!is_first && replayer_->last_lsn() < range.to_lsn) SCYPER_RETURN_IF_ERROR(end_log(scan.get()));
   result_.lsn = std::max(result_.lsn, replayer_->last_lsn());
   result_.confirmed_lsn = std::min(std::max(result_.confirmed_lsn, result_.archive_lsn), result_.lsn);
   const bool ends_before = !is_first && scan->complete_lsn() < result_.archive_lsn;

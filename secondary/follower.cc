@@ -76,6 +76,7 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       terms_(recovered_.terms) {}
 
 Status Follower::begin() {
+  applied_bytes_ = recovered_.log_bytes;
   replay::Replayer::Options replaying;
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
@@ -306,6 +307,7 @@ StatusOr<std::shared_ptr<replay::WarmState>> Follower::hand_over() {
   state.segments = keeper_->segments();
   state.damaged_archives = recovered_.damaged_archives + damaged_archives_.load(std::memory_order_relaxed);
   state.transactions = replayer_->transactions();
+  state.log_bytes = applied_bytes_ - archived_bytes_;
   warm->newest = inbox_.newest();
   warm->made_segment = keeper_->made_segment();
   warm->identity = identity_;

@@ -177,7 +177,8 @@ class Follower final : public Node {
   uint64_t repairs_ = 0;
   uint64_t repaired_groups_ = 0;
   uint64_t transactions_ = 0;
-  uint64_t applied_bytes_ = 0;
+  uint64_t applied_bytes_ = 0;   // of log, since the archive that was recovered
+  uint64_t archived_bytes_ = 0;  // of them, what the newest archive has
   struct Arrival {
     uint64_t lsn;
     int64_t received_ns;

@@ -238,12 +238,12 @@ StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(
 void Follower::archive() {
   const uint64_t share = std::hash<std::string>()(options_.link.node) % 8;
   const uint64_t wanted = options_.archive_log_bytes + options_.archive_log_bytes / 32 * share;
-  uint64_t archived_bytes = 0, shared_lsn = archivist_->shared_lsn();
+  uint64_t shared_lsn = archivist_->shared_lsn();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!is_stopping_ && failure_.ok()) {
     changed_.wait_for(lock, kArchiveLook);
-    if (is_stopping_ || applied_bytes_ - archived_bytes < wanted) continue;
-    archived_bytes = applied_bytes_;  // a failure waits for as much log again
+    if (is_stopping_ || applied_bytes_ - archived_bytes_ < wanted) continue;
+    archived_bytes_ = applied_bytes_;  // a failure waits for as much log again
     lock.unlock();
     const uint64_t seen_lsn = std::exchange(shared_lsn, archivist_->shared_lsn());
     const bool is_done = keeper_ == nullptr && shared_lsn > seen_lsn;  // by another node

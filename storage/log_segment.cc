@@ -170,7 +170,14 @@ StatusOr<std::vector<SegmentFile>> list_segments(Disk* disk, const std::string& 
 
 LogAppender::LogAppender(Disk* disk, std::string directory, const Options& options, std::vector<Existing> existing)
     : disk_(disk), directory_(std::move(directory)), options_(options), segments_(std::move(existing)) {}
-LogAppender::~LogAppender() = default;
+// Nothing comes behind its last group.
+LogAppender::~LogAppender() { drop_tail(); }
+
+// Of the current segment, its zeros: it gets no more groups. They are no harm.
+void LogAppender::drop_tail() {
+  if (file_ != nullptr && !is_broken_ && offset_ < size_bytes_) static_cast<void>(file_->resize(offset_));
+  file_.reset();
+}
 
 StatusOr<std::unique_ptr<LogAppender>> LogAppender::create(Disk* disk, std::string directory, const Options& options,
                                                            std::vector<Existing> existing) {
@@ -376,7 +383,7 @@ Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, 
   after_segment_rename.fires();
   SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
   is_broken_ = false;
-  file_.reset();
+  drop_tail();
   number_ = header.number;
   offset_ = size_bytes_ = header.header_bytes + groups.size();
   segments_.push_back({number_, start_lsn});

@@ -32,9 +32,9 @@ std::string left_over(Disk* disk) {
 }
 
 // Another life, with a group in its first segment.
-Status begin(Disk* disk, uint64_t segment_bytes) {
+StatusOr<std::unique_ptr<LogAppender>> begin(Disk* disk, uint64_t segment_bytes) {
   auto log = LogAppender::create(disk, kDirectory, options_of(segment_bytes), {});
-  if (!log.ok()) return log.status();
+  if (!log.ok()) return log;
   EXPECT_TRUE((*log)->has_next());
 
   const std::string group(kDiskBlockBytes, 'g');
@@ -42,7 +42,8 @@ Status begin(Disk* disk, uint64_t segment_bytes) {
   std::copy(group.begin(), group.end(), aligned);
   const Status appended = (*log)->append({aligned, kDiskBlockBytes}, 0, {}, 1);
   std::free(aligned);
-  return appended;
+  if (!appended.ok()) return appended;
+  return log;
 }
 
 std::string tail_of(Disk* disk) {
@@ -66,15 +67,20 @@ class LeftOver : public testing::Test {
 };
 
 TEST_F(LeftOver, ASegmentThatWasNotBegunIsTaken) {
-  ASSERT_TRUE(begin(&disk_, kSegmentBytes).ok());
+  auto log = begin(&disk_, kSegmentBytes);
+  ASSERT_TRUE(log.ok());
   const std::string tail = tail_of(&disk_);
+  EXPECT_GT(tail.size(), kSegmentBytes / 2);
   EXPECT_EQ(tail, std::string(tail.size(), '\0'));
   auto again = disk_.after_power_loss(1);
   EXPECT_EQ(tail_of(again.get()), tail);
+  log->reset();  // nothing comes behind it
+  EXPECT_EQ(tail_of(&disk_), "");
 }
 
 TEST_F(LeftOver, OneOfAnotherSizeIsMadeAnew) {
-  ASSERT_TRUE(begin(&disk_, 2 * kSegmentBytes).ok());
+  const auto log = begin(&disk_, 2 * kSegmentBytes);
+  ASSERT_TRUE(log.ok());
   EXPECT_GT(tail_of(&disk_).size(), kSegmentBytes);
 }
 
@@ -86,7 +92,8 @@ TEST_F(LeftOver, OneThatWasWrittenToIsMadeAnew) {
     ASSERT_TRUE(LogAppender::create(&disk, kDirectory, options_of(kSegmentBytes), {}).ok());
     auto file = disk.open(left_over(&disk), OpenMode::kWrite);
     ASSERT_TRUE(file.ok() && (*file)->write(offset, "x").ok() && (*file)->sync().ok());
-    ASSERT_TRUE(begin(&disk, kSegmentBytes).ok());
+    const auto log = begin(&disk, kSegmentBytes);
+    ASSERT_TRUE(log.ok());
     const std::string tail = tail_of(&disk);
     EXPECT_EQ(tail, std::string(tail.size(), '\0')) << offset;
   }

@@ -62,6 +62,8 @@ class LogScan {
   const std::string& torn_reason() const { return torn_reason_; }
   // Removes what is torn, so that nobody takes it for damage later.
   Status cut();
+  // After the last segment, where nothing is torn: removes the zeros behind its last group. Who appends begins another.
+  Status trim();
 
   uint64_t start_lsn() const { return start_lsn_; }  // what comes before is in no segment
   uint64_t complete_lsn() const { return complete_lsn_; }
@@ -101,6 +103,8 @@ class LogScan {
   std::string torn_reason_;
   std::string torn_path_;
   uint64_t torn_offset_ = 0;
+  std::string last_path_;
+  uint64_t last_end_ = 0, last_bytes_ = 0;
 };
 
 // By hand, of a log that nobody writes to: removes what is torn behind its last group. XX001 when the log is damaged,

@@ -71,8 +71,8 @@ struct Recovered {
   std::shared_ptr<storage::ArchiveBase> base;  // the archive, when it is one of the directory's own
   uint64_t archive_bytes = 0;                  // uncompressed
   uint64_t transactions = 0;
-  uint64_t physical = 0;  // of them
-  uint64_t log_bytes = 0;
+  uint64_t physical = 0;   // of them
+  uint64_t log_bytes = 0;  // of groups, from the segment on that the archive lies in
   int64_t last_time_us = 0;
   double archive_s = 0;
   double index_s = 0;

@@ -99,6 +99,7 @@ class LogAppender {
   StatusOr<std::unique_ptr<File>> make_segment(uint64_t number, uint64_t bytes);
   SegmentHeader next_header(uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us) const;
   Status take_back_segment(uint64_t number);
+  void drop_tail();
   Status begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
                        int64_t time_us);
 

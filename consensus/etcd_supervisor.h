@@ -66,6 +66,7 @@ class EtcdSupervisor final : public Supervisor {
   void set_limits() {  // with the lock
     open_until_us_ = elector_.open_until_us();
     leads_until_us_ = elector_.leads_until_us();
+    if (leads_until_us_ != 0 && options_.on_leads_until) options_.on_leads_until(leads_until_us_);
   }
   StatusOr<FenceAnswer> on_fence(const Promise& wanted);
   StatusOr<bool> on_grant_asked(const std::string& from, uint64_t term);

@@ -1,23 +1,55 @@
 #include "consensus/lease_guard.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
 
+#include "consensus/supervisor.h"
 #include "testing/etcd_process.h"
 
 namespace scyper::consensus {
 namespace {
 
-// A program of its own: the guard has to be made before gRPC is used.
+// A program of its own: guards have to be made before gRPC is used, so that this test is the first.
+// As a primary whose threads all hang: what it was to say it does not say, and it does not end.
+TEST(LeaseGuardTest, KillsWhoHasNotEndedWithItsLease) {
+  EtcdOptions options;
+  options.endpoints = {"127.0.0.1:1"};  // nobody is there
+  options.connect_us = options.call_us = 100'000;
+  for (const bool is_stuck : {true, false}) {
+    const pid_t node = ::fork();
+    if (node == 0) {
+      auto guard = LeaseGuard::start(options, 500'000);
+      if (!guard.ok()) ::_exit(2);
+      (*guard)->set(1);
+      (*guard)->watch(boot_time_us() - 1'000'000);
+      if (is_stuck) ::raise(SIGSTOP);
+      for (int i = 0; i < 20; ++i) {  // it goes on, a little late each time
+        (*guard)->watch(boot_time_us() + 50'000);
+        ::usleep(100'000);
+      }
+      (*guard)->watch(0);
+      ::usleep(1'500'000);
+      ::_exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(node, &status, 0), node);
+    EXPECT_EQ(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, is_stuck) << status;
+    if (!is_stuck) EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+}
+
 TEST(LeaseGuardTest, RevokesTheLeaseOfWhoIsGone) {
   ASSERT_TRUE(EtcdProcess::is_installed()) << "tools/install-packages installs it";
   EtcdProcess process;
   EtcdOptions options;
   options.endpoints = {process.endpoint()};
   options.call_us = 30'000'000;
-  auto guard = LeaseGuard::start(options);
+  auto guard = LeaseGuard::start(options, 0);
   ASSERT_TRUE(guard.ok()) << guard.status();
   ASSERT_TRUE(process.start()) << process.log();
   const auto etcd = *Etcd::make(options);

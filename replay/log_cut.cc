@@ -12,9 +12,9 @@ namespace scyper::replay {
 
 namespace {
 
-Failpoint before_cut("rejoin.before_cut");
-Failpoint in_cut("rejoin.in_cut");
-Failpoint after_cut("rejoin.after_cut");
+Failpoint before_log_cut("rejoin.before_cut");
+Failpoint in_log_cut("rejoin.in_cut");
+Failpoint after_log_cut("rejoin.after_cut");
 
 // Of a segment, what is known without its groups.
 struct Extent {
@@ -107,7 +107,7 @@ Status cut_log(Disk* disk, const std::string& directory, const replication::Clus
     return absl::OutOfRangeError(absl::StrCat(log, " begins behind LSN ", start_lsn, ", and no archive up to LSN ", lsn,
                                               " is there that it goes on from"));
   }
-  before_cut.fires();
+  before_log_cut.fires();
   if (!aside.empty()) SCYPER_RETURN_IF_ERROR(copy_aside(disk, extents, aside));
   // newest first: what a crash leaves has an older end, as this
   for (auto entry = entries.rbegin(); entry != entries.rend() && entry->lsn > lsn; ++entry) {
@@ -115,7 +115,7 @@ Status cut_log(Disk* disk, const std::string& directory, const replication::Clus
   }
   for (auto extent = extents.rbegin(); extent != extents.rend(); ++extent) {
     if (extent->keep_bytes != 0 && !extent->has_more) break;
-    in_cut.fires();
+    in_log_cut.fires();
     if (extent->keep_bytes == 0) {
       SCYPER_RETURN_IF_ERROR(disk->remove(extent->path));
       SCYPER_RETURN_IF_ERROR(disk->sync_directory(log));
@@ -125,7 +125,7 @@ Status cut_log(Disk* disk, const std::string& directory, const replication::Clus
     SCYPER_RETURN_IF_ERROR(file->resize(extent->keep_bytes));
     SCYPER_RETURN_IF_ERROR(file->sync());
   }
-  after_cut.fires();
+  after_log_cut.fires();
   return Status();
 }
 

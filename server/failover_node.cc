@@ -76,7 +76,8 @@ Status FailoverNode::start_guard() {
   options.call_us = static_cast<int64_t>(config_.cluster.lease_us);
   options.connect_us = options.call_us / 8;
   options.attempt_us = options.call_us / 4;
-  SCYPER_ASSIGN_OR_RETURN(guard_, consensus::LeaseGuard::start(options, say_));
+  SCYPER_ASSIGN_OR_RETURN(
+      guard_, consensus::LeaseGuard::start(options, static_cast<int64_t>(config_.cluster.watchdog_us), say_));
   return Status();
 }
 
@@ -143,6 +144,9 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
   SCYPER_ASSIGN_OR_RETURN(options.etcd, etcd_options());
   options.on_lease = [this](int64_t lease) {
     if (guard_ != nullptr) guard_->set(lease);
+  };
+  options.on_leads_until = [this](int64_t until_us) {
+    if (guard_ != nullptr) guard_->watch(until_us);
   };
   options.cluster = options.peers.cluster = cluster.name;
   options.peers.listen = cluster.peer_listen;
@@ -375,6 +379,7 @@ std::shared_ptr<replay::WarmState> FailoverNode::leave_role(bool is_promoted) {
 
 void FailoverNode::stop() {
   if (supervisor_ == nullptr) return;
+  if (guard_ != nullptr) guard_->watch(0);  // accepted work takes as long as it takes
   leave_role(/*is_promoted=*/false);
   supervisor_.reset();
 }

@@ -54,7 +54,9 @@ struct SupervisorOptions {
   Disk* disk = nullptr;
   std::string directory;  // of the promise; is there
   std::function<void(const std::string&)> on_progress;
-  MetricsRegistry* metrics = nullptr;           // for etcd's answers; may be null
+  MetricsRegistry* metrics = nullptr;  // for etcd's answers; may be null
+  // A primary has until then, unless more is said: see LeaseGuard::watch(). Called with a lock held. May be empty.
+  std::function<void(int64_t boot_us)> on_leads_until;
   std::function<void(int64_t lease)> on_lease;  // the primary's, that this node has from now on; 0: none. May be empty
 };
 

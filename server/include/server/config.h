@@ -26,6 +26,7 @@ struct ClusterSettings {
   std::string etcd_key;
   std::string voters;  // node names, separated by commas; put into etcd by who comes first
   uint64_t lease_us = 2'000'000;
+  uint64_t watchdog_us = 10'000'000;
   std::string peer_listen = "127.0.0.1:0";
   std::string peer_advertise;
 };

@@ -167,10 +167,10 @@ TEST(CompactorTest, ItsThreadEndsWindowsAndSaysWhenStepsAreDue) {
   TestObserver observer;
   Compactor::Options options;
   options.observer = &observer;
+  std::atomic<int> windows{0}, images{0};  // before the compactor, whose thread counts
+  std::atomic<bool> is_due{true};
   Fixture fixture(1, Layout::kColumn, options);
   fixture.append(2 * static_cast<int>(kChunkTuples) + 100, &random);
-  std::atomic<int> windows{0}, images{0};
-  std::atomic<bool> is_due{true};
   fixture.compactor.start(1000, [&](Compactor::Due due) {
     ++(due == Compactor::Due::kAll ? windows : images);
     is_due = true;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +38,8 @@ const EngineCounters& PartitionEngine::counters() const {
 }
 
 uint64_t PartitionEngine::queue_depth() const {
-  uint64_t depth = rendezvous_.depth();
+  const uint64_t own = steps_waiting_.load(), waiting = rendezvous_.depth();
+  uint64_t depth = waiting - std::min(waiting, own);
   for (const auto& worker : workers_) depth += worker->queue().depth();
   return depth;
 }

@@ -29,10 +29,22 @@ void PartitionEngine::make_steps_due(storage::Compactor::Due due) {
 
 void PartitionEngine::request_shared_steps() {
   if (rendezvous_.is_closing() || awaits_shared_steps_.exchange(true)) return;
-  auto exclusive = std::make_unique<ExclusiveWork>();
+  struct SharedSteps : ExclusiveWork {
+    PartitionEngine* engine = nullptr;
+  };
+  auto exclusive = std::make_unique<SharedSteps>();
+  exclusive->engine = this;
   exclusive->run = [this] { return take_shared_steps(); };
-  exclusive->done = [](Transaction* transaction) { delete static_cast<ExclusiveWork*>(transaction); };
-  if (push_exclusive(exclusive.get())) static_cast<void>(exclusive.release());
+  exclusive->done = [](Transaction* transaction) {
+    const std::unique_ptr<SharedSteps> ended(static_cast<SharedSteps*>(transaction));
+    --ended->engine->steps_waiting_;
+  };
+  ++steps_waiting_;
+  if (push_exclusive(exclusive.get())) {
+    static_cast<void>(exclusive.release());
+  } else {
+    --steps_waiting_;
+  }
 }
 
 // While all workers stand still, so that nobody reads the tables.

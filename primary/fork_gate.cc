@@ -91,7 +91,8 @@ StatusOr<Forked> ForkGate::fork_now(ForkRequest* request) {
 
 void ForkGate::pause_workers() {
   const bool between_changes = mode_.load(std::memory_order_relaxed) == ForkMode::kActionConsistent;
-  rendezvous_->begin_pause(&sleeper_, between_changes);
+  rendezvous_->begin_pause(between_changes);
+  Sleeper& sleeper = rendezvous_->gate();
   if (between_changes) {
     for (Worker* worker : workers_) worker->executor().raise_safepoint();
   }
@@ -102,11 +103,11 @@ void ForkGate::pause_workers() {
         spin_pause();
         continue;
       }
-      sleeper_.prepare();
+      sleeper.prepare();
       if (worker->is_at_work()) {
-        sleeper_.sleep();
+        sleeper.sleep();
       } else {
-        sleeper_.cancel();
+        sleeper.cancel();
       }
     }
   }

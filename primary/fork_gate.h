@@ -49,7 +49,6 @@ class ForkGate {
   Rendezvous* const rendezvous_;
   const std::vector<Worker*> workers_;
   std::atomic<ForkMode> mode_;
-  Sleeper sleeper_;  // the gate's, while workers stop
   uint64_t forks_ = 0;
 
   std::mutex mutex_;

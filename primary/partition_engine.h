@@ -117,6 +117,7 @@ class PartitionEngine final : public Engine {
   std::unique_ptr<replay::Compaction> compaction_;  // null: there is none
   replay::Compaction::Share shared_tables_;         // of compaction: whose turn it is alone
   std::atomic<bool> awaits_shared_steps_{false};
+  std::atomic<uint64_t> steps_waiting_{0};  // in the queue of what runs alone: nobody's transactions
   ExecutorEnvironment environment_;
   std::unique_ptr<Durability> durability_;  // ends after the workers
   StatementCache statements_;

@@ -194,8 +194,7 @@ void Rendezvous::help(Worker* helper) {
   if (helpers_.fetch_sub(1) == 1 && leader != nullptr) leader->wake();
 }
 
-void Rendezvous::begin_pause(Sleeper* gate, bool between_changes) {
-  gate_.store(gate);
+void Rendezvous::begin_pause(bool between_changes) {
   pauses_within_.store(between_changes, std::memory_order_relaxed);
   pause_.store(1);
   attention_.fetch_or(kPause);
@@ -207,10 +206,7 @@ void Rendezvous::end_pause() {
   pause_.notify_all();
 }
 
-void Rendezvous::tell_gate() {
-  Sleeper* gate = gate_.load();
-  if (gate != nullptr) gate->wake();
-}
+void Rendezvous::tell_gate() { gate_.wake(); }
 
 void Rendezvous::sit_out_pause() {
   while (is_pausing()) pause_.wait(1);

@@ -60,7 +60,8 @@ class Rendezvous {
 
   // --- the fork gate: all workers stop where they are, whoever leads or helps ---
   // between_changes: also within transactions. `gate` is woken whenever a worker has stopped.
-  void begin_pause(Sleeper* gate, bool between_changes);
+  void begin_pause(bool between_changes);
+  Sleeper& gate() { return gate_; }
   void end_pause();
   bool is_pausing() const { return (attention_.load() & kPause) != 0; }
   bool is_pausing_within() const { return pauses_within_.load(std::memory_order_relaxed) && is_pausing(); }
@@ -107,7 +108,7 @@ class Rendezvous {
 
   std::atomic<uint32_t> pause_{0};  // what sit_out_pause() waits on: 1 while pausing
   std::atomic<bool> pauses_within_{false};
-  std::atomic<Sleeper*> gate_{nullptr};
+  Sleeper gate_;  // the gate's; here, as a worker may still wake it when the gate has gone
 
   // the leader's
   Transaction* taken_ = nullptr;  // from the queue, not yet run

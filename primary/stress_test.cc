@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -120,7 +121,10 @@ TEST_P(StressTest, SumStaysWhateverRuns) {
   EXPECT_EQ(bank.value_of("SELECT sum(balance)::bigint FROM accounts"), kTotalBalance);
   EXPECT_EQ(bank.value_of("SELECT count(*) FROM accounts"), Bank::kBranches * Bank::kAccounts);
   bank.check_tables();
-  EXPECT_EQ(bank.engine().queue_depth(), 0u);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  // compaction's own work comes and goes
+  while (bank.engine().queue_depth() != 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_LT(std::chrono::steady_clock::now(), until);
   EXPECT_GT(bank.engine().counters().misclassified.load(), 0u);
 }
 

@@ -194,7 +194,7 @@ def check_node_script(folder):
     """scripts/node passes the end on, waits for it, and ends as the node did."""
     program = folder / "bin" / "scyperd"
     program.parent.mkdir()
-    program.write_text('#!/bin/sh\necho "arguments $*"\ntrap "echo told; sleep 0.3; echo over; exit 7" TERM\nwhile true; do sleep 0.1; done\n')
+    program.write_text('#!/bin/sh\ntrap "echo told; sleep 0.3; echo over; exit 7" TERM\necho "arguments $*"\nwhile true; do sleep 0.1; done\n')
     program.chmod(0o755)
     node = Node(folder, "script", [SCRIPTS / "node", "--workers", "3"],
                 {"PATH": f"{program.parent}:{os.environ['PATH']}", "POD_NAME": "scyper-0", "SERVICE_NAME": "scyper-nodes", "POD_NAMESPACE": "here"})

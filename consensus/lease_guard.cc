@@ -28,14 +28,17 @@ struct LeaseGuard::Guard {
   const Shared* shared = nullptr;
   int64_t stuck_us = 0;
   std::function<void(const std::string&)> on_progress;
-  int64_t ticks_us = 0;  // since the node should have ended; time in which nobody ran does not count
+  int64_t until_us = 0;  // what the node said last
+  int64_t ticks_us = 0;  // since it should have ended by that; time in which nobody ran does not count
 
   void say(const std::string& line) const {
     if (on_progress) on_progress("lease guard: " + line);
   }
   void look() {
-    const int64_t until_us = shared->until_us.load(std::memory_order_relaxed);
-    ticks_us = until_us != 0 && boot_time_us() > until_us ? ticks_us + kTickMs * 1000 : 0;
+    const int64_t said_us = shared->until_us.load(std::memory_order_relaxed);
+    const bool is_late = said_us != 0 && said_us == until_us && boot_time_us() > until_us;  // who says something goes on
+    until_us = said_us;
+    ticks_us = is_late ? ticks_us + kTickMs * 1000 : 0;
     if (stuck_us == 0 || ticks_us < stuck_us) return;
     say("the node has not ended with its lease, it is killed");
     static_cast<void>(::syscall(SYS_pidfd_send_signal, node, SIGKILL, nullptr, 0));

@@ -23,17 +23,17 @@ TEST(LeaseGuardTest, KillsWhoHasNotEndedWithItsLease) {
   for (const bool is_stuck : {true, false}) {
     const pid_t node = ::fork();
     if (node == 0) {
-      auto guard = LeaseGuard::start(options, 500'000);
+      auto guard = LeaseGuard::start(options, 1'000'000);
       if (!guard.ok()) ::_exit(2);
       (*guard)->set(1);
       (*guard)->watch(boot_time_us() - 1'000'000);
       if (is_stuck) ::raise(SIGSTOP);
-      for (int i = 0; i < 20; ++i) {  // it goes on, a little late each time
-        (*guard)->watch(boot_time_us() + 50'000);
+      for (int i = 0; i < 20; ++i) {  // it goes on, late each time
+        (*guard)->watch(boot_time_us() - 1'000'000);
         ::usleep(100'000);
       }
       (*guard)->watch(0);
-      ::usleep(1'500'000);
+      ::usleep(2'000'000);
       ::_exit(0);
     }
     int status = -1;

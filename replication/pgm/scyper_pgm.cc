@@ -280,6 +280,8 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
 
 int run(const Arguments& arguments) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // What ends the node is for the node: it may come to all processes of a unit or of a terminal.
+  for (int each : {SIGINT, SIGTERM, SIGHUP}) ::signal(each, SIG_IGN);
   ::setenv("PGM_TIMER", "CLOCK_GETTIME", 1);  // monotonic: the default follows the wall clock
   void* mapped = ::mmap(nullptr, sizeof(MulticastMemory), PROT_READ | PROT_WRITE, MAP_SHARED, arguments.memory, 0);
   if (mapped == MAP_FAILED) return kExitUsage;

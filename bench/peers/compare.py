@@ -37,10 +37,10 @@ def tables_of(data):
 # --- answers ---
 
 def cell(text):
-    """A number, or text without trailing blanks; empty counts as NULL."""
+    """A number, or text without trailing blanks, and times without trailing zeros; empty counts as NULL."""
     if text is None:
         return ""
-    text = str(text).rstrip()
+    text = re.sub(r"(:\d\d\.\d*[1-9])0+$", r"\1", str(text).rstrip())
     try:
         return float(text)
     except ValueError:

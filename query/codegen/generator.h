@@ -121,7 +121,9 @@ class Generator {
   // chunks that are not hot (open_chunk.cc)
   static bool compacts(const storage::Table& table) { return table.frozen_store() != nullptr; }
   Reg add_opening(RowSource* source, bool is_scan);
-  void gen_open_chunk(RowSource* source, Block none);
+  using Conjuncts = std::vector<const BoundExpr*>;
+  Reg gen_scan_bounds(const RowSource& source, const Conjuncts& conjuncts, std::vector<ChunkCondition>* conditions);
+  OpenPiece gen_open_chunk(RowSource* source, const Conjuncts& conjuncts, Reg offset, Reg all, Block none);
   void gen_make_hot(RowSource* source, Block gone);
   void note_read(const RowSource& source, uint32_t column);
   Value load_column(const RowSource& source, uint32_t column);
@@ -152,7 +154,9 @@ class Generator {
   void gen_step_rows(JoinStep* step, const std::function<void()>& body);
   void gen_build(JoinStep* step);
   void gen_probe(JoinStep* step, const std::function<void()>& body);
-  void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  // conjuncts: rows for which they do not hold need not come
+  void gen_relation_rows(const Relation& relation, const AccessPath& path, const Conjuncts& conjuncts,
+                         const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
   void gen_feed(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
@@ -163,14 +167,16 @@ class Generator {
   // Goes on where the value is not NULL, which is likely, and to `reject` where it is: NULL equals nothing.
   void reject_null(Value* value, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
-  void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  void gen_table_scan(const Relation& relation, const AccessPath& path, const Conjuncts& conjuncts,
+                      const std::function<void()>& body);
   void gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body);
   void gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
   Reg gen_seek(const Relation& relation, const AccessPath& path, Reg partition, Block none);
   void gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
-  void gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body);
+  void gen_full_scan(const Relation& relation, const Conjuncts& conjuncts, Reg partition,
+                     const std::function<void()>& body);
   // Encodes a key prefix into frame memory; jumps to no_match where no row can have a value. Address and size (I64).
   std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
                               const std::vector<const KeyPart*>& parts, Block no_match);

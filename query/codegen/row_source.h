@@ -33,4 +33,11 @@ struct RowSource {
   bool absent = false;  // the row of NULLs of an outer join
 };
 
+// What a scan reads next of a chunk.
+struct OpenPiece {
+  ir::Reg base;    // Tid of position 0
+  ir::Reg end;     // behind the last position
+  ir::Block next;  // where to go from there
+};
+
 }  // namespace scyper::query

@@ -10,6 +10,7 @@
 #include "query/definitions.h"
 #include "runtime/memory.h"
 #include "runtime/team.h"
+#include "runtime/windows.h"
 #include "types/big_number.h"
 
 namespace scyper::query {
@@ -61,6 +62,7 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->portals = nullptr;
   context->unnamed_portals = 0;
   if (!context->pins.empty()) context->pins.clear();
+  forget_scans(context);
   context->affected_rows = 0;
   context->swaps = 0;
   set_better_code(*parts_->code, context);

@@ -12,6 +12,7 @@
 #include "runtime/functions_record.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/windows.h"
 #include "runtime/zone.h"
 #include "types/datum_text.h"
 #include "types/timezone.h"
@@ -366,6 +367,7 @@ int32_t rt_end_transaction(ExecContext* c, int64_t commit, int64_t in_handlers) 
                                         : "cannot roll back while a subtransaction is active");
   if (c->end_transaction == nullptr) return c->fail("2D000", "invalid transaction termination");
   c->portals = nullptr;
+  forget_scans(c);
   if (int32_t outcome = c->end_transaction(c->end_transaction_owner, c, commit != 0); outcome != 0) return outcome;
   follow_time_zone(c);  // what was set until the end of the transaction is over
   return 0;

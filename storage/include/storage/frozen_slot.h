@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -58,7 +59,13 @@ class FreezeGate {
 
 // What the frozen chunks of a table have in common. Owner: Table.
 struct FrozenStore {
-  FrozenStore(const TableSchema& schema, FrozenMemory* where) : memory(where), dictionaries(schema) {}
+  FrozenStore(const TableSchema& schema, FrozenMemory* where)
+      : memory(where),
+        dictionaries(schema),
+        attribute_bytes(std::make_unique<std::atomic<uint64_t>[]>(schema.columns.size())) {}
+  // A chunk becomes frozen, and is it no more.
+  void add_image(const char* image) noexcept;
+  void remove_image(const char* image) noexcept;
   // Roughly, while others change the table; hot_chunks: less what is not.
   void add_to(TableMemory* sum) const;
 
@@ -69,6 +76,7 @@ struct FrozenStore {
   std::atomic<uint64_t> frozen_chunks{0};
   std::atomic<uint64_t> empty_chunks{0};
   std::atomic<uint64_t> image_bytes{0};
+  const std::unique_ptr<std::atomic<uint64_t>[]> attribute_bytes;  // of them, by column
 };
 
 // The chunk's slot, nullptr: the chunk is hot.
@@ -120,12 +128,16 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
 struct ColumnCondition {
   uint32_t column;
   FrozenPredicate predicate;
+  bool has_alternative = false;  // it or the next one
 };
 struct ChunkScan {
   std::span<const uint32_t> columns;  // that the scan reads, those of the conditions included
-  // All must hold: the scan checks them again for each row it gets, and gets rows for which they do not hold.
+  // All must hold, of alternatives one: the scan checks them again for each row it gets, and gets rows for which they
+  // do not hold.
   std::span<const ColumnCondition> conditions;
 };
+
+using ChunkSelection = std::array<uint64_t, selection_words(kChunkTuples)>;
 
 // A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it
 // returns the chunk). Cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out positions
@@ -133,6 +145,35 @@ struct ChunkScan {
 // columns at least where they are selected, and returns the window; nullptr: no row. Nothing that it decoded before
 // stays.
 const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept;
+
+// The same piece by piece, so that what is decoded is read while it is in a cache.
+// Owner: one thread. Fork: the child may use its own.
+class ChunkCursor {
+ public:
+  static constexpr uint32_t kPieceTuples = 2048;
+  // Places [begin, end) of the window hold the chunk's positions from `first` + begin on. Null: no row is left.
+  struct Piece {
+    const char* chunk = nullptr;
+    uint32_t first = 0;
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+
+  // A frozen chunk. `decoded`: null, or a bit per piece of what this window holds of this image, all at its own place
+  // and not decoded again; else all pieces lie at the same place. What `scan` refers to lives until the last piece.
+  void open(const TablePartition* partition, const FrozenSlot& slot, const ChunkScan& scan, char* window,
+            uint32_t* decoded) noexcept;
+  Piece next() noexcept;
+
+ private:
+  const TablePartition* partition_ = nullptr;
+  const char* image_ = nullptr;
+  std::span<const uint32_t> columns_;
+  char* window_ = nullptr;
+  uint32_t* decoded_ = nullptr;
+  uint32_t position_ = 0;
+  ChunkSelection selection_{};
+};
 
 // Before a tuple is changed in place: moves it into a hot chunk if it is not in one. The index entries then lead to its
 // new place, the old one holds no tuple, and other tuples' places stay; undone with the transaction's changes; no redo.

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/test_seed.h"
 #include "storage/child_process.h"
+#include "storage/chunk_cursor.h"
 #include "storage/key.h"
 #include "storage/row_apply.h"
 #include "storage/table_rebuild.h"
@@ -259,7 +260,7 @@ TEST(CompactorTest, ScansGetWhatTheyWant) {
       const int64_t high = low + static_cast<int64_t>(random.below(round % 2 == 0 ? 5 : 800));
       const std::vector<ColumnCondition> conditions = {
           {1, FrozenPredicate::between(int_datum(low), int_datum(high)), false}};
-      const char* chunk = open_chunk(partition, 0, {columns, conditions}, memory);
+      const char* chunk = open_chunk(partition, 0, {columns, conditions, nullptr}, memory);
       uint32_t wanted = 0;
       for (uint32_t i = 0; i < kChunkTuples; ++i) {
         const Datum amount = read_column(partition, i, 1);
@@ -342,7 +343,8 @@ TEST(CompactorTest, ScansGetWhatTheyWantInPieces) {
       ChunkCursor cursor;
       const bool keeps = round % 3 != 0;
       char* window = (keeps ? kept : passing).get(fixture.table->layout().chunk_bytes);
-      cursor.open(partition, *slot_of(partition, 0), {columns, conditions}, window, keeps ? &decoded : nullptr);
+      cursor.open(partition, *slot_of(partition, 0), {columns, conditions, nullptr}, window,
+                  keeps ? &decoded : nullptr);
       read_pieces(&fixture, &cursor, columns, [&](uint32_t i) { return live[i]; }, is_wanted);
       if (HasFatalFailure()) return;
     }

@@ -59,14 +59,14 @@ void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
 }
 
 // What the conjuncts say of single columns; the bounds' values.
-ir::Reg Generator::gen_scan_bounds(const RowSource& source, const Conjuncts& conjuncts,
+ir::Reg Generator::gen_scan_bounds(const RowSource& source, const ScanWish& wish,
                                    std::vector<ChunkCondition>* conditions) {
   Values bounds;
   const auto number_of = [&](const Value& bound) {
     bounds.push_back(bound);
     return static_cast<int32_t>(bounds.size()) - 1;
   };
-  for (const ScanCondition& found : find_scan_conditions(*source.relation, conjuncts)) {
+  for (const ScanCondition& found : find_scan_conditions(*source.relation, wish.conjuncts)) {
     ChunkCondition condition = found.condition;
     note_read(source, condition.column);
     if (!found.prefix.empty()) {
@@ -83,9 +83,36 @@ ir::Reg Generator::gen_scan_bounds(const RowSource& source, const Conjuncts& con
   return bounds.empty() ? b_.null_pointer() : store_row(bounds);
 }
 
+// The filters of joins that go by the keys themselves, where these are integers of the table; their objects.
+ir::Reg Generator::gen_scan_filters(const RowSource& source, const ScanWish& wish, std::vector<ChunkFilter>* filters) {
+  std::vector<Reg> objects;
+  if (wish.filters == nullptr) return b_.null_pointer();
+  for (const ScanFilter& filter : *wish.filters) {
+    auto made = filters_.find(filter.number);
+    if (made == filters_.end() || !filter.integers || filter.keys.size() > kDirectKeysMax) continue;
+    ChunkFilter found;
+    for (size_t i = 0; i < filter.keys.size(); i++) {
+      const BoundExpr* key = filter.keys[i].get();
+      while (widens_integer(*key)) key = key->args[0].get();
+      const bool fits = key->kind == BoundKind::kColumn && key->relation == source.relation->id &&
+                        is_integer(key->type.id) && is_integer(filter.types[i].id);
+      if (!fits) break;
+      found.columns[found.count++] = key->index;
+    }
+    if (found.count != filter.keys.size()) continue;
+    for (uint32_t i = 0; i < found.count; i++) note_read(source, found.columns[i]);
+    filters->push_back(found);
+    objects.push_back(made->second.object);
+  }
+  if (objects.empty()) return b_.null_pointer();
+  Reg all = b_.frame_address(b_.reserve_frame(static_cast<uint32_t>(objects.size() * sizeof(void*))));
+  for (size_t i = 0; i < objects.size(); i++) b_.store(all, static_cast<int64_t>(i * sizeof(void*)), objects[i]);
+  return all;
+}
+
 // For a scan that has located its chunk's first position and is at `offset` 0 (a variable) of `all` positions. Goes to
 // `none` where no row is left for which the conjuncts hold. They are asked on the unlikely side only.
-OpenPiece Generator::gen_open_chunk(RowSource* source, const Conjuncts& conjuncts, Reg offset, Reg all, Block none) {
+OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none) {
   if (!compacts(*source->relation->table)) return {source->tid, all, none};
   Reg number = add_opening(source, true), first = source->tid, hot = source->chunk;
   Reg chunk = b_.new_variable(Type::kPtr), base = b_.new_variable(Type::kI64), end = b_.new_variable(Type::kI64),
@@ -100,9 +127,12 @@ OpenPiece Generator::gen_open_chunk(RowSource* source, const Conjuncts& conjunct
   b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, none, 2);
   b_.set_block(closed);
   std::vector<ChunkCondition> conditions;
-  Reg bounds = gen_scan_bounds(*source, conjuncts, &conditions);
+  Reg bounds = gen_scan_bounds(*source, wish, &conditions);
+  std::vector<ChunkFilter> filters;
+  Reg made = gen_scan_filters(*source, wish, &filters);
   check(b_.call(k_rt_open_chunk, {context(), source->partition, first, is_open, number, data_of(conditions),
-                                  constant(Type::kI64, static_cast<int64_t>(conditions.size())), bounds}));
+                                  constant(Type::kI64, static_cast<int64_t>(conditions.size())), bounds,
+                                  data_of(filters), constant(Type::kI64, static_cast<int64_t>(filters.size())), made}));
   b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
   b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), none, some);
   b_.set_block(some);

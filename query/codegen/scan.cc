@@ -148,7 +148,7 @@ void Generator::gen_partitions(const Relation& relation, const AccessPath& path,
 
 // --- access ---
 
-void Generator::gen_table_scan(const Relation& relation, const AccessPath& path, const Conjuncts& conjuncts,
+void Generator::gen_table_scan(const Relation& relation, const AccessPath& path, const ScanWish& wish,
                                const std::function<void()>& body) {
   gen_partitions(relation, path, [&](Reg partition) {
     switch (path.kind) {
@@ -157,7 +157,7 @@ void Generator::gen_table_scan(const Relation& relation, const AccessPath& path,
       case AccessKind::kRange:
         return gen_range_access(relation, path, partition, body);
       case AccessKind::kFullScan:
-        return gen_full_scan(relation, conjuncts, partition, body);
+        return gen_full_scan(relation, wish, partition, body);
     }
   });
 }
@@ -214,7 +214,7 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
 
 // Chunk after chunk, so that what stays the same in a chunk is out of the inner loop; of a chunk that is not hot piece
 // after piece.
-void Generator::gen_full_scan(const Relation& relation, const Conjuncts& conjuncts, Reg partition,
+void Generator::gen_full_scan(const Relation& relation, const ScanWish& wish, Reg partition,
                               const std::function<void()>& body) {
   Reg scan = std::exchange(dispensed_, false) ? constant(Type::kI64, scan_count_++) : ir::kNoReg;
   Reg limit = b_.load(Type::kI64, partition, offsetof(TablePartition, tuple_limit));
@@ -236,7 +236,7 @@ void Generator::gen_full_scan(const Relation& relation, const Conjuncts& conjunc
   Reg left = b_.binary(Op::kSub, limit, base);
   Reg all = b_.select(b_.compare(Op::kLt, left, tuples), left, tuples);
   b_.assign(offset, constant(Type::kI64, 0));
-  const OpenPiece piece = gen_open_chunk(&source, conjuncts, offset, all, chunk_next);
+  const OpenPiece piece = gen_open_chunk(&source, wish, offset, all, chunk_next);
   b_.jump(head);
   b_.set_block(head);
   b_.branch(b_.compare(Op::kLt, offset, piece.end), test, piece.next, 1);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ir/ir.h"
+#include "runtime/direct.h"
 #include "storage/frozen_vector.h"
 
 // What generated code calls where TablePartition::chunks has null: the chunk is cold or frozen (docs/compaction.md).
@@ -48,12 +49,19 @@ WindowCounts window_counts(const ExecContext& c) noexcept;
 // Before compaction may go on: what scans have decoded is of images as they are.
 void forget_scans(ExecContext* c) noexcept;
 
-#define SCYPER_WINDOW_FUNCTIONS(X)                                                                                  \
-  X(rt_open_tuple, kI32, 4, false) /* context, TablePartition*, Tid, opening -> value[0..2] = chunk, offset, Tid */ \
-  X(rt_open_chunk, kI32, 8, false) /* context, TablePartition*, Tid of its first position, is it open?, opening,    \
-                                      ChunkCondition[], count, Datum[]: bounds -> value[0..3] = chunk, null: no row \
-                                      is left; Tid of its position 0; the positions [from, to) to read */           \
-  X(rt_make_hot, kI32, 3, false)   /* context, TablePartition*, Tid -> value[0] = Tid, -1: there is no such row */  \
+// In the constant data: a filter that a join gives to the scan (runtime/direct.h), by columns whose cells are integers.
+struct ChunkFilter {
+  uint32_t count = 0;  // of keys
+  uint32_t columns[kDirectKeysMax] = {};
+};
+
+#define SCYPER_WINDOW_FUNCTIONS(X)                                                                                   \
+  X(rt_open_tuple, kI32, 4, false)  /* context, TablePartition*, Tid, opening -> value[0..2] = chunk, offset, Tid */ \
+  X(rt_open_chunk, kI32, 11, false) /* context, TablePartition*, Tid of its first position, is it open?, opening,    \
+                                       ChunkCondition[], count, Datum[]: bounds, ChunkFilter[], count, JoinFilter*[] \
+                                       -> value[0..3] = chunk, null: no row is left; Tid of its position 0; the      \
+                                       positions [from, to) to read */                                               \
+  X(rt_make_hot, kI32, 3, false)    /* context, TablePartition*, Tid -> value[0] = Tid, -1: there is no such row */  \
   X(rt_delete_anywhere, kI32, 3, false)
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;

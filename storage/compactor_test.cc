@@ -17,6 +17,7 @@
 #include "storage/key.h"
 #include "storage/row_apply.h"
 #include "storage/table_rebuild.h"
+#include "storage/temperature.h"
 #include "table_test_schema.h"
 
 // Chunks that become cold and frozen while tables are used: forks, threads, replay, definitions.
@@ -227,6 +228,13 @@ TEST(CompactorTest, MemoryShrinks) {
   EXPECT_EQ(memory.hot_chunks, 0u);
   EXPECT_EQ(memory.chunk_bytes, 0u);
   EXPECT_GT(memory.frozen_bytes, 0u);
+  uint64_t attribute_bytes = 0;
+  for (const auto& attribute : temperature_of(*fixture.table).attributes) {
+    EXPECT_GT(attribute.frozen_bytes, 0u) << attribute.name;
+    attribute_bytes += attribute.frozen_bytes;
+  }
+  EXPECT_LE(attribute_bytes, memory.frozen_bytes);
+  EXPECT_GT(attribute_bytes + 4096 * memory.frozen_chunks, memory.frozen_bytes);
   EXPECT_LT(memory.frozen_bytes, 3 * fixture.table->layout().chunk_bytes / 2);
   EXPECT_LT(fixture.store.arena->used_bytes() + 3 * fixture.table->layout().chunk_bytes, used + kArenaGranuleBytes);
   EXPECT_GE(heap, memory.heap_bytes);

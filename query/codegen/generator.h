@@ -463,7 +463,7 @@ class Generator {
   void store_bytes(Reg to, int64_t at, std::string_view bytes);
   void put_fixed_values(const storage::RowValues& values, const std::function<Value(uint32_t)>& value_of, Reg to,
                         int64_t at);
-  void if_recording(const std::function<void()>& body);
+  void if_recording(const RowSource& source, const std::function<void()>& body);
   Reg put_redo_prefix(const std::string& prefix, Reg partition);
   void advance_redo(Reg end);
   static bool logs_update_inline(const storage::UpdateDescriptor& descriptor, const storage::RowValues& key);

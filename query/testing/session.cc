@@ -21,7 +21,12 @@
 
 namespace scyper::query {
 
+namespace {
+constexpr const char* kTemporarySchema = "pg_temp_1";
+}
+
 Session::Session(DatabaseOptions options, size_t scratch_bytes) {
+  settings_.emplace(kTemporarySchemaSetting, kTemporarySchema);
   if (const char* threads = std::getenv("SCYPER_TEST_THREADS"); threads != nullptr) {
     threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
     options.shared_from_ns = 0;  // every query that can
@@ -97,7 +102,7 @@ void Session::set_spill(size_t memory_bytes, uint64_t disk_bytes_max, std::strin
 
 Status Session::run(std::string_view text, ResultSet* result, std::span<const Datum> parameters) {
   set_thread_time_zone(zone_);
-  const std::string in_path = with_time_zone(zone_, with_search_path(search_path_, text));
+  const std::string in_path = with_time_zone(zone_, with_search_path(path(), text));
   const std::string_view sql = in_path;
   ResultSet ignored;
   if (result == nullptr) result = &ignored;
@@ -109,6 +114,8 @@ Status Session::run(std::string_view text, ResultSet* result, std::span<const Da
     if (was_setting) return Status();
   }
   if (prepared->kind() != Prepared::Kind::kProgram) {
+    statement_settings_.begin(&settings_);
+    const StatementSettings::Scope scope(&statement_settings_);
     Status defined = database_->define(*prepared, result);
     auto level = settings_.find("client_min_messages");
     std::erase_if(result->notices, [&](const std::string& notice) {
@@ -121,6 +128,11 @@ Status Session::run(std::string_view text, ResultSet* result, std::span<const Da
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
   result->columns = program->columns();
   return execute(*program, parameters, result);
+}
+
+std::vector<std::string> Session::path() const {
+  return database_->has_temporary_tables(kTemporarySchema) ? path_with_temporary(search_path_, kTemporarySchema)
+                                                           : search_path_;
 }
 
 void Session::note_search_path() {
@@ -193,7 +205,7 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
 Status Session::copy_from(std::string_view sql, std::string_view text, ResultSet* result, size_t piece_bytes) {
   result->clear();
   notices_.clear();
-  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_time_zone(zone_, with_search_path(search_path_, sql))));
+  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_time_zone(zone_, with_search_path(path(), sql))));
   for (; !text.empty(); text.remove_prefix(std::min(piece_bytes, text.size())))
     SCYPER_RETURN_IF_ERROR(rows->add(text.substr(0, piece_bytes)));
   SCYPER_RETURN_IF_ERROR(rows->finish());

@@ -62,6 +62,7 @@ class Session {
   StatusOr<bool> run_setting(std::string_view sql, ResultSet* result);
 
   void note_search_path();
+  std::vector<std::string> path() const;
 
   SettingValues settings_;
   StatementSettings statement_settings_;

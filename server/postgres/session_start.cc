@@ -206,7 +206,7 @@ StatusOr<std::string_view> Session::read_password() {
 // Settings of the start packet; those of `options` first.
 Status Session::apply_parameters(const std::map<std::string, std::string>& parameters) {
   const bool is_secondary = dynamic_cast<SecondaryEngine*>(context_->node->engine) != nullptr;
-  settings_.emplace(user_, is_secondary);
+  settings_.emplace(user_, is_secondary, "pg_temp_" + std::to_string(start_.process));
   if (auto options = parameters.find("options"); options != parameters.end()) {
     const std::vector<std::string> words = words_of(options->second);
     for (size_t i = 0; i < words.size(); ++i) {

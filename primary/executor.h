@@ -174,11 +174,12 @@ class Executor {
   query::StatementSettings settings_;
   query::ExecContext context_;
   query::ScratchArena scratch_;
-  std::vector<RedoStream*> unflushed_;                // to a sink
-  uint64_t last_lsn_ = 0;                             // of what it has written
-  uint64_t answered_lsn_ = 0;                         // last_lsn_ as of the last answer; kept where there are elections
-  std::vector<storage::ChangeLog::Mark> savepoints_;  // of an open transaction
-  bool has_committed_part_ = false;                   // by COMMIT inside the procedure that runs
+  std::vector<RedoStream*> unflushed_;  // to a sink
+  uint64_t last_lsn_ = 0;               // of what it has written
+  uint64_t answered_lsn_ = 0;           // last_lsn_ as of the last answer; kept where there are elections
+  std::vector<std::shared_ptr<const void>> kept_programs_;  // of an open transaction: its changes refer to them
+  std::vector<storage::ChangeLog::Mark> savepoints_;        // of it, too
+  bool has_committed_part_ = false;                         // by COMMIT inside the procedure that runs
   const Transaction* running_ = nullptr;
   bool has_news_ = false;     // for the log writer
   uint32_t until_timed_ = 1;  // transactions

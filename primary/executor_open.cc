@@ -27,6 +27,7 @@ void Executor::begin_open() {
 
 void Executor::end_open() {
   take_back();
+  kept_programs_.clear();
   scratch_.reset();
   query::TransactionNumber::end_open();
   context_.error = query::ErrorState();
@@ -66,6 +67,8 @@ Status Executor::execute_open(std::string_view sql, std::span<const Datum> param
   context_.error = query::ErrorState();
   const query::StatementSettings::Scope settings(&settings_);
   Status status = run_open(sql, parameters, result, limits);
+  kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
+  context_.pins.clear();
   scratch_.reset();
   if (status.ok()) {
     if (limits.changed_settings != nullptr) settings_.give_changed(limits.changed_settings);
@@ -82,8 +85,11 @@ Status Executor::run_open(std::string_view sql, std::span<const Datum> parameter
   const std::string text = definitions_->with_temporary(sql);
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare_for(text, definitions_->catalog()));
   switch (prepared->kind()) {
-    case query::Prepared::Kind::kProgram:
-      return run_open_program(*database->first_program_of(*prepared), parameters, result, limits);
+    case query::Prepared::Kind::kProgram: {
+      const auto program = database->first_program_of(*prepared);
+      kept_programs_.push_back(program);
+      return run_open_program(*program, parameters, result, limits);
+    }
     case query::Prepared::Kind::kDefinition: {
       const query::Definitions::Scope definitions(definitions_.get());
       MutexLock lock(&environment_->definition_mutex);

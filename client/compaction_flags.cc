@@ -1,5 +1,7 @@
 #include "compaction_flags.h"
 
+#include <CLI/CLI.hpp>
+
 namespace scyper::client {
 
 CLI::App* add_compaction_flags(CLI::App* group, CompactionBenchOptions* options) {

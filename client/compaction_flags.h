@@ -1,8 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "programs.h"
+
+namespace CLI {
+class App;
+}
 
 namespace scyper::client {
 

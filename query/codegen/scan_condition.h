@@ -13,7 +13,7 @@ struct ScanCondition {
   ChunkCondition condition;  // its bounds are not numbered yet
   const BoundExpr* low = nullptr;
   const BoundExpr* high = nullptr;
-  std::string prefix;  // ChunkBound::kPrefix
+  std::string prefix;  // of kPrefix: what texts begin with
 };
 
 // A conjunction of alternatives (ChunkCondition::has_alternative). Holds for all rows for which the conjuncts do;

@@ -205,6 +205,9 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   const SessionPathScope session(&search_path);
   const auto zone = make_session_zone(time_zone_of(text));
   const ZoneScope zone_scope(zone.get());
+  const SessionRoles session_roles = roles_of(text);
+  const RoleScope roles(&session_roles);
+  SCYPER_RETURN_IF_ERROR(check_roles(session_roles, now->roles));
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*statements[0], &result));
   if (context->notices != nullptr)
     for (std::string& notice : result.notices) context->notices->push_back(std::move(notice));
@@ -218,9 +221,10 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   std::vector<SequenceId> dropped;
   if (!definer.rows_text().empty())
     SCYPER_RETURN_IF_ERROR(fill(definer, names, given, arguments, next, context, &redo));
-  const std::string logged = definer.definition_text().empty()
-                                 ? with_time_zone(time_zone_of(text), with_search_path(search_path, sql))
-                                 : definer.definition_text();
+  const std::string logged =
+      with_roles(session_roles, definer.definition_text().empty()
+                                    ? with_time_zone(time_zone_of(text), with_search_path(search_path, sql))
+                                    : definer.definition_text());
   log_ = context->log;
   if (base_ == nullptr) base_ = now;
   for (const auto& [name, sequence] : now->sequences)  // dropped: what was drawn is known to redo before
@@ -240,8 +244,10 @@ Status TransactionDefinitions::fill(const Definer& definer, const std::vector<st
                                     const std::shared_ptr<const Catalog>& next, ExecContext* context,
                                     std::string* redo) {
   SCYPER_ASSIGN_OR_RETURN(
-      auto program, services_.compiler->dynamic_program(
-                        with_time_zone(session_zone_mark(), with_names(names, definer.rows_text())), types, next));
+      auto program,
+      services_.compiler->dynamic_program(
+          with_roles(thread_roles(), with_time_zone(session_zone_mark(), with_names(names, definer.rows_text()))),
+          types, next));
   AloneRun alone;
   alone.time_us = context->transaction_time_us;
   alone.arguments = arguments;

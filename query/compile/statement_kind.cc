@@ -13,6 +13,27 @@ bool is_analysis(const ast::Statement& statement) {
   return options.ok() && options->analyze && !options->compiled;
 }
 
+Prepared::Kind kind_of(const ast::Statement& statement) {
+  switch (statement.kind) {
+    case ast::StatementKind::kSelect:
+    case ast::StatementKind::kInsert:
+    case ast::StatementKind::kUpdate:
+    case ast::StatementKind::kDelete:
+    case ast::StatementKind::kMerge:
+    case ast::StatementKind::kCall:
+    case ast::StatementKind::kDo:
+      return Prepared::Kind::kProgram;
+    case ast::StatementKind::kExplain:
+      return is_analysis(statement) ? Prepared::Kind::kProgram : Prepared::Kind::kRows;
+    case ast::StatementKind::kShow:
+      return Prepared::Kind::kRows;
+    case ast::StatementKind::kSet:
+      return Prepared::Kind::kNothing;
+    default:
+      return Prepared::Kind::kDefinition;
+  }
+}
+
 bool changes_data(const ast::SelectStatement& select) {
   return std::any_of(select.with.tables.begin(), select.with.tables.end(),
                      [](const auto& table) { return table.statement->kind != ast::StatementKind::kSelect; });

@@ -1,8 +1,12 @@
 #pragma once
 
 #include "parse/ast.h"
+#include "query/database.h"
 
 namespace scyper::query {
+
+// What is to be done with it.
+Prepared::Kind kind_of(const ast::Statement& statement);
 
 // EXPLAIN ANALYZE runs its statement.
 bool is_analysis(const ast::Statement& statement);

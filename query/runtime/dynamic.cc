@@ -177,8 +177,9 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const ProgramParts& parts = c->program->parts();
   if (parts.compiler == nullptr) return c->fail("0A000", "dynamic SQL is not supported in queries on snapshots");
   std::vector<SqlType> given(types, types + count);
-  const std::string sql =
-      with_time_zone(session_zone_mark(), with_search_path(parts.search_path, {text, static_cast<size_t>(size)}));
+  const std::string sql = with_roles(
+      parts.roles,
+      with_time_zone(session_zone_mark(), with_search_path(parts.search_path, {text, static_cast<size_t>(size)})));
   Definitions* definitions = Definitions::current;
   auto made =
       parts.compiler->dynamic_program(sql, given, definitions != nullptr ? definitions->catalog() : parts.catalog);

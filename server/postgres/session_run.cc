@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "audit_log.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
 
@@ -72,7 +73,12 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
   return run_counted([&](query::ResultSet* result) {
-    return context_->node->engine->execute(settings_->with_path(statement.command.text), arguments, result, limits());
+    const Status status =
+        context_->node->engine->execute(settings_->with_path(statement.command.text), arguments, result, limits());
+    if (query::is_about_roles(statement.command.text)) {
+      write_audit({user_, start_.address, "postgres", query::shown_role_statement(statement.command.text)}, status);
+    }
+    return status;
   });
 }
 

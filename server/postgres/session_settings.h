@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "query/queries.h"
+#include "query/role.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 
@@ -19,8 +20,15 @@ namespace scyper::server::postgres {
 // The settings of one session (query/settings.h): what SET, SHOW and RESET see. Threads: one.
 class SessionSettings {
  public:
+  struct Owner {
+    std::string user;
+    query::SessionRoles roles = {};
+    bool is_superuser = true;
+    // SET ROLE: whether it may; gives the roles of what comes.
+    std::function<Status(const std::string& name, query::SessionRoles* roles)> set_role = nullptr;
+  };
   // is_secondary: shown as in_hot_standby.
-  SessionSettings(std::string user, bool is_secondary);
+  SessionSettings(Owner owner, bool is_secondary);
 
   // At the start of a session: values become the ones that RESET brings back. 42704 unknown, 22023 not a value of it,
   // 0A000 a value that is not supported.
@@ -46,7 +54,7 @@ class SessionSettings {
 
   // The statement with what its names and times mean in this session.
   std::string with_path(std::string_view sql) const {
-    return query::with_time_zone(zone_, query::with_search_path(schemas_, sql));
+    return query::with_roles(owner_.roles, query::with_time_zone(zone_, query::with_search_path(schemas_, sql)));
   }
   const query::Freshness& freshness() const { return freshness_; }
   int64_t statement_timeout_us() const { return statement_timeout_us_; }
@@ -62,6 +70,7 @@ class SessionSettings {
   };
   Status assign(std::string_view name, const std::string& value, Value* to);
 
+  Owner owner_;
   std::map<std::string, Value, std::less<>> values_;
   mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
   std::map<std::string, std::string> reported_;

@@ -30,6 +30,7 @@ struct Flags {
   bool reuse = false;
   bool limit = false;
   bool cpu = false;
+  bool compact = false;
   uint32_t partitions = 1;
   uint32_t threads = 1;
 };
@@ -50,6 +51,11 @@ bool load(query::Session* session, const ch::Generator& generator) {
           return false;
     }
   }
+  if (session->database().catalog()->tables.begin()->second->frozen_store() != nullptr) {
+    session->set_freezing(1);
+    if (!succeed(session->script("SELECT 1"), "freezing")) return false;
+    session->set_freezing(UINT64_MAX);
+  }
   session->database().refresh_statistics();
   return true;
 }
@@ -58,6 +64,7 @@ query::DatabaseOptions options_of(const Flags& flags) {
   query::DatabaseOptions options;
   options.partitions = flags.partitions;
   options.memory_bytes = size_t{12} << 30;
+  if (flags.compact) options.frozen_bytes = size_t{8} << 30;
   options.layout = flags.layout == "row" ? storage::Layout::kRow : storage::Layout::kColumn;
   options.execution = flags.mode == "interpreted" ? query::ExecutionMode::kInterpreted
                       : flags.mode == "quick"     ? query::ExecutionMode::kQuick
@@ -201,6 +208,7 @@ int main(int argc, char** argv) {
   CLI::App app("CH-benCHmark's queries in this process");
   app.add_option("--warehouses", flags.warehouses);
   app.add_flag("--cpu", flags.cpu, "computing time of the process instead of wall-clock time");
+  app.add_flag("--compact", flags.compact, "everything is frozen");
   app.add_flag("--tiny", flags.tiny, "the scaled-down database of the tests");
   app.add_option("--repeat", flags.repeat);
   app.add_option("--profile", flags.profile)->check(CLI::IsMember({"spec", "varied"}));

@@ -379,6 +379,63 @@ StatusOr<BackupResult> Client::backup(const std::string& directory) {
   return BackupResult{r.lsn(), r.rows(), r.raw_bytes(), r.stored_bytes(), r.path(), r.seconds()};
 }
 
+namespace {
+
+TableStorage storage_of(const v1::TableStorage& table) {
+  TableStorage out;
+  out.name = table.name();
+  storage::TableTemperature& t = out.temperature;
+  t.hot = {table.hot().chunks(), table.hot().tuples()};
+  t.cold = {table.cold().chunks(), table.cold().tuples()};
+  t.frozen = {table.frozen().chunks(), table.frozen().tuples()};
+  t.hot_bytes = table.hot_bytes();
+  t.frozen_bytes = table.frozen_bytes();
+  t.dictionary_bytes = table.dictionary_bytes();
+  t.thawed_bytes = table.thawed_bytes();
+  t.invalid_tuples = table.invalid_tuples();
+  t.invalid_ranges = table.invalid_ranges();
+  for (const v1::TableStorage::Attribute& a : table.attributes()) {
+    t.attributes.push_back({a.name(), a.frozen_bytes(), a.thawed_bytes(), a.dictionary_bytes(), a.dictionary_values()});
+  }
+  return out;
+}
+
+CompactionStatus compaction_of(const v1::Compaction& c) {
+  CompactionStatus out;
+  out.observer = c.observer();
+  out.windows = c.windows();
+  out.failed_windows = c.failed_windows();
+  out.observer_seconds = c.observer_seconds();
+  out.freeze_seconds = c.freeze_seconds();
+  out.step_seconds = c.step_seconds();
+  out.steps = c.steps();
+  out.watched_chunks = c.watched_chunks();
+  out.waiting_chunks = c.waiting_chunks();
+  out.cooled = c.cooled();
+  out.frozen = c.frozen();
+  out.returned = c.returned();
+  out.emptied = c.emptied();
+  out.without_memory = c.without_memory();
+  out.moved_tuples = c.moved_tuples();
+  out.memory_used_bytes = c.memory_used_bytes();
+  out.memory_retired_bytes = c.memory_retired_bytes();
+  out.memory_budget_bytes = c.memory_budget_bytes();
+  return out;
+}
+
+}  // namespace
+
+StatusOr<StorageStatus> Client::storage() {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(parts_->call_timeout_ms));
+  v1::StorageResponse response;
+  SCYPER_RETURN_IF_ERROR(status_of(parts_->admin->Storage(&context, v1::StorageRequest(), &response)));
+  StorageStatus out;
+  for (const v1::TableStorage& table : response.tables()) out.tables.push_back(storage_of(table));
+  if (response.has_compaction()) out.compaction = compaction_of(response.compaction());
+  return out;
+}
+
 StatusOr<Description> Client::describe() {
   grpc::ClientContext context;
   context.set_deadline(in_ms(parts_->call_timeout_ms));

@@ -12,6 +12,7 @@
 #include "error_format.h"
 #include "progress.h"
 #include "result_format.h"
+#include "storage_status.h"
 
 namespace scyper::client {
 
@@ -280,6 +281,17 @@ int run_status(const CommonOptions& common) {
   if (!status.ok()) return show_failure(status.status(), common.is_json);
   std::fputs(common.is_json ? status_json(*status).c_str() : status_table(*status, common.connect.target).c_str(),
              stdout);
+  return kExitOk;
+}
+
+int run_storage_status(const CommonOptions& common) {
+  ConnectOptions connect = common.connect;
+  connect.connect_timeout_ms = 1000;
+  auto client = Client::connect(connect);
+  if (!client.ok()) return show_failure(client.status(), common.is_json);
+  auto status = (*client)->storage();
+  if (!status.ok()) return show_failure(status.status(), common.is_json);
+  std::fputs((common.is_json ? storage_json(*status) : storage_table(*status)).c_str(), stdout);
   return kExitOk;
 }
 

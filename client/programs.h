@@ -46,6 +46,7 @@ struct CallOptions {
 int run_call(const CommonOptions& common, const CallOptions& options);
 
 int run_status(const CommonOptions& common);
+int run_storage_status(const CommonOptions& common);
 int run_load_csv(const CommonOptions& common, const CsvLoadOptions& options);
 
 struct ChOptions {
@@ -97,6 +98,21 @@ struct MixedOptions {
   std::vector<int> queries;
 };
 int run_bench_mixed(const CommonOptions& common, MixedOptions options);
+
+// `scyper bench compaction`: nodes that compact beside nodes that do not, in this process.
+struct CompactionBenchOptions {
+  ChOptions ch;
+  OltpOptions oltp;                  // seconds: of one slice
+  std::vector<std::string> parts;    // oltp, updates, queries; empty = all
+  double seconds = 30;               // of transactions after loading
+  uint32_t window_ms = 4000;         // of the access observer: loading has to take less than two
+  uint32_t rounds = 3;               // of transactions, updates and forks
+  uint32_t repeat = 5;               // of each query
+  uint32_t orders = 100'000;         // of ten lines each, of which
+  uint32_t updated_orders = 10'000;  // are updated
+  uint64_t frozen_mb = 4096;         // what a fork is measured with
+};
+int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions options);
 
 // `scyper bench replication`: a primary with so many secondaries as processes on this machine.
 struct ReplicationBenchOptions {

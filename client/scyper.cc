@@ -12,6 +12,7 @@
 
 #include "certificate_flags.h"
 #include "cluster_verbs.h"
+#include "compaction_flags.h"
 #include "doctor.h"
 #include "drill_flags.h"
 #include "member_verbs.h"
@@ -34,6 +35,7 @@ struct CommandLine {
   bool is_load_checked = false;
   BenchOptions bench;
   bool is_in_process = false, is_grpc = false;
+  bool shows_storage = false;
   std::string crossing = "spec";
   DemoOptions demo;
   PlaygroundOptions playground;
@@ -51,6 +53,7 @@ struct CommandLine {
   ReplicationBenchOptions bench_replication;
   OlapOptions olap;
   MixedOptions mixed;
+  CompactionBenchOptions bench_compaction;
   std::map<std::string, std::string> node_settings;
   std::list<CLI::Option*> node_options;
   CLI::Option* target_option = nullptr;
@@ -188,7 +191,12 @@ void add_load(CLI::App* app, CommandLine* line) {
 void add_status(CLI::App* app, CommandLine* line) {
   CLI::App* command = app->add_subcommand("status", "what a node is doing");
   add_output(command, line, {"table", "json"});
-  command->callback([line] { line->run = [line] { return run_status(line->common); }; });
+  command->add_flag(
+      "--storage", line->shows_storage,
+      "instead: what of each table is hot, cold and frozen, how much smaller it is, what compaction does");
+  command->callback([line] {
+    line->run = [line] { return line->shows_storage ? run_storage_status(line->common) : run_status(line->common); };
+  });
 }
 
 int run_bench(CommandLine* line) {
@@ -259,6 +267,15 @@ void add_bench_mixed(CLI::App* group, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_bench_mixed(line->common, line->mixed); }; });
 }
 
+void add_bench_compaction(CLI::App* group, CommandLine* line) {
+  CLI::App* command = add_compaction_flags(group, &line->bench_compaction);
+  add_ch_flags(command, &line->bench_compaction.ch);
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, kQueryKeys);
+  command->callback(
+      [line] { line->run = [line] { return run_bench_compaction(line->common, line->bench_compaction); }; });
+}
+
 void add_bench(CLI::App* app, CommandLine* line) {
   CLI::App* group = app->add_subcommand("bench", "benchmarks")->require_subcommand(1);
   CLI::App* command = group->add_subcommand(
@@ -305,6 +322,7 @@ void add_bench(CLI::App* app, CommandLine* line) {
   command->callback([line] { line->run = [line] { return run_bench(line); }; });
   add_bench_olap(group, line);
   add_bench_mixed(group, line);
+  add_bench_compaction(group, line);
 }
 
 void add_bench_replication(CLI::App* app, CommandLine* line) {

@@ -14,41 +14,6 @@ using query::Outcome;
 
 namespace {
 
-// PostgreSQL's command tags. They fit into a string without allocation up to ten million rows.
-void set_command_tag(const Binding& binding, uint64_t affected_rows, query::ResultSet* result) {
-  std::string& tag = result->command_tag;
-  switch (binding.tag) {
-    case CommandTag::kSelect:
-      result->affected_rows = result->row_count();
-      tag.assign("SELECT ");
-      break;
-    case CommandTag::kInsert:
-      result->affected_rows = affected_rows;
-      tag.assign("INSERT 0 ");
-      break;
-    case CommandTag::kUpdate:
-      result->affected_rows = affected_rows;
-      tag.assign("UPDATE ");
-      break;
-    case CommandTag::kDelete:
-      result->affected_rows = affected_rows;
-      tag.assign("DELETE ");
-      break;
-    case CommandTag::kMerge:
-      result->affected_rows = affected_rows;
-      tag.assign("MERGE ");
-      break;
-    case CommandTag::kOther:
-      tag.assign(binding.program->command());
-      return;
-  }
-  absl::StrAppend(&tag, result->affected_rows);
-}
-
-}  // namespace
-
-namespace {
-
 std::string client_prefix(uint64_t client_id, const replay::RequestWindow::Outcome& outcome) {
   const replay::RedoClient client{client_id, outcome.affected_rows, static_cast<uint32_t>(outcome.rows.size()),
                                   outcome.is_part    ? replay::RedoClient::kPartOnly
@@ -154,14 +119,15 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
     if (answer_request(transaction, statement, *binding)) return Verdict::kAnswered;
   }
   enter(transaction, statement, *binding);
-  Outcome outcome = run(*transaction, *binding);
+  const StatementLimits limits{.deadline_ns = transaction->deadline_ns, .cancelled = transaction->cancelled};
+  Outcome outcome = run(*binding->program, transaction->arguments.data(), limits);
   while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
     if (!is_for_another || outcome == Outcome::kOk || has_committed_part_) break;
     take_back();
     scratch_.reset();
     enter(transaction, statement, *binding);
-    outcome = run(*transaction, *binding);
+    outcome = run(*binding->program, transaction->arguments.data(), limits);
   }
   Verdict verdict = Verdict::kAnswered;
   if (outcome == Outcome::kOk && !may_commit()) [[unlikely]]
@@ -243,17 +209,17 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
 }
 
-Outcome Executor::run(const Transaction& transaction, const Binding& binding) noexcept {
+Outcome Executor::run(const query::Program& program, const Datum* arguments, const StatementLimits& limits) noexcept {
   uint64_t run = run_number_.load(std::memory_order_relaxed) + 1;
-  deadline_ns_.store(transaction.deadline_ns, std::memory_order_release);
-  if (transaction.cancelled != nullptr) [[unlikely]]
-    watch(transaction.cancelled);
+  deadline_ns_.store(limits.deadline_ns, std::memory_order_release);
+  if (limits.cancelled != nullptr) [[unlikely]]
+    watch(limits.cancelled);
   run_number_.store(run, std::memory_order_release);
   const query::StatementSettings::Scope scope(&settings_);
   const query::Definitions::Scope definitions(definitions_.get());
-  Outcome outcome = binding.program->run(&context_, transaction.arguments.data());
+  Outcome outcome = program.run(&context_, arguments);
   run_number_.store(run + 1, std::memory_order_release);
-  if (transaction.cancelled != nullptr) [[unlikely]]
+  if (limits.cancelled != nullptr) [[unlikely]]
     watch(nullptr);
   return outcome;
 }
@@ -272,7 +238,9 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
   } else if (has_committed_part_ && transaction->client_id != 0) [[unlikely]] {
     append_redo(*transaction, statement, binding);  // nothing changed since COMMIT, but the request has come to its end
   }
-  set_command_tag(binding, context_.affected_rows, &transaction->result);
+  if (!definitions_->empty()) [[unlikely]]
+    definitions_->forget();  // nothing changed
+  set_command_tag(binding.tag, binding.program->command(), context_.affected_rows, &transaction->result);
   if (transaction->changed_settings != nullptr) [[unlikely]]
     settings_.give_changed(transaction->changed_settings);
   if (!transaction->status.ok()) transaction->status = Status();
@@ -372,7 +340,7 @@ bool Executor::answer_request(Transaction* transaction, const PreparedStatement&
     transaction->result.clear_rows();
     return true;
   }
-  set_command_tag(binding, known.affected_rows, &transaction->result);
+  set_command_tag(binding.tag, binding.program->command(), known.affected_rows, &transaction->result);
   if (!known.has_rows && !transaction->result.columns.empty()) {
     transaction->result.notices.emplace_back("NOTICE:  the rows of the first answer are not kept any more");
   }
@@ -493,6 +461,8 @@ void Executor::define(Transaction* transaction) noexcept {
     if (Status status = environment_->log->refusal(); !status.ok()) return refuse(transaction, std::move(status));
   }
   query::Database* database = environment_->database;
+  settings_.begin(transaction->settings);
+  const query::StatementSettings::Scope settings(&settings_);
   query::DefinitionRun run;
   run.time_us = transaction->time_us;
   run.wants_rows = environment_->options->redo != RedoMode::kNone;
@@ -504,7 +474,7 @@ void Executor::define(Transaction* transaction) noexcept {
   }
   ExecutorCounters::Outcomes& outcomes = outcomes_of(statement);
   (transaction->status.ok() ? outcomes.committed : outcomes.rolled_back).add();
-  if (!transaction->status.ok() || !is_definition || environment_->options->redo == RedoMode::kNone) return;
+  if (!transaction->status.ok() || run.log.empty() || environment_->options->redo == RedoMode::kNone) return;
   RedoHeader header;
   header.kind = RedoKind::kDefinition;
   header.flags = kRedoCrossing;

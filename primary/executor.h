@@ -86,6 +86,19 @@ class Executor {
     return binding->catalog_version == environment_->catalog_version.load(std::memory_order_relaxed) &&
            binding->classification->is_read_only();
   }
+  // An open transaction (engine_transaction.h), from begin_open() to end_open(), which takes back what was not
+  // committed. A statement that fails leaves no trace.
+  void begin_open();
+  Status execute_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                      const StatementLimits& limits);
+  Status describe_open(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
+                       std::vector<query::ResultColumn>* columns);
+  Status set_savepoint();
+  Status roll_back_to(size_t savepoint);
+  Status release_savepoint(size_t savepoint);
+  Status commit_open();
+  void end_open();
+
   // Answers a transaction that has run, when the log holds what it has written and read.
   void answer(Transaction* transaction);
   // Before the worker goes to rest.
@@ -124,7 +137,11 @@ class Executor {
   }
   const Binding* bind(const PreparedStatement& statement, Transaction* transaction);
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
-  query::Outcome run(const Transaction& transaction, const Binding& binding) noexcept;
+  query::Outcome run(const query::Program& program, const Datum* arguments, const StatementLimits& limits) noexcept;
+  Status run_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                  const StatementLimits& limits);
+  Status run_open_program(const query::Program& program, std::span<const Datum> parameters, query::ResultSet* result,
+                          const StatementLimits& limits);
   bool was_meant_for_another() noexcept;
   bool may_commit() noexcept;
   void raise_interrupt(query::Interrupt why);
@@ -160,7 +177,9 @@ class Executor {
   std::vector<RedoStream*> unflushed_;  // to a sink
   uint64_t last_lsn_ = 0;               // of what it has written
   uint64_t answered_lsn_ = 0;           // last_lsn_ as of the last answer; kept where there are elections
-  bool has_committed_part_ = false;     // by COMMIT inside the procedure that runs
+  std::vector<std::shared_ptr<const void>> kept_programs_;  // of an open transaction: its changes refer to them
+  std::vector<storage::ChangeLog::Mark> savepoints_;        // of it, too
+  bool has_committed_part_ = false;                         // by COMMIT inside the procedure that runs
   const Transaction* running_ = nullptr;
   bool has_news_ = false;     // for the log writer
   uint32_t until_timed_ = 1;  // transactions

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "engine_transaction.h"
 #include "primary/warm_engine.h"
 
 namespace scyper::primary {
@@ -50,6 +51,10 @@ StatusOr<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options) {
 
 StatusOr<std::unique_ptr<CopyIn>> Engine::open_copy(std::string_view) {
   return sql_error("0A000", "this engine does not copy");
+}
+
+StatusOr<std::unique_ptr<OpenTransaction>> Engine::begin() {
+  return sql_error("0A000", "this engine has no open transactions");
 }
 
 StatusOr<Forked> Engine::fork(ForkRequest) { return sql_error("0A000", "this engine does not fork"); }
@@ -457,6 +462,26 @@ Status PartitionEngine::load(std::string_view table, std::span<const Datum> valu
     log_alone(redo);
     return Status();
   });
+}
+
+Status PartitionEngine::push_open(ExclusiveWork* work) {
+  SCYPER_RETURN_IF_ERROR(admit_changes());
+  return !rendezvous_.is_closing() && push_exclusive(work) ? Status() : stopping_error();
+}
+
+StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin() {
+  auto transaction = std::make_unique<EngineTransaction>(this);
+  SCYPER_RETURN_IF_ERROR(transaction->begin());
+  return std::unique_ptr<OpenTransaction>(std::move(transaction));
+}
+
+void PartitionEngine::drop_temporary_tables(const std::string& schema) {
+  // nobody is left to tell of an error, which is that the engine stops
+  static_cast<void>(run_exclusively([&]() -> Status {
+    SCYPER_RETURN_IF_ERROR(database_->drop_temporary_tables(schema));
+    environment_.catalog_version.store(database_->catalog()->version, std::memory_order_relaxed);
+    return Status();
+  }));
 }
 
 StatusOr<std::unique_ptr<CopyIn>> PartitionEngine::open_copy(std::string_view sql) {

@@ -64,6 +64,11 @@ class PartitionEngine final : public Engine {
   uint64_t queue_depth() const override;
   Activity activity() const override;
 
+  StatusOr<std::unique_ptr<OpenTransaction>> begin() override;
+  bool has_temporary_tables(std::string_view schema) const override { return database_->has_temporary_tables(schema); }
+  void drop_temporary_tables(const std::string& schema) override;
+  void release_locks(const std::string& schema) override { database_->release_locks(schema); }
+
   query::Database& database() { return *database_; }  // for tests
   ForkGate& fork_gate() { return *fork_gate_; }       // for tests and benchmarks
   uint64_t last_lsn() const { return environment_.lsns.last.load(); }
@@ -72,6 +77,9 @@ class PartitionEngine final : public Engine {
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   Status run_exclusively(std::function<Status()> work);
+  // For an open transaction, which waits in it. Errors: this node takes no changes.
+  Status push_open(ExclusiveWork* work);
+  bool is_stopping() const { return rendezvous_.is_closing(); }
   // The rows of a COPY into its table, beside no transaction.
   Status copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
 

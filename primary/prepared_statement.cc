@@ -2,11 +2,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 
 namespace scyper::primary {
-
-namespace {
 
 CommandTag tag_of(std::string_view command) {
   if (command == "SELECT") return CommandTag::kSelect;
@@ -16,6 +15,39 @@ CommandTag tag_of(std::string_view command) {
   if (command == "MERGE") return CommandTag::kMerge;
   return CommandTag::kOther;
 }
+
+// They fit into a string without allocation up to ten million rows.
+void set_command_tag(CommandTag kind, std::string_view command, uint64_t affected_rows, query::ResultSet* result) {
+  std::string& tag = result->command_tag;
+  switch (kind) {
+    case CommandTag::kSelect:
+      result->affected_rows = result->row_count();
+      tag.assign("SELECT ");
+      break;
+    case CommandTag::kInsert:
+      result->affected_rows = affected_rows;
+      tag.assign("INSERT 0 ");
+      break;
+    case CommandTag::kUpdate:
+      result->affected_rows = affected_rows;
+      tag.assign("UPDATE ");
+      break;
+    case CommandTag::kDelete:
+      result->affected_rows = affected_rows;
+      tag.assign("DELETE ");
+      break;
+    case CommandTag::kMerge:
+      result->affected_rows = affected_rows;
+      tag.assign("MERGE ");
+      break;
+    case CommandTag::kOther:
+      tag.assign(command);
+      return;
+  }
+  absl::StrAppend(&tag, result->affected_rows);
+}
+
+namespace {
 
 std::atomic<uint64_t> last_number{0};
 

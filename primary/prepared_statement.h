@@ -14,6 +14,9 @@
 namespace scyper::primary {
 
 enum class CommandTag : uint8_t { kSelect, kInsert, kUpdate, kDelete, kMerge, kOther };
+CommandTag tag_of(std::string_view command);
+// PostgreSQL's command tags.
+void set_command_tag(CommandTag kind, std::string_view command, uint64_t affected_rows, query::ResultSet* result);
 
 // A statement's program for one catalog version. Immutable.
 struct Binding {

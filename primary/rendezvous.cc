@@ -132,7 +132,7 @@ void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
     run_readers(leader);
     auto* work = static_cast<ExclusiveWork*>(transaction);
     const uint64_t before_lsn = leader->executor().last_alone_lsn();
-    work->status = work->run();
+    work->status = work->run_on ? work->run_on(leader) : work->run();
     work->has_logged = leader->executor().last_alone_lsn() != before_lsn;
     leader->executor().answer(work);
   } else if (!prepared_of(*transaction).is_program()) {

@@ -17,6 +17,7 @@ class Worker;
 // Work that needs all workers to stand still and is no statement: bulk load, companions. `status` has its answer.
 struct ExclusiveWork : Transaction {
   std::function<Status()> run;
+  std::function<Status(Worker*)> run_on;  // in its place: work that needs the worker that leads
   Completion completion;
 };
 

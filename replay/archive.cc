@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "query/catalog_image.h"
+#include "storage/temporary.h"
 #include "team.h"
 
 namespace scyper::replay {
@@ -31,6 +32,7 @@ bool take_number(std::string_view* bytes, uint32_t* number) {
 std::string encode_companions(const query::Catalog& catalog) {
   std::string out;
   for (const auto& [name, table] : catalog.tables) {
+    if (storage::is_temporary(table->schema().id)) continue;
     for (uint32_t i = 0; i < table->schema().indexes.size(); ++i) {
       if (table->partition(0)->indexes[i].hash == nullptr) continue;
       put_number(&out, table->schema().id.value());
@@ -86,6 +88,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   ArchiveResult result;
   result.lsn = manifest.lsn;
   for (const auto& [name, table] : catalog.tables) {
+    if (storage::is_temporary(table->schema().id)) continue;
     SCYPER_RETURN_IF_ERROR(writer->write_table(*table));
     result.rows += table->live_tuples();
   }

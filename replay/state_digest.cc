@@ -6,6 +6,7 @@
 #include "child_socket.h"
 #include "storage/child_process.h"
 #include "storage/partition_digest.h"
+#include "storage/temporary.h"
 
 namespace scyper::replay {
 
@@ -22,6 +23,7 @@ constexpr uint32_t kNameBytesMax = 1 << 16;
 // In the child.
 int run_child(const query::ForkedDatabase& forked, int socket) {
   for (const auto& [name, table] : forked.point.catalog->tables) {
+    if (storage::is_temporary(table->schema().id)) continue;
     for (uint32_t i = 0; i < table->partition_count(); ++i) {
       const storage::Digest digest = storage::partition_digest(*table, i);
       Message message;

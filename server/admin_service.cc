@@ -189,6 +189,17 @@ grpc::ServerUnaryReactor* AdminService::Describe(grpc::CallbackServerContext* co
   return reactor;
 }
 
+grpc::ServerUnaryReactor* AdminService::Storage(grpc::CallbackServerContext* context, const v1::StorageRequest*,
+                                                v1::StorageResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  bool accepted = node_->pool.try_run([this, reactor, response] {
+    fill_storage(node_, response);
+    reactor->Finish(grpc::Status::OK);
+  });
+  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
                                                v1::BackupResponse* response) {
   auto* reactor = context->DefaultReactor();

@@ -119,6 +119,8 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
        [](const Compaction& c) { return static_cast<double>(c.counts().watched); });
   show("scyper_compaction_freeze_seconds_total", "Time of the compactor's thread in making images.", kCounter, {},
        [](const Compaction& c) { return static_cast<double>(c.counts().freeze_ns) / 1e9; });
+  show("scyper_compaction_observer_seconds_total", "Time of the compactor's thread in ending windows of the observer.",
+       kCounter, {}, [](const Compaction& c) { return static_cast<double>(c.counts().observe_ns) / 1e9; });
   show("scyper_compaction_step_seconds_total", "Time of transactions' threads in steps of compaction.", kCounter, {},
        [](const Compaction& c) { return static_cast<double>(c.step_ns()) / 1e9; });
   show("scyper_frozen_memory_used_bytes", "Memory of frozen chunks.", kGauge, {},

@@ -40,6 +40,7 @@ class SecondaryEngine final : public primary::Engine {
   StatusOr<primary::Forked> fork(primary::ForkRequest request) override { return node_->fork(std::move(request)); }
   query::Queries* queries() override { return node_->queries(); }
   Status load(std::string_view table, std::span<const Datum> values) override;
+  StatusOr<std::unique_ptr<primary::OpenTransaction>> begin() override { return read_only_error(); }
   StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view) override { return read_only_error(); }
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "definition_entry.h"
 #include "row_change_format.h"
+#include "storage/temporary.h"
 #include "tuple_undo.h"
 
 namespace scyper::storage {
@@ -178,7 +179,7 @@ const SequenceState* ChangeLog::last_drawn() const noexcept {
 bool ChangeLog::log_sequences() noexcept {
   if (!head_.record_redo) return true;
   for (const SequenceNote& note : sequences_) {
-    if (note.state.changes == 0) continue;  // forgotten
+    if (note.state.changes == 0 || is_temporary(note.id)) continue;  // 0: forgotten
     char* out = redo_reserve(kSequenceChangeBytesMax);
     if (out == nullptr) return false;
     redo_advance(put_sequence_change(out, note.id, note.state));

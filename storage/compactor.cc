@@ -36,6 +36,10 @@ std::vector<uint32_t> first_tuples(const FrozenSlot& slot, uint32_t max) {
   return offsets;
 }
 
+uint64_t ns_since(std::chrono::steady_clock::time_point start) {
+  return static_cast<uint64_t>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1));
+}
+
 // What cannot be forgotten is reported on, and that is ignored.
 void forget(AccessObserver* observer, WatchId id) { observer->forget(id).IgnoreError(); }
 
@@ -191,7 +195,9 @@ void Compactor::run() {
 void Compactor::end_window() {
   counts_.windows.fetch_add(1, std::memory_order_relaxed);
   // no query is to be left out: they run in children, whose accesses the observer does not see
+  const auto start = std::chrono::steady_clock::now();
   if (!observe({}).ok()) counts_.failed_windows.fetch_add(1, std::memory_order_relaxed);
+  counts_.observe_ns.fetch_add(ns_since(start), std::memory_order_relaxed);
   if (when_due_) when_due_(Due::kAll);
 }
 
@@ -222,8 +228,7 @@ bool Compactor::freeze_one() {
     if (is_open) done_.push_back(job);
   }
   if (is_open) job.gate->leave();
-  const auto taken = std::chrono::steady_clock::now() - start;
-  counts_.freeze_ns.fetch_add(static_cast<uint64_t>(taken / std::chrono::nanoseconds(1)), std::memory_order_relaxed);
+  counts_.freeze_ns.fetch_add(ns_since(start), std::memory_order_relaxed);
   if (when_due_) when_due_(job.owner);
   return true;
 }
@@ -340,9 +345,10 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
 
 Compactor::Counts Compactor::counts() const {
   auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
-  Counts counts = {get(counts_.cooled),  get(counts_.frozen),         get(counts_.returned),
-                   get(counts_.emptied), get(counts_.moved),          get(counts_.without_memory),
-                   get(counts_.windows), get(counts_.failed_windows), get(counts_.freeze_ns)};
+  Counts counts = {get(counts_.cooled),    get(counts_.frozen),         get(counts_.returned),
+                   get(counts_.emptied),   get(counts_.moved),          get(counts_.without_memory),
+                   get(counts_.windows),   get(counts_.failed_windows), get(counts_.freeze_ns),
+                   get(counts_.observe_ns)};
   MutexLock lock(&mutex_);
   counts.waiting = waiting_.size() + done_.size() + in_work_;
   counts.watched = watched_.size();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -12,9 +13,11 @@
 #include "base/random.h"
 #include "base/test_seed.h"
 #include "storage/child_process.h"
+#include "storage/chunk_cursor.h"
 #include "storage/key.h"
 #include "storage/row_apply.h"
 #include "storage/table_rebuild.h"
+#include "storage/temperature.h"
 #include "table_test_schema.h"
 
 // Chunks that become cold and frozen while tables are used: forks, threads, replay, definitions.
@@ -225,6 +228,13 @@ TEST(CompactorTest, MemoryShrinks) {
   EXPECT_EQ(memory.hot_chunks, 0u);
   EXPECT_EQ(memory.chunk_bytes, 0u);
   EXPECT_GT(memory.frozen_bytes, 0u);
+  uint64_t attribute_bytes = 0;
+  for (const auto& attribute : temperature_of(*fixture.table).attributes) {
+    EXPECT_GT(attribute.frozen_bytes, 0u) << attribute.name;
+    attribute_bytes += attribute.frozen_bytes;
+  }
+  EXPECT_LE(attribute_bytes, memory.frozen_bytes);
+  EXPECT_GT(attribute_bytes + 4096 * memory.frozen_chunks, memory.frozen_bytes);
   EXPECT_LT(memory.frozen_bytes, 3 * fixture.table->layout().chunk_bytes / 2);
   EXPECT_LT(fixture.store.arena->used_bytes() + 3 * fixture.table->layout().chunk_bytes, used + kArenaGranuleBytes);
   EXPECT_GE(heap, memory.heap_bytes);
@@ -256,8 +266,9 @@ TEST(CompactorTest, ScansGetWhatTheyWant) {
     for (int round = 0; round < 60; ++round) {
       const auto low = static_cast<int64_t>(random.below(1100));
       const int64_t high = low + static_cast<int64_t>(random.below(round % 2 == 0 ? 5 : 800));
-      const std::vector<ColumnCondition> conditions = {{1, FrozenPredicate::between(int_datum(low), int_datum(high))}};
-      const char* chunk = open_chunk(partition, 0, {columns, conditions}, memory);
+      const std::vector<ColumnCondition> conditions = {
+          {1, FrozenPredicate::between(int_datum(low), int_datum(high)), false}};
+      const char* chunk = open_chunk(partition, 0, {columns, conditions, nullptr}, memory);
       uint32_t wanted = 0;
       for (uint32_t i = 0; i < kChunkTuples; ++i) {
         const Datum amount = read_column(partition, i, 1);
@@ -279,6 +290,73 @@ TEST(CompactorTest, ScansGetWhatTheyWant) {
       many |= wanted > 2000;
     }
     EXPECT_TRUE(skipped && few && many);
+  }
+}
+
+// Reads the chunk piece by piece and checks that rows are those that live and are wanted, and possibly others that
+// live.
+void read_pieces(Fixture* fixture, ChunkCursor* cursor, std::span<const uint32_t> columns,
+                 const std::function<bool(uint32_t)>& is_live, const std::function<bool(uint32_t)>& is_wanted) {
+  const TableLayout& layout = fixture->table->layout();
+  std::vector<bool> seen(kChunkTuples);
+  uint32_t behind = 0;
+  for (ChunkCursor::Piece piece = cursor->next(); piece.chunk != nullptr; piece = cursor->next()) {
+    ASSERT_LT(piece.begin, piece.end);
+    ASSERT_GE(piece.first + piece.begin, behind);
+    behind = piece.first + piece.end;
+    for (uint32_t place = piece.begin; place < piece.end; ++place) {
+      const uint32_t position = piece.first + place;
+      if (piece.chunk[layout.live_offset + place] == 0) continue;
+      ASSERT_TRUE(is_live(position)) << position;
+      seen[position] = true;
+      for (const uint32_t column : columns) {
+        const SqlType& type = fixture->table->schema().columns[column].type;
+        ASSERT_TRUE(same_value(type, read_datum(layout.columns[column], piece.chunk, place, type),
+                               read_column(fixture->partition(), position, column)))
+            << position << " " << column;
+      }
+    }
+  }
+  for (uint32_t i = 0; i < kChunkTuples; ++i) ASSERT_TRUE(seen[i] || !is_live(i) || !is_wanted(i)) << i;
+}
+
+// Piece by piece, by conditions with alternatives, with what an earlier round has left in the window.
+TEST(CompactorTest, ScansGetWhatTheyWantInPieces) {
+  Random random(test_seed());
+  for (const Layout layout : {Layout::kColumn, Layout::kRow}) {
+    Fixture fixture(1, layout);
+    fixture.append(static_cast<int>(kChunkTuples), &random);
+    TablePartition* partition = fixture.partition();
+    fixture.compact();
+    std::vector<bool> live(kChunkTuples, true);
+    for (uint32_t tid = 5000; tid < 9000; ++tid) {
+      ASSERT_EQ(delete_tuple(partition, tid, fixture.store.log.get()), ChangeResult::kOk);
+      live[tid] = false;
+    }
+    fixture.store.log->commit();
+    ChunkWindow passing, kept;
+    uint32_t decoded = 0;
+    const std::vector<uint32_t> columns = {0, 1, 2, 3};
+    for (int round = 0; round < 40; ++round) {
+      const auto low = static_cast<int64_t>(random.below(1100)), other = static_cast<int64_t>(random.below(1100));
+      const int64_t high = low + static_cast<int64_t>(random.below(round % 2 == 0 ? 5 : 800));
+      const std::vector<ColumnCondition> conditions = {
+          {1, FrozenPredicate::between(int_datum(low), int_datum(high)), true},
+          {1, FrozenPredicate::equal(int_datum(other)), false},
+          {0, FrozenPredicate::is_null(false), false}};
+      const auto is_wanted = [&](uint32_t position) {
+        const Datum amount = read_column(partition, position, 1);
+        return amount.null == 0 && ((amount.lo >= low && amount.lo <= high) || amount.lo == other);
+      };
+      ChunkCursor cursor;
+      const bool keeps = round % 3 != 0;
+      char* window = (keeps ? kept : passing).get(fixture.table->layout().chunk_bytes);
+      cursor.open(partition, *slot_of(partition, 0), {columns, conditions, nullptr}, window,
+                  keeps ? &decoded : nullptr);
+      read_pieces(&fixture, &cursor, columns, [&](uint32_t i) { return live[i]; }, is_wanted);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_NE(decoded, 0u);
   }
 }
 

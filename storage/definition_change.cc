@@ -11,7 +11,7 @@ bool note_definition(ChangeLog* log, DefinitionUndo* undo, std::string_view text
   UndoEntry* entry = log->push(UndoEntry::Kind::kDefinition, nullptr, 0);
   if (entry == nullptr) return false;
   entry->payload = reinterpret_cast<char*>(undo);
-  if (!log->records_redo()) return true;
+  if (!log->records_redo() || (text.empty() && changes.empty())) return true;
   char* out = nullptr;
   if (log->log_sequences())
     out = log->redo_reserve(1 + kVarintBytesMax + kVarintSlackBytes + text.size() + changes.size());
@@ -20,8 +20,10 @@ bool note_definition(ChangeLog* log, DefinitionUndo* undo, std::string_view text
     log->rollback_to(before);
     return false;
   }
-  *out++ = static_cast<char>(RowChangeKind::kDefinition);
-  out = put_bytes(out, {text.data(), text.size()});
+  if (!text.empty()) {
+    *out++ = static_cast<char>(RowChangeKind::kDefinition);
+    out = put_bytes(out, {text.data(), text.size()});
+  }
   copy_bytes(out, changes.data(), changes.size());
   log->redo_advance(out + changes.size());
   return true;

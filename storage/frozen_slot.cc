@@ -3,52 +3,17 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 
 #include "base/check.h"
+#include "frozen_gather.h"
+#include "storage/chunk_cursor.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
 
-constexpr uint32_t kScattered = 256;  // positions decoded at a time where cells do not lie one after the other
-// Below: position by position. Looking one up takes thirty times as long as decoding one of many (bench_compaction).
-constexpr uint32_t kFewSelected = kChunkTuples / 32;
-
 FrozenChunk chunk_at(const TablePartition* partition, const FrozenSlot& slot) {
   return FrozenChunk(slot.image, &partition->table->frozen_store()->dictionaries);
-}
-
-// Cells and NULL bytes of [first, first + count) to the positions from `place` on.
-void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint32_t first, uint32_t count, char* window,
-                   uint32_t place) noexcept {
-  alignas(16) char cells[kScattered * 32];
-  uint8_t nulls[kScattered];
-  const bool cells_in_place = access.value_stride == access.cell_bytes;
-  const bool nulls_in_place = access.null_offset == 0 || access.null_stride == 1;
-  if (cells_in_place) vector.decode(first, count, cell_of(access, window, place));
-  if (access.null_offset != 0 && nulls_in_place) {
-    vector.decode_nulls(first, count, reinterpret_cast<uint8_t*>(window + access.null_offset + place));
-  }
-  if (cells_in_place && nulls_in_place) return;
-  const uint32_t block = std::min<uint32_t>(kScattered, sizeof(cells) / access.cell_bytes);
-  for (uint32_t done = 0; done < count; done += block) {
-    const uint32_t now = std::min(block, count - done);
-    if (!cells_in_place) {
-      vector.decode(first + done, now, cells);
-      for (uint32_t i = 0; i < now; ++i) {
-        std::memcpy(cell_of(access, window, place + done + i), cells + uint64_t{i} * access.cell_bytes,
-                    access.cell_bytes);
-      }
-    }
-    if (nulls_in_place) continue;
-    vector.decode_nulls(first + done, now, nulls);
-    for (uint32_t i = 0; i < now; ++i) {
-      window[access.null_offset + uint64_t{place + done + i} * access.null_stride] = static_cast<char>(nulls[i]);
-    }
-  }
 }
 
 }  // namespace
@@ -85,6 +50,24 @@ void FrozenStore::add_to(TableMemory* sum) const {
   sum->dictionary_bytes += dictionaries.memory_bytes();
 }
 
+void FrozenStore::add_image(const char* image) noexcept {
+  const FrozenChunk chunk(image, &dictionaries);
+  image_bytes.fetch_add(chunk.header().bytes, std::memory_order_relaxed);
+  frozen_chunks.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < chunk.header().columns; ++i) {
+    attribute_bytes[i].fetch_add(chunk.column(i).header().bytes, std::memory_order_relaxed);
+  }
+}
+
+void FrozenStore::remove_image(const char* image) noexcept {
+  const FrozenChunk chunk(image, &dictionaries);
+  image_bytes.fetch_sub(chunk.header().bytes, std::memory_order_relaxed);
+  frozen_chunks.fetch_sub(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < chunk.header().columns; ++i) {
+    attribute_bytes[i].fetch_sub(chunk.column(i).header().bytes, std::memory_order_relaxed);
+  }
+}
+
 ChunkWindow::~ChunkWindow() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
@@ -113,63 +96,9 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   if (slot->state == ChunkState::kEmpty) return {window, place};
   const FrozenChunk chunk = chunk_at(partition, *slot);
   for (const uint32_t column : columns) {
-    decode_column(chunk.column(column), partition->plan->columns[column].access, offset, 1, window, place);
+    gather_column(chunk.column(column), partition->plan->columns[column].access, {&offset, 1}, offset - place, window);
   }
   return {window, place};
-}
-
-namespace {
-
-using Selection = std::array<uint64_t, selection_words(kChunkTuples)>;
-
-// What may be a row: positions with a tuple for which no condition is known not to hold. False: none.
-bool select_rows(const FrozenChunk& chunk, const FrozenSlot& slot, std::span<const ColumnCondition> conditions,
-                 Selection* selection) {
-  for (const ColumnCondition& condition : conditions) {
-    if (chunk.column(condition.column).can_skip(condition.predicate)) return false;
-  }
-  const uint32_t count = chunk.header().count;
-  set_selection(selection->data(), 0, count);
-  for (const ColumnCondition& condition : conditions) {
-    Selection one{};
-    if (!chunk.column(condition.column).select(condition.predicate, one.data())) continue;
-    for (size_t i = 0; i < one.size(); ++i) (*selection)[i] &= one[i];
-  }
-  for (const InvalidRanges::Range& range : slot.invalid.ranges()) {
-    clear_selection(selection->data(), range.begin, range.end);
-  }
-  return std::any_of(selection->begin(), selection->end(), [](uint64_t word) { return word != 0; });
-}
-
-void write_live_bytes(const Selection& selection, char* live) {
-  for (uint32_t i = 0; i < kChunkTuples; ++i) live[i] = static_cast<char>((selection[i / 64] >> (i % 64)) & 1);
-}
-
-}  // namespace
-
-const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept {
-  const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
-  if (slot == nullptr) return partition->chunks[chunk];
-  if (slot->state == ChunkState::kCold) return slot->chunk;
-  if (slot->state == ChunkState::kEmpty) return nullptr;
-  const FrozenChunk frozen = chunk_at(partition, *slot);
-  Selection selection{};
-  if (!select_rows(frozen, *slot, scan.conditions, &selection)) return nullptr;
-  write_live_bytes(selection, window + partition->plan->live_offset);
-  uint32_t positions[kFewSelected];
-  uint32_t selected = 0;
-  for (const uint64_t word : selection) selected += static_cast<uint32_t>(std::popcount(word));
-  const bool few = selected < kFewSelected;
-  if (few) selected_positions(selection.data(), kChunkTuples, positions);
-  for (const uint32_t column : scan.columns) {
-    const FrozenVector vector = frozen.column(column);
-    const ColumnAccess& access = partition->plan->columns[column].access;
-    if (!few) decode_column(vector, access, 0, vector.count(), window, 0);
-    for (uint32_t i = 0; few && i < selected; ++i) {
-      decode_column(vector, access, positions[i], 1, window, positions[i]);
-    }
-  }
-  return window;
 }
 
 TuplePlace open_in_own_window(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
@@ -204,7 +133,7 @@ const char* ChunkReader::open(uint64_t chunk) {
   if (partition_->chunks[chunk] != nullptr) return partition_->chunks[chunk];
   char* window = window_.get(partition_->plan->chunk_bytes);
   has_memory_ = window != nullptr;
-  return has_memory_ ? open_chunk(partition_, chunk, {columns_, {}}, window) : nullptr;
+  return has_memory_ ? open_chunk(partition_, chunk, {columns_, {}, nullptr}, window) : nullptr;
 }
 
 }  // namespace scyper::storage

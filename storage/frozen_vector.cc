@@ -161,12 +161,15 @@ void FrozenVector::decode_numbers(uint32_t first, uint32_t count, T* out) const 
 
 namespace {
 
-// As store_string() writes it.
+constexpr uint32_t kReferenceBytes = 16;  // of a cell that says where its text is
+
+// As store_string() writes it, but texts are not copied where the cell can say where they are instead: that takes a
+// third of the time.
 inline void write_text(CellKind kind, uint32_t cell_bytes, StringRef text, char* cell) {
   if (kind == CellKind::kDecimal) {
     std::memcpy(cell, text.data, text.size);
   } else if (kind == CellKind::kShortString) {
-    if (text.size < cell_bytes) [[likely]] {
+    if (cell_bytes < kReferenceBytes || text.size == 0) {
       *cell = static_cast<char>(text.size);
       std::memcpy(cell + 1, text.data, text.size);
       return;
@@ -202,6 +205,7 @@ void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) con
   const FrozenHeader& head = header();
   const CellKind kind = head.kind;
   const uint32_t stride = head.cell_bytes;
+  const uint32_t written = kind == CellKind::kShortString ? std::min(stride, kReferenceBytes) : stride;
   const uint32_t end = first + count;
   const bool has_runs = head.has_runs != 0;
   const uint16_t* ends = run_ends();
@@ -219,7 +223,7 @@ void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) con
       const uint32_t run_end = has_runs ? std::min<uint32_t>(ends[entry], end) : position + 1;
       const char* cell = out;
       write_text(kind, stride, text(codes[i]), out);
-      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, stride);
+      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, written);
     }
   }
   for_each_null(head, at(head.nulls_at), first, end, [&](uint32_t position) {

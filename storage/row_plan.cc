@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "storage/table.h"
+#include "storage/temporary.h"
 
 namespace scyper::storage {
 namespace {
@@ -101,6 +102,7 @@ StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& la
     SCYPER_ASSIGN_OR_RETURN(IndexPlan index_plan, make_index_plan(index, schema, layout));
     plan.indexes.push_back(std::move(index_plan));
   }
+  plan.is_logged = !is_temporary(schema.id);
   plan.insert_prefix = row_change_prefix(RowChangeKind::kInsert, schema.id, {});
   plan.delete_prefix = row_change_prefix(RowChangeKind::kDelete, schema.id, {});
   return plan;

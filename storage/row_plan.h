@@ -46,6 +46,7 @@ struct RowPlan {
   uint32_t free_offset = 0;
   uint32_t chunk_bytes = 0;
   int32_t row_id_column = -1;  // -1 = none
+  bool is_logged = true;       // has redo: no temporary table
   std::vector<IndexPlan> indexes;
   std::vector<ColumnPlan> columns;
   std::vector<ColumnPlan> payloads;  // columns that may refer to the heap

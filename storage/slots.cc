@@ -40,10 +40,9 @@ void free_cold_payloads(TablePartition* partition, const FrozenSlot& slot, bool 
 void retire_image(const TablePartition* partition, FrozenSlot* slot) noexcept {
   FrozenStore* store = store_of(partition);
   const uint32_t bytes = FrozenChunk(slot->image, &store->dictionaries).header().bytes;
+  store->remove_image(slot->image);
   release_image(slot->image, store->dictionaries);
   store->memory->retire(slot->image, bytes);
-  store->image_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-  store->frozen_chunks.fetch_sub(1, std::memory_order_relaxed);
   slot->image = nullptr;
 }
 
@@ -134,8 +133,7 @@ void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) n
   slot.live_before.reset();
   slot.image = image;
   slot.state = ChunkState::kFrozen;
-  store->image_bytes.fetch_add(header.bytes, std::memory_order_relaxed);
-  store->frozen_chunks.fetch_add(1, std::memory_order_relaxed);
+  store->add_image(image);
   store->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
 }
 

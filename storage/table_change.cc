@@ -9,6 +9,10 @@
 namespace scyper::storage {
 namespace {
 
+bool records(const ChangeLog* log, const TablePartition* partition) {
+  return log->records_redo() && partition->plan->is_logged;
+}
+
 void save_image(const UpdateDescriptor& descriptor, const char* chunk, uint32_t offset, char* image) {
   for (const UpdateDescriptor::Cell& cell : descriptor.cells) {
     const char* from = cell_of(cell.access, chunk, offset);
@@ -86,7 +90,7 @@ Tid insert_begin(TablePartition* partition, ChangeLog* log) noexcept {
 
 ChangeResult insert_finish(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   DCHECK(*live_byte(partition, tid) == 0);
-  if (log->records_redo() && !log_insert(log, partition, tid)) return log->fail_row(log->last_result());
+  if (records(log, partition) && !log_insert(log, partition, tid)) return log->fail_row(log->last_result());
   ChangeLog::Conflict conflict;
   const ChangeResult result = insert_keys(partition, tid, &conflict);
   if (result != ChangeResult::kOk) [[unlikely]]
@@ -137,7 +141,7 @@ ChangeResult update_begin(TablePartition* partition, Tid tid, const UpdateDescri
   save_image(*descriptor, chunk_of(partition, tid), offset_of(tid), entry->image());
   if (!descriptor->payloads.empty()) log->defer(entry);
   if (descriptor->affected_indexes != 0) save_keys(partition, tid, descriptor->affected_indexes, log);
-  if (log->records_redo() && !log_update_key(log, partition, tid, *descriptor)) {
+  if (records(log, partition) && !log_update_key(log, partition, tid, *descriptor)) {
     return log->fail_row(log->last_result());
   }
   return ChangeResult::kOk;
@@ -145,7 +149,7 @@ ChangeResult update_begin(TablePartition* partition, Tid tid, const UpdateDescri
 
 ChangeResult update_finish(TablePartition* partition, Tid tid, const UpdateDescriptor* descriptor,
                            ChangeLog* log) noexcept {
-  if (log->records_redo() && !log_update_values(log, partition, tid, *descriptor)) {
+  if (records(log, partition) && !log_update_values(log, partition, tid, *descriptor)) {
     return log->fail_row(log->last_result());
   }
   if (descriptor->affected_indexes == 0) return ChangeResult::kOk;
@@ -159,7 +163,7 @@ ChangeResult update_finish(TablePartition* partition, Tid tid, const UpdateDescr
 ChangeResult delete_tuple(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
   CHECK(has_tuple(partition, tid));
   log->open_row();
-  if (log->records_redo() && !log_delete(log, partition, tid)) return log->last_result();
+  if (records(log, partition) && !log_delete(log, partition, tid)) return log->last_result();
   if (!log->will_erase_keys(partition->plan->indexes.size())) return log->fail_row(log->last_result());
   UndoEntry* entry = log->push(UndoEntry::Kind::kDelete, partition, 0);
   if (entry == nullptr) return log->fail_row(log->last_result());

@@ -21,6 +21,20 @@ void add_slot(const FrozenSlot& slot, TableTemperature* sum) {
   }
 }
 
+TableTemperature::Attribute attribute_of(const Table& table, uint32_t column, uint64_t frozen_chunks) {
+  const FrozenStore& store = *table.frozen_store();
+  const ColumnAccess& access = table.layout().columns[column];
+  TableTemperature::Attribute sum;
+  sum.name = table.schema().columns[column].name;
+  sum.frozen_bytes = store.attribute_bytes[column].load(std::memory_order_relaxed);
+  sum.thawed_bytes = frozen_chunks * kChunkTuples * (access.cell_bytes + (access.null_offset != 0 ? 1 : 0));
+  if (const RelationDictionary* dictionary = store.dictionaries.column(column)) {
+    sum.dictionary_bytes = dictionary->memory_bytes();
+    sum.dictionary_values = dictionary->values();
+  }
+  return sum;
+}
+
 }  // namespace
 
 TableTemperature temperature_of(const Table& table) {
@@ -42,6 +56,10 @@ TableTemperature temperature_of(const Table& table) {
   const TableMemory memory = table.memory();
   sum.frozen_bytes = memory.frozen_bytes;
   sum.dictionary_bytes = memory.dictionary_bytes;
+  if (table.frozen_store() == nullptr) return sum;
+  for (uint32_t column = 0; column < table.schema().columns.size(); ++column) {
+    sum.attributes.push_back(attribute_of(table, column, sum.frozen.chunks));
+  }
   return sum;
 }
 

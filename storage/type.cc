@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "storage/big_numeric.h"
 #include "storage/enum_type.h"
+#include "storage/json_text_type.h"
 
 namespace scyper {
 
@@ -81,6 +82,7 @@ std::string type_name(const SqlType& type) {
       return (schema == kPublicSchema ? "" : quoted(std::string(schema)) + ".") +
              quoted(std::string(bare_name(known->name)));
     }
+  if (is_json_text(type)) return "json";
   std::string name = base_name(type.id);
   if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {
     return name + "(" + std::to_string(numeric_precision(type)) + "," + std::to_string(numeric_scale(type)) + ")";

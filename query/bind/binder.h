@@ -268,6 +268,7 @@ class Binder {
   static bool merge_types(const SqlType& next, SqlType* type);
   static SqlType type_beside_unknown(const std::vector<BoundPtr>& exprs, const SqlType& type);
   StatusOr<BoundPtr> coerce_boolean(BoundPtr expr, std::string_view clause);
+  StatusOr<BoundPtr> json_literal(BoundPtr text);
   StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target, bool is_explicit);
   // binder_query.cc
   // keep_unknown: outputs may stay literals without a type, for who knows better (UNION, INSERT).

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 

@@ -9,8 +9,8 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "storage/json_text_type.h"
 #include "types/datetime.h"
-#include "types/json_text_type.h"
 
 namespace scyper::query {
 
@@ -318,13 +318,16 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
     const Domain* domain = catalog_.find_domain(args[0]->domain);
     const std::string shown = domain != nullptr  ? quote_identifier(domain->name)
                               : kind.has_value() ? std::string(name_of_kind(*kind))
-                                                 : type_name(without_modifiers(args[0]->type));
+                                                 : type_name(plain_type(args[0]->type));
     return make_text_constant(make_type(TypeId::kText), shown, location);
   }
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
   std::vector<SqlType> types;
   for (size_t i = 0; i < args.size(); i++) {
     TypeId wanted = best->parameters[std::min(i, best->parameters.size() - 1)];
+    if (const auto kind = object_kind(args[i]->type); kind.has_value() && wanted == TypeId::kUnknown) {
+      SCYPER_ASSIGN_OR_RETURN(args[i], object_text(*kind, std::move(args[i])));
+    }
     if (wanted == TypeId::kUnknown && args[i]->type.id == TypeId::kUnknown) wanted = TypeId::kText;
     if (wanted != TypeId::kUnknown && wanted != args[i]->type.id) {
       SqlType target = wanted == TypeId::kNumeric ? as_numeric(args[i]->type) : make_type(wanted);
@@ -339,7 +342,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
   if (best->is_volatile || reads_zones(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
-  if (best->name.find("_advisory_xact_lock") != std::string_view::npos) program_->writes_shared = true;  // runs alone
+  if (best->name.find("_advisory_") != std::string_view::npos) program_->writes_shared = true;  // runs alone
   call->args = std::move(args);
   return call;
 }

@@ -5,7 +5,7 @@
 #include "bind/make.h"
 #include "parse/type_resolver.h"
 #include "runtime/functions_record.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 
 // Composite values: whole rows of tables, record variables, ROW(...) and what functions with several OUT parameters
 // give. They exist in the binder only: a kRow is its fields, or the query that gives them, until its place says what it

@@ -6,6 +6,7 @@
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 
@@ -61,12 +62,11 @@ StatusOr<BoundPtr> Binder::coerce_to_column(BoundPtr value, const storage::Table
   StatusOr<BoundPtr> coerced = coerce(std::move(value), column.type, Coercion::kAssignment);
   if (coerced.ok()) return is_of_it ? std::move(coerced) : to_domain(*std::move(coerced), domain);
   if (sqlstate_of(coerced.status()) != "42804") return coerced;
-  return with_hint(
-      error("42804",
-            absl::StrCat("column \"", column.name, "\" is of type ", type_name(without_modifiers(column.type)),
-                         " but expression is of type ", type_name(without_modifiers(from))),
-            location),
-      "You will need to rewrite or cast the expression.");
+  return with_hint(error("42804",
+                         absl::StrCat("column \"", column.name, "\" is of type ", type_name(plain_type(column.type)),
+                                      " but expression is of type ", type_name(plain_type(from))),
+                         location),
+                   "You will need to rewrite or cast the expression.");
 }
 
 StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32_t column) {

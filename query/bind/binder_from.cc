@@ -32,6 +32,8 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
   if (table == nullptr && catalog_.views.count(ref.name.back()) != 0)
     return error("0A000", absl::StrCat("changes through the view \"", ref.name.back(), "\" are not supported"),
                  ref.location);
+  if (catalog_.composites.count(ref.name.back()) != 0)
+    return error("42809", absl::StrCat("\"", ref.name.back(), "\" is a composite type"), ref.location);
   if (table != nullptr && view_depth_ == 0) used_relations_.insert(ref.name.back());
   if (table == nullptr)
     return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);

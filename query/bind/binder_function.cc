@@ -8,6 +8,7 @@
 #include "bind/make.h"
 #include "bind/target_name.h"
 #include "parse/sql_parser.h"
+#include "storage/json_text_type.h"
 
 // Functions that return rows: in FROM, and in the select list, where they become an item of FROM beside the others.
 // All but a single series of integers are arrays that are unnested side by side.
@@ -34,7 +35,8 @@ bool gives_pairs(std::string_view name) { return name == "jsonb_each" || name ==
 // PostgreSQL's jsonb_array_elements(from_json, OUT value)
 constexpr std::string_view kElementColumn = "value";
 bool is_named_element(std::string_view name) {
-  return name == "jsonb_array_elements" || name == "jsonb_array_elements_text";
+  return name == "jsonb_array_elements" || name == "jsonb_array_elements_text" || name == "json_array_elements" ||
+         name == "json_array_elements_text";
 }
 
 // Arrays of arrays are not there: its rows are texts of arrays, and cast where they are read.
@@ -192,7 +194,7 @@ StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Sc
   uint32_t column = 0;
   while (column < relation.arguments.size() && !same(*relation.arguments[column], *arrays[0])) column++;
   if (column == relation.arguments.size()) {
-    relation.columns.push_back({std::string(bare_name(call.name.back())), element_of(arrays[0]->type), true, false});
+    relation.columns.push_back({name_of_target(call), element_of(arrays[0]->type), true, false});
     relation.arguments.push_back(std::move(arrays[0]));
   }
   BoundPtr value = make_column(relation.id, column, relation.columns[column].type, true, call.location);
@@ -297,7 +299,9 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     for (size_t c = 0; c < columns.size(); c++) {
       if (!is_string(columns[c].type.id)) continue;
       BoundPtr& value = relation->query->outputs[c].expr;
-      SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), columns[c].type, Coercion::kAssignment));
+      SCYPER_ASSIGN_OR_RETURN(value,
+                              coerce(std::move(value), columns[c].type,
+                                     is_json_text(columns[c].type) ? Coercion::kExplicit : Coercion::kAssignment));
       relation->columns[c].type = columns[c].type;
     }
     for (size_t c = 0; c < item.alias.columns.size() && c < columns.size(); c++)
@@ -312,7 +316,7 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
   for (const auto& function : item.functions) {
     const auto* call = ast::node_if<ast::FunctionCall>(function.get());
     std::string name = call == nullptr ? name_of_target(*function) : std::string(bare_name(call->name.back()));
-    if (first_name.empty()) first_name = name;
+    if (first_name.empty()) first_name = name_of_target(*function);
     bool returns_set = call != nullptr && is_set_function(name);
     if (!returns_set) {
       if (!single || item.ordinality)

@@ -99,7 +99,6 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_opclass_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_collation_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_operator_is_visible", 1, 1, TypeId::kBool, "t"},
-    {"pg_advisory_unlock_all", 0, 0, TypeId::kText, ""},  // there are no advisory locks
     {"pg_conversion_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_statistics_obj_is_visible", 1, 1, TypeId::kBool, "t"},
     {"getdatabaseencoding", 0, 0, TypeId::kText, "UTF8"},

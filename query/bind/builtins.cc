@@ -6,7 +6,7 @@
 #include "bind/builtin_table.h"
 #include "runtime/functions.h"
 #include "runtime/functions_record.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 

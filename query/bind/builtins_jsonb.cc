@@ -1,6 +1,6 @@
 #include "bind/builtin_table.h"
 #include "runtime/functions_jsonb.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 

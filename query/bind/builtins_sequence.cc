@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "bind/builtin_table.h"
 
 namespace scyper::query {
@@ -10,8 +12,22 @@ extern const ir::External k_fn_set_config;
 // runtime/functions_hash.cc
 extern const ir::External k_fn_hashtext;
 extern const ir::External k_fn_hashtextextended;
+// runtime/functions_lock.cc
 extern const ir::External k_fn_advisory_lock;
+extern const ir::External k_fn_advisory_lock_shared;
 extern const ir::External k_fn_try_advisory_lock;
+extern const ir::External k_fn_try_advisory_lock_shared;
+extern const ir::External k_fn_session_lock;
+extern const ir::External k_fn_session_lock_shared;
+extern const ir::External k_fn_try_session_lock;
+extern const ir::External k_fn_try_session_lock_shared;
+extern const ir::External k_fn_session_unlock;
+extern const ir::External k_fn_session_unlock_shared;
+extern const ir::External k_fn_session_unlock_all;
+// runtime/functions_session.cc
+extern const ir::External k_fn_txid_current;
+extern const ir::External k_fn_pg_notify;
+extern const ir::External k_fn_pg_backend_pid;
 
 namespace {
 void add_setting_functions(BuiltinTable* t) {
@@ -24,22 +40,40 @@ void add_setting_functions(BuiltinTable* t) {
   add("current_setting", {T::kText}, k_fn_current_setting);
   add("current_setting", {T::kText, T::kBool}, k_fn_current_setting).may_return_null = true;
   add("set_config", {T::kText, T::kText, T::kBool}, k_fn_set_config).strict = false;
+  auto add_number = [&](std::string_view name, T type, const ir::External& function) {
+    Builtin& builtin = t->runtime(name, {}, type, function);
+    builtin.is_volatile = true;
+    builtin.writes = true;
+  };
+  add_number("txid_current", T::kInt8, k_fn_txid_current);
+  add_number("pg_backend_pid", T::kInt4, k_fn_pg_backend_pid);
+  Builtin& notify = t->runtime("pg_notify", {T::kText, T::kText}, T::kVoid, k_fn_pg_notify);
+  notify.is_volatile = true;
+  notify.writes = true;
+  notify.strict = false;
 }
 
-// Until the transaction ends: those that call them run beside no other (Binder::make_call()).
+// What calls them runs beside no other transaction (Binder::make_call()).
 void add_lock_functions(BuiltinTable* t) {
-  for (const std::vector<T>& key : {std::vector<T>{T::kInt8}, {T::kInt4, T::kInt4}})
-    for (const bool tries : {false, true})
-      for (const bool is_shared : {false, true}) {
-        const std::string_view name = tries
-                                          ? is_shared ? "pg_try_advisory_xact_lock_shared" : "pg_try_advisory_xact_lock"
-                                      : is_shared ? "pg_advisory_xact_lock_shared"
-                                                  : "pg_advisory_xact_lock";
-        Builtin& builtin = tries ? t->runtime(name, key, T::kBool, k_fn_try_advisory_lock)
-                                 : t->runtime(name, key, T::kVoid, k_fn_advisory_lock);
-        builtin.is_volatile = true;
-        builtin.writes = true;
-      }
+  const std::tuple<std::string_view, T, const ir::External&> locks[] = {
+      {"pg_advisory_xact_lock", T::kVoid, k_fn_advisory_lock},
+      {"pg_advisory_xact_lock_shared", T::kVoid, k_fn_advisory_lock_shared},
+      {"pg_try_advisory_xact_lock", T::kBool, k_fn_try_advisory_lock},
+      {"pg_try_advisory_xact_lock_shared", T::kBool, k_fn_try_advisory_lock_shared},
+      {"pg_advisory_lock", T::kVoid, k_fn_session_lock},
+      {"pg_advisory_lock_shared", T::kVoid, k_fn_session_lock_shared},
+      {"pg_try_advisory_lock", T::kBool, k_fn_try_session_lock},
+      {"pg_try_advisory_lock_shared", T::kBool, k_fn_try_session_lock_shared},
+      {"pg_advisory_unlock", T::kBool, k_fn_session_unlock},
+      {"pg_advisory_unlock_shared", T::kBool, k_fn_session_unlock_shared}};
+  auto add = [&](std::string_view name, std::vector<T> key, T result, const ir::External& function) {
+    Builtin& builtin = t->runtime(name, std::move(key), result, function);
+    builtin.is_volatile = true;
+    builtin.writes = true;
+  };
+  for (const auto& [name, result, function] : locks)
+    for (const std::vector<T>& key : {std::vector<T>{T::kInt8}, {T::kInt4, T::kInt4}}) add(name, key, result, function);
+  add("pg_advisory_unlock_all", {}, T::kVoid, k_fn_session_unlock_all);
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

@@ -104,7 +104,8 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables) {
     const auto& schema = table->schema();
     const auto rules = catalog.rules.find(schema.id);
-    add({table_oid(schema), name, "r", storage::visible_columns(schema), !schema.indexes.empty(),
+    const char* kind = catalog.composites.count(name) != 0 ? "c" : "r";
+    add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
          rules == catalog.rules.end() ? 0 : rules->second.checks.size()});
     for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
   }
@@ -405,14 +406,15 @@ std::vector<SystemRow> comments(const Catalog& catalog) {
 std::vector<SystemRow> table_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, table] : catalog.tables)
-    rows.push_back({schema_name(name),
-                    name_in_schema(name),
-                    owner_name(relation_access(catalog, name), catalog),
-                    {},
-                    !table->schema().indexes.empty(),
-                    false,
-                    has_triggers(catalog, name),
-                    false});
+    if (catalog.composites.count(name) == 0)
+      rows.push_back({schema_name(name),
+                      name_in_schema(name),
+                      owner_name(relation_access(catalog, name), catalog),
+                      {},
+                      !table->schema().indexes.empty(),
+                      false,
+                      has_triggers(catalog, name),
+                      false});
   return rows;
 }
 

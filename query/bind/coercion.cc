@@ -4,10 +4,10 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/type_resolver.h"
+#include "storage/json_text_type.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
-#include "types/json_text_type.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -57,7 +57,7 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
 }
 
 // Without length and precision, as messages have it.
-std::string name_of_type(const SqlType& type) { return type_name(without_modifiers(type)); }
+std::string name_of_type(const SqlType& type) { return type_name(plain_type(type)); }
 
 void* take_from_string(void* arg, size_t size) noexcept {
   // The binder's constants live as long as the program: one block each, owned by the expression's text.
@@ -113,11 +113,27 @@ BoundPtr make_number(const SqlType& type, const Datum& value, int32_t location) 
 }
 }  // namespace
 
+// In a routine what is no json fails when it runs.
+StatusOr<BoundPtr> Binder::json_literal(BoundPtr text) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Datum value;
+  const Status parsed = parse_datum(json_text_type(), text->text, TextArena{take_from_string, &blocks}, &value);
+  if (!parsed.ok() && program_->is_routine) return make_cast(std::move(text), json_text_type(), true);
+  if (!parsed.ok()) {
+    const Status located = error(sqlstate_of(parsed), std::string(parsed.message()), text->location);
+    const std::string detail = detail_of(parsed);
+    return detail.empty() ? located : with_detail(located, detail);
+  }
+  text->type = json_text_type();
+  return text;
+}
+
 StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool is_explicit) {
   if (expr->value.null) return make_null(target, expr->location);
   if (names_zone(target, expr->text)) program_->volatile_result = true;
   if (is_string(target.id)) {
     BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
+    if (is_json_text(target)) return json_literal(std::move(text));
     if (target.length < 0) {
       text->type = target;
       return text;
@@ -194,7 +210,8 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
       if (variable.type.id == TypeId::kUnknown) {
         variable.type = target;
         if (target.id == TypeId::kNumeric) variable.type = make_numeric(0, 0);
-        if (is_string(target.id)) variable.type = make_type(target.id == TypeId::kChar ? TypeId::kText : target.id);
+        if (is_string(target.id) && !is_json_text(target))
+          variable.type = make_type(target.id == TypeId::kChar ? TypeId::kText : target.id);
       }
       expr->type = variable.type;
       return coerce(std::move(expr), target, context);
@@ -216,6 +233,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
   if (is_json_text(from) && target.id == TypeId::kJsonb) needed = Coercion::kAssignment;
+  if (is_json_text(target)) needed = from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);

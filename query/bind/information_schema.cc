@@ -3,6 +3,8 @@
 #include "bind/system_types.h"
 #include "query/search_path.h"
 #include "storage/big_numeric.h"
+#include "storage/json_text_type.h"
+#include "storage/temporary.h"
 
 namespace scyper::query {
 
@@ -27,10 +29,13 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog)) {
     bool table = relation.schema != nullptr;
+    if (catalog.composites.count(relation.name) != 0) continue;
     rows.push_back({kCatalogName,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
-                    table ? "BASE TABLE" : "VIEW",
+                    !table                                       ? "VIEW"
+                    : storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
+                                                                 : "BASE TABLE",
                     {},
                     {},
                     {},
@@ -114,6 +119,7 @@ std::string user_type_schema(const SqlType& type) {
 }
 std::string data_type(const SqlType& type) {
   if (type.id == T::kArray) return "ARRAY";
+  if (is_json_text(type)) return "json";
   return type.id == T::kEnum ? "USER-DEFINED" : type_name(without_modifiers(type));
 }
 
@@ -160,7 +166,8 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
 std::vector<SystemRow> columns(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog))
-    for (size_t i = 0; i < relation.column_count(); i++) rows.push_back(column_row(catalog, relation, i));
+    for (size_t i = 0; catalog.composites.count(relation.name) == 0 && i < relation.column_count(); i++)
+      rows.push_back(column_row(catalog, relation, i));
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include "parse/printer.h"
 #include "parse/type_resolver.h"
 #include "query/error_status.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 
@@ -21,6 +22,8 @@ std::string base_value_of(const JsonColumn& column) {
   const std::string value = absl::StrCat("\" row\".o -> ", key), text = absl::StrCat("\" row\".o ->> ", key);
   if (column.type.id == TypeId::kJsonb)
     return absl::StrCat("CASE WHEN jsonb_typeof(", value, ") <> 'null' THEN ", value, " END");
+  if (is_json_text(column.type))
+    return absl::StrCat("CASE WHEN jsonb_typeof(", value, ") <> 'null' THEN CAST(", value, " AS json) END");
   if (is_string(column.type.id)) return text;
   if (column.type.id != TypeId::kArray) return absl::StrCat("CAST(", text, " AS ", type_name(column.type), ")");
   return absl::StrCat("CASE WHEN ", text, " IS NOT NULL THEN ARRAY(SELECT CAST(\" item\".v AS ",

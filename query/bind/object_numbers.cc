@@ -77,6 +77,16 @@ std::optional<ObjectKind> object_kind_of_name(std::string_view type_name) {
   return std::nullopt;
 }
 
+std::optional<SqlType> catalog_type(const ast::TypeName& type) {
+  const bool is_system = type.name.size() == 1 || (type.name.size() == 2 && type.name[0] == "pg_catalog");
+  if (!is_system || type.percent_type || type.percent_rowtype || !type.array_bounds.empty()) return std::nullopt;
+  const std::string& name = type.name.back();
+  if (name == "oid") return make_type(TypeId::kInt8);
+  if (name == "name") return make_type(TypeId::kText);
+  const auto kind = object_kind_of_name(name);
+  return kind.has_value() ? std::optional<SqlType>(number_type(*kind)) : std::nullopt;
+}
+
 std::string_view name_of_kind(ObjectKind kind) {
   return std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.kind == kind; })->name;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parse/ast.h"
 #include "query/catalog.h"
 
 // PostgreSQL's types whose values are numbers of objects and whose text is a name: regclass and its kin. Here they are
@@ -25,6 +26,8 @@ std::optional<ObjectKind> object_kind(const SqlType& type);
 // regclass, regtype, regproc, regprocedure, regnamespace, regrole; nullopt for other names.
 std::optional<ObjectKind> object_kind_of_name(std::string_view type_name);
 std::string_view name_of_kind(ObjectKind kind);
+// What routines declare for objects of the catalog: regclass and its kin, oid, name. nullopt: another type.
+std::optional<SqlType> catalog_type(const ast::TypeName& type);
 
 // Number and name of all objects of the kind, as casts to text show them: with a schema where nothing finds the name
 // without it.

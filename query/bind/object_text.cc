@@ -276,6 +276,9 @@ std::vector<ObjectComment> all_comments(const Catalog& catalog) {
         all.push_back({domain_oid(found->second->id), types, 0, text});
       if (const auto found = catalog.enums.find(name); found != catalog.enums.end())
         all.push_back({enum_oid(found->second->number), types, 0, text});
+    } else if (kind == "schema") {
+      if (name == kPublicSchema || catalog.namespaces.contains(name))
+        all.push_back({schema_oid(catalog, object_key(name, "")), system_table_oid("pg_namespace"), 0, text});
     } else if (kind == "routine") {
       if (const auto found = catalog.routines.find(name); found != catalog.routines.end())
         all.push_back({routine_oid(*found->second), routines, 0, text});

@@ -6,8 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/make.h"
+#include "bind/object_numbers.h"
 #include "parse/conditions.h"
 #include "parse/type_resolver.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 
@@ -351,6 +353,7 @@ StatusOr<uint32_t> PlBinder::target_variable(const ast::Name& name, int32_t loca
 StatusOr<SqlType> PlBinder::declared_type(const ast::TypeName& type, uint32_t* domain) {
   const UserTypes user_types = binder_.catalog_.user_types();
   if (const Domain* found = named_domain(type, user_types); found != nullptr) *domain = found->id;
+  if (const auto known = catalog_type(type); known.has_value()) return *known;
   if (!type.percent_type) return resolve_type(type, binder_.source_, user_types);
   uint32_t variable = 0;
   if (binder_.find_variable(type.name, &variable)) {
@@ -414,7 +417,7 @@ StatusOr<BoundPtr> PlBinder::expression(const ast::Expr& expr, const SqlType& ty
 // PL/pgSQL assigns through text where no assignment cast exists; lengths are enforced as by an assignment.
 StatusOr<BoundPtr> Binder::coerce_assign(BoundPtr expr, const SqlType& type) {
   if (expr->type == type) return expr;
-  bool string_target = is_string(type.id);
+  const bool string_target = is_string(type.id) && !is_json_text(type);
   return coerce(std::move(expr), type, string_target ? Coercion::kAssignment : Coercion::kExplicit);
 }
 

@@ -71,6 +71,8 @@ class PlBinder {
   StatusOr<bool> bind_late(const plpgsql::Statement& statement, StepList* out);
   StatusOr<bool> bind_late_sql(const plpgsql::Sql& statement, StepList* out);
   StatusOr<bool> bind_late_loop(const plpgsql::ForQuery& loop, StepList* out);
+  void note_made(const ast::Statement& statement);
+  std::unique_ptr<BoundQuery> late_shape(const ast::SelectStatement& select);
   Status late_targets(const plpgsql::Statement& statement, const std::vector<plpgsql::Target>& targets, Step* step);
   Status bind_late_text(std::string_view sql, Step* step);
   // An expression that is computed by a statement of its own, in front of the one that it belongs to.
@@ -156,6 +158,8 @@ class PlBinder {
   int exception_depth_ = 0;                                       // blocks with EXCEPTION around, their handlers not
   std::map<uint32_t, std::vector<OutputColumn>> cursor_columns_;  // what the cursor opened last gives, by variable
   bool returns_row_ = false;                                      // a composite value that is no OUT parameters
+  // Tables that definitions before this place make, each as an element of WITH: "t (a) AS (...)".
+  std::vector<std::pair<std::string, std::string>> made_;
   bool is_late_ = false;        // statements are planned when they run: the routine defines something
   StepList* before_ = nullptr;  // where the statement in hand may put what comes before it
 };

@@ -3,10 +3,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/make.h"
 #include "bind/pl_binder.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
+#include "parse/sql_parser.h"
 #include "query/named_text.h"
 
 // Definitions in routines, and statements that are planned when they run: those of routines that define something, and
@@ -187,6 +189,7 @@ Status PlBinder::bind_definition(const plpgsql::Sql& statement, StepList* out) {
     return binder_.error("42601", "INTO used with a command that cannot return data", statement.into.location);
   auto step = new_step(StepKind::kExecute, statement);
   step->tells = Tells::kOneRow;  // ROW_COUNT: those of CREATE TABLE AS
+  note_made(*statement.statement);
   const std::string text = text_from(binder_.source_, statement.location);
   if (statement.statement->kind == ast::StatementKind::kCreateTableAs) {
     SCYPER_RETURN_IF_ERROR(bind_late_text(text, step.get()));
@@ -198,6 +201,59 @@ Status PlBinder::bind_definition(const plpgsql::Sql& statement, StepList* out) {
   return absl::OkStatus();
 }
 
+// While a routine is compiled, what it makes is not there: a query that reads it has the shape that it has with a WITH
+// in its place.
+void PlBinder::note_made(const ast::Statement& statement) {
+  std::string name, query, columns;
+  if (const auto* create = ast::node_if<ast::CreateTableStatement>(&statement)) {
+    if (!create->likes.empty() || create->columns.empty() || create->is_composite) return;
+    name = std::string(bare_name(create->table.name.back()));
+    for (const auto& column : create->columns) {
+      const std::string& type = column.type.name.back();
+      const std::string written = type == "serial"        ? "int4"
+                                  : type == "bigserial"   ? "int8"
+                                  : type == "smallserial" ? "int2"
+                                                          : to_sql(column.type);
+      absl::StrAppend(&query, query.empty() ? "SELECT " : ", ", "CAST(NULL AS ", written, ") AS ",
+                      quote_identifier(column.name));
+    }
+  } else if (const auto* create_as = ast::node_if<ast::CreateTableAsStatement>(&statement)) {
+    if (create_as->query->kind != ast::StatementKind::kSelect) return;
+    name = std::string(bare_name(create_as->table.name.back()));
+    for (const std::string& column : create_as->columns)
+      absl::StrAppend(&columns, columns.empty() ? " (" : ", ", quote_identifier(column));
+    if (!columns.empty()) columns += ")";
+    query = to_sql(*create_as->query);
+  } else {
+    return;
+  }
+  std::erase_if(made_, [&](const auto& other) { return other.first == name; });
+  made_.emplace_back(name, absl::StrCat(quote_identifier(name), columns, " AS (", query, ")"));
+}
+
+// Null: it does not fit.
+std::unique_ptr<BoundQuery> PlBinder::late_shape(const ast::SelectStatement& select) {
+  std::string with;
+  for (const auto& [name, text] : made_) absl::StrAppend(&with, with.empty() ? "WITH " : ", ", text);
+  const std::string sql = to_sql(select);
+  std::vector<ast::StatementPtr> parsed;
+  if (!with.empty() && !select.with.recursive) {
+    const bool has_own = absl::StartsWith(sql, "WITH ");
+    const std::string text =
+        absl::StrCat(with, has_own ? ", " : " ", has_own ? sql.substr(std::string("WITH ").size()) : sql);
+    if (auto statements = parse_sql(text); statements.ok()) parsed = *std::move(statements);
+  }
+  VariableScope* scope = scope_;
+  const ast::SelectStatement* tries[] = {
+      parsed.size() == 1 ? ast::node_if<ast::SelectStatement>(parsed[0].get()) : nullptr, &select};
+  for (const ast::SelectStatement* one : tries) {
+    if (one == nullptr) continue;
+    if (auto bound = binder_.bind_select(*one, nullptr); bound.ok()) return *std::move(bound);
+    forget_failed(scope);
+  }
+  return nullptr;
+}
+
 // Where the statement fits the catalog as it is, a record takes its shape from it, else from what it gives when it
 // runs.
 Status PlBinder::late_targets(const plpgsql::Statement& statement, const std::vector<plpgsql::Target>& targets,
@@ -206,19 +262,12 @@ Status PlBinder::late_targets(const plpgsql::Statement& statement, const std::ve
   Record* record = targets.size() == 1 ? find_record(targets[0].name) : nullptr;
   if (record == nullptr || record->fixed) return bind_loose_targets(targets, &step->into);
   const size_t callees = binder_.program_->callees.size();
-  VariableScope* scope = scope_;
   std::unique_ptr<BoundQuery> query;
   const ast::Statement* sql = nullptr;
   if (const auto* plain = ast::node_if<plpgsql::Sql>(&statement)) sql = plain->statement.get();
   if (const auto* loop = ast::node_if<plpgsql::ForQuery>(&statement)) sql = loop->query.get();
-  if (sql != nullptr && sql->kind == ast::StatementKind::kSelect) {
-    auto bound = binder_.bind_select(ast::node_as<ast::SelectStatement>(*sql), nullptr);
-    if (bound.ok()) {
-      query = *std::move(bound);
-    } else {
-      forget_failed(scope);
-    }
-  }
+  if (sql != nullptr && sql->kind == ast::StatementKind::kSelect)
+    query = late_shape(ast::node_as<ast::SelectStatement>(*sql));
   binder_.program_->callees.resize(callees);
   return query == nullptr ? bind_loose_targets(targets, &step->into)
                           : bind_targets(targets, query->outputs, &step->into);

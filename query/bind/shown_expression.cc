@@ -12,6 +12,7 @@
 #include "parse/type_resolver.h"
 #include "plan/access_path.h"
 #include "storage/big_numeric.h"
+#include "storage/json_text_type.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 
@@ -92,7 +93,7 @@ class Shower {
       case BoundKind::kColumn:
         return schema_ == nullptr ? "VALUE" : quote_identifier(schema_->columns[e.index].name);
       case BoundKind::kCast:
-        return cast(*e.args[0], to_sql(e.explicit_cast ? e.type : without_modifiers(e.type)), e);
+        return cast(*e.args[0], to_sql(e.explicit_cast ? e.type : plain_type(e.type)), e);
       case BoundKind::kBuiltin:
         if (has_other_name(e)) return give_up();
         return is_operator(e) ? bracketed(operation(e, false), !stands_alone(e, parent))
@@ -205,7 +206,7 @@ class Shower {
 
   // type: as what it is shown
   std::string constant(const BoundExpr& e, const SqlType& type) {
-    const std::string name = type.id == TypeId::kChar ? "bpchar" : to_sql(without_modifiers(type));
+    const std::string name = type.id == TypeId::kChar ? "bpchar" : to_sql(plain_type(type));
     if (e.value.null) return "NULL::" + name;
     if (e.type.id == TypeId::kBool) return e.value.lo != 0 ? "true" : "false";
     const std::string text = text_of_constant(e);

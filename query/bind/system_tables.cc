@@ -6,7 +6,7 @@
 #include "base/object_name.h"
 #include "bind/system_types.h"
 #include "storage/big_numeric.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 

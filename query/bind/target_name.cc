@@ -21,6 +21,7 @@ int figure_name(const ast::Expr& expr, std::string* name) {
       return figure_name(*node_as<ast::Subscript>(expr).arg, name);
     case ExprKind::kFunctionCall:
       *name = bare_name(node_as<ast::FunctionCall>(expr).name.back());
+      if (node_as<ast::FunctionCall>(expr).is_of_json) name->erase(name->find('b'), 1);  // jsonb_...
       return 2;
     case ExprKind::kNullIf:
       return *name = "nullif", 2;

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "storage/temporary.h"
 
 // Before-images and redo written by generated code: what is changed and how it lies there is known when the statement
 // is compiled, so both are stores at constant places. Changes that need more (strings in the heap, keys that move) go
@@ -89,8 +90,9 @@ void Generator::put_fixed_values(const RowValues& values, const std::function<Va
     b_.store(to, at + static_cast<int64_t>(i), bitmap[i] == ir::kNoReg ? constant(Type::kI8, 0) : bitmap[i]);
 }
 
-// Runs body only where redo is recorded.
-void Generator::if_recording(const std::function<void()>& body) {
+// Runs body only where redo of the table is recorded.
+void Generator::if_recording(const RowSource& source, const std::function<void()>& body) {
+  if (storage::is_temporary(source.relation->table->schema().id)) return;
   Reg head = b_.load_invariant(Type::kPtr, context(), offsetof(ExecContext, changes));
   Block record = b_.new_block();
   Block done = b_.new_block();
@@ -128,7 +130,7 @@ void Generator::gen_update_log(const RowSource& source, const storage::UpdateDes
   int64_t entry_bytes = static_cast<int64_t>(sizeof(UndoEntry) + ((descriptor.image_bytes + 7) & ~uint32_t{7}));
   gen_log_room(offsetof(ChangeLogHead, cursor), offsetof(ChangeLogHead, block_end), constant(Type::kI64, entry_bytes),
                k_rt_undo_room);
-  if_recording([&] {
+  if_recording(source, [&] {
     int64_t bytes = static_cast<int64_t>(descriptor.redo_prefix.size()) + kPartitionBytes + fixed_bytes(key) +
                     fixed_bytes(descriptor.values);
     gen_log_room(offsetof(ChangeLogHead, redo_cursor), offsetof(ChangeLogHead, redo_end), constant(Type::kI64, bytes),
@@ -180,7 +182,7 @@ void Generator::gen_update_image(const RowSource& source, const storage::UpdateD
 // Redo of a new row, between rt_insert_begin and rt_insert_keys. Arrays have no form here: see logs_insert_inline().
 void Generator::gen_insert_log(const RowSource& source, const RowValues& row, const std::string& prefix,
                                const std::function<Value(uint32_t)>& value_of) {
-  if_recording([&] {
+  if_recording(source, [&] {
     Reg bytes = constant(Type::kI64, static_cast<int64_t>(prefix.size()) + kPartitionBytes + fixed_bytes(row));
     for (const RowValues::Column& column : row.varying) {
       Value value = value_of(column.column);

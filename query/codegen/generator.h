@@ -121,7 +121,9 @@ class Generator {
   // chunks that are not hot (open_chunk.cc)
   static bool compacts(const storage::Table& table) { return table.frozen_store() != nullptr; }
   Reg add_opening(RowSource* source, bool is_scan);
-  void gen_open_chunk(RowSource* source, Block none);
+  Reg gen_scan_bounds(const RowSource& source, const ScanWish& wish, std::vector<ChunkCondition>* conditions);
+  Reg gen_scan_filters(const RowSource& source, const ScanWish& wish, std::vector<ChunkFilter>* filters);
+  OpenPiece gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none);
   void gen_make_hot(RowSource* source, Block gone);
   void note_read(const RowSource& source, uint32_t column);
   Value load_column(const RowSource& source, uint32_t column);
@@ -152,7 +154,8 @@ class Generator {
   void gen_step_rows(JoinStep* step, const std::function<void()>& body);
   void gen_build(JoinStep* step);
   void gen_probe(JoinStep* step, const std::function<void()>& body);
-  void gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  void gen_relation_rows(const Relation& relation, const AccessPath& path, const ScanWish& wish,
+                         const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
   void gen_feed(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
@@ -163,14 +166,15 @@ class Generator {
   // Goes on where the value is not NULL, which is likely, and to `reject` where it is: NULL equals nothing.
   void reject_null(Value* value, Block reject);
   Values gen_outputs(const BoundQuery& query, bool hidden);
-  void gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body);
+  void gen_table_scan(const Relation& relation, const AccessPath& path, const ScanWish& wish,
+                      const std::function<void()>& body);
   void gen_partitions(const Relation& relation, const AccessPath& path, const std::function<void(Reg)>& body);
   void gen_point_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
   Reg gen_seek(const Relation& relation, const AccessPath& path, Reg partition, Block none);
   void gen_range_access(const Relation& relation, const AccessPath& path, Reg partition,
                         const std::function<void()>& body);
-  void gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body);
+  void gen_full_scan(const Relation& relation, const ScanWish& wish, Reg partition, const std::function<void()>& body);
   // Encodes a key prefix into frame memory; jumps to no_match where no row can have a value. Address and size (I64).
   std::pair<Reg, Reg> gen_key(const Relation& relation, const storage::IndexDef& index,
                               const std::vector<const KeyPart*>& parts, Block no_match);
@@ -305,6 +309,7 @@ class Generator {
   // arrays instead of chains, and filters of scans (plan_direct.cc): KeyPlaces of runtime/direct.h
   struct Places {
     Reg size, shift, offset, memory;  // memory: the tuples, or a filter's bits
+    Reg object;
     std::vector<Reg> factors;
   };
   Places load_places(Reg object, int64_t memory, size_t keys);
@@ -458,7 +463,7 @@ class Generator {
   void store_bytes(Reg to, int64_t at, std::string_view bytes);
   void put_fixed_values(const storage::RowValues& values, const std::function<Value(uint32_t)>& value_of, Reg to,
                         int64_t at);
-  void if_recording(const std::function<void()>& body);
+  void if_recording(const RowSource& source, const std::function<void()>& body);
   Reg put_redo_prefix(const std::string& prefix, Reg partition);
   void advance_redo(Reg end);
   static bool logs_update_inline(const storage::UpdateDescriptor& descriptor, const storage::RowValues& key);

@@ -91,10 +91,11 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
   RowSource& source = sources_[relation.id];
   switch (step->kind) {
     case JoinStep::Kind::kTable:
-      return gen_table_scan(relation, step->path, body);
+      return gen_table_scan(relation, step->path, {step->entry->join == JoinType::kLeft ? step->on : step->filters},
+                            body);
     case JoinStep::Kind::kStream:
     case JoinStep::Kind::kValues:
-      return gen_relation_rows(relation, step->path, body);
+      return gen_relation_rows(relation, step->path, {}, body);
     case JoinStep::Kind::kSeries:
       return gen_series(relation, body);
     case JoinStep::Kind::kUnnest:
@@ -112,12 +113,13 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
   }
 }
 
-void Generator::gen_relation_rows(const Relation& relation, const AccessPath& path, const std::function<void()>& body) {
+void Generator::gen_relation_rows(const Relation& relation, const AccessPath& path, const ScanWish& wish,
+                                  const std::function<void()>& body) {
   RowSource& source = sources_[relation.id];
   source.relation = &relation;
   switch (relation.kind) {
     case RelationKind::kTable:
-      return gen_table_scan(relation, path, body);
+      return gen_table_scan(relation, path, wish, body);
     case RelationKind::kQuery:
       return gen_query(*relation.query, [&](const Values& values) {
         sources_[relation.id].values = values;
@@ -321,7 +323,7 @@ void Generator::gen_build(JoinStep* step) {
     check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
   }
   step->store = b_.load(Type::kPtr, context(), kContextValue);
-  gen_relation_rows(relation, step->path, [&] {
+  gen_relation_rows(relation, step->path, {step->local}, [&] {
     Block next = b_.new_block();
     gen_filters(step->local, next);
     Values row;

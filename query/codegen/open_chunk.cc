@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "codegen/generator.h"
+#include "codegen/scan_condition.h"
 
 // Rows of chunks that are not hot (docs/compaction.md), in tables that may have such. The chunk of a hot row is where
 // it always was; the null of another one leads, on the unlikely side, to the runtime.
@@ -57,20 +58,92 @@ void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
   source->tid = now;
 }
 
-// For a scan that has located its chunk's first position. Jumps to `none` where it holds no row.
-void Generator::gen_open_chunk(RowSource* source, Block none) {
-  if (!compacts(*source->relation->table)) return;
-  Reg number = add_opening(source, true);
-  Reg chunk = b_.new_variable(Type::kPtr);
-  b_.assign(chunk, source->chunk);
-  Block closed = b_.new_block(), open = b_.new_block();
-  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), closed, open, 2);
+// What the conjuncts say of single columns; the bounds' values.
+ir::Reg Generator::gen_scan_bounds(const RowSource& source, const ScanWish& wish,
+                                   std::vector<ChunkCondition>* conditions) {
+  Values bounds;
+  const auto number_of = [&](const Value& bound) {
+    bounds.push_back(bound);
+    return static_cast<int32_t>(bounds.size()) - 1;
+  };
+  for (const ScanCondition& found : find_scan_conditions(*source.relation, wish.conjuncts)) {
+    ChunkCondition condition = found.condition;
+    note_read(source, condition.column);
+    if (!found.prefix.empty()) {
+      Value prefix;
+      prefix.type = make_type(TypeId::kText);
+      prefix.a = b_.data(found.prefix);
+      prefix.b = constant(Type::kI64, static_cast<int64_t>(found.prefix.size()));
+      condition.low = number_of(prefix);
+    }
+    if (found.low != nullptr) condition.low = number_of(gen(*found.low));
+    if (found.high != nullptr) condition.high = found.high == found.low ? condition.low : number_of(gen(*found.high));
+    conditions->push_back(condition);
+  }
+  return bounds.empty() ? b_.null_pointer() : store_row(bounds);
+}
+
+// The filters of joins that go by the keys themselves, where these are integers of the table; their objects.
+ir::Reg Generator::gen_scan_filters(const RowSource& source, const ScanWish& wish, std::vector<ChunkFilter>* filters) {
+  std::vector<Reg> objects;
+  if (wish.filters == nullptr) return b_.null_pointer();
+  for (const ScanFilter& filter : *wish.filters) {
+    auto made = filters_.find(filter.number);
+    if (made == filters_.end() || !filter.integers || filter.keys.size() > kDirectKeysMax) continue;
+    ChunkFilter found;
+    for (size_t i = 0; i < filter.keys.size(); i++) {
+      const BoundExpr* key = filter.keys[i].get();
+      while (widens_integer(*key)) key = key->args[0].get();
+      const bool fits = key->kind == BoundKind::kColumn && key->relation == source.relation->id &&
+                        is_integer(key->type.id) && is_integer(filter.types[i].id);
+      if (!fits) break;
+      found.columns[found.count++] = key->index;
+    }
+    if (found.count != filter.keys.size()) continue;
+    for (uint32_t i = 0; i < found.count; i++) note_read(source, found.columns[i]);
+    filters->push_back(found);
+    objects.push_back(made->second.object);
+  }
+  if (objects.empty()) return b_.null_pointer();
+  Reg all = b_.frame_address(b_.reserve_frame(static_cast<uint32_t>(objects.size() * sizeof(void*))));
+  for (size_t i = 0; i < objects.size(); i++) b_.store(all, static_cast<int64_t>(i * sizeof(void*)), objects[i]);
+  return all;
+}
+
+// For a scan that has located its chunk's first position and is at `offset` 0 (a variable) of `all` positions. Goes to
+// `none` where no row is left for which the conjuncts hold. They are asked on the unlikely side only.
+OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none) {
+  if (!compacts(*source->relation->table)) return {source->tid, all, none};
+  Reg number = add_opening(source, true), first = source->tid, hot = source->chunk;
+  Reg chunk = b_.new_variable(Type::kPtr), base = b_.new_variable(Type::kI64), end = b_.new_variable(Type::kI64),
+      is_open = b_.new_variable(Type::kI64);
+  b_.assign(chunk, hot);
+  b_.assign(base, first);
+  b_.assign(end, all);
+  b_.assign(is_open, constant(Type::kI64, 0));
+  Block closed = b_.new_block(), some = b_.new_block(), open = b_.new_block(), more = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, open, 2);
+  b_.set_block(more);
+  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, none, 2);
   b_.set_block(closed);
-  check(b_.call(k_rt_open_chunk, {context(), source->partition, source->tid, number}));
+  std::vector<ChunkCondition> conditions;
+  Reg bounds = gen_scan_bounds(*source, wish, &conditions);
+  std::vector<ChunkFilter> filters;
+  Reg made = gen_scan_filters(*source, wish, &filters);
+  check(b_.call(k_rt_open_chunk, {context(), source->partition, first, is_open, number, data_of(conditions),
+                                  constant(Type::kI64, static_cast<int64_t>(conditions.size())), bounds,
+                                  data_of(filters), constant(Type::kI64, static_cast<int64_t>(filters.size())), made}));
   b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
-  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), none, open);
+  b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), none, some);
+  b_.set_block(some);
+  b_.assign(base, b_.load(Type::kI64, context(), kContextValue + 8));
+  b_.assign(offset, b_.load(Type::kI64, context(), kContextValue + 16));
+  b_.assign(end, b_.load(Type::kI64, context(), kContextValue + 24));
+  b_.assign(is_open, constant(Type::kI64, 1));
+  b_.jump(open);
   b_.set_block(open);
   source->chunk = chunk;
+  return {base, end, more};
 }
 
 // Before the source's row is changed in place. Jumps to `gone` where it was deleted meanwhile.

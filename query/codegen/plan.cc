@@ -197,7 +197,7 @@ void Generator::gen_get(const PlanNode& node, const Body& body) {
   sources_[node.relation] = RowSource{};
   sources_[node.relation].relation = node.source;
   auto scan = [&] {
-    gen_table_scan(*node.source, node.path, [&] {
+    gen_table_scan(*node.source, node.path, {views_of(node.conjuncts), &node.filters}, [&] {
       Block next = b_.new_block();
       gen_conjuncts(node.conjuncts, next);
       gen_join_filters(node, next);

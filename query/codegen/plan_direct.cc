@@ -18,6 +18,7 @@ Generator::Places Generator::load_places(Reg object, int64_t memory, size_t keys
   places.size = b_.load(Type::kI64, object, offsetof(KeyPlaces, size));
   places.shift = b_.load(Type::kI64, object, offsetof(KeyPlaces, shift));
   places.offset = b_.load(Type::kI64, object, offsetof(KeyPlaces, offset));
+  places.object = object;
   places.memory = b_.load(Type::kPtr, object, memory);
   for (size_t i = 0; i < keys; i++)
     places.factors.push_back(

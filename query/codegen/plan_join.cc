@@ -77,7 +77,7 @@ void Generator::gen_lookup_join(const PlanNode& node, const Body& body) {
   gen_node(*node.inputs[0], [&] {
     sources_[get.relation] = RowSource{};
     sources_[get.relation].relation = get.source;
-    gen_table_scan(*get.source, get.path, [&] {
+    gen_table_scan(*get.source, get.path, {}, [&] {
       Block next = b_.new_block();
       for (size_t i = 0; i < node.conjuncts.size(); i++) {
         if (covered[i]) continue;

@@ -9,6 +9,7 @@
 #include "codegen/tuple.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
+#include "plan/plan.h"
 
 namespace scyper::query {
 
@@ -31,6 +32,19 @@ struct RowSource {
   // values in registers
   std::vector<Value> values;
   bool absent = false;  // the row of NULLs of an outer join
+};
+
+// What rows of a scan have to pass: those that do not need not come.
+struct ScanWish {
+  std::vector<const BoundExpr*> conjuncts = {};
+  const std::vector<ScanFilter>* filters = nullptr;  // of joins to come
+};
+
+// What a scan reads next of a chunk.
+struct OpenPiece {
+  ir::Reg base;    // Tid of position 0
+  ir::Reg end;     // behind the last position
+  ir::Block next;  // where to go from there
 };
 
 }  // namespace scyper::query

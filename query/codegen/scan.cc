@@ -148,7 +148,8 @@ void Generator::gen_partitions(const Relation& relation, const AccessPath& path,
 
 // --- access ---
 
-void Generator::gen_table_scan(const Relation& relation, const AccessPath& path, const std::function<void()>& body) {
+void Generator::gen_table_scan(const Relation& relation, const AccessPath& path, const ScanWish& wish,
+                               const std::function<void()>& body) {
   gen_partitions(relation, path, [&](Reg partition) {
     switch (path.kind) {
       case AccessKind::kPoint:
@@ -156,7 +157,7 @@ void Generator::gen_table_scan(const Relation& relation, const AccessPath& path,
       case AccessKind::kRange:
         return gen_range_access(relation, path, partition, body);
       case AccessKind::kFullScan:
-        return gen_full_scan(relation, partition, body);
+        return gen_full_scan(relation, wish, partition, body);
     }
   });
 }
@@ -211,8 +212,10 @@ void Generator::gen_range_access(const Relation& relation, const AccessPath& pat
   b_.set_block(done);
 }
 
-// Chunk after chunk, so that what stays the same in a chunk is out of the inner loop.
-void Generator::gen_full_scan(const Relation& relation, Reg partition, const std::function<void()>& body) {
+// Chunk after chunk, so that what stays the same in a chunk is out of the inner loop; of a chunk that is not hot piece
+// after piece.
+void Generator::gen_full_scan(const Relation& relation, const ScanWish& wish, Reg partition,
+                              const std::function<void()>& body) {
   Reg scan = std::exchange(dispensed_, false) ? constant(Type::kI64, scan_count_++) : ir::kNoReg;
   Reg limit = b_.load(Type::kI64, partition, offsetof(TablePartition, tuple_limit));
   Reg first = b_.new_variable(Type::kI64), offset = b_.new_variable(Type::kI64);
@@ -230,16 +233,16 @@ void Generator::gen_full_scan(const Relation& relation, Reg partition, const std
   Reg base = b_.binary(Op::kAdd, first, constant(Type::kI64, 0));
   RowSource& source = sources_[relation.id];
   locate(&source, partition, base);
-  gen_open_chunk(&source, chunk_next);
   Reg left = b_.binary(Op::kSub, limit, base);
-  Reg end = b_.select(b_.compare(Op::kLt, left, tuples), left, tuples);
+  Reg all = b_.select(b_.compare(Op::kLt, left, tuples), left, tuples);
   b_.assign(offset, constant(Type::kI64, 0));
+  const OpenPiece piece = gen_open_chunk(&source, wish, offset, all, chunk_next);
   b_.jump(head);
   b_.set_block(head);
-  b_.branch(b_.compare(Op::kLt, offset, end), test, chunk_next, 1);
+  b_.branch(b_.compare(Op::kLt, offset, piece.end), test, piece.next, 1);
   b_.set_block(test);
   source.offset = b_.binary(Op::kAdd, offset, constant(Type::kI64, 0));
-  source.tid = b_.binary(Op::kAdd, base, source.offset);
+  source.tid = b_.binary(Op::kAdd, piece.base, source.offset);
   Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), relation.table->layout().live_offset);
   b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), live, next, 1);
   b_.set_block(live);

@@ -76,8 +76,14 @@ Status change_alone(const DatabaseOptions& options, storage::Arena* arena, const
   return Status();
 }
 
+namespace {
+constexpr uint64_t kFirstTrial = uint64_t{3} << 61;
+}
+
+bool is_trial(uint64_t catalog_version) { return catalog_version >= kFirstTrial; }
+
 uint64_t trial_version() {
-  static std::atomic<uint64_t> trials{uint64_t{3} << 61};
+  static std::atomic<uint64_t> trials{kFirstTrial};
   return trials.fetch_add(1);
 }
 

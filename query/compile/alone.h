@@ -30,6 +30,7 @@ Status change_alone(const DatabaseOptions& options, storage::Arena* arena, const
 
 // For a catalog that is not published, or not yet: what is compiled for it is not taken for another's.
 uint64_t trial_version();
+bool is_trial(uint64_t catalog_version);
 
 // Gives back the rows of tables that only `before` has: programs in caches keep the catalog they were compiled for.
 void release_dropped(const Catalog& before, const Catalog& now);

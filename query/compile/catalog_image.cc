@@ -5,13 +5,14 @@
 
 #include "compile/domain_check.h"
 #include "compile/image_io.h"
+#include "compile/temporary.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 7;
-constexpr uint32_t kVersionBeforeRoles = 6;  // without what stands at the end: it is read, too
+constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersionBeforeRoles = 7;  // without what stands at the end: it is read, too
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -22,7 +23,7 @@ static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
 static_assert(sizeof(View) == 168);
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 776);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 824);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -284,6 +285,29 @@ void decode_sequences(ImageReader* in, Catalog* catalog) {
   }
 }
 
+// Schemas, composite types, comments.
+void decode_names(ImageReader* in, Catalog* catalog) {
+  const uint32_t namespaces = in->count(0);
+  for (uint32_t i = 0; i < namespaces && in->ok(); ++i) {
+    std::string name;
+    in->text(name);
+    catalog->namespaces.insert(std::move(name));
+  }
+  const uint32_t composites = in->count(0);
+  for (uint32_t i = 0; i < composites && in->ok(); ++i) {
+    std::string name;
+    in->text(name);
+    catalog->composites.insert(std::move(name));
+  }
+  const uint32_t comments = in->count(0);
+  for (uint32_t i = 0; i < comments && in->ok(); ++i) {
+    std::string key, text;
+    in->text(key);
+    in->text(text);
+    catalog->comments[key] = text;
+  }
+}
+
 // Rules name columns that exist.
 bool is_sound(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables) {
@@ -311,6 +335,7 @@ std::string encode_catalog(const Catalog& catalog) {
   uint32_t version = kVersion;
   out.number(version);
   Catalog copy = catalog;
+  drop_temporary_tables(&copy);
   out.number(copy.version);
   out.number(copy.next_table_id);
   out.number(copy.next_index_id);
@@ -360,6 +385,8 @@ std::string encode_catalog(const Catalog& catalog) {
   }
   out.count(copy.namespaces.size());
   for (std::string name : copy.namespaces) out.text(name);
+  out.count(copy.composites.size());
+  for (std::string name : copy.composites) out.text(name);
   out.count(copy.comments.size());
   for (const auto& entry : copy.comments) {
     std::string key = entry.first, text = entry.second;
@@ -421,19 +448,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
     catalog->views[name] = std::move(view);
   }
   decode_sequences(&in, catalog.get());
-  const uint32_t namespaces = in.count(0);
-  for (uint32_t i = 0; i < namespaces && in.ok(); ++i) {
-    std::string name;
-    in.text(name);
-    catalog->namespaces.insert(std::move(name));
-  }
-  const uint32_t comments = in.count(0);
-  for (uint32_t i = 0; i < comments && in.ok(); ++i) {
-    std::string key, text;
-    in.text(key);
-    in.text(text);
-    catalog->comments[key] = text;
-  }
+  decode_names(&in, catalog.get());
   if (version == kVersion) decode_access(&in, catalog.get());
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;

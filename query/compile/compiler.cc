@@ -9,9 +9,11 @@
 #include "base/object_name.h"
 #include "bind/pl_binder.h"
 #include "codegen/generator.h"
+#include "compile/alone.h"
 #include "compile/parameter_count.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "compile/temporary.h"
 #include "ir/hand_over.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
@@ -22,6 +24,7 @@
 #include "query/search_path.h"
 #include "runtime/column_bounds.h"
 #include "runtime/swap.h"
+#include "storage/temporary.h"
 
 namespace scyper::query {
 
@@ -157,11 +160,10 @@ Status without_position(const Status& status, const Routine& routine) {
 
 std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (routines_ == nullptr || routines_version_ != catalog.version) {
-    routines_ = std::make_shared<RoutinePrograms>();
-    routines_version_ = catalog.version;
-  }
-  return routines_;
+  Routines& routines = is_trial(catalog.version) ? trial_ : published_;
+  if (routines.programs == nullptr || routines.version != catalog.version)
+    routines = {catalog.version, std::make_shared<RoutinePrograms>()};
+  return routines.programs;
 }
 
 void Compiler::set_limits(ProgramResources* resources) const {
@@ -192,6 +194,21 @@ Status Compiler::add_code(ir::Function function, ProgramParts* parts) {
   SCYPER_ASSIGN_OR_RETURN(parts->code, tiering_->add(std::move(function), start));
   return absl::OkStatus();
 }
+
+namespace {
+// What a node that replays the statement does not have.
+void note_temporary(ProgramParts* parts) {
+  for (const auto& table : parts->resources.tables) {
+    const storage::TableSchema& schema = table->schema();
+    if (!storage::is_temporary(schema.id)) continue;
+    parts->footprint.is_volatile = true;
+    parts->has_temporary_rows |= loses_rows_at_commit(schema.name);
+  }
+  if (!parts->has_temporary_rows) return;
+  Footprint& footprint = parts->footprint;  // its commit makes another catalog: it runs alone
+  footprint.writes = footprint.writes_shared = footprint.reads_partitioned = footprint.all_partitions = true;
+}
+}  // namespace
 
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
@@ -227,6 +244,7 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   parts.footprint.all_partitions |= bound.is_dynamic;
   for (const auto& call : parts.resources.calls)
     merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
+  note_temporary(&parts);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
   std::string broken = ir::verify(function);
@@ -292,7 +310,8 @@ StatusOr<std::unique_ptr<plpgsql::Body>> parse_body(const Catalog& catalog, std:
 }  // namespace
 
 StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_view body,
-                                                                 std::shared_ptr<const Catalog> catalog) {
+                                                                 std::shared_ptr<const Catalog> catalog,
+                                                                 std::string_view command) {
   std::vector<std::string> search_path;
   SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
   const SessionPathScope session(&search_path);
@@ -302,7 +321,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   Binder binder(*catalog, body);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
   auto parts = std::make_unique<ProgramParts>();
-  parts->command = "DO";
+  parts->command = command;
   parts->search_path = search_path;
   parts->zone = session_zone();
   parts->roles = thread_roles();
@@ -341,6 +360,20 @@ std::string truncate_block(const ast::TruncateStatement& truncate) {
 }
 }  // namespace
 
+std::vector<std::string> Compiler::split(std::string_view sql) {
+  std::vector<std::string> texts;
+  const size_t first = sql.find(';');
+  if (first == std::string_view::npos || sql.find_first_not_of(" \t\r\n;", first) == std::string_view::npos)
+    return texts;
+  auto statements = parse_sql(sql);
+  if (!statements.ok() || statements->size() < 2) return texts;
+  for (const auto& statement : *statements) {
+    const auto from = static_cast<size_t>(std::max(0, statement->location));
+    texts.emplace_back(sql.substr(from, statement->length > 0 ? static_cast<size_t>(statement->length) : sql.npos));
+  }
+  return texts;
+}
+
 StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view given_text,
                                                                    const std::vector<SqlType>& types,
                                                                    std::shared_ptr<const Catalog> catalog) {
@@ -372,6 +405,10 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   const ast::Statement& statement = *statements[0];
   if (statement.kind == ast::StatementKind::kTruncate)
     return compile_block(with_search_path(search_path, truncate_block(ast::node_as<ast::TruncateStatement>(statement))),
+                         catalog);
+  if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
+      other != nullptr && !other->stands_for.empty())
+    return compile_block(with_search_path(search_path, absl::StrCat("BEGIN PERFORM ", other->stands_for, "; END")),
                          catalog);
   if (PlBinder::is_definition(statement.kind)) return std::shared_ptr<const Program>();
   if (!runs_dynamically(statement.kind))

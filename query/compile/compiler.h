@@ -5,10 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "compile/advisory_locks.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
 #include "plan/explain_options.h"
@@ -48,7 +51,9 @@ class Compiler {
                                                              std::shared_ptr<const Catalog> catalog,
                                                              const ExplainOptions* analysed = nullptr);
   // An anonymous block (DO).
-  StatusOr<std::shared_ptr<const Program>> compile_block(std::string_view body, std::shared_ptr<const Catalog> catalog);
+  // command: what its tag says.
+  StatusOr<std::shared_ptr<const Program>> compile_block(std::string_view body, std::shared_ptr<const Catalog> catalog,
+                                                         std::string_view command = "DO");
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
@@ -63,6 +68,10 @@ class Compiler {
                                                            std::shared_ptr<const Catalog> catalog);
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
 
+  AdvisoryLocks* locks() { return &locks_; }
+  // The statements of a text that EXECUTE is given, where it has several of them.
+  static std::vector<std::string> split(std::string_view sql);
+
  private:
   // Does not hold `routines`.
   StatusOr<std::shared_ptr<Program>> make_program(std::string_view text, const ast::Statement& statement,
@@ -75,11 +84,16 @@ class Compiler {
   Status add_code(ir::Function function, ProgramParts* parts);
   Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
 
+  AdvisoryLocks locks_;
   jit::Tiering* const tiering_;
   const DatabaseOptions options_;
   std::mutex mutex_;
-  uint64_t routines_version_ = 0;
-  std::shared_ptr<RoutinePrograms> routines_;
+  // Of the last published catalog, and of the last one that a transaction has made for itself.
+  struct Routines {
+    uint64_t version = 0;
+    std::shared_ptr<RoutinePrograms> programs;
+  };
+  Routines published_, trial_;
   std::atomic<uint64_t> compiled_{0};
 };
 

@@ -17,6 +17,7 @@
 #include "compile/search_path.h"
 #include "compile/setting.h"
 #include "compile/statement_kind.h"
+#include "compile/temporary.h"
 #include "jit/jit.h"
 #include "jit/tiering.h"
 #include "parse/printer.h"
@@ -112,6 +113,9 @@ class DatabaseImpl final : public Database {
   Status add_companions(const Program& program) override;
   Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run) override;
   std::unique_ptr<Definitions> open_definitions();
+  Status drop_temporary_tables(const std::string& session_schema) override;
+  void release_locks(const std::string& session_schema) override { compiler_.locks()->release_all(session_schema); }
+  bool has_temporary_tables(std::string_view session_schema) const override;
   StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) override;
   Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) override;
   Status fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run);
@@ -138,7 +142,6 @@ class DatabaseImpl final : public Database {
   StatusOr<std::shared_ptr<const Program>> copy_program(ast::CopyStatement* copy, const CopyTarget& target,
                                                         std::shared_ptr<const Catalog> catalog);
   StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile);
-  Status show(const ast::ShowStatement& show, ResultSet* result);
 
   const DatabaseOptions options_;
   const std::unique_ptr<storage::Arena> arena_;          // outlives tables
@@ -189,7 +192,8 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
   const ast::Statement& statement = *prepared->statement_;
   if (const char* name = refused_command(statement.kind))
     return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
-  if (statement.kind == ast::StatementKind::kUnsupported)
+  if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
+      other != nullptr && other->stands_for.empty())
     return sql_error("0A000",
                      absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"),
                      position_at(sql, statement.location));
@@ -223,6 +227,10 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
       return sql_error("0A000", absl::StrCat("language \"", block->language, "\" is not supported"));
     return compiler_.compile_block(with_search_path(prepared.search_path_, block->body), std::move(catalog));
   }
+  if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement))
+    return compiler_.compile_block(
+        with_search_path(prepared.search_path_, absl::StrCat("BEGIN PERFORM ", other->stands_for, "; END")),
+        std::move(catalog), other->command);
   if (const auto* explain = ast::node_if<ast::ExplainStatement>(&statement)) {
     SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain->options));
     if (explain->statement->kind == ast::StatementKind::kCall || explain->statement->kind == ast::StatementKind::kDo)
@@ -400,6 +408,24 @@ Status DatabaseImpl::copy(CopyRows* rows, ResultSet* result, DefinitionRun* run)
   return Status();
 }
 
+Status DatabaseImpl::drop_temporary_tables(const std::string& session_schema) {
+  const auto current = catalog();
+  auto next = std::make_shared<Catalog>(*current);
+  drop_session_tables(session_schema, next.get());
+  if (next->tables.size() == current->tables.size()) return Status();
+  next->version++;
+  note_tables(next.get(), frozen_.get());
+  release_dropped(*current, *next);
+  std::lock_guard<std::mutex> lock(catalog_mutex_);
+  catalog_ = std::move(next);
+  return Status();
+}
+
+bool DatabaseImpl::has_temporary_tables(std::string_view session_schema) const {
+  const auto current = catalog();
+  return !with_temporary({}, *current, std::string(session_schema)).empty();
+}
+
 Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionRun* run) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
@@ -409,27 +435,37 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
       return absl::OkStatus();
     case Prepared::Kind::kRows:
       if (prepared.statement_->kind == ast::StatementKind::kShow)
-        return show(ast::node_as<ast::ShowStatement>(*prepared.statement_), result);
+        return show_setting(ast::node_as<ast::ShowStatement>(*prepared.statement_), result);
       return explain(prepared, result);
     default:
       break;
   }
   const auto current = catalog();
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, prepared.search_path_, prepared.sql()));
+  SCYPER_ASSIGN_OR_RETURN(const auto parsed, parse_definition(*current, prepared.search_path_, prepared.sql()));
+  SCYPER_RETURN_IF_ERROR(check_has_session(parsed));
   Definer definer(options_, arena_.get(), current, prepared.sql());
-  const SessionPathScope session(&prepared.search_path_);
+  if (parsed.is_temporary) definer.set_temporary();
+  const SessionPathScope session(&parsed.search_path);
   const ZoneScope zone(prepared.zone_.get());
   const RoleScope roles(&prepared.roles_);
   SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, current->roles));
   definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
     return run_query(sql, std::move(catalog), is_volatile);
   });
-  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*statements[0], result));
-  if (run != nullptr)
-    run->log =
-        definer.definition_text().empty() ? prepared.text_ : with_roles(prepared.roles_, definer.definition_text());
+  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, result));
+  if (run != nullptr && !parsed.is_temporary) {
+    run->log = definer.definition_text();
+    if (run->log.empty())
+      run->log = with_time_zone(time_zone_of(prepared.text_), with_search_path(parsed.search_path, prepared.sql()));
+    run->log = with_roles(prepared.roles_, std::move(run->log));
+  }
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer.rows_text(), *next, result, run));
+  if (parsed.is_temporary) {
+    if (run != nullptr) run->log.clear();
+    SCYPER_RETURN_IF_ERROR(
+        end_temporary_tables(session_temporary_schema(), options_.partitions, arena_.get(), next.get()));
+  }
   note_tables(next.get(), frozen_.get());
   release_dropped(*catalog(), *next);
   for (const auto& [name, type] : next->enums) publish_enum(type);
@@ -464,24 +500,6 @@ Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* resul
   }
   result->command_tag = "EXPLAIN";
   return absl::OkStatus();
-}
-
-Status DatabaseImpl::show(const ast::ShowStatement& show, ResultSet* result) {
-  static const std::pair<std::string_view, std::string_view> kSettings[] = {{"server_version", "15.0 (ScyPer)"},
-                                                                            {"server_encoding", "UTF8"},
-                                                                            {"client_encoding", "UTF8"},
-                                                                            {"datestyle", "ISO, MDY"},
-                                                                            {"standard_conforming_strings", "on"},
-                                                                            {"transaction_isolation", "serializable"},
-                                                                            {"timezone", "UTC"}};
-  for (const auto& [name, value] : kSettings) {
-    if (name != show.name) continue;
-    result->columns = {{show.name, make_type(TypeId::kText)}};
-    append_line(result, value);
-    result->command_tag = "SHOW";
-    return absl::OkStatus();
-  }
-  return sql_error("42704", absl::StrCat("unrecognized configuration parameter \"", show.name, "\""));
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "compile/temporary.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -92,6 +94,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);
   SCYPER_RETURN_IF_ERROR(status);
+  if (is_temporary_ && next_ != nullptr) note_temporary_schemas(next_.get());
   return std::move(next_);
 }
 
@@ -100,12 +103,14 @@ StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& n
   if (table == nullptr && old_->views.count(name.back()) != 0)
     return error("42809", absl::StrCat("\"", name.back(), "\" is not a table"), -1);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), -1);
+  if (old_->composites.count(name.back()) != 0)
+    return error("42809", absl::StrCat("\"", name.back(), "\" is a composite type"), -1);
   return table;
 }
 
 Status Definer::check_schema(const ast::Name& name, int32_t location) const {
   const std::string schema(name.size() > 1 ? name[name.size() - 2] : std::string(schema_of(name.back())));
-  if (has_schema(schema)) return absl::OkStatus();
+  if (has_schema(schema) || is_temporary_schema(schema)) return absl::OkStatus();
   return error("3F000", absl::StrCat("schema \"", schema, "\" does not exist"), location);
 }
 
@@ -114,6 +119,17 @@ bool Definer::name_taken(const std::string& name) const {
   return catalog.tables.count(name) != 0 || catalog.sequences.count(name) != 0 ||
          catalog.index_tables.count(name) != 0 || catalog.views.count(name) != 0;
 }
+
+// A temporary table's name is no other's in all schemas that the session's temporary tables are in.
+bool Definer::is_taken_for_table(const std::string& name) const {
+  if (!is_temporary_key(name)) return name_taken(name);
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
+  for (const std::string& schema : with_temporary({}, catalog, session_temporary_schema()))
+    if (is_temporary_schema(schema) && name_taken(object_key(schema, bare_name(name)))) return true;
+  return false;
+}
+
+uint32_t Definer::draw_number(uint32_t* next) { return is_temporary_ ? next_temporary_id() : (*next)++; }
 
 std::string Definer::free_index_name(std::string base) const {
   std::string name = base;

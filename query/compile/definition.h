@@ -40,6 +40,8 @@ class Definer {
   }
   // Tables stay as they are: others take their place. For definitions that may be taken back.
   void keep_tables() { keeps_tables_ = true; }
+  // It is about temporary tables: what it makes gets their numbers.
+  void set_temporary() { is_temporary_ = true; }
 
   // The next catalog; null = nothing to change (IF NOT EXISTS).
   StatusOr<std::shared_ptr<Catalog>> execute(const ast::Statement& statement, ResultSet* result);
@@ -154,6 +156,7 @@ class Definer {
   bool names_label(const std::string& label);
   bool rules_contain(const std::function<bool(const std::string&)>& has);
   Status drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_composite(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   struct TypeUser {
     std::string name;           // "column m of table t"
     std::string table, column;  // of a column
@@ -266,6 +269,8 @@ class Definer {
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::Name& name) const;
   std::string free_index_name(std::string base) const;
   bool name_taken(const std::string& name) const;
+  bool is_taken_for_table(const std::string& name) const;
+  uint32_t draw_number(uint32_t* next);
   Catalog& next();
 
   const DatabaseOptions& options_;
@@ -277,7 +282,7 @@ class Definer {
   std::string definition_text_, rows_text_;
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
-  bool keeps_tables_ = false;
+  bool keeps_tables_ = false, is_temporary_ = false;
   std::deque<ResultSet> results_;  // what values of new columns point to
   std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/pl_binder.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -43,9 +44,10 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   std::string options;
   for (const auto& option : create.options)
     absl::StrAppend(&options, options.empty() ? " WITH (" : ", ", option.name, " = ", option.value);
-  definition_text_ = absl::StrCat(
-      create.persistence == ast::Persistence::kTemporary ? "CREATE TEMPORARY TABLE " : "CREATE TABLE ",
-      create.if_not_exists ? "IF NOT EXISTS " : "", name, " (", columns, ")", options, options.empty() ? "" : ")");
+  if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(create.table.name.back()))
+    return error("42P16", "cannot create temporary relation in non-temporary schema", create.table.location);
+  definition_text_ = absl::StrCat("CREATE TABLE ", create.if_not_exists ? "IF NOT EXISTS " : "", name, " (", columns,
+                                  ")", options, options.empty() ? "" : ")");
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition_text_));
   SCYPER_RETURN_IF_ERROR(create_table(node_as<ast::CreateTableStatement>(*statements[0]), result));
   result->command_tag = "CREATE TABLE AS";
@@ -119,7 +121,7 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
                        -1);
     if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
       return error("54011", "a table can have at most 16 indexes", -1);
-    index.id = IndexId(next().next_index_id++);
+    index.id = IndexId(draw_number(&next().next_index_id));
     index.name = free_index_name(absl::StrCat(base, index.primary ? "_pkey" : index.constraint ? "_key" : "_idx"));
     SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
     next().index_tables[index.name] = schema->name;

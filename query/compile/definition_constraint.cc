@@ -8,6 +8,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
+#include "storage/temporary.h"
 
 // CREATE TABLE, ALTER TABLE: keys, CHECK, FOREIGN KEY.
 namespace scyper::query {
@@ -217,7 +218,8 @@ Status Definer::check_placement(const storage::TableSchema& schema, const storag
 
 Status Definer::define_foreign_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                                    const std::string& table_name) {
-  if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
+  if (constraint.initially_deferred)  // one that only may be deferred is not: there is no SET CONSTRAINTS
+    return error("0A000", "constraints that are INITIALLY DEFERRED are not supported", constraint.location);
   if (constraint.match == ast::MatchKind::kPartial)
     return error("0A000", "MATCH PARTIAL not yet implemented", constraint.location);
   if (constraint.match == ast::MatchKind::kFull && columns.size() > 1)
@@ -232,6 +234,11 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
                    absl::StrCat("referenced relation \"", constraint.foreign_table.back(), "\" is not a table"), -1);
     return error("42P01", absl::StrCat("relation \"", constraint.foreign_table.back(), "\" does not exist"), -1);
   }
+  if (storage::is_temporary(schema.id) != storage::is_temporary(parent->schema().id))
+    return error("42P16",
+                 is_temporary_ ? "constraints on temporary tables may reference only temporary tables"
+                               : "constraints on permanent tables may reference only permanent tables",
+                 -1);
   ForeignKey key;
   key.table = parent->schema().id;
   key.on_update = action_of(constraint.on_update);
@@ -261,7 +268,7 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
   if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
   if (constraint.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", constraint.location);
   storage::IndexDef index;
-  index.id = IndexId(next().next_index_id++);
+  index.id = IndexId(draw_number(&next().next_index_id));
   index.unique = true;
   index.primary = primary;
   index.constraint = true;

@@ -184,10 +184,35 @@ std::vector<Definer::TypeUser> Definer::users_of(const EnumType& type) {
 }
 
 // Also of domains.
+Status Definer::drop_composite(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  std::vector<std::shared_ptr<const Routine>> users;
+  for (const auto& [key, routine] : next().routines) {
+    const auto& parameters = routine->parameters;
+    if (routine->return_relation == name ||
+        std::any_of(parameters.begin(), parameters.end(),
+                    [&](const auto& parameter) { return parameter.relation == name; }))
+      users.push_back(routine);
+  }
+  if (!users.empty() && !drop.cascade) {
+    std::vector<std::string> lines;
+    for (const auto& user : users)
+      lines.push_back(absl::StrCat("function ", signature_of(*user), " depends on type ", name));
+    return with_hint(
+        with_detail(error("2BP01", absl::StrCat("cannot drop type ", name, " because other objects depend on it"), -1),
+                    absl::StrJoin(lines, "\n")),
+        "Use DROP ... CASCADE to drop the dependent objects too.");
+  }
+  if (!users.empty()) return error("0A000", "DROP TYPE ... CASCADE of functions is not supported", -1);
+  next().composites.erase(name);
+  return drop_table(name, drop, result);
+}
+
 Status Definer::drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   const auto found = next().enums.find(name);
   const auto domain = next().domains.find(name);
   const bool is_domain = domain != next().domains.end();
+  if (next().composites.count(name) != 0 && drop.object == ast::ObjectKind::kType)
+    return drop_composite(name, drop, result);
   if (found == next().enums.end() && !is_domain) {
     const std::string missing = absl::StrCat("type \"", without_keys(name, true), "\" does not exist");
     if (!drop.if_exists) return error("42704", missing, -1);

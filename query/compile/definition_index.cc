@@ -161,7 +161,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
   SCYPER_RETURN_IF_ERROR(check_unique(schema, index));
   if (schema.indexes.size() >= storage::kMaxIndexesPerTable)
     return error("54011", "a table can have at most 16 indexes", -1);
-  index.id = IndexId(next().next_index_id++);
+  index.id = IndexId(draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
   if (!keeps_tables_ && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);

@@ -256,9 +256,15 @@ Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result)
         return error("42883", absl::StrCat("function ", name.back(), " does not exist"), -1);
       key = "routine " + name.back();
       break;
+    case ast::ObjectKind::kSchema:
+      if (!has_schema(name.back()))
+        return error("3F000", absl::StrCat("schema \"", name.back(), "\" does not exist"), -1);
+      key = "schema " + name.back();
+      break;
     case ast::ObjectKind::kType:
     case ast::ObjectKind::kDomain:
-      if (old_->enums.count(name.back()) == 0 && old_->domains.count(name.back()) == 0)
+      if (old_->enums.count(name.back()) == 0 && old_->domains.count(name.back()) == 0 &&
+          old_->composites.count(name.back()) == 0)
         return error("42704", absl::StrCat("type \"", name.back(), "\" does not exist"), -1);
       if (comment.object == ast::ObjectKind::kDomain && old_->domains.count(name.back()) == 0)
         return error("42809", absl::StrCat("\"", name.back(), "\" is not a domain"), -1);

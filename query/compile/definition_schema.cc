@@ -83,7 +83,9 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   std::vector<std::pair<ast::ObjectKind, std::string>> members;
   for (const auto& [name, table] : catalog.tables)
-    if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kTable, name);
+    if (schema_of(name) == schema)
+      members.emplace_back(catalog.composites.count(name) != 0 ? ast::ObjectKind::kType : ast::ObjectKind::kTable,
+                           name);
   for (const auto& [name, view] : catalog.views)
     if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kView, name);
   for (const auto& [name, sequence] : catalog.sequences)
@@ -119,7 +121,8 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
     if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure) next().routines.erase(name);
   }
   for (const auto& [kind, name] : members) {  // when what is of them has gone
-    const bool is_type = next().domains.count(name) != 0 || next().enums.count(name) != 0;
+    const bool is_type =
+        next().domains.count(name) != 0 || next().enums.count(name) != 0 || next().composites.count(name) != 0;
     if ((kind == ast::ObjectKind::kDomain || kind == ast::ObjectKind::kType) && is_type)
       SCYPER_RETURN_IF_ERROR(drop_type(name, all, result));
   }
@@ -153,6 +156,7 @@ Status Definer::drop_schema(const std::string& name, const ast::DropStatement& d
             absl::StrCat(word_of(members[0].first), members[0].second, " depends on schema ", name)),
         "Use DROP ... CASCADE to drop the dependent objects too.");
   SCYPER_RETURN_IF_ERROR(drop_members(name, result));
+  next().comments.erase("schema " + name);
   next().namespaces.erase(name);
   next().schema_access.erase(name);
   return absl::OkStatus();

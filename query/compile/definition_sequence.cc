@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 #include "parse/text.h"
 
 // CREATE, ALTER, DROP SEQUENCE; the sequences of serial and identity columns.
@@ -136,8 +137,8 @@ Status Definer::create_sequence(const ast::CreateSequenceStatement& create, Resu
   if (create.alter) return alter_sequence(create, result);
   result->command_tag = "CREATE SEQUENCE";
   SCYPER_RETURN_IF_ERROR(check_schema(create.sequence.name));
-  if (create.persistence == ast::Persistence::kTemporary)
-    return error("0A000", "temporary sequences are not supported", create.sequence.location);
+  if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(create.sequence.name.back()))
+    return error("42P16", "cannot create temporary relation in non-temporary schema", create.sequence.location);
   storage::SequenceDefinition sequence;
   sequence.name = create.sequence.name.back();
   if (name_taken(sequence.name)) {
@@ -148,7 +149,7 @@ Status Definer::create_sequence(const ast::CreateSequenceStatement& create, Resu
   }
   storage::SequenceState state;
   SCYPER_RETURN_IF_ERROR(define_sequence_options(create.options, true, &sequence, &state));
-  sequence.id = SequenceId(next().next_sequence_id++);
+  sequence.id = SequenceId(draw_number(&next().next_sequence_id));
   const std::string name = sequence.name;
   next().sequences[name] = std::make_shared<storage::Sequence>(std::move(sequence));
   return absl::OkStatus();
@@ -191,7 +192,7 @@ Status Definer::define_serial(const storage::TableSchema& schema, uint32_t colum
     sequence.name = free_index_name(absl::StrCat(schema.name, "_", schema.columns[column].name, "_seq"));
   else if (name_taken(sequence.name))
     return error("42P07", absl::StrCat("relation \"", sequence.name, "\" already exists"), -1);
-  sequence.id = SequenceId(next().next_sequence_id++);
+  sequence.id = SequenceId(draw_number(&next().next_sequence_id));
   sequence.owner = schema.id;
   sequence.owner_column = column;
   sequence.is_identity = identity != Identity::kNone;

@@ -12,23 +12,28 @@
 // CREATE TABLE: columns, their defaults, how the table is cut.
 namespace scyper::query {
 Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet* result) {
-  result->command_tag = "CREATE TABLE";
+  result->command_tag = create.is_composite ? "CREATE TYPE" : "CREATE TABLE";
   const std::string& name = create.table.name.back();
   SCYPER_RETURN_IF_ERROR(check_schema(create.table.name, create.table.location));
-  if (name_taken(name)) {
+  if (create.is_composite && type_taken(name))
+    return error("42710", absl::StrCat("type \"", name, "\" already exists"), -1);
+  if (is_taken_for_table(name)) {
     if (!create.if_not_exists) return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  relation \"", name, "\" already exists, skipping"));
     return absl::OkStatus();
   }
-  if (create.persistence == ast::Persistence::kTemporary)
-    return error("0A000", "temporary tables are not supported", create.table.location);
+  if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(name))
+    return error("42P16", "cannot create temporary relation in non-temporary schema", create.table.location);
+  if (create.on_commit != ast::OnCommit::kPreserveRows && !is_temporary_key(name))
+    return error("42P16", "ON COMMIT can only be used on temporary tables", -1);
+  if (is_temporary_ && create.partition_by.strategy != ast::PartitionStrategy::kNone)
+    return error("0A000", "partitioned temporary tables are not supported", create.partition_by.location);
   storage::TableSchema schema;
   TableRules rules;
-  schema.id = TableId(old_->next_table_id);
+  schema.id = TableId(draw_number(&next().next_table_id));
   schema.version = 1;
   schema.name = name;
   schema.layout = options_.layout;
-  next().next_table_id++;
   SCYPER_RETURN_IF_ERROR(define_columns(create, &schema, &rules));
   SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema));
   SCYPER_RETURN_IF_ERROR(define_partitioning(create, &schema));
@@ -46,6 +51,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   next().tables[name] = std::move(table);
   rules.access.owner = actor().id;
   next().rules[id] = std::move(rules);
+  if (create.is_composite) next().composites.insert(name);
   return define_constraints(create, name);
 }
 
@@ -92,7 +98,12 @@ Status Definer::define_column(const ast::ColumnDefinition& column, storage::Tabl
   const TypeId serial = serial_type(column.type);
   SqlType type = make_type(serial);
   if (serial == TypeId::kUnknown) {
-    SCYPER_ASSIGN_OR_RETURN(type, resolve_type(column.type, text_, next().user_types()));
+    auto resolved = resolve_type(column.type, text_, next().user_types());
+    if (!resolved.ok() && next().tables.count(column.type.name.back()) != 0)
+      return error("0A000",
+                   absl::StrCat("columns of the composite type ", column.type.name.back(), " are not supported"),
+                   column.location);
+    SCYPER_ASSIGN_OR_RETURN(type, std::move(resolved));
     if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   }
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));

@@ -10,11 +10,13 @@
 #include "compile/catalog_tables.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "compile/temporary.h"
 #include "parse/text.h"
 #include "query/named_text.h"
 #include "query/program.h"
 #include "query/search_path.h"
 #include "storage/definition_change.h"
+#include "storage/temporary.h"
 #include "types/datum_text.h"
 #include "types/timezone.h"
 
@@ -30,6 +32,15 @@ bool keeps(const Map& before, const Map& after) {
   return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
     auto range = after.equal_range(entry.first);
     return std::any_of(range.first, range.second, [&](const auto& other) { return other.second == entry.second; });
+  });
+}
+
+// Those of temporary tables are used with them only.
+bool keeps_sequences(const Catalog& before, const Catalog& after) {
+  return std::all_of(before.sequences.begin(), before.sequences.end(), [&](const auto& entry) {
+    auto now = after.sequences.find(entry.first);
+    return storage::is_temporary(entry.second->definition().id) ||
+           (now != after.sequences.end() && now->second == entry.second);
   });
 }
 
@@ -114,7 +125,7 @@ bool is_harmed(const Program& program, const Catalog& before, const Catalog& aft
 bool is_harmed(const Program& program, const Catalog& before, const Catalog& after) {
   // a new routine may be what a call means now, a view what a table's name means; sequences are replaced as a whole
   const bool others_stay = keeps(before.routines, after.routines) && keeps(before.views, after.views) &&
-                           keeps(before.sequences, after.sequences) && keeps(before.enums, after.enums) &&
+                           keeps_sequences(before, after) && keeps(before.enums, after.enums) &&
                            keeps(before.domains, after.domains);
   if (!keeps(before.routines, after.routines) && !program.parts().callees.empty()) return true;
   std::unordered_set<const Program*> seen;
@@ -133,7 +144,17 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
   }
   Status define(ExecContext* context, std::string_view text, const Datum* arguments,
                 const std::vector<SqlType>& types) override;
-  bool empty() const override { return versions_.empty(); }
+  std::string with_temporary(std::string_view text) const override {
+    std::vector<std::string> search_path;
+    const std::string_view sql = take_search_path(text, &search_path);
+    const auto path = query::with_temporary(search_path, *catalog(), session_temporary_schema());
+    return with_time_zone(time_zone_of(text), with_search_path(path, sql));
+  }
+  bool empty() const override { return versions_.empty() && !has_temporary_rows_; }
+  void note_temporary_rows() override {
+    has_temporary_rows_ = true;
+    session_schema_ = session_temporary_schema();
+  }
   void publish() override;
   void forget() override;
   // Frees nothing and takes no lock: the child of a fork calls it, too.
@@ -149,17 +170,22 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
  private:
   struct Version {
     std::shared_ptr<const Catalog> catalog;
-    size_t before = 0;  // the version that it was made of
+    size_t before = 0;               // the version that it was made of
+    bool is_of_transaction = false;  // it differs in tables only that the transaction will not leave
   };
   Status fill(const Definer& definer, const std::vector<std::string>& names, const std::vector<SqlType>& types,
               const Datum* arguments, const std::shared_ptr<const Catalog>& next, ExecContext* context,
               std::string* redo);
   void release_all_but(const Catalog& kept);
+  bool leaves_nothing() const;
+  void reset();
 
   const DefinitionServices services_;
   std::shared_ptr<const Catalog> base_;  // as published, once something was defined
   std::vector<Version> versions_;        // of the transaction, also those that were taken back
   size_t current_ = 0;                   // 0: as published; else the version before it
+  bool has_temporary_rows_ = false;      // that go when the transaction commits
+  std::string session_schema_;           // of its session's temporary tables
   storage::ChangeLog* log_ = nullptr;
 };
 
@@ -191,24 +217,25 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   const std::string_view sql = take_names(take_search_path(text, &search_path), &names);
   const auto now = catalog();
   const Definitions::Hidden hidden;  // what runs for it is no part of the transaction
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*now, search_path, sql));
-  if (statements.size() != 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
-  SCYPER_RETURN_IF_ERROR(check_kind(*statements[0]));
+  SCYPER_ASSIGN_OR_RETURN(const auto parsed, parse_definition(*now, std::move(search_path), sql));
+  SCYPER_RETURN_IF_ERROR(check_kind(*parsed.statement));
   Definer definer(*services_.options, services_.arena, now, sql);
   definer.keep_tables();
+  if (parsed.is_temporary) definer.set_temporary();
   std::vector<SqlType> given = types;
   for (SqlType& type : given)
     if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
   definer.name_parameters(names, given);
   definer.set_runner(services_.run_query);
   ResultSet result;
-  const SessionPathScope session(&search_path);
+  const SessionPathScope session(&parsed.search_path);
   const auto zone = make_session_zone(time_zone_of(text));
   const ZoneScope zone_scope(zone.get());
   const SessionRoles session_roles = roles_of(text);
   const RoleScope roles(&session_roles);
   SCYPER_RETURN_IF_ERROR(check_roles(session_roles, now->roles));
-  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*statements[0], &result));
+  SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, &result));
+  command_tag_ = result.command_tag;
   if (context->notices != nullptr)
     for (std::string& notice : result.notices) context->notices->push_back(std::move(notice));
   context->affected_rows = 0;
@@ -221,15 +248,16 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   std::vector<SequenceId> dropped;
   if (!definer.rows_text().empty())
     SCYPER_RETURN_IF_ERROR(fill(definer, names, given, arguments, next, context, &redo));
-  const std::string logged =
-      with_roles(session_roles, definer.definition_text().empty()
-                                    ? with_time_zone(time_zone_of(text), with_search_path(search_path, sql))
-                                    : definer.definition_text());
+  std::string logged = definer.definition_text();
+  if (logged.empty()) logged = with_time_zone(time_zone_of(text), with_search_path(parsed.search_path, sql));
+  logged = with_roles(session_roles, std::move(logged));
+  if (parsed.is_temporary) logged.clear();
   log_ = context->log;
   if (base_ == nullptr) base_ = now;
   for (const auto& [name, sequence] : now->sequences)  // dropped: what was drawn is known to redo before
     if (const SequenceId id = sequence->definition().id; next->find_sequence(id) == nullptr) dropped.push_back(id);
-  versions_.push_back({std::move(next), current_});
+  versions_.push_back({std::move(next), current_, parsed.is_of_transaction});
+  session_schema_ = session_temporary_schema();
   if (!storage::note_definition(log_, this, logged, redo))
     return storage::change_status(log_->last_result(), *log_, nullptr);
   current_ = versions_.size();
@@ -271,27 +299,42 @@ void TransactionDefinitions::release_all_but(const Catalog& kept) {
   release(*services_.published());
 }
 
+// Whatever it has defined was temporary, and goes now.
+bool TransactionDefinitions::leaves_nothing() const {
+  for (size_t at = current_; at != 0; at = versions_[at - 1].before)
+    if (!versions_[at - 1].is_of_transaction) return false;
+  return !has_temporary_rows_;
+}
+
 void TransactionDefinitions::publish() {
-  if (current_ == 0) return forget();
+  if (leaves_nothing() || (current_ == 0 && !has_rows_to_delete(*catalog(), session_schema_))) return forget();
   const auto published = services_.published();
-  auto next = std::make_shared<Catalog>(*versions_[current_ - 1].catalog);
+  auto next = std::make_shared<Catalog>(*catalog());
   next->version = published->version + 1;
+  // Without memory for empty tables the rows stay where they are: the transaction has committed.
+  if (Status status = end_temporary_tables(session_schema_, services_.options->partitions, services_.arena, next.get());
+      !status.ok())
+    note_temporary_schemas(next.get());
   note_tables(next.get(), services_.frozen);
   release_all_but(*next);
   for (const auto& [name, type] : next->enums) publish_enum(type);
   services_.publish(std::move(next));
-  versions_.clear();
-  base_ = nullptr;
-  current_ = 0;
+  reset();
 }
 
 void TransactionDefinitions::forget() {
-  if (versions_.empty()) return;
-  release_all_but(*services_.published());
-  for (const auto& [name, type] : services_.published()->enums) publish_enum(type);  // as they were called
+  if (!versions_.empty()) {
+    release_all_but(*services_.published());
+    for (const auto& [name, type] : services_.published()->enums) publish_enum(type);  // as they were called
+  }
+  reset();
+}
+
+void TransactionDefinitions::reset() {
   versions_.clear();
   base_ = nullptr;
   current_ = 0;
+  has_temporary_rows_ = false;
 }
 
 std::unique_ptr<Definitions> make_definitions(DefinitionServices services) {

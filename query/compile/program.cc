@@ -8,8 +8,10 @@
 #include "base/check.h"
 #include "compile/program_parts.h"
 #include "query/definitions.h"
+#include "query/transaction_number.h"
 #include "runtime/memory.h"
 #include "runtime/team.h"
+#include "runtime/windows.h"
 #include "types/big_number.h"
 
 namespace scyper::query {
@@ -46,6 +48,11 @@ std::string_view Program::command() const { return parts_->command; }
 uint64_t Program::catalog_version() const { return parts_->catalog_version; }
 
 namespace {
+void note_temporary_rows(const ProgramParts& parts) noexcept {
+  if (parts.has_temporary_rows && Definitions::current != nullptr) [[unlikely]]
+    Definitions::current->note_temporary_rows();
+}
+
 // Where the run may change to better code that comes while it lasts.
 void set_better_code(const jit::TieredCode& code, ExecContext* context) noexcept {
   context->better_code = code.better_code();
@@ -54,6 +61,7 @@ void set_better_code(const jit::TieredCode& code, ExecContext* context) noexcept
 }  // namespace
 
 Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcept {
+  TransactionNumber::begin_program();
   context->program = this;
   context->tables = const_cast<storage::TablePartition***>(parts_->table_partitions.data());
   context->updates = parts_->updates.data();
@@ -61,12 +69,14 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->portals = nullptr;
   context->unnamed_portals = 0;
   if (!context->pins.empty()) context->pins.clear();
+  forget_scans(context);
   context->affected_rows = 0;
   context->swaps = 0;
   set_better_code(*parts_->code, context);
   const NumberMemory numbers(scratch_arena(context));
   const ZoneScope zone(parts_->zone.get());
   const RunningProgram running(this);
+  note_temporary_rows(*parts_);
   return static_cast<Outcome>(parts_->code->run(context, arguments, nullptr));
 }
 
@@ -91,6 +101,7 @@ int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum*
   set_better_code(*parts_->code, context);
   const ZoneScope zone(parts_->sets_zone ? parts_->zone.get() : ZoneScope::current);
   const RunningProgram running(this);
+  note_temporary_rows(*parts_);
   int32_t outcome = parts_->code->run(context, arguments, results);
   context->depth--;
   context->better_code = better_code;

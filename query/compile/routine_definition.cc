@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/object_numbers.h"
 #include "compile/definition.h"
 #include "compile/search_path.h"
 #include "compile/sql_routine.h"
@@ -12,13 +13,14 @@
 #include "query/access.h"
 #include "query/search_path.h"
 #include "query/settings.h"
+#include "storage/json_text_type.h"
 
 // CREATE and DROP of procedures and functions.
 namespace scyper::query {
 
 namespace {
 // Lengths and precisions of parameters and results are not kept, as in PostgreSQL.
-void drop_modifiers(SqlType* type) { *type = without_modifiers(*type); }
+void drop_modifiers(SqlType* type) { *type = plain_type(*type); }
 }  // namespace
 
 Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
@@ -51,6 +53,7 @@ StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* 
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   SqlType resolved;
   if (is_polymorphic(type, &resolved)) return resolved;
+  if (const auto known = catalog_type(type); known.has_value()) return *known;
   if (type.percent_type && type.name.size() >= 2) {
     const std::string& name = type.name[type.name.size() - 2];
     auto table = catalog.find_table(name);

@@ -60,7 +60,8 @@ bool SearchPath::has(NameKind kind, const std::string& key) const {
 std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
   for (const std::string& schema : schemas_) {
     const std::string key = object_key(schema, name);
-    const bool exists = schema == kPublicSchema || catalog_.namespaces.count(schema) != 0;
+    const bool exists =
+        schema == kPublicSchema || (catalog_.namespaces.count(schema) != 0 && !is_temporary_schema(schema));
     if (kind == NameKind::kCreated ? exists : has(kind, key)) return key;
   }
   const bool sees_public = std::find(schemas_.begin(), schemas_.end(), kPublicSchema) != schemas_.end();
@@ -117,6 +118,14 @@ std::string with_search_path(const std::vector<std::string>& schemas, std::strin
   absl::StrAppend(&text, absl::StrJoin(schemas, std::string(1, kBetween)));
   text += kMark;
   return text.append(sql);
+}
+
+std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas,
+                                             const std::string& session_schema) {
+  std::vector<std::string> path{session_schema, session_schema + std::string(kDeletesRowsSuffix)};
+  if (schemas.empty()) path.emplace_back(kPublicSchema);
+  path.insert(path.end(), schemas.begin(), schemas.end());
+  return path;
 }
 
 std::string_view without_search_path(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
@@ -46,6 +47,8 @@ void read_transaction(const ast::TransactionStatement& statement, SessionCommand
     out->name = statement.name;
     out->is_chained = statement.chain;
     read_modes(statement.modes, out);
+    if (action.kind == CommandKind::kBegin && absl::StartsWithIgnoreCase(out->text, "start"))
+      out->tag = "START TRANSACTION";
   }
 }
 

@@ -1,5 +1,8 @@
 #include "compile/setting.h"
 
+#include <string_view>
+#include <utility>
+
 #include "parse/setting_text.h"
 #include "query/search_path.h"
 #include "query/settings.h"
@@ -39,6 +42,25 @@ Status check_setting(const ast::Statement& statement) {
   const Setting* setting = find_setting(set->name);
   if (setting == nullptr) return check_custom_setting(set->name);
   return without_path(*setting, setting_value(*set));
+}
+
+Status show_setting(const ast::ShowStatement& show, ResultSet* result) {
+  static const std::pair<std::string_view, std::string_view> kShown[] = {{"server_version", "15.0 (ScyPer)"},
+                                                                         {"server_encoding", "UTF8"},
+                                                                         {"client_encoding", "UTF8"},
+                                                                         {"datestyle", "ISO, MDY"},
+                                                                         {"standard_conforming_strings", "on"},
+                                                                         {"transaction_isolation", "serializable"},
+                                                                         {"timezone", "UTC"}};
+  for (const auto& [name, value] : kShown) {
+    if (name != show.name) continue;
+    const SqlType text = make_type(TypeId::kText);
+    result->columns = {{show.name, text}};
+    result->append(text, string_datum(value.data(), value.size()));
+    result->command_tag = "SHOW";
+    return Status();
+  }
+  return sql_error("42704", "unrecognized configuration parameter \"" + show.name + "\"");
 }
 
 }  // namespace scyper::query

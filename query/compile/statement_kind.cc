@@ -13,27 +13,6 @@ bool is_analysis(const ast::Statement& statement) {
   return options.ok() && options->analyze && !options->compiled;
 }
 
-Prepared::Kind kind_of(const ast::Statement& statement) {
-  switch (statement.kind) {
-    case ast::StatementKind::kSelect:
-    case ast::StatementKind::kInsert:
-    case ast::StatementKind::kUpdate:
-    case ast::StatementKind::kDelete:
-    case ast::StatementKind::kMerge:
-    case ast::StatementKind::kCall:
-    case ast::StatementKind::kDo:
-      return Prepared::Kind::kProgram;
-    case ast::StatementKind::kExplain:
-      return is_analysis(statement) ? Prepared::Kind::kProgram : Prepared::Kind::kRows;
-    case ast::StatementKind::kShow:
-      return Prepared::Kind::kRows;
-    case ast::StatementKind::kSet:
-      return Prepared::Kind::kNothing;
-    default:
-      return Prepared::Kind::kDefinition;
-  }
-}
-
 bool changes_data(const ast::SelectStatement& select) {
   return std::any_of(select.with.tables.begin(), select.with.tables.end(),
                      [](const auto& table) { return table.statement->kind != ast::StatementKind::kSelect; });
@@ -49,6 +28,28 @@ bool asks_for_rows(const ast::Statement& given) {
   if (const auto* select = ast::node_if<ast::SelectStatement>(statement))
     return !select->into && !changes_data(*select);
   return statement->kind == ast::StatementKind::kExplain || statement->kind == ast::StatementKind::kShow;
+}
+
+Prepared::Kind kind_of(const ast::Statement& statement) {
+  switch (statement.kind) {
+    case ast::StatementKind::kSelect:
+    case ast::StatementKind::kInsert:
+    case ast::StatementKind::kUpdate:
+    case ast::StatementKind::kDelete:
+    case ast::StatementKind::kMerge:
+    case ast::StatementKind::kCall:
+    case ast::StatementKind::kDo:
+    case ast::StatementKind::kUnsupported:  // that stands for something
+      return Prepared::Kind::kProgram;
+    case ast::StatementKind::kExplain:
+      return is_analysis(statement) ? Prepared::Kind::kProgram : Prepared::Kind::kRows;
+    case ast::StatementKind::kShow:
+      return Prepared::Kind::kRows;
+    case ast::StatementKind::kSet:
+      return Prepared::Kind::kNothing;
+    default:
+      return Prepared::Kind::kDefinition;
+  }
 }
 
 const char* refused_command(ast::StatementKind kind) {

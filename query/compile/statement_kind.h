@@ -5,7 +5,7 @@
 
 namespace scyper::query {
 
-// What is to be done with it.
+// How a statement runs.
 Prepared::Kind kind_of(const ast::Statement& statement);
 
 // EXPLAIN ANALYZE runs its statement.

@@ -136,6 +136,9 @@ Status Definer::drop_references(TableId id, const std::string& name, const ast::
 
 Status Definer::drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   auto it = next().tables.find(name);
+  if (next().composites.count(name) != 0)
+    return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
+                     "Use DROP TYPE to remove a type.");
   if (it == next().tables.end()) {
     if (next().views.count(name) != 0)
       return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),

@@ -91,7 +91,8 @@ struct DeallocateStatement : StatementNode<StatementKind::kDeallocate> {
 
 // A statement that the grammar knows and the tree does not carry. Refuse with 0A000 and its name.
 struct UnsupportedStatement : StatementNode<StatementKind::kUnsupported> {
-  std::string command;  // PostgreSQL's command tag: "GRANT", "CREATE TRIGGER", "LISTEN"
+  std::string stands_for;  // what PERFORM does the same with (LOCK TABLE, NOTIFY); empty: not supported
+  std::string command;     // PostgreSQL's command tag: "GRANT", "CREATE TRIGGER", "LISTEN"
 };
 
 }  // namespace scyper::query::ast

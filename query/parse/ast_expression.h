@@ -112,6 +112,7 @@ struct FunctionCall : ExprNode<ExprKind::kFunctionCall> {
   bool distinct = false;
   bool variadic = false;      // the last argument is VARIADIC
   bool sql_syntax = false;    // written in SQL's special syntax
+  bool is_of_json = false;    // was called json_..., and is what is called jsonb_... of its argument
   bool within_group = false;  // order_by came as WITHIN GROUP (ORDER BY ...)
   std::vector<SortItem> order_by;
   ExprPtr filter;

@@ -60,6 +60,8 @@ struct PartitionBy {
 };
 
 enum class Persistence : uint8_t { kPermanent, kUnlogged, kTemporary };
+// Of a temporary table: what a commit does to it.
+enum class OnCommit : uint8_t { kPreserveRows, kDeleteRows, kDrop };
 
 // LIKE table INCLUDING ... in a list of columns
 struct TableLike {
@@ -70,7 +72,9 @@ struct TableLike {
 
 struct CreateTableStatement : StatementNode<StatementKind::kCreateTable> {
   TableRef table;
+  bool is_composite = false;  // CREATE TYPE ... AS (...)
   Persistence persistence = Persistence::kPermanent;
+  OnCommit on_commit = OnCommit::kPreserveRows;
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
   std::vector<TableLike> likes;
@@ -84,6 +88,7 @@ struct CreateTableAsStatement : StatementNode<StatementKind::kCreateTableAs> {
   TableRef table;
   std::vector<std::string> columns;
   Persistence persistence = Persistence::kPermanent;
+  OnCommit on_commit = OnCommit::kPreserveRows;
   bool if_not_exists = false;
   bool materialized_view = false;
   bool with_data = true;

@@ -113,6 +113,20 @@ std::string_view alter_name(ObjectType type) {
   }
 }
 
+std::string_view discard_name(DiscardMode target) {
+  switch (target) {
+    case DISCARD_ALL:
+      return "DISCARD ALL";
+    case DISCARD_PLANS:
+      return "DISCARD PLANS";
+    case DISCARD_SEQUENCES:
+      return "DISCARD SEQUENCES";
+    case DISCARD_TEMP:
+      return "DISCARD TEMP";
+  }
+  return "DISCARD";
+}
+
 std::string_view define_name(ObjectType type) {
   switch (type) {
     case OBJECT_AGGREGATE:
@@ -150,7 +164,7 @@ std::string_view command_name(const Node* node) {
     case T_DefineStmt:
       return define_name(to<DefineStmt>(node).kind);
     case T_DiscardStmt:
-      return to<DiscardStmt>(node).target == DISCARD_ALL ? "DISCARD ALL" : "DISCARD";
+      return discard_name(to<DiscardStmt>(node).target);
     default:
       break;
   }

@@ -1,6 +1,7 @@
 #include "parse/scanner.h"
 //
 #include "parse/converter.h"
+#include "parse/printer.h"
 
 namespace scyper::query {
 
@@ -57,6 +58,8 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
       return alter_sequence(to<AlterSeqStmt>(node));
     case T_CreateSeqStmt:
       return create_sequence(to<CreateSeqStmt>(node));
+    case T_CompositeTypeStmt:
+      return create_composite(to<CompositeTypeStmt>(node));
     case T_CreateEnumStmt:
       return create_enum(to<CreateEnumStmt>(node));
     case T_AlterEnumStmt:
@@ -129,9 +132,27 @@ ast::StatementPtr Converter::command(const Node* node) {
     default: {
       auto out = std::make_unique<ast::UnsupportedStatement>();
       out->command = command_name(node);
+      if (nodeTag(node) == T_LockStmt) out->stands_for = lock_query(to<LockStmt>(node));
+      if (nodeTag(node) == T_NotifyStmt) out->stands_for = notify_query(to<NotifyStmt>(node));
       return out;
     }
   }
+}
+
+// What it locks is there, and nothing runs beside the transaction.
+std::string Converter::lock_query(const LockStmt& node) {
+  std::string query = "pg_advisory_xact_lock(0)";
+  for (const Node* relation : items(node.relations)) {
+    std::string name;
+    for (const std::string& part : table_ref(&to<RangeVar>(relation)).name)
+      name += (name.empty() ? "" : ".") + quote_identifier(part);
+    query += ", " + quote_literal(name) + "::regclass";
+  }
+  return query;
+}
+
+std::string Converter::notify_query(const NotifyStmt& node) {
+  return "pg_notify(" + quote_literal(text_of(node.conditionname)) + ", " + quote_literal(text_of(node.payload)) + ")";
 }
 
 std::unique_ptr<ast::CallStatement> Converter::call(const CallStmt& node) {

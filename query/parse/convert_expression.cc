@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/object_name.h"
 #include "parse/sql_parser.h"
@@ -279,6 +281,36 @@ ast::TypeName Converter::type_name(const ::TypeName* type) {
   return out;
 }
 
+namespace {
+// Functions of json that are those of jsonb with the document as one; which of their arguments that is.
+struct JsonFunction {
+  std::string_view name;
+  size_t document;
+};
+constexpr JsonFunction kJsonFunctions[] = {{"json_array_elements", 0},    {"json_array_elements_text", 0},
+                                           {"json_array_length", 0},      {"json_each", 0},
+                                           {"json_each_text", 0},         {"json_extract_path", 0},
+                                           {"json_extract_path_text", 0}, {"json_object_keys", 0},
+                                           {"json_populate_record", 1},   {"json_populate_recordset", 1},
+                                           {"json_strip_nulls", 0},       {"json_to_record", 0},
+                                           {"json_to_recordset", 0},      {"json_typeof", 0}};
+
+void call_for_jsonb(ast::FunctionCall* call) {
+  const auto* found = std::find_if(std::begin(kJsonFunctions), std::end(kJsonFunctions),
+                                   [&](const JsonFunction& known) { return call->name.back() == known.name; });
+  if (found == std::end(kJsonFunctions) || found->document >= call->args.size()) return;
+  call->name = {"jsonb" + std::string(found->name.substr(4))};
+  call->is_of_json = true;
+  ast::ExprPtr& document = call->args[found->document];
+  auto cast = std::make_unique<ast::Cast>();
+  cast->location = document->location;
+  cast->type.name = {"jsonb"};
+  cast->type.location = document->location;
+  cast->arg = std::move(document);
+  document = std::move(cast);
+}
+}  // namespace
+
 ast::ExprPtr Converter::function_call(const FuncCall& node) {
   auto out = std::make_unique<ast::FunctionCall>();
   out->location = at(node.location);
@@ -300,6 +332,7 @@ ast::ExprPtr Converter::function_call(const FuncCall& node) {
   out->order_by = sort_items(node.agg_order);
   out->filter = expr(node.agg_filter);
   if (node.over != nullptr) out->over = std::make_unique<ast::WindowDefinition>(window(*node.over));
+  call_for_jsonb(out.get());
   return out;
 }
 

@@ -131,8 +131,13 @@ ast::TableRef Converter::table_ref(const RangeVar* node) {
   return out;
 }
 
-ast::TableRef Converter::new_table_ref(const RangeVar* node) {
+ast::TableRef Converter::new_table_ref(const RangeVar* node, ast::OnCommit on_commit) {
   ast::TableRef out = table_ref(node);
+  const bool is_temporary = node != nullptr && node->relpersistence == 't';
+  if (is_temporary && (node->schemaname == nullptr || text_of(node->schemaname) == "pg_temp")) {
+    out.name = {new_temporary_key(text_of(node->relname), on_commit)};
+    return out;
+  }
   if (NamePath::current == nullptr || node == nullptr || node->schemaname != nullptr) return out;
   std::string name = text_of(node->relname);
   created_ = {name, name_key(NameKind::kCreated, {name}).back()};

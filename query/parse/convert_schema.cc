@@ -29,6 +29,14 @@ ast::Persistence Converter::persistence(const RangeVar* node) {
                                        : ast::Persistence::kPermanent;
 }
 
+namespace {
+ast::OnCommit on_commit(OnCommitAction action) {
+  return action == ONCOMMIT_DROP          ? ast::OnCommit::kDrop
+         : action == ONCOMMIT_DELETE_ROWS ? ast::OnCommit::kDeleteRows
+                                          : ast::OnCommit::kPreserveRows;
+}
+}  // namespace
+
 void Converter::foreign_key(const ::Constraint& node, ast::Constraint& out) {
   out.kind = ast::ConstraintKind::kForeignKey;
   out.columns = name_of(node.fk_attrs);
@@ -173,14 +181,16 @@ ast::TableLike Converter::table_like(const TableLikeClause& node) {
 
 std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateStmt& node) {
   auto out = std::make_unique<ast::CreateTableStatement>();
-  out->table = new_table_ref(node.relation);
+  out->on_commit = on_commit(node.oncommit);
+  out->table = new_table_ref(node.relation, out->on_commit);
+  if (is_temporary_key(out->table.name.back()))  // its foreign keys may refer to itself
+    created_ = {text_of(node.relation->relname), out->table.name.back()};
   out->persistence = persistence(node.relation);
   out->if_not_exists = node.if_not_exists;
   const int location = node.relation->location;
   if (node.partbound != nullptr) refuse("PARTITION OF", location);
   if (node.inhRelations != nullptr) refuse("INHERITS", location);
   if (node.ofTypename != nullptr) refuse("CREATE TABLE OF a type", location);
-  if (node.oncommit != ONCOMMIT_NOOP) refuse("ON COMMIT", location);
   if (node.tablespacename != nullptr) refuse("TABLESPACE", location);
   if (node.accessMethod != nullptr) refuse("a table access method", location);
   for (const Node* element : items(node.tableElts)) {
@@ -206,16 +216,28 @@ std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateS
   return out;
 }
 
+ast::StatementPtr Converter::create_composite(const CompositeTypeStmt& node) {
+  auto out = std::make_unique<ast::CreateTableStatement>();
+  out->is_composite = true;
+  out->table = new_table_ref(node.typevar);
+  if (node.coldeflist == nullptr) refuse("a composite type without columns", node.typevar->location);
+  for (const Node* element : items(node.coldeflist)) {
+    if (failed_) break;
+    out->columns.push_back(column_definition(to<ColumnDef>(element)));
+  }
+  return out;
+}
+
 std::unique_ptr<ast::CreateTableAsStatement> Converter::create_table_as(const CreateTableAsStmt& node) {
   auto out = std::make_unique<ast::CreateTableAsStatement>();
-  out->table = new_table_ref(node.into->rel);
+  out->on_commit = on_commit(node.into->onCommit);
+  out->table = new_table_ref(node.into->rel, out->on_commit);
   out->columns = name_of(node.into->colNames);
   out->persistence = persistence(node.into->rel);
   out->if_not_exists = node.if_not_exists;
   out->materialized_view = node.objtype == OBJECT_MATVIEW;
   out->with_data = !node.into->skipData;
   out->options = options(node.into->options);
-  if (node.into->onCommit != ONCOMMIT_NOOP) refuse("ON COMMIT", node.into->rel->location);
   if (node.into->tableSpaceName != nullptr) refuse("TABLESPACE", node.into->rel->location);
   if (node.into->accessMethod != nullptr) refuse("a table access method", node.into->rel->location);
   out->query = statement(node.query);

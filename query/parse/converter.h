@@ -108,7 +108,8 @@ class Converter {
   ast::FromItemPtr from_function(const RangeFunction& node);
   ast::Alias alias(const ::Alias* node);
   ast::TableRef table_ref(const RangeVar* node);
-  ast::TableRef new_table_ref(const RangeVar* node);  // of what the statement makes
+  // Of what the statement makes.
+  ast::TableRef new_table_ref(const RangeVar* node, ast::OnCommit on_commit = ast::OnCommit::kPreserveRows);
   ast::LockingClause locking(const ::LockingClause& node);
   // convert_dml.cc
   std::unique_ptr<ast::InsertStatement> insert(const InsertStmt& node);
@@ -129,6 +130,9 @@ class Converter {
   std::unique_ptr<ast::CreateViewStatement> create_view(const ViewStmt& node);
   std::unique_ptr<ast::CreateSchemaStatement> create_schema(const CreateSchemaStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
+  std::string lock_query(const LockStmt& node);
+  static std::string notify_query(const NotifyStmt& node);
+  ast::StatementPtr create_composite(const CompositeTypeStmt& node);
   ast::StatementPtr create_enum(const CreateEnumStmt& node);
   ast::StatementPtr alter_enum(const AlterEnumStmt& node);
   ast::StatementPtr create_domain(const CreateDomainStmt& node);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parse/ast.h"
@@ -47,6 +49,32 @@ class SessionPathScope {
  private:
   const std::vector<std::string>* const saved_;
 };
+
+// Schemas of temporary tables, which no CREATE SCHEMA makes: pg_temp_0 of the transaction that runs (ON COMMIT DROP,
+// and all where there is no session; what makes them runs alone, so one is enough), pg_temp_N of session N, and
+// pg_temp_N_delete of those of its tables whose rows go when a transaction commits.
+constexpr std::string_view kTransactionSchema = "pg_temp_0";
+constexpr std::string_view kDeletesRowsSuffix = "_delete";
+bool is_temporary_schema(std::string_view schema);
+bool is_temporary_key(std::string_view key);
+
+// The schema of the session that a statement runs for, while it is parsed. Empty or none: there is no session.
+class TemporarySchemaScope {
+ public:
+  explicit TemporarySchemaScope(std::string schema) : schema_(std::move(schema)), saved_(current) {
+    current = &schema_;
+  }
+  ~TemporarySchemaScope() { current = saved_; }
+  TemporarySchemaScope(const TemporarySchemaScope&) = delete;
+  TemporarySchemaScope& operator=(const TemporarySchemaScope&) = delete;
+  static inline constinit thread_local const std::string* current = nullptr;
+
+ private:
+  const std::string schema_;
+  const std::string* const saved_;
+};
+// Of a table that a statement makes.
+std::string new_temporary_key(std::string_view name, ast::OnCommit on_commit);
 
 // A name as the grammar gives it, with one key for object and schema.
 ast::Name name_key(NameKind kind, ast::Name name);

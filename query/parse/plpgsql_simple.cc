@@ -83,7 +83,12 @@ StatementPtr Grammar::sql_statement() {
     std::fill(text.begin() + (begin - out->location), text.begin() + (end - out->location), ' ');
   }
   out->statement = sql(std::move(text), out->location);
-  return out;
+  if (failed()) return out;
+  const auto* other = ast::node_if<ast::UnsupportedStatement>(out->statement.get());
+  if (other == nullptr || other->stands_for.empty()) return out;
+  auto perform = make_statement<Perform>(out->location, line_of(out->location));
+  perform->query = sql("SELECT " + other->stands_for, out->location);
+  return perform;
 }
 
 StatementPtr Grammar::execute() {

@@ -204,7 +204,8 @@ TEST(SqlParser, Tables) {
        "PARTITION BY HASH (a) WITH (layout = 'column', fillfactor = '70')"},
       {"create temp table t (a int references u (x) on delete cascade deferrable initially deferred, "
        "foreign key (a) references v match full on update set null)",
-       "CREATE TEMPORARY TABLE t (a pg_catalog.int4 REFERENCES u (x) ON UPDATE NO ACTION ON DELETE CASCADE DEFERRABLE "
+       "CREATE TEMPORARY TABLE pg_temp_0.t (a pg_catalog.int4 REFERENCES u (x) ON UPDATE NO ACTION ON DELETE CASCADE "
+       "DEFERRABLE "
        "INITIALLY DEFERRED, FOREIGN KEY (a) REFERENCES v MATCH FULL ON UPDATE SET NULL ON DELETE NO ACTION)"},
       {"create table t (a int generated always as identity, b int generated always as (a * 2) stored)",
        "CREATE TABLE t (a pg_catalog.int4 GENERATED ALWAYS AS IDENTITY, b pg_catalog.int4 GENERATED ALWAYS AS ((a * "

@@ -78,6 +78,7 @@ class SqlWriter {
   void returning(const std::vector<ast::SelectTarget>& targets);
   // write_schema.cc
   void create_table(const ast::CreateTableStatement& node);
+  void create_composite(const ast::CreateTableStatement& node);
   void table_like(const ast::TableLike& like);
   void create_index(const ast::CreateIndexStatement& node);
   void constraint(const ast::Constraint& node);

@@ -7,6 +7,7 @@
 #include "parse/printer.h"
 #include "parse/text.h"
 #include "storage/big_numeric.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 
@@ -15,19 +16,34 @@ namespace {
 constexpr struct {
   std::string_view name;
   TypeId id;
-} kTypes[] = {{"bool", TypeId::kBool},     {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
-              {"int8", TypeId::kInt8},     {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
-              {"bpchar", TypeId::kChar},   {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
-              {"date", TypeId::kDate},     {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
-              {"void", TypeId::kVoid},     {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
-              {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
-              {"time", TypeId::kTime},     {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
-              {"jsonb", TypeId::kJsonb}};
+} kTypes[] = {{"bool", TypeId::kBool},
+              {"int2", TypeId::kInt2},
+              {"int4", TypeId::kInt4},
+              {"int8", TypeId::kInt8},
+              {"float8", TypeId::kFloat8},
+              {"numeric", TypeId::kNumeric},
+              {"bpchar", TypeId::kChar},
+              {"varchar", TypeId::kVarchar},
+              {"text", TypeId::kText},
+              {"date", TypeId::kDate},
+              {"timestamp", TypeId::kTimestamp},
+              {"record", TypeId::kRecord},
+              {"void", TypeId::kVoid},
+              {"unknown", TypeId::kUnknown},
+              {"interval", TypeId::kInterval},
+              {"float4", TypeId::kFloat4},
+              {"refcursor", TypeId::kText},
+              {"timestamptz", TypeId::kTimestamptz},
+              {"time", TypeId::kTime},
+              {"uuid", TypeId::kUuid},
+              {"bytea", TypeId::kBytea},
+              {"jsonb", TypeId::kJsonb},
+              {"json", TypeId::kText}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
-    "timetz", "json", "jsonpath", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
+    "timetz", "jsonpath", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
     "oid", "name", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
     "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
     "tstzrange", "daterange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
@@ -96,7 +112,7 @@ class Resolver {
         break;
     }
     if (!modifiers.empty()) return error("42601", "type modifier is not allowed for type \"" + name + "\"");
-    return make_type(known->id);
+    return name == "json" ? json_text_type() : make_type(known->id);
   }
 
   StatusOr<std::vector<int64_t>> integer_modifiers() const {

@@ -109,7 +109,20 @@ void SqlWriter::table_like(const ast::TableLike& like) {
   }
 }
 
+void SqlWriter::create_composite(const ast::CreateTableStatement& node) {
+  add("CREATE TYPE ");
+  table(node.table);
+  add(" AS (");
+  list(node.columns, [this](const ast::ColumnDefinition& column) {
+    identifier(column.name);
+    add(" ");
+    type(column.type);
+  });
+  add(")");
+}
+
 void SqlWriter::create_table(const ast::CreateTableStatement& node) {
+  if (node.is_composite) return create_composite(node);
   static constexpr std::string_view kPersistence[] = {"", "UNLOGGED ", "TEMPORARY "};
   static constexpr std::string_view kStrategies[] = {"", " PARTITION BY HASH ", " PARTITION BY RANGE ",
                                                      " PARTITION BY LIST "};
@@ -138,6 +151,8 @@ void SqlWriter::create_table(const ast::CreateTableStatement& node) {
   add(kStrategies[static_cast<size_t>(node.partition_by.strategy)]);
   if (node.partition_by.strategy != ast::PartitionStrategy::kNone) index_elements(node.partition_by.keys);
   options(" WITH ", node.options);
+  if (node.on_commit != ast::OnCommit::kPreserveRows)
+    add(node.on_commit == ast::OnCommit::kDrop ? " ON COMMIT DROP" : " ON COMMIT DELETE ROWS");
 }
 
 void SqlWriter::create_index(const ast::CreateIndexStatement& node) {

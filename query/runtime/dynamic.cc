@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compile/compiler.h"
 #include "compile/program_parts.h"
+#include "compile/temporary.h"
 #include "parse/plpgsql_ast.h"
 #include "query/definitions.h"
 #include "query/program.h"
@@ -12,6 +13,7 @@
 #include "runtime/functions_record.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/windows.h"
 #include "runtime/zone.h"
 #include "types/datum_text.h"
 #include "types/timezone.h"
@@ -176,13 +178,21 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
                    int64_t count, int64_t wants_rows) noexcept {
   const ProgramParts& parts = c->program->parts();
   if (parts.compiler == nullptr) return c->fail("0A000", "dynamic SQL is not supported in queries on snapshots");
+  if (auto several = Compiler::split({text, static_cast<size_t>(size)}); several.size() > 1) {
+    for (const std::string& one : several)  // the last one's answer counts
+      if (int32_t failed = rt_execute(c, one.data(), static_cast<int64_t>(one.size()), args, types, count,
+                                      &one == &several.back() ? wants_rows : 0);
+          failed != 0)
+        return failed;
+    return 0;
+  }
   std::vector<SqlType> given(types, types + count);
-  const std::string sql = with_roles(
-      parts.roles,
-      with_time_zone(session_zone_mark(), with_search_path(parts.search_path, {text, static_cast<size_t>(size)})));
   Definitions* definitions = Definitions::current;
-  auto made =
-      parts.compiler->dynamic_program(sql, given, definitions != nullptr ? definitions->catalog() : parts.catalog);
+  const auto catalog = definitions != nullptr ? definitions->catalog() : parts.catalog;
+  const auto path = with_temporary(parts.search_path, *catalog, session_temporary_schema());
+  const std::string sql = with_roles(
+      parts.roles, with_time_zone(session_zone_mark(), with_search_path(path, {text, static_cast<size_t>(size)})));
+  auto made = parts.compiler->dynamic_program(sql, given, catalog);
   if (!made.ok()) return c->fail(made.status());
   if (*made == nullptr) return define(c, sql, args, given, wants_rows != 0);
   const Program& program = **made;
@@ -367,6 +377,7 @@ int32_t rt_end_transaction(ExecContext* c, int64_t commit, int64_t in_handlers) 
                                         : "cannot roll back while a subtransaction is active");
   if (c->end_transaction == nullptr) return c->fail("2D000", "invalid transaction termination");
   c->portals = nullptr;
+  forget_scans(c);
   if (int32_t outcome = c->end_transaction(c->end_transaction_owner, c, commit != 0); outcome != 0) return outcome;
   follow_time_zone(c);  // what was set until the end of the transaction is over
   return 0;

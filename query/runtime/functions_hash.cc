@@ -10,8 +10,6 @@ namespace scyper::query {
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
 extern const ir::External k_fn_hashtext;
 extern const ir::External k_fn_hashtextextended;
-extern const ir::External k_fn_advisory_lock;
-extern const ir::External k_fn_try_advisory_lock;
 
 namespace {
 
@@ -69,16 +67,11 @@ SCYPER_FUNCTION(hashtextextended) {
   const HashState h = hash_of(text_of(args[0]), static_cast<uint64_t>(args[1].lo));
   return give(out, static_cast<int64_t>(uint64_t{h.b} << 32 | h.c));
 }
-// Until the transaction ends. What calls it runs beside no other transaction, so nobody can hold the lock.
-SCYPER_FUNCTION(advisory_lock) { return give(out, std::string_view()); }
-SCYPER_FUNCTION(try_advisory_lock) { return give_bool(out, true); }
 
 }  // extern "C"
 }  // namespace
 
 SCYPER_DEFINE_FUNCTION(hashtext)
 SCYPER_DEFINE_FUNCTION(hashtextextended)
-SCYPER_DEFINE_FUNCTION(advisory_lock)
-SCYPER_DEFINE_FUNCTION(try_advisory_lock)
 
 }  // namespace scyper::query

@@ -2,7 +2,7 @@
 
 #include "runtime/function_body.h"
 #include "runtime/functions_jsonb.h"
-#include "types/json_text_type.h"
+#include "storage/json_text_type.h"
 #include "types/jsonb.h"
 
 // What makes texts of type json: to_json(), json_build_object() and their kin, with PostgreSQL's blanks and in the

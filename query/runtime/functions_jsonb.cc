@@ -5,6 +5,7 @@
 
 #include "runtime/function_body.h"
 #include "storage/big_numeric.h"
+#include "storage/json_text_type.h"
 #include "types/datetime.h"
 #include "types/jsonb.h"
 
@@ -63,7 +64,7 @@ void append_value(const SqlType& type, const Datum& value, Json* out) {
   const std::string text = json_scalar_text(type, value);
   bool number = is_integer(type.id) || (type.id == TypeId::kNumeric && value.scale >= kBigScale) ||
                 (is_float(type.id) && std::isfinite(float8(value)));
-  if (type.id == TypeId::kJsonb) {
+  if (type.id == TypeId::kJsonb || is_json_text(type)) {
     *out = json_read(text);
   } else if (type.id == TypeId::kBool) {
     *out = json_boolean(value.lo != 0);

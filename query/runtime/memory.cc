@@ -5,6 +5,7 @@
 
 #include "base/copy.h"
 #include "query/program.h"
+#include "storage/json_text_type.h"
 #include "types/big_number.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
@@ -233,6 +234,12 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   ValueError error = ValueError::kNone;
   bool from_number = is_number(from.id);
   if (from.id == TypeId::kArray && to.id == TypeId::kArray) return cast_array(c, in, from, to, is_explicit, out);
+  if (is_json_text(to) && !is_json_text(from) && from.id != TypeId::kJsonb) {
+    std::string text;
+    append_datum(&text, from, in);
+    const Status status = parse_datum(to, text, scratch_arena(c), out);
+    return status.ok() ? 0 : c->fail(status);
+  }
   if (is_string(to.id) && (is_string(from.id) || from.id == TypeId::kUnknown)) {
     std::string_view text = text_of(in);
     if (from.id == TypeId::kChar && to.id != TypeId::kChar) text = trim_blanks(text);

@@ -1,12 +1,19 @@
 #include "runtime/windows.h"
 
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "query/exec_context.h"
 #include "query/program.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "storage/cell.h"
 #include "storage/change_log.h"
+#include "storage/chunk_cursor.h"
 #include "storage/frozen_slot.h"
 
 namespace scyper::query {
@@ -14,28 +21,212 @@ namespace scyper::query {
 using storage::TablePartition;
 using storage::Tid;
 
+namespace {
+
+constexpr size_t kKeptChunks = 32;  // of one scan
+
+// What joins to come leave of a scan's rows, before other columns than their keys are decoded.
+class ScanFilters : public storage::RowFilter {
+ public:
+  void reset(std::span<const ChunkFilter> filters, const JoinFilter* const* made, const storage::TableLayout& layout) {
+    filters_ = filters;
+    made_ = made;
+    layout_ = &layout;
+    columns_.clear();
+    for (const ChunkFilter& filter : filters) {
+      columns_.insert(columns_.end(), filter.columns, filter.columns + filter.count);
+    }
+  }
+  bool is_empty() const { return filters_.empty(); }
+  std::span<const uint32_t> columns() const override { return columns_; }
+  void apply(const char* window, uint32_t begin, uint32_t end, uint64_t* selection) noexcept override {
+    for (size_t i = 0; i < filters_.size(); ++i) {
+      for (uint32_t place = begin; place < end; place += 64) {
+        uint64_t& word = selection[(place - begin) / 64];
+        if (word == 0) continue;
+        uint64_t sums[64];
+        std::fill_n(sums, 64, made_[i]->places.offset);
+        for (uint32_t key = 0; key < filters_[i].count; ++key) {
+          const storage::ColumnAccess& access = layout_->columns[filters_[i].columns[key]];
+          add_keys(access, window, place, made_[i]->places.factor[key], sums);
+          if (access.null_offset != 0) word &= ~nulls(access, window, place);  // equal nothing
+        }
+        word &= hits(*made_[i], sums);
+      }
+    }
+  }
+
+ private:
+  // Of 64 places, those without a row too: what they hold says nothing and does no harm.
+  template <typename T>
+  static void add_cells(const char* cells, uint32_t stride, uint64_t factor, uint64_t* sums) noexcept {
+    const auto add = [&](auto step) {
+      for (uint32_t j = 0; j < 64; ++j)
+        sums[j] += static_cast<uint64_t>(int64_t{storage::load_cell<T>(cells + size_t{j} * step)}) * factor;
+    };
+    if (stride == sizeof(T))
+      add(std::integral_constant<uint32_t, sizeof(T)>());
+    else
+      add(stride);
+  }
+  static void add_keys(const storage::ColumnAccess& access, const char* window, uint32_t place, uint64_t factor,
+                       uint64_t* sums) noexcept {
+    const char* cells = storage::cell_of(access, window, place);
+    if (access.kind == storage::CellKind::kInt64) return add_cells<int64_t>(cells, access.value_stride, factor, sums);
+    if (access.kind == storage::CellKind::kInt32) return add_cells<int32_t>(cells, access.value_stride, factor, sums);
+    add_cells<int16_t>(cells, access.value_stride, factor, sums);
+  }
+  static uint64_t nulls(const storage::ColumnAccess& access, const char* window, uint32_t place) noexcept {
+    uint64_t found = 0;
+    for (uint32_t j = 0; j < 64; ++j) found |= uint64_t{storage::is_null(access, window, place + j) ? 1u : 0u} << j;
+    return found;
+  }
+  static uint64_t hits(const JoinFilter& made, const uint64_t* sums) noexcept {
+    const uint64_t size = made.places.size, shift = made.places.shift;
+    if (size == 0) return 0;
+    uint64_t found = 0;
+    for (uint32_t j = 0; j < 64; ++j) {
+      const uint64_t at = sums[j] >> shift;
+      const uint64_t inside = at < size ? at : 0;
+      found |= (at < size ? (made.bits[inside / 64] >> (inside % 64)) & 1 : 0) << j;
+    }
+    return found;
+  }
+
+  std::span<const ChunkFilter> filters_;
+  const JoinFilter* const* made_ = nullptr;
+  const storage::TableLayout* layout_ = nullptr;
+  std::vector<uint32_t> columns_;
+};
+
+// How one scan reads chunks that are frozen, piece by piece. In a loop it comes by the same ones again and again: from
+// the second round on it keeps what it has decoded of the first of them.
+class WindowScan {
+ public:
+  // Begins with a chunk. False: no address space.
+  bool open(const TablePartition* partition, const storage::FrozenSlot& slot, const ChunkOpening& opening,
+            std::span<const storage::ColumnCondition> conditions) noexcept;
+  // Of the chunk that is opened next.
+  ScanFilters& filters() { return filters_; }
+  storage::ChunkCursor::Piece next(WindowCounts* counts) noexcept;
+  // What is decoded may change: images go and others come to their places.
+  void forget() noexcept {
+    opening_ = nullptr;
+    first_ = nullptr;
+    is_repeated_ = false;
+    kept_now_ = nullptr;
+    kept_.clear();
+  }
+
+ private:
+  // What a window holds of an image, which stays what it is while a statement runs.
+  struct Decoded {
+    const char* image = nullptr;
+    uint32_t pieces = 0;
+    storage::ChunkWindow window;
+  };
+  Decoded* find(const char* image) noexcept;
+
+  storage::ChunkCursor cursor_;
+  ScanFilters filters_;
+  const ChunkOpening* opening_ = nullptr;  // programs that run one after the other have other columns
+  Decoded* kept_now_ = nullptr;
+  bool is_first_ = false;        // piece of the chunk
+  const char* first_ = nullptr;  // image
+  bool is_repeated_ = false;
+  storage::ChunkWindow passing_;
+  std::vector<Decoded> kept_;
+};
+
+WindowScan::Decoded* WindowScan::find(const char* image) noexcept {
+  for (Decoded& decoded : kept_)
+    if (decoded.image == image) return &decoded;
+  if (kept_.size() == kKeptChunks) return nullptr;
+  kept_.emplace_back().image = image;
+  return &kept_.back();
+}
+
+bool WindowScan::open(const TablePartition* partition, const storage::FrozenSlot& slot, const ChunkOpening& opening,
+                      std::span<const storage::ColumnCondition> conditions) noexcept {
+  if (opening_ != &opening) forget();
+  opening_ = &opening;
+  is_repeated_ |= first_ == slot.image;
+  if (first_ == nullptr) first_ = slot.image;
+  kept_now_ = is_repeated_ ? find(slot.image) : nullptr;
+  char* window = (kept_now_ == nullptr ? passing_ : kept_now_->window).get(partition->table->layout().chunk_bytes);
+  if (window == nullptr) return false;
+  cursor_.open(partition, slot, {opening.columns, conditions, filters_.is_empty() ? nullptr : &filters_}, window,
+               kept_now_ == nullptr ? nullptr : &kept_now_->pieces);
+  is_first_ = true;
+  return true;
+}
+
+storage::ChunkCursor::Piece WindowScan::next(WindowCounts* counts) noexcept {
+  const uint32_t had = kept_now_ == nullptr ? 0 : kept_now_->pieces;
+  const storage::ChunkCursor::Piece piece = cursor_.next();
+  if (piece.chunk != nullptr) {
+    const bool was_kept = kept_now_ != nullptr && kept_now_->pieces == had;
+    ++(was_kept ? counts->kept : counts->decoded);
+  } else if (is_first_) {
+    ++counts->skipped;
+  }
+  is_first_ = false;
+  return piece;
+}
+
+}  // namespace
+
 // The windows of one thread: routines that a program calls have others than itself. Owner: ExecContext.
 class ChunkWindows {
  public:
   // nullptr: no address space.
-  char* get(uint32_t depth, uint32_t number, size_t chunk_bytes) noexcept;
+  char* get(uint32_t depth, uint32_t number, size_t chunk_bytes) noexcept {
+    return place(depth, number).tuples.get(chunk_bytes);
+  }
+  WindowScan& scan(uint32_t depth, uint32_t number) noexcept {
+    std::unique_ptr<WindowScan>& scan = place(depth, number).scan;
+    if (scan == nullptr) scan = std::make_unique<WindowScan>();
+    return *scan;
+  }
+  // Of the chunk at hand.
+  std::vector<storage::ColumnCondition>& conditions() { return conditions_; }
+  WindowCounts& counts() { return counts_; }
+  void forget_scans() noexcept {
+    for (std::vector<Place>& own : places_)
+      for (Place& place : own)
+        if (place.scan != nullptr) place.scan->forget();
+  }
 
  private:
-  std::vector<std::vector<storage::ChunkWindow>> windows_;  // by depth of calls, by number in the program
+  struct Place {
+    storage::ChunkWindow tuples;
+    std::unique_ptr<WindowScan> scan;
+  };
+  Place& place(uint32_t depth, uint32_t number) noexcept {
+    if (places_.size() <= depth) places_.resize(depth + 1);
+    std::vector<Place>& own = places_[depth];
+    if (own.size() <= number) own.resize(number + 1);
+    return own[number];
+  }
+
+  std::vector<std::vector<Place>> places_;  // by depth of calls, by number in the program
+  std::vector<storage::ColumnCondition> conditions_;
+  WindowCounts counts_;
 };
 
-char* ChunkWindows::get(uint32_t depth, uint32_t number, size_t chunk_bytes) noexcept {
-  if (windows_.size() <= depth) windows_.resize(depth + 1);
-  std::vector<storage::ChunkWindow>& own = windows_[depth];
-  if (own.size() <= number) own.resize(number + 1);
-  return own[number].get(chunk_bytes);
+WindowCounts window_counts(const ExecContext& c) noexcept {
+  return c.windows == nullptr ? WindowCounts() : c.windows->counts();
+}
+
+void forget_scans(ExecContext* c) noexcept {
+  if (c->windows != nullptr) c->windows->forget_scans();
 }
 
 namespace {
 
-char* window_of(ExecContext* c, const TablePartition* partition, const ChunkOpening& opening) noexcept {
+ChunkWindows& windows_of(ExecContext* c) noexcept {
   if (c->windows == nullptr) c->windows = std::make_shared<ChunkWindows>();
-  return c->windows->get(c->depth, opening.window, partition->table->layout().chunk_bytes);
+  return *c->windows;
 }
 
 // Where the tuple is that was at `tid` when the running transaction found it: it may have moved it since.
@@ -47,11 +238,91 @@ Tid present_tid(const ExecContext* c, const TablePartition* partition, Tid tid) 
   return tid;
 }
 
+// A bound as the column holds its values.
+struct Bound {
+  bool is_known = true;
+  bool is_above = false;  // the value is above, by less than 1
+  Datum value;
+};
+
+Bound scaled(__int128 number, int32_t scale, int32_t wanted) noexcept {
+  for (; scale < wanted; ++scale)
+    if (__builtin_mul_overflow(number, __int128{10}, &number)) return {false, false, {}};
+  __int128 divisor = 1;
+  for (; scale > wanted; --scale)
+    if (__builtin_mul_overflow(divisor, __int128{10}, &divisor)) return {false, false, {}};
+  __int128 whole = number / divisor;
+  const bool has_rest = whole * divisor != number;
+  if (has_rest && number < 0) --whole;
+  return {true, has_rest, int128_datum(whole, wanted)};
+}
+
+Bound read_bound(ChunkBound form, const Datum& bound, int32_t scale) noexcept {
+  switch (form) {
+    case ChunkBound::kInteger:
+      return scaled(bound.lo, 0, scale);
+    case ChunkBound::kNumeric:  // below 0: no number of 128 bits
+      return bound.scale < 0 ? Bound{false, false, {}} : scaled(bound.int128(), bound.scale, scale);
+    default:
+      return {true, false, bound};
+  }
+}
+
+enum class Truth : uint8_t { kNever, kOfSome, kUnknown };
+
+// NULL as a bound: no row passes.
+Truth read_condition(const ChunkCondition& condition, const Datum* bounds, int32_t scale,
+                     storage::FrozenPredicate* predicate) noexcept {
+  predicate->kind = condition.kind;
+  predicate->low_included = condition.low_included != 0;
+  predicate->high_included = condition.high_included != 0;
+  if (condition.low >= 0) {
+    if (bounds[condition.low].null != 0) return Truth::kNever;
+    const Bound low = read_bound(condition.bound, bounds[condition.low], scale);
+    if (!low.is_known) return Truth::kUnknown;
+    predicate->low = low.value;
+    if (low.is_above) predicate->low_included = false;
+  }
+  if (condition.high >= 0) {
+    if (bounds[condition.high].null != 0) return Truth::kNever;
+    const Bound high = read_bound(condition.bound, bounds[condition.high], scale);
+    if (!high.is_known) return Truth::kUnknown;
+    predicate->high = high.value;
+    if (high.is_above) predicate->high_included = true;
+  }
+  return Truth::kOfSome;
+}
+
+// False: no row can pass.
+bool read_conditions(std::span<const ChunkCondition> conditions, const Datum* bounds,
+                     const storage::TableSchema& schema, std::vector<storage::ColumnCondition>* read) noexcept {
+  read->clear();
+  size_t term = 0;  // where it begins
+  bool is_unknown = false;
+  for (const ChunkCondition& condition : conditions) {
+    storage::ColumnCondition one{condition.column, {}, true};
+    const Truth truth = read_condition(condition, bounds, schema.columns[condition.column].type.scale, &one.predicate);
+    is_unknown |= truth == Truth::kUnknown;
+    if (truth == Truth::kOfSome) read->push_back(one);
+    if (condition.has_alternative != 0) continue;
+    if (is_unknown) {
+      read->resize(term);
+    } else if (read->size() == term) {
+      return false;
+    } else {
+      read->back().has_alternative = false;
+    }
+    term = read->size();
+    is_unknown = false;
+  }
+  return true;
+}
+
 extern "C" {
 
 int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, int64_t number) noexcept {
   const ChunkOpening& opening = c->program->opening(number);
-  char* window = window_of(c, partition, opening);
+  char* window = windows_of(c).get(c->depth, opening.window, partition->table->layout().chunk_bytes);
   if (window == nullptr) return fail_memory(c);
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
   const storage::TuplePlace place = storage::open_tuple(partition, present, opening.columns, window, opening.place);
@@ -61,13 +332,37 @@ int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, in
   return 0;
 }
 
-int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t first, int64_t number) noexcept {
+int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, int64_t is_open, int64_t number,
+                      const ChunkCondition* conditions, int64_t count, const Datum* bounds, const ChunkFilter* filters,
+                      int64_t filter_count, const JoinFilter* const* made) noexcept {
   const ChunkOpening& opening = c->program->opening(number);
-  char* window = window_of(c, partition, opening);
-  if (window == nullptr) return fail_memory(c);
-  const storage::ChunkScan scan{opening.columns, {}};
-  const uint64_t chunk = static_cast<Tid>(first) >> storage::kChunkShift;
-  c->value[0] = reinterpret_cast<int64_t>(storage::open_chunk(partition, chunk, scan, window));
+  WindowScan& scan = windows_of(c).scan(c->depth, opening.window);
+  const storage::FrozenSlot* slot = storage::slot_of(partition, static_cast<Tid>(tid));
+  c->value[0] = 0;
+  c->value[1] = tid;
+  if (slot->state == storage::ChunkState::kEmpty) return 0;
+  if (slot->state == storage::ChunkState::kCold) {
+    c->value[0] = is_open != 0 ? 0 : reinterpret_cast<int64_t>(slot->chunk);
+    c->value[2] = 0;
+    c->value[3] = std::min<int64_t>(storage::kChunkTuples, static_cast<int64_t>(partition->tuple_limit) - tid);
+    return 0;
+  }
+  if (is_open == 0) {
+    std::vector<storage::ColumnCondition>& asked = c->windows->conditions();
+    const storage::TableSchema& schema = partition->table->schema();
+    ++c->windows->counts().chunks;
+    if (!read_conditions(std::span(conditions, static_cast<size_t>(count)), bounds, schema, &asked)) {
+      ++c->windows->counts().skipped;
+      return 0;
+    }
+    scan.filters().reset(std::span(filters, static_cast<size_t>(filter_count)), made, partition->table->layout());
+    if (!scan.open(partition, *slot, opening, asked)) return fail_memory(c);
+  }
+  const storage::ChunkCursor::Piece piece = scan.next(&c->windows->counts());
+  c->value[0] = reinterpret_cast<int64_t>(piece.chunk);
+  c->value[1] = tid + piece.first;
+  c->value[2] = piece.begin;
+  c->value[3] = piece.end;
   return 0;
 }
 

@@ -21,7 +21,12 @@
 
 namespace scyper::query {
 
+namespace {
+constexpr const char* kTemporarySchema = "pg_temp_1";
+}
+
 Session::Session(DatabaseOptions options, size_t scratch_bytes) {
+  settings_.emplace(kTemporarySchemaSetting, kTemporarySchema);
   if (const char* threads = std::getenv("SCYPER_TEST_THREADS"); threads != nullptr) {
     threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
     options.shared_from_ns = 0;  // every query that can
@@ -109,6 +114,8 @@ Status Session::run(std::string_view text, ResultSet* result, std::span<const Da
     if (was_setting) return Status();
   }
   if (prepared->kind() != Prepared::Kind::kProgram) {
+    statement_settings_.begin(&settings_);
+    const StatementSettings::Scope scope(&statement_settings_);
     Status defined = database_->define(*prepared, result);
     auto level = settings_.find("client_min_messages");
     std::erase_if(result->notices, [&](const std::string& notice) {
@@ -124,7 +131,12 @@ Status Session::run(std::string_view text, ResultSet* result, std::span<const Da
 }
 
 std::string Session::with_marks(std::string_view sql) const {
-  return with_roles(roles_, with_time_zone(zone_, with_search_path(search_path_, sql)));
+  return with_roles(roles_, with_time_zone(zone_, with_search_path(path(), sql)));
+}
+
+std::vector<std::string> Session::path() const {
+  return database_->has_temporary_tables(kTemporarySchema) ? path_with_temporary(search_path_, kTemporarySchema)
+                                                           : search_path_;
 }
 
 void Session::note_search_path() {

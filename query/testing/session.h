@@ -8,6 +8,7 @@
 #include "query/database.h"
 #include "query/exec_context.h"
 #include "query/settings.h"
+#include "runtime/windows.h"
 
 namespace scyper::storage {
 class Compactor;
@@ -42,7 +43,8 @@ class Session {
   // After so many statements all rows are frozen, now and then they stay cold (docs/compaction.md); 0: never. Wants
   // DatabaseOptions::frozen_bytes. SCYPER_TEST_FREEZING does both.
   void set_freezing(uint64_t statements);
-  uint64_t frozen_chunks() const;  // so far
+  uint64_t frozen_chunks() const;                                                 // so far
+  WindowCounts window_counts() const { return query::window_counts(*context_); }  // so far
   void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
   void set_threads(uint32_t threads) { threads_ = threads; }  // of one query
   // Queries go to disk when a thread holds that many bytes of tuples; 0 = whenever an operator could. The database
@@ -61,6 +63,7 @@ class Session {
 
   void note_search_path();
   std::string with_marks(std::string_view sql) const;
+  std::vector<std::string> path() const;
 
   SettingValues settings_;
   StatementSettings statement_settings_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "storage/json_text_type.h"
 #include "types/array_text.h"
 #include "types/big_number.h"
 #include "types/binary.h"
@@ -117,6 +118,10 @@ Status parse_string(const SqlType& type, std::string_view text, const TextArena&
   ValueError error = ValueError::kNone;
   if (type.id == TypeId::kChar) error = char_cast(text, type.length, false, arena, &value);
   if (type.id == TypeId::kVarchar) error = varchar_cast(text, type.length, false, &value);
+  if (is_json_text(type)) {
+    Json json;
+    SCYPER_RETURN_IF_ERROR(json_parse(text, &json));
+  }
   if (error == ValueError::kNone && value.data() == text.data()) error = concatenate(&value, 1, arena, &value);
   *out = string_datum(value.data(), value.size());
   return input_status(error, type, text);

@@ -15,6 +15,16 @@ namespace {
 // Longer than this an unfinished result may not hold its place among the queries while its client thinks.
 constexpr int64_t kHeldRowsIdleNs = 60'000'000'000;
 
+bool changes_together(const std::vector<query::SessionCommand>& commands) {
+  using Kind = query::CommandKind;
+  const auto is_plain = [](const query::SessionCommand& command) {
+    return command.kind == Kind::kOther || command.kind == Kind::kQuery;
+  };
+  const auto changes = [](const query::SessionCommand& command) { return command.kind == Kind::kOther; };
+  return std::all_of(commands.begin(), commands.end(), is_plain) &&
+         std::count_if(commands.begin(), commands.end(), changes) > 1;
+}
+
 int32_t random_key() {
   const std::string bytes = random_bytes(sizeof(int32_t));
   int32_t key = 0;
@@ -32,6 +42,12 @@ Session::Session(const SessionContext* context, int descriptor, Start start)
 Session::~Session() {
   leave_block();
   if (!counted_role_.empty()) context_->sessions.remove(counted_role_);
+}
+
+void Session::drop_temporary_tables() {
+  primary::Engine* engine = context_->node->engine;
+  if (settings_.has_value() && engine->has_temporary_tables(settings_->temporary_schema()))
+    engine->drop_temporary_tables(settings_->temporary_schema());
 }
 
 void Session::cancel() {
@@ -62,6 +78,8 @@ void Session::run() {
   serve();
   drop_portals();
   leave_block();
+  drop_temporary_tables();
+  if (settings_.has_value()) context_->node->engine->release_locks(settings_->temporary_schema());
 }
 
 void Session::serve() {
@@ -200,7 +218,9 @@ void Session::fail(const Status& status, int offset) {
   if (is_over_) return;
   for (const std::string& notice : query::notices_of(status)) send_engine_notice(notice);
   append_error("ERROR", status, &writer(), offset);
-  if (block_ == Block::kOpen) block_ = Block::kFailed;
+  if (block_ != Block::kOpen) return;
+  block_ = Block::kFailed;
+  if (savepoints_.empty()) open_.reset();  // others need not wait for its ROLLBACK
 }
 
 void Session::send_engine_notice(std::string_view notice) {
@@ -238,14 +258,38 @@ void Session::simple_query(std::string_view sql) {
     writer().end();
     return;
   }
+  const bool is_one_transaction = block_ == Block::kNone && changes_together(*commands);
+  if (is_one_transaction) {
+    status = begin_message();
+    if (!status.ok()) return fail(status);
+  }
   for (query::SessionCommand& command : *commands) {
     const size_t offset = command.offset;
     status = run_command(std::move(command));
     if (status.ok()) continue;
     int characters = 0;
     for (char c : sql.substr(0, offset)) characters += (c & 0xC0) != 0x80 ? 1 : 0;
-    return fail(status, characters);
+    fail(status, characters);
+    break;
   }
+  if (is_one_transaction) end_message();
+}
+
+// Several statements in one message are one transaction, which only shows where several of them change something.
+Status Session::begin_message() {
+  block_ = Block::kOpen;
+  before_block_ = *settings_;
+  Status status = open_block();
+  if (!status.ok()) leave_block();
+  return status;
+}
+
+void Session::end_message() {
+  query::SessionCommand commit;
+  commit.kind = query::CommandKind::kCommit;
+  const auto ended = end_block(commit);
+  if (!ended.ok()) fail(ended.status());
+  settings_->begin_transaction();  // the next one
 }
 
 Status Session::run_command(query::SessionCommand command) {

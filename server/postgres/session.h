@@ -144,6 +144,8 @@ class Session {
   // --- simple query (session.cc) ---
   void simple_query(std::string_view sql);
   Status run_command(query::SessionCommand command);
+  Status begin_message();
+  void end_message();
 
   // --- extended query (session_extended.cc) ---
   Status parse(MessageReader* reader);
@@ -163,6 +165,12 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
+  // In the open transaction of the block, which its first statement that writes begins.
+  StatusOr<std::unique_ptr<Answer>> run_in_block(const Statement& statement, std::span<const Datum> arguments);
+  Status open_block();
+  // The statement as this session understands it.
+  std::string with_path(std::string_view sql) const;
+  void note_act(const Statement& statement, const Status& status);
   StatusOr<std::unique_ptr<Answer>> run_counted(const std::function<Status(query::ResultSet*)>& run);
   primary::StatementLimits limits();
   StatusOr<query::QueryOptions> query_options();
@@ -208,6 +216,7 @@ class Session {
   Status set_local(std::string_view name, const std::vector<std::string>& values);
   Status discard(const query::SessionCommand& command);
   void leave_block();
+  void drop_temporary_tables();
   void warn(const char* sqlstate, const std::string& message);
   std::string receipt_text() const;
 
@@ -230,8 +239,9 @@ class Session {
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
   std::vector<std::string> savepoints_;
-  std::optional<query::Receipt> receipt_;  // of the last query
-  std::vector<Datum> row_;                 // as it is sent, and what was read anew for it
+  std::unique_ptr<primary::OpenTransaction> open_;  // the block's, once it has written; null: none
+  std::optional<query::Receipt> receipt_;           // of the last query
+  std::vector<Datum> row_;                          // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync
   bool is_over_ = false;  // the connection: nothing more is said

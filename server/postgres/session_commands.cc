@@ -125,6 +125,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
   }
   std::optional<SessionSettings> ended;
   if (command.is_chained) ended = *settings_;
+  const auto open = std::move(open_);
   const bool is_undone = block_ == Block::kFailed || command.kind == CommandKind::kRollback;
   if (is_undone) {
     settings_->restore(*before_block_);
@@ -133,6 +134,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
   }
   drop_portals();
   leave_block();
+  if (open != nullptr && !is_undone) SCYPER_RETURN_IF_ERROR(open->commit());
   if (command.is_chained) {
     block_ = Block::kOpen;
     before_block_ = *settings_;
@@ -143,6 +145,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
 
 void Session::leave_block() {
   block_ = Block::kNone;
+  open_.reset();
   savepoints_.clear();
   local_settings_.clear();
   before_block_.reset();
@@ -150,21 +153,24 @@ void Session::leave_block() {
   if (pinned_ != 0) static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0)));
 }
 
-// Blocks change nothing: a savepoint only says how far an error is forgiven.
 StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
   if (block_ == Block::kNone)
     return no_block(command.kind == CommandKind::kSavepoint
                         ? "SAVEPOINT"
                         : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));
   if (command.kind == CommandKind::kSavepoint) {
+    if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
     savepoints_.push_back(command.name);
     return make_answer(command.tag);
   }
   auto found = std::find(savepoints_.rbegin(), savepoints_.rend(), command.name);
   if (found == savepoints_.rend()) return sql_error("3B001", "savepoint \"" + command.name + "\" does not exist");
   // ROLLBACK TO keeps the savepoint itself
+  const auto number = static_cast<size_t>(std::prev(found.base()) - savepoints_.begin());
+  const bool is_undone = command.kind == CommandKind::kRollbackTo;
+  if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(is_undone ? open_->roll_back_to(number) : open_->release(number));
   savepoints_.erase(command.kind == CommandKind::kRelease ? std::prev(found.base()) : found.base(), savepoints_.end());
-  if (command.kind == CommandKind::kRollbackTo) block_ = Block::kOpen;
+  if (is_undone) block_ = Block::kOpen;
   return make_answer(command.tag);
 }
 
@@ -194,10 +200,16 @@ Status Session::deallocate(const std::string& name) {
 
 // DISCARD ALL forgets everything; its parts and the like name what there is nothing of here, but for PLANS.
 Status Session::discard(const SessionCommand& command) {
+  if (command.tag == "DISCARD TEMP") {
+    if (block_ != Block::kNone) return sql_error("0A000", "DISCARD TEMP in a transaction block is not supported");
+    drop_temporary_tables();
+  }
   if (command.tag != "DISCARD ALL") return {};
   if (block_ != Block::kNone) return sql_error("25001", "DISCARD ALL cannot run inside a transaction block");
   drop_portals();
   statements_.clear();
+  drop_temporary_tables();
+  context_->node->engine->release_locks(settings_->temporary_schema());
   return settings_->reset("all");
 }
 

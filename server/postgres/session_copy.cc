@@ -43,7 +43,7 @@ Status Session::send_copy(std::string_view sql, Portal* portal) {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
-  SCYPER_ASSIGN_OR_RETURN(const auto copy, context_->node->engine->open_copy(settings_->with_path(sql)));
+  SCYPER_ASSIGN_OR_RETURN(const auto copy, context_->node->engine->open_copy(with_path(sql)));
   const primary::StatementLimits limits = this->limits();
   begin_copy(CopyDirection::kIn, copy->column_count());
   if (!stream_.flush()) return sql_error("08006", "the client has gone");

@@ -102,10 +102,13 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
 }
 
 Status Session::describe_parameters_of(std::string_view sql, Statement* statement) {
-  const std::string text = settings_->with_path(sql);
+  const std::string text = with_path(sql);
   NodeParts* node = context_->node;
+  if (open_ != nullptr) return open_->describe(text, limits(), &statement->parameters, &statement->columns);
   query::Queries* queries = node->engine->queries();
-  if (statement->command.kind == query::CommandKind::kQuery && queries != nullptr) {
+  const bool is_for_snapshots =
+      queries != nullptr && !node->engine->has_temporary_tables(settings_->temporary_schema());
+  if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
     SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_));
     statement->parameters = std::move(description.parameters);
     statement->columns = std::move(description.columns);

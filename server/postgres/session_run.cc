@@ -8,15 +8,6 @@
 
 namespace scyper::server::postgres {
 
-namespace {
-
-Status write_in_block() {
-  return with_hint(sql_error("0A000", "statements that write are not supported in a transaction block"),
-                   "Send each as a transaction of its own (autocommit), or CALL a procedure that does all of them.");
-}
-
-}  // namespace
-
 StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statement, std::span<const Datum> arguments) {
   if (context_->statements != nullptr) context_->statements->add(1);
   SCYPER_RETURN_IF_ERROR(check_block(statement.command));
@@ -25,10 +16,9 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kCopyOut:
       return run_for_rows(statement, arguments);
     case query::CommandKind::kOther:
-      if (block_ != Block::kNone) return write_in_block();
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
-      if (block_ != Block::kNone) return write_in_block();
+      if (block_ != Block::kNone) return sql_error("0A000", "COPY FROM STDIN in a transaction block is not supported");
       return run_copy_in(statement.command.text);
     default:
       return run_session_command(statement.command);
@@ -54,10 +44,13 @@ StatusOr<query::QueryOptions> Session::query_options() {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
-  if (context_->node->engine->queries() == nullptr) return run_transaction(statement, arguments);
+  // snapshots have no temporary tables that this session can rely on, nor what its block has written
+  const bool has_temporary = context_->node->engine->has_temporary_tables(settings_->temporary_schema());
+  if (open_ != nullptr || has_temporary || context_->node->engine->queries() == nullptr)
+    return run_transaction(statement, arguments);
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
-  const std::string text = settings_->with_path(statement.command.text);
+  const std::string text = with_path(statement.command.text);
   run.sql = text;
   run.parameters = statement.parameters;
   run.arguments = arguments;
@@ -66,18 +59,49 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   auto answer = run_query(context_->node, run);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (settings_->is_read_only()) return read_only_error();
-  if (block_ != Block::kNone) return write_in_block();
   return run_transaction(statement, arguments);
+}
+
+std::string Session::with_path(std::string_view sql) const {
+  return settings_->with_path(sql, context_->node->engine->has_temporary_tables(settings_->temporary_schema()));
+}
+
+// What the block has read before it writes is still so, where its isolation promises that.
+Status Session::open_block() {
+  SCYPER_ASSIGN_OR_RETURN(open_, context_->node->engine->begin());
+  const bool has_changed = pinned_ != 0 && receipt_.has_value() && receipt_->lsn != open_->lsn();
+  if (has_changed && settings_->is_isolated()) {
+    open_.reset();
+    return with_hint(sql_error("40001", "could not serialize access due to concurrent update"),
+                     "The block has read before others wrote. The transaction might succeed if retried, or in READ "
+                     "COMMITTED.");
+  }
+  for (size_t i = 0; i < savepoints_.size(); ++i) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
+  return {};
+}
+
+// What is about roles and rights goes to the audit log, also where its block is taken back.
+void Session::note_act(const Statement& statement, const Status& status) {
+  if (!query::is_about_roles(statement.command.text)) return;
+  write_audit({user_, start_.address, "postgres", query::shown_role_statement(statement.command.text)}, status);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
+  if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
+  return run_counted([&](query::ResultSet* result) {
+    const Status status = open_->execute(with_path(statement.command.text), arguments, result, limits());
+    note_act(statement, status);
+    return status;
+  });
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
+  if (block_ != Block::kNone) return run_in_block(statement, arguments);
   return run_counted([&](query::ResultSet* result) {
     const Status status =
-        context_->node->engine->execute(settings_->with_path(statement.command.text), arguments, result, limits());
-    if (query::is_about_roles(statement.command.text)) {
-      write_audit({user_, start_.address, "postgres", query::shown_role_statement(statement.command.text)}, status);
-    }
+        context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
+    note_act(statement, status);
     return status;
   });
 }

@@ -59,7 +59,8 @@ StatusOr<query::Freshness> parse_freshness(std::string_view text) {
       "'fresh', how old the data may be ('500ms', '2s'), or what it must contain ('lsn:42').");
 }
 
-SessionSettings::SessionSettings(Owner owner, bool is_secondary) : owner_(std::move(owner)) {
+SessionSettings::SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema)
+    : owner_(std::move(owner)), temporary_schema_(std::move(temporary_schema)) {
   for (const Setting& setting : query::settings()) {
     values_[std::string(setting.name)] = {std::string(setting.value), std::string(setting.value)};
   }
@@ -149,7 +150,18 @@ std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
     const Setting* setting = find_setting(name);
     if (setting == nullptr || setting->value != value.value) given->emplace(query::setting_key(name), value.value);
   }
+  if (!temporary_schema_.empty()) given->emplace(query::kTemporarySchemaSetting, temporary_schema_);
   return given_ = std::move(given);
+}
+
+std::string SessionSettings::with_path(std::string_view sql, bool has_temporary_tables) const {
+  const auto path = has_temporary_tables ? query::path_with_temporary(schemas_, temporary_schema_) : schemas_;
+  return query::with_roles(owner_.roles, query::with_time_zone(zone_, query::with_search_path(path, sql)));
+}
+
+bool SessionSettings::is_isolated() const {
+  const std::string& isolation = values_.find("transaction_isolation")->second.value;
+  return isolation == "serializable" || isolation == "repeatable read";
 }
 
 void SessionSettings::restore(const SessionSettings& earlier) {

@@ -27,8 +27,8 @@ class SessionSettings {
     // SET ROLE: whether it may; gives the roles of what comes.
     std::function<Status(const std::string& name, query::SessionRoles* roles)> set_role = nullptr;
   };
-  // is_secondary: shown as in_hot_standby.
-  SessionSettings(Owner owner, bool is_secondary);
+  // is_secondary: shown as in_hot_standby. temporary_schema: of the session's temporary tables.
+  SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema = "");
 
   // At the start of a session: values become the ones that RESET brings back. 42704 unknown, 22023 not a value of it,
   // 0A000 a value that is not supported.
@@ -53,9 +53,10 @@ class SessionSettings {
   std::vector<std::pair<std::string, std::string>> take_reports();
 
   // The statement with what its names and times mean in this session.
-  std::string with_path(std::string_view sql) const {
-    return query::with_roles(owner_.roles, query::with_time_zone(zone_, query::with_search_path(schemas_, sql)));
-  }
+  std::string with_path(std::string_view sql, bool has_temporary_tables = false) const;
+  const std::string& temporary_schema() const { return temporary_schema_; }
+  // Whether a transaction block reads one state of the database from its beginning to its end.
+  bool is_isolated() const;
   const query::Freshness& freshness() const { return freshness_; }
   int64_t statement_timeout_us() const { return statement_timeout_us_; }
   int64_t idle_timeout_us() const { return idle_timeout_us_; }  // in a transaction block; 0 = none
@@ -75,7 +76,8 @@ class SessionSettings {
   mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
   std::map<std::string, std::string> reported_;
   std::vector<std::string> schemas_;  // of search_path
-  std::string zone_;                  // which the thread is in, too; empty: UTC
+  std::string temporary_schema_;
+  std::string zone_;  // which the thread is in, too; empty: UTC
   query::Freshness freshness_;
   int64_t statement_timeout_us_ = 0;
   int64_t idle_timeout_us_ = 0;

@@ -281,7 +281,7 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
                                const auto now = node->engine->catalog();
                                return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles);
                              }},
-      is_secondary);
+      is_secondary, "pg_temp_" + std::to_string(start_.process));
   if (auto options = parameters.find("options"); options != parameters.end()) {
     const std::vector<std::string> words = words_of(options->second);
     for (size_t i = 0; i < words.size(); ++i) {

@@ -212,6 +212,14 @@ std::vector<primary::Engine::TableInfo> FakeEngine::tables() {
   pairs.rows = loaded().size() / 2;
   pairs.columns = {{"a", make_type(TypeId::kInt4)}, {"b", make_string(TypeId::kVarchar, 10)}};
   pairs.indexes = {"pairs_pkey primary key (a)"};
+  pairs.temperature.hot = {1, 100};
+  pairs.temperature.frozen = {2, 32000};
+  pairs.temperature.hot_bytes = 1 << 20;
+  pairs.temperature.frozen_bytes = 70000;
+  pairs.temperature.thawed_bytes = 560000;
+  pairs.temperature.invalid_tuples = 768;
+  pairs.temperature.invalid_ranges = 3;
+  pairs.temperature.attributes = {{"a", 10000, 131072, 0, 0}, {"b", 60000, 428928, 4096, 17}};
   return {pairs};
 }
 

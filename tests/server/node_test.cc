@@ -89,6 +89,23 @@ TEST_F(NodeTest, DescribesItself) {
   EXPECT_EQ(description->routines[0].classification, "partition-constrained by $1");
 }
 
+TEST_F(NodeTest, ShowsWhereTablesLie) {
+  start();
+  auto status = connect()->storage();
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_FALSE(status->compaction.has_value());
+  ASSERT_EQ(status->tables.size(), 1u);
+  const storage::TableTemperature& shown = status->tables[0].temperature;
+  const storage::TableTemperature& wanted = engine.tables()[0].temperature;
+  EXPECT_EQ(shown.hot.tuples, wanted.hot.tuples);
+  EXPECT_EQ(shown.frozen.chunks, wanted.frozen.chunks);
+  EXPECT_EQ(shown.thawed_bytes, wanted.thawed_bytes);
+  EXPECT_EQ(shown.invalid_ranges, wanted.invalid_ranges);
+  ASSERT_EQ(shown.attributes.size(), 2u);
+  EXPECT_EQ(shown.attributes[1].name, "b");
+  EXPECT_EQ(shown.attributes[1].dictionary_values, 17u);
+}
+
 TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
   start();
   auto client = connect();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "query/queries.h"
 #include "query/result.h"
+#include "storage/temperature.h"
 #include "storage/type.h"
 
 // The C++ client of a node. Errors carry what PostgreSQL's carry (base/status.h); a connection that fails is 08006.
@@ -228,6 +230,26 @@ struct Description {
   std::vector<RoutineDescription> routines;
 };
 
+struct TableStorage {
+  std::string name;
+  storage::TableTemperature temperature;
+};
+struct CompactionStatus {
+  std::string observer;
+  uint64_t windows = 0, failed_windows = 0;
+  double observer_seconds = 0;  // of the compactor's thread in ending windows,
+  double freeze_seconds = 0;    // in making images;
+  double step_seconds = 0;      // of transactions' threads in steps
+  uint64_t steps = 0, watched_chunks = 0, waiting_chunks = 0;
+  uint64_t cooled = 0, frozen = 0, returned = 0, emptied = 0, without_memory = 0;  // chunks
+  uint64_t moved_tuples = 0;
+  uint64_t memory_used_bytes = 0, memory_retired_bytes = 0, memory_budget_bytes = 0;
+};
+struct StorageStatus {
+  std::vector<TableStorage> tables;
+  std::optional<CompactionStatus> compaction;  // of a node that compacts
+};
+
 // Names a call, so that one that is sent again after a failure is answered and not repeated, by another primary, too.
 // Of a client the ids grow; client ids grow with time (docs/transaction_redo.md). 0: none.
 struct CallIdentity {
@@ -270,6 +292,8 @@ class Client {
   // cancel() ends it. Errors of the statement, with position.
   StatusOr<std::unique_ptr<Copying>> open_copy(std::string_view sql);
   StatusOr<NodeStatus> status(int timeout_ms = 2000);
+  // Where tables lie: hot, cold and frozen chunks. Transactions wait while the node counts.
+  StatusOr<StorageStatus> storage();
   // Writes an archive on the node's machine; directory: empty = the data directory's own. Returns when it is done.
   StatusOr<BackupResult> backup(const std::string& directory);
   StatusOr<Description> describe();

@@ -15,6 +15,7 @@
 #include "primary/copy_in.h"
 #include "primary/fork.h"
 #include "primary/log_options.h"
+#include "primary/open_transaction.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
 #include "query/queries.h"
@@ -145,6 +146,15 @@ class Engine {
   // Stops at the first error.
   virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                                 const StatementLimits& limits = {}) = 0;
+
+  // A transaction of several statements, which come while it is open. Waits until it has the engine for itself.
+  virtual StatusOr<std::unique_ptr<OpenTransaction>> begin();
+
+  // Temporary tables of a session, by the schema that its settings name (query/search_path.h). What it has left is
+  // dropped when it ends.
+  virtual bool has_temporary_tables(std::string_view) const { return false; }
+  virtual void drop_temporary_tables(const std::string&) {}
+  virtual void release_locks(const std::string&) {}  // advisory ones of that session
 
   // Forks a child with a transaction-consistent copy of all tables and runs a function in it: the primitive under
   // snapshots and archives. Waits for the fork; the caller then owns the child. The engine must outlive it: the child

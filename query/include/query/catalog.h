@@ -139,7 +139,8 @@ struct Catalog {
   uint32_t next_routine_id = 1;
   std::set<std::string, std::less<>> namespaces;  // CREATE SCHEMA: those besides public
   std::map<std::string, std::shared_ptr<storage::Table>, std::less<>> tables;
-  storage::SchemaScope::Versions schemas;  // of `tables`, as they were with this version
+  std::set<std::string, std::less<>> composites;  // CREATE TYPE ... AS (...): tables that are the type of a row only
+  storage::SchemaScope::Versions schemas;         // of `tables`, as they were with this version
   std::map<TableId, TableRules> rules;
   std::map<std::string, std::shared_ptr<const View>, std::less<>> views;
   std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name

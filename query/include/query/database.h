@@ -116,6 +116,10 @@ class Database {
   virtual Status add_companions(const Program& program) = 0;
   // kDefinition, kRows and kNothing. run: null, or when it runs and what the log is to say.
   virtual Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run = nullptr) = 0;
+  // Those of a session that has ended (query/search_path.h). Runs alone.
+  virtual Status drop_temporary_tables(const std::string& session_schema) = 0;
+  virtual void release_locks(const std::string& session_schema) = 0;  // advisory ones. Any thread
+  virtual bool has_temporary_tables(std::string_view session_schema) const = 0;
   // What DefinitionRun::log says; `rows` are the changes that follow the definition, for who replays them.
   static std::string_view definition_of_log(std::string_view log, std::string_view* rows);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,13 @@ class Definitions {
   // A statement that defines something, with its search_path and the names of its arguments (query/search_path.h).
   virtual Status define(ExecContext* context, std::string_view text, const Datum* arguments,
                         const std::vector<SqlType>& types) = 0;
+  // The text as this transaction understands it, which sees its own temporary tables.
+  virtual std::string with_temporary(std::string_view text) const = 0;
+  // Of the last definition.
+  const std::string& command_tag() const { return command_tag_; }
   virtual bool empty() const = 0;  // nothing is waiting for publish() or forget()
+  // A statement runs on temporary tables whose rows go when the transaction commits.
+  virtual void note_temporary_rows() = 0;
   // Whether what runs has defined something, also if that was committed since.
   bool has_changed() const { return has_changed_; }
   // Behind ChangeLog::commit(): what was defined is there for all.
@@ -53,6 +60,7 @@ class Definitions {
 
  protected:
   bool has_changed_ = false;
+  std::string command_tag_;
 };
 
 // As long as the database lives.

@@ -12,9 +12,14 @@ namespace scyper::query {
 
 // The schemas of a value of search_path, but for those that are none of users ("$user", pg_catalog, pg_temp). 22023.
 StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value);
+// What stands for the schema of a session's temporary tables among its settings; no name of one.
+constexpr std::string_view kTemporarySchemaSetting = "pg_temp";
 // Whether names without a schema mean what they mean without any search_path: those of public.
 bool is_default_path(const std::vector<std::string>& schemas);
 
+// Behind the schemas of a session's temporary tables, whether there are some or not.
+std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas,
+                                             const std::string& session_schema);
 // The text of a statement that is to be understood with that search_path.
 std::string with_search_path(const std::vector<std::string>& schemas, std::string_view sql);
 // Such a text taken apart: the statement itself, whose positions errors have. *schemas: empty = no search_path.

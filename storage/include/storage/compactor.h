@@ -74,6 +74,7 @@ class Compactor {
     uint64_t windows = 0;         // of the observer that have ended
     uint64_t failed_windows = 0;  // of which it could not tell
     uint64_t freeze_ns = 0;       // in step 2
+    uint64_t observe_ns = 0;      // in ending windows
     uint64_t waiting = 0;         // chunks between steps 1 and 3 now
     uint64_t watched = 0;         // by the observer now
   };
@@ -137,7 +138,7 @@ class Compactor {
 
   struct {
     std::atomic<uint64_t> cooled{0}, frozen{0}, returned{0}, emptied{0}, moved{0}, without_memory{0};
-    std::atomic<uint64_t> windows{0}, failed_windows{0}, freeze_ns{0};
+    std::atomic<uint64_t> windows{0}, failed_windows{0}, freeze_ns{0}, observe_ns{0};
   } counts_;
 };
 

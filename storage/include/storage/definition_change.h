@@ -16,8 +16,9 @@ class DefinitionUndo {
   virtual void take_back() noexcept = 0;
 };
 
-// A definition, its form in redo being `text` and then the row changes that it made. Between changes of rows only.
-// false and last_result() at a limit: nothing is noted. The entry is no row's: it has no partition.
+// A definition, its form in redo being `text` (empty: it has none) and then the row changes that it made. Between
+// changes of rows only. false and last_result() at a limit: nothing is noted. The entry is no row's: it has no
+// partition.
 bool note_definition(ChangeLog* log, DefinitionUndo* undo, std::string_view text, std::string_view changes) noexcept;
 // What was drawn from a sequence that is not there any more is no part of redo.
 void forget_sequence(ChangeLog* log, SequenceId id);

@@ -58,7 +58,13 @@ class FreezeGate {
 
 // What the frozen chunks of a table have in common. Owner: Table.
 struct FrozenStore {
-  FrozenStore(const TableSchema& schema, FrozenMemory* where) : memory(where), dictionaries(schema) {}
+  FrozenStore(const TableSchema& schema, FrozenMemory* where)
+      : memory(where),
+        dictionaries(schema),
+        attribute_bytes(std::make_unique<std::atomic<uint64_t>[]>(schema.columns.size())) {}
+  // A chunk becomes frozen, and is it no more.
+  void add_image(const char* image) noexcept;
+  void remove_image(const char* image) noexcept;
   // Roughly, while others change the table; hot_chunks: less what is not.
   void add_to(TableMemory* sum) const;
 
@@ -69,6 +75,7 @@ struct FrozenStore {
   std::atomic<uint64_t> frozen_chunks{0};
   std::atomic<uint64_t> empty_chunks{0};
   std::atomic<uint64_t> image_bytes{0};
+  const std::unique_ptr<std::atomic<uint64_t>[]> attribute_bytes;  // of them, by column
 };
 
 // The chunk's slot, nullptr: the chunk is hot.
@@ -115,24 +122,6 @@ struct TuplePlace {
 // (get() of the table's chunk_bytes). Texts stay valid until the running transaction ends, even if the tuple is moved.
 TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns, char* window,
                       uint32_t place) noexcept;
-
-// What a scan wants of each chunk.
-struct ColumnCondition {
-  uint32_t column;
-  FrozenPredicate predicate;
-};
-struct ChunkScan {
-  std::span<const uint32_t> columns;  // that the scan reads, those of the conditions included
-  // All must hold: the scan checks them again for each row it gets, and gets rows for which they do not hold.
-  std::span<const ColumnCondition> conditions;
-};
-
-// A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it
-// returns the chunk). Cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out positions
-// without a tuple, writes what is selected as the window's live bytes (of all positions of the chunk), decodes the
-// columns at least where they are selected, and returns the window; nullptr: no row. Nothing that it decoded before
-// stays.
-const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept;
 
 // Before a tuple is changed in place: moves it into a hot chunk if it is not in one. The index entries then lead to its
 // new place, the old one holds no tuple, and other tuples' places stay; undone with the transaction's changes; no redo.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace scyper::storage {
 
@@ -19,6 +21,16 @@ struct TableTemperature {
   uint64_t thawed_bytes = 0;      // of frozen chunks if they were hot, without what their cells would refer to
   uint64_t invalid_tuples = 0;    // positions of frozen chunks that have none, and
   uint64_t invalid_ranges = 0;    // how many ranges they are
+
+  // Of the frozen chunks.
+  struct Attribute {
+    std::string name;
+    uint64_t frozen_bytes = 0;
+    uint64_t thawed_bytes = 0;
+    uint64_t dictionary_bytes = 0;  // of the relation's dictionary
+    uint64_t dictionary_values = 0;
+  };
+  std::vector<Attribute> attributes;  // by column; none while no chunk can be frozen
 };
 
 // While nobody changes the table.

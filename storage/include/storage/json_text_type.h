@@ -2,9 +2,9 @@
 
 #include "storage/type.h"
 
-// The type of what to_json() and its kin give: a text that clients know as json.
-namespace scyper::query {
+namespace scyper {
 
+// The type json: a text that has been checked, kept as it was written.
 constexpr int32_t kJsonTextLength = -114;
 
 inline SqlType json_text_type() {
@@ -13,5 +13,7 @@ inline SqlType json_text_type() {
   return type;
 }
 inline bool is_json_text(const SqlType& type) { return type.id == TypeId::kText && type.length == kJsonTextLength; }
+// Without lengths and scales, but json is still json.
+inline SqlType plain_type(const SqlType& type) { return is_json_text(type) ? type : without_modifiers(type); }
 
-}  // namespace scyper::query
+}  // namespace scyper

@@ -1,0 +1,40 @@
+#include "compaction_flags.h"
+
+namespace scyper::client {
+
+CLI::App* add_compaction_flags(CLI::App* group, CompactionBenchOptions* options) {
+  CLI::App* command = group->add_subcommand(
+      "compaction",
+      "what compaction costs transactions and gains: throughput while order lines are compressed, updates of frozen "
+      "tuples, the 22 queries, sizes, forks; beside a node that does not compact");
+  options->oltp.seconds = 1;
+  options->oltp.warmup_seconds = 0;
+  options->oltp.busy_cores = 1;  // the compactor's
+  command->add_option("--parts", options->parts, "oltp, updates, queries; default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"oltp", "updates", "queries"}));
+  command->add_option("--seconds", options->seconds, "of transactions after loading")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--window-ms", options->window_ms, "compaction_window; loading has to take less than two")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "of transactions, updates and forks")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "runs of each query")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--orders", options->orders, "of ten lines each, for updates")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command->add_option("--updated-orders", options->updated_orders, "drawn of them")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command->add_option("--frozen-mb", options->frozen_mb, "frozen data that a fork is measured with: memory")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  return command;
+}
+
+}  // namespace scyper::client

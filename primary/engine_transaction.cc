@@ -1,0 +1,152 @@
+#include "engine_transaction.h"
+
+#include <chrono>
+#include <utility>
+
+#include "partition_engine.h"
+#include "worker.h"
+
+namespace scyper::primary {
+
+namespace {
+constexpr auto kLook = std::chrono::milliseconds(20);  // how often a waiting worker looks at the clock
+
+Status over_time() {
+  return with_hint(
+      sql_error("25P03", "the transaction was rolled back: its client was idle for too long"),
+      "A transaction block that writes runs alone: all others wait for its client, for transaction_time_max at "
+      "most. A procedure does it all in one call.");
+}
+}  // namespace
+
+EngineTransaction::EngineTransaction(PartitionEngine* engine) : engine_(engine) {}
+
+EngineTransaction::~EngineTransaction() {
+  if (!is_pushed_ || has_ended_) return;
+  static_cast<void>(ask([](Executor*) { return Status(); }, /*is_last=*/true));
+  wait_for_end();
+}
+
+Status EngineTransaction::begin() {
+  work_.run_on = [this](Worker* worker) { return serve(worker); };
+  work_.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
+  SCYPER_RETURN_IF_ERROR(engine_->push_open(&work_));
+  is_pushed_ = true;
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return is_served_; });
+  return Status();
+}
+
+// --- the client's side ---
+
+Status EngineTransaction::ask(std::function<Status(Executor*)> work, bool is_last) {
+  Request request;
+  request.work = std::move(work);
+  request.is_last = is_last;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (is_over_) return why_over_;
+  request_ = &request;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return request.is_done || is_over_; });
+  if (request.is_done) return std::move(request.status);
+  request_ = nullptr;
+  return why_over_;
+}
+
+Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                                  const StatementLimits& limits) {
+  return ask([&](Executor* executor) { return executor->execute_open(sql, parameters, result, limits); });
+}
+
+Status EngineTransaction::describe(std::string_view sql, const StatementLimits& limits,
+                                   std::vector<SqlType>* parameters, std::vector<query::ResultColumn>* columns) {
+  return ask([&](Executor* executor) { return executor->describe_open(sql, limits, parameters, columns); });
+}
+
+Status EngineTransaction::set_savepoint() {
+  return ask([](Executor* executor) { return executor->set_savepoint(); });
+}
+
+Status EngineTransaction::roll_back_to(size_t savepoint) {
+  return ask([savepoint](Executor* executor) { return executor->roll_back_to(savepoint); });
+}
+
+Status EngineTransaction::release(size_t savepoint) {
+  return ask([savepoint](Executor* executor) { return executor->release_savepoint(savepoint); });
+}
+
+// The answer comes when the log holds what was written.
+Status EngineTransaction::commit() {
+  const Status status = ask([](Executor* executor) { return executor->commit_open(); }, /*is_last=*/true);
+  wait_for_end();
+  return status.ok() ? work_.status : status;
+}
+
+void EngineTransaction::wait_for_end() {
+  if (std::exchange(has_ended_, true)) return;
+  work_.completion.wait();
+}
+
+// --- the worker's side ---
+
+Status EngineTransaction::serve(Worker* worker) {
+  Executor& executor = worker->executor();
+  executor.begin_open();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    lsn_ = engine_->last_lsn();
+    is_served_ = true;
+  }
+  changed_.notify_all();
+  Status status;
+  bool is_last = false;
+  while (!is_last) {
+    Request* request = next_request(worker);
+    if (request == nullptr) break;
+    is_last = request->is_last;
+    status = request->work(&executor);
+    std::lock_guard<std::mutex> lock(mutex_);
+    request->status = status;
+    request->is_done = true;
+    request_ = nullptr;
+    changed_.notify_all();
+  }
+  executor.end_open();
+  leave(is_last ? sql_error("25P01", "the transaction is over") : Status());
+  return is_last ? status : Status();
+}
+
+// nullptr: it is over, and leave() knows why.
+EngineTransaction::Request* EngineTransaction::next_request(Worker* worker) {
+  const auto limit_ns = static_cast<int64_t>(engine_->options().transaction_time_us_max * 1000);
+  const bool may_pause = engine_->options().fork_mode == ForkMode::kActionConsistent;
+  const int64_t begin_ns = worker->executor().now_ns();
+  if (may_pause) worker->end_work();
+  Request* request = nullptr;
+  Status why;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (request_ == nullptr && why.ok()) {
+      changed_.wait_for(lock, kLook, [this] { return request_ != nullptr; });
+      if (engine_->is_stopping()) why = sql_error("57P01", "terminating connection due to administrator command");
+      const int64_t now_ns = worker->executor().now_ns();
+      if (limit_ns != 0 && idle_ns_ + (now_ns - begin_ns) >= limit_ns) why = over_time();
+    }
+    if (why.ok()) request = request_;
+    if (!why.ok()) why_over_ = why;
+  }
+  idle_ns_ += worker->executor().now_ns() - begin_ns;
+  if (may_pause) worker->begin_work();
+  return request;
+}
+
+void EngineTransaction::leave(const Status& why) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_over_ = true;
+    if (!why.ok()) why_over_ = why;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,157 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "executor.h"
+#include "query/error_status.h"
+#include "query/program.h"
+#include "query/transaction_number.h"
+
+// Statements of open transactions: compiled for the catalog as the transaction sees it, one after the other, in the one
+// change log. They are compiled each time: what such a block is for are definitions and a few changes around them.
+namespace scyper::primary {
+
+using query::Outcome;
+
+void Executor::begin_open() {
+  CHECK(log_->empty() && definitions_->empty());
+  savepoints_.clear();
+  has_committed_part_ = false;
+  running_ = nullptr;
+  context_.transaction_time_us = environment_->clock.now_us() - kPostgresEpochUs;
+  const bool records = environment_->options->redo != RedoMode::kNone;
+  if (log_->records_redo() != records) log_->record_redo(records);
+  query::TransactionNumber::begin_open();
+  context_.end_transaction = nullptr;  // COMMIT in a procedure: 2D000
+}
+
+void Executor::end_open() {
+  take_back();
+  kept_programs_.clear();
+  scratch_.reset();
+  query::TransactionNumber::end_open();
+  context_.error = query::ErrorState();
+  context_.result = nullptr;
+  context_.notices = nullptr;
+  context_.end_transaction = &Executor::end_transaction;
+}
+
+Status Executor::set_savepoint() {
+  savepoints_.push_back(log_->mark());
+  return Status();
+}
+
+Status Executor::roll_back_to(size_t savepoint) {
+  CHECK(savepoint < savepoints_.size());
+  savepoints_.resize(savepoint + 1);
+  log_->rollback_to(savepoints_.back());
+  return Status();
+}
+
+Status Executor::release_savepoint(size_t savepoint) {
+  CHECK(savepoint < savepoints_.size());
+  savepoints_.resize(savepoint);
+  return Status();
+}
+
+Status Executor::execute_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                              const StatementLimits& limits) {
+  const storage::ChangeLog::Mark before = log_->mark();
+  result->clear();
+  settings_.begin(limits.settings);
+  context_.result = result;
+  context_.notices = &result->notices;
+  context_.partition = ~uint32_t{0};
+  context_.crossing = 1;
+  context_.affected_rows = 0;
+  context_.error = query::ErrorState();
+  const query::StatementSettings::Scope settings(&settings_);
+  Status status = run_open(sql, parameters, result, limits);
+  kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
+  context_.pins.clear();
+  scratch_.reset();
+  if (status.ok()) {
+    if (limits.changed_settings != nullptr) settings_.give_changed(limits.changed_settings);
+    return status;
+  }
+  log_->rollback_to(before);
+  result->clear_rows();
+  return query::with_notices(std::move(status), std::exchange(result->notices, {}));
+}
+
+Status Executor::run_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                          const StatementLimits& limits) {
+  query::Database* database = environment_->database;
+  const std::string text = definitions_->with_temporary(sql);
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare_for(text, definitions_->catalog()));
+  switch (prepared->kind()) {
+    case query::Prepared::Kind::kProgram: {
+      const auto program = database->first_program_of(*prepared);
+      kept_programs_.push_back(program);
+      return run_open_program(*program, parameters, result, limits);
+    }
+    case query::Prepared::Kind::kDefinition: {
+      const query::Definitions::Scope definitions(definitions_.get());
+      MutexLock lock(&environment_->definition_mutex);
+      SCYPER_RETURN_IF_ERROR(definitions_->define(&context_, text, nullptr, {}));
+      result->command_tag = definitions_->command_tag();
+      return Status();
+    }
+    case query::Prepared::Kind::kRows:
+    case query::Prepared::Kind::kNothing:
+      return database->define(*prepared, result);
+  }
+  return Status();
+}
+
+Status Executor::run_open_program(const query::Program& program, std::span<const Datum> parameters,
+                                  query::ResultSet* result, const StatementLimits& limits) {
+  if (parameters.size() != program.parameter_types().size())
+    return sql_error(
+        "08P01", absl::StrCat("bind message supplies ", parameters.size(),
+                              " parameters, but prepared statement \"\" requires ", program.parameter_types().size()));
+  const storage::ChangeLog::Mark before = log_->mark();
+  result->columns = program.columns();
+  Outcome outcome = run(program, parameters.data(), limits);
+  while (context_.is_interrupted()) [[unlikely]] {
+    if (!was_meant_for_another() || outcome == Outcome::kOk) break;
+    log_->rollback_to(before);
+    scratch_.reset();
+    result->clear_rows();
+    context_.error = query::ErrorState();
+    outcome = run(program, parameters.data(), limits);
+  }
+  if (outcome == Outcome::kOk) {
+    set_command_tag(tag_of(program.command()), program.command(), context_.affected_rows, result);
+    return Status();
+  }
+  if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
+  return status_of(context_.error);
+}
+
+Status Executor::describe_open(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
+                               std::vector<query::ResultColumn>* columns) {
+  settings_.begin(limits.settings);
+  const query::StatementSettings::Scope settings(&settings_);
+  SCYPER_ASSIGN_OR_RETURN(
+      auto prepared, environment_->database->prepare_for(definitions_->with_temporary(sql), definitions_->catalog()));
+  *parameters = prepared->parameter_types();
+  *columns = prepared->columns();
+  return Status();
+}
+
+// A record of its own: row changes and definitions in the order in which they were made.
+Status Executor::commit_open() {
+  if (log_->empty()) return Status();
+  if (!may_commit()) return status_of(context_.error);
+  if (environment_->options->redo == RedoMode::kNone) {
+    environment_->lsns.draw();
+  } else if (!log_->redo().empty()) {
+    append_alone(environment_, log_->redo());
+  }
+  log_->commit();
+  publish_definitions();
+  return Status();
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "query/result.h"
+#include "storage/type.h"
+
+namespace scyper::primary {
+
+struct StatementLimits;
+
+// A transaction whose statements come one after the other while it is open: a block of BEGIN ... COMMIT that writes.
+// It runs alone from its first statement to its end, so nothing else does meanwhile, whatever its client is thinking
+// about: when it has waited for its client for as long as one transaction may run (transaction_time_max), it is taken
+// back. Invariants: (1) an error in a statement leaves no trace of that statement; (2) what was not committed is taken
+// back
+//   when it is destroyed; (3) when the engine has ended it, each call gives the reason.
+// Threads: one at a time, none of the engine's.
+class OpenTransaction {
+ public:
+  virtual ~OpenTransaction() = default;
+  // Of the last change before it.
+  virtual uint64_t lsn() const = 0;
+  virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                         const StatementLimits& limits) = 0;
+  // What the statement takes and gives, for the catalog as the transaction sees it.
+  virtual Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
+                          std::vector<query::ResultColumn>* columns) = 0;
+  // Savepoints, counted from 0. set_savepoint() makes the next one; roll_back_to() takes back what came after one, and
+  // forgets those behind it.
+  virtual Status set_savepoint() = 0;
+  virtual Status roll_back_to(size_t savepoint) = 0;
+  // Forgets it and those behind it.
+  virtual Status release(size_t savepoint) = 0;
+  // It is over then, also with an error.
+  virtual Status commit() = 0;
+};
+
+}  // namespace scyper::primary

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bind/bound.h"
+#include "runtime/windows.h"
+
+namespace scyper::query {
+
+// What a scan's conjuncts say of single columns, as far as frozen chunks can be asked (storage/frozen_vector.h).
+struct ScanCondition {
+  ChunkCondition condition;  // its bounds are not numbered yet
+  const BoundExpr* low = nullptr;
+  const BoundExpr* high = nullptr;
+  std::string prefix;  // ChunkBound::kPrefix
+};
+
+// A conjunction of alternatives (ChunkCondition::has_alternative). Holds for all rows for which the conjuncts do;
+// bounds are constants, variables and columns of other relations, whose evaluation cannot fail.
+std::vector<ScanCondition> find_scan_conditions(const Relation& relation,
+                                                const std::vector<const BoundExpr*>& conjuncts);
+
+}  // namespace scyper::query

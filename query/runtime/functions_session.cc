@@ -1,0 +1,63 @@
+#include <atomic>
+#include <charconv>
+#include <chrono>
+
+#include "query/search_path.h"
+#include "query/settings.h"
+#include "query/transaction_number.h"
+#include "runtime/function_body.h"
+
+// What kits ask about transactions and sessions.
+namespace scyper::query {
+
+// Declared where the builtins are listed (bind/builtins_sequence.cc).
+extern const ir::External k_fn_txid_current;
+extern const ir::External k_fn_pg_notify;
+extern const ir::External k_fn_pg_backend_pid;
+
+int64_t TransactionNumber::current() {
+  // Numbers go on where those of an earlier process may have ended: it cannot have drawn one a microsecond.
+  static std::atomic<int64_t> last{
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count()};
+  if (number_ == 0) number_ = last.fetch_add(1) + 1;
+  return number_;
+}
+
+namespace {
+
+extern "C" {
+
+SCYPER_FUNCTION(txid_current) { return give(out, TransactionNumber::current()); }
+
+// Nobody can LISTEN, so a notification does what it does where nobody listens: its parts are checked.
+SCYPER_FUNCTION(pg_notify) {
+  constexpr size_t kChannelBytesMax = 63, kPayloadBytesMax = 7999;  // PostgreSQL's
+  const std::string_view channel = args[0].null ? std::string_view() : text_of(args[0]);
+  if (channel.empty()) return c->fail("22023", "channel name cannot be empty");
+  if (channel.size() > kChannelBytesMax) return c->fail("22023", "channel name too long");
+  if (!args[1].null && text_of(args[1]).size() > kPayloadBytesMax) return c->fail("22023", "payload string too long");
+  return give(out, std::string_view());
+}
+
+// The session's number, 0 without one.
+SCYPER_FUNCTION(pg_backend_pid) {
+  const StatementSettings* settings = StatementSettings::current;
+  const std::string* schema = settings == nullptr ? nullptr : settings->find(std::string(kTemporarySchemaSetting));
+  int64_t number = 0;
+  if (schema != nullptr) {
+    const size_t digits = schema->rfind('_') + 1;
+    std::from_chars(schema->data() + digits, schema->data() + schema->size(), number);
+  }
+  return give(out, number);
+}
+
+}  // extern "C"
+
+}  // namespace
+
+SCYPER_DEFINE_FUNCTION(txid_current)
+SCYPER_DEFINE_FUNCTION(pg_notify)
+SCYPER_DEFINE_FUNCTION(pg_backend_pid)
+
+}  // namespace scyper::query

@@ -1,0 +1,67 @@
+#include "admin_service.h"
+#include "replay/compaction.h"
+
+namespace scyper::server {
+
+namespace {
+
+void fill_part(const storage::TableTemperature::Part& part, v1::TableStorage::Part* out) {
+  out->set_chunks(part.chunks);
+  out->set_tuples(part.tuples);
+}
+
+void fill_table(const std::string& name, const storage::TableTemperature& table, v1::TableStorage* out) {
+  out->set_name(name);
+  fill_part(table.hot, out->mutable_hot());
+  fill_part(table.cold, out->mutable_cold());
+  fill_part(table.frozen, out->mutable_frozen());
+  out->set_hot_bytes(table.hot_bytes);
+  out->set_frozen_bytes(table.frozen_bytes);
+  out->set_dictionary_bytes(table.dictionary_bytes);
+  out->set_thawed_bytes(table.thawed_bytes);
+  out->set_invalid_tuples(table.invalid_tuples);
+  out->set_invalid_ranges(table.invalid_ranges);
+  for (const auto& attribute : table.attributes) {
+    v1::TableStorage::Attribute* made = out->add_attributes();
+    made->set_name(attribute.name);
+    made->set_frozen_bytes(attribute.frozen_bytes);
+    made->set_thawed_bytes(attribute.thawed_bytes);
+    made->set_dictionary_bytes(attribute.dictionary_bytes);
+    made->set_dictionary_values(attribute.dictionary_values);
+  }
+}
+
+double seconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) {
+  const storage::Compactor::Counts counts = compaction.counts();
+  const storage::FrozenMemory::Usage memory = compaction.memory();
+  out->set_observer(std::string(compaction.observer()));
+  out->set_windows(counts.windows);
+  out->set_failed_windows(counts.failed_windows);
+  out->set_observer_seconds(seconds(counts.observe_ns));
+  out->set_freeze_seconds(seconds(counts.freeze_ns));
+  out->set_step_seconds(seconds(compaction.step_ns()));
+  out->set_steps(compaction.steps());
+  out->set_watched_chunks(counts.watched);
+  out->set_waiting_chunks(counts.waiting);
+  out->set_cooled(counts.cooled);
+  out->set_frozen(counts.frozen);
+  out->set_returned(counts.returned);
+  out->set_emptied(counts.emptied);
+  out->set_without_memory(counts.without_memory);
+  out->set_moved_tuples(counts.moved);
+  out->set_memory_used_bytes(memory.used_bytes);
+  out->set_memory_retired_bytes(memory.retired_bytes);
+  out->set_memory_budget_bytes(compaction.memory_budget_bytes());
+}
+
+}  // namespace
+
+void fill_storage(NodeParts* node, v1::StorageResponse* out) {
+  for (const auto& table : node->engine->tables()) fill_table(table.name, table.temperature, out->add_tables());
+  const replay::Compaction* compaction = node->engine->compaction();
+  if (compaction != nullptr) fill_compaction(*compaction, out->mutable_compaction());
+}
+
+}  // namespace scyper::server

@@ -1,0 +1,216 @@
+#include "storage/chunk_cursor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "frozen_gather.h"
+#include "row_plan.h"
+
+namespace scyper::storage {
+namespace {
+
+constexpr uint32_t kScattered = 256;  // positions decoded at a time where cells do not lie one after the other
+// Fewer than one in so many: only those. Finding one takes so many times as long as decoding one of all.
+constexpr uint32_t kFewShare = 16;
+constexpr uint32_t kPieceWords = 4;  // of a selection: 256 positions are decoded or left out together
+
+FrozenChunk image_of(const TablePartition* partition, const char* image) {
+  return FrozenChunk(image, &partition->table->frozen_store()->dictionaries);
+}
+
+// Cells and NULL bytes of [first, first + count) to the positions from `place` on.
+void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint32_t first, uint32_t count, char* window,
+                   uint32_t place) noexcept {
+  alignas(16) char cells[kScattered * 32];
+  uint8_t nulls[kScattered];
+  const bool cells_in_place = access.value_stride == access.cell_bytes;
+  const bool nulls_in_place = access.null_offset == 0 || access.null_stride == 1;
+  if (cells_in_place) vector.decode(first, count, cell_of(access, window, place));
+  if (access.null_offset != 0 && nulls_in_place) {
+    vector.decode_nulls(first, count, reinterpret_cast<uint8_t*>(window + access.null_offset + place));
+  }
+  if (cells_in_place && nulls_in_place) return;
+  const uint32_t block = std::min<uint32_t>(kScattered, sizeof(cells) / access.cell_bytes);
+  for (uint32_t done = 0; done < count; done += block) {
+    const uint32_t now = std::min(block, count - done);
+    if (!cells_in_place) {
+      vector.decode(first + done, now, cells);
+      for (uint32_t i = 0; i < now; ++i) {
+        std::memcpy(cell_of(access, window, place + done + i), cells + uint64_t{i} * access.cell_bytes,
+                    access.cell_bytes);
+      }
+    }
+    if (nulls_in_place) continue;
+    vector.decode_nulls(first + done, now, nulls);
+    for (uint32_t i = 0; i < now; ++i) {
+      window[access.null_offset + uint64_t{place + done + i} * access.null_stride] = static_cast<char>(nulls[i]);
+    }
+  }
+}
+
+using Selection = ChunkSelection;
+using Conditions = std::span<const ColumnCondition>;
+
+// Takes the first condition and its alternatives.
+Conditions take_term(Conditions* conditions) {
+  size_t count = 1;
+  while ((*conditions)[count - 1].has_alternative) ++count;
+  const Conditions term = conditions->first(count);
+  *conditions = conditions->subspan(count);
+  return term;
+}
+
+// Leaves of the selection what one of the alternatives allows; all of it where one of them cannot tell.
+void select_any(const FrozenChunk& chunk, Conditions term, Selection* selection) {
+  Selection any{};
+  for (const ColumnCondition& condition : term) {
+    Selection one;  // of which select() writes what the chunk has
+    if (!chunk.column(condition.column).select(condition.predicate, one.data())) return;
+    for (size_t i = 0; i < selection_words(chunk.header().count); ++i) any[i] |= one[i];
+  }
+  for (size_t i = 0; i < any.size(); ++i) (*selection)[i] &= any[i];
+}
+
+// What may be a row: positions with a tuple for which no condition is known not to hold. False: none.
+bool select_rows(const FrozenChunk& chunk, const FrozenSlot& slot, Conditions conditions, Selection* selection) {
+  for (Conditions left = conditions; !left.empty();) {
+    const Conditions term = take_term(&left);
+    if (std::all_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
+          return chunk.column(condition.column).can_skip(condition.predicate);
+        })) {
+      return false;
+    }
+  }
+  set_selection(selection->data(), 0, chunk.header().count);
+  while (!conditions.empty()) select_any(chunk, take_term(&conditions), selection);
+  for (const InvalidRanges::Range& range : slot.invalid.ranges()) {
+    clear_selection(selection->data(), range.begin, range.end);
+  }
+  return std::any_of(selection->begin(), selection->end(), [](uint64_t word) { return word != 0; });
+}
+
+// Bits of words to bytes of 0 and 1.
+void write_live_bytes(const Selection& selection, uint32_t first_word, uint32_t words, char* live) {
+  constexpr uint64_t kBitOfByte = 0x8040201008040201, kLowBits = 0x0101010101010101;
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    for (uint32_t byte = 0; byte < 8; ++byte, live += 8) {
+      const uint64_t bits = (((selection[word] >> (byte * 8)) & 0xff) * kLowBits) & kBitOfByte;
+      const uint64_t bytes = ((bits + 0x7f * kLowBits) >> 7) & kLowBits;
+      std::memcpy(live, &bytes, sizeof(bytes));
+    }
+  }
+}
+
+bool is_empty(const Selection& selection, uint32_t first_word, uint32_t words) {
+  return std::all_of(selection.begin() + first_word, selection.begin() + first_word + words,
+                     [](uint64_t bits) { return bits == 0; });
+}
+
+uint32_t count_selected(const Selection& selection, uint32_t first_word, uint32_t words) {
+  uint32_t count = 0;
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    count += static_cast<uint32_t>(std::popcount(selection[word]));
+  }
+  return count;
+}
+
+// Decodes what is selected of positions [begin, end), at most a piece, to the places that are `first` below: only that
+// where it is little, else all.
+void decode_selected(const TablePartition* partition, const FrozenChunk& chunk, std::span<const uint32_t> columns,
+                     const Selection& selection, uint32_t begin, uint32_t end, char* window, uint32_t first) {
+  const uint32_t first_word = begin / 64, words = (end - begin + 63) / 64;
+  const uint32_t selected = count_selected(selection, first_word, words);
+  if (selected >= (end - begin) / kFewShare) {
+    for (const uint32_t column : columns) {
+      decode_column(chunk.column(column), partition->plan->columns[column].access, begin, end - begin, window,
+                    begin - first);
+    }
+    return;
+  }
+  uint32_t positions[ChunkCursor::kPieceTuples / kFewShare];
+  uint32_t found = 0;
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    for (uint64_t bits = selection[word]; bits != 0; bits &= bits - 1) {
+      positions[found++] = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+    }
+  }
+  for (const uint32_t column : columns) {
+    gather_column(chunk.column(column), partition->plan->columns[column].access, {positions, found}, first, window);
+  }
+}
+
+}  // namespace
+
+const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept {
+  const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
+  if (slot == nullptr) return partition->chunks[chunk];
+  if (slot->state == ChunkState::kCold) return slot->chunk;
+  if (slot->state == ChunkState::kEmpty) return nullptr;
+  const FrozenChunk frozen = image_of(partition, slot->image);
+  Selection selection{};
+  if (!select_rows(frozen, *slot, scan.conditions, &selection)) return nullptr;
+  write_live_bytes(selection, 0, static_cast<uint32_t>(selection.size()), window + partition->plan->live_offset);
+  const uint32_t count = frozen.header().count;
+  for (uint32_t begin = 0; begin < count; begin += kPieceWords * 64) {
+    const uint32_t end = std::min(begin + kPieceWords * 64, count);
+    if (!is_empty(selection, begin / 64, kPieceWords)) {
+      decode_selected(partition, frozen, scan.columns, selection, begin, end, window, 0);
+    }
+  }
+  return window;
+}
+
+void ChunkCursor::open(const TablePartition* partition, const FrozenSlot& slot, const ChunkScan& scan, char* window,
+                       uint32_t* decoded) noexcept {
+  CHECK(slot.state == ChunkState::kFrozen);
+  partition_ = partition;
+  image_ = slot.image;
+  columns_ = scan.columns;
+  filter_ = decoded == nullptr ? scan.filter : nullptr;
+  window_ = window;
+  decoded_ = decoded;
+  selection_ = {};
+  const bool has_rows = select_rows(image_of(partition, image_), slot, scan.conditions, &selection_);
+  position_ = has_rows ? 0 : kChunkTuples;
+}
+
+// Whether any row is left.
+bool ChunkCursor::filter_rows(uint32_t begin, uint32_t end, uint32_t first) noexcept {
+  if (filter_ == nullptr) return true;
+  decode_selected(partition_, image_of(partition_, image_), filter_->columns(), selection_, begin, end, window_, first);
+  filter_->apply(window_, begin - first, end - first, selection_.data() + begin / 64);
+  return !is_empty(selection_, begin / 64, (end - begin + 63) / 64);
+}
+
+ChunkCursor::Piece ChunkCursor::next() noexcept {
+  const FrozenChunk chunk = image_of(partition_, image_);
+  while (true) {
+    while (position_ < kChunkTuples && selection_[position_ / 64] == 0) position_ = (position_ / 64 + 1) * 64;
+    if (position_ >= kChunkTuples) return {};
+    const uint32_t piece = position_ / kPieceTuples;
+    const uint32_t piece_begin = piece * kPieceTuples;
+    const uint32_t piece_end = std::min(piece_begin + kPieceTuples, chunk.header().count);
+    const uint32_t begin = position_;
+    uint32_t end = piece_end;
+    while (selection_[(end - 1) / 64] == 0) end = (end - 1) / 64 * 64;
+    position_ = piece_begin + kPieceTuples;
+    const uint32_t first = decoded_ == nullptr ? piece_begin : 0;
+    if (!filter_rows(begin, end, first)) continue;
+    write_live_bytes(selection_, begin / 64, (end - begin + 63) / 64,
+                     window_ + partition_->plan->live_offset + begin - first);
+    if (decoded_ == nullptr) {
+      decode_selected(partition_, chunk, columns_, selection_, begin, end, window_, first);
+    } else if (((*decoded_ >> piece) & 1) == 0) {
+      *decoded_ |= uint32_t{1} << piece;
+      for (const uint32_t column : columns_) {
+        decode_column(chunk.column(column), partition_->plan->columns[column].access, piece_begin,
+                      piece_end - piece_begin, window_, piece_begin);
+      }
+    }
+    return {window_, first, begin - first, end - first};
+  }
+}
+
+}  // namespace scyper::storage

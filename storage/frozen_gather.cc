@@ -1,0 +1,107 @@
+#include "frozen_gather.h"
+
+#include <algorithm>
+
+#include "bit_packing.h"
+#include "frozen_format.h"
+
+namespace scyper::storage {
+namespace {
+
+using Positions = std::span<const uint32_t>;
+
+constexpr uint32_t kSearchedAhead = 8;  // runs that are passed one by one before they are searched by halves
+
+// The runs of positions that come in order.
+class RunFinder {
+ public:
+  RunFinder(const uint16_t* ends, uint32_t runs) : ends_(ends), runs_(runs) {}
+  uint32_t find(uint32_t position) {
+    for (uint32_t i = 0; i < kSearchedAhead; ++i, ++run_) {
+      if (ends_[run_] > position) return run_;
+    }
+    run_ = static_cast<uint32_t>(std::upper_bound(ends_ + run_, ends_ + runs_, position) - ends_);
+    return run_;
+  }
+
+ private:
+  const uint16_t* const ends_;
+  const uint32_t runs_;
+  uint32_t run_ = 0;
+};
+
+// take(i, entry) for each of the positions.
+template <typename Take>
+void for_each_entry(const FrozenHeader& head, Positions positions, Take take) {
+  if (head.has_runs == 0) {
+    for (size_t i = 0; i < positions.size(); ++i) take(i, positions[i]);
+    return;
+  }
+  const char* image = reinterpret_cast<const char*>(&head);
+  RunFinder runs(reinterpret_cast<const uint16_t*>(image + head.run_ends_at), head.entries);
+  for (size_t i = 0; i < positions.size(); ++i) take(i, runs.find(positions[i]));
+}
+
+template <typename T>
+void gather_numbers(const FrozenHeader& head, Positions positions, char* cells, uint32_t first, uint32_t stride) {
+  const char* image = reinterpret_cast<const char*>(&head);
+  const char* codes = image + head.codes_at;
+  const char* values = image + head.values_at;
+  const auto reference = to_cell<T>(to_int128(head.reference));
+  const bool holds_keys = head.kind == CellKind::kFloat64 && holds_float_keys(head);
+  const auto put = [&](size_t i, T value) {
+    if constexpr (sizeof(T) == sizeof(int64_t)) {
+      if (holds_keys) value = static_cast<T>(order_key(static_cast<int64_t>(value)));
+    }
+    save_cell(cells + uint64_t{positions[i] - first} * stride, value);
+  };
+  switch (head.scheme) {
+    case FrozenScheme::kConstant:
+      for (size_t i = 0; i < positions.size(); ++i) put(i, reference);
+      return;
+    case FrozenScheme::kPlain:
+      return for_each_entry(head, positions, [&](size_t i, uint32_t entry) {
+        put(i, load_cell<T>(values + uint64_t{entry} * sizeof(T)));
+      });
+    case FrozenScheme::kPacked:
+      return for_each_entry(head, positions, [&](size_t i, uint32_t entry) {
+        put(i, add_code(reference, unpack_one(codes, entry, head.code_bits)));
+      });
+    case FrozenScheme::kDictionary:
+      return for_each_entry(head, positions, [&](size_t i, uint32_t entry) {
+        put(i, load_cell<T>(values + unpack_one(codes, entry, head.code_bits) * sizeof(T)));
+      });
+  }
+}
+
+}  // namespace
+
+void gather_column(const FrozenVector& vector, const ColumnAccess& access, Positions positions, uint32_t first,
+                   char* window) noexcept {
+  const FrozenHeader& head = vector.header();
+  char* cells = window + access.value_offset;
+  if (access.null_offset != 0) {
+    for (const uint32_t position : positions) {
+      window[access.null_offset + uint64_t{position - first} * access.null_stride] = vector.is_null(position) ? 1 : 0;
+    }
+  }
+  switch (head.kind) {
+    case CellKind::kBool:
+      return gather_numbers<uint8_t>(head, positions, cells, first, access.value_stride);
+    case CellKind::kInt16:
+      return gather_numbers<int16_t>(head, positions, cells, first, access.value_stride);
+    case CellKind::kInt32:
+      return gather_numbers<int32_t>(head, positions, cells, first, access.value_stride);
+    case CellKind::kInt64:
+    case CellKind::kFloat64:
+      return gather_numbers<int64_t>(head, positions, cells, first, access.value_stride);
+    case CellKind::kInt128:
+      return gather_numbers<WideCell>(head, positions, cells, first, access.value_stride);
+    default:
+      for (const uint32_t position : positions) {
+        vector.decode(position, 1, cells + uint64_t{position - first} * access.value_stride);
+      }
+  }
+}
+
+}  // namespace scyper::storage

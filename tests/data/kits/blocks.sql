@@ -1,0 +1,117 @@
+-- BEGIN ... COMMIT around definitions and changes, as installation scripts have it.
+BEGIN;
+CREATE TABLE account (id serial PRIMARY KEY, owner text NOT NULL UNIQUE, balance numeric(12,2) NOT NULL DEFAULT 0 CHECK (balance >= 0));
+CREATE TABLE entry (id bigserial PRIMARY KEY, account integer NOT NULL REFERENCES account ON DELETE CASCADE, amount numeric(12,2) NOT NULL);
+CREATE INDEX entry_account ON entry (account);
+INSERT INTO account (owner) VALUES ('alice'), ('bob');
+CREATE FUNCTION pay(p_from text, p_to text, p_amount numeric) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE v_left numeric;
+BEGIN
+  UPDATE account SET balance = balance - p_amount WHERE owner = p_from RETURNING balance INTO v_left;
+  IF NOT FOUND THEN RAISE EXCEPTION 'no account %', p_from USING ERRCODE = 'P0002'; END IF;
+  UPDATE account SET balance = balance + p_amount WHERE owner = p_to;
+  INSERT INTO entry (account, amount) SELECT id, CASE owner WHEN p_from THEN -p_amount ELSE p_amount END FROM account WHERE owner IN (p_from, p_to) ORDER BY id;
+  RETURN v_left;
+END $$;
+UPDATE account SET balance = 100 WHERE owner = 'alice';
+SELECT pay('alice', 'bob', 30);
+SELECT owner, balance FROM account ORDER BY owner;
+COMMIT;
+SELECT owner, balance FROM account ORDER BY owner;
+SELECT account, amount FROM entry ORDER BY id;
+-- taken back as a whole
+BEGIN;
+SELECT pay('alice', 'bob', 10);
+ALTER TABLE account ADD COLUMN note text DEFAULT 'new';
+SELECT owner, balance, note FROM account ORDER BY owner;
+DROP TABLE entry;
+ROLLBACK;
+SELECT * FROM account ORDER BY id;
+SELECT count(*) FROM entry;
+-- an error ends it
+BEGIN;
+UPDATE account SET balance = balance + 5;
+SELECT pay('bob', 'alice', 1000);
+SELECT 1;
+COMMIT;
+SELECT owner, balance FROM account ORDER BY owner;
+-- savepoints
+BEGIN;
+INSERT INTO account (owner) VALUES ('carol');
+SAVEPOINT a;
+INSERT INTO account (owner) VALUES ('carol');
+ROLLBACK TO a;
+INSERT INTO account (owner, balance) VALUES ('dave', 7);
+SAVEPOINT b;
+CREATE TABLE lost (a integer);
+DELETE FROM account WHERE owner = 'bob';
+ROLLBACK TO SAVEPOINT b;
+RELEASE SAVEPOINT b;
+SELECT * FROM lost;
+ROLLBACK TO a;
+INSERT INTO account (owner, balance) VALUES ('erin', 8);
+COMMIT;
+SELECT owner, balance FROM account ORDER BY owner;
+-- a query first, then a change
+BEGIN;
+SELECT count(*) FROM account;
+DELETE FROM account WHERE owner = 'erin' RETURNING balance;
+SELECT count(*) FROM account;
+COMMIT;
+-- temporary tables within
+BEGIN;
+CREATE TEMP TABLE step (owner text, amount numeric) ON COMMIT DROP;
+INSERT INTO step VALUES ('alice', 1), ('bob', 2);
+UPDATE account a SET balance = a.balance + s.amount FROM step s WHERE s.owner = a.owner;
+SELECT count(*) FROM step;
+COMMIT;
+SELECT count(*) FROM step;
+SELECT owner, balance FROM account ORDER BY owner;
+CREATE TEMP TABLE mine AS SELECT owner FROM account;
+BEGIN;
+INSERT INTO mine VALUES ('x');
+SELECT count(*) FROM mine;
+ROLLBACK;
+SELECT count(*) FROM mine;
+-- procedures that commit cannot run in a block
+CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO mine VALUES ('y'); COMMIT; END $$;
+BEGIN;
+CALL commits();
+ROLLBACK;
+CALL commits();
+SELECT count(*) FROM mine;
+-- DO, TRUNCATE, cursors, sequences, read only
+BEGIN;
+DO $$ BEGIN INSERT INTO mine SELECT 'z' || g FROM generate_series(1, 3) g; END $$;
+DECLARE c CURSOR FOR SELECT owner FROM mine ORDER BY owner;
+FETCH 2 FROM c;
+MOVE 1 IN c;
+FETCH c;
+CLOSE c;
+TRUNCATE mine;
+SELECT count(*) FROM mine;
+INSERT INTO entry (account, amount) VALUES (1, 3) RETURNING id > 0;
+COMMIT;
+SELECT count(*) FROM mine;
+START TRANSACTION READ ONLY;
+SELECT count(*) FROM account;
+ROLLBACK;
+BEGIN;
+CREATE VIEW rich AS SELECT owner FROM account WHERE balance > 50;
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE DOMAIN share AS numeric CHECK (VALUE BETWEEN 0 AND 1);
+CREATE SEQUENCE numbers START 100;
+CREATE TABLE felt (n integer DEFAULT nextval('numbers'), m mood, s share);
+INSERT INTO felt (m, s) VALUES ('good', 0.5);
+INSERT INTO felt (m, s) VALUES ('bad', 1.5);
+COMMIT;
+SELECT * FROM felt;
+BEGIN;
+CREATE VIEW rich AS SELECT owner FROM account WHERE balance > 50;
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE TABLE felt (m mood);
+INSERT INTO felt (m) VALUES ('good'), ('bad');
+COMMENT ON TABLE felt IS 'feelings';
+COMMIT;
+SELECT * FROM rich;
+SELECT * FROM felt ORDER BY m;

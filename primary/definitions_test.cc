@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/simulated_disk.h"
+#include "query/role.h"
 #include "testing/bank.h"
 
 // What definitions add to the catalog survives restarts: by the log alone, and by archive and log.
@@ -460,6 +461,85 @@ TEST_P(DefinitionsTest, EnumsStay) {
   EXPECT_EQ(state(engine_.get(), "SELECT 'sad'::mood"), "42704");
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM app.u WHERE l > 'low'::app.level"), 1);
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t"), 24);
+}
+
+// Roles, their members and rights; programs that were compiled for one role are no other's.
+TEST_P(DefinitionsTest, RolesStay) {
+  const auto as = [](const char* role, const char* sql) { return query::with_roles({role, role}, sql); };
+  open();
+  all(
+      {"CREATE ROLE reader LOGIN PASSWORD 'SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$"
+       "VbRfxKWmPBUFVoeC/1OQ2KBB9A/ZuJlRYAEyN9hLKFE=:3VZKq6eYhzKw0qKCGa0p6vAcbkkrjfAKA1k9EKiM5Vk=' CONNECTION LIMIT 3 "
+       "VALID UNTIL '2031-01-01 00:00:00+00'",
+       "CREATE ROLE gone", "CREATE ROLE team", "CREATE ROLE maker CREATEROLE", "GRANT team TO reader WITH ADMIN OPTION",
+       "CREATE TABLE t (a integer)", "CREATE TABLE u (a integer)", "INSERT INTO t VALUES (1), (2)",
+       "CREATE VIEW v AS SELECT a FROM u", "CREATE SCHEMA s", "GRANT USAGE, CREATE ON SCHEMA s TO maker",
+       "CREATE FUNCTION f() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM t); END'",
+       "CREATE PROCEDURE p(n integer) LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (n); END'",
+       "GRANT SELECT ON t TO team", "GRANT SELECT ON v TO PUBLIC", "REVOKE EXECUTE ON FUNCTION f() FROM PUBLIC",
+       "GRANT EXECUTE ON FUNCTION f() TO team", "DROP ROLE gone", "ALTER ROLE maker RENAME TO makers"});
+  const auto check = [&] {
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_roles WHERE rolname IN ('reader', 'team', 'makers')"), 3);
+    EXPECT_EQ(number(engine_.get(), "SELECT rolconnlimit FROM pg_roles WHERE rolname = 'reader'"), 3);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_auth_members WHERE admin_option"), 1);
+    EXPECT_EQ(number(engine_.get(), as("reader", "SELECT count(*) FROM t").c_str()), 2);
+    EXPECT_EQ(number(engine_.get(), as("reader", "SELECT f()").c_str()), 2);
+    EXPECT_EQ(number(engine_.get(), as("makers", "SELECT count(*) FROM v").c_str()), 0);
+    for (const char* sql : {"SELECT count(*) FROM t", "SELECT f()", "SELECT a FROM t WHERE a = 7", "CALL p(5)"}) {
+      EXPECT_EQ(state(engine_.get(), as("makers", sql)), "42501") << sql;
+      EXPECT_EQ(state(engine_.get(), as("nobody", sql)), "28000") << sql;
+    }
+    EXPECT_EQ(state(engine_.get(), as("reader", "CALL p(5)")), "42501");
+    EXPECT_EQ(state(engine_.get(), as("reader", "CREATE TABLE x (a integer)")), "42501");
+    const query::Role* role = engine_->catalog()->roles.find("reader");
+    ASSERT_NE(role, nullptr);
+    EXPECT_TRUE(query::is_scram_verifier(role->verifier));
+    EXPECT_EQ(role->valid_until, 978'307'200'000'000);
+  };
+  check();
+  restart();
+  check();
+  // what a role makes is its own, also for who replays it
+  EXPECT_EQ(state(engine_.get(), as("makers", "CREATE TABLE s.mine AS SELECT 1 AS a")), "00000");
+  EXPECT_EQ(state(engine_.get(), as("makers", "DO 'BEGIN CREATE TABLE s.block (a integer); END'")), "00000");
+  EXPECT_EQ(state(engine_.get(), as("makers", "CREATE ROLE made")), "00000");
+  EXPECT_EQ(state(engine_.get(), "DROP ROLE makers"), "2BP01");
+  restart();
+  EXPECT_EQ(number(engine_.get(), as("makers", "SELECT a FROM s.mine").c_str()), 1);
+  EXPECT_EQ(number(engine_.get(), as("makers", "SELECT count(*) FROM s.block").c_str()), 0);
+  EXPECT_EQ(state(engine_.get(), as("reader", "SELECT a FROM s.mine")), "42501");
+  // a right that is taken away counts at once, wherever it was compiled
+  all({"REVOKE SELECT ON t FROM team", "GRANT INSERT ON t TO reader"});
+  EXPECT_EQ(state(engine_.get(), as("reader", "SELECT count(*) FROM t")), "42501");
+  EXPECT_EQ(state(engine_.get(), as("reader", "SELECT f()")), "42501");
+  EXPECT_EQ(state(engine_.get(), as("reader", "CALL p(5)")), "00000");
+  EXPECT_EQ(state(engine_.get(), as("makers", "CALL p(6)")), "42501");
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(a) FROM t"), 8);
+}
+
+// Nothing that is logged or kept has a password.
+TEST_P(DefinitionsTest, PasswordsOfRolesAreVerifiers) {
+  open();
+  for (const char* sql : {"CREATE ROLE a PASSWORD 'plain'", "DO 'BEGIN CREATE ROLE a PASSWORD ''plain''; END'",
+                          "DO $a$ BEGIN EXECUTE 'CREATE ROLE a PASSWORD ''plain'''; END $a$"})
+    EXPECT_EQ(state(engine_.get(), sql), "0A000") << sql;
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_roles WHERE rolname = 'a'"), 0);
+  // without a superuser who has a password everybody may come in: the last one stays
+  const std::string verifier =
+      "'SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$VbRfxKWmPBUFVoeC/1OQ2KBB9A/ZuJlRYAEyN9hLKFE=:"
+      "3VZKq6eYhzKw0qKCGa0p6vAcbkkrjfAKA1k9EKiM5Vk='";
+  EXPECT_FALSE(engine_->catalog()->roles.is_closed());
+  all({("CREATE ROLE admin LOGIN SUPERUSER PASSWORD " + verifier).c_str(),
+       ("CREATE ROLE app LOGIN PASSWORD " + verifier).c_str()});
+  EXPECT_TRUE(engine_->catalog()->roles.is_closed());
+  for (const char* sql : {"DROP ROLE admin", "ALTER ROLE admin NOLOGIN", "ALTER ROLE admin NOSUPERUSER",
+                          "ALTER ROLE admin PASSWORD NULL"})
+    EXPECT_EQ(state(engine_.get(), sql), "55006") << sql;
+  restart();
+  EXPECT_TRUE(engine_->catalog()->roles.is_closed());
+  all({"DROP ROLE app", "DROP ROLE admin"});
+  EXPECT_FALSE(engine_->catalog()->roles.is_closed());
 }
 
 TEST_P(DefinitionsTest, LoadsAreChecked) {

@@ -43,6 +43,7 @@ class PartitionEngine final : public Engine {
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override;
+  std::shared_ptr<const query::Catalog> catalog() const override { return database_->catalog(); }
   StatusOr<ArchiveInfo> write_archive(const std::string& archives,
                                       const std::function<void(uint64_t)>& on_progress) override;
   bool when_quiet(std::function<void()> done) override;

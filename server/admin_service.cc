@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "audit_log.h"
+#include "caller.h"
 #include "commit_modes.h"
 #include "errors.h"
 #include "server/messages.h"
@@ -17,7 +19,7 @@ namespace {
 // One Load: read a message, load it on a pool thread, answer, read the next.
 class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult> {
  public:
-  explicit Loading(NodeParts* node) : node_(node) { StartRead(&batch_); }
+  Loading(NodeParts* node, std::string name) : node_(node), name_(std::move(name)) { StartRead(&batch_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
@@ -35,6 +37,7 @@ class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResu
   Status load() {
     if (!batch_.table().empty() && batch_.table() != table_) {
       SCYPER_RETURN_IF_ERROR(check_text(batch_.table()));
+      SCYPER_RETURN_IF_ERROR(node_->authorization.check_load(name_, batch_.table()));
       SCYPER_ASSIGN_OR_RETURN(auto columns, node_->engine->describe(batch_.table()));
       table_ = batch_.table();
       types_.clear();
@@ -65,6 +68,7 @@ class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResu
   }
 
   NodeParts* const node_;
+  const std::string name_;  // the certificate's
   v1::LoadBatch batch_;
   v1::LoadResult result_;
   std::string table_;
@@ -199,8 +203,11 @@ grpc::ServerUnaryReactor* AdminService::Storage(grpc::CallbackServerContext* con
 grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
                                                v1::BackupResponse* response) {
   auto* reactor = context->DefaultReactor();
-  bool accepted = node_->pool.try_run([this, reactor, request, response] {
+  AuditRecord record{certificate_name(*context->auth_context()), context->peer(), "grpc",
+                     "Backup " + request->directory()};
+  bool accepted = node_->pool.try_run([this, reactor, request, response, record = std::move(record)] {
     auto made = node_->engine->write_archive(request->directory(), nullptr);
+    write_audit(record, made.status());
     if (!made.ok()) return reactor->Finish(grpc_status_of(made.status()));
     response->set_lsn(made->lsn);
     response->set_path(made->path);
@@ -214,8 +221,8 @@ grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* cont
   return reactor;
 }
 
-grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* AdminService::Load(grpc::CallbackServerContext*) {
-  return new Loading(node_);
+grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* AdminService::Load(grpc::CallbackServerContext* context) {
+  return new Loading(node_, certificate_name(*context->auth_context()));
 }
 
 }  // namespace scyper::server

@@ -15,9 +15,9 @@ constexpr size_t kCacheMax = 1024;
 // A message beyond 2 GB cannot be sent at all; well below it a result belongs into Queries.Execute, which streams.
 constexpr size_t kResultBytesMax = size_t{256} << 20;
 
-Statements::Pointer find_statement(NodeParts* node, StatementCache* cache, uint64_t id) {
+Statements::Pointer find_statement(NodeParts* node, StatementCache* cache, uint64_t id, std::string_view mark) {
   if (auto found = cache->find(id); found != cache->end()) return found->second;
-  Statements::Pointer statement = node->statements.find(id);
+  Statements::Pointer statement = node->statements.find(id, mark);
   if (statement != nullptr && cache->size() < kCacheMax) cache->emplace(id, statement);
   return statement;
 }
@@ -152,7 +152,7 @@ DecodeResult CallBatch::decode_packed(StatementCache* cache) {
       return DecodeResult::kMalformed;
     }
     if (header.statement_id != last_id || statement == nullptr) {
-      statement = find_statement(node_, cache, header.statement_id);
+      statement = find_statement(node_, cache, header.statement_id, mark);
       last_id = header.statement_id;
     }
     CallSlot& slot = next_slot();
@@ -185,11 +185,12 @@ DecodeResult CallBatch::decode_typed(StatementCache* cache, UnknownText unknown)
   for (const v1::Call& call : request.calls()) {
     bool is_text = call.statement_id() == 0;
     uint64_t id = is_text ? Statements::id_of(call.sql()) : call.statement_id();
-    Statements::Pointer statement = find_statement(node_, cache, id);
+    Statements::Pointer statement = find_statement(node_, cache, id, mark);
     Status status;
-    if (is_text && (statement == nullptr || statement->text() != call.sql())) {
+    if (is_text && (statement == nullptr || !is_of(*statement, mark, call.sql()))) {
       if (unknown == UnknownText::kReport) return DecodeResult::kNeedsCompilation;
-      auto compiled = unknown == UnknownText::kCompile ? node_->statements.prepare(call.sql()) : pool_full_error();
+      auto compiled =
+          unknown == UnknownText::kCompile ? node_->statements.prepare(call.sql(), mark) : pool_full_error();
       status = compiled.status();
       statement = compiled.ok() ? *compiled : nullptr;
     } else if (statement == nullptr) {

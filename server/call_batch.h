@@ -39,6 +39,7 @@ class CallBatch : public Completion {
   v1::CallBatch request;
   CompletionLoop* loop = nullptr;
   void* session = nullptr;
+  std::string mark;  // of its statements' texts: whom they run for
   int64_t received_ns = 0;
 
   // Slots from the request. Unknown SQL text: kCompile blocks; kRefuse fails those calls with 53300; kReport answers

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "caller.h"
 #include "deadline.h"
 #include "errors.h"
 #include "primary/copy_in.h"
@@ -20,6 +21,7 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
  public:
   CopyInCall(NodeParts* node, grpc::CallbackServerContext* context) : node_(node) {
     limits_.deadline_ns = deadline_ns_of(*context, 0);
+    mark_ = caller_of(*node, *context).mark;
     limits_.cancelled = &is_cancelled_;
     StartRead(&request_);
   }
@@ -68,7 +70,7 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
     if (copy_ == nullptr) {
       node_->counters.statements.add(1);
       SCYPER_RETURN_IF_ERROR(check_text(request_.sql()));
-      SCYPER_ASSIGN_OR_RETURN(copy_, node_->engine->open_copy(request_.sql()));
+      SCYPER_ASSIGN_OR_RETURN(copy_, node_->engine->open_copy(mark_ + request_.sql()));
       response_.mutable_header()->set_column_count(static_cast<uint32_t>(copy_->column_count()));
     }
     SCYPER_RETURN_IF_ERROR(copy_->add(request_.text()));
@@ -85,6 +87,7 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
   }
 
   NodeParts* const node_;
+  std::string mark_;  // of its caller's texts
   v1::CopyInRequest request_;
   v1::CopyInResponse response_;
   std::unique_ptr<primary::CopyIn> copy_;

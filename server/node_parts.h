@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "authorization.h"
 #include "counters.h"
 #include "primary/engine.h"
 #include "query_router.h"
@@ -21,6 +22,7 @@ struct NodeParts {
         statements(node_engine, given.prepared_max),
         counters(registry),
         router(given, node_engine),
+        authorization(given, node_engine, registry),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
 
@@ -31,6 +33,7 @@ struct NodeParts {
   Statements statements;
   ServerCounters counters;
   QueryRouter router;
+  Authorization authorization;
   std::atomic<bool> stopping{false};
   // Calls of the service of queries: accepted and not yet answered; of these, without their snapshot yet.
   std::atomic<int64_t> queries_open{0};

@@ -11,10 +11,15 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "audit_log.h"
+#include "caller.h"
 #include "deadline.h"
 #include "errors.h"
+#include "postgres/scram.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
+#include "query/role.h"
+#include "query/search_path.h"
 #include "server/messages.h"
 #include "server/packed.h"
 #include "typed_values.h"
@@ -69,7 +74,7 @@ query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string c
 class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
  public:
   Execution(NodeParts* node, grpc::CallbackServerContext* context, const v1::ExecuteRequest* request)
-      : node_(node), context_(context), request_(request) {
+      : node_(node), context_(context), request_(request), caller_(caller_of(*node, *context)) {
     limits_.deadline_ns = deadline_ns_of(*context, 0);
     limits_.cancelled = &cancelled_;
     node_->queries_open += 1;
@@ -112,6 +117,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       if (sql.empty()) return unknown_statement(request_->statement_id());
     }
     SCYPER_RETURN_IF_ERROR(check_text(sql));
+    SCYPER_ASSIGN_OR_RETURN(sql, query::without_passwords(sql, postgres::scram_verifier_of));
+    sql.insert(0, caller_.mark);
     if (request_->arguments_size() == 0 && request_->packed_arguments().empty()) return execute_texts(sql);
     query::Queries* queries = node_->engine->queries();
     std::vector<Datum> arguments;
@@ -122,6 +129,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       Status status = run_query(queries, sql, arguments);
       if (!is_for_transactions(status)) return status;
     }
+    if (caller_.reads_only) return Authorization::read_only_error();
     SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
@@ -135,22 +143,37 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   Status execute_texts(const std::string& sql) {
     auto each = [this](const query::ResultSet& result) { send(result); };
     query::Queries* queries = node_->engine->queries();
-    if (!request_->has_query() || queries == nullptr) {
+    const bool may_query = request_->has_query() || caller_.reads_only;
+    const bool is_plain = sql.find(';') == std::string::npos && !query::is_about_roles(query::without_search_path(sql));
+    if (queries == nullptr || (!may_query && is_plain)) {
+      if (caller_.reads_only) return Authorization::read_only_error();
       set_waiting(false);
       return node_->engine->execute_script(sql, each, limits_);
     }
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     for (const std::string& text : texts) {
       if (is_broken()) return {};
-      if (queries->is_query(text)) {
+      if (may_query && queries->is_query(text)) {
         Status status = run_query(queries, text, {});
         if (status.ok()) continue;
         if (!is_for_transactions(status)) return status;
       }
       set_waiting(false);
-      SCYPER_RETURN_IF_ERROR(node_->engine->execute_script(text, each, limits_));
+      if (caller_.reads_only) return Authorization::read_only_error();
+      const Status status = node_->engine->execute_script(text, each, limits_);
+      note_act(text, status);
+      SCYPER_RETURN_IF_ERROR(status);
     }
     return {};
+  }
+
+  // What is about roles and rights goes to the audit log.
+  void note_act(std::string_view text, const Status& status) {
+    const std::string_view sql = query::without_search_path(text);
+    if (!query::is_about_roles(sql)) return;
+    write_audit(
+        {certificate_name(*context_->auth_context()), context_->peer(), "grpc", query::shown_role_statement(sql)},
+        status);
   }
 
   Status decode(const std::vector<SqlType>& types, std::vector<Datum>* arguments, RowArena* arena) {
@@ -194,7 +217,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     // with this call's deadline; ends when this call is cancelled
     const auto context = grpc::ClientContext::FromCallbackServerContext(*context_);
     v1::ExecuteRequest request = *request_;
-    request.set_sql(sql);
+    request.set_sql(sql);  // with its mark: for whom it runs
     request.clear_statement_id();
     QueryRouter::address(route, request.mutable_query());
     node_->router.note(route, 1);
@@ -318,6 +341,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   NodeParts* const node_;
   grpc::CallbackServerContext* const context_;
   const v1::ExecuteRequest* const request_;
+  const Authorization::Caller caller_;
   v1::ExecuteResponse message_;
   std::string stale_notice_;  // of the query that runs; see QueryRouter::Route
   primary::StatementLimits limits_;
@@ -386,12 +410,13 @@ grpc::ServerUnaryReactor* QueriesService::CloseSession(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* QueriesService::Prepare(grpc::CallbackServerContext* context,
                                                   const v1::PrepareQueryRequest* request,
                                                   v1::PrepareResponse* response) {
-  return answer(context, [this, request, response]() -> Status {
+  return answer(context, [this, request, response, mark = caller_of(*node_, *context).mark]() -> Status {
     SCYPER_RETURN_IF_ERROR(check_text(request->sql()));
     if (!node_->engine->queries()->is_query(request->sql())) {
       return sql_error("0A000", "only statements that ask for rows can be prepared as queries");
     }
-    SCYPER_ASSIGN_OR_RETURN(auto description, node_->engine->queries()->describe(request->sql(), request->session()));
+    SCYPER_ASSIGN_OR_RETURN(auto description,
+                            node_->engine->queries()->describe(mark + request->sql(), request->session()));
     response->set_statement_id(node_->query_texts.add(request->sql()));
     for (const SqlType& type : description.parameters) encode_type(type, response->add_parameters());
     encode_columns(description.columns, response->mutable_columns());

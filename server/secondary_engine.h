@@ -45,6 +45,7 @@ class SecondaryEngine final : public primary::Engine {
   StatusOr<std::vector<query::ResultColumn>> describe(std::string_view table) override;
   std::vector<TableInfo> tables() override;
   std::vector<RoutineInfo> routines() override { return {}; }
+  std::shared_ptr<const query::Catalog> catalog() const override { return node_->database()->catalog(); }
   LogInfo log_info() const override;
   const primary::EngineCounters& counters() const override { return counters_; }
   const primary::EngineOptions& options() const override { return options_; }

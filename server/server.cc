@@ -16,7 +16,10 @@
 
 #include "absl/strings/numbers.h"
 #include "admin_service.h"
+#include "audit_log.h"
 #include "base/text_file.h"
+#include "caller.h"
+#include "errors.h"
 #include "http.h"
 #include "node_parts.h"
 #include "pages.h"
@@ -98,6 +101,9 @@ Status check_exposure(const ServerOptions& options) {
       return absl::InvalidArgumentError("postgres_listen: sockets of files are not supported");
     SCYPER_RETURN_IF_ERROR(check_address("postgres_listen", options.postgres_listen));
   }
+  if (options.authorization && options.tls_client_ca.empty())
+    return with_hint(absl::InvalidArgumentError("authorization needs tls_client_ca"),
+                     "By gRPC a certificate says who a client is.");
   if (options.insecure_listen) return {};
   if (options.tls_cert.empty() && !options.postgres_listen.empty() && !is_loopback(options.postgres_listen)) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.postgres_listen + " without TLS"),
@@ -113,6 +119,23 @@ Status check_exposure(const ServerOptions& options) {
   }
   return {};
 }
+
+// Asks for each call whether the role of its certificate may make it.
+class VerbCheck final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit VerbCheck(Authorization* authorization) : authorization_(authorization) {}
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto path = metadata.find(":path");
+    const std::string method = path == metadata.end() ? "" : std::string(path->second.data(), path->second.size());
+    const Status status = authorization_->check(method, certificate_name(*context), "");
+    return status.ok() ? grpc::Status::OK : grpc_status_of(status);
+  }
+
+ private:
+  Authorization* const authorization_;
+};
 
 void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes_max));
@@ -168,7 +191,11 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
   SCYPER_RETURN_IF_ERROR(check_exposure(options));
   SCYPER_ASSIGN_OR_RETURN(auto credentials, credentials_of(options));
   enable_plugins();
+  SCYPER_RETURN_IF_ERROR(open_audit_log(options.audit_log));
   auto parts = std::make_unique<Parts>(options, engine, metrics);
+  if (options.authorization) {
+    credentials->SetAuthMetadataProcessor(std::make_shared<VerbCheck>(&parts->node.authorization));
+  }
   grpc::ServerBuilder builder;
   set_channel_arguments(options, &builder);
   builder.AddListeningPort(options.listen, credentials, &parts->port);

@@ -126,6 +126,12 @@ std::vector<Setting> server_settings() {
       text_setting("tls_key", "PEM file with its private key", SCYPER_FIELD(server.tls_key)),
       text_setting("tls_client_ca", "PEM file; clients must show a certificate signed by it",
                    SCYPER_FIELD(server.tls_client_ca)),
+      switch_setting("authorization",
+                     "by gRPC, the role that a client's certificate names decides what it may call (needs "
+                     "tls_client_ca); it begins to count when a superuser has a password",
+                     SCYPER_FIELD(server.authorization)),
+      text_setting("audit_log", "file for a line of JSON per administrative act; empty = standard error",
+                   SCYPER_FIELD(server.audit_log)),
       switch_setting("insecure_listen", "listen beyond loopback without TLS", SCYPER_FIELD(server.insecure_listen)),
       switch_setting("insecure_http", "serve plain HTTP (http_listen) beyond loopback, all else with TLS",
                      SCYPER_FIELD(server.insecure_http)),

@@ -29,14 +29,19 @@ std::string Statements::Texts::find(uint64_t id) {
   return found == by_id_.end() ? std::string() : found->second;
 }
 
-StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql) {
+namespace {
+uint64_t key_of(uint64_t id, std::string_view mark) { return mark.empty() ? id : id ^ Statements::id_of(mark); }
+}  // namespace
+
+StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::string_view mark) {
   SCYPER_RETURN_IF_ERROR(check_text(sql));
-  uint64_t id = id_of(sql);
+  const uint64_t id = key_of(id_of(sql), mark);
+  const std::string text = std::string(mark).append(sql);
   if (Pointer known = find(id); known != nullptr) {
-    if (known->text() != sql) return sql_error("42P05", "another prepared statement has the same id");
+    if (known->text() != text) return sql_error("42P05", "another prepared statement has the same id");
     return known;
   }
-  SCYPER_ASSIGN_OR_RETURN(Pointer statement, engine_->prepare(sql));
+  SCYPER_ASSIGN_OR_RETURN(Pointer statement, engine_->prepare(text));
   absl::MutexLock lock(&mutex_);
   if (by_id_.contains(id)) return statement;
   entries_.push_front(Entry{id, statement});
@@ -48,9 +53,9 @@ StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql) {
   return statement;
 }
 
-Statements::Pointer Statements::find(uint64_t id) {
+Statements::Pointer Statements::find(uint64_t id, std::string_view mark) {
   absl::MutexLock lock(&mutex_);
-  auto found = by_id_.find(id);
+  auto found = by_id_.find(key_of(id, mark));
   if (found == by_id_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->statement;

@@ -24,8 +24,9 @@ class Statements {
   Statements(primary::Engine* engine, size_t capacity) : engine_(engine), capacity_(capacity) {}
 
   static uint64_t id_of(std::string_view sql);
+  // mark: that a role's texts begin with (query/role.h); what one role has prepared is not known to others.
   // Checks the text's encoding, compiles it unless known. May block for a compilation.
-  StatusOr<Pointer> prepare(std::string_view sql);
+  StatusOr<Pointer> prepare(std::string_view sql, std::string_view mark = {});
   // Texts of prepared queries by id; their programs belong to snapshots. Bounded as above.
   class Texts {
    public:
@@ -41,7 +42,7 @@ class Statements {
   };
 
   // Known or nullptr; never blocks for long.
-  Pointer find(uint64_t id);
+  Pointer find(uint64_t id, std::string_view mark = {});
   size_t size();
 
  private:
@@ -56,6 +57,12 @@ class Statements {
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   std::unordered_map<uint64_t, std::list<Entry>::iterator> by_id_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Whether it is the statement of that text.
+inline bool is_of(const primary::Statement& statement, std::string_view mark, std::string_view sql) {
+  const std::string_view text = statement.text();
+  return text.size() == mark.size() + sql.size() && text.starts_with(mark) && text.ends_with(sql);
+}
 
 // The answer to an id that find() does not know.
 Status unknown_statement(uint64_t id);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "caller.h"
 #include "errors.h"
 
 namespace scyper::server {
@@ -115,9 +116,18 @@ void StreamSession::on_read(bool ok) {
   }
   node_->counters.batches.add(1);
   incoming_->received_ns = monotonic_ns();
+  if (node_->authorization.is_on()) note_caller();
   DecodeResult result = incoming_->decode(&cache_, UnknownText::kReport);
   if (result == DecodeResult::kNeedsCompilation) return compile_apart(incoming_.get());
   on_decoded(incoming_.get(), result);
+}
+
+// What it may may have changed since its last message.
+void StreamSession::note_caller() {
+  std::string mark = caller_of(*node_, context_).mark;
+  if (mark != mark_) cache_.clear();
+  mark_ = std::move(mark);
+  incoming_->mark = mark_;
 }
 
 // The stream is not read meanwhile, so calls stay in order and cache_ has one user.

@@ -80,6 +80,7 @@ class StreamSession {
   void on_written(bool ok);
   void on_finished(bool ok);
   void on_done(bool ok);
+  void note_caller();
   void on_decoded(CallBatch* batch, DecodeResult result);
   void on_batch_done(CallBatch* batch);
   void compile_apart(CallBatch* batch);
@@ -99,6 +100,7 @@ class StreamSession {
   Operation done_{this, &StreamSession::on_done};
 
   StatementCache cache_;
+  std::string mark_;  // of its caller's texts
   std::vector<std::unique_ptr<CallBatch>> idle_batches_;
   std::deque<std::unique_ptr<CallBatch>> running_;  // oldest first
   std::unique_ptr<CallBatch> incoming_;             // being read or decoded

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "call_batch.h"
+#include "caller.h"
 #include "deadline.h"
 #include "errors.h"
 #include "server/messages.h"
@@ -38,7 +39,7 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
   // May block for a compilation.
   void start(bool is_compiled) {
     if (!is_compiled) {
-      auto compiled = node->statements.prepare(call->sql());
+      auto compiled = node->statements.prepare(call->sql(), mark);
       if (!compiled.ok()) return fail(compiled.status());
       statement = *compiled;
     }
@@ -62,6 +63,7 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
   NodeParts* node;
   CompletionLoop* loop;
   const v1::Call* call;
+  std::string mark;
   v1::CallResult* result_message;
   RowArena arena;
   int64_t received_ns = monotonic_ns();
@@ -99,11 +101,12 @@ grpc::ServerUnaryReactor* TransactionsService::Call(grpc::CallbackServerContext*
   auto* unary = new UnaryCall(node_, &loops_[0]->loop(), &call, response->mutable_result());
   unary->request_id = call.request_id();
   unary->client_id = call.client_id();
+  unary->mark = caller_of(*node_, *context).mark;
   unary->deadline_ns = deadline_ns_of(*context, call.timeout_ms());
   bool is_text = call.statement_id() == 0;
   uint64_t id = is_text ? Statements::id_of(call.sql()) : call.statement_id();
-  unary->statement = node_->statements.find(id);
-  if (is_text && (unary->statement == nullptr || unary->statement->text() != call.sql())) {
+  unary->statement = node_->statements.find(id, unary->mark);
+  if (is_text && (unary->statement == nullptr || !is_of(*unary->statement, unary->mark, call.sql()))) {
     if (!node_->pool.try_run([unary] { unary->start(/*is_compiled=*/false); })) unary->fail(pool_full_error());
   } else if (unary->statement == nullptr) {
     unary->fail(unknown_statement(id));
@@ -117,8 +120,9 @@ grpc::ServerUnaryReactor* TransactionsService::Prepare(grpc::CallbackServerConte
                                                        const v1::PrepareRequest* request,
                                                        v1::PrepareResponse* response) {
   auto* reactor = context->DefaultReactor();
-  bool accepted = !node_->stopping && node_->pool.try_run([this, reactor, request, response] {
-    auto statement = node_->statements.prepare(request->sql());
+  std::string mark = caller_of(*node_, *context).mark;
+  bool accepted = !node_->stopping && node_->pool.try_run([this, reactor, request, response, mark = std::move(mark)] {
+    auto statement = node_->statements.prepare(request->sql(), mark);
     if (statement.ok()) {
       response->set_statement_id(Statements::id_of(request->sql()));
       for (const SqlType& type : (*statement)->parameter_types()) encode_type(type, response->add_parameters());

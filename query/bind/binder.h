@@ -197,6 +197,7 @@ class Binder {
   StatusOr<BoundPtr> bind_catalog_cast(const ast::Cast& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_number(const ast::Expr& expr, const SqlType& type, const Scope* scope);
   StatusOr<BoundPtr> bind_text_function(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_privilege_test(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
   StatusOr<BoundPtr> bind_object_call(const ast::FunctionCall& call, const Scope* scope);
@@ -401,7 +402,15 @@ class Binder {
   Status check_grouped_call(WindowCall* call, BoundQuery* query);
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);
   std::unique_ptr<Relation> table_relation(std::shared_ptr<storage::Table> table, std::string alias);
-  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref);
+  // rights: that the statement wants on it, by Privilege.
+  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref, uint16_t rights);
+  // binder_access.cc
+  bool is_checked() const;
+  Status check_schema_usage(std::string_view key, int32_t location) const;
+  Status check_rights(const storage::TableSchema& schema, uint16_t rights) const;
+  Status check_rights(const View& view) const;  // SELECT
+  Status check_rights(const Routine& routine) const;
+  Status check_reads(const BoundDml& dml) const;
   Status add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
                       int32_t location);
   // binder_dml.cc
@@ -484,6 +493,7 @@ class Binder {
   void set_domain(uint32_t variable, uint32_t domain);
 
   const Catalog& catalog_;
+  const Role* actor_;        // whose rights count; null: of a role that has been dropped
   std::string_view source_;  // of a view while its query is bound
   std::unique_ptr<BoundProgram> program_;
   const VariableScope* variables_ = nullptr;

@@ -115,6 +115,10 @@ Status Binder::bind_conflict(const ast::InsertStatement& insert, Relation* targe
     return with_hint(
         error("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name", conflict.location),
         "For example, ON CONFLICT (column_name).");
+  if (!conflict.target.empty() || !conflict.constraint.empty())
+    SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), kSelectRight));
+  if (conflict.action == ast::ConflictAction::kUpdate)
+    SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), kUpdateRight));
   auto bound = std::make_unique<BoundConflict>();
   SCYPER_RETURN_IF_ERROR(infer_indexes(conflict, target, &bound->indexes));
   if (conflict.action == ast::ConflictAction::kUpdate) {

@@ -88,7 +88,7 @@ Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, con
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table, kInsertRight));
   const storage::TableSchema& schema = dml->table->schema();
   auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
   dml->relation = target->id;
@@ -99,6 +99,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   scope.add(target.get(), false);
   SCYPER_RETURN_IF_ERROR(bind_conflict(insert, target.get(), dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &scope, dml.get()));
+  SCYPER_RETURN_IF_ERROR(check_reads(*dml));
   return dml;
 }
 
@@ -339,7 +340,7 @@ void keep_used_columns(BoundDml* dml) {
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kUpdate;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table, kUpdateRight));
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
@@ -357,6 +358,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   aggregate_clause_ = "WHERE";
   if (update.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*update.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
+  SCYPER_RETURN_IF_ERROR(check_reads(*dml));
   keep_used_columns(dml.get());
   return dml;
 }
@@ -474,7 +476,7 @@ Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value,
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStatement& statement) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kDelete;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table, kDeleteRight));
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
@@ -492,6 +494,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   aggregate_clause_ = "WHERE";
   if (statement.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*statement.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
+  SCYPER_RETURN_IF_ERROR(check_reads(*dml));
   keep_used_columns(dml.get());
   return dml;
 }

@@ -16,6 +16,7 @@ using ast::node_as;
 
 Binder::Binder(const Catalog& catalog, std::string_view source, size_t parameter_count)
     : catalog_(catalog),
+      actor_(current_role(catalog.roles)),
       source_(source),
       program_(std::make_unique<BoundProgram>()),
       parameter_count_(parameter_count) {}
@@ -415,10 +416,11 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
       return coerce(std::move(time), make_type(TypeId::kDate), Coercion::kExplicit);
     }
     case ast::ValueFunctionOp::kCurrentUser:
-    case ast::ValueFunctionOp::kSessionUser:
     case ast::ValueFunctionOp::kUser:
     case ast::ValueFunctionOp::kCurrentRole:
-      return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
+      return make_text_constant(make_type(TypeId::kText), std::string(current_user_name()), expr.location);
+    case ast::ValueFunctionOp::kSessionUser:
+      return make_text_constant(make_type(TypeId::kText), std::string(session_user_name()), expr.location);
     case ast::ValueFunctionOp::kCurrentCatalog:
       return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
     case ast::ValueFunctionOp::kCurrentSchema: {

@@ -23,7 +23,7 @@ std::unique_ptr<Relation> Binder::new_relation(RelationKind kind, std::string al
   return relation;
 }
 
-StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref) {
+StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref, uint16_t rights) {
   if (ref.name.size() > 1 && ref.name[ref.name.size() - 2] != "public")
     return error("42P01",
                  absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
@@ -37,6 +37,8 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
   if (table != nullptr && view_depth_ == 0) used_relations_.insert(ref.name.back());
   if (table == nullptr)
     return error("42P01", absl::StrCat("relation \"", ref.name.back(), "\" does not exist"), ref.location);
+  SCYPER_RETURN_IF_ERROR(check_schema_usage(table->schema().name, ref.location));
+  SCYPER_RETURN_IF_ERROR(check_rights(table->schema(), rights));
   return table;
 }
 
@@ -115,9 +117,10 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
   if (const SystemTable* table = find_system_table(schema, ref.name.back()); table != nullptr)
     return system_relation(*table, alias);
   auto view = catalog_.views.find(ref.name.back());
+  if (view != catalog_.views.end()) SCYPER_RETURN_IF_ERROR(check_schema_usage(view->first, ref.location));
   if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
     return view_relation(*view->second, alias);
-  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref));
+  SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref, kSelectRight));
   auto relation = table_relation(std::move(table), alias);
   bind_hidden_columns(relation.get());
   return relation;
@@ -139,6 +142,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::feed_relation(const ast::TableRef& r
 StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std::string alias) {
   constexpr int kViewDepthMax = 100;
   if (view_depth_ == 0) used_relations_.insert(view.name);
+  SCYPER_RETURN_IF_ERROR(check_rights(view));
   if (view_depth_ >= kViewDepthMax) return error("54001", "views are nested too deeply", -1);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
   CommonTables saved_tables = std::exchange(common_tables_, {});
@@ -146,9 +150,12 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   const VariableScope* saved_variables = std::exchange(variables_, nullptr);
   bool saved_parameters = std::exchange(allow_parameters_, false);
   BoundQuery* saved_aggregates = std::exchange(aggregate_query_, nullptr);
+  const Role* saved_actor =
+      std::exchange(actor_, catalog_.roles.find(view.access.owner));  // what it reads is its owner's
   view_depth_++;
   auto relation = query_relation(node_as<ast::SelectStatement>(*statements[0]), std::move(alias), nullptr);
   view_depth_--;
+  actor_ = saved_actor;
   common_tables_ = std::move(saved_tables);
   source_ = saved_source;
   variables_ = saved_variables;

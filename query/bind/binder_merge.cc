@@ -178,7 +178,13 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_merge(const ast::MergeStatement
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kMerge;
   dml->merge = std::make_unique<BoundMerge>();
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(merge.table));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(merge.table, kSelectRight));
+  for (const auto& when : merge.whens)
+    if (when.action != ast::MergeAction::kDoNothing)
+      SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), when.action == ast::MergeAction::kInsert ? kInsertRight
+                                                                : when.action == ast::MergeAction::kUpdate
+                                                                    ? kUpdateRight
+                                                                    : kDeleteRight));
   dml->source = std::make_unique<BoundQuery>();
   auto target =
       table_relation(dml->table, merge.table.alias.name.empty() ? dml->table->schema().name : merge.table.alias.name);

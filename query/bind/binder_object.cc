@@ -65,20 +65,21 @@ std::map<std::string, std::string> visible_objects(const Catalog& catalog) {
   return all;
 }
 
+std::map<std::string, std::string> role_names(const Catalog& catalog) {
+  std::map<std::string, std::string> all;
+  for (const auto& [name, role] : catalog.roles.all()) all[absl::StrCat(role->id)] = name;
+  return all;
+}
+
 constexpr TextFunction kTextFunctions[] = {
-    {"pg_get_indexdef", 1, 3, index_texts, 3},
-    {"pg_get_constraintdef", 1, 2, constraint_texts, 2},
-    {"pg_get_viewdef", 1, 2, view_texts, 1},
-    {"pg_get_triggerdef", 1, 2, trigger_texts, 2},
-    {"obj_description", 1, 2, object_comments, 1},
-    {"col_description", 2, 2, column_comments, 2},
-    {"pg_table_is_visible", 1, 1, visible_objects, 1},
-    {"pg_type_is_visible", 1, 1, visible_objects, 1},
-    {"pg_function_is_visible", 1, 1, visible_objects, 1},
+    {"pg_get_indexdef", 1, 3, index_texts, 3},        {"pg_get_constraintdef", 1, 2, constraint_texts, 2},
+    {"pg_get_viewdef", 1, 2, view_texts, 1},          {"pg_get_userbyid", 1, 1, role_names, 1},
+    {"pg_get_triggerdef", 1, 2, trigger_texts, 2},    {"obj_description", 1, 2, object_comments, 1},
+    {"col_description", 2, 2, column_comments, 2},    {"pg_table_is_visible", 1, 1, visible_objects, 1},
+    {"pg_type_is_visible", 1, 1, visible_objects, 1}, {"pg_function_is_visible", 1, 1, visible_objects, 1},
 };
 
-// Functions whose answer is the same whatever they are asked: there is one user, who may do all, and nothing of that
-// kind.
+// Functions whose answer is the same whatever they are asked: there is nothing of that kind, or it is not told apart.
 struct FixedFunction {
   std::string_view name;
   size_t arguments_min, arguments_max;
@@ -86,7 +87,6 @@ struct FixedFunction {
   std::string_view value;  // "": NULL
 };
 constexpr FixedFunction kFixedFunctions[] = {
-    {"pg_get_userbyid", 1, 1, TypeId::kText, "scyper"},
     {"pg_encoding_to_char", 1, 1, TypeId::kText, "UTF8"},
     {"shobj_description", 2, 2, TypeId::kText, ""},
     {"pg_get_partkeydef", 1, 1, TypeId::kText, ""},
@@ -110,7 +110,6 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_database_size", 1, 1, TypeId::kInt8, ""},
     {"pg_tablespace_size", 1, 1, TypeId::kInt8, ""},
     {"has_schema_privilege", 2, 3, TypeId::kBool, "t"},
-    {"has_table_privilege", 2, 3, TypeId::kBool, "t"},
     {"has_column_privilege", 3, 4, TypeId::kBool, "t"},
     {"has_sequence_privilege", 2, 3, TypeId::kBool, "t"},
     {"has_function_privilege", 2, 3, TypeId::kBool, "t"},
@@ -301,6 +300,42 @@ StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, c
   return find_text(std::move(map), std::move(key), call.location);
 }
 
+// has_table_privilege([role,] table, privilege); the role as a literal.
+StatusOr<BoundPtr> Binder::bind_privilege_test(const ast::FunctionCall& call, const Scope* scope) {
+  const Role* role = actor_;
+  const size_t first = call.args.size() - 2;
+  if (first == 1) {
+    const auto* literal = ast::node_if<ast::Literal>(call.args[0].get());
+    const std::string name = literal != nullptr ? literal->text : std::string(current_user_name());
+    role = catalog_.roles.find(name);
+    if (role == nullptr) return error("42704", absl::StrCat("role \"", name, "\" does not exist"), -1);
+  }
+  std::string map;
+  for (const auto& relation : system_relations(catalog_)) {
+    const Access access = relation_access(catalog_, relation.name);
+    const uint16_t rights =
+        role == nullptr ? uint16_t{0}
+                        : rights_of(access, Accessed::kRelation, catalog_.roles, *role, rights_on(Accessed::kRelation));
+    for (const PrivilegeName& known : kPrivilegeNames)
+      if ((rights_on(Accessed::kRelation) & known.privilege) != 0)
+        add_entry(absl::StrCat(relation.oid, " ", std::string(known.name)), (rights & known.privilege) != 0 ? "t" : "f",
+                  &map);
+  }
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr table, bind(*call.args[first], scope));
+  SCYPER_ASSIGN_OR_RETURN(table, cast_to_object(ObjectKind::kRelation, std::move(table)));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr privilege, bind(*call.args[first + 1], scope));
+  SCYPER_ASSIGN_OR_RETURN(privilege, coerce(std::move(privilege), kText, Coercion::kImplicit));
+  std::vector<BoundPtr> given;
+  given.push_back(std::move(privilege));
+  SCYPER_ASSIGN_OR_RETURN(privilege, make_call("upper", std::move(given), call.location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr key, coerce(make_cast(std::move(table), kInt8, true), kText, Coercion::kExplicit));
+  SCYPER_ASSIGN_OR_RETURN(
+      key, make_operator("||", std::move(key), make_text_constant(kText, " ", call.location), call.location));
+  SCYPER_ASSIGN_OR_RETURN(key, make_operator("||", std::move(key), std::move(privilege), call.location));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr answer, find_text(std::move(map), std::move(key), call.location));
+  return coerce(std::move(answer), kBool, Coercion::kExplicit);
+}
+
 // The text that a key stands for, NULL where there is none.
 StatusOr<BoundPtr> Binder::find_text(std::string map, BoundPtr key, int32_t location) {
   BoundPtr same_key = clone(*key);
@@ -348,6 +383,7 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
     return make_call(" catalog form", list_of(map_constant(std::move(map), call.location), std::move(expr)),
                      call.location);
   }
+  if (name == "has_table_privilege" && (count == 2 || count == 3)) return bind_privilege_test(call, scope);
   if (name == "pg_get_serial_sequence" && count == 2) return bind_serial_sequence(call, scope);
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),

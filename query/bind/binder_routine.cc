@@ -109,7 +109,10 @@ StatusOr<Binder::RoutineMatch> Binder::choose_routine(std::string_view name, boo
     return with_hint(
         error("42725", absl::StrCat(kind, " ", call, " is not unique"), location),
         absl::StrCat("Could not choose a best candidate ", kind, ". You might need to add explicit type casts."));
-  if (best.routine != nullptr) return best;
+  if (best.routine != nullptr) {
+    SCYPER_RETURN_IF_ERROR(check_rights(*best.routine));
+    return best;
+  }
   if (other_kind && procedure)
     return with_hint(error("42809", call + " is not a procedure", location), "To call a function, use SELECT.");
   if (other_kind && std::none_of(range.first, range.second, [](const auto& e) { return !e.second->procedure; }))

@@ -62,6 +62,7 @@ struct ClassRow {
 };
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
+  const Access access = relation_access(catalog, row.key);
   const bool is_view = *row.kind == 'v', is_table = *row.kind == 'r';
   const int64_t access_method = is_table ? kHeapOid : *row.kind == 'i' ? kBtreeOid : 0;
   return {row.oid,
@@ -69,7 +70,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           schema_oid(catalog, row.key),
           int64_t{0},  // reltype
           int64_t{0},  // reloftype
-          kOwnerOid,
+          int64_t{access.owner},
           access_method,
           is_view ? int64_t{0} : row.oid,  // relfilenode
           int64_t{0},                      // reltablespace
@@ -92,7 +93,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           is_table ? "d" : "n",
           false,
           int64_t{0},  // relrewrite
-          SystemValue(),
+          access_value(access, catalog),
           SystemValue(),
           SystemValue()};
 }
@@ -408,7 +409,7 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
     if (catalog.composites.count(name) == 0)
       rows.push_back({schema_name(name),
                       name_in_schema(name),
-                      "scyper",
+                      owner_name(relation_access(catalog, name), catalog),
                       {},
                       !table->schema().indexes.empty(),
                       false,
@@ -420,7 +421,7 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
 std::vector<SystemRow> view_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    rows.push_back({schema_name(name), name_in_schema(name), "scyper", view->query});
+    rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), view->query});
   return rows;
 }
 

@@ -64,13 +64,13 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
   return {routine_oid(routine),
           std::string(bare_name(key)),
           schema_oid(catalog, key),
-          kOwnerOid,
+          int64_t{routine.access.owner},
           routine.is_sql ? kSqlOid : kPlpgsqlOid,
           std::bit_cast<int64_t>(100.0),
           std::bit_cast<int64_t>(routine.returns_set ? 1000.0 : 0.0),
           variadic,
           routine.procedure ? "p" : "f",
-          false,
+          routine.is_definer,
           false,
           routine.strict,
           routine.returns_set,
@@ -89,7 +89,7 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
           std::string(without_search_path(routine.body)),
           SystemValue(),
           SystemValue(),
-          SystemValue()};
+          access_value(routine.access, catalog)};
 }
 
 std::vector<SystemRow> routines(const Catalog& catalog) {

@@ -18,7 +18,8 @@ std::string name_in_schema(std::string_view key) { return std::string(bare_name(
 
 std::vector<SystemRow> schemata(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const std::string& name : catalog.namespaces) rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
+  for (const std::string& name : catalog.namespaces)
+    rows.push_back({kCatalogName, name, owner_name(schema_access_of(catalog, name), catalog), {}, {}, {}, {}});
   for (const char* name : {"information_schema", "pg_catalog", "public"})
     rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
   return rows;
@@ -43,6 +44,27 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
                     table ? "YES" : "NO",
                     "NO",
                     {}});
+  }
+  return rows;
+}
+
+// Those that were granted, and the owners' own.
+std::vector<SystemRow> table_privileges(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  const auto name_of = [&](uint32_t id) {
+    const Role* role = catalog.roles.find(id);
+    return role == nullptr ? std::string("PUBLIC") : role->name;
+  };
+  for (const auto& relation : system_relations(catalog)) {
+    const Access access = relation_access(catalog, relation.name);
+    for (const Access::Grant& grant : grants_of(access, Accessed::kRelation))
+      for (const PrivilegeName& known : kPrivilegeNames) {
+        if ((grant.privileges & known.privilege) == 0) continue;
+        const bool is_grantable = grant.grantee == access.owner || (grant.grantable & known.privilege) != 0;
+        rows.push_back({name_of(grant.grantor), name_of(grant.grantee), kCatalogName, schema_name(relation.name),
+                        name_in_schema(relation.name), std::string(known.name), is_grantable ? "YES" : "NO",
+                        known.privilege == kSelectRight ? "YES" : "NO"});
+      }
   }
   return rows;
 }
@@ -225,6 +247,9 @@ std::vector<SystemTable> information_schema_tables() {
                   "user_defined_type_catalog user_defined_type_schema user_defined_type_name is_insertable_into "
                   "is_typed commit_action"),
        tables},
+      {kSchema, "table_privileges",
+       columns_of("grantor grantee table_catalog table_schema table_name privilege_type is_grantable with_hierarchy"),
+       table_privileges},
       {kSchema, "views",
        columns_of("table_catalog table_schema table_name view_definition check_option is_updatable is_insertable_into "
                   "is_trigger_updatable is_trigger_deletable is_trigger_insertable_into"),

@@ -114,7 +114,7 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       for (const auto& [oid, name] : schema_names(catalog)) all.emplace(oid, quote_identifier(name));
       break;
     case ObjectKind::kRole:
-      all.emplace(kOwnerOid, "scyper");
+      for (const auto& [name, role] : catalog.roles.all()) all.emplace(int64_t{role->id}, quote_identifier(name));
       break;
     case ObjectKind::kVector:
       break;

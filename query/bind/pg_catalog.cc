@@ -19,7 +19,10 @@ std::string name_in_schema(std::string_view key) { return std::string(bare_name(
 
 std::vector<SystemRow> namespaces(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const auto& [oid, name] : schema_names(catalog)) rows.push_back({oid, name, kOwnerOid, SystemValue()});
+  for (const auto& [oid, name] : schema_names(catalog)) {
+    const Access access = schema_access_of(catalog, name);
+    rows.push_back({oid, name, int64_t{access.owner}, access_value(access, catalog)});
+  }
   return rows;
 }
 
@@ -128,12 +131,31 @@ std::vector<SystemRow> databases(const Catalog&) {
   return {{int64_t{5}, "scyper", kOwnerOid, int64_t{6}, "c", false, true, -1, int64_t{1663}, "C", "C", SystemValue(),
            SystemValue(), SystemValue()}};
 }
-std::vector<SystemRow> roles(const Catalog&) {
-  return {{kOwnerOid, "scyper", true, true, true, true, true, false, int64_t{-1}, SystemValue(), SystemValue(), false,
-           SystemValue()}};
+SystemValue valid_until(const Role& role) {
+  return role.valid_until.has_value() ? SystemValue(*role.valid_until) : SystemValue();
 }
-std::vector<SystemRow> users(const Catalog&) {
-  return {{"scyper", kOwnerOid, true, true, false, false, SystemValue(), SystemValue()}};
+// Verifiers are shown to nobody.
+std::vector<SystemRow> roles(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, role] : catalog.roles.all())
+    rows.push_back({int64_t{role->id}, name, role->is_superuser, role->can_login, role->inherits, role->creates_roles,
+                    role->creates_databases, role->is_replication, int64_t{role->connections_max}, "********",
+                    valid_until(*role), role->bypasses_rls, SystemValue()});
+  return rows;
+}
+std::vector<SystemRow> users(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, role] : catalog.roles.all())
+    if (role->can_login)
+      rows.push_back({name, int64_t{role->id}, role->creates_databases, role->is_superuser, role->is_replication,
+                      role->bypasses_rls, "********", valid_until(*role), SystemValue()});
+  return rows;
+}
+std::vector<SystemRow> members(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [key, membership] : catalog.roles.members())
+    rows.push_back({int64_t{key.first}, int64_t{key.second}, int64_t{membership.grantor}, membership.has_admin_option});
+  return rows;
 }
 std::vector<SystemRow> access_methods(const Catalog&) { return {{kHeapOid, "heap", "t"}, {kBtreeOid, "btree", "i"}}; }
 std::vector<SystemRow> tablespaces(const Catalog&) {
@@ -151,7 +173,6 @@ struct EmptyTable {
 };
 // Of what there is nothing here: tools look whether there is.
 constexpr EmptyTable kEmptyTables[] = {
-    {"pg_auth_members", "roleid:int8 member:int8 grantor:int8 admin_option:bool"},
     {"pg_cast", "oid:int8 castsource:int8 casttarget:int8 castfunc:int8 castcontext castmethod"},
     {"pg_conversion",
      "oid:int8 conname connamespace:int8 conowner:int8 conforencoding:int4 contoencoding:int4 "
@@ -220,8 +241,9 @@ std::vector<SystemTable> pg_catalog_tables() {
        roles},
       {kSchema, "pg_user",
        columns_of("usename usesysid:int8 usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool passwd "
-                  "valuntil:timestamptz"),
+                  "valuntil:timestamptz useconfig:text[]"),
        users},
+      {kSchema, "pg_auth_members", columns_of("roleid:int8 member:int8 grantor:int8 admin_option:bool"), members},
       {kSchema, "pg_am", columns_of("oid:int8 amname amtype"), access_methods},
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
        tablespaces},

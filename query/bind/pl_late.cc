@@ -119,6 +119,12 @@ bool PlBinder::is_definition(ast::StatementKind kind) {
     case Kind::kAlterEnum:
     case Kind::kCreateDomain:
     case Kind::kAlterDomain:
+    case Kind::kCreateRole:
+    case Kind::kAlterRole:
+    case Kind::kDropRole:
+    case Kind::kGrantRole:
+    case Kind::kGrant:
+    case Kind::kOwner:
     case Kind::kCreateRoutine:
     case Kind::kCreateTrigger:
     case Kind::kAlterTable:

@@ -25,7 +25,7 @@ StatusOr<std::vector<std::shared_ptr<storage::Table>>> PlBinder::truncated_table
     const ast::TruncateStatement& truncate, std::vector<std::string>* notices) {
   std::vector<std::shared_ptr<storage::Table>> tables;
   for (const auto& ref : truncate.tables) {
-    SCYPER_ASSIGN_OR_RETURN(auto table, binder_.find_table(ref));
+    SCYPER_ASSIGN_OR_RETURN(auto table, binder_.find_table(ref, kTruncateRight));
     if (std::find(tables.begin(), tables.end(), table) == tables.end()) tables.push_back(std::move(table));
   }
   for (size_t i = 0; i < tables.size(); i++) {

@@ -152,6 +152,38 @@ std::vector<SystemColumn> columns_of(std::string_view list) {
   return columns;
 }
 
+SystemValue access_value(const Access& access, const Catalog& catalog) {
+  if (access.is_default) return {};
+  std::string text = "{";
+  for (const std::string& entry : access_list(access, catalog.roles)) {
+    if (text.size() > 1) text += ',';
+    const bool is_plain = entry.find_first_of("\"\\{}, ") == std::string::npos;
+    if (!is_plain) text += '"';
+    for (const char c : entry) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    if (!is_plain) text += '"';
+  }
+  return text + "}";
+}
+
+std::string owner_name(const Access& access, const Catalog& catalog) {
+  const Role* owner = catalog.roles.find(access.owner);
+  return owner == nullptr ? std::string() : owner->name;
+}
+
+Access relation_access(const Catalog& catalog, std::string_view key) {
+  if (auto view = catalog.views.find(key); view != catalog.views.end()) return view->second->access;
+  auto index = catalog.index_tables.find(key);
+  const auto table = catalog.find_table(index == catalog.index_tables.end() ? key : std::string_view(index->second));
+  const auto rules = table == nullptr ? catalog.rules.end() : catalog.rules.find(table->schema().id);
+  if (rules == catalog.rules.end()) return {};
+  Access access = rules->second.access;
+  if (index != catalog.index_tables.end()) access = {access.owner, true, {}};
+  return access;
+}
+
 const SystemLookup* find_system_lookup(std::string_view function) {
   static constexpr std::string_view kRoutines = "scyper_routine_texts", kOid = "scyper_oid";
   static constexpr SystemLookup kLookups[] = {

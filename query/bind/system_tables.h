@@ -31,6 +31,12 @@ struct SystemValue {
 };
 using SystemRow = std::vector<SystemValue>;
 
+// An access list as an array of texts; NULL where nothing was ever granted or revoked.
+SystemValue access_value(const Access& access, const Catalog& catalog);
+std::string owner_name(const Access& access, const Catalog& catalog);
+// Of a table, view or index, by its key; of others the default.
+Access relation_access(const Catalog& catalog, std::string_view key);
+
 struct SystemTable {
   std::string_view schema;
   std::string_view name;

@@ -1,117 +1,29 @@
 #include "query/catalog_image.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "compile/domain_check.h"
+#include "compile/image_io.h"
 #include "compile/temporary.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersionBeforeRoles = 7;  // without what stands at the end: it is read, too
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
 static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
-static_assert(sizeof(Routine) == 280);
+static_assert(sizeof(Routine) == 312);
 static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
-static_assert(sizeof(View) == 136);
+static_assert(sizeof(View) == 168);
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 672);  // `schemas` follows from the tables
-
-// The same walk over the fields writes and reads them.
-class Writer {
- public:
-  template <typename T>
-  void number(T& value) {
-    out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
-  }
-  void text(std::string& value) {
-    auto size = static_cast<uint32_t>(value.size());
-    number(size);
-    out_ += value;
-  }
-  uint32_t count(size_t size) {
-    auto n = static_cast<uint32_t>(size);
-    number(n);
-    return n;
-  }
-  void name_enum(int32_t number) { enums_.push_back(number); }
-  void enum_number(int32_t& value) {
-    auto place = static_cast<uint32_t>(std::find(enums_.begin(), enums_.end(), value) - enums_.begin());
-    number(place);
-  }
-  bool ok() const { return true; }
-  std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
-  std::vector<int32_t> enums_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  template <typename T>
-  void number(T& value) {
-    if (bytes_.size() < sizeof(T)) {
-      ok_ = false;
-      value = T();
-      return;
-    }
-    std::memcpy(&value, bytes_.data(), sizeof(T));
-    bytes_.remove_prefix(sizeof(T));
-  }
-  void text(std::string& value) {
-    uint32_t size = 0;
-    number(size);
-    if (size > bytes_.size()) {
-      ok_ = false;
-      return;
-    }
-    value.assign(bytes_.substr(0, size));
-    bytes_.remove_prefix(size);
-  }
-  uint32_t count(size_t) {
-    uint32_t n = 0;
-    number(n);
-    if (n > bytes_.size()) ok_ = false;  // each takes a byte at least
-    return ok_ ? n : 0;
-  }
-  void name_enum(int32_t number) { enums_.push_back(number); }
-  void enum_number(int32_t& value) {
-    uint32_t place = 0;
-    number(place);
-    if (place >= enums_.size()) ok_ = false;
-    value = ok_ ? enums_[place] : 0;
-  }
-  bool ok() const { return ok_; }
-  bool is_at_end() const { return bytes_.empty(); }
-
- private:
-  std::string_view bytes_;
-  std::vector<int32_t> enums_;
-  bool ok_ = true;
-};
-
-template <typename IO>
-void walk_bool(IO& io, bool& value) {
-  uint8_t byte = value ? 1 : 0;
-  io.number(byte);
-  value = byte != 0;
-}
-
-template <typename IO, typename T>
-void walk_id(IO& io, T& id) {
-  auto value = id.value();
-  io.number(value);
-  id = T(value);
-}
+static_assert(sizeof(Catalog) == 824);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -322,7 +234,7 @@ bool is_sound(const storage::TableSchema& schema) {
   return schema.has_row_id ? last.not_null && last.type.id == TypeId::kInt8 : has_primary;
 }
 
-Status decode_enums(Reader* in, Catalog* catalog) {
+Status decode_enums(ImageReader* in, Catalog* catalog) {
   const uint32_t enums = in->count(0);
   for (uint32_t i = 0; i < enums && in->ok(); ++i) {
     auto type = std::make_shared<EnumType>();
@@ -339,7 +251,7 @@ Status decode_enums(Reader* in, Catalog* catalog) {
   return Status();
 }
 
-Status decode_domains(Reader* in, Catalog* catalog) {
+Status decode_domains(ImageReader* in, Catalog* catalog) {
   in->number(catalog->next_domain_id);
   const uint32_t domains = in->count(0);
   std::map<std::string, RoutineId> checks;
@@ -359,7 +271,7 @@ Status decode_domains(Reader* in, Catalog* catalog) {
   return Status();
 }
 
-void decode_sequences(Reader* in, Catalog* catalog) {
+void decode_sequences(ImageReader* in, Catalog* catalog) {
   in->number(catalog->next_sequence_id);
   const uint32_t sequences = in->count(0);
   for (uint32_t i = 0; i < sequences && in->ok(); ++i) {
@@ -374,7 +286,7 @@ void decode_sequences(Reader* in, Catalog* catalog) {
 }
 
 // Schemas, composite types, comments.
-void decode_names(Reader* in, Catalog* catalog) {
+void decode_names(ImageReader* in, Catalog* catalog) {
   const uint32_t namespaces = in->count(0);
   for (uint32_t i = 0; i < namespaces && in->ok(); ++i) {
     std::string name;
@@ -419,7 +331,7 @@ bool is_sound(const Catalog& catalog) {
 }  // namespace
 
 std::string encode_catalog(const Catalog& catalog) {
-  Writer out;
+  ImageWriter out;
   uint32_t version = kVersion;
   out.number(version);
   Catalog copy = catalog;
@@ -481,14 +393,15 @@ std::string encode_catalog(const Catalog& catalog) {
     out.text(key);
     out.text(text);
   }
+  encode_access(&out, &copy);
   return out.take();
 }
 
 StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32_t partitions, storage::Arena* arena) {
-  Reader in(bytes);
+  ImageReader in(bytes);
   uint32_t version = 0;
   in.number(version);
-  if (in.ok() && version != kVersion) {
+  if (in.ok() && version != kVersion && version != kVersionBeforeRoles) {
     return sql_error("0A000",
                      "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
@@ -536,6 +449,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   }
   decode_sequences(&in, catalog.get());
   decode_names(&in, catalog.get());
+  if (version == kVersion) decode_access(&in, catalog.get());
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }

@@ -284,6 +284,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
   parts->zone = session_zone();
+  parts->roles = thread_roles();
   if (analysed != nullptr) {
     parts->command = "EXPLAIN";
     parts->resources.explains = true;
@@ -323,6 +324,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   parts->command = command;
   parts->search_path = search_path;
   parts->zone = session_zone();
+  parts->roles = thread_roles();
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;
   auto routines = routines_of(*catalog);
@@ -391,6 +393,8 @@ StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_v
   const storage::SchemaScope as_of(&catalog->schemas);
   const SearchPath path(*catalog, search_path);
   const SessionPathScope session(&search_path);
+  const SessionRoles session_roles = roles_of(given_text);
+  const RoleScope roles(&session_roles);
   auto parse = [&] {
     const NamePathScope names(path.get());
     return parse_sql(text);
@@ -435,7 +439,7 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
                                                    const std::shared_ptr<const Catalog>& catalog,
                                                    const std::shared_ptr<RoutinePrograms>& routines) {
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
-  const RoutinePrograms::Key key{routine.id, routine.variant};
+  const RoutinePrograms::Key key = RoutinePrograms::key_of(routine);
   auto done = routines->programs.find(key);
   if (done != routines->programs.end()) return done->second.get();
   auto current = routines->in_progress.find(key);
@@ -447,6 +451,10 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   const ZoneScope zone_scope(zone.get());
   SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
   const SessionPathScope session(&search_path);
+  SessionRoles session_roles = thread_roles();
+  if (const Role* owner = catalog->roles.find(routine.access.owner); routine.is_definer && owner != nullptr)
+    session_roles.current = owner->name;
+  const RoleScope roles(&session_roles);
   Binder binder(*catalog, body);
   auto bind = binder.bind_routine(routine, *parsed);
   if (!bind.ok()) return without_position(bind.status(), routine);
@@ -458,6 +466,7 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   parts->catalog_version = catalog->version;
   parts->catalog = catalog;  // `routines` is not held: it owns the program
   parts->search_path = search_path;
+  parts->roles = session_roles;
   auto program = std::make_unique<Program>(std::move(parts));
   routines->in_progress[key] = program.get();
   Status status = generate(*bound, program.get(), routines);

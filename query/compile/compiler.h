@@ -28,14 +28,15 @@ struct ProgramResources;
 class RoutinePrograms {
  public:
   std::recursive_mutex mutex;
-  using Key = std::pair<RoutineId, std::string>;  // Routine::variant
+  using Key = std::pair<RoutineId, std::string>;  // roles that it runs for, Routine::variant
+  static Key key_of(const Routine& routine) { return {routine.id, with_roles(thread_roles(), routine.variant)}; }
   std::map<Key, std::unique_ptr<Program>> programs;
   std::map<Key, Program*> in_progress;
   std::map<std::string, std::shared_ptr<const Program>> dynamic;  // by text and types of parameters; hold no routines
 
   bool is_in_progress(const Routine& routine) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
-    return in_progress.count({routine.id, routine.variant}) != 0;
+    return in_progress.count(key_of(routine)) != 0;
   }
 };
 

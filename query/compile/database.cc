@@ -48,6 +48,7 @@ class PreparedStatement final : public Prepared {
   std::string text_;
   std::vector<std::string> search_path_;  // that the text begins with (query/search_path.h)
   std::shared_ptr<const SessionZone> zone_;
+  SessionRoles roles_;
   size_t path_bytes_ = 0;
   bool is_copy_ = false;  // TO: statement_ is the query
   ast::StatementPtr statement_;
@@ -152,13 +153,14 @@ class DatabaseImpl final : public Database {
   std::shared_ptr<const Catalog> catalog_;
 };
 
-StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view sql) {
+StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view text) {
+  const std::string_view sql = without_search_path(text), marks = text.substr(0, text.size() - sql.size());
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
   std::vector<std::string> texts;
   for (const auto& statement : statements) {
     size_t from = static_cast<size_t>(std::max(0, statement->location));
     size_t length = statement->length > 0 ? static_cast<size_t>(statement->length) : sql.size() - from;
-    texts.emplace_back(sql.substr(from, length));
+    texts.emplace_back(marks).append(sql.substr(from, length));
   }
   return texts;
 }
@@ -172,6 +174,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_
   auto prepared = std::make_shared<PreparedStatement>();
   prepared->text_ = std::string(text);
   prepared->zone_ = make_session_zone(time_zone_of(text));
+  prepared->roles_ = roles_of(text);
   prepared->search_path_ = std::move(search_path);
   prepared->path_bytes_ = text.size() - sql.size();
   if (statements.empty()) {
@@ -209,6 +212,8 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
   const storage::SchemaScope as_of(&catalog->schemas);
   const SessionPathScope session(&prepared.search_path_);
   const ZoneScope zone(prepared.zone_.get());
+  const RoleScope roles(&prepared.roles_);
+  SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, catalog->roles));
   const std::string_view sql = prepared.sql();
   ast::StatementPtr again;  // another catalog has other names
   const bool is_renewed = !prepared.search_path_.empty() && prepared.program_ != nullptr && !prepared.is_copy_;
@@ -320,7 +325,9 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
                                             bool* is_volatile) {
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), std::move(catalog)));
+  SCYPER_ASSIGN_OR_RETURN(
+      auto prepared,
+      prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), std::move(catalog)));
   auto program = first_program_of(*prepared);
   *is_volatile = program->footprint().is_volatile;
   return query_alone(options_, arena_.get(), *program);
@@ -331,7 +338,8 @@ Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, Res
   auto trial = std::make_shared<Catalog>(next);
   trial->version = trial_version();
   note_tables(trial.get(), frozen_.get());
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, prepare_for(with_time_zone(session_zone_mark(), sql), trial));
+  SCYPER_ASSIGN_OR_RETURN(auto prepared,
+                          prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), trial));
   auto program = first_program_of(*prepared);
   const bool records = run != nullptr && run->wants_rows;
   std::string redo;
@@ -354,6 +362,9 @@ StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy(std::string_view tex
     return sql_error("42601", "the statement is not a COPY");
   auto& copy = ast::node_as<ast::CopyStatement>(*statements[0]);
   SCYPER_RETURN_IF_ERROR(check_copy_place(copy, /*from=*/true));
+  const SessionRoles session_roles = roles_of(text);
+  const RoleScope roles(&session_roles);
+  SCYPER_RETURN_IF_ERROR(check_roles(session_roles, current->roles));
   const storage::SchemaScope as_of(&current->schemas);
   SCYPER_ASSIGN_OR_RETURN(CopyTarget target, copy_target(copy, *current, sql));
   target.sql = std::string(text);
@@ -436,6 +447,8 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
   if (parsed.is_temporary) definer.set_temporary();
   const SessionPathScope session(&parsed.search_path);
   const ZoneScope zone(prepared.zone_.get());
+  const RoleScope roles(&prepared.roles_);
+  SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, current->roles));
   definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
     return run_query(sql, std::move(catalog), is_volatile);
   });
@@ -444,6 +457,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
     run->log = definer.definition_text();
     if (run->log.empty())
       run->log = with_time_zone(time_zone_of(prepared.text_), with_search_path(parsed.search_path, prepared.sql()));
+    run->log = with_roles(prepared.roles_, std::move(run->log));
   }
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer.rows_text(), *next, result, run));
@@ -468,6 +482,7 @@ void append_line(ResultSet* result, std::string_view line) {
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const ZoneScope zone(prepared.zone_.get());
+  const RoleScope roles(&prepared.roles_);
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
   SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain.options));
   auto explained = options.compiled ? compiler_.explain(prepared.sql(), *explain.statement, prepared.parameter_count_,

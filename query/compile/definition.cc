@@ -30,6 +30,7 @@ Catalog& Definer::next() {
 }
 
 StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(authorize(statement));
   Status status;
   switch (statement.kind) {
     case ast::StatementKind::kCreateTable:
@@ -88,7 +89,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       status = analyze(node_as<ast::AnalyzeStatement>(statement), result);
       break;
     default:
-      status = error("0A000", "this statement is not supported", statement.location);
+      status = define_access(statement, result);
   }
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);

@@ -179,6 +179,43 @@ class Definer {
   Status check_domain_columns(const Domain& domain, const Domain::Check* check);
   void put_domain(std::shared_ptr<Domain> domain);
   std::vector<TypeUser> users_of(const Domain& domain);
+  // definition_role.cc
+  Status define_access(const ast::Statement& statement, ResultSet* result);
+  const Role& actor() const;
+  StatusOr<const Role*> role_of(const ast::RoleRef& ref);
+  Status set_password(const ast::RoleOption& option, Role* role, ResultSet* result);
+  Status set_valid_until(const std::string& text, Role* role);
+  Status set_role_option(const ast::RoleOption& option, Role* role, ResultSet* result);
+  Status create_role(const ast::CreateRoleStatement& create, ResultSet* result);
+  Status check_superuser_left();
+  Status alter_role(const ast::AlterRoleStatement& alter, ResultSet* result);
+  Status drop_role(const ast::DropRoleStatement& drop, ResultSet* result);
+  Status rename_role(const std::string& from, const std::string& to, ResultSet* result);
+  Status add_member(uint32_t role_id, uint32_t member_id, bool admin, ResultSet* result);
+  void drop_member(uint32_t role_id, uint32_t member_id, bool admin_only, ResultSet* result);
+  Status grant_role(const ast::GrantRoleStatement& grant, ResultSet* result);
+  // definition_access.cc
+  Status authorize(const ast::Statement& statement) const;
+  Status may_create(std::string_view key, int32_t location = -1) const;
+  Status must_own(ast::ObjectKind kind, const std::string& key) const;
+  Status may_use_table(const std::string& key, uint16_t right) const;
+  Status may_create_table(const ast::CreateTableStatement& create) const;
+  Status may_alter_table(const ast::AlterTableStatement& alter) const;
+  Status may_drop(const ast::DropStatement& drop) const;
+  Status may_rename(const ast::RenameStatement& rename) const;
+  Status may_comment(const ast::CommentStatement& comment) const;
+  Status check_new_owner(const Role& owner, std::string_view key) const;
+  Status set_owner(const ast::RoleRef& ref, const std::string& name);
+  Status set_routine_owner(const ast::OwnerStatement& statement, ResultSet* result);
+  Status change_routine(ast::ObjectKind kind, const ast::ObjectRef& object, const std::function<void(Access*)>& change);
+  Status check_owns_nothing(const Role& role);
+  Status change_access(const ast::GrantStatement& grant, Accessed kind, std::string_view word, std::string_view key,
+                       uint16_t wanted, Access* access, ResultSet* result);
+  Status grant_on_relation(const ast::GrantStatement& grant, const std::string& key, uint16_t wanted,
+                           ResultSet* result);
+  Status grant_in_schema(const ast::GrantStatement& grant, const std::string& schema, uint16_t wanted,
+                         ResultSet* result);
+  Status grant(const ast::GrantStatement& grant, ResultSet* result);
   // definition_index.cc
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
@@ -197,7 +234,12 @@ class Definer {
   void drop_triggers_of(const std::string& table);
   Status define_result(const ast::CreateRoutineStatement& create, Routine* routine) const;
   StatusOr<SqlType> routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const;
-  Status remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine);
+  Status remove_replaced(const ast::CreateRoutineStatement& create, Routine* routine);
+  using RoutinePlace = std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>>::iterator;
+  StatusOr<std::vector<SqlType>> argument_types(const ast::ObjectRef& object);
+  StatusOr<RoutinePlace> match_routine(ast::ObjectKind kind, const ast::ObjectRef& object,
+                                       const std::vector<SqlType>& wanted);
+  StatusOr<RoutinePlace> find_routine(ast::ObjectKind kind, const ast::ObjectRef& object);
   Status create_view(const ast::CreateViewStatement& create, ResultSet* result);
   Status check_replaced(const View& old, const View& view) const;
   Status drop(const ast::DropStatement& drop, ResultSet* result);

@@ -79,6 +79,15 @@ Status Definer::apply_change(TableChange change) {
 
 Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* result) {
   result->command_tag = "ALTER TABLE";
+  const bool sets_owner = std::all_of(alter.commands.begin(), alter.commands.end(), [](const auto& command) {
+    return command.action == ast::AlterTableAction::kSetOwner;
+  });
+  if (sets_owner && old_->views.count(alter.table.name.back()) != 0) {
+    if (alter.object == ast::ObjectKind::kView) result->command_tag = "ALTER VIEW";
+    for (const auto& command : alter.commands)
+      SCYPER_RETURN_IF_ERROR(set_owner(command.owner, alter.table.name.back()));
+    return Status();
+  }
   if (alter.object != ast::ObjectKind::kTable)
     return error("0A000", absl::StrCat("ALTER of this object: ", alter.commands[0].action_name, " is not supported"),
                  -1);
@@ -112,6 +121,8 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return drop_constraint(command, name, result);
     case ast::AlterTableAction::kValidateConstraint:
       return validate_constraint(command, name);
+    case ast::AlterTableAction::kSetOwner:
+      return set_owner(command.owner, name);
     default:
       return error("0A000", absl::StrCat("ALTER TABLE ... ", command.action_name, " is not supported"),
                    command.location);

@@ -88,6 +88,8 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
       return rename_domain(name, to);
     case ast::ObjectKind::kDomainConstraint:
       return rename_domain_constraint(name, rename.old_name, rename.new_name);
+    case ast::ObjectKind::kRole:
+      return rename_role(rename.old_name, rename.new_name, result);
     case ast::ObjectKind::kSchema:
       return rename_schema(rename.target.name.back(), rename.new_name);
     default:

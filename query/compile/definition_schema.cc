@@ -65,6 +65,7 @@ Status Definer::create_schema(const ast::CreateSchemaStatement& create, ResultSe
     return absl::OkStatus();
   }
   next().namespaces.insert(name);
+  if (actor().id != kSuperuserId) next().schema_access[name].owner = actor().id;
   for (const auto& element : create.elements) {
     put_into(name, element.get());
     // each sees what those before it have made
@@ -157,6 +158,7 @@ Status Definer::drop_schema(const std::string& name, const ast::DropStatement& d
   SCYPER_RETURN_IF_ERROR(drop_members(name, result));
   next().comments.erase("schema " + name);
   next().namespaces.erase(name);
+  next().schema_access.erase(name);
   return absl::OkStatus();
 }
 
@@ -238,6 +240,10 @@ Status Definer::rename_schema(const std::string& from, const std::string& to) {
     if (!is_moved) SCYPER_RETURN_IF_ERROR(move_object(kind, name, object_key(to, bare_name(name))));
   }
   next().namespaces.erase(from);
+  if (auto access = next().schema_access.extract(from); !access.empty()) {
+    access.key() = to;
+    next().schema_access.insert(std::move(access));
+  }
   return absl::OkStatus();
 }
 

@@ -49,6 +49,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   TableId id = schema.id;
   SCYPER_ASSIGN_OR_RETURN(auto table, storage::Table::create(std::move(schema), options_.partitions, arena_));
   next().tables[name] = std::move(table);
+  rules.access.owner = actor().id;
   next().rules[id] = std::move(rules);
   if (create.is_composite) next().composites.insert(name);
   return define_constraints(create, name);

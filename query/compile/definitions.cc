@@ -231,6 +231,9 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   const SessionPathScope session(&parsed.search_path);
   const auto zone = make_session_zone(time_zone_of(text));
   const ZoneScope zone_scope(zone.get());
+  const SessionRoles session_roles = roles_of(text);
+  const RoleScope roles(&session_roles);
+  SCYPER_RETURN_IF_ERROR(check_roles(session_roles, now->roles));
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, &result));
   command_tag_ = result.command_tag;
   if (context->notices != nullptr)
@@ -247,6 +250,7 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
     SCYPER_RETURN_IF_ERROR(fill(definer, names, given, arguments, next, context, &redo));
   std::string logged = definer.definition_text();
   if (logged.empty()) logged = with_time_zone(time_zone_of(text), with_search_path(parsed.search_path, sql));
+  logged = with_roles(session_roles, std::move(logged));
   if (parsed.is_temporary) logged.clear();
   log_ = context->log;
   if (base_ == nullptr) base_ = now;
@@ -268,8 +272,10 @@ Status TransactionDefinitions::fill(const Definer& definer, const std::vector<st
                                     const std::shared_ptr<const Catalog>& next, ExecContext* context,
                                     std::string* redo) {
   SCYPER_ASSIGN_OR_RETURN(
-      auto program, services_.compiler->dynamic_program(
-                        with_time_zone(session_zone_mark(), with_names(names, definer.rows_text())), types, next));
+      auto program,
+      services_.compiler->dynamic_program(
+          with_roles(thread_roles(), with_time_zone(session_zone_mark(), with_names(names, definer.rows_text()))),
+          types, next));
   AloneRun alone;
   alone.time_us = context->transaction_time_us;
   alone.arguments = arguments;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "parse/scanner.h"
+#include "query/search_path.h"
 #include "types/text.h"
 
 namespace scyper::query {
@@ -236,13 +237,17 @@ class Normaliser {
 
 }  // namespace
 
-bool normalise(std::string_view sql, NormalisedText* out) {
+bool normalise(std::string_view given, NormalisedText* out) {
   out->clear();
   std::string_view wrong;
+  const std::string_view sql = without_search_path(given), marks = given.substr(0, given.size() - sql.size());
   if (sql.size() > kTextBytesMax || sql.find('\0') != std::string_view::npos) return false;
   if (utf8_check(sql, &wrong) != ValueError::kNone) return false;
   auto tokens = scan(sql);
-  if (tokens.ok() && Normaliser(*tokens, out).run()) return true;
+  if (tokens.ok() && Normaliser(*tokens, out).run()) {
+    out->text.insert(0, marks);
+    return true;
+  }
   out->clear();
   return false;
 }

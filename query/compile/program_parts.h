@@ -33,6 +33,7 @@ struct ProgramParts {
   // Null: UTC. Of a routine it counts where the definition sets it; else it is the caller's.
   std::shared_ptr<const SessionZone> zone;
   bool sets_zone = false;
+  SessionRoles roles;               // that it was compiled for
   bool has_temporary_rows = false;  // uses temporary tables whose rows a commit deletes
   Compiler* compiler = nullptr;     // for dynamic SQL; none in a snapshot
 };

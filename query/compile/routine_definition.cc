@@ -10,6 +10,7 @@
 #include "parse/printer.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "query/access.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 #include "storage/json_text_type.h"
@@ -151,32 +152,37 @@ Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine
 }
 
 // Takes the routine that OR REPLACE replaces out of the next catalog.
-Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, const Routine& routine) {
+// The routine has the access of the one that it replaces.
+Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, Routine* routine) {
   auto inputs = [](const Routine& r) {
     std::vector<SqlType> types;
     for (const auto& p : r.parameters)
       if (p.mode != ParameterMode::kOut) types.push_back(p.type);
     return types;
   };
-  auto range = next().routines.equal_range(routine.name);
+  auto range = next().routines.equal_range(routine->name);
   auto it = std::find_if(range.first, range.second,
-                         [&](const auto& entry) { return inputs(*entry.second) == inputs(routine); });
+                         [&](const auto& entry) { return inputs(*entry.second) == inputs(*routine); });
   if (it == range.second) return absl::OkStatus();
   if (!create.or_replace)
     return error("42723",
-                 absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine.name,
+                 absl::StrCat(create.procedure ? "procedure" : "function", " \"", routine->name,
                               "\" already exists with same argument types"),
                  -1);
-  if (it->second->procedure != routine.procedure) return error("42809", "cannot change routine kind", -1);
+  if (it->second->procedure != routine->procedure) return error("42809", "cannot change routine kind", -1);
   auto result = [](const Routine& r) {
     std::string text = r.return_relation + (r.returns_set ? " set " : " ") + type_name(r.return_type);
     for (const auto& p : r.parameters)
       if (p.mode != ParameterMode::kIn) absl::StrAppend(&text, ",", p.name, " ", type_name(p.type));
     return text;
   };
-  if (!routine.procedure && result(*it->second) != result(routine))
+  if (!routine->procedure && result(*it->second) != result(*routine))
     return with_hint(error("42P13", "cannot change return type of existing function", -1),
                      absl::StrCat("Use DROP FUNCTION ", signature_of(*it->second), " first."));
+  if (!owns(it->second->access, old_->roles, actor()))
+    return error("42501",
+                 absl::StrCat("must be owner of ", create.procedure ? "procedure " : "function ", routine->name), -1);
+  routine->access = it->second->access;
   next().routines.erase(it);
   return absl::OkStatus();
 }
@@ -191,6 +197,7 @@ Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routi
   bool polymorphic = open(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
                                                               [&](const auto& p) { return open(p.type); });
   if (routine.is_trigger || routine.is_sql || polymorphic) return absl::OkStatus();
+  const RoleScope nobody(nullptr);  // rights count when it is called
   Binder binder(catalog, routine.body);
   Status status = binder.bind_routine(routine, body).status();
   if (status.ok() || sqlstate_of(status) == "0A000") return absl::OkStatus();  // refused when it is called
@@ -217,6 +224,8 @@ StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineState
       SCYPER_RETURN_IF_ERROR(check_custom_setting(name));
       return sql_error("0A000", absl::StrCat("SET ", name, " in a routine's definition is not supported"));
     }
+    if (setting->kind == SettingKind::kRole)
+      return sql_error("0A000", "SET role in a routine's definition is not supported");
     SCYPER_ASSIGN_OR_RETURN(std::string value, read_setting(*setting, option.value));
     if (setting->kind == SettingKind::kZone) *zone = std::move(value);
     if (setting->kind != SettingKind::kPath) continue;
@@ -274,7 +283,9 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   }
   SCYPER_RETURN_IF_ERROR(check_body(*old_, **parsed, routine));
   routine.body = with_time_zone(zone, with_search_path(search_path, routine.body));
-  SCYPER_RETURN_IF_ERROR(remove_replaced(create, routine));
+  routine.access.owner = actor().id;
+  routine.is_definer = create.security_definer;
+  SCYPER_RETURN_IF_ERROR(remove_replaced(create, &routine));
   routine.id = RoutineId(next().next_routine_id++);
   std::string name = routine.name;
   next().routines.emplace(name, std::make_shared<const Routine>(std::move(routine)));
@@ -294,19 +305,24 @@ std::string signature_of(const Routine& routine) {
   return text + ")";
 }
 
-Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result) {
-  const std::string& name = object.name.back();
+// The types that a reference to a routine gives.
+StatusOr<std::vector<SqlType>> Definer::argument_types(const ast::ObjectRef& object) {
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
     SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().user_types()));
     wanted.push_back(type);
   }
+  return wanted;
+}
+
+// The only one that it means; the end of those of its name: there is none.
+StatusOr<Definer::RoutinePlace> Definer::match_routine(ast::ObjectKind kind, const ast::ObjectRef& object,
+                                                       const std::vector<SqlType>& wanted) {
+  const std::string& name = object.name.back();
   auto range = next().routines.equal_range(name);
   auto found = range.second;
   for (auto it = range.first; it != range.second; ++it) {
-    if (drop.object != ast::ObjectKind::kRoutine &&
-        it->second->procedure != (drop.object == ast::ObjectKind::kProcedure))
-      continue;
+    if (kind != ast::ObjectKind::kRoutine && it->second->procedure != (kind == ast::ObjectKind::kProcedure)) continue;
     std::vector<SqlType> all, inputs;
     for (const auto& p : it->second->parameters) {
       all.push_back(make_type(p.type.id));
@@ -318,6 +334,28 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
     if (found != range.second) return error("42725", absl::StrCat("function name \"", name, "\" is not unique"), -1);
     found = it;
   }
+  return found;
+}
+
+// 42883: there is none.
+StatusOr<Definer::RoutinePlace> Definer::find_routine(ast::ObjectKind kind, const ast::ObjectRef& object) {
+  const std::string& name = object.name.back();
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<SqlType> wanted, argument_types(object));
+  SCYPER_ASSIGN_OR_RETURN(const RoutinePlace found, match_routine(kind, object, wanted));
+  if (found != next().routines.upper_bound(name)) return found;
+  const char* word = kind == ast::ObjectKind::kProcedure ? "procedure" : "function";
+  if (!object.has_arguments)
+    return error("42883", absl::StrCat("could not find a ", word, " named \"", name, "\""), -1);
+  std::string types;
+  for (const SqlType& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(type.id)));
+  return error("42883", absl::StrCat(word, " ", name, "(", types, ") does not exist"), -1);
+}
+
+Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result) {
+  const std::string& name = object.name.back();
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<SqlType> wanted, argument_types(object));
+  SCYPER_ASSIGN_OR_RETURN(const RoutinePlace found, match_routine(drop.object, object, wanted));
+  auto range = next().routines.equal_range(name);
   if (found == range.second) {
     const char* kind = drop.object == ast::ObjectKind::kProcedure ? "procedure" : "function";
     std::string shown = name;

@@ -9,17 +9,23 @@
 #include "base/object_name.h"
 #include "parse/sql_parser.h"
 #include "query/named_text.h"
+#include "query/role.h"
 #include "query/search_path.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05', kNamesMark = '\x06';
+constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05', kNamesMark = '\x06', kRoleMark = '\x07';
+
+// Behind the second of two marks that the text begins with, or all of it.
+std::string_view without_marked(char mark, std::string_view text) {
+  const size_t end = text.empty() || text[0] != mark ? std::string_view::npos : text.find(mark, 1);
+  return end == std::string_view::npos ? text : text.substr(end + 1);
+}
 
 std::string_view without_zone(std::string_view text) {
-  const size_t end = text.empty() || text[0] != kZoneMark ? std::string_view::npos : text.find(kZoneMark, 1);
-  return end == std::string_view::npos ? text : text.substr(end + 1);
+  return without_marked(kZoneMark, without_marked(kRoleMark, text));
 }
 
 // SELECT ... INTO table: CREATE TABLE table AS SELECT ...
@@ -163,8 +169,23 @@ std::string with_time_zone(std::string_view zone, std::string text) {
 }
 
 std::string_view time_zone_of(std::string_view text) {
-  const size_t rest = without_zone(text).size();
+  text = without_marked(kRoleMark, text);
+  const size_t rest = without_marked(kZoneMark, text).size();
   return rest == text.size() ? std::string_view() : text.substr(1, text.size() - rest - 2);
+}
+
+std::string with_roles(const SessionRoles& roles, std::string text) {
+  if (roles.empty()) return text;
+  const std::string mark(1, kRoleMark);
+  return absl::StrCat(mark, roles.session, std::string(1, kBetween), roles.current, mark, text);
+}
+
+SessionRoles roles_of(std::string_view text) {
+  const size_t rest = without_marked(kRoleMark, text).size();
+  if (rest == text.size()) return {};
+  const std::string_view both = text.substr(1, text.size() - rest - 2);
+  const size_t between = std::min(both.find(kBetween), both.size());
+  return {std::string(both.substr(0, between)), std::string(both.substr(std::min(between + 1, both.size())))};
 }
 
 StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,

@@ -38,7 +38,9 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
         return error("42701", absl::StrCat("column \"", view->column_names[i], "\" specified more than once"), -1);
   view->relations.assign(binder.used_relations().begin(), binder.used_relations().end());
   auto old = old_->views.find(view->name);
+  view->access.owner = actor().id;
   if (old != old_->views.end() && create.or_replace) {
+    view->access = old->second->access;
     SCYPER_RETURN_IF_ERROR(check_replaced(*old->second, *view));
   } else if (name_taken(view->name)) {
     if (create.or_replace && old_->find_table(view->name) != nullptr)

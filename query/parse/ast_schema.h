@@ -244,6 +244,7 @@ enum class ObjectKind : uint8_t {
   kType,
   kDomain,
   kDomainConstraint,
+  kRole,
   kOther,
 };
 
@@ -288,6 +289,68 @@ struct CommentStatement : StatementNode<StatementKind::kComment> {
   std::string text;
 };
 
+// A role in a statement: by its name, or who runs the statement.
+struct RoleRef {
+  enum class Kind : uint8_t { kName, kCurrent, kSession, kPublic };
+  Kind kind = Kind::kName;
+  std::string name;
+};
+
+// An option of CREATE or ALTER ROLE, by its name in PostgreSQL's tree: "superuser", "canlogin", "password",
+// "addroleto".
+struct RoleOption {
+  std::string name;
+  bool has_value = false;  // PASSWORD NULL has none
+  std::string value;
+  std::vector<RoleRef> roles;
+};
+
+// CREATE ROLE, USER or GROUP
+struct CreateRoleStatement : StatementNode<StatementKind::kCreateRole> {
+  std::string name;
+  bool can_login = false;  // CREATE USER
+  std::vector<RoleOption> options;
+};
+
+struct AlterRoleStatement : StatementNode<StatementKind::kAlterRole> {
+  RoleRef role;
+  bool drops_members = false;  // ALTER GROUP ... DROP USER: option "rolemembers"
+  std::vector<RoleOption> options;
+};
+
+struct DropRoleStatement : StatementNode<StatementKind::kDropRole> {
+  std::vector<RoleRef> roles;
+  bool if_exists = false;
+};
+
+// GRANT role TO role, REVOKE role FROM role
+struct GrantRoleStatement : StatementNode<StatementKind::kGrantRole> {
+  bool is_grant = true;
+  bool admin_option = false;
+  std::vector<std::string> granted;
+  std::vector<RoleRef> members;
+};
+
+// GRANT and REVOKE on objects
+struct GrantStatement : StatementNode<StatementKind::kGrant> {
+  bool is_grant = true;
+  bool grant_option = false;
+  bool all_in_schema = false;  // `objects` are schemas
+  ObjectKind object = ObjectKind::kTable;
+  std::string object_name;
+  std::vector<std::string> privileges;  // in lower case; empty = ALL
+  std::vector<ObjectRef> objects;
+  std::vector<RoleRef> grantees;
+};
+
+// ALTER FUNCTION ... OWNER TO; of relations it is an AlterTableCommand.
+struct OwnerStatement : StatementNode<StatementKind::kOwner> {
+  ObjectKind object = ObjectKind::kFunction;
+  std::string object_name;
+  ObjectRef target;
+  RoleRef owner;
+};
+
 enum class AlterTableAction : uint8_t {
   kAddColumn,
   kDropColumn,
@@ -300,6 +363,7 @@ enum class AlterTableAction : uint8_t {
   kValidateConstraint,
   kSetOptions,
   kResetOptions,
+  kSetOwner,
   kOther,  // action_name says which
 };
 
@@ -313,6 +377,7 @@ struct AlterTableCommand {
   ExprPtr expr;                              // SET DEFAULT, SET TYPE ... USING
   std::unique_ptr<Constraint> constraint;
   std::vector<Option> options;
+  RoleRef owner;
   Location location = -1;
 };
 

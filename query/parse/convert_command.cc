@@ -99,7 +99,7 @@ ast::StatementPtr Converter::statement_by_tag(const Node* node) {
     case T_VariableSetStmt:
       return set(to<VariableSetStmt>(node));
     default:
-      return command(node);
+      return access_statement(node);
   }
 }
 

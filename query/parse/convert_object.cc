@@ -35,6 +35,8 @@ ast::ObjectKind object_kind(ObjectType type) {
       return ast::ObjectKind::kDomain;
     case OBJECT_DOMCONSTRAINT:
       return ast::ObjectKind::kDomainConstraint;
+    case OBJECT_ROLE:
+      return ast::ObjectKind::kRole;
     default:
       return ast::ObjectKind::kOther;
   }
@@ -131,6 +133,8 @@ ast::AlterTableAction alter_action(AlterTableType type) {
       return ast::AlterTableAction::kSetOptions;
     case AT_ResetRelOptions:
       return ast::AlterTableAction::kResetOptions;
+    case AT_ChangeOwner:
+      return ast::AlterTableAction::kSetOwner;
     default:
       return ast::AlterTableAction::kOther;
   }
@@ -220,6 +224,9 @@ ast::AlterTableCommand Converter::alter_command(const AlterTableCmd& node) {
     case ast::AlterTableAction::kSetOptions:
     case ast::AlterTableAction::kResetOptions:
       out.options = options(reinterpret_cast<const List*>(node.def));
+      break;
+    case ast::AlterTableAction::kSetOwner:
+      out.owner = role_ref(reinterpret_cast<const Node*>(node.newowner));
       break;
     default:
       break;
@@ -391,7 +398,7 @@ ast::StatementPtr Converter::alter_domain(const AlterDomainStmt& node) {
 
 ast::StatementPtr Converter::comment(const CommentStmt& node) {
   const ast::ObjectKind kind = object_kind(node.objtype);
-  if (kind == ast::ObjectKind::kOther || kind == ast::ObjectKind::kDomainConstraint)
+  if (kind == ast::ObjectKind::kOther || kind == ast::ObjectKind::kDomainConstraint || kind == ast::ObjectKind::kRole)
     return unsupported("COMMENT ON", node.objtype);
   auto out = std::make_unique<ast::CommentStatement>();
   out->object = kind;

@@ -136,6 +136,16 @@ class Converter {
   ast::StatementPtr create_enum(const CreateEnumStmt& node);
   ast::StatementPtr alter_enum(const AlterEnumStmt& node);
   ast::StatementPtr create_domain(const CreateDomainStmt& node);
+  ast::StatementPtr access_statement(const Node* node);
+  ast::RoleRef role_ref(const Node* node);
+  std::vector<ast::RoleRef> role_refs(const List* list);
+  std::vector<ast::RoleOption> role_options(const List* list);
+  ast::StatementPtr create_role(const CreateRoleStmt& node);
+  ast::StatementPtr alter_role(const AlterRoleStmt& node);
+  ast::StatementPtr drop_role(const DropRoleStmt& node);
+  ast::StatementPtr grant_role(const GrantRoleStmt& node);
+  ast::StatementPtr grant(const GrantStmt& node);
+  ast::StatementPtr owner(const AlterOwnerStmt& node);
   ast::StatementPtr alter_domain(const AlterDomainStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> alter_sequence(const AlterSeqStmt& node);
   ast::ColumnDefinition column_definition(const ColumnDef& node);

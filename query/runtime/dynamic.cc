@@ -190,8 +190,8 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   Definitions* definitions = Definitions::current;
   const auto catalog = definitions != nullptr ? definitions->catalog() : parts.catalog;
   const auto path = with_temporary(parts.search_path, *catalog, session_temporary_schema());
-  const std::string sql =
-      with_time_zone(session_zone_mark(), with_search_path(path, {text, static_cast<size_t>(size)}));
+  const std::string sql = with_roles(
+      parts.roles, with_time_zone(session_zone_mark(), with_search_path(path, {text, static_cast<size_t>(size)})));
   auto made = parts.compiler->dynamic_program(sql, given, catalog);
   if (!made.ok()) return c->fail(made.status());
   if (*made == nullptr) return define(c, sql, args, given, wants_rows != 0);

@@ -42,6 +42,8 @@ std::optional<std::string> value_of(std::string_view name) {
 
 // Names are looked up before a statement runs: a search_path counts from the session's next one on.
 Status check_path(const ExecContext* c, const Setting* setting, const std::string& value) {
+  if (setting != nullptr && setting->kind == SettingKind::kRole)
+    return with_hint(sql_error("0A000", "set_config() of role is not supported"), "Use SET ROLE.");
   if (setting == nullptr || setting->kind != SettingKind::kPath) return Status();
   const bool has_session = StatementSettings::current != nullptr && StatementSettings::current->has_session();
   SCYPER_ASSIGN_OR_RETURN(auto schemas, schemas_of_path(value));

@@ -58,7 +58,7 @@ constexpr Setting kSettings[] = {
     {"max_parallel_workers_per_gather", SettingKind::kText, "2", ""},
     {"max_index_keys", SettingKind::kConstant, "32", ""},
     {"random_page_cost", SettingKind::kText, "4", ""},
-    {"role", SettingKind::kChoice, "none", "none"},
+    {"role", SettingKind::kRole, "none", ""},
     {"plpgsql.variable_conflict", SettingKind::kChoice, "error", "error"},
     {"row_security", SettingKind::kSwitch, "on", ""},
     {"scyper.freshness", SettingKind::kFreshness, "fresh", ""},
@@ -203,6 +203,7 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
       return name;
     }
     case SettingKind::kText:
+    case SettingKind::kRole:
     case SettingKind::kDuration:
     case SettingKind::kFreshness:
       break;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "parse/sql_parser.h"
+#include "query/search_path.h"
 
 namespace scyper::query {
 
@@ -18,7 +19,7 @@ double total_ms(const Receipt& receipt) { return receipt.wait_ms + receipt.compi
 
 std::string shown_text(std::string_view sql) {
   if (sql.empty()) return "(a long text)";
-  auto text = normalize_sql(sql);
+  auto text = normalize_sql(without_search_path(sql));
   if (!text.ok()) return "(not shown)";  // who cannot take its constants out shows none
   if (text->size() <= kShownBytesMax) return *std::move(text);
   size_t end = kShownBytesMax;

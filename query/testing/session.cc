@@ -102,7 +102,7 @@ void Session::set_spill(size_t memory_bytes, uint64_t disk_bytes_max, std::strin
 
 Status Session::run(std::string_view text, ResultSet* result, std::span<const Datum> parameters) {
   set_thread_time_zone(zone_);
-  const std::string in_path = with_time_zone(zone_, with_search_path(path(), text));
+  const std::string in_path = with_marks(text);
   const std::string_view sql = in_path;
   ResultSet ignored;
   if (result == nullptr) result = &ignored;
@@ -128,6 +128,10 @@ Status Session::run(std::string_view text, ResultSet* result, std::span<const Da
   SCYPER_RETURN_IF_ERROR(database_->add_companions(*program));
   result->columns = program->columns();
   return execute(*program, parameters, result);
+}
+
+std::string Session::with_marks(std::string_view sql) const {
+  return with_roles(roles_, with_time_zone(zone_, with_search_path(path(), sql)));
 }
 
 std::vector<std::string> Session::path() const {
@@ -170,12 +174,15 @@ StatusOr<bool> Session::run_setting(std::string_view sql, ResultSet* result) {
       SCYPER_RETURN_IF_ERROR(check_custom_setting(command.name));
     } else {
       SCYPER_ASSIGN_OR_RETURN(value, read_setting(*setting, value));
+      if (setting->kind == SettingKind::kRole)
+        SCYPER_RETURN_IF_ERROR(set_role(value, database_->catalog()->roles, &roles_));
     }
     settings_[key] = std::move(value);
     note_search_path();
   } else {
     if (setting == nullptr) SCYPER_RETURN_IF_ERROR(check_custom_setting(command.name));
     settings_.erase(key);
+    if (key == "role") roles_.current.clear();
     if (setting == nullptr) settings_[key] = "";
     note_search_path();
   }
@@ -205,7 +212,7 @@ Status Session::run_normalised(std::string_view sql, ResultSet* result, bool* is
 Status Session::copy_from(std::string_view sql, std::string_view text, ResultSet* result, size_t piece_bytes) {
   result->clear();
   notices_.clear();
-  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_time_zone(zone_, with_search_path(path(), sql))));
+  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(with_marks(sql)));
   for (; !text.empty(); text.remove_prefix(std::min(piece_bytes, text.size())))
     SCYPER_RETURN_IF_ERROR(rows->add(text.substr(0, piece_bytes)));
   SCYPER_RETURN_IF_ERROR(rows->finish());

@@ -62,12 +62,14 @@ class Session {
   StatusOr<bool> run_setting(std::string_view sql, ResultSet* result);
 
   void note_search_path();
+  std::string with_marks(std::string_view sql) const;
   std::vector<std::string> path() const;
 
   SettingValues settings_;
   StatementSettings statement_settings_;
   std::vector<std::string> search_path_;
   std::string zone_;  // empty: UTC
+  SessionRoles roles_;
   static std::string text_of(const Status& status, const ResultSet& result);
   Status execute_once(const Program& program, std::span<const Datum> arguments, ResultSet* result);
 

@@ -35,6 +35,14 @@ bool is_loopback_address(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&ip) || (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == 127);
 }
 
+std::string text_of_address(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const void* bytes = address.ss_family == AF_INET6
+                          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+                          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  return ::inet_ntop(address.ss_family, bytes, text, sizeof text) == nullptr ? "" : text;
+}
+
 // "[::1]:5432" -> "::1".
 std::string host_of(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
@@ -219,11 +227,11 @@ void Endpoint::accept_all() {
       continue;
     }
     join_done();  // those that have ended do not count
-    add_session(descriptor, is_loopback_address(address));
+    add_session(descriptor, is_loopback_address(address), text_of_address(address));
   }
 }
 
-void Endpoint::add_session(int descriptor, bool is_loopback) {
+void Endpoint::add_session(int descriptor, bool is_loopback, std::string address) {
   auto entry = std::make_unique<Entry>();
   Entry* p = entry.get();
   absl::MutexLock lock(&mutex_);
@@ -236,8 +244,8 @@ void Endpoint::add_session(int descriptor, bool is_loopback) {
     last_process_ = last_process_ < kFirstProcess || last_process_ == INT32_MAX ? kFirstProcess : last_process_ + 1;
   } while (entries_.contains(last_process_));
   const int32_t process = last_process_;
-  p->session =
-      std::make_shared<Session>(&context_, descriptor, Session::Start{process, is_loopback, entries_.size() >= most});
+  p->session = std::make_shared<Session>(
+      &context_, descriptor, Session::Start{process, is_loopback, entries_.size() >= most, std::move(address)});
   // tells once that the other side has gone
   epoll_event event{EPOLLRDHUP | EPOLLET, {.u64 = static_cast<uint64_t>(process)}};
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event);

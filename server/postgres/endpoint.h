@@ -45,7 +45,7 @@ class Endpoint {
   Status listen();
   void watch();
   void accept_all();
-  void add_session(int descriptor, bool is_loopback);
+  void add_session(int descriptor, bool is_loopback, std::string address);
   void end_overdue();
   void join_done();
   void cancel(int32_t process, int32_t key);

@@ -128,6 +128,14 @@ std::string ScramVerifier::text() const {
          to_base64(view(stored_key)) + ":" + to_base64(view(server_key));
 }
 
+StatusOr<std::string> scram_verifier_of(std::string_view password) {
+  auto verifier = ScramVerifier::make(password);
+  if (!verifier.ok())
+    return with_hint(sql_error("0A000", "a password with other than printable ASCII characters is not supported"),
+                     "Give its SCRAM-SHA-256 verifier instead.");
+  return verifier->text();
+}
+
 // The client says whether it binds (p), could but thinks the server does not (y), or cannot (n).
 Status ScramExchange::check_binding(std::string_view mechanism, std::string_view header) {
   const bool is_plus = mechanism == kScramPlus;

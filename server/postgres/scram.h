@@ -28,6 +28,9 @@ struct ScramVerifier {
   std::string text() const;
 };
 
+// The text of the verifier of a password, for roles (query/role.h).
+StatusOr<std::string> scram_verifier_of(std::string_view password);
+
 // One exchange. Order: first(), then final(). Threads: one.
 class ScramExchange {
  public:

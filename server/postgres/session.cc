@@ -39,7 +39,10 @@ Session::Session(const SessionContext* context, int descriptor, Start start)
   deadline_ns_ = monotonic_ns() + int64_t{context->node->options.postgres_authentication_timeout_ms} * 1'000'000;
 }
 
-Session::~Session() { leave_block(); }
+Session::~Session() {
+  leave_block();
+  if (!counted_role_.empty()) context_->sessions.remove(counted_role_);
+}
 
 void Session::drop_temporary_tables() {
   primary::Engine* engine = context_->node->engine;
@@ -245,6 +248,9 @@ void Session::simple_query(std::string_view sql) {
   statements_.erase("");
   Status status = check_text(sql);
   if (!status.ok()) return fail(status);
+  const auto kept = query::without_passwords(sql, scram_verifier_of);
+  if (!kept.ok()) return fail(kept.status());
+  sql = *kept;
   auto commands = query::read_commands(sql);
   if (!commands.ok()) return fail(commands.status());
   if (commands->empty()) {

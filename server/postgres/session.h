@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "node_parts.h"
 #include "postgres/answer.h"
+#include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
 #include "postgres/session_settings.h"
@@ -22,6 +23,18 @@
 #include "query/session_command.h"
 
 namespace scyper::server::postgres {
+
+// How many sessions each role has here. Threads: any.
+class RoleSessions {
+ public:
+  // False: as many as it may have, at_most, are there already. Below 0: any number.
+  bool add(const std::string& role, int32_t at_most);
+  void remove(const std::string& role);
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, int32_t> counts_ ABSL_GUARDED_BY(mutex_);
+};
 
 // What all sessions of a node share. Constant, or safe for any thread.
 struct SessionContext {
@@ -33,6 +46,8 @@ struct SessionContext {
   std::function<void(int32_t process, int32_t key)> cancel;
   Counter* statements = nullptr;
   Counter* refused = nullptr;  // at the start: password, limit, encryption
+  mutable LoginAttempts attempts;
+  mutable RoleSessions sessions;
 };
 
 // One client: PostgreSQL's frontend/backend protocol 3.0 (PostgreSQL 15, chapter 55).
@@ -46,7 +61,8 @@ class Session {
   struct Start {
     int32_t process = 0;  // its number for CancelRequest
     bool is_loopback = false;
-    bool is_refused = false;  // there are too many
+    bool is_refused = false;   // there are too many
+    std::string address = {};  // the client's, without its port
   };
   Session(const SessionContext* context, int descriptor, Start start);
   ~Session();
@@ -102,6 +118,9 @@ class Session {
   Status read_parameters(MessageReader* reader, std::map<std::string, std::string>* parameters);
   Status apply_parameters(const std::map<std::string, std::string>& parameters);
   Status authenticate(const std::string& user);
+  Status authenticate_role(const query::Role& role, bool is_closed);
+  Status check_password(const std::string& user, const std::optional<ScramVerifier>& known);
+  Status enter_role(const query::Catalog* catalog);
   Status exchange_scram(ScramExchange* exchange);
   StatusOr<std::string_view> read_password();
   void refuse(const Status& status);
@@ -151,6 +170,7 @@ class Session {
   Status open_block();
   // The statement as this session understands it.
   std::string with_path(std::string_view sql) const;
+  void note_act(const Statement& statement, const Status& status);
   StatusOr<std::unique_ptr<Answer>> run_counted(const std::function<Status(query::ResultSet*)>& run);
   primary::StatementLimits limits();
   StatusOr<query::QueryOptions> query_options();
@@ -207,6 +227,8 @@ class Session {
   const int32_t key_;
   MessageStream stream_;
   std::string user_;
+  query::SessionRoles roles_;                                          // at the start: its own
+  std::string counted_role_;                                           // in RoleSessions
   std::shared_ptr<const query::SettingValues> given_settings_;         // of the statement that runs
   std::vector<std::pair<std::string, std::string>> changed_settings_;  // by it
   std::optional<SessionSettings> settings_;                            // from the start packet on

@@ -69,7 +69,8 @@ Status Session::parse(MessageReader* reader) {
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
   SCYPER_RETURN_IF_ERROR(check_text(name));
-  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(sql, std::move(oids)));
+  SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, scram_verifier_of));
+  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(kept, std::move(oids)));
   statements_[name] = std::move(statement);
   writer().begin('1');
   writer().end();

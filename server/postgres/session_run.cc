@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "audit_log.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
 
@@ -79,10 +80,18 @@ Status Session::open_block() {
   return {};
 }
 
+// What is about roles and rights goes to the audit log, also where its block is taken back.
+void Session::note_act(const Statement& statement, const Status& status) {
+  if (!query::is_about_roles(statement.command.text)) return;
+  write_audit({user_, start_.address, "postgres", query::shown_role_statement(statement.command.text)}, status);
+}
+
 StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
   return run_counted([&](query::ResultSet* result) {
-    return open_->execute(with_path(statement.command.text), arguments, result, limits());
+    const Status status = open_->execute(with_path(statement.command.text), arguments, result, limits());
+    note_act(statement, status);
+    return status;
   });
 }
 
@@ -90,7 +99,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& stat
                                                            std::span<const Datum> arguments) {
   if (block_ != Block::kNone) return run_in_block(statement, arguments);
   return run_counted([&](query::ResultSet* result) {
-    return context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
+    const Status status =
+        context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
+    note_act(statement, status);
+    return status;
   });
 }
 

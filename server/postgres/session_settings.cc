@@ -59,14 +59,15 @@ StatusOr<query::Freshness> parse_freshness(std::string_view text) {
       "'fresh', how old the data may be ('500ms', '2s'), or what it must contain ('lsn:42').");
 }
 
-SessionSettings::SessionSettings(std::string user, bool is_secondary, std::string temporary_schema)
-    : temporary_schema_(std::move(temporary_schema)) {
+SessionSettings::SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema)
+    : owner_(std::move(owner)), temporary_schema_(std::move(temporary_schema)) {
   for (const Setting& setting : query::settings()) {
     values_[std::string(setting.name)] = {std::string(setting.value), std::string(setting.value)};
   }
   const auto fix = [this](const char* name, std::string value) { values_[name] = {value, value}; };
   query::set_thread_time_zone(zone_);
-  fix("session_authorization", std::move(user));
+  fix("session_authorization", owner_.user);
+  fix("is_superuser", owner_.is_superuser ? "on" : "off");
   fix("in_hot_standby", is_secondary ? "on" : "off");
   fix("server_version", std::string("15.0 (ScyPer ") + kVersion + ")");
 }
@@ -81,6 +82,9 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
     SCYPER_ASSIGN_OR_RETURN(const int64_t us, read_duration_us(*setting, value));
     if (setting->name == "statement_timeout") statement_timeout_us_ = us;
     if (setting->name == "idle_in_transaction_session_timeout") idle_timeout_us_ = us;
+  }
+  if (setting->kind == SettingKind::kRole && owner_.set_role) {
+    SCYPER_RETURN_IF_ERROR(owner_.set_role(read, &owner_.roles));
   }
   if (setting->kind == SettingKind::kFreshness) {
     SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
@@ -151,9 +155,8 @@ std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
 }
 
 std::string SessionSettings::with_path(std::string_view sql, bool has_temporary_tables) const {
-  if (!has_temporary_tables) return query::with_time_zone(zone_, query::with_search_path(schemas_, sql));
-  return query::with_time_zone(zone_,
-                               query::with_search_path(query::path_with_temporary(schemas_, temporary_schema_), sql));
+  const auto path = has_temporary_tables ? query::path_with_temporary(schemas_, temporary_schema_) : schemas_;
+  return query::with_roles(owner_.roles, query::with_time_zone(zone_, query::with_search_path(path, sql)));
 }
 
 bool SessionSettings::is_isolated() const {

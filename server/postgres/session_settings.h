@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "query/queries.h"
+#include "query/role.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 
@@ -19,8 +20,15 @@ namespace scyper::server::postgres {
 // The settings of one session (query/settings.h): what SET, SHOW and RESET see. Threads: one.
 class SessionSettings {
  public:
+  struct Owner {
+    std::string user;
+    query::SessionRoles roles = {};
+    bool is_superuser = true;
+    // SET ROLE: whether it may; gives the roles of what comes.
+    std::function<Status(const std::string& name, query::SessionRoles* roles)> set_role = nullptr;
+  };
   // is_secondary: shown as in_hot_standby. temporary_schema: of the session's temporary tables.
-  SessionSettings(std::string user, bool is_secondary, std::string temporary_schema = "");
+  SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema = "");
 
   // At the start of a session: values become the ones that RESET brings back. 42704 unknown, 22023 not a value of it,
   // 0A000 a value that is not supported.
@@ -63,6 +71,7 @@ class SessionSettings {
   };
   Status assign(std::string_view name, const std::string& value, Value* to);
 
+  Owner owner_;
   std::map<std::string, Value, std::less<>> values_;
   mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
   std::map<std::string, std::string> reported_;

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "audit_log.h"
 #include "postgres/session.h"
 #include "secondary_engine.h"
 #include "server/packed.h"
@@ -15,6 +18,7 @@ constexpr size_t kPasswordBytesMax = 4'096;
 constexpr int32_t kProtocol30 = 196'608, kCancelRequest = 80'877'102, kSslRequest = 80'877'103,
                   kGssRequest = 80'877'104;
 constexpr int kMajorShift = 16, kMajor = 3;
+constexpr int64_t kEpochUs = 946'684'800'000'000;  // 2000-01-01: where PostgreSQL's timestamps count from
 // AuthenticationRequest
 constexpr int32_t kAuthenticationOk = 0, kAuthenticationSasl = 10, kAuthenticationSaslContinue = 11,
                   kAuthenticationSaslFinal = 12;
@@ -142,28 +146,91 @@ Status Session::check_start(const std::map<std::string, std::string>& parameters
   return {};
 }
 
+// Whoever stands in the file of users comes in by that; else the role of that name says how.
 Status Session::authenticate(const std::string& user) {
-  if (!context_->users.has_value()) {
+  const auto catalog = context_->node->engine->catalog();
+  const query::Role* role = catalog == nullptr ? nullptr : catalog->roles.find(user);
+  if (role != nullptr && role->id == query::kSuperuserId && role->verifier.empty()) role = nullptr;  // as without roles
+  const bool is_listed = context_->users.has_value() && context_->users->find(user).has_value();
+  const bool is_closed = context_->users.has_value() || (catalog != nullptr && catalog->roles.is_closed());
+  Status status;
+  if (is_listed) {
+    status = check_password(user, context_->users->find(user));
+  } else if (role != nullptr) {
+    status = authenticate_role(*role, is_closed);
+  } else if (is_closed) {
+    status = check_password(user, std::nullopt);
+  } else {
     // with tls_client_ca the certificate says who may come
     const bool is_certified = stream_.transport().is_encrypted() && !context_->node->options.tls_client_ca.empty();
     if (!start_.is_loopback && !is_certified) {
-      return with_hint(sql_error("28000", "no users are configured: only connections from this machine are accepted"),
-                       "Set postgres_users.");
+      status = with_hint(sql_error("28000", "no users are configured: only connections from this machine are accepted"),
+                         "Set postgres_users, or create roles with passwords.");
     }
-  } else {
-    const auto known = context_->users->find(user);
-    ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret),
-                           stream_.transport().is_encrypted() ? context_->tls->end_point() : "", known.has_value());
-    Status status = exchange_scram(&exchange);
-    if (sqlstate_of(status) == "28P01") {
-      return sql_error("28P01", "password authentication failed for user \"" + user + "\"");
-    }
-    SCYPER_RETURN_IF_ERROR(status);
+  }
+  if (status.ok() && role != nullptr) status = enter_role(catalog.get());
+  if (!status.ok()) {
+    if (is_closed || role != nullptr) write_audit({user, start_.address, "postgres", "login"}, status);
+    return status;
   }
   writer().begin('R');
   writer().put_int32(kAuthenticationOk);
   writer().end();
   return {};
+}
+
+// By its password, or by a certificate that names it. Before anybody is kept out, one without a password needs none.
+Status Session::authenticate_role(const query::Role& role, bool is_closed) {
+  const bool is_trusted = !is_closed && role.verifier.empty() && start_.is_loopback;
+  const bool is_certified = stream_.transport().is_encrypted() && !context_->node->options.tls_client_ca.empty() &&
+                            stream_.transport().certificate_name() == role.name;
+  if (!is_certified && !is_trusted) {
+    std::optional<ScramVerifier> known;
+    const int64_t now_us = absl::ToUnixMicros(absl::Now()) - kEpochUs;
+    const bool is_over = role.valid_until.has_value() && *role.valid_until < now_us;
+    if (auto verifier = ScramVerifier::parse(role.verifier); verifier.ok() && !is_over) known = *std::move(verifier);
+    SCYPER_RETURN_IF_ERROR(check_password(role.name, known));
+  }
+  if (!role.can_login) return sql_error("28000", "role \"" + role.name + "\" is not permitted to log in");
+  return {};
+}
+
+// nullopt: there is no such user, or none with a password; the exchange is as others.
+Status Session::check_password(const std::string& user, const std::optional<ScramVerifier>& known) {
+  SCYPER_RETURN_IF_ERROR(context_->attempts.check(user, start_.address, monotonic_ns()));
+  ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret),
+                         stream_.transport().is_encrypted() ? context_->tls->end_point() : "", known.has_value());
+  Status status = exchange_scram(&exchange);
+  if (sqlstate_of(status) == "28P01") {
+    context_->attempts.note_failure(user, start_.address, monotonic_ns());
+    return sql_error("28P01", "password authentication failed for user \"" + user + "\"");
+  }
+  if (status.ok()) context_->attempts.note_success(user, start_.address);
+  return status;
+}
+
+// The session is the role's from here on.
+Status Session::enter_role(const query::Catalog* catalog) {
+  const query::Role* role = catalog->roles.find(user_);
+  if (role->id != query::kSuperuserId) roles_ = {user_, user_};
+  if (role->is_superuser || role->connections_max < 0) return {};
+  if (!context_->sessions.add(user_, role->connections_max))
+    return sql_error("53300", "too many connections for role \"" + user_ + "\"");
+  counted_role_ = user_;
+  return {};
+}
+
+bool RoleSessions::add(const std::string& role, int32_t at_most) {
+  absl::MutexLock lock(&mutex_);
+  int32_t& count = counts_[role];
+  if (count >= at_most) return false;
+  ++count;
+  return true;
+}
+
+void RoleSessions::remove(const std::string& role) {
+  absl::MutexLock lock(&mutex_);
+  if (--counts_[role] == 0) counts_.erase(role);
 }
 
 Status Session::exchange_scram(ScramExchange* exchange) {
@@ -206,7 +273,15 @@ StatusOr<std::string_view> Session::read_password() {
 // Settings of the start packet; those of `options` first.
 Status Session::apply_parameters(const std::map<std::string, std::string>& parameters) {
   const bool is_secondary = dynamic_cast<SecondaryEngine*>(context_->node->engine) != nullptr;
-  settings_.emplace(user_, is_secondary, "pg_temp_" + std::to_string(start_.process));
+  const auto catalog = context_->node->engine->catalog();
+  const query::Role* role = catalog == nullptr || roles_.empty() ? nullptr : catalog->roles.find(roles_.session);
+  settings_.emplace(
+      SessionSettings::Owner{user_, roles_, role == nullptr || role->is_superuser,
+                             [node = context_->node](const std::string& name, query::SessionRoles* roles) {
+                               const auto now = node->engine->catalog();
+                               return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles);
+                             }},
+      is_secondary, "pg_temp_" + std::to_string(start_.process));
   if (auto options = parameters.find("options"); options != parameters.end()) {
     const std::vector<std::string> words = words_of(options->second);
     for (size_t i = 0; i < words.size(); ++i) {

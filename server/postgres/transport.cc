@@ -102,6 +102,21 @@ Status Transport::start_tls(const TlsContext& tls) {
   return {};
 }
 
+std::string Transport::certificate_name() const {
+  X509* certificate = tls_ == nullptr ? nullptr : SSL_get1_peer_certificate(tls_);
+  if (certificate == nullptr) return "";
+  std::string name;
+  X509_NAME* subject = X509_get_subject_name(certificate);
+  const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  unsigned char* text = nullptr;
+  const int size =
+      place < 0 ? -1 : ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place)));
+  if (size > 0) name.assign(reinterpret_cast<const char*>(text), static_cast<size_t>(size));
+  OPENSSL_free(text);
+  X509_free(certificate);
+  return name;
+}
+
 size_t Transport::read(char* buffer, size_t size) {
   while (!is_ended_.load(std::memory_order_acquire)) {
     if (tls_ != nullptr) {

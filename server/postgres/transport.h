@@ -51,6 +51,8 @@ class Transport {
   void end_reading();
   // Nor can anything be written.
   void close_down();
+  // The name (CN) of the client's certificate; empty: it has shown none.
+  std::string certificate_name() const;
   int descriptor() const { return descriptor_; }
 
  private:

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
 #include "postgres/session_settings.h"
@@ -217,7 +219,7 @@ TEST(UserFiles, LinesAreChecked) {
 }
 
 TEST(Settings, SetShowAndReset) {
-  SessionSettings settings("alice", false);
+  SessionSettings settings({"alice"}, false);
   EXPECT_EQ(*settings.show("timezone"), "UTC");
   EXPECT_TRUE(settings.set("application_name", {"x"}).ok());
   EXPECT_TRUE(settings.set("TIMEZONE", {"gmt"}).ok());
@@ -267,6 +269,58 @@ TEST(Commands, TextsAreReadOnce) {
   EXPECT_TRUE((*commands)[4].is_chained);
   EXPECT_EQ(*query::with_parameter_types("SELECT $1, '$1', $2 + $1", {"", "bigint"}),
             "SELECT $1, '$1', ($2::bigint) + $1");
+}
+
+// By a clock of the test's own.
+TEST(LoginAttempts, WaitLongerAfterEachWrongPassword) {
+  LoginAttempts attempts;
+  int64_t now = 5;
+  const auto fails = [&](int times) {
+    for (int i = 0; i < times; ++i) attempts.note_failure("ann", "10.0.0.1", now);
+  };
+  fails(LoginAttempts::kFreeFailures - 1);
+  EXPECT_TRUE(attempts.check("ann", "10.0.0.1", now).ok());
+  int64_t wait = LoginAttempts::kWaitNs;
+  for (int round = 0; round < 10; ++round) {
+    fails(1);
+    EXPECT_EQ(sqlstate_of(attempts.check("ann", "10.0.0.1", now + wait - 1)), "28000") << round;
+    EXPECT_TRUE(attempts.check("ann", "10.0.0.1", now + wait).ok()) << round;
+    wait = std::min(2 * wait, LoginAttempts::kWaitMaxNs);
+  }
+  EXPECT_TRUE(attempts.check("ann", "10.0.0.2", now).ok());
+  EXPECT_TRUE(attempts.check("bob", "10.0.0.1", now).ok());
+  // as many others as are kept: the oldest is forgotten
+  for (size_t i = 0; i < LoginAttempts::kEntriesMax; ++i) attempts.note_failure(std::to_string(i), "10.0.0.3", now);
+  EXPECT_TRUE(attempts.check("ann", "10.0.0.1", now).ok());
+  fails(LoginAttempts::kFreeFailures);
+  EXPECT_FALSE(attempts.check("ann", "10.0.0.1", now).ok());
+  attempts.note_success("ann", "10.0.0.1");
+  EXPECT_TRUE(attempts.check("ann", "10.0.0.1", now).ok());
+}
+
+TEST(Passwords, GiveWayToVerifiersInStatementsAboutRoles) {
+  const auto kept = [](std::string_view sql) {
+    auto text = query::without_passwords(
+        sql, [](std::string_view password) -> StatusOr<std::string> { return "<" + std::string(password) + ">"; });
+    return text.ok() ? *text : std::string(sqlstate_of(text.status()));
+  };
+  EXPECT_EQ(kept("CREATE ROLE a PASSWORD 'it''s'; SELECT 'password'"),
+            "CREATE ROLE a PASSWORD '<it''s>'; SELECT 'password'");
+  EXPECT_EQ(kept("SELECT 1; alter User a login encrypted PassWord $$x$$ CREATEDB"),
+            "SELECT 1; alter User a login encrypted PassWord '<x>' CREATEDB");
+  EXPECT_EQ(kept("CREATE USER a PASSWORD /* c */ E'\\x41'"), "CREATE USER a PASSWORD /* c */ '<A>'");
+  for (std::string_view sql : {"CREATE ROLE a PASSWORD NULL", "CREATE ROLE a PASSWORD ''", "SELECT password 'x' FROM t",
+                               "CREATE TABLE role (password text DEFAULT 'x')", "CREATE ROLE password"})
+    EXPECT_EQ(kept(sql), sql);
+  const std::string verifier = *scram_verifier_of("pencil");
+  EXPECT_TRUE(query::is_scram_verifier(verifier));
+  EXPECT_EQ(kept("CREATE ROLE a PASSWORD '" + verifier + "'"), "CREATE ROLE a PASSWORD '" + verifier + "'");
+  EXPECT_EQ(query::shown_role_statement("ALTER ROLE a PASSWORD '" + verifier + "'"),
+            "ALTER ROLE a PASSWORD '********'");
+  EXPECT_EQ(kept("CREATE ROLE a PASSWORD U&'x'"), "0A000");
+  EXPECT_TRUE(query::is_about_roles("revoke all on t from a") && query::is_about_roles("DROP USER a"));
+  EXPECT_FALSE(query::is_about_roles("DROP TABLE users") || query::is_about_roles("SELECT 1") ||
+               query::is_about_roles(""));
 }
 
 }  // namespace

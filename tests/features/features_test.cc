@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -77,6 +80,23 @@ void clear_postgres() {
   ASSERT_TRUE(done.ok()) << done.message;
 }
 
+// Roles are the whole server's, which several programs ask: one file that makes some at a time.
+class RolesAlone {
+ public:
+  explicit RolesAlone(const std::string& sql) {
+    if (sql.find("CREATE ROLE") == std::string::npos) return;
+    descriptor_ = ::open((std::filesystem::temp_directory_path() / "scyper_features_roles.lock").c_str(),
+                         O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    EXPECT_EQ(::flock(descriptor_, LOCK_EX), 0);
+  }
+  ~RolesAlone() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
 class Feature : public testing::TestWithParam<std::string> {};
 
 TEST_P(Feature, IsAsOnPostgres) {
@@ -84,6 +104,7 @@ TEST_P(Feature, IsAsOnPostgres) {
   const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;  // to find the one that ends the process
   std::vector<ScriptStatement> statements = split_script(read_file(path + ".sql"));
   ASSERT_FALSE(statements.empty()) << path;
+  const RolesAlone roles_alone(read_file(path + ".sql"));
   clear_postgres();
   std::vector<std::string> truth;
   std::string record;

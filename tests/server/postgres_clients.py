@@ -107,7 +107,7 @@ def check_psql_lists(node):
              "\\df": ["public|put||IN p_id integer, IN p_name text, INOUT p_count bigint|proc",
                       "public|area|numeric|a integer, b integer DEFAULT 2|func",
                       "public|pairs|TABLE(x integer, y text)|n integer|func"],
-             "\\du": ["scyper|Superuser, Create role, Create DB|{}"], "\\db": ["pg_default|scyper|"]}
+             "\\du": ["scyper|Superuser, Create role, Create DB, Replication, Bypass RLS|{}"], "\\db": ["pg_default|scyper|"]}
     code, out, err = psql(node, "-c", "CREATE FUNCTION area(a integer, b integer DEFAULT 2) RETURNS numeric LANGUAGE sql AS 'SELECT a * b::numeric';"
                           "CREATE FUNCTION pairs(n integer) RETURNS TABLE (x integer, y text) LANGUAGE sql AS $$ SELECT n, 'y' $$;"
                           "CREATE SEQUENCE numbers")

@@ -30,7 +30,7 @@ class Node:
             [program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0" if has_http else "", "--postgres-listen", "127.0.0.1:0", "--partitions", "2",
              "--workers", "1", "--memory", "1GB", *flags], stdout=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)  # whatever fails before stop()
-        line = self.process.stdout.readline()
+        line = next((line for line in self.process.stdout if "PostgreSQL clients on port" in line), "")  # behind what recovery says
         self.port = int(re.search(r"PostgreSQL clients on port (\d+)", line).group(1))
         self.metrics = f"http://127.0.0.1:{re.search(r'localhost:([0-9]+)/metrics', line).group(1)}/metrics" if has_http else None
         self.conninfo = f"host=127.0.0.1 port={self.port} user=postgres dbname=scyper"

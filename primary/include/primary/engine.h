@@ -191,6 +191,8 @@ class Engine {
     std::string classification;  // "partition-constrained by p_w_id", ...
   };
   virtual std::vector<RoutineInfo> routines() = 0;
+  // What is defined now; null where the engine does not say.
+  virtual std::shared_ptr<const query::Catalog> catalog() const { return nullptr; }
 
   struct ArchiveInfo {
     uint64_t lsn = 0;

@@ -9,7 +9,9 @@
 
 #include "base/status.h"
 #include "base/strong.h"
+#include "query/access.h"
 #include "query/domain.h"
+#include "query/role.h"
 #include "storage/enum_type.h"
 #include "storage/sequence.h"
 #include "storage/table.h"
@@ -67,6 +69,7 @@ struct Routine {
   bool strict = false;
   bool is_volatile = true;
   bool is_immutable = false;
+  bool is_definer = false;  // SECURITY DEFINER: runs as its owner
   // A polymorphic one for certain types, or one that returns records for a certain list of columns: lives in programs
   // only. Empty: as it was defined.
   std::string variant;
@@ -74,6 +77,7 @@ struct Routine {
   std::shared_ptr<const Trigger> trigger;  // the function as this trigger
   uint8_t trigger_event = 0;
   std::string definition;  // the CREATE statement's text, for the log and \df
+  Access access;
 
   size_t input_count() const {
     size_t n = 0;
@@ -91,6 +95,7 @@ struct View {
   std::vector<SqlType> column_types;
   std::string query;                   // SELECT, with all names as the grammar writes them
   std::vector<std::string> relations;  // tables and views that it reads
+  Access access;
 };
 
 enum class ReferentialAction : uint8_t { kNoAction, kRestrict, kCascade, kSetNull, kSetDefault };
@@ -122,6 +127,7 @@ struct TableRules {
   std::vector<Column> columns;
   std::vector<Check> checks;
   std::vector<ForeignKey> foreign_keys;
+  Access access;
 };
 
 // What exists, as one immutable version (names: base/object_name.h): DDL makes the next version, running transactions
@@ -148,6 +154,8 @@ struct Catalog {
   std::map<std::string, std::string, std::less<>> comments;
   // by table, then name: the order in which they fire
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Trigger>> triggers;
+  Roles roles;
+  std::map<std::string, Access, std::less<>> schema_access;  // of schemas: those whose access is not that of a new one
 
   std::shared_ptr<storage::Table> find_table(TableId id) const {
     for (const auto& [name, table] : tables)

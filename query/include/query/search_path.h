@@ -26,7 +26,7 @@ std::string with_search_path(const std::vector<std::string>& schemas, std::strin
 std::string_view take_search_path(std::string_view text, std::vector<std::string>* schemas);
 std::string_view without_search_path(std::string_view text);
 
-// The same with a session's time zone, which such texts begin with. Empty: none.
+// The same with a session's time zone, which such texts begin with behind its roles (query/role.h). Empty: none.
 std::string with_time_zone(std::string_view zone, std::string text);
 std::string_view time_zone_of(std::string_view text);
 

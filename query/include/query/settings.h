@@ -23,6 +23,7 @@ enum class SettingKind : uint8_t {
   kSwitch,
   kPath,  // search_path
   kZone,  // TimeZone
+  kRole,  // whether the session may take it on is its own to say
   kFreshness,
 };
 

@@ -23,6 +23,8 @@ struct ServerOptions {
   std::string tls_cert;  // PEM files; certificate and key together switch TLS on
   std::string tls_key;
   std::string tls_client_ca;              // given: clients must show a certificate signed by it
+  bool authorization = false;             // by gRPC, the role of a certificate's name says what its owner may call
+  std::string audit_log;                  // file; empty = standard error
   bool insecure_listen = false;           // allows listening beyond loopback without TLS
   bool insecure_http = false;             // allows it for http_listen alone: what it serves is no secret, nor a command
   uint32_t grpc_threads = 1;              // threads that read, submit and answer transaction streams

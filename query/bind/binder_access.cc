@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "bind/binder.h"
+#include "plan/access_path.h"
+#include "query/access.h"
+
+// Whether whom a statement is bound for may do what it says. A program belongs to one version of the catalog and to one
+// role (query/role.h), so this holds whenever it runs.
+namespace scyper::query {
+
+namespace {
+
+Status denied(std::string_view kind, std::string_view name) {
+  return sql_error("42501", absl::StrCat("permission denied for ", std::string(kind), " ", std::string(name)));
+}
+
+const Access& access_of(const Catalog& catalog, const storage::TableSchema& schema) {
+  static const Access none;
+  auto rules = catalog.rules.find(schema.id);
+  return rules == catalog.rules.end() ? none : rules->second.access;
+}
+
+}  // namespace
+
+// A superuser needs no look at anything.
+bool Binder::is_checked() const { return (actor_ == nullptr || !actor_->is_superuser) && reacting_.empty(); }
+
+Status Binder::check_schema_usage(std::string_view key, int32_t location) const {
+  if (!is_checked()) return Status();
+  const std::string_view schema = schema_of(key);
+  if (has_schema_right(catalog_, actor_, schema, kUsageRight)) return Status();
+  return error("42501", absl::StrCat("permission denied for schema ", std::string(schema)), location);
+}
+
+Status Binder::check_rights(const storage::TableSchema& schema, uint16_t rights) const {
+  if (!is_checked()) return Status();
+  if (actor_ != nullptr &&
+      rights_of(access_of(catalog_, schema), Accessed::kRelation, catalog_.roles, *actor_, rights) == rights)
+    return Status();
+  return denied("table", bare_name(schema.name));
+}
+
+Status Binder::check_rights(const View& view) const {
+  if (!is_checked()) return Status();
+  if (actor_ != nullptr && rights_of(view.access, Accessed::kRelation, catalog_.roles, *actor_, kSelectRight) != 0)
+    return Status();
+  return denied("view", bare_name(view.name));
+}
+
+Status Binder::check_rights(const Routine& routine) const {
+  if (!is_checked()) return Status();
+  SCYPER_RETURN_IF_ERROR(check_schema_usage(routine.name, -1));
+  if (actor_ != nullptr && rights_of(routine.access, Accessed::kRoutine, catalog_.roles, *actor_, kExecuteRight) != 0)
+    return Status();
+  return denied(routine.procedure ? "procedure" : "function", bare_name(routine.name));
+}
+
+// What a change reads of its own table, in WHERE, SET and RETURNING, wants SELECT.
+Status Binder::check_reads(const BoundDml& dml) const {
+  if (!is_checked()) return Status();
+  bool reads = false;
+  const auto look = [&](const BoundExpr& e) { reads |= e.kind == BoundKind::kColumn && e.relation == dml.relation; };
+  for (const auto& assignment : dml.assignments) visit(*assignment.value, look);
+  for (const auto& output : dml.returning) visit(*output.expr, look);
+  if (dml.source != nullptr)
+    for (const auto& condition : dml.source->where) visit(*condition, look);
+  return reads ? check_rights(dml.table->schema(), kSelectRight) : Status();
+}
+
+}  // namespace scyper::query

@@ -36,7 +36,8 @@ struct LeaseGuard::Guard {
   }
   void look() {
     const int64_t said_us = shared->until_us.load(std::memory_order_relaxed);
-    const bool is_late = said_us != 0 && said_us == until_us && boot_time_us() > until_us;  // who says something goes on
+    const bool is_late =
+        said_us != 0 && said_us == until_us && boot_time_us() > until_us;  // who says something goes on
     until_us = said_us;
     ticks_us = is_late ? ticks_us + kTickMs * 1000 : 0;
     if (stuck_us == 0 || ticks_us < stuck_us) return;

@@ -33,7 +33,7 @@ build: build/release/build.ninja
 	@$(NINJA) -C build/release
 
 deb: build/release/build.ninja
-	@$(NINJA) -C build/release scyper scyperd scyper-pgm
+	@$(NINJA) -C build/release scyper scyperd scyper-pgm pages
 	@tools/package build/release build/release/package
 
 demo: build/release/build.ninja

@@ -177,22 +177,6 @@ Finding examine_multicast(const server::NodeConfig& config) {
 
 // --- the report ---
 
-StatusOr<server::NodeConfig> read_config(const std::string& path) {
-  std::vector<server::Assignment> file;
-  if (!path.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(file, server::read_config_file(path));
-  }
-  SCYPER_ASSIGN_OR_RETURN(auto environment, server::read_config_environment(environ));
-  return server::make_config(file, environment, {});
-}
-
-void print(const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) {
-    std::printf("%-8s %-14s %s\n", level_name(finding.level), finding.name.c_str(), finding.what.c_str());
-    if (!finding.advice.empty()) std::printf("%-8s %-14s %s\n", "", "", finding.advice.c_str());
-  }
-}
-
 void print_json(const std::vector<Finding>& findings) {
   std::printf("{\"findings\": [");
   for (const Finding& finding : findings) {
@@ -205,6 +189,24 @@ void print_json(const std::vector<Finding>& findings) {
 }
 
 }  // namespace
+
+StatusOr<server::NodeConfig> read_node_config(const std::string& path) {
+  std::vector<server::Assignment> file;
+  if (!path.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(file, server::read_config_file(path));
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto environment, server::read_config_environment(environ));
+  return server::make_config(file, environment, {});
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    absl::StrAppendFormat(&text, "%-8s %-14s %s\n", level_name(finding.level), finding.name, finding.what);
+    if (!finding.advice.empty()) absl::StrAppendFormat(&text, "%-8s %-14s %s\n", "", "", finding.advice);
+  }
+  return text;
+}
 
 const char* level_name(Level level) {
   switch (level) {
@@ -265,18 +267,23 @@ std::vector<Finding> examine_network(const server::NodeConfig& config) {
   return all;
 }
 
+std::vector<Finding> examine_machine(const server::NodeConfig& config) {
+  std::vector<Finding> all = examine_kernel(KernelFiles("/"), config);
+  for (auto examine : {examine_limits, examine_disk, examine_network}) {
+    std::vector<Finding> more = examine(config);
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return all;
+}
+
 int run_doctor(const DoctorOptions& options, bool is_json) {
-  const auto config = read_config(options.config_path);
+  const auto config = read_node_config(options.config_path);
   if (!config.ok()) {
     std::fprintf(stderr, "scyper: %s\n", std::string(config.status().message()).c_str());
     return kExitUsage;
   }
-  std::vector<Finding> all = examine_kernel(KernelFiles("/"), *config);
-  for (auto examine : {examine_limits, examine_disk, examine_network}) {
-    std::vector<Finding> more = examine(*config);
-    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  }
-  is_json ? print_json(all) : print(all);
+  const std::vector<Finding> all = examine_machine(*config);
+  is_json ? print_json(all) : static_cast<void>(std::fputs(findings_text(all).c_str(), stdout));
   const bool is_bad = std::any_of(all.begin(), all.end(), [](const Finding& f) { return f.level == Level::kBad; });
   return is_bad ? kExitCheck : kExitOk;
 }

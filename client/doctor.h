@@ -44,6 +44,13 @@ std::vector<Finding> examine_disk(const server::NodeConfig& config);
 // Addresses to listen on, and multicast where it is configured.
 std::vector<Finding> examine_network(const server::NodeConfig& config);
 
+// All of them, of this machine.
+std::vector<Finding> examine_machine(const server::NodeConfig& config);
+std::string findings_text(const std::vector<Finding>& findings);
+
+// Of a node's TOML file (empty: none) and the variables SCYPER_*.
+StatusOr<server::NodeConfig> read_node_config(const std::string& path);
+
 struct DoctorOptions {
   std::string config_path;  // empty: the defaults
 };

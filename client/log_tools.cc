@@ -1,6 +1,8 @@
 // `scyper log inspect|verify|cut`: offline, on the files of a data directory.
 
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -43,22 +45,23 @@ struct Totals {
   uint64_t segments = 0, groups = 0, batches = 0, transactions = 0, raw_bytes = 0, stored_bytes = 0;
 };
 
-void print_record(const replay::RecordView& record, bool is_json) {
+void print_record(const replay::RecordView& record, bool is_json, std::FILE* out) {
   const replay::RedoHeader& header = record.header;
   if (is_json) {
-    std::printf(
-        "{\"record\": \"%s\", \"lsn\": %llu, \"partition\": %d, \"time_us\": %lld, \"request_id\": %llu, "
-        "\"bytes\": %zu}\n",
-        kind_name(header.kind), static_cast<unsigned long long>(header.lsn),
-        header.partition == replay::kNoPartition ? -1 : header.partition, static_cast<long long>(header.time_us),
-        static_cast<unsigned long long>(header.request_id), record.bytes.size());
+    std::fprintf(out,
+                 "{\"record\": \"%s\", \"lsn\": %llu, \"partition\": %d, \"time_us\": %lld, \"request_id\": %llu, "
+                 "\"bytes\": %zu}\n",
+                 kind_name(header.kind), static_cast<unsigned long long>(header.lsn),
+                 header.partition == replay::kNoPartition ? -1 : header.partition,
+                 static_cast<long long>(header.time_us), static_cast<unsigned long long>(header.request_id),
+                 record.bytes.size());
     return;
   }
   const bool is_text = header.kind == replay::RedoKind::kDefinition || header.kind == replay::RedoKind::kLogicalText;
   std::string text = is_text ? std::string(record.body.substr(0, 60)) : "";
   for (char& c : text) c = c == '\n' ? ' ' : c;
-  std::printf(
-      "      LSN %-10llu %-10s %-9s %6zu bytes  %s\n", static_cast<unsigned long long>(header.lsn),
+  std::fprintf(
+      out, "      LSN %-10llu %-10s %-9s %6zu bytes  %s\n", static_cast<unsigned long long>(header.lsn),
       kind_name(header.kind),
       header.partition == replay::kNoPartition ? "alone" : ("part. " + std::to_string(header.partition)).c_str(),
       record.bytes.size(), text.c_str());
@@ -67,24 +70,25 @@ void print_record(const replay::RecordView& record, bool is_json) {
 Status show_batch(const replay::ScannedBatch& batch, const LogToolOptions& options, bool is_json) {
   const replication::BatchHeader& header = batch.header;
   if (is_json) {
-    std::printf(
-        "{\"batch\": %llu, \"stream\": %u, \"offset\": %llu, \"first_lsn\": %llu, \"last_lsn\": %llu, "
-        "\"count\": %u, \"raw_bytes\": %u, \"body_bytes\": %u}\n",
-        static_cast<unsigned long long>(header.number), header.stream, static_cast<unsigned long long>(batch.offset),
-        static_cast<unsigned long long>(header.first_lsn), static_cast<unsigned long long>(header.last_lsn),
-        header.count, header.raw_bytes, header.body_bytes);
+    std::fprintf(options.out,
+                 "{\"batch\": %llu, \"stream\": %u, \"offset\": %llu, \"first_lsn\": %llu, \"last_lsn\": %llu, "
+                 "\"count\": %u, \"raw_bytes\": %u, \"body_bytes\": %u}\n",
+                 static_cast<unsigned long long>(header.number), header.stream,
+                 static_cast<unsigned long long>(batch.offset), static_cast<unsigned long long>(header.first_lsn),
+                 static_cast<unsigned long long>(header.last_lsn), header.count, header.raw_bytes, header.body_bytes);
   } else {
-    std::printf("    offset %-10llu stream %-4u batch %-8llu LSN %llu..%llu  %u transactions, %u of %u bytes\n",
-                static_cast<unsigned long long>(batch.offset), header.stream,
-                static_cast<unsigned long long>(header.number), static_cast<unsigned long long>(header.first_lsn),
-                static_cast<unsigned long long>(header.last_lsn), header.count, header.body_bytes, header.raw_bytes);
+    std::fprintf(options.out,
+                 "    offset %-10llu stream %-4u batch %-8llu LSN %llu..%llu  %u transactions, %u of %u bytes\n",
+                 static_cast<unsigned long long>(batch.offset), header.stream,
+                 static_cast<unsigned long long>(header.number), static_cast<unsigned long long>(header.first_lsn),
+                 static_cast<unsigned long long>(header.last_lsn), header.count, header.body_bytes, header.raw_bytes);
   }
   if (!options.shows_records) return Status();
   std::string raw;
   SCYPER_RETURN_IF_ERROR(replication::unpack_batch(header, batch.body, &raw));
   std::string_view rest = raw;
   replay::RecordView record;
-  while (replay::take_record(&rest, &record)) print_record(record, is_json);
+  while (replay::take_record(&rest, &record)) print_record(record, is_json, options.out);
   return rest.empty() ? Status() : sql_error("XX001", "a batch ends within a record");
 }
 
@@ -101,18 +105,20 @@ Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals*
     ++totals->segments;
     const uint64_t lsn = segment.groups.empty() ? segment.header.start_lsn : segment.groups.back().complete_lsn;
     if (shows && is_json) {
-      std::printf(
-          "{\"segment\": %llu, \"term\": %llu, \"start_lsn\": %llu, \"end_lsn\": %llu, \"groups\": %zu, "
-          "\"used_bytes\": %llu, \"file_bytes\": %llu}\n",
-          static_cast<unsigned long long>(segment.number), static_cast<unsigned long long>(segment.header.term),
-          static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
-          segment.groups.size(), static_cast<unsigned long long>(segment.end),
-          static_cast<unsigned long long>(segment.file_bytes));
+      std::fprintf(options.out,
+                   "{\"segment\": %llu, \"term\": %llu, \"start_lsn\": %llu, \"end_lsn\": %llu, \"groups\": %zu, "
+                   "\"used_bytes\": %llu, \"file_bytes\": %llu}\n",
+                   static_cast<unsigned long long>(segment.number),
+                   static_cast<unsigned long long>(segment.header.term),
+                   static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
+                   segment.groups.size(), static_cast<unsigned long long>(segment.end),
+                   static_cast<unsigned long long>(segment.file_bytes));
     } else if (shows) {
-      std::printf("segment %llu, term %llu: after LSN %llu up to %llu, %zu groups, %s of %s bytes used\n",
-                  static_cast<unsigned long long>(segment.number), static_cast<unsigned long long>(segment.header.term),
-                  static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
-                  segment.groups.size(), grouped(segment.end).c_str(), grouped(segment.file_bytes).c_str());
+      std::fprintf(options.out, "segment %llu, term %llu: after LSN %llu up to %llu, %zu groups, %s of %s bytes used\n",
+                   static_cast<unsigned long long>(segment.number),
+                   static_cast<unsigned long long>(segment.header.term),
+                   static_cast<unsigned long long>(segment.header.start_lsn), static_cast<unsigned long long>(lsn),
+                   segment.groups.size(), grouped(segment.end).c_str(), grouped(segment.file_bytes).c_str());
     }
     for (const replay::ScannedGroup& group : segment.groups) {
       ++totals->groups;
@@ -132,13 +138,16 @@ Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals*
   return Status();
 }
 
-int run_log_tool(const CommonOptions& common, const LogToolOptions& options, bool shows) {
+// What is in the log; `is_there` says whether there was one to look at.
+Status look_at_log(const LogToolOptions& options, bool shows, bool is_json, bool* is_there) {
   Totals totals;
   std::unique_ptr<replay::LogScan> scan;
-  Status status = scan_log(options, shows, common.is_json, &totals, &scan);
-  if (!status.ok() && scan == nullptr) return show_failure(status, common.is_json);
-  if (common.is_json) {
-    std::printf(
+  Status status = scan_log(options, shows, is_json, &totals, &scan);
+  *is_there = scan != nullptr;
+  if (scan == nullptr) return status;
+  if (is_json) {
+    std::fprintf(
+        options.out,
         "{\"ok\": %s, \"segments\": %llu, \"groups\": %llu, \"batches\": %llu, \"transactions\": %llu, "
         "\"start_lsn\": %llu, \"complete_lsn\": %llu, \"raw_bytes\": %llu, \"stored_bytes\": %llu, "
         "\"torn_tail\": %s}\n",
@@ -148,20 +157,27 @@ int run_log_tool(const CommonOptions& common, const LogToolOptions& options, boo
         static_cast<unsigned long long>(scan->complete_lsn()), static_cast<unsigned long long>(totals.raw_bytes),
         static_cast<unsigned long long>(totals.stored_bytes), scan->is_torn() ? "true" : "false");
   } else {
-    std::printf(
-        "%llu segments, %s groups, %s batches, %s transactions after LSN %llu up to LSN %llu, %s bytes of "
-        "records in %s\n",
-        static_cast<unsigned long long>(totals.segments), grouped(totals.groups).c_str(),
-        grouped(totals.batches).c_str(), grouped(totals.transactions).c_str(),
-        static_cast<unsigned long long>(scan->start_lsn()), static_cast<unsigned long long>(scan->complete_lsn()),
-        grouped(totals.raw_bytes).c_str(), grouped(totals.stored_bytes).c_str());
+    std::fprintf(options.out,
+                 "%llu segments, %s groups, %s batches, %s transactions after LSN %llu up to LSN %llu, %s bytes of "
+                 "records in %s\n",
+                 static_cast<unsigned long long>(totals.segments), grouped(totals.groups).c_str(),
+                 grouped(totals.batches).c_str(), grouped(totals.transactions).c_str(),
+                 static_cast<unsigned long long>(scan->start_lsn()),
+                 static_cast<unsigned long long>(scan->complete_lsn()), grouped(totals.raw_bytes).c_str(),
+                 grouped(totals.stored_bytes).c_str());
     if (scan->is_torn())
-      std::printf("torn tail, which a start cuts, in the quorum modes scyper log cut: %s\n",
-                  scan->torn_reason().c_str());
+      std::fprintf(options.out, "torn tail, which a start cuts, in the quorum modes scyper log cut: %s\n",
+                   scan->torn_reason().c_str());
   }
+  return status;
+}
+
+int run_log_tool(const CommonOptions& common, const LogToolOptions& options, bool shows) {
+  bool is_there = false;
+  const Status status = look_at_log(options, shows, common.is_json, &is_there);
   if (status.ok()) return kExitOk;
-  show_failure(status, common.is_json);
-  return kExitCheck;
+  const int code = show_failure(status, common.is_json);
+  return is_there ? kExitCheck : code;
 }
 
 }  // namespace
@@ -171,6 +187,20 @@ int run_log_inspect(const CommonOptions& common, const LogToolOptions& options) 
 }
 int run_log_verify(const CommonOptions& common, const LogToolOptions& options) {
   return run_log_tool(common, options, /*shows=*/false);
+}
+
+std::string summarize_log(const std::string& path) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* const memory = ::open_memstream(&text, &size);
+  if (memory == nullptr) return "";
+  bool is_there = false;
+  const Status status = look_at_log({.path = path, .out = memory}, /*shows=*/true, /*is_json=*/false, &is_there);
+  std::fclose(memory);
+  std::string all(text, size);
+  std::free(text);
+  if (!status.ok()) all += absl::StrFormat("ERROR: %s\n", status.message());
+  return all;
 }
 
 int run_log_cut(const CommonOptions& common, const std::string& directory) {

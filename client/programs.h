@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -157,9 +158,12 @@ struct LogToolOptions {
   std::string path;  // a data directory or its log
   bool shows_batches = false;
   bool shows_records = false;
+  std::FILE* out = stdout;
 };
 int run_log_inspect(const CommonOptions& common, const LogToolOptions& options);
 int run_log_verify(const CommonOptions& common, const LogToolOptions& options);
+// Segments and totals, without anything that stands in records; and what is wrong.
+std::string summarize_log(const std::string& path);
 // Gives up the torn tail of a data directory's log.
 int run_log_cut(const CommonOptions& common, const std::string& directory);
 

@@ -13,9 +13,9 @@
 #include "certificate_flags.h"
 #include "cluster_verbs.h"
 #include "compaction_flags.h"
-#include "doctor.h"
 #include "drill_flags.h"
 #include "member_verbs.h"
+#include "operator_flags.h"
 #include "playground.h"
 #include "programs.h"
 
@@ -44,7 +44,7 @@ struct CommandLine {
   FailoverOptions failover;
   ClusterPlace place;
   MemberOptions member;
-  DoctorOptions doctor;
+  OperatorFlags operators;
   BackupOptions backup;
   std::string verified_backup;
   RestoreOptions restore;
@@ -122,13 +122,6 @@ void add_call(CLI::App* app, CommandLine* line) {
                       "its arguments; arrays as {1,2,3}; after -- also negative numbers");
   add_output(command, line, {"table", "json"});
   command->callback([line] { line->run = [line] { return run_call(line->common, line->call); }; });
-}
-
-void add_doctor(CLI::App* app, CommandLine* line) {
-  CLI::App* command = app->add_subcommand("doctor", "is this machine fit for a node? Exit code 4: something is bad");
-  command->add_option("--config", line->doctor.config_path, "the node's TOML file; variables SCYPER_* count, too");
-  add_output(command, line, {"table", "json"});
-  command->callback([line] { line->run = [line] { return run_doctor(line->doctor, line->common.is_json); }; });
 }
 
 CLI::Validator more_than_zero() {
@@ -562,7 +555,7 @@ int scyper_main(int argc, char** argv) {
   add_call(&app, &line);
   add_load(&app, &line);
   add_status(&app, &line);
-  add_doctor(&app, &line);
+  add_operator_commands(&app, &line.common, &line.operators, &line.run);
   add_bench(&app, &line);
   add_demo(&app, &line);
   add_bench_log(&app, &line);

@@ -182,4 +182,25 @@ std::string print_config(const NodeConfig& config) {
   return out;
 }
 
+std::string settings_reference() {
+  const NodeConfig defaults;
+  std::string out =
+      "# Settings of a node\n\n"
+      "Made from the program by `scyper man configuration`: change `server/settings.cc`, then make it anew.\n\n"
+      "Each setting has one name: `queue_capacity` of the TOML file (`scyperd --config FILE`), flag "
+      "`--queue-capacity`, variable\n"
+      "`SCYPER_QUEUE_CAPACITY`. Flags win over variables, variables over the file. Sizes are like `8GB` or `512 MiB`, "
+      "times like `1.5s` or\n"
+      "`200ms`. `scyperd --print-config` prints what results.\n";
+  std::string group;
+  for (const Setting& setting : settings()) {
+    if (setting.group != group) {
+      group = setting.group;
+      out += "\n## " + group + "\n| setting | default | what it is |\n| --- | --- | --- |\n";
+    }
+    out += "| `" + setting.key + "` | `" + setting.get(defaults) + "` | " + setting.help + " |\n";
+  }
+  return out;
+}
+
 }  // namespace scyper::server

@@ -59,11 +59,12 @@ StatusOr<primary::CommitMode> commit_mode_of(const std::string& name) {
 }  // namespace
 
 FailoverNode::FailoverNode(const NodeConfig& config, MetricsRegistry* metrics, MakeEngine make_engine,
-                           std::function<void(const std::string&)> say)
+                           std::function<void(const std::string&)> say, NodeWatchdog* watchdog)
     : config_(config),
       metrics_(metrics),
       make_engine_(std::move(make_engine)),
       say_(std::move(say)),
+      watchdog_(watchdog),
       disk_(make_real_disk()),
       election_directory_(config.engine.log.directory + "/election"),
       incomplete_path_(election_directory_ + "/incomplete") {}
@@ -342,6 +343,7 @@ Status FailoverNode::serve(const NodeConfig& config) {
   ServerOptions options = config.server;
   options.cluster_state = [this] { return supervisor_->cluster_state(); };
   SCYPER_ASSIGN_OR_RETURN(server_, Server::start(options, engine_.get(), metrics_));
+  if (role_.kind == consensus::Role::Kind::kLead) watchdog_->watch(engine_.get());
   say_(absl::StrCat(
       "election: ", role_.kind == consensus::Role::Kind::kLead ? "leads" : "follows " + role_.leader.node, " in term ",
       role_.leader.term, ", gRPC on port ", server_->port(),
@@ -351,6 +353,7 @@ Status FailoverNode::serve(const NodeConfig& config) {
 
 // What was received is in the log then, and nothing is appended.
 std::shared_ptr<replay::WarmState> FailoverNode::leave_role(bool is_promoted) {
+  watchdog_->unwatch();
   bool is_drained = true;
   if (node_ != nullptr) is_drained = node_->bar(~uint64_t{0}, kDrainUs).ok();
   const LogState last = log();

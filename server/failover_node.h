@@ -12,6 +12,7 @@
 #include "base/metrics.h"
 #include "consensus/lease_guard.h"
 #include "consensus/supervisor.h"
+#include "node_watchdog.h"
 #include "primary/engine.h"
 #include "replay/data_lock.h"
 #include "replay/warm_state.h"
@@ -34,7 +35,7 @@ class FailoverNode final : public consensus::Replica {
   using MakeEngine = std::function<StatusOr<std::unique_ptr<primary::Engine>>(const NodeConfig&, MetricsRegistry*,
                                                                               std::shared_ptr<replay::WarmState> warm)>;
   FailoverNode(const NodeConfig& config, MetricsRegistry* metrics, MakeEngine make_engine,
-               std::function<void(const std::string&)> say);
+               std::function<void(const std::string&)> say, NodeWatchdog* watchdog);
   ~FailoverNode() override;
 
   // Before this process has any threads.
@@ -90,6 +91,7 @@ class FailoverNode final : public consensus::Replica {
   MetricsRegistry* const metrics_;
   const MakeEngine make_engine_;
   const std::function<void(const std::string&)> say_;
+  NodeWatchdog* const watchdog_;  // outlives this
   const std::unique_ptr<Disk> disk_;
   const std::string election_directory_;  // promise, lock, what follows
   const std::string incomplete_path_;     // there while the log may lack what was acknowledged, should the process end

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,11 +18,13 @@
 #include "base/metrics.h"
 #include "base/text_file.h"
 #include "failover_node.h"
+#include "node_watchdog.h"
 #include "primary/engine.h"
 #include "primary/warm_engine.h"
 #include "replace_process.h"
 #include "secondary_engine.h"
 #include "server/config.h"
+#include "server/node_flags.h"
 #include "server/server.h"
 #include "service_manager.h"
 
@@ -45,48 +46,13 @@ int fail(int code, const Status& status) {
   return code;
 }
 
-struct CommandLine {
-  std::string config_path;
-  bool print_config = false;
-  std::vector<Assignment> flags;
-};
-
-// The flags of every setting, made from the table. Returns false when the process is to end with *code.
-bool parse_command_line(int argc, char** argv, CommandLine* out, int* code) {
-  CLI::App app(
-      "ScyPer's database node.\nEvery setting can also stand in the configuration file (as key_with_underscores) or in "
-      "a variable SCYPER_KEY_WITH_UNDERSCORES; flags win over variables, variables over the file.");
-  app.set_version_flag("--version", std::string(kVersion));
-  app.add_option("--config", out->config_path, "TOML file with settings")->envname("SCYPER_CONFIG");
-  app.add_flag("--print-config", out->print_config, "print the configuration that results, then end");
-  std::map<std::string, std::string> values;
-  std::map<std::string, CLI::Option*> options;
-  for (const Setting& setting : settings()) {
-    std::string flag = "--" + setting.key;
-    for (char& c : flag) c = c == '_' ? '-' : c;
-    CLI::Option* option = setting.is_switch ? app.add_flag(flag + "{true}", values[setting.key], setting.help)
-                                            : app.add_option(flag, values[setting.key], setting.help);
-    options[setting.key] = option;
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    *code = app.exit(error) == 0 ? 0 : kExitConfiguration;
-    return false;
-  }
-  for (const auto& [key, option] : options) {
-    if (option->count() > 0) out->flags.emplace_back(key, values[key]);
-  }
-  return true;
-}
-
-StatusOr<NodeConfig> read_config(const CommandLine& line) {
+StatusOr<NodeConfig> read_config(const NodeFlags& flags) {
   std::vector<Assignment> file;
-  if (!line.config_path.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(file, read_config_file(line.config_path));
+  if (!flags.config_path.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(file, read_config_file(flags.config_path));
   }
   SCYPER_ASSIGN_OR_RETURN(auto environment, read_config_environment(environ));
-  return make_config(file, environment, line.flags);
+  return make_config(file, environment, flags.given());
 }
 
 // Signals are taken by sigwait() in main, so they are blocked before any thread starts and inherits the mask.
@@ -210,9 +176,11 @@ int become_again() {
 // A node whose role is elected.
 int run_elected(const NodeConfig& config, const sigset_t& signals) {
   MetricsRegistry metrics;
-  FailoverNode node(config, &metrics, make_engine, say);
+  NodeWatchdog watchdog;
+  FailoverNode node(config, &metrics, make_engine, say, &watchdog);
   if (Status status = node.start(); !status.ok()) return fail(kExitStart, status);
   tell_service_manager("READY=1\nSTATUS=takes part in elections");
+  watchdog.start();
   auto end = node.run(signals);
   if (!end.ok()) return fail(kExitStart, end.status());
   if (end->signal_number == 0) {
@@ -251,11 +219,15 @@ int run(const NodeConfig& config) {
   std::fflush(stdout);
   // a secondary that joins takes no queries yet: /readyz says when it does
   tell_service_manager(config.role == Role::kPrimary ? "READY=1\nSTATUS=primary" : "READY=1\nSTATUS=secondary");
+  NodeWatchdog watchdog;
+  if (config.role == Role::kPrimary) watchdog.watch(engine->get());
+  watchdog.start();
 
   const int signal_number = wait_for_end(signals, engine->get());
   if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));
   say(signal_number == SIGTERM ? "SIGTERM, stopping" : "SIGINT, stopping");
   tell_service_manager("STOPPING=1");
+  watchdog.unwatch();
   // A second signal ends the process at once.
   signal(signal_number, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
@@ -269,12 +241,16 @@ int run(const NodeConfig& config) {
 int scyperd_main(int argc, char** argv) {
   command_line = argv;
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // errors are told in our own words
-  CommandLine line;
-  int code = 0;
-  if (!parse_command_line(argc, argv, &line, &code)) return code;
-  auto config = read_config(line);
+  CLI::App app(kNodeDescription);
+  NodeFlags flags(&app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitConfiguration;
+  }
+  auto config = read_config(flags);
   if (!config.ok()) return fail(kExitConfiguration, config.status());
-  if (line.print_config) {
+  if (flags.prints_config) {
     std::fputs(print_config(*config).c_str(), stdout);
     return 0;
   }

@@ -366,13 +366,20 @@ std::vector<Setting> cluster_settings() {
 
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> kAll = [] {
-    std::vector<Setting> all = server_settings();
-    for (Setting& setting : engine_settings()) all.push_back(std::move(setting));
-    for (Setting& setting : compaction_settings()) all.push_back(std::move(setting));
-    for (Setting& setting : log_settings()) all.push_back(std::move(setting));
-    for (Setting& setting : replication_settings()) all.push_back(std::move(setting));
-    for (Setting& setting : cluster_settings()) all.push_back(std::move(setting));
-    for (Setting& setting : query_settings()) all.push_back(std::move(setting));
+    std::vector<Setting> all;
+    auto add = [&all](const char* group, std::vector<Setting> more) {
+      for (Setting& setting : more) {
+        setting.group = group;
+        all.push_back(std::move(setting));
+      }
+    };
+    add("Clients and network", server_settings());
+    add("Transactions and memory", engine_settings());
+    add("Compaction", compaction_settings());
+    add("Log and archives", log_settings());
+    add("Replication", replication_settings());
+    add("Elections", cluster_settings());
+    add("Queries and snapshots", query_settings());
     return all;
   }();
   return kAll;

@@ -20,6 +20,10 @@ FILES = {
     "./usr/lib/tmpfiles.d/scyper.conf": "-rw-r--r--", "./usr/lib/sysctl.d/60-scyper.conf": "-rw-r--r--",
     "./usr/share/doc/scyper/examples/example.toml": "-rw-r--r--", "./usr/share/doc/scyper/copyright": "-rw-r--r--",
     "./usr/share/doc/scyper/operations.md": "-rw-r--r--", "./usr/share/scyper/prometheus/rules/scyper.yml": "-rw-r--r--",
+    "./usr/share/man/man1/scyper.1.gz": "-rw-r--r--", "./usr/share/man/man8/scyperd.8.gz": "-rw-r--r--",
+    "./usr/share/bash-completion/completions/scyper": "-rw-r--r--", "./usr/share/bash-completion/completions/scyperd": "-rw-r--r--",
+    "./usr/share/zsh/vendor-completions/_scyper": "-rw-r--r--", "./usr/share/zsh/vendor-completions/_scyperd": "-rw-r--r--",
+    "./usr/share/fish/vendor_completions.d/scyper.fish": "-rw-r--r--", "./usr/share/fish/vendor_completions.d/scyperd.fish": "-rw-r--r--",
     "./usr/share/scyper/grafana/dashboards/overview.json": "-rw-r--r--", "./usr/share/scyper/proto/scyper.proto": "-rw-r--r--",
 }
 QUERY = ["sql", "--ephemeral", "-t", "-c", "CREATE TABLE t (a integer PRIMARY KEY)",

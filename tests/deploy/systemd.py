@@ -75,6 +75,48 @@ def confine():
     ctypes.CDLL(None).prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0)
 
 
+def says(manager, what):
+    """Beside what it says to the watchdog. TimeoutError: it does not."""
+    while (said := manager.recv(4096)) == b"WATCHDOG=1":
+        pass
+    return said == what
+
+
+def check_watchdog(directory, scyperd, scyper):
+    """A log that does not become durable any more: the node does not say any longer that it works."""
+    messages = directory / "stuck.messages"
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(directory / "stuck.notify"))
+    manager.settimeout(PATIENCE_S)
+    with open(messages, "w", encoding="utf-8") as out:
+        node = subprocess.Popen([scyperd, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-directory", directory / "stuck", "--memory", "256MB",
+                                 "--pages", "small"], stdout=out, stderr=out,
+                                env={**os.environ, "NOTIFY_SOCKET": str(directory / "stuck.notify"), "WATCHDOG_USEC": "400000",
+                                     "SCYPER_FAILPOINTS": "log.before_build=sleep(3600000)"})
+    try:
+        expect("a node with a log that will hang starts", comes_true("a port", lambda: "gRPC on port" in messages.read_text()), messages.read_text())
+        expect("it is ready", says(manager, b"READY=1\nSTATUS=primary"))
+        target = "127.0.0.1:" + re.search(r"gRPC on port (\d+)", messages.read_text()).group(1)
+        stuck = subprocess.Popen([scyper, "sql", "--target", target, "-c", "CREATE TABLE t (a integer)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            manager.settimeout(2)  # twenty times its period
+            expect("it falls silent for the watchdog", comes_true("silence", lambda: is_silent(manager)))
+        finally:
+            stuck.kill()
+            stuck.wait()
+    finally:
+        node.kill()
+        node.wait()
+
+
+def is_silent(manager):
+    try:
+        manager.recv(4096)
+    except TimeoutError:
+        return True
+    return False
+
+
 def check_live(directory, scyperd, scyper):
     program, data, config = directory / "scyperd", directory / "data", directory / "db1.toml"
     shutil.copy(scyperd, program)  # the build tree may not be the other user's to see
@@ -93,7 +135,7 @@ def check_live(directory, scyperd, scyper):
     manager.settimeout(PATIENCE_S)
     with open(messages, "w", encoding="utf-8") as out:
         node = subprocess.Popen([*become, program, *flags_of_unit(str(config), str(data))], stdout=out, stderr=out, preexec_fn=confine,
-                                env={**os.environ, "NOTIFY_SOCKET": str(directory / "notify")})
+                                env={**os.environ, "NOTIFY_SOCKET": str(directory / "notify"), "WATCHDOG_USEC": "2000000"})
     try:
         comes_true("a port", lambda: re.search(r"gRPC on port (\d+)", messages.read_text()) or node.poll() is not None)
         ready = re.search(r"gRPC on port (\d+)", messages.read_text())
@@ -101,6 +143,7 @@ def check_live(directory, scyperd, scyper):
         if not ready:
             return
         expect("it says when it is ready", b"READY=1" in manager.recv(4096).split(b"\n"))
+        expect("it says that it works", manager.recv(4096) == b"WATCHDOG=1")
         status = pathlib.Path(f"/proc/{node.pid}/status").read_text()
         expect("it can get none", "NoNewPrivs:\t1" in status, status)
         target = f"127.0.0.1:{ready.group(1)}"
@@ -113,7 +156,7 @@ def check_live(directory, scyperd, scyper):
         node.send_signal(signal.SIGTERM)
         try:
             if ready:
-                expect("it says when it stops", manager.recv(4096) == b"STOPPING=1")
+                expect("it says when it stops", says(manager, b"STOPPING=1"))
             code = node.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             node.kill()
@@ -127,6 +170,7 @@ def main(scyperd, scyper):
         check_files()
         check_example(scyperd)
         check_live(pathlib.Path(name), scyperd, scyper)
+        check_watchdog(pathlib.Path(name), scyperd, scyper)
     return CHECKS.finish()
 
 

@@ -21,9 +21,9 @@ SLOW = f"""SELECT count(*) AS "<b>bold</b>" FROM generate_series(1, 4000) a(x), 
 
 
 class Node:
-    def __init__(self, directory, program, name, *flags):
+    def __init__(self, directory, program, name, *flags, port=0):
         self.messages = directory / f"{name}.messages"
-        command = [program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--node-name", name, "--partitions", "4", "--workers", "2",
+        command = [program, "--listen", f"127.0.0.1:{port}", "--http-listen", "127.0.0.1:0", "--node-name", name, "--partitions", "4", "--workers", "2",
                    "--memory", "256MB", "--pages", "small", "--data-directory", directory / name, *flags]
         with open(self.messages, "w", encoding="utf-8") as out:
             self.process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out)

@@ -48,9 +48,12 @@ struct Setting {
   std::function<Status(NodeConfig*, std::string_view)> set;
   // The value as TOML writes it.
   std::function<std::string(const NodeConfig&)> get;
+  std::string group = {};  // what it belongs to, as --help and docs/configuration.md have it
 };
 
 const std::vector<Setting>& settings();
+// By group, with the defaults: docs/configuration.md.
+std::string settings_reference();
 // nullptr when there is none of that key.
 const Setting* find_setting(std::string_view key);
 

@@ -164,6 +164,8 @@ std::vector<Setting> query_settings() {
                        format_bytes, 1, 0, SCYPER_FIELD(engine.queries.snapshots.spill_bytes_max)),
       text_setting("spill_directory", "of temporary files of queries; empty = data_directory, else the system's",
                    SCYPER_FIELD(engine.queries.snapshots.spill_directory)),
+      text_setting("foreign_files_directory", "files that foreign tables may read; empty = none",
+                   SCYPER_FIELD(engine.queries.foreign_files_directory)),
       quantity_setting("session_idle_max", "a query session unused for so long gives its snapshot back",
                        parse_duration_us, format_duration_us, 1, 1000,
                        SCYPER_FIELD(engine.queries.session_idle_us_max)),

@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "compile/domain_check.h"
+#include "compile/foreign_options.h"
 #include "compile/temporary.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersionWithoutForeign = 7;  // is read, too
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -20,9 +22,9 @@ static_assert(sizeof(storage::IndexDef) == 112);
 static_assert(sizeof(Routine) == 280);
 static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
-static_assert(sizeof(View) == 136);
+static_assert(sizeof(View) == 152);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 672);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 768);  // `schemas` follows from the tables
 
 // The same walk over the fields writes and reads them.
 class Writer {
@@ -481,6 +483,8 @@ std::string encode_catalog(const Catalog& catalog) {
     out.text(key);
     out.text(text);
   }
+  std::string foreign = encode_foreign(copy);
+  out.text(foreign);
   return out.take();
 }
 
@@ -488,7 +492,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   Reader in(bytes);
   uint32_t version = 0;
   in.number(version);
-  if (in.ok() && version != kVersion) {
+  if (in.ok() && version != kVersion && version != kVersionWithoutForeign) {
     return sql_error("0A000",
                      "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
@@ -536,6 +540,10 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   }
   decode_sequences(&in, catalog.get());
   decode_names(&in, catalog.get());
+  if (std::string foreign; version != kVersionWithoutForeign) {
+    in.text(foreign);
+    SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
+  }
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }

@@ -88,7 +88,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       status = analyze(node_as<ast::AnalyzeStatement>(statement), result);
       break;
     default:
-      status = error("0A000", "this statement is not supported", statement.location);
+      status = define_foreign(statement, result);
   }
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);

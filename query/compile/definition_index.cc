@@ -143,6 +143,10 @@ Status Definer::fill_hidden_columns(TableChange* change) {
 
 Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
   result->command_tag = "CREATE INDEX";
+  if (old_->has_foreign_table(create.table.name.back()))
+    return with_detail(
+        error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
+        "This operation is not supported for foreign tables.");
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
   if (next_ != nullptr) table = next().find_table(table->schema().name);
   const storage::TableSchema& schema = table->schema();

@@ -157,8 +157,7 @@ class Generator {
   void gen_relation_rows(const Relation& relation, const AccessPath& path, const ScanWish& wish,
                          const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
-  // Texts may lie in windows (runtime/windows.h, runtime/foreign_files.h), where the next rows come.
-  bool reads_windows() const { return !resources_.openings.empty() || !resources_.foreign.empty(); }
+  bool reads_windows() const { return !resources_.openings.empty() || !resources_.foreign.empty(); }  // texts go
   void gen_foreign(const Relation& relation, const std::function<void()>& body);
   void gen_feed(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);

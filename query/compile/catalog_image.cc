@@ -7,6 +7,7 @@
 #include "compile/domain_check.h"
 #include "compile/foreign_options.h"
 #include "compile/temporary.h"
+#include "query/local_indexes.h"
 
 namespace scyper::query {
 
@@ -446,6 +447,7 @@ std::string encode_catalog(const Catalog& catalog) {
   out.count(copy.tables.size());
   for (const auto& [name, table] : copy.tables) {
     storage::TableSchema schema = table->schema();
+    std::erase_if(schema.indexes, is_local);
     walk(out, schema);
     TableRules rules;
     if (auto found = copy.rules.find(schema.id); found != copy.rules.end()) rules = found->second;

@@ -182,6 +182,7 @@ class Definer {
   // definition_index.cc
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
+  Status make_room_for_index(const storage::TableSchema& schema);
   Status define_index_columns(const ast::CreateIndexStatement& create, TableChange* change, storage::IndexDef* index,
                               std::string* base);
   StatusOr<uint32_t> add_hidden_column(const std::shared_ptr<storage::Table>& table, const ast::Expr& expr,

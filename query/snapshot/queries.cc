@@ -5,6 +5,7 @@
 
 #include "compile/program_parts.h"
 #include "query/column_batch.h"
+#include "query/local_indexes.h"
 #include "query/program.h"
 #include "runtime/foreign_files.h"
 #include "snapshot/query_gate.h"
@@ -144,6 +145,7 @@ bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); 
 
 StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
                                                     bool reuses) {
+  const LocalIndexUse use;
   if (!reuses) return database_->prepare_for(sql, catalog);
   std::pair<std::string, uint64_t> key(sql, catalog->version);
   {
@@ -305,6 +307,7 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::answer_at_once(const Prepared& p
   std::unique_ptr<QueryStream> stream(new QueryStream);
   stream->database_ = database_;
   ResultSet result;
+  const LocalIndexUse use;  // plans are made here
   SCYPER_RETURN_IF_ERROR(database_->define(prepared, &result));
   std::vector<SqlType> types;
   for (const ResultColumn& column : result.columns) types.push_back(column.type);

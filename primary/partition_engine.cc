@@ -91,6 +91,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   database.layout = options_.layout;
   database.execution = options_.execution;
   database.spill_from_bytes = options_.queries.spill_from_bytes();
+  database.foreign_files_directory = options_.queries.foreign_files_directory;
   database.frozen_bytes = options_.compaction.frozen_bytes();
   if (warm != nullptr) {
     database_ = std::move(warm->database);

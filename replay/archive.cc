@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "query/catalog_image.h"
+#include "query/local_indexes.h"
 #include "storage/temporary.h"
 #include "team.h"
 
@@ -36,7 +37,7 @@ std::string encode_companions(const query::Catalog& catalog) {
     for (uint32_t i = 0; i < table->schema().indexes.size(); ++i) {
       if (table->partition(0)->indexes[i].hash == nullptr) continue;
       put_number(&out, table->schema().id.value());
-      put_number(&out, i);
+      put_number(&out, query::shared_position(table->schema(), i));
     }
   }
   return out;

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/simulated_disk.h"
 #include "query/catalog_image.h"
+#include "query/foreign_table.h"
 #include "replay/log_scan.h"
 #include "replay/record.h"
 #include "replay/request_window.h"
@@ -329,6 +330,17 @@ query::Catalog make_catalog() {
   view->query = "SELECT a FROM t";
   view->relations = {"t"};
   catalog.views["v"] = view;
+  catalog.extensions.insert("file_fdw");
+  catalog.foreign_servers.insert("files");
+  auto foreign = std::make_shared<query::View>();
+  foreign->name = "f";
+  foreign->column_names = {"a"};
+  foreign->column_types = {make_type(TypeId::kInt4)};
+  auto file = std::make_shared<query::ForeignTable>();
+  file->server = "files";
+  file->options = {{"filename", "f.csv"}, {"format", "csv"}};
+  foreign->foreign = file;
+  catalog.views["f"] = foreign;
   storage::SequenceDefinition sequence;
   sequence.name = "s";
   catalog.sequences["s"] = std::make_shared<storage::Sequence>(sequence);

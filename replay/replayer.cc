@@ -266,6 +266,10 @@ class ReplayerImpl final : public Replayer {
     for (const std::string& text : texts) statements_.prepare(text, Statements::kUsesForNative);
   }
   Status apply(const std::vector<ScannedGroup>& groups, const Range& range) override;
+  void forget_indexes() override {
+    for (auto& lane : lanes_) lane->forget();
+    statements_.forget();
+  }
   void set_observer(Observer observer) override { observer_ = std::move(observer); }
   uint64_t transactions() const override { return transactions_; }
   uint64_t physical() const override {

@@ -46,6 +46,7 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
 
 StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
                                                 std::unique_ptr<replication::Link> link) {
+  SCYPER_RETURN_IF_ERROR(query::LocalIndexes::parse(options.local_indexes).status());  // before anything is fetched
   SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
   if (options.on_seeded) options.on_seeded();
   auto node = std::make_unique<Follower>(options, std::move(own_disk), disk, std::move(link), std::move(seed));
@@ -77,10 +78,12 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
 
 Status Follower::begin() {
   applied_bytes_ = recovered_.log_bytes;
+  SCYPER_ASSIGN_OR_RETURN(local_indexes_, query::LocalIndexes::parse(options_.local_indexes));
   replay::Replayer::Options replaying;
   replaying.threads = std::max(1u, options_.replay_threads);
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
   replayer_->set_observer([this](const replay::RecordView& record) { requests_->finish(record); });
+  make_local_indexes();
   SCYPER_ASSIGN_OR_RETURN(compaction_, replay::Compaction::start(database_.get(), options_.compaction));
   if (compaction_ != nullptr) {
     compaction_->set_when_due([this](storage::Compactor::Due) {
@@ -296,6 +299,7 @@ StatusOr<std::shared_ptr<replay::WarmState>> Follower::hand_over() {
     return absl::UnavailableError("what was received is not in the log");
   }
   if (const auto groups = inbox_.unapplied(); !groups.empty()) SCYPER_RETURN_IF_ERROR(apply(groups));
+  SCYPER_RETURN_IF_ERROR(query::LocalIndexes::drop(database_.get()));  // a primary has none
   auto warm = std::make_shared<replay::WarmState>();
   replay::Recovered& state = warm->recovered;
   state.lsn = inbox_.logged_lsn();

@@ -16,6 +16,7 @@
 #include "base/metrics.h"
 #include "log_keeper.h"
 #include "query/fork.h"
+#include "query/local_indexes.h"
 #include "replay/replayer.h"
 #include "replication/datagram.h"
 #include "replication/digests.h"
@@ -114,6 +115,7 @@ class Follower final : public Node {
   StatusOr<query::Forked> fork_here(query::ForkRequest request, uint64_t term, uint32_t snapshot);
   void run_border_work();
   bool take_compaction_steps();
+  void make_local_indexes();
 
   const NodeOptions options_;
   const std::unique_ptr<Disk> own_disk_;
@@ -125,6 +127,7 @@ class Follower final : public Node {
   replay::DataLock lock_;
   const RealClock clock_;
   std::shared_ptr<query::Database> database_;
+  query::LocalIndexes local_indexes_;               // replay's
   std::unique_ptr<replay::Compaction> compaction_;  // null: there is none
   replay::Compaction::Share share_;                 // all of it, the replaying thread's
   std::unique_ptr<replay::RequestWindow> requests_;

@@ -174,7 +174,16 @@ Status Follower::apply(const std::vector<Inbox::Group>& groups) {
   replay::Replayer::Range range;
   // what an archive has already is passed over
   range.from_lsn = std::max(groups.front().parcel.base_lsn, recovered_.lsn);
-  return replayer_->apply(scanned(groups), range);
+  SCYPER_RETURN_IF_ERROR(replayer_->apply(scanned(groups), range));
+  make_local_indexes();
+  return Status();
+}
+
+// A node without them is a node that works: failures are told, no more.
+void Follower::make_local_indexes() {
+  const std::vector<std::string> lines = local_indexes_.make(database_.get());
+  for (const std::string& line : lines) say(line);
+  if (!lines.empty()) replayer_->forget_indexes();
 }
 
 // For archives, which must not be ahead of the log of their node: what replay does needs the primary's word only.

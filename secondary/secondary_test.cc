@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -16,6 +17,8 @@
 #include "base/simulated_disk.h"
 #include "follower.h"
 #include "log_keeper.h"
+#include "query/catalog_image.h"
+#include "query/local_indexes.h"
 #include "replay/archive.h"
 #include "replay/log_scan.h"
 #include "replay/record.h"
@@ -539,6 +542,109 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
     EXPECT_EQ(state.segments[i].number, recovered->segments[i].number);
     EXPECT_EQ(state.segments[i].start_lsn, recovered->segments[i].start_lsn);
   }
+}
+
+// What a log says, all of it in the stream of what runs alone.
+std::string said(uint64_t lsn, std::string_view text) {
+  replay::RedoHeader header;
+  const bool changes_rows = text.starts_with("INSERT") || text.starts_with("UPDATE") || text.starts_with("DELETE");
+  header.kind = changes_rows ? replay::RedoKind::kLogicalText : replay::RedoKind::kDefinition;
+  header.partition = replay::kNoPartition;
+  header.lsn = lsn;
+  header.body_bytes = static_cast<uint32_t>(text.size());
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header)).append(text);
+}
+
+int local_indexes_of(const query::Catalog& catalog, std::string_view table) {
+  const auto& indexes = catalog.find_table(table)->schema().indexes;
+  return static_cast<int>(std::count_if(indexes.begin(), indexes.end(), query::is_local));
+}
+
+std::string text_of(const query::ResultSet& result) {
+  std::string text;
+  for (size_t r = 0; r < result.row_count(); ++r)
+    text.append(result.value(r, 0).data(), result.value(r, 0).size()).append("\n");
+  return text;
+}
+
+std::string plan_of(query::Database* database, const std::string& sql) {
+  auto prepared = database->prepare("EXPLAIN (COSTS OFF) " + sql);
+  query::ResultSet result;
+  const Status status = prepared.ok() ? database->define(**prepared, &result) : prepared.status();
+  return status.ok() ? text_of(result) : std::string(status.message());
+}
+
+// Replay keeps them, queries use them, and nothing else knows of them: neither what replay compiles, nor archives, nor
+// numbers and names that later definitions draw, nor a primary that the node becomes.
+TEST(Follower, KeepsIndexesOfItsOwn) {
+  std::vector<std::string> texts = {"CREATE TABLE t (a int PRIMARY KEY, b int, c int)",
+                                    "INSERT INTO t SELECT i, i % 50, i FROM generate_series(1, 2000) i",
+                                    "CREATE INDEX named ON t (c)",
+                                    "UPDATE t SET b = b + 1 WHERE a <= 100",
+                                    "DELETE FROM t WHERE a > 1900",
+                                    "CREATE TABLE u (LIKE t INCLUDING INDEXES)",
+                                    "CREATE TABLE late (x int PRIMARY KEY, y int)",
+                                    "INSERT INTO late SELECT i, i % 7 FROM generate_series(1, 100) i"};
+  for (int i = 0; i < 14; ++i) texts.push_back("CREATE INDEX ON u (b, c)");  // as many as there may be
+  for (int i = 0; i < 14; ++i) texts.push_back("CREATE INDEX ON t (c, b)");
+  texts.push_back("UPDATE t SET c = 5 WHERE a = 5");
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary(kCluster, [&](uint64_t lsn) { return said(lsn, texts[lsn - 1]); });
+  const Parcel first = primary.make(1, {0}, 2), second = primary.make(1, {0}, 6, 2);
+  const Parcel third = primary.make(1, {0}, static_cast<uint32_t>(texts.size()) - 8, 8);
+  NodeOptions options = follower_options(&disk, kDirectory);
+  options.local_indexes = "t (b, a DESC); late (y) ; nowhere (z); u (b)";
+  auto own_link = std::make_unique<FakeLink>(0);
+  FakeLink* link = own_link.get();
+  auto started = Follower::start(options, nullptr, &disk, std::move(own_link));
+  ASSERT_TRUE(started.ok()) << started.status();
+  Node& node = **started;
+  const auto follow = [&](const Parcel& parcel) {
+    link->say({1, 0, parcel.complete_lsn, parcel.complete_lsn, 0}, {parcel});
+    return comes_true([&] { return node.info().applied_lsn == parcel.complete_lsn && node.readiness().ok(); });
+  };
+  ASSERT_TRUE(follow(first)) << node.readiness();
+  EXPECT_EQ(local_indexes_of(*node.database()->catalog(), "t"), 1);
+  ASSERT_TRUE(follow(second)) << node.readiness();
+  auto catalog = node.database()->catalog();
+  EXPECT_EQ(local_indexes_of(*catalog, "t"), 1);
+  EXPECT_EQ(local_indexes_of(*catalog, "late"), 1);
+  EXPECT_EQ(local_indexes_of(*catalog, "u"), 1);  // its own, not t's
+  EXPECT_EQ(catalog->next_index_id, 6u);          // three keys, named and its copy
+  for (const char* name : {"t", "late", "u"}) storage::check_table(*catalog->find_table(name));
+
+  const std::string query = "SELECT a, rank() OVER (ORDER BY a) FROM t WHERE b = 11";
+  query::ResultSet rows;
+  Status status = node.queries()->execute("EXPLAIN (COSTS OFF) " + query, {}, {}, &rows, nullptr);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_NE(text_of(rows).find("Index Scan on t"), std::string::npos) << text_of(rows);
+  EXPECT_NE(plan_of(node.database(), query).find("Seq Scan on t"), std::string::npos);
+  status = node.queries()->execute(query, {}, {}, &rows, nullptr);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(rows.row_count(), 38u);  // 36 as they were made, two as they were changed
+
+  auto other = query::Database::create(options.database);
+  ASSERT_TRUE(other.ok()) << other.status();
+  auto archived = query::decode_catalog(query::encode_catalog(*catalog), kPartitions, (*other)->arena());
+  ASSERT_TRUE(archived.ok()) << archived.status();
+  EXPECT_EQ(local_indexes_of(**archived, "t") + local_indexes_of(**archived, "u"), 0);
+
+  ASSERT_TRUE(follow(third)) << node.readiness();  // theirs give way
+  catalog = node.database()->catalog();
+  EXPECT_EQ(local_indexes_of(*catalog, "t") + local_indexes_of(*catalog, "u"), 0);
+  EXPECT_EQ(local_indexes_of(*catalog, "late"), 1);
+  ASSERT_TRUE(comes_true([&] { return node.info().durable_lsn == third.complete_lsn; }));
+  catalog.reset();  // its tables are the database's
+  auto warm = hand_over(&node);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(local_indexes_of(*(*warm)->database->catalog(), "late"), 0);
+}
+
+TEST(Follower, RefusesWrongIndexesOfItsOwn) {
+  for (const char* list : {"t", "t (a); t (", "t (a + 1)", "t (a) WHERE a > 0", "t (a) INCLUDE (b)"})
+    EXPECT_EQ(sqlstate_of(query::LocalIndexes::parse(list).status()), "22023") << list;
+  EXPECT_TRUE(query::LocalIndexes::parse(" ; ")->empty());
 }
 
 // Who is told of a node keeps it: a node that cannot begin is gone at once.

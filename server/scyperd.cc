@@ -126,6 +126,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.database.layout = config.engine.layout;
   options.database.execution = config.engine.execution;
   options.database.spill_from_bytes = options.queries.spill_from_bytes();
+  options.database.foreign_files_directory = options.queries.foreign_files_directory;
   options.compaction = config.engine.compaction;
   options.database.frozen_bytes = options.compaction.frozen_bytes();
   SCYPER_ASSIGN_OR_RETURN(auto node, secondary::Node::start(options));

@@ -95,6 +95,8 @@ class Binder {
   // parameter_count: the highest $n in the text.
   Binder(const Catalog& catalog, std::string_view source, size_t parameter_count = 0);
   ~Binder();
+  // Where the sizes of foreign tables' files are looked up.
+  void set_foreign_files_directory(const std::string& directory) { foreign_files_directory_ = directory; }
 
   // parameter_types: of $1..$n as far as the client says (kUnknown = infer).
   StatusOr<std::unique_ptr<BoundProgram>> bind_statement(const ast::Statement& statement,
@@ -373,6 +375,9 @@ class Binder {
   Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
   // Whatever a name in FROM stands for: a common table, a table, a view, a table of the catalog.
   StatusOr<std::unique_ptr<Relation>> named_relation(const ast::TableRef& ref, const Scope* scope);
+  std::unique_ptr<Relation> foreign_relation(const View& table, std::string alias);
+  StatusOr<std::unique_ptr<Relation>> options_relation(const std::string& sql, const std::string& alias,
+                                                       const Scope* scope);
   StatusOr<std::unique_ptr<Relation>> feed_relation(const ast::TableRef& ref, std::string alias);
   StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
@@ -403,7 +408,9 @@ class Binder {
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);
   std::unique_ptr<Relation> table_relation(std::shared_ptr<storage::Table> table, std::string alias);
   // rights: that the statement wants on it, by Privilege.
-  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref, uint16_t rights);
+  // change: what it does, as errors say it.
+  StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref, uint16_t rights,
+                                                       std::string_view change = "change");
   // binder_access.cc
   bool is_checked() const;
   Status check_schema_usage(std::string_view key, int32_t location) const;
@@ -512,6 +519,7 @@ class Binder {
   size_t bound_expressions_ = 0;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   std::set<std::string> used_relations_;
+  std::string foreign_files_directory_;
   int view_depth_ = 0;
   int statement_depth_ = 0;
   std::vector<Part> parts_;  // of the statement at hand

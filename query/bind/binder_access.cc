@@ -46,7 +46,7 @@ Status Binder::check_rights(const View& view) const {
   if (!is_checked()) return Status();
   if (actor_ != nullptr && rights_of(view.access, Accessed::kRelation, catalog_.roles, *actor_, kSelectRight) != 0)
     return Status();
-  return denied("view", bare_name(view.name));
+  return denied(view.foreign != nullptr ? "foreign table" : "view", bare_name(view.name));
 }
 
 Status Binder::check_rights(const Routine& routine) const {

@@ -88,7 +88,7 @@ Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, con
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table, kInsertRight));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table, kInsertRight, "insert into"));
   const storage::TableSchema& schema = dml->table->schema();
   auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
   dml->relation = target->id;
@@ -340,7 +340,7 @@ void keep_used_columns(BoundDml* dml) {
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kUpdate;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table, kUpdateRight));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table, kUpdateRight, "update"));
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
@@ -476,7 +476,7 @@ Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value,
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStatement& statement) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kDelete;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table, kDeleteRight));
+  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table, kDeleteRight, "delete from"));
   const storage::TableSchema& schema = dml->table->schema();
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;

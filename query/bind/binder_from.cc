@@ -6,8 +6,10 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "runtime/foreign_files.h"
 
 namespace scyper::query {
 
@@ -23,12 +25,15 @@ std::unique_ptr<Relation> Binder::new_relation(RelationKind kind, std::string al
   return relation;
 }
 
-StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref, uint16_t rights) {
+StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef& ref, uint16_t rights,
+                                                             std::string_view change) {
   if (ref.name.size() > 1 && ref.name[ref.name.size() - 2] != "public")
     return error("42P01",
                  absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
                  ref.location);
   auto table = catalog_.find_table(ref.name.back());
+  if (table == nullptr && catalog_.has_foreign_table(ref.name.back()))
+    return error("0A000", absl::StrCat("cannot ", std::string(change), " foreign table \"", ref.name.back(), "\""), -1);
   if (table == nullptr && catalog_.views.count(ref.name.back()) != 0)
     return error("0A000", absl::StrCat("changes through the view \"", ref.name.back(), "\" are not supported"),
                  ref.location);
@@ -118,6 +123,10 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
     return system_relation(*table, alias);
   auto view = catalog_.views.find(ref.name.back());
   if (view != catalog_.views.end()) SCYPER_RETURN_IF_ERROR(check_schema_usage(view->first, ref.location));
+  if (view != catalog_.views.end() && (schema.empty() || schema == "public") && view->second->foreign != nullptr) {
+    SCYPER_RETURN_IF_ERROR(check_rights(*view->second));
+    return foreign_relation(*view->second, std::move(alias));
+  }
   if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
     return view_relation(*view->second, alias);
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref, kSelectRight));
@@ -136,6 +145,17 @@ StatusOr<std::unique_ptr<Relation>> Binder::feed_relation(const ast::TableRef& r
     CHECK(column >= 0);
     relation->columns.push_back({name, table->schema().columns[static_cast<size_t>(column)].type, true, false});
   }
+  return relation;
+}
+
+// The constraints of its columns are not checked: they say nothing about NULLs.
+std::unique_ptr<Relation> Binder::foreign_relation(const View& table, std::string alias) {
+  if (view_depth_ == 0) used_relations_.insert(table.name);
+  auto relation = new_relation(RelationKind::kForeign, std::move(alias));
+  relation->foreign = table.foreign;
+  relation->foreign_rows = estimate_foreign_rows(*table.foreign, foreign_files_directory_);
+  for (size_t i = 0; i < table.column_names.size(); i++)
+    relation->columns.push_back({table.column_names[i], table.column_types[i], true, false});
   return relation;
 }
 
@@ -194,6 +214,28 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
   return relation;
 }
 
+namespace {
+// pg_options_to_table(options) as what it means; empty: another function.
+std::string options_query(const ast::FromFunction& item) {
+  constexpr std::string_view kName = "pg_options_to_table";
+  const auto* call = item.functions.size() != 1 ? nullptr : ast::node_if<ast::FunctionCall>(item.functions[0].get());
+  if (call == nullptr || bare_name(call->name.back()) != kName || call->args.size() != 1) return "";
+  return absl::StrCat(
+      "SELECT split_part(o, '=', 1) AS option_name, substr(o, strpos(o, '=') + 1) AS option_value FROM unnest(",
+      to_sql(*call->args[0]), ") AS o");
+}
+}  // namespace
+
+StatusOr<std::unique_ptr<Relation>> Binder::options_relation(const std::string& sql, const std::string& alias,
+                                                             const Scope* scope) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  std::string_view saved = std::exchange(source_, sql);
+  auto relation = query_relation(node_as<ast::SelectStatement>(*statements[0]),
+                                 alias.empty() ? "pg_options_to_table" : alias, scope);
+  source_ = saved;
+  return relation;
+}
+
 Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join) {
   switch (item.kind) {
     case ast::FromKind::kTable: {
@@ -216,6 +258,11 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       return add_relation(std::move(relation), scope, query, join, item.location);
     }
     case ast::FromKind::kFunction:
+      if (const auto sql = options_query(node_as<ast::FromFunction>(item)); !sql.empty()) {
+        const std::string& alias = node_as<ast::FromFunction>(item).alias.name;
+        SCYPER_ASSIGN_OR_RETURN(auto relation, options_relation(sql, alias, scope));
+        return add_relation(std::move(relation), scope, query, join, item.location);
+      }
       if (const auto* call = routine_in_from(node_as<ast::FromFunction>(item)); call != nullptr)
         return bind_routine_from(node_as<ast::FromFunction>(item), *call, scope, query, join);
       return bind_from_function(node_as<ast::FromFunction>(item), scope, query, join);

@@ -123,6 +123,8 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
   copy->arguments = clone_all(relation.arguments);
   copy->common = relation.computes_common ? clone_own(relation.common) : relation.common;
   copy->computes_common = relation.computes_common;
+  copy->foreign = relation.foreign;
+  copy->foreign_rows = relation.foreign_rows;
   copy->columns = relation.columns;
   for (const HiddenColumn& hidden : relation.hidden)
     copy->hidden.push_back({hidden.column, hidden.is_predicate, clone_all(hidden.exprs),

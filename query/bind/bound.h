@@ -19,6 +19,7 @@
 namespace scyper::query {
 
 struct BoundQuery;
+struct ForeignTable;
 struct Routine;
 
 enum class BoundKind : uint8_t {
@@ -79,7 +80,7 @@ BoundPtr clone(const BoundExpr& expr);
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
-enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon, kFunction, kFeed };
+enum class RelationKind : uint8_t { kTable, kQuery, kValues, kSeries, kUnnest, kCommon, kFunction, kFeed, kForeign };
 
 // A query of WITH. Its references are relations of kind kCommon.
 struct CommonQuery;
@@ -106,15 +107,17 @@ struct Relation {
   uint32_t id = 0;
   RelationKind kind = RelationKind::kTable;
   std::string alias;
-  std::string key;                          // of a table or view that is called by its own name, else empty
-  std::shared_ptr<storage::Table> table;    // kTable
-  std::unique_ptr<BoundQuery> query;        // kQuery
-  std::vector<std::vector<BoundPtr>> rows;  // kValues
-  std::vector<BoundPtr> arguments;          // kSeries: start, stop, step (bigint); kUnnest: the array;
-                                            // kFunction: one kUserCall, or none and `common`, a part
-                                            // kFeed (ExecContext::feed): none
-  std::shared_ptr<CommonQuery> common;      // kCommon, kFunction
-  bool computes_common = false;             // kCommon that is recursive and reads columns around: computed here alone
+  std::string key;                              // of a table or view that is called by its own name, else empty
+  std::shared_ptr<storage::Table> table;        // kTable
+  std::unique_ptr<BoundQuery> query;            // kQuery
+  std::vector<std::vector<BoundPtr>> rows;      // kValues
+  std::vector<BoundPtr> arguments;              // kSeries: start, stop, step (bigint); kUnnest: the array;
+                                                // kFunction: one kUserCall, or none and `common`, a part
+                                                // kFeed (ExecContext::feed): none
+  std::shared_ptr<const ForeignTable> foreign;  // kForeign
+  double foreign_rows = 0;                      // estimated
+  std::shared_ptr<CommonQuery> common;          // kCommon, kFunction
+  bool computes_common = false;  // kCommon that is recursive and reads columns around: computed here alone
   std::vector<RelationColumn> columns;
   std::vector<HiddenColumn> hidden;  // kTable that is searched
   bool is_scalar = false;            // a function that returns no rows but values: its name means its value

@@ -109,7 +109,8 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
          rules == catalog.rules.end() ? 0 : rules->second.checks.size()});
     for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
   }
-  for (const auto& [name, view] : catalog.views) add({view_oid(catalog, name), name, "v", view->column_names.size()});
+  for (const auto& [name, view] : catalog.views)
+    add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size()});
   for (const auto& [name, sequence] : catalog.sequences) add({sequence_oid(*sequence), name, "S", kSequenceColumns});
   return rows;
 }
@@ -421,7 +422,8 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
 std::vector<SystemRow> view_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), view->query});
+    if (view->foreign == nullptr)
+      rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), view->query});
   return rows;
 }
 

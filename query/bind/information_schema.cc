@@ -33,9 +33,10 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
     rows.push_back({kCatalogName,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
-                    !table                                       ? "VIEW"
-                    : storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
-                                                                 : "BASE TABLE",
+                    table && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
+                    : table                                             ? "BASE TABLE"
+                    : relation.view->foreign != nullptr                 ? "FOREIGN"
+                                                                        : "VIEW",
                     {},
                     {},
                     {},
@@ -72,8 +73,9 @@ std::vector<SystemRow> table_privileges(const Catalog& catalog) {
 std::vector<SystemRow> views(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    rows.push_back(
-        {kCatalogName, schema_name(name), name_in_schema(name), view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
+    if (view->foreign == nullptr)
+      rows.push_back(
+          {kCatalogName, schema_name(name), name_in_schema(name), view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
+#include "query/foreign_table.h"
 #include "query/search_path.h"
 
 namespace scyper::query {
@@ -162,8 +163,40 @@ std::vector<SystemRow> tablespaces(const Catalog&) {
   return {{int64_t{1663}, "pg_default", kOwnerOid, SystemValue(), SystemValue()},
           {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
 }
-std::vector<SystemRow> extensions(const Catalog&) {
-  return {{kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0"}};
+std::vector<SystemRow> extensions(const Catalog& catalog) {
+  std::vector<SystemRow> rows = {{kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0"}};
+  for (const std::string& name : catalog.extensions)  // file_fdw only
+    rows.push_back({kFileExtensionOid, name, kOwnerOid, kPublicSchemaOid, true, "1.0"});
+  return rows;
+}
+std::vector<SystemRow> foreign_wrappers(const Catalog& catalog) {
+  if (catalog.extensions.count(kFileWrapper) == 0) return {};
+  return {
+      {kFileWrapperOid, std::string(kFileWrapper), kOwnerOid, int64_t{0}, int64_t{0}, SystemValue(), SystemValue()}};
+}
+std::vector<SystemRow> foreign_servers(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const std::string& name : catalog.foreign_servers)
+    rows.push_back({foreign_server_oid(catalog, name), name, kOwnerOid, kFileWrapperOid, SystemValue(), SystemValue(),
+                    SystemValue(), SystemValue()});
+  return rows;
+}
+std::vector<SystemRow> foreign_tables(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, view] : catalog.views) {
+    if (view->foreign == nullptr) continue;
+    std::string options;  // an array's text
+    for (const auto& [option, value] : view->foreign->options) {
+      options += options.empty() ? "\"" : ",\"";
+      for (const char c : option + "=" + value) {
+        if (c == '"' || c == '\\') options += '\\';
+        options += c;
+      }
+      options += '"';
+    }
+    rows.push_back({view_oid(catalog, name), foreign_server_oid(catalog, view->foreign->server), "{" + options + "}"});
+  }
+  return rows;
 }
 std::vector<SystemRow> nothing(const Catalog&) { return {}; }
 
@@ -180,13 +213,6 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_db_role_setting", "setdatabase:int8 setrole:int8 setconfig:text[]"},
     {"pg_default_acl", "oid:int8 defaclrole:int8 defaclnamespace:int8 defaclobjtype defaclacl:text[]"},
     {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
-    {"pg_foreign_data_wrapper",
-     "oid:int8 fdwname fdwowner:int8 fdwhandler:int8 fdwvalidator:int8 fdwacl:text[] "
-     "fdwoptions:text[]"},
-    {"pg_foreign_server",
-     "oid:int8 srvname srvowner:int8 srvfdw:int8 srvtype srvversion srvacl:text[] "
-     "srvoptions:text[]"},
-    {"pg_foreign_table", "ftrelid:int8 ftserver:int8 ftoptions:text[]"},
     {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
     {"pg_matviews", "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"},
@@ -249,6 +275,13 @@ std::vector<SystemTable> pg_catalog_tables() {
        tablespaces},
       {kSchema, "pg_extension",
        columns_of("oid:int8 extname extowner:int8 extnamespace:int8 extrelocatable:bool extversion"), extensions},
+      {kSchema, "pg_foreign_data_wrapper",
+       columns_of("oid:int8 fdwname fdwowner:int8 fdwhandler:int8 fdwvalidator:int8 fdwacl:text[] fdwoptions:text[]"),
+       foreign_wrappers},
+      {kSchema, "pg_foreign_server",
+       columns_of("oid:int8 srvname srvowner:int8 srvfdw:int8 srvtype srvversion srvacl:text[] srvoptions:text[]"),
+       foreign_servers},
+      {kSchema, "pg_foreign_table", columns_of("ftrelid:int8 ftserver:int8 ftoptions:text[]"), foreign_tables},
   };
   for (const EmptyTable& table : kEmptyTables)
     tables.push_back({kSchema, table.name, columns_of(table.columns), nothing});

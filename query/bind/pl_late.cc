@@ -113,6 +113,9 @@ bool PlBinder::is_definition(ast::StatementKind kind) {
     case Kind::kCreateTableAs:
     case Kind::kCreateIndex:
     case Kind::kCreateView:
+    case Kind::kCreateForeignTable:
+    case Kind::kCreateForeignServer:
+    case Kind::kCreateExtension:
     case Kind::kCreateSchema:
     case Kind::kCreateSequence:
     case Kind::kCreateEnum:

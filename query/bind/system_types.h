@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -83,6 +84,11 @@ inline int64_t domain_array_oid(uint32_t id) { return 6700000 + int64_t{id}; }
 static_assert(kDomainsMax <= 100000);
 inline int64_t sequence_oid(const storage::Sequence& sequence) {
   return 3500000 + int64_t{sequence.definition().id.value()};
+}
+constexpr int64_t kFileExtensionOid = 6899999, kFileWrapperOid = 6900000;
+// As long as no server comes or goes.
+inline int64_t foreign_server_oid(const Catalog& catalog, const std::string& name) {
+  return kFileWrapperOid + 1 + std::distance(catalog.foreign_servers.begin(), catalog.foreign_servers.find(name));
 }
 int64_t view_oid(const Catalog& catalog, std::string_view name);
 // PostgreSQL's numbers where its clients know them by heart.

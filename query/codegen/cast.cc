@@ -143,7 +143,7 @@ Value Generator::cast_generic(const Value& value, const SqlType& to, bool explic
     check(b_.call(k_rt_cast, {context(), in, types, b_.offset(types, sizeof(SqlType)),
                               constant(Type::kI64, explicit_cast ? 1 : 0), out}));
     // a text may be a part of the one that is given, which may lie in a window
-    const bool is_part = holds_bytes(value.type.id) && holds_bytes(to.id) && !resources_.openings.empty();
+    const bool is_part = holds_bytes(value.type.id) && holds_bytes(to.id) && reads_windows();
     return load_datum(out, 0, to, false, !is_part || value.stable);
   });
 }

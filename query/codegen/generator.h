@@ -157,6 +157,8 @@ class Generator {
   void gen_relation_rows(const Relation& relation, const AccessPath& path, const ScanWish& wish,
                          const std::function<void()>& body);
   void gen_series(const Relation& relation, const std::function<void()>& body);
+  bool reads_windows() const { return !resources_.openings.empty() || !resources_.foreign.empty(); }  // texts go
+  void gen_foreign(const Relation& relation, const std::function<void()>& body);
   void gen_feed(const Relation& relation, const std::function<void()>& body);
   void gen_unnest(const Relation& relation, const std::function<void()>& body);
   Value gen_element(const Value& array, const std::vector<Reg>& sizes, size_t which, Reg i);

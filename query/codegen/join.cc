@@ -104,6 +104,8 @@ void Generator::gen_step_rows(JoinStep* step, const std::function<void()>& body)
       return gen_routine_rows(relation, body);
     case JoinStep::Kind::kFeed:
       return gen_feed(relation, body);
+    case JoinStep::Kind::kForeign:
+      return gen_foreign(relation, body);
     case JoinStep::Kind::kBuffer:
       source.values.clear();
       return gen_materialised(relation, step->store, step->slots, body);
@@ -161,6 +163,8 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
       return gen_routine_rows(relation, body);
     case RelationKind::kFeed:
       return gen_feed(relation, body);
+    case RelationKind::kForeign:
+      return gen_foreign(relation, body);
   }
 }
 

@@ -159,6 +159,10 @@ class Planner {
       case RelationKind::kFeed:
         step.kind = JoinStep::Kind::kFeed;
         break;
+      case RelationKind::kForeign:
+        step.kind = JoinStep::Kind::kForeign;
+        if (!first || left) materialise(&step, &source);  // a file is read once
+        break;
       case RelationKind::kFunction:
         step.kind = JoinStep::Kind::kFunction;
         if (relation.common != nullptr && (!first || left)) materialise(&step, &source);

@@ -19,6 +19,7 @@ struct JoinStep {
     kUnnest,
     kFunction,
     kFeed,
+    kForeign,
     kBuffer,  // materialised before the pipeline starts, visited whole
     kHash,    // materialised in a hash table before the pipeline starts, probed
   };

@@ -257,6 +257,7 @@ void Generator::gen_function(const PlanNode& node, const Body& body) {
     call.kind = node.source->kind;
     call.columns = node.source->columns;
     call.common = node.source->common;
+    call.foreign = node.source->foreign;
     for (const auto& e : node.exprs) call.arguments.push_back(clone(*e));
     sources_[node.relation] = RowSource{};
     if (call.kind == RelationKind::kFunction)
@@ -265,6 +266,8 @@ void Generator::gen_function(const PlanNode& node, const Body& body) {
       gen_series(call, body);
     else if (call.kind == RelationKind::kFeed)
       gen_feed(call, body);
+    else if (call.kind == RelationKind::kForeign)
+      gen_foreign(call, body);
     else
       gen_unnest(call, body);
   });

@@ -37,6 +37,9 @@ bool is_shareable(const PlanNode& node) {
       for (const auto& aggregate : node.aggregates)
         if (!has_small_state(aggregate)) return false;
       break;
+    case PlanKind::kFunction:
+      if (node.source->kind != RelationKind::kForeign) return false;
+      break;
     default:
       return false;
   }
@@ -51,6 +54,7 @@ bool comes_from_one(const PlanNode& node) {
   switch (node.kind) {
     case PlanKind::kOneRow:
     case PlanKind::kSort:
+    case PlanKind::kFunction:
       return true;
     case PlanKind::kGet:
       return node.path.kind != AccessKind::kFullScan;

@@ -48,8 +48,7 @@ TupleField TupleLayout::add(const SqlType& type, bool nullable) {
 }
 
 void Generator::store_field(Reg tuple, const TupleField& field, const Value& given) {
-  // a text may lie in a window (runtime/windows.h), where the next tuple is opened
-  const Value value = !resources_.openings.empty() && holds_bytes(given.type.id) ? stabilise(given) : given;
+  const Value value = reads_windows() && holds_bytes(given.type.id) ? stabilise(given) : given;
   Type type = register_type(field.type);
   CHECK(b_.type_of(value.a) == type);
   b_.store(tuple, field.offset, value.a);

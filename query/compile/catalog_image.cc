@@ -4,15 +4,17 @@
 #include <utility>
 
 #include "compile/domain_check.h"
+#include "compile/foreign_options.h"
 #include "compile/image_io.h"
 #include "compile/temporary.h"
+#include "query/local_indexes.h"
 
 namespace scyper::query {
 
 namespace {
 
 constexpr uint32_t kVersion = 8;
-constexpr uint32_t kVersionBeforeRoles = 7;  // without what stands at the end: it is read, too
+constexpr uint32_t kVersionBefore = 7;  // without what stands at the end: it is read, too
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -21,9 +23,9 @@ static_assert(sizeof(storage::IndexDef) == 112);
 static_assert(sizeof(Routine) == 312);
 static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 192);
-static_assert(sizeof(View) == 168);
+static_assert(sizeof(View) == 184);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 824);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 920);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -356,6 +358,7 @@ std::string encode_catalog(const Catalog& catalog) {
   out.count(copy.tables.size());
   for (const auto& [name, table] : copy.tables) {
     storage::TableSchema schema = table->schema();
+    std::erase_if(schema.indexes, is_local);
     walk(out, schema);
     TableRules rules;
     if (auto found = copy.rules.find(schema.id); found != copy.rules.end()) rules = found->second;
@@ -393,6 +396,8 @@ std::string encode_catalog(const Catalog& catalog) {
     out.text(key);
     out.text(text);
   }
+  std::string foreign = encode_foreign(copy);
+  out.text(foreign);
   encode_access(&out, &copy);
   return out.take();
 }
@@ -401,7 +406,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   ImageReader in(bytes);
   uint32_t version = 0;
   in.number(version);
-  if (in.ok() && version != kVersion && version != kVersionBeforeRoles) {
+  if (in.ok() && version != kVersion && version != kVersionBefore) {
     return sql_error("0A000",
                      "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
@@ -449,7 +454,11 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   }
   decode_sequences(&in, catalog.get());
   decode_names(&in, catalog.get());
-  if (version == kVersion) decode_access(&in, catalog.get());
+  if (std::string foreign; version != kVersionBefore) {
+    in.text(foreign);
+    SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
+    decode_access(&in, catalog.get());  // in the order of the maps: foreign tables are in them
+  }
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }

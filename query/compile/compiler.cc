@@ -277,6 +277,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   auto start = std::chrono::steady_clock::now();
   const NamedParameters named(names);
   Binder binder(*catalog, text, parameter_count);
+  binder.set_foreign_files_directory(options_.foreign_files_directory);
   PlBinder::name_parameters(named, &binder);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
   auto parts = std::make_unique<ProgramParts>();
@@ -495,6 +496,7 @@ StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::S
                                              const ExplainOptions& options) {
   auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
+  binder.set_foreign_files_directory(options_.foreign_files_directory);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
   ProgramResources resources;
   set_limits(&resources);

@@ -41,6 +41,11 @@ StatusOr<std::shared_ptr<storage::Table>> table_of(const ast::CopyStatement& cop
   if (schema != kPublicSchema && catalog.namespaces.count(schema) == 0)
     return sql_error("3F000", absl::StrCat("schema \"", schema, "\" does not exist"));
   const std::string way = copy.from ? "to" : "from";
+  if (is_public && catalog.has_foreign_table(key)) {
+    if (copy.from) return sql_error("0A000", absl::StrCat("cannot insert into foreign table \"", key, "\""));
+    return with_hint(sql_error("42809", absl::StrCat("cannot copy from foreign table \"", key, "\"")),
+                     "Try the COPY (SELECT ...) TO variant.");
+  }
   if (is_public && catalog.views.count(key) != 0) {
     Status status = sql_error("42809", absl::StrCat("cannot copy ", way, " view \"", key, "\""));
     return with_hint(status, copy.from ? "To enable copying to a view, provide an INSTEAD OF INSERT trigger."

@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "query/copy.h"
 #include "query/error_status.h"
-#include "storage/big_numeric.h"
-#include "types/value_error.h"
 
 // How a value is kept: one byte that says how, then
 //   kNull    nothing
@@ -41,94 +39,46 @@ bool is_small(const Datum& value) {
 
 }  // namespace
 
-CopyRows::CopyRows(CopyTarget target)
-    : target_(std::move(target)), reader_(target_.format, target_.columns.size()), current_(target_.columns.size()) {}
+CopyRows::CopyRows(CopyTarget target) : target_(std::move(target)), lines_(target_), current_(target_.columns.size()) {}
 
-size_t CopyRows::memory_bytes() const { return block_bytes_ + kept_bytes_ + reader_.buffered_bytes() + row_.size(); }
+size_t CopyRows::memory_bytes() const { return block_bytes_ + kept_bytes_ + lines_.buffered_bytes() + row_.size(); }
 
 Status CopyRows::add(std::string_view bytes) {
-  reader_.add(bytes);
+  lines_.add(bytes);
   return read_lines();
 }
 
 Status CopyRows::finish() {
-  reader_.finish();
+  lines_.finish();
   return read_lines();
 }
 
 Status CopyRows::read_lines() {
   while (true) {
-    auto step = reader_.next();
-    is_line_whole_ = !reader_.text().empty();
-    if (!step.ok()) return with_context(step.status());
-    if (*step != CopyReader::Step::kLine) return Status();
-    is_line_whole_ = true;
-    if (!std::exchange(has_header_, true) && target_.format.header != CopyHeader::kNone)
-      SCYPER_RETURN_IF_ERROR(check_header());
-    else
-      SCYPER_RETURN_IF_ERROR(read_row());
+    SCYPER_ASSIGN_OR_RETURN(CopyReader::Step step, lines_.next());
+    if (step != CopyReader::Step::kLine) return Status();
+    SCYPER_RETURN_IF_ERROR(read_row());
   }
-}
-
-// The first line, which is no row.
-Status CopyRows::check_header() {
-  if (target_.format.header != CopyHeader::kMatch) return Status();
-  const auto& fields = reader_.fields();
-  if (reader_.field_count() != target_.columns.size())
-    return with_context(sql_error("22P04", absl::StrCat("wrong number of fields in header line: got ",
-                                                        reader_.field_count(), ", expected ", target_.columns.size())));
-  for (size_t i = 0; i < fields.size(); i++) {
-    const std::string& name = target_.columns[i].name;
-    auto differs = [&](const std::string& got) {
-      return with_context(sql_error("22P04", absl::StrCat("column name mismatch in header line field ", i + 1, ": got ",
-                                                          got, ", expected \"", name, "\"")));
-    };
-    if (fields[i].is_null) return differs(absl::StrCat("null value (\"", target_.format.null_text, "\")"));
-    if (fields[i].text != name) return differs(absl::StrCat("\"", std::string(fields[i].text), "\""));
-  }
-  return Status();
 }
 
 Status CopyRows::read_row() {
-  const auto& fields = reader_.fields();
-  const auto& columns = target_.columns;
-  const CopyFormat& format = target_.format;
   row_.clear();
-  append_number(reader_.line() - last_line_);
-  if (reader_.field_count() > columns.size())
-    return with_context(sql_error("22P04", "extra data after last expected column"));
-  for (size_t i = 0; i < columns.size(); i++) {
-    if (i >= fields.size())
-      return with_context(sql_error("22P04", absl::StrCat("missing data for column \"", columns[i].name, "\"")));
-    std::string_view text = fields[i].text;
-    bool is_null = fields[i].is_null;
-    if (is_null && !format.force_not_null.empty() && format.force_not_null[i]) {
-      is_null = false;
-      text = format.null_text;
-    } else if (!is_null && !format.force_null.empty() && format.force_null[i]) {
-      is_null = text == format.null_text;
-    }
-    if (is_null) {
-      row_ += static_cast<char>(Kept::kNull);
-    } else {
-      SCYPER_RETURN_IF_ERROR(append_value(i, text));
-    }
+  append_number(lines_.line() - last_line_);
+  for (size_t i = 0; i < target_.columns.size(); i++) {
+    Datum value;
+    SCYPER_RETURN_IF_ERROR(lines_.read_value(i, &scratch_, &kept_, &value));
+    append_value(i, value);
   }
   keep_row();
   return Status();
 }
 
-Status CopyRows::append_value(size_t column, std::string_view text) {
+void CopyRows::append_value(size_t column, const Datum& value) {
   const SqlType& type = target_.columns[column].type;
   const bool is_array = type.id == TypeId::kArray;
-  Datum value;
-  Status status = parse_value(type, text, is_array ? &kept_ : &scratch_, &value);
-  if (status.ok() && type.id == TypeId::kNumeric && is_special_numeric(value))  // it would have to be kept apart
-    status = error_status(ValueError::kNumericUnstorable);
-  if (!status.ok())
-    return with_context(std::move(status),
-                        absl::StrCat(", column ", target_.columns[column].name, ": \"", cut_for_context(text), "\""));
-  if (holds_bytes(type.id) && !is_array) {
+  if (value.null) {
+    row_ += static_cast<char>(Kept::kNull);
+  } else if (holds_bytes(type.id) && !is_array) {
     row_ += static_cast<char>(Kept::kText);
     append_number(value.size());
     append_bytes(value.data(), value.size());
@@ -140,9 +90,9 @@ Status CopyRows::append_value(size_t column, std::string_view text) {
   } else {
     row_ += static_cast<char>(Kept::kWhole);
     append_bytes(&value, sizeof(value));
-    if (is_array) kept_bytes_ += text.size() * sizeof(Datum);  // an element takes a letter and a comma at least
+    // an element takes a letter and a comma at least
+    if (is_array) kept_bytes_ += lines_.field_bytes(column) * sizeof(Datum);
   }
-  return Status();
 }
 
 void CopyRows::append_number(uint64_t number) {
@@ -161,7 +111,7 @@ void CopyRows::keep_row() {
   Block& block = blocks_.back();
   std::memcpy(block.bytes.get() + block.used, row_.data(), row_.size());
   block.used += row_.size();
-  last_line_ = reader_.line();
+  last_line_ = lines_.line();
   row_count_++;
 }
 
@@ -210,20 +160,6 @@ const Datum* CopyRows::next() noexcept {
   }
   at_ = static_cast<size_t>(at - begin);
   return current_.data();
-}
-
-Status CopyRows::with_context(Status status, const std::string& what) const {
-  std::string line = absl::StrCat("COPY ", target_.table, ", line ", reader_.line());
-  if (!what.empty())
-    absl::StrAppend(&line, what);
-  else if (is_line_whole_)
-    absl::StrAppend(&line, ": \"", cut_for_context(reader_.text()), "\"");
-  return query::with_context(std::move(status), line);
-}
-
-Status CopyRows::at_line(Status status) const {
-  const uint64_t line = std::max<uint64_t>(reader_.line(), 1);
-  return query::with_context(std::move(status), absl::StrCat("COPY ", target_.table, ", line ", line));
 }
 
 Status CopyRows::with_line(Status status) const {

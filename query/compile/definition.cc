@@ -89,7 +89,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       status = analyze(node_as<ast::AnalyzeStatement>(statement), result);
       break;
     default:
-      status = define_access(statement, result);
+      status = define_foreign(statement, result);
   }
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);

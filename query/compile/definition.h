@@ -219,6 +219,7 @@ class Definer {
   // definition_index.cc
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
+  Status make_room_for_index(const storage::TableSchema& schema);
   Status define_index_columns(const ast::CreateIndexStatement& create, TableChange* change, storage::IndexDef* index,
                               std::string* base);
   StatusOr<uint32_t> add_hidden_column(const std::shared_ptr<storage::Table>& table, const ast::Expr& expr,
@@ -226,6 +227,16 @@ class Definer {
   Status fill_hidden_columns(TableChange* change);
   Status remove_index(const std::string& name);
   std::vector<std::string> indexes_that_read(const storage::TableSchema& schema, uint32_t column) const;
+  // definition_foreign.cc
+  Status define_foreign(const ast::Statement& statement, ResultSet* result);
+  Status create_extension(const ast::CreateExtensionStatement& create, ResultSet* result);
+  Status create_foreign_server(const ast::CreateForeignServerStatement& create, ResultSet* result);
+  Status create_foreign_table(const ast::CreateForeignTableStatement& create, ResultSet* result);
+  Status check_foreign_constraint(const ast::Constraint& constraint) const;
+  Status define_foreign_column(const ast::ColumnDefinition& column, View* view);
+  Status drop_foreign_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_foreign_server(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_extension(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status create_routine(const ast::CreateRoutineStatement& create, ResultSet* result);
   Status check_routine(const ast::CreateRoutineStatement& create) const;
   Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;

@@ -40,7 +40,8 @@ Status Definer::must_own(ast::ObjectKind kind, const std::string& key) const {
     return Status();
   }
   if (auto view = catalog.views.find(key); view != catalog.views.end())
-    return owned(view->second->access) ? Status() : no_owner("view", key);
+    return owned(view->second->access) ? Status()
+                                       : no_owner(view->second->foreign != nullptr ? "foreign table" : "view", key);
   std::string table = key;
   if (auto index = catalog.index_tables.find(key); index != catalog.index_tables.end()) table = index->second;
   TableId id;
@@ -94,6 +95,8 @@ Status Definer::may_drop(const ast::DropStatement& drop) const {
         return no_owner("schema", name);
       continue;
     }
+    if (drop.object == ast::ObjectKind::kForeignServer) return no_owner("foreign server", name);
+    if (drop.object == ast::ObjectKind::kExtension) return no_owner("extension", name);
     const bool is_trigger = drop.object == ast::ObjectKind::kTrigger && object.name.size() > 1;
     SCYPER_RETURN_IF_ERROR(must_own(drop.object, is_trigger ? object.name[object.name.size() - 2] : name));
   }
@@ -120,6 +123,16 @@ Status Definer::authorize(const ast::Statement& statement) const {
       return may_create(node_as<ast::CreateTableAsStatement>(statement).table.name.back());
     case ast::StatementKind::kCreateSchema:
       return sql_error("42501", "permission denied for database scyper");
+    case ast::StatementKind::kCreateExtension:
+      return with_hint(sql_error("42501", absl::StrCat("permission denied to create extension \"",
+                                                       node_as<ast::CreateExtensionStatement>(statement).name, "\"")),
+                       "Must be superuser to create this extension.");
+    case ast::StatementKind::kCreateForeignServer:
+      return sql_error("42501", "permission denied for foreign-data wrapper file_fdw");
+    case ast::StatementKind::kCreateForeignTable:
+      return sql_error("42501",
+                       "only superuser or a role with privileges of the pg_read_server_files role may specify the "
+                       "filename option of a file_fdw foreign table");
     case ast::StatementKind::kCreateIndex:
       return must_own(ast::ObjectKind::kTable, node_as<ast::CreateIndexStatement>(statement).table.name.back());
     case ast::StatementKind::kCreateTrigger:

@@ -8,6 +8,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "query/local_indexes.h"
 
 // CREATE TABLE AS, SELECT INTO, CREATE TABLE (LIKE ...).
 namespace scyper::query {
@@ -99,6 +100,7 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
   SCYPER_ASSIGN_OR_RETURN(auto source, find_table(like.table.name));
   const storage::TableSchema& from = source->schema();
   for (const storage::IndexDef& old : from.indexes) {
+    if (is_local(old)) continue;
     storage::IndexDef index = old;
     std::string base = schema->name;
     const std::vector<std::string> keys = key_names(from, index);

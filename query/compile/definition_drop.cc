@@ -42,6 +42,15 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kView:
         SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
         break;
+      case ast::ObjectKind::kForeignTable:
+        SCYPER_RETURN_IF_ERROR(drop_foreign_table(name, drop, result));
+        break;
+      case ast::ObjectKind::kForeignServer:
+        SCYPER_RETURN_IF_ERROR(drop_foreign_server(name, drop, result));
+        break;
+      case ast::ObjectKind::kExtension:
+        SCYPER_RETURN_IF_ERROR(drop_extension(name, drop, result));
+        break;
       case ast::ObjectKind::kType:
       case ast::ObjectKind::kDomain:
         SCYPER_RETURN_IF_ERROR(drop_type(name, drop, result));
@@ -122,6 +131,8 @@ Status Definer::drop_references_to(const std::string& table, const storage::Inde
 Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* result) {
   std::vector<std::string> names;
   for (const auto& ref : truncate.tables) {
+    if (old_->has_foreign_table(ref.name.back()))
+      return error("0A000", absl::StrCat("cannot truncate foreign table \"", ref.name.back(), "\""), -1);
     SCYPER_RETURN_IF_ERROR(find_table(ref.name).status());
     if (std::find(names.begin(), names.end(), ref.name.back()) == names.end()) names.push_back(ref.name.back());
   }

@@ -9,6 +9,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/local_indexes.h"
 #include "runtime/memory.h"
 
 // CREATE INDEX. The key of an index on an expression is a hidden column that is generated of the others, and so is a
@@ -141,9 +142,21 @@ Status Definer::fill_hidden_columns(TableChange* change) {
   return absl::OkStatus();
 }
 
+// A secondary's own index gives way to one of the log, which has to find the room that it has elsewhere.
+Status Definer::make_room_for_index(const storage::TableSchema& schema) {
+  if (LocalIndexes::is_defining() || schema.indexes.size() < storage::kMaxIndexesPerTable) return absl::OkStatus();
+  const auto local = std::find_if(schema.indexes.begin(), schema.indexes.end(), is_local);
+  return local == schema.indexes.end() ? absl::OkStatus() : remove_index(std::string(local->name));
+}
+
 Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
   result->command_tag = "CREATE INDEX";
+  if (old_->has_foreign_table(create.table.name.back()))
+    return with_detail(
+        error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
+        "This operation is not supported for foreign tables.");
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
+  SCYPER_RETURN_IF_ERROR(make_room_for_index(table->schema()));
   if (next_ != nullptr) table = next().find_table(table->schema().name);
   const storage::TableSchema& schema = table->schema();
   SCYPER_RETURN_IF_ERROR(check_index(create));
@@ -161,7 +174,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
   SCYPER_RETURN_IF_ERROR(check_unique(schema, index));
   if (schema.indexes.size() >= storage::kMaxIndexesPerTable)
     return error("54011", "a table can have at most 16 indexes", -1);
-  index.id = IndexId(draw_number(&next().next_index_id));
+  index.id = IndexId(LocalIndexes::is_defining() ? next_local_index(next()) : draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
   if (!keeps_tables_ && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);

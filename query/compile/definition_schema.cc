@@ -87,7 +87,8 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
       members.emplace_back(catalog.composites.count(name) != 0 ? ast::ObjectKind::kType : ast::ObjectKind::kTable,
                            name);
   for (const auto& [name, view] : catalog.views)
-    if (schema_of(name) == schema) members.emplace_back(ast::ObjectKind::kView, name);
+    if (schema_of(name) == schema)
+      members.emplace_back(view->foreign == nullptr ? ast::ObjectKind::kView : ast::ObjectKind::kForeignTable, name);
   for (const auto& [name, sequence] : catalog.sequences)
     if (schema_of(name) == schema && sequence->definition().owner == TableId())
       members.emplace_back(ast::ObjectKind::kSequence, name);
@@ -116,6 +117,8 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
       SCYPER_RETURN_IF_ERROR(drop_table(name, all, result));
     if (kind == ast::ObjectKind::kView && next().views.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_view(name, all, result));
+    if (kind == ast::ObjectKind::kForeignTable && next().views.count(name) != 0)
+      SCYPER_RETURN_IF_ERROR(drop_foreign_table(name, all, result));
     if (kind == ast::ObjectKind::kSequence && next().sequences.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_sequence(name, all, result));
     if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure) next().routines.erase(name);

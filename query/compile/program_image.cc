@@ -11,9 +11,10 @@ namespace scyper::query {
 namespace {
 
 // What the bytes hold, in order: the programs reached from the statement, the statement first. Each: name, command,
-// catalog version, time zone, openings, parameter types, columns, tables, callees by number, then native entry or IR.
+// catalog version, time zone, openings, parameter types, columns, tables, foreign tables, callees by number, then
+// native entry or IR.
 
-class Writer {
+class ImageWriter {
  public:
   template <typename T>
   void put(const T& value) {
@@ -37,9 +38,9 @@ class Writer {
 };
 
 // The parent wrote it, so what does not fit is a programmer's error.
-class Reader {
+class ImageReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit ImageReader(std::string_view bytes) : bytes_(bytes) {}
   template <typename T>
   T get() {
     T value;
@@ -69,7 +70,7 @@ class Reader {
   std::string_view bytes_;
 };
 
-void put_function(const ir::Function& function, Writer* out) {
+void put_function(const ir::Function& function, ImageWriter* out) {
   out->put_text(function.name);
   out->put_all(function.registers);
   std::vector<uint8_t> is_mutable(function.mutable_registers.begin(), function.mutable_registers.end());
@@ -84,7 +85,7 @@ void put_function(const ir::Function& function, Writer* out) {
   out->put(function.form);
 }
 
-ir::Function get_function(Reader* in) {
+ir::Function get_function(ImageReader* in) {
   ir::Function function;
   function.name = in->get_text();
   function.registers = in->get_all<ir::Type>();
@@ -102,6 +103,42 @@ ir::Function get_function(Reader* in) {
   return function;
 }
 
+void put_foreign(const ForeignTable& table, ImageWriter* out) {
+  out->put_text(table.file);
+  out->put_text(table.shape.table);
+  out->put<uint64_t>(table.shape.columns.size());
+  for (const ResultColumn& column : table.shape.columns) {
+    out->put_text(column.name);
+    out->put(column.type);
+  }
+  const CopyFormat& format = table.shape.format;
+  out->put(format.is_csv);
+  out->put(format.delimiter);
+  out->put_text(format.null_text);
+  out->put(format.header);
+  out->put(format.quote);
+  out->put(format.escape);
+}
+
+std::shared_ptr<const ForeignTable> get_foreign(ImageReader* in) {
+  auto table = std::make_shared<ForeignTable>();
+  table->file = in->get_text();
+  table->shape.table = in->get_text();
+  table->shape.columns.resize(in->get<uint64_t>());
+  for (ResultColumn& column : table->shape.columns) {
+    column.name = in->get_text();
+    column.type = in->get<SqlType>();
+  }
+  CopyFormat& format = table->shape.format;
+  format.is_csv = in->get<bool>();
+  format.delimiter = in->get<char>();
+  format.null_text = in->get_text();
+  format.header = in->get<CopyHeader>();
+  format.quote = in->get<char>();
+  format.escape = in->get<char>();
+  return table;
+}
+
 void collect(const Program& program, std::vector<const Program*>* all) {
   for (const Program* known : *all) {
     if (known == &program) return;
@@ -116,7 +153,8 @@ uint64_t number_of(const Program* program, const std::vector<const Program*>& al
   return number;
 }
 
-void put_program(const Program& program, const std::vector<const Program*>& all, Writer* out, ProgramImage* image) {
+void put_program(const Program& program, const std::vector<const Program*>& all, ImageWriter* out,
+                 ProgramImage* image) {
   const ProgramParts& parts = program.parts();
   out->put_text(parts.name);
   out->put_text(parts.command);
@@ -144,6 +182,8 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   for (const auto& table : parts.resources.tables) tables.push_back(table.get());
   out->put_all(tables);
   out->put_all(parts.table_partitions);
+  out->put<uint64_t>(parts.resources.foreign.size());
+  for (const auto& table : parts.resources.foreign) put_foreign(*table, out);
   std::vector<uint64_t> callees;
   for (const Program* callee : parts.callees) callees.push_back(number_of(callee, all));
   out->put_all(callees);
@@ -167,7 +207,7 @@ struct Imported {
   std::vector<std::unique_ptr<Program>> programs;
 };
 
-std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees) {
+std::unique_ptr<Program> get_program(ImageReader* in, std::vector<uint64_t>* callees) {
   auto parts = std::make_unique<ProgramParts>();
   parts->name = in->get_text();
   parts->command = in->get_text();
@@ -192,6 +232,8 @@ std::unique_ptr<Program> get_program(Reader* in, std::vector<uint64_t>* callees)
     parts->resources.tables.push_back(std::shared_ptr<storage::Table>(std::shared_ptr<void>(), table));  // not owned
   }
   parts->table_partitions = in->get_all<storage::TablePartition**>();
+  parts->resources.foreign.resize(in->get<uint64_t>());
+  for (auto& table : parts->resources.foreign) table = get_foreign(in);
   *callees = in->get_all<uint64_t>();
   const auto entry = in->get<jit::NativeCode::Entry>();
   const auto swap_target = in->get<jit::NativeCode::Entry>();
@@ -207,11 +249,20 @@ ProgramImage export_program(const Program& program) {
   collect(program, &all);
   ProgramImage image;
   image.form = form_of_program(program);
-  Writer out;
+  ImageWriter out;
   out.put<uint64_t>(all.size());
   for (const Program* one : all) put_program(*one, all, &out, &image);
   image.bytes = out.take();
   return image;
+}
+
+std::vector<const ForeignTable*> foreign_tables_of(const Program& program) {
+  std::vector<const Program*> programs;
+  collect(program, &programs);
+  std::vector<const ForeignTable*> tables;
+  for (const Program* one : programs)
+    for (const auto& table : one->parts().resources.foreign) tables.push_back(table.get());
+  return tables;
 }
 
 std::string export_better(const Program& program, ProgramImage* image) {
@@ -221,7 +272,7 @@ std::string export_better(const Program& program, ProgramImage* image) {
   std::vector<const Program*> all;
   collect(program, &all);
   CHECK(all.size() == image->codes.size());
-  Writer out;
+  ImageWriter out;
   for (uint64_t i = 0; i < all.size(); i++) {
     jit::TieredCode::Form now = all[i]->parts().code->form();
     if (now.native == nullptr || reinterpret_cast<const void*>(now.native->entry) == image->codes[i]) continue;
@@ -237,7 +288,7 @@ std::string export_better(const Program& program, ProgramImage* image) {
 void improve_program(const Program& program, std::string_view bytes, bool starts) {
   std::vector<const Program*> all;
   collect(program, &all);
-  Reader in(bytes);
+  ImageReader in(bytes);
   while (!in.is_empty()) {
     const auto number = in.get<uint64_t>();
     const auto entry = in.get<jit::NativeCode::Entry>();
@@ -264,7 +315,7 @@ uint64_t form_of_program(const Program& program) {
 }
 
 std::shared_ptr<const Program> import_program(std::string_view bytes) {
-  Reader in(bytes);
+  ImageReader in(bytes);
   auto imported = std::make_shared<Imported>();
   std::vector<std::vector<uint64_t>> callees(in.get<uint64_t>());
   for (auto& numbers : callees) imported->programs.push_back(get_program(&in, &numbers));

@@ -39,11 +39,11 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   view->relations.assign(binder.used_relations().begin(), binder.used_relations().end());
   auto old = old_->views.find(view->name);
   view->access.owner = actor().id;
-  if (old != old_->views.end() && create.or_replace) {
+  if (old != old_->views.end() && old->second->foreign == nullptr && create.or_replace) {
     view->access = old->second->access;
     SCYPER_RETURN_IF_ERROR(check_replaced(*old->second, *view));
   } else if (name_taken(view->name)) {
-    if (create.or_replace && old_->find_table(view->name) != nullptr)
+    if (create.or_replace && (old_->find_table(view->name) != nullptr || old_->has_foreign_table(view->name)))
       return error("42809", absl::StrCat("\"", view->name, "\" is not a view"), -1);
     return error("42P07", absl::StrCat("relation \"", view->name, "\" already exists"), -1);
   }
@@ -142,7 +142,8 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
   if (it == next().tables.end()) {
     if (next().views.count(name) != 0)
       return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
-                       "Use DROP VIEW to remove a view.");
+                       next().has_view(name) ? "Use DROP VIEW to remove a view."
+                                             : "Use DROP FOREIGN TABLE to remove a foreign table.");
     if (!drop.if_exists) return error("42P01", absl::StrCat("table \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
@@ -162,10 +163,12 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
 }
 
 Status Definer::drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
-  if (next().views.count(name) == 0) {
-    if (next().tables.count(name) != 0)
-      return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
-                       "Use DROP TABLE to remove a table.");
+  if (!next().has_view(name)) {
+    const bool is_foreign = next().has_foreign_table(name);
+    if (is_foreign || next().tables.count(name) != 0)
+      return with_hint(
+          error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
+          is_foreign ? "Use DROP FOREIGN TABLE to remove a foreign table." : "Use DROP TABLE to remove a table.");
     if (!drop.if_exists) return error("42P01", absl::StrCat("view \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  view \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();

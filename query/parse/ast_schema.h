@@ -120,6 +120,24 @@ struct CreateViewStatement : StatementNode<StatementKind::kCreateView> {
   SelectPtr query;
 };
 
+struct CreateForeignTableStatement : StatementNode<StatementKind::kCreateForeignTable> {
+  CreateTableStatement table;
+  std::string server;
+  std::vector<Option> options;
+};
+
+struct CreateForeignServerStatement : StatementNode<StatementKind::kCreateForeignServer> {
+  std::string name;
+  std::string wrapper;
+  bool if_not_exists = false;
+  std::vector<Option> options;
+};
+
+struct CreateExtensionStatement : StatementNode<StatementKind::kCreateExtension> {
+  std::string name;
+  bool if_not_exists = false;
+};
+
 struct CreateSchemaStatement : StatementNode<StatementKind::kCreateSchema> {
   std::string name;
   std::string owner;
@@ -245,6 +263,9 @@ enum class ObjectKind : uint8_t {
   kDomain,
   kDomainConstraint,
   kRole,
+  kForeignTable,  // of DROP only, as the next
+  kForeignServer,
+  kExtension,
   kOther,
 };
 

@@ -124,6 +124,12 @@ ast::StatementPtr Converter::command(const Node* node) {
       out->args = exprs(to<ExecuteStmt>(node).params);
       return out;
     }
+    case T_CreateForeignTableStmt:
+      return create_foreign_table(to<CreateForeignTableStmt>(node));
+    case T_CreateForeignServerStmt:
+      return create_foreign_server(to<CreateForeignServerStmt>(node));
+    case T_CreateExtensionStmt:
+      return create_extension(to<CreateExtensionStmt>(node));
     case T_DeallocateStmt: {
       auto out = std::make_unique<ast::DeallocateStatement>();
       out->name = text_of(to<DeallocateStmt>(node).name);

@@ -322,13 +322,31 @@ ast::StatementPtr Converter::set_schema(const AlterObjectSchemaStmt& node) {
   return out;
 }
 
+namespace {
+// Other statements do not carry these.
+ast::ObjectKind dropped_kind(ObjectType type) {
+  switch (type) {
+    case OBJECT_FOREIGN_TABLE:
+      return ast::ObjectKind::kForeignTable;
+    case OBJECT_FOREIGN_SERVER:
+      return ast::ObjectKind::kForeignServer;
+    case OBJECT_EXTENSION:
+      return ast::ObjectKind::kExtension;
+    default:
+      return object_kind(type);
+  }
+}
+}  // namespace
+
 ast::StatementPtr Converter::drop(const DropStmt& node) {
-  const ast::ObjectKind kind = object_kind(node.removeType);
+  const ast::ObjectKind kind = dropped_kind(node.removeType);
+  const bool has_schema = kind != ast::ObjectKind::kForeignServer && kind != ast::ObjectKind::kExtension;
   if (kind == ast::ObjectKind::kOther) return unsupported("DROP", node.removeType);
   auto out = std::make_unique<ast::DropStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.removeType);
-  for (const Node* object : items(node.objects)) out->objects.push_back(named_object(object, kind));
+  for (const Node* object : items(node.objects))
+    out->objects.push_back(has_schema ? named_object(object, kind) : object_ref(object));
   out->if_exists = node.missing_ok;
   out->cascade = node.behavior == DROP_CASCADE;
   out->concurrently = node.concurrent;

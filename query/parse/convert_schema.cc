@@ -181,6 +181,11 @@ ast::TableLike Converter::table_like(const TableLikeClause& node) {
 
 std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateStmt& node) {
   auto out = std::make_unique<ast::CreateTableStatement>();
+  convert_table(node, out.get());
+  return out;
+}
+
+void Converter::convert_table(const CreateStmt& node, ast::CreateTableStatement* out) {
   out->on_commit = on_commit(node.oncommit);
   out->table = new_table_ref(node.relation, out->on_commit);
   if (is_temporary_key(out->table.name.back()))  // its foreign keys may refer to itself
@@ -213,7 +218,6 @@ std::unique_ptr<ast::CreateTableStatement> Converter::create_table(const CreateS
   for (const Node* item : items(node.constraints)) out->constraints.push_back(constraint(to<::Constraint>(item)));
   out->partition_by = partition_by(node.partspec);
   out->options = options(node.options);
-  return out;
 }
 
 ast::StatementPtr Converter::create_composite(const CompositeTypeStmt& node) {
@@ -293,6 +297,32 @@ std::unique_ptr<ast::CreateViewStatement> Converter::create_view(const ViewStmt&
   out->options = options(node.options);
   out->check_option = node.withCheckOption != NO_CHECK_OPTION;
   out->query = select(node.query);
+  return out;
+}
+
+ast::StatementPtr Converter::create_foreign_table(const CreateForeignTableStmt& node) {
+  auto out = std::make_unique<ast::CreateForeignTableStatement>();
+  convert_table(node.base, &out->table);
+  out->server = text_of(node.servername);
+  out->options = options(node.options);
+  return out;
+}
+
+ast::StatementPtr Converter::create_foreign_server(const CreateForeignServerStmt& node) {
+  auto out = std::make_unique<ast::CreateForeignServerStatement>();
+  out->name = text_of(node.servername);
+  out->wrapper = text_of(node.fdwname);
+  out->if_not_exists = node.if_not_exists;
+  out->options = options(node.options);
+  if (node.servertype != nullptr || node.version != nullptr) refuse("TYPE or VERSION of a server", -1);
+  return out;
+}
+
+ast::StatementPtr Converter::create_extension(const CreateExtensionStmt& node) {
+  auto out = std::make_unique<ast::CreateExtensionStatement>();
+  out->name = text_of(node.extname);
+  out->if_not_exists = node.if_not_exists;
+  if (length_of(node.options) > 0) refuse("CREATE EXTENSION with options", -1);
   return out;
 }
 

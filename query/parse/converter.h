@@ -124,10 +124,14 @@ class Converter {
 
   // convert_schema.cc
   std::unique_ptr<ast::CreateTableStatement> create_table(const CreateStmt& node);
+  void convert_table(const CreateStmt& node, ast::CreateTableStatement* out);
   ast::TableLike table_like(const TableLikeClause& node);
   std::unique_ptr<ast::CreateTableAsStatement> create_table_as(const CreateTableAsStmt& node);
   std::unique_ptr<ast::CreateIndexStatement> create_index(const IndexStmt& node);
   std::unique_ptr<ast::CreateViewStatement> create_view(const ViewStmt& node);
+  ast::StatementPtr create_foreign_table(const CreateForeignTableStmt& node);
+  ast::StatementPtr create_foreign_server(const CreateForeignServerStmt& node);
+  ast::StatementPtr create_extension(const CreateExtensionStmt& node);
   std::unique_ptr<ast::CreateSchemaStatement> create_schema(const CreateSchemaStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
   std::string lock_query(const LockStmt& node);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query/local_indexes.h"
+
 namespace scyper::query {
 
 void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f) {
@@ -231,6 +233,7 @@ AccessPath choose_access(const Relation& relation, const std::vector<const Bound
   const BoundExpr* route = best.route;
   for (size_t i = 0; i < schema.indexes.size(); i++) {
     const storage::IndexDef& index = schema.indexes[i];
+    if (is_local(index) && !LocalIndexUse::is_on()) continue;
     AccessPath path;
     path.index = i;
     path.route = route;

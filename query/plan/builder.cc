@@ -109,6 +109,7 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
     case RelationKind::kUnnest:
     case RelationKind::kFunction:
     case RelationKind::kFeed:
+    case RelationKind::kForeign:
       node = make_node(PlanKind::kFunction);
       node->exprs = resolve_all(relation.arguments);
       node->inputs.push_back(make_node(PlanKind::kOneRow));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "plan/expressions.h"
+#include "query/foreign_table.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -76,6 +77,14 @@ const char* symbol_of(BuiltinOp op) {
                                           : "=";
 }
 
+std::string name_of_scan(const char* how, const std::string& table, const Relation& relation) {
+  return absl::StrCat(how, table, table == relation.alias ? "" : " " + relation.alias);
+}
+
+bool is_foreign_scan(const PlanNode& node) {
+  return node.kind == PlanKind::kFunction && node.source->kind == RelationKind::kForeign;
+}
+
 class Explainer {
  public:
   Explainer(const Plan& plan, const ExplainOptions& options, const PlanCounters* counters)
@@ -92,8 +101,7 @@ class Explainer {
         const char* how = node.path.kind == AccessKind::kFullScan ? "Seq Scan on "
                           : node.path.kind == AccessKind::kPoint  ? "Index Lookup on "
                                                                   : "Index Scan on ";
-        const std::string& table = node.source->table->schema().name;
-        return absl::StrCat(how, table, table == node.source->alias ? "" : " " + node.source->alias);
+        return name_of_scan(how, node.source->table->schema().name, *node.source);
       }
       case PlanKind::kFilter:
         return "Filter";
@@ -124,6 +132,8 @@ class Explainer {
       case PlanKind::kValues:
         return "Values";
       case PlanKind::kFunction:
+        if (is_foreign_scan(node))
+          return name_of_scan("Foreign Scan on ", node.source->foreign->shape.table, *node.source);
         return "Function Scan";
       case PlanKind::kShared:
         return absl::StrCat("Shared Scan ", node.shared->number);
@@ -151,6 +161,7 @@ class Explainer {
     if (node.filter != 0) lines.emplace_back("Makes Filter", absl::StrCat(node.filter));
     for (const ScanFilter& filter : node.filters)
       lines.emplace_back(absl::StrCat("Passes Filter ", filter.number), show_all(filter.keys, relations_, ", "));
+    if (is_foreign_scan(node)) lines.emplace_back("Foreign File", node.source->foreign->file);
     if (!node.tests.empty())
       lines.emplace_back("Unless Empty By Bounds",
                          absl::StrJoin(node.tests, ", ", [&](std::string* out, const BoundsTest& test) {
@@ -202,6 +213,7 @@ class Explainer {
     absl::StrAppend(out, "\n");
     for (const auto& [label, line] : details(node))
       absl::StrAppend(out, std::string(static_cast<size_t>(depth) * 2 + 6, ' '), label, ": ", line, "\n");
+    if (is_foreign_scan(node)) return;  // its input is one row of nothing
     for (const auto& input : node.inputs) text(*input, depth + 1, out);
   }
 
@@ -267,7 +279,7 @@ class Explainer {
       absl::StrAppend(out, ",\n", pad, "  \"Actual Rows\": ", counter_text(CounterForm::kCount, mine->rows));
     for (const auto& [label, line] : details(node))
       absl::StrAppend(out, ",\n", pad, "  ", quote(label), ": ", quote(line));
-    if (!node.inputs.empty()) {
+    if (!node.inputs.empty() && !is_foreign_scan(node)) {
       absl::StrAppend(out, ",\n", pad, "  \"Plans\": [\n");
       for (size_t i = 0; i < node.inputs.size(); i++) {
         json(*node.inputs[i], depth + 2, out);

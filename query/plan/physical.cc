@@ -12,6 +12,10 @@
 
 namespace scyper::query {
 
+namespace {
+constexpr double kForeignRowNs = 100;  // to parse a row of a file, about
+}  // namespace
+
 void PhysicalPlanner::run(Plan* plan) {
   for (auto& shared : plan->shared) {
     visit(&shared->plan);
@@ -52,7 +56,10 @@ void PhysicalPlanner::visit(PlanPtr* node) {
     case PlanKind::kValues:
       return take(static_cast<double>(n.outputs.size()));
     case PlanKind::kFunction:
-      return take(100);
+      if (n.source->kind != RelationKind::kForeign) return take(100);
+      take(n.source->foreign_rows);
+      n.cost += n.rows * kForeignRowNs;
+      return;
     case PlanKind::kSubquery:
       return take(10);
     case PlanKind::kUnique: {

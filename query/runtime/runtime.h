@@ -17,6 +17,8 @@
 // give 0 or leave their error in the context and give Outcome::kError; wide results go to ExecContext::value.
 namespace scyper::query {
 
+struct ForeignTable;
+
 enum class RuntimeError : int64_t {
   kInt2Range,
   kInt4Range,
@@ -66,6 +68,8 @@ struct ProgramResources {
   std::vector<std::pair<std::shared_ptr<storage::Table>, size_t>> point_indexes;
   std::vector<ChunkOpening> openings;
   uint32_t windows = 0;
+  std::vector<std::shared_ptr<const ForeignTable>> foreign;
+  uint32_t foreign_places = 0;  // where they are read
   bool can_share = false;       // several threads may run the program together (runtime/team.h)
   double shared_from_ns = 2e6;  // of estimated work: shorter queries are one thread's
   double filter_from_ns = 1e6;  // estimated saving from which a join's table gives a filter to a scan

@@ -9,10 +9,6 @@
 
 namespace scyper::query {
 
-namespace {
-constexpr size_t kDescriptorsMax = 16;
-}
-
 bool Channel::send(uint32_t type, uint64_t id, std::string_view body, const std::vector<int>& descriptors) {
   if (descriptors.size() > kDescriptorsMax) return false;
   Header header{type, static_cast<uint32_t>(descriptors.size()), id, body.size()};

@@ -9,6 +9,9 @@
 
 namespace scyper::query {
 
+// Descriptors that one frame can take along.
+constexpr size_t kDescriptorsMax = 16;
+
 // Frames on a local stream socket, with descriptors.
 struct Frame {
   uint32_t type = 0;

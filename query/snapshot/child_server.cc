@@ -14,6 +14,7 @@
 #include "query/column_batch.h"
 #include "query/program_image.h"
 #include "runtime/column_bounds.h"
+#include "runtime/foreign_files.h"
 #include "runtime/spill_space.h"
 #include "runtime/swap.h"
 #include "snapshot/channel.h"
@@ -59,6 +60,13 @@ class Execution final : public RowSink, public CodeSource {
     result_.columns = program_->columns();
   }
 
+  // Before it runs: the descriptors that came with it.
+  void take_files(const std::vector<int>& descriptors) {
+    const std::vector<const ForeignTable*> tables = foreign_tables_of(*program_);
+    CHECK(tables.size() == descriptors.size());
+    for (size_t i = 0; i < tables.size(); ++i) files_.add(*tables[i], descriptors[i]);
+  }
+
   uint64_t program_number() const { return header_.program; }
 
   void run(storage::ChangeLog* log, const Clock& clock) noexcept {
@@ -70,6 +78,7 @@ class Execution final : public RowSink, public CodeSource {
     } else if (decode_arguments()) {
       const ColumnBounds::Scope scope(bounds_);
       const CodeSource::Scope code_scope(this);
+      const ForeignFiles::Scope file_scope(&files_);
       outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads,
                                      header_.memory_bytes / std::max<uint32_t>(1, header_.threads));
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
@@ -158,7 +167,8 @@ class Execution final : public RowSink, public CodeSource {
     std::string body(reinterpret_cast<const char*>(&done), sizeof done);
     const ErrorState& error = context_.error;
     if (!is_ok) {
-      for (const std::string& text : {error.sqlstate, error.message, error.detail, error.hint}) put_text(&body, text);
+      for (const std::string& text : {error.sqlstate, error.message, error.detail, error.hint, error.context})
+        put_text(&body, text);
     }
     for (const std::string& notice : notices_) put_text(&body, notice);
     channel_->send(static_cast<uint32_t>(ToParent::kDone), id_, body);
@@ -174,6 +184,7 @@ class Execution final : public RowSink, public CodeSource {
   SpillLimits spill_limits_;  // half of the memory is for tuples that can go to disk, the other for all else
   SpillSpace spill_;
   ColumnBounds* const bounds_;
+  ForeignFiles files_;
   ExecContext context_;
   ResultSet result_;
   ResultSet arguments_;
@@ -293,6 +304,7 @@ class ChildServer {
     CHECK(program != programs_.end());
     auto execution = std::make_shared<Execution>(frame.id, header, program->second, std::string(body), &channel_,
                                                  options_, &bounds_);
+    execution->take_files(frame.descriptors);
     std::lock_guard<std::mutex> lock(mutex_);
     running_[frame.id] = execution;
     waiting_.emplace_back(frame.id, std::move(execution));

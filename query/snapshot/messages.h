@@ -13,7 +13,7 @@ namespace scyper::query {
 enum class ToChild : uint32_t {
   kProgram = 1,  // id: program; body: ProgramImage::bytes
   kDrop = 2,     // id: program; answered by kDropped once no query runs it
-  kRun = 3,      // id: query; body: RunHeader, then the arguments as columns of one row
+  kRun = 3,      // id: query; body: RunHeader, then the arguments as columns of one row; descriptors: foreign files
   kCancel = 4,   // id: query
   kSample = 6,   // body: addresses of tables, whose statistics are wanted
   kBetter = 7,   // id: program; body: export_better()

@@ -5,7 +5,9 @@
 
 #include "compile/program_parts.h"
 #include "query/column_batch.h"
+#include "query/local_indexes.h"
 #include "query/program.h"
+#include "runtime/foreign_files.h"
 #include "snapshot/query_gate.h"
 #include "snapshot/query_records.h"
 #include "snapshot/snapshot.h"
@@ -54,6 +56,18 @@ uint64_t statistics_number_of(const Catalog& catalog) {
   return number;
 }
 constexpr uint64_t kNeverPlanned = ~uint64_t{0};  // no statistics have this number
+
+// The child gets what its query may read.
+Status open_files(const Program& program, const std::string& directory, ForeignFiles* files) {
+  const std::vector<const ForeignTable*> tables = foreign_tables_of(program);
+  if (tables.size() > kDescriptorsMax)
+    return sql_error("54000", "a query reads at most " + std::to_string(kDescriptorsMax) + " foreign tables");
+  for (const ForeignTable* table : tables) {
+    SCYPER_ASSIGN_OR_RETURN(int file, open_foreign_file(directory, table->file));
+    files->add(*table, file);
+  }
+  return Status();
+}
 
 }  // namespace
 
@@ -131,6 +145,7 @@ bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); 
 
 StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
                                                     bool reuses) {
+  const LocalIndexUse use;
   if (!reuses) return database_->prepare_for(sql, catalog);
   std::pair<std::string, uint64_t> key(sql, catalog->version);
   {
@@ -268,6 +283,9 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
     if (reuses) database->request_better(wanting);
     return Status();
   };
+  ForeignFiles files;
+  SCYPER_RETURN_IF_ERROR(open_files(*program, options_.foreign_files_directory, &files));
+  run.files = files.descriptors();
   fill(*snapshot, &stream->receipt_);
   stream->wait_durable_ = wait_durable_;
   stream->deadline_ns_ = deadline_ns;
@@ -289,6 +307,7 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::answer_at_once(const Prepared& p
   std::unique_ptr<QueryStream> stream(new QueryStream);
   stream->database_ = database_;
   ResultSet result;
+  const LocalIndexUse use;  // plans are made here
   SCYPER_RETURN_IF_ERROR(database_->define(prepared, &result));
   std::vector<SqlType> types;
   for (const ResultColumn& column : result.columns) types.push_back(column.type);

@@ -222,7 +222,8 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   ++running_;
   ++programs_[query->program_.get()].running;
   // A child that is gone is noticed by the receiver, which ends the query; unless it has done so before.
-  const bool is_sent = is_shipped && channel_.send(static_cast<uint32_t>(ToChild::kRun), query->id_, body);
+  const bool is_sent =
+      is_shipped && channel_.send(static_cast<uint32_t>(ToChild::kRun), query->id_, body, options.files);
   if (!is_sent || !is_alive()) {
     is_lost_.store(true, std::memory_order_release);  // the receiver may not know yet
     std::unique_lock<std::mutex> lock(mutex_);
@@ -319,12 +320,13 @@ void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) {
   CHECK(take_bytes(&body, &done, sizeof done));
   Status status;
   if (done.is_ok == 0) {
-    std::string state, message, detail, hint;
+    std::string state, message, detail, hint, context;
     CHECK(take_text(&body, &state) && take_text(&body, &message) && take_text(&body, &detail) &&
-          take_text(&body, &hint));
+          take_text(&body, &hint) && take_text(&body, &context));
     status = sql_error(state, message);
     if (!detail.empty()) status = with_detail(std::move(status), detail);
     if (!hint.empty()) status = with_hint(std::move(status), hint);
+    if (!context.empty()) status = with_context(std::move(status), context);
   }
   query->costs_ = {done.rows, done.scratch_bytes, done.spilled_bytes, done.run_ns, done.swaps};
   for (uint32_t i = 0; i < done.notices; ++i) {

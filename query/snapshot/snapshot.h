@@ -110,6 +110,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
     uint32_t threads = 1;
     // Makes native code of a program that began without; called by who reads the rows.
     std::function<Status(const Program&)> make_code;
+    std::vector<int> files;  // of foreign_tables_of(program); they stay the caller's
   };
   // `program` reads only and belongs to this snapshot's catalog.
   StatusOr<std::shared_ptr<SnapshotQuery>> run(std::shared_ptr<const Program> program, std::span<const Datum> arguments,

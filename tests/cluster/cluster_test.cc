@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -415,6 +416,42 @@ TEST_F(ClusterTest, ANodeThatDiffersBeginsAnew) {
     EXPECT_EQ(node.digests_different, node.node == "s1" ? 1u : 0u);
     if (node.node == "s1") EXPECT_NE(node.difference.find(" of t has "), std::string::npos) << node.difference;
   }
+}
+
+// What only its queries see: its own indexes, and files that the primary does not have.
+TEST_F(ClusterTest, ASecondaryHasIndexesAndFilesOfItsOwn) {
+  const std::string files = nodes_.directory("files");
+  std::filesystem::create_directories(files);
+  std::ofstream(files + "/names.csv") << "id,name\n1,one\n2,two\n";
+  start_primary();
+  start_secondary("s1", /*keeps_log=*/true,
+                  absl::StrCat("--secondary-indexes 't (b)' --foreign-files-directory ", files));
+  ASSERT_NE(nodes_.session("p"), nullptr);
+  for (const char* sql :
+       {"CREATE TABLE t (a int PRIMARY KEY, b int)", "INSERT INTO t SELECT i, i % 100 FROM generate_series(1, 3000) i",
+        "CREATE EXTENSION file_fdw", "CREATE SERVER files FOREIGN DATA WRAPPER file_fdw",
+        "CREATE FOREIGN TABLE names (id int, name text) SERVER files OPTIONS (filename $$names.csv$$, format $$csv$$, "
+        "header $$true$$)"})
+    ASSERT_EQ(nodes_.scyper("p", absl::StrCat("sql -q -c '", sql, "'")).code, 0) << sql;
+  nodes_.wait_until_level("p", {"s1"});
+  const auto look = [&] {
+    wait_for("an answer from the secondary's file", [&] {
+      const Output out = ask("s1", "SELECT name FROM names JOIN t ON id = a ORDER BY id");
+      return out.text.find("node s1") != std::string::npos && out.text.find("two") != std::string::npos;
+    });
+    wait_for("a plan by the secondary's index", [&] {
+      const Output out = ask("s1", "EXPLAIN SELECT a, rank() OVER (ORDER BY a) FROM t WHERE b = 17");
+      return out.text.find("Index Scan on t") != std::string::npos;
+    });
+  };
+  look();
+  const Output refused = nodes_.scyper("p", "sql -q -c 'CREATE TABLE copied AS SELECT id FROM names'");
+  EXPECT_NE(refused.text.find("cannot be read in a transaction"), std::string::npos) << refused.text;
+  // a restart finds the definitions in its own log, and makes its indexes again
+  nodes_.kill("s1", SIGKILL);
+  nodes_.start_again("s1");
+  nodes_.wait_until_level("p", {"s1"});
+  look();
 }
 
 TEST_F(ClusterTest, ADataDirectoryBelongsToOneProcess) {

@@ -88,13 +88,17 @@ struct Routine {
 
 std::string signature_of(const Routine& routine);
 
-// A query that has a name. Immutable; its text is bound anew wherever it is used.
+struct ForeignTable;  // query/foreign_table.h
+
+// What is read as a table and has no rows of its own: a query that has a name, whose text is bound anew wherever it is
+// used; or a foreign table. Immutable.
 struct View {
   std::string name;
   std::vector<std::string> column_names;
   std::vector<SqlType> column_types;
-  std::string query;                   // SELECT, with all names as the grammar writes them
-  std::vector<std::string> relations;  // tables and views that it reads
+  std::string query;                            // SELECT, with all names as the grammar writes them
+  std::vector<std::string> relations;           // tables and views that it reads
+  std::shared_ptr<const ForeignTable> foreign;  // set: a foreign table; no query
   Access access;
 };
 
@@ -142,8 +146,10 @@ struct Catalog {
   std::set<std::string, std::less<>> composites;  // CREATE TYPE ... AS (...): tables that are the type of a row only
   storage::SchemaScope::Versions schemas;         // of `tables`, as they were with this version
   std::map<TableId, TableRules> rules;
-  std::map<std::string, std::shared_ptr<const View>, std::less<>> views;
-  std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
+  std::map<std::string, std::shared_ptr<const View>, std::less<>> views;  // and foreign tables
+  std::set<std::string, std::less<>> extensions;                          // CREATE EXTENSION
+  std::set<std::string, std::less<>> foreign_servers;                     // CREATE SERVER, of file_fdw
+  std::map<std::string, std::string, std::less<>> index_tables;           // index name -> table name
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
   std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
   uint32_t next_sequence_id = 1;
@@ -167,12 +173,18 @@ struct Catalog {
       if (sequence->definition().id == id) return sequence.get();
     return nullptr;
   }
+  bool has_view(std::string_view name) const { return find_view(name, false) != nullptr; }
+  bool has_foreign_table(std::string_view name) const { return find_view(name, true) != nullptr; }
   // nullptr: none, of 0 too.
   const Domain* find_domain(uint32_t id) const {
     if (id != 0)
       for (const auto& [name, domain] : domains)
         if (domain->id == id) return domain.get();
     return nullptr;
+  }
+  const View* find_view(std::string_view name, bool is_foreign) const {
+    auto it = views.find(name);
+    return it == views.end() || (it->second->foreign != nullptr) != is_foreign ? nullptr : it->second.get();
   }
   UserTypes user_types() const { return {&enums, &domains}; }
   std::shared_ptr<storage::Table> find_table(std::string_view name) const {

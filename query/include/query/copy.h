@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "query/copy_text.h"
+#include "query/copy_lines.h"
 #include "query/exec_context.h"
 #include "query/result.h"
-#include "query/value_text.h"
 
 // COPY: rows from text and to text.
 namespace scyper::query {
@@ -30,13 +29,10 @@ std::optional<CopyCommand> copy_command_of(std::string_view sql);
 StatusOr<CopyFormat> copy_format_of(std::string_view sql, const std::vector<ResultColumn>& columns);
 
 // What a COPY FROM is about, for one version of the catalog.
-struct CopyTarget {
+struct CopyTarget : CopyShape {
   std::string sql;  // the statement
   std::string key;  // of the table (base/object_name.h)
   TableId id{};
-  std::string table;                  // as CONTEXT names it
-  std::vector<ResultColumn> columns;  // that the text has, in its order
-  CopyFormat format;
 
   bool is_like(const CopyTarget& other) const {
     return id == other.id &&
@@ -46,7 +42,7 @@ struct CopyTarget {
 };
 
 // The rows of a COPY FROM: text in pieces, checked and kept as values, in about as much memory as the text had. Then
-// the statement reads them. Errors have PostgreSQL's CONTEXT: "COPY t, line 2, column a: "x"". Threads: one.
+// the statement reads them. Errors: see CopyLines. Threads: one.
 class CopyRows final : public RowFeed {
  public:
   explicit CopyRows(CopyTarget target);
@@ -65,26 +61,21 @@ class CopyRows final : public RowFeed {
   // The rows, one after the other; nullptr at the end. They stay where they are until the next call.
   const Datum* next() noexcept override;
   void rewind();
-  // An error of who sends the text, with the line that is awaited.
-  Status at_line(Status status) const;
+  Status at_line(Status status) const { return lines_.at_line(std::move(status)); }
   // An error of the statement that reads the rows, with the line of the one that was read last.
   Status with_line(Status status) const;
 
  private:
   Status read_lines();
-  Status check_header();
   Status read_row();
-  Status append_value(size_t column, std::string_view text);
-  Status with_context(Status status, const std::string& what = "") const;
+  void append_value(size_t column, const Datum& value);
   void append_number(uint64_t number);
   void append_bytes(const void* bytes, size_t size) { row_.append(static_cast<const char*>(bytes), size); }
   void keep_row();
 
   const CopyTarget target_;
   std::shared_ptr<const Program> program_;
-  CopyReader reader_;
-  bool has_header_ = false;  // was read
-  bool is_line_whole_ = false;
+  CopyLines lines_;
   std::string row_;  // the row at hand, as blocks_ have it
   ValueArena scratch_;
   ValueArena kept_;  // arrays

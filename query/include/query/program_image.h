@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "query/foreign_table.h"
 #include "query/program.h"
 
 namespace scyper::query {
@@ -23,6 +24,8 @@ struct ProgramImage {
 
 // Parent. Statements and the routines that they call, each in its best form: native code, else IR for the interpreter.
 ProgramImage export_program(const Program& program);
+// The foreign tables that the program and what it calls read: in the same order in parent and child.
+std::vector<const ForeignTable*> foreign_tables_of(const Program& program);
 // Which form export_program() would take now.
 uint64_t form_of_program(const Program& program);
 

@@ -29,6 +29,7 @@ struct QueriesOptions {
   int64_t session_idle_us_max = 300'000'000;     // then its snapshot is given back; using it later fails with 25P03
   uint64_t query_bytes_max = uint64_t{1} << 30;  // intermediate results of one query; 53200 beyond
   int64_t silence_us_max = 30'000'000;  // of a child, after the deadline of its query: then it is taken for stuck
+  std::string foreign_files_directory;  // of the files that foreign tables read; empty: none can be read
   SnapshotOptions snapshots;
 
   // DatabaseOptions::spill_from_bytes: operators that are estimated to need a small part of the memory have no code for

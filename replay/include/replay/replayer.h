@@ -40,6 +40,9 @@ class Replayer {
   // The groups follow those of the call before.
   virtual Status apply(const std::vector<ScannedGroup>& groups, const Range& range) = 0;
 
+  // Between two applies: tables have other indexes than before.
+  virtual void forget_indexes() = 0;
+
   // Called for each record that is applied, before it is, by any of the threads.
   using Observer = std::function<void(const RecordView&)>;
   virtual void set_observer(Observer observer) = 0;

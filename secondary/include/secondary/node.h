@@ -30,6 +30,7 @@ struct NodeOptions {
   std::string archive_directory;
   query::DatabaseOptions database;  // partitions: the primary's
   query::QueriesOptions queries;
+  std::string local_indexes;             // of this node's own, for its queries (query/local_indexes.h)
   replay::CompactionOptions compaction;  // database.frozen_bytes: its frozen_bytes()
   uint32_t replay_threads = 2;
   uint64_t segment_bytes = uint64_t{64} << 20;

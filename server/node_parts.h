@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "counters.h"
+#include "forwarding.h"
 #include "primary/engine.h"
 #include "query_router.h"
 #include "server/server.h"
@@ -21,6 +22,7 @@ struct NodeParts {
         statements(node_engine, given.prepared_max),
         counters(registry),
         router(given, node_engine),
+        forwarding(&router, node_engine),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
 
@@ -31,6 +33,7 @@ struct NodeParts {
   Statements statements;
   ServerCounters counters;
   QueryRouter router;
+  Forwarding forwarding;
   std::atomic<bool> stopping{false};
   // Calls of the service of queries: accepted and not yet answered; of these, without their snapshot yet.
   std::atomic<int64_t> queries_open{0};

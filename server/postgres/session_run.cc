@@ -89,8 +89,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
   if (block_ != Block::kNone) return run_in_block(statement, arguments);
+  NodeParts* node = context_->node;
   return run_counted([&](query::ResultSet* result) {
-    return context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
+    const std::string text = with_path(statement.command.text);
+    if (!node->forwarding.is_needed()) return node->engine->execute(text, arguments, result, limits());
+    return node->forwarding.execute(text, statement.parameters, arguments, limits(), result);
   });
 }
 

@@ -31,7 +31,7 @@ constexpr milliseconds kPause{20};
 constexpr int kHintsMax = 3;  // that are followed one after the other when nothing was done
 // Between looks at whether the client has gone or cancels. An answer does not wait for them.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
-constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int64_t kMillisecondNs = 1'000'000;
 // The primary ends what takes too long by itself, and says so; beyond this it is taken for gone.
 constexpr int64_t kGraceMs = 2000;
 
@@ -45,7 +45,7 @@ Status cancelled_error() {
 }
 
 int64_t left_ms(const primary::StatementLimits& limits) {
-  return std::max<int64_t>((limits.deadline_ns - monotonic_ns()) / kNsPerMs, 1);
+  return std::max<int64_t>((limits.deadline_ns - monotonic_ns()) / kMillisecondNs, 1);
 }
 
 bool is_cancelled(const primary::StatementLimits& limits) {

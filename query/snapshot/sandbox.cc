@@ -19,7 +19,7 @@ namespace scyper::query {
 namespace {
 
 // Allowed whatever their arguments: the kernel remembers that and runs no filter for them.
-constexpr int kAllowed[] = {
+constexpr int kAllowedCalls[] = {
     // open descriptors
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev, SYS_lseek,
     SYS_close, SYS_close_range, SYS_fstat, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_fcntl, SYS_poll, SYS_ppoll,
@@ -36,15 +36,15 @@ constexpr int kAllowed[] = {
     // all else
     SYS_getrandom, SYS_getcpu, SYS_sysinfo, SYS_uname};
 
-constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kAllowCall = SECCOMP_RET_ALLOW;
+constexpr uint32_t kRefuseCall = SECCOMP_RET_ERRNO | EPERM;
 // What glibc takes for a kernel that does not have the call: it then uses clone(), whose flags can be looked at.
-constexpr uint32_t kUnknown = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr uint32_t kUnknownCall = SECCOMP_RET_ERRNO | ENOSYS;
 
 // A filter as it is made: the numbers of calls one after the other, each with its own checks behind it.
-class Filter {
+class CallFilter {
  public:
-  Filter() {
+  CallFilter() {
     load(offsetof(seccomp_data, arch));
     jump_unless_equal(AUDIT_ARCH_X86_64, 1, 0);
     end(SECCOMP_RET_KILL_PROCESS);
@@ -60,8 +60,8 @@ class Filter {
     load(low_half(argument));
     add({BPF_ALU | BPF_AND | BPF_K, 0, 0, bits});
     jump_unless_equal(wanted, 0, 1);
-    end(kAllow);
-    end(kRefuse);
+    end(kAllowCall);
+    end(kRefuseCall);
   }
   // Allowed when the pointer is null.
   void allow_if_null(int call, int argument) {
@@ -70,11 +70,11 @@ class Filter {
     jump_unless_equal(0, 0, 3);
     load(low_half(argument) + sizeof(uint32_t));
     jump_unless_equal(0, 0, 1);
-    end(kAllow);
-    end(kRefuse);
+    end(kAllowCall);
+    end(kRefuseCall);
   }
   bool install() {
-    end(kRefuse);
+    end(kRefuseCall);
     sock_fprog program{size_, code_};
     return !is_full_ && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
   }
@@ -101,9 +101,9 @@ class Filter {
 };
 
 [[maybe_unused]] bool install_filter() noexcept {
-  Filter filter;
-  for (const int call : kAllowed) filter.answer(call, kAllow);
-  filter.answer(SYS_clone3, kUnknown);
+  CallFilter filter;
+  for (const int call : kAllowedCalls) filter.answer(call, kAllowCall);
+  filter.answer(SYS_clone3, kUnknownCall);
   filter.allow_if(SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
   filter.allow_if(SYS_mmap, 2, PROT_EXEC, 0);
   filter.allow_if(SYS_mprotect, 2, PROT_EXEC, 0);

@@ -7,7 +7,6 @@
 
 #include "base/text_file.h"
 #include "client_parts.h"
-#include "query/value_text.h"
 #include "server/messages.h"
 #include "server/packed.h"
 #include "stream_parts.h"
@@ -50,70 +49,6 @@ Status check_count(const Prepared& prepared, std::span<const Datum> arguments) {
   if (arguments.size() == prepared.parameters.size()) return {};
   return sql_error("08P01", "the call supplies " + std::to_string(arguments.size()) +
                                 " arguments, but the statement requires " + std::to_string(prepared.parameters.size()));
-}
-
-// Typed results of unary calls, by way of Datums.
-Status append_typed_row(const v1::Row& row, query::ResultSet* result);
-
-// What values of a row point to.
-struct RowMemory {
-  std::vector<std::unique_ptr<ArrayValue>> arrays;
-  std::vector<std::unique_ptr<Datum[]>> elements;
-  query::ValueArena numbers;
-};
-
-Datum number_of(const v1::Decimal& value) {
-  return {static_cast<int64_t>(value.low()), value.high(), static_cast<int32_t>(value.scale()), 0, {}};
-}
-
-StatusOr<Datum> datum_of(const v1::Value& value, RowMemory* memory, const SqlType& type) {
-  switch (value.kind_case()) {
-    case v1::Value::KIND_NOT_SET:
-      return null_datum();
-    case v1::Value::kBoolean:
-      return int_datum(value.boolean() ? 1 : 0);
-    case v1::Value::kInteger:
-      return int_datum(value.integer());
-    case v1::Value::kReal:
-      return float_datum(value.real());
-    case v1::Value::kText:
-      if (type.id == TypeId::kNumeric) {  // what a Decimal does not hold
-        Datum number;
-        SCYPER_RETURN_IF_ERROR(query::parse_value(type, value.text(), &memory->numbers, &number));
-        return number;
-      }
-      return string_datum(value.text().data(), value.text().size());
-    case v1::Value::kDecimal:
-      return number_of(value.decimal());
-    case v1::Value::kDate:
-      return int_datum(value.date());
-    case v1::Value::kTimestamp:
-      return int_datum(value.timestamp());
-    case v1::Value::kArray:
-      break;
-  }
-  int32_t size = value.array().values_size();
-  memory->elements.emplace_back(new Datum[static_cast<size_t>(size) + 1]);
-  Datum* made = memory->elements.back().get();
-  for (int32_t i = 0; i < size; ++i) {
-    SCYPER_ASSIGN_OR_RETURN(made[i], datum_of(value.array().values(i), memory, element_of(type)));
-  }
-  memory->arrays.push_back(
-      std::make_unique<ArrayValue>(ArrayValue{size, size, value.array().lower_bound(), type.element, made}));
-  return Datum{reinterpret_cast<int64_t>(memory->arrays.back().get()), 0, 0, 0, {}};
-}
-
-Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
-  if (static_cast<size_t>(row.values_size()) != result->columns.size()) {
-    return sql_error("08P01", "the node sent a row of the wrong length");
-  }
-  RowMemory memory;
-  for (int i = 0; i < row.values_size(); ++i) {
-    const SqlType& type = result->columns[static_cast<size_t>(i)].type;
-    SCYPER_ASSIGN_OR_RETURN(const Datum value, datum_of(row.values(i), &memory, type));
-    result->append(type, value);
-  }
-  return {};
 }
 
 }  // namespace
@@ -172,13 +107,7 @@ Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, 
     SCYPER_RETURN_IF_ERROR(prepare(prepared.sql).status());
   }
   SCYPER_RETURN_IF_ERROR(status);
-  result->clear();
-  result->columns = server::columns_of(response.result().columns());
-  result->command_tag = response.result().command_tag();
-  result->affected_rows = response.result().affected_rows();
-  result->notices.assign(response.result().notices().begin(), response.result().notices().end());
-  for (const v1::Row& row : response.result().rows()) SCYPER_RETURN_IF_ERROR(append_typed_row(row, result));
-  return {};
+  return server::read_result(response.result(), result);
 }
 
 Status Client::execute(std::string_view sql, const ResultHandler& each) {

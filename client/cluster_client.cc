@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <random>
-#include <string_view>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/call_outcome.h"
 
 namespace scyper::client {
 
@@ -18,52 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause{10};
 constexpr int kConnectMs = 250;
-constexpr uint32_t kRandomBits = 12;
-
-// Grows with time; two that are made at once differ.
-uint64_t draw_client_id() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto us = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-  return us << kRandomBits | (std::random_device()() & ((1u << kRandomBits) - 1));
-}
-
-// Another node, or the same one a little later, may do it.
-bool is_worth_another(const Status& status) {
-  const std::string state = sqlstate_of(status);
-  return state.starts_with("08") || state == "25006" || state == "57P01" || state == "57P03" || state == "57014" ||
-         state == "53300";
-}
-
-// Whether a call that ended so may have been done all the same.
-bool is_open_question(const Status& status) {
-  const std::string state = sqlstate_of(status);
-  return state.starts_with("08") || state == "57014";
-}
-
-// Whether a node that ended a call so had looked for its identity before, and so had not done it earlier either. Others
-// are refusals that need not come from its execution.
-bool is_of_execution(const Status& status) {
-  static constexpr std::string_view kRefusals[] = {"08", "0A", "25", "26", "42", "53", "54", "55", "57", "58", "XX"};
-  const std::string state = sqlstate_of(status);
-  return std::none_of(std::begin(kRefusals), std::end(kRefusals), [&](auto each) { return state.starts_with(each); });
-}
-
-Status unknown_outcome(const Status& open) {
-  return with_hint(sql_error("40003", absl::StrCat("whether the call was done is not known: ", open.message())),
-                   "Look for what it does before it is sent as a new one.");
-}
-
-// "Send them to the primary at host:port."
-std::string primary_in(const std::string& hint) {
-  static constexpr char kWords[] = "primary at ";
-  const size_t at = hint.find(kWords);
-  if (at == std::string::npos) return "";
-  std::string address = hint.substr(at + sizeof(kWords) - 1);
-  address = address.substr(0, address.find_first_of(" \n"));
-  if (address.ends_with('.')) address.pop_back();
-  return address;
-}
-
 }  // namespace
 
 std::vector<std::string> split_targets(const std::string& targets) {
@@ -75,7 +26,7 @@ ClusterClient::ClusterClient(ConnectOptions options, std::vector<std::string> ta
       targets_(std::move(targets)),
       timeout_ms_(timeout_ms),
       attempt_ms_(attempt_ms),
-      client_id_(draw_client_id()) {}
+      client_id_(server::draw_client_id()) {}
 
 Status ClusterClient::call(const std::string& sql, std::span<const Datum> arguments, query::ResultSet* result) {
   const CallIdentity identity{client_id_, ++last_request_};
@@ -85,10 +36,10 @@ Status ClusterClient::call(const std::string& sql, std::span<const Datum> argume
     bool is_sent = false;
     const Status status = try_call(sql, arguments, result, identity, &is_sent);
     if (status.ok() || sqlstate_of(status) == "40003") return status;
-    if (is_sent && is_open_question(status)) open = status;
-    if (open.ok() ? !is_worth_another(status) : is_sent && is_of_execution(status)) return status;
+    if (is_sent && server::is_open_question(status)) open = status;
+    if (open.ok() ? !server::is_worth_another(status) : is_sent && server::is_of_execution(status)) return status;
     forget(status);
-    if (Clock::now() >= until) return open.ok() ? status : unknown_outcome(open);
+    if (Clock::now() >= until) return open.ok() ? status : server::unknown_outcome(open);
     if (hinted_.empty()) std::this_thread::sleep_for(kPause);
   }
 }
@@ -124,7 +75,7 @@ void ClusterClient::forget(const Status& why) {
   has_target_ = false;
   // who is not primary now may be asked again soon, and often
   if (state != "25006" && state != "57P03") connections_.erase(target_);
-  hinted_ = primary_in(hint_of(why));
+  hinted_ = server::primary_in(hint_of(why));
   if (hinted_ == target_) hinted_.clear();
 }
 

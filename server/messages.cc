@@ -2,11 +2,14 @@
 
 #include <grpcpp/support/status.h>
 
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "google/rpc/details.pb.h"
 #include "query/error_status.h"
+#include "query/value_text.h"
 #include "scyper.pb.h"
 
 namespace scyper::server {
@@ -70,6 +73,81 @@ query::Receipt receipt_of(const v1::Receipt& from) {
   receipt.run_ms = from.run_ms();
   receipt.memory_bytes = from.memory_bytes();
   return receipt;
+}
+
+namespace {
+
+// What values of a row point to.
+struct RowMemory {
+  std::vector<std::unique_ptr<ArrayValue>> arrays;
+  std::vector<std::unique_ptr<Datum[]>> elements;
+  query::ValueArena numbers;
+};
+
+Datum number_of(const v1::Decimal& value) {
+  return {static_cast<int64_t>(value.low()), value.high(), static_cast<int32_t>(value.scale()), 0, {}};
+}
+
+StatusOr<Datum> datum_of(const v1::Value& value, RowMemory* memory, const SqlType& type) {
+  switch (value.kind_case()) {
+    case v1::Value::KIND_NOT_SET:
+      return null_datum();
+    case v1::Value::kBoolean:
+      return int_datum(value.boolean() ? 1 : 0);
+    case v1::Value::kInteger:
+      return int_datum(value.integer());
+    case v1::Value::kReal:
+      return float_datum(value.real());
+    case v1::Value::kText:
+      if (type.id == TypeId::kNumeric) {  // what a Decimal does not hold
+        Datum number;
+        SCYPER_RETURN_IF_ERROR(query::parse_value(type, value.text(), &memory->numbers, &number));
+        return number;
+      }
+      return string_datum(value.text().data(), value.text().size());
+    case v1::Value::kDecimal:
+      return number_of(value.decimal());
+    case v1::Value::kDate:
+      return int_datum(value.date());
+    case v1::Value::kTimestamp:
+      return int_datum(value.timestamp());
+    case v1::Value::kArray:
+      break;
+  }
+  int32_t size = value.array().values_size();
+  memory->elements.emplace_back(new Datum[static_cast<size_t>(size) + 1]);
+  Datum* made = memory->elements.back().get();
+  for (int32_t i = 0; i < size; ++i) {
+    SCYPER_ASSIGN_OR_RETURN(made[i], datum_of(value.array().values(i), memory, element_of(type)));
+  }
+  memory->arrays.push_back(
+      std::make_unique<ArrayValue>(ArrayValue{size, size, value.array().lower_bound(), type.element, made}));
+  return Datum{reinterpret_cast<int64_t>(memory->arrays.back().get()), 0, 0, 0, {}};
+}
+
+Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
+  if (static_cast<size_t>(row.values_size()) != result->columns.size()) {
+    return sql_error("08P01", "the node sent a row of the wrong length");
+  }
+  RowMemory memory;
+  for (int i = 0; i < row.values_size(); ++i) {
+    const SqlType& type = result->columns[static_cast<size_t>(i)].type;
+    SCYPER_ASSIGN_OR_RETURN(const Datum value, datum_of(row.values(i), &memory, type));
+    result->append(type, value);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status read_result(const v1::CallResult& from, query::ResultSet* result) {
+  result->clear();
+  result->columns = columns_of(from.columns());
+  result->command_tag = from.command_tag();
+  result->affected_rows = from.affected_rows();
+  result->notices.assign(from.notices().begin(), from.notices().end());
+  for (const v1::Row& row : from.rows()) SCYPER_RETURN_IF_ERROR(append_typed_row(row, result));
+  return Status();
 }
 
 Status status_of(const v1::Error& error) {

@@ -5,6 +5,7 @@
 
 #include "authorization.h"
 #include "counters.h"
+#include "forwarding.h"
 #include "primary/engine.h"
 #include "query_router.h"
 #include "server/server.h"
@@ -23,6 +24,7 @@ struct NodeParts {
         counters(registry),
         router(given, node_engine),
         authorization(given, node_engine, registry),
+        forwarding(&router, node_engine),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
 
@@ -34,6 +36,7 @@ struct NodeParts {
   ServerCounters counters;
   QueryRouter router;
   Authorization authorization;
+  Forwarding forwarding;
   std::atomic<bool> stopping{false};
   // Calls of the service of queries: accepted and not yet answered; of these, without their snapshot yet.
   std::atomic<int64_t> queries_open{0};

@@ -130,6 +130,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       if (!is_for_transactions(status)) return status;
     }
     if (caller_.reads_only) return Authorization::read_only_error();
+    SCYPER_RETURN_IF_ERROR(check_writes());
     SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
@@ -137,6 +138,12 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result, limits_));
     send(result);
     return {};
+  }
+
+  // Whether what is no query of a snapshot may run.
+  Status check_writes() const {
+    if (!request_->query().read_only()) return Status();
+    return sql_error("25006", "cannot execute statements that write in a read-only transaction");
   }
 
   // Without parameters: one statement after the other.
@@ -158,6 +165,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
         if (status.ok()) continue;
         if (!is_for_transactions(status)) return status;
       }
+      SCYPER_RETURN_IF_ERROR(check_writes());
       set_waiting(false);
       if (caller_.reads_only) return Authorization::read_only_error();
       const Status status = node_->engine->execute_script(text, each, limits_);

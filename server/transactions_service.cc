@@ -20,6 +20,10 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
   UnaryCall(NodeParts* n, CompletionLoop* l, const v1::Call* c, v1::CallResult* out)
       : node(n), loop(l), call(c), result_message(out) {
     cancelled = &is_cancelled;
+    if (!c->has_settings()) return;
+    session_settings.insert(c->settings().values().begin(), c->settings().values().end());
+    settings = &session_settings;
+    changed_settings = &changed;
   }
   void OnCancel() override { is_cancelled = true; }
   void OnDone() override { delete this; }
@@ -33,7 +37,11 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
     counter.add(1);
     node->counters.message_duration.record_ns(static_cast<uint64_t>(monotonic_ns() - received_ns));
     node->counters.calls_open.add(-1);
-    if (status.ok()) encode_typed_result(*this, result_message);
+    if (status.ok()) {
+      encode_typed_result(*this, result_message);
+      for (const auto& [name, value] : changed)
+        (*result_message->mutable_changed_settings()->mutable_values())[name] = value;
+    }
     Finish(grpc_status_of(status));  // it may be gone from here on
   }
   // May block for a compilation.
@@ -66,6 +74,8 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
   std::string mark;
   v1::CallResult* result_message;
   RowArena arena;
+  query::SettingValues session_settings;
+  std::vector<std::pair<std::string, std::string>> changed;
   int64_t received_ns = monotonic_ns();
   std::atomic<bool> is_cancelled{false};  // the client has gone or lost patience
 };

@@ -1,5 +1,6 @@
 #include "typed_values.h"
 
+#include <cmath>
 #include <limits>
 
 #include "query/value_binary.h"
@@ -41,6 +42,18 @@ const char* kind_name(const v1::Value& value) {
   return "unknown";
 }
 
+// A real is kept as the double that it is rounded to.
+Status decode_real(double value, const SqlType& type, Datum* out) {
+  if (type.id == TypeId::kFloat4) {
+    const auto rounded = static_cast<float>(value);
+    if (std::isinf(rounded) && !std::isinf(value)) return sql_error("22003", "value out of range: overflow");
+    if (rounded == 0 && value != 0) return sql_error("22003", "value out of range: underflow");
+    value = static_cast<double>(rounded);
+  }
+  *out = float_datum(value);
+  return Status();
+}
+
 Status decode_integer(int64_t value, const SqlType& type, Datum* out) {
   *out = int_datum(value);
   if (type.id == TypeId::kInt2 && value != static_cast<int16_t>(value)) {
@@ -50,6 +63,7 @@ Status decode_integer(int64_t value, const SqlType& type, Datum* out) {
     return sql_error("22003", "integer out of range");
   }
   if (type.id == TypeId::kFloat8) *out = float_datum(static_cast<double>(value));
+  if (type.id == TypeId::kFloat4) return decode_real(static_cast<double>(value), type, out);
   return type.id == TypeId::kNumeric ? fit_numeric(type, out) : Status();
 }
 
@@ -125,9 +139,8 @@ Status decode_value(const v1::Value& value, const SqlType& type, size_t index, D
       if (!is_number(type.id)) break;
       return decode_integer(value.integer(), type, out);
     case v1::Value::kReal:
-      if (type.id != TypeId::kFloat8) break;
-      *out = float_datum(value.real());
-      return {};
+      if (type.id != TypeId::kFloat8 && type.id != TypeId::kFloat4) break;
+      return decode_real(value.real(), type, out);
     case v1::Value::kText:
       SCYPER_RETURN_IF_ERROR(check_text(value.text()));
       if (type.id == TypeId::kNumeric) {

@@ -19,6 +19,7 @@
 #include "runtime/swap.h"
 #include "snapshot/channel.h"
 #include "snapshot/messages.h"
+#include "snapshot/sandbox.h"
 #include "snapshot/statistics_message.h"
 #include "storage/change_log.h"
 
@@ -28,6 +29,7 @@ namespace {
 // How late a deadline may be noticed, well below the 50 ms of a cancellation.
 constexpr int kTickMs = 5;
 constexpr auto kCreditPoll = std::chrono::milliseconds(5);
+constexpr int kExitFailed = 1;
 constexpr uint64_t kResultBytes = 4 * kBatchBytes;  // 24 bytes a value before encoding
 
 using ProgramPointer = std::shared_ptr<const Program>;
@@ -379,6 +381,7 @@ class ChildServer {
 }  // namespace
 
 int serve_snapshot(const ForkedDatabase& forked, const ChildServerOptions& options, int socket) noexcept {
+  if (options.is_confined && !enter_sandbox()) return kExitFailed;
   return ChildServer(forked, options, socket).run();
 }
 

@@ -12,6 +12,7 @@ struct ChildServerOptions {
   uint32_t threads_max = 16;  // queries at once
   std::string spill_directory;
   uint64_t spill_bytes_max = 0;  // of one query
+  bool is_confined = false;      // enter_sandbox() (snapshot/sandbox.h)
 };
 
 // The life of a snapshot: serves its parent's requests (messages.h) until the socket ends. Returns the exit code.

@@ -1,12 +1,21 @@
 #include "query/snapshots.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "snapshot/child_server.h"
+#include "snapshot/sandbox.h"
 #include "snapshot/snapshot.h"
+#include "types/all_zones.h"
 
 namespace scyper::query {
 
@@ -30,10 +39,35 @@ Status no_global_error(const Status& failure) {
   return with_hint(sql_error("55000", text), "Retry: the query then gets another one.");
 }
 
+bool makes_nameless_files(const std::string& directory) {
+  const int file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
+  return file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL);
+}
+
+// Where it can be done. What the child then may not do any more is done for it: to find the system's directory of
+// temporary files.
+void confine(ChildServerOptions* child) {
+  std::error_code ignored;
+  std::string& directory = child->spill_directory;
+  if (directory.empty()) directory = std::filesystem::temp_directory_path(ignored).string();
+  std::string why;
+  if (!has_sandbox()) why = "this kernel has no seccomp filters";
+  if (child->spill_bytes_max > 0 && !makes_nameless_files(directory)) {
+    why = "the file system of " + directory + " has no temporary files without a name";
+  }
+  child->is_confined = why.empty();
+  static std::once_flag once;
+  if (!child->is_confined) {
+    std::call_once(once, [&] { std::fprintf(stderr, "snapshots: children keep all system calls: %s\n", why.c_str()); });
+  }
+}
+
 }  // namespace
 
 Snapshots::Snapshots(Environment environment, const SnapshotOptions& options)
     : environment_(std::move(environment)), options_(options) {
+  if (has_sandbox()) load_all_zones();
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "snapshots");
 }
@@ -217,8 +251,9 @@ Status Snapshots::add_fork(const Forker& fork, int64_t start_ns, std::unique_loc
   ForkRequest request;
   request.child.name = "scyper-snapshot";
   request.child.nice = options_.nice;
-  const ChildServerOptions child{environment_.partitions, options_.threads_max, options_.spill_directory,
-                                 options_.spill_bytes_max};
+  ChildServerOptions child{environment_.partitions, options_.threads_max, options_.spill_directory,
+                           options_.spill_bytes_max};
+  confine(&child);
   request.body = [child](const ForkedDatabase& forked, int socket) { return serve_snapshot(forked, child, socket); };
   StatusOr<Forked> forked = fork(std::move(request));
   if (forked.ok()) {

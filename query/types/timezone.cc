@@ -7,12 +7,18 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 
 #include "absl/time/time.h"
+#include "types/all_zones.h"
 #include "types/datetime.h"
 #include "types/datetime_words.h"
 #include "types/digits.h"
@@ -24,6 +30,7 @@ namespace {
 
 constexpr int64_t kUnixToEpochSeconds = 946684800;  // 2000-01-01
 constexpr size_t kNameMax = 64;
+constexpr int kZoneDepthMax = 4;  // posix/America/Argentina/Ushuaia: 3
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -51,8 +58,15 @@ std::string database_directory() {
   return directory != nullptr ? directory : "/usr/share/zoneinfo";
 }
 
+// What load_all_zones() has read, for good.
+using Zones = std::map<std::string, absl::TimeZone, std::less<>>;
+std::atomic<const Zones*> all_zones{nullptr};
+
 // absl keeps every name that it was ever asked for, also those that mean nothing: it is asked for files that exist.
 bool load_file(const std::string& name, absl::TimeZone* zone) noexcept {
+  if (const Zones* known = all_zones.load(std::memory_order_acquire); known != nullptr) {
+    if (auto found = known->find(name); found != known->end()) return *zone = found->second, true;
+  }
   const std::string path = database_directory() + "/" + name;
   if (name != "UTC" && access(path.c_str(), R_OK) != 0) return false;
   std::lock_guard<std::mutex> lock(load_mutex());
@@ -131,6 +145,24 @@ ValueError clock_to_utc(const absl::TimeZone& zone, int64_t local, int64_t* utc)
 }
 
 }  // namespace
+
+void load_all_zones() noexcept {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    auto zones = std::make_unique<Zones>();
+    const std::filesystem::path top = database_directory();
+    std::error_code error;
+    constexpr auto kLinks = std::filesystem::directory_options::follow_directory_symlink;  // posix/Europe is one
+    for (std::filesystem::recursive_directory_iterator entry(top, kLinks, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry.depth() >= kZoneDepthMax) entry.disable_recursion_pending();
+      const std::string name = entry->path().lexically_relative(top).string();
+      absl::TimeZone zone;
+      if (is_zone_name(name) && entry->is_regular_file(error) && load_file(name, &zone)) zones->emplace(name, zone);
+    }
+    all_zones.store(zones.release(), std::memory_order_release);
+  });
+}
 
 bool zone_exists(std::string_view name) noexcept {
   absl::TimeZone zone;

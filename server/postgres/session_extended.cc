@@ -114,6 +114,12 @@ Status Session::describe_parameters_of(std::string_view sql, Statement* statemen
     statement->columns = std::move(description.columns);
     return {};
   }
+  if (node->forwarding.is_needed()) {
+    SCYPER_ASSIGN_OR_RETURN(auto description, node->forwarding.describe(text));
+    statement->parameters = std::move(description.parameters);
+    statement->columns = std::move(description.columns);
+    return {};
+  }
   SCYPER_ASSIGN_OR_RETURN(auto prepared, node->statements.prepare(text));
   statement->parameters = prepared->parameter_types();
   statement->columns = prepared->columns();

@@ -98,9 +98,12 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
   if (block_ != Block::kNone) return run_in_block(statement, arguments);
+  NodeParts* node = context_->node;
   return run_counted([&](query::ResultSet* result) {
-    const Status status =
-        context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
+    const std::string text = with_path(statement.command.text);
+    const Status status = node->forwarding.is_needed()
+                              ? node->forwarding.execute(text, statement.parameters, arguments, limits(), result)
+                              : node->engine->execute(text, arguments, result, limits());
     note_act(statement, status);
     return status;
   });

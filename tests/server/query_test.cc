@@ -1,16 +1,21 @@
 // Queries over gRPC on the real engine: sessions, freshness, receipts, back-pressure, cancellation, caps.
 
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/text_file.h"
 #include "query/error_status.h"
 #include "query/queries.h"
 #include "query/value_text.h"
@@ -82,6 +87,43 @@ TEST_F(QueryTest, AnswersCarryReceipts) {
   EXPECT_EQ(sqlstate_of(ask("SELECT 1 / 0").status), "22012");
   EXPECT_EQ(sqlstate_of(ask("SELECT nothing FROM accounts").status), "42703");
   EXPECT_EQ(ask("EXPLAIN (COMPILED) SELECT 1").rows > 0, true);
+}
+
+// What /proc says of this process's children of that name.
+std::vector<std::string> statuses_of_children(const std::string& name) {
+  std::vector<std::string> found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (int pid; children >> pid;) {
+      const auto status = read_text_file("/proc/" + std::to_string(pid) + "/status");
+      if (status.ok() && status->find("Name:\t" + name + "\n") == 0) found.push_back(*status);
+    }
+  }
+  return found;
+}
+
+TEST_F(QueryTest, SnapshotsAreConfined) {
+  const int nameless = ::open(testing::TempDir().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (nameless < 0) GTEST_SKIP() << "the file system has no files without a name: children keep all calls";
+  ::close(nameless);
+  start();
+  QueryWish pinned;
+  auto session = client_->open_session({}, nullptr);
+  ASSERT_TRUE(session.ok()) << session.status();
+  pinned.session = *session;
+  EXPECT_EQ(ask("SELECT count(*) FROM accounts", pinned).number, 20);
+  const auto statuses = statuses_of_children("scyper-snapshot");
+  ASSERT_FALSE(statuses.empty());
+  for (const std::string& status : statuses) {
+    EXPECT_NE(status.find("NoNewPrivs:\t1"), std::string::npos) << status;
+    EXPECT_NE(status.find("Seccomp:\t2"), std::string::npos) << status;
+  }
+  // which read no file for it
+  run("CREATE TABLE zones (name text PRIMARY KEY); INSERT INTO zones VALUES ('Asia/Tokyo'), "
+      "('posix/America/New_York')");
+  EXPECT_EQ(ask("SELECT count(*) FROM zones WHERE timestamptz '2026-01-01 00:00+00' AT TIME ZONE name <> '2026-01-01'")
+                .number,
+            2);
 }
 
 TEST_F(QueryTest, SessionsPinTheirSnapshot) {

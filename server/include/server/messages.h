@@ -16,6 +16,7 @@ namespace grpc {
 class Status;
 }
 namespace scyper::v1 {
+class CallResult;
 class Column;
 class Error;
 class Receipt;
@@ -33,6 +34,9 @@ std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrF
 
 void encode_receipt(const query::Receipt& receipt, v1::Receipt* out);
 query::Receipt receipt_of(const v1::Receipt& receipt);
+
+// The answer of a call that has not failed, in the typed form. 08P01 when malformed.
+Status read_result(const v1::CallResult& from, query::ResultSet* result);
 
 // XX000 where there is no SQLSTATE.
 Status status_of(const v1::Error& error);

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""PostgreSQL's port of a secondary: what writes is run by the primary, and done once whatever happens on the way.
+
+Usage: postgres_forwarding.py SCYPERD
+Debian: python3-psycopg. Each check says what it found; the exit code counts the failures.
+"""
+import datetime
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import CHECKS, PATIENCE_S, expect, wait_for
+from postgres_servers import optional
+from relay import Relay
+
+psycopg = optional("psycopg")
+
+
+class Node:
+    def __init__(self, program, directory, name, *flags):
+        self.process = subprocess.Popen(
+            [program, "--listen", "127.0.0.1:0", "--http-listen", "", "--postgres-listen", "127.0.0.1:0", "--node-name", name, "--partitions", "2", "--workers",
+             "1", "--memory", "512MB", "--data-directory", str(pathlib.Path(directory) / name), *flags], stdout=subprocess.PIPE, text=True)
+        line = next(line for line in self.process.stdout if "gRPC on port" in line)
+        self.target = "127.0.0.1:" + re.search(r"gRPC on port (\d+)", line)[1]
+        self.port = int(re.search(r"PostgreSQL clients on port (\d+)", line)[1])
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def connect(self):
+        return psycopg.connect(f"host=127.0.0.1 port={self.port} user=postgres dbname=scyper", autocommit=True)
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(timeout=PATIENCE_S)
+
+
+def raises(what, state, run):
+    try:
+        found = run()
+    except psycopg.Error as error:
+        expect(what, error.sqlstate == state, f"{error.sqlstate} {error}")
+        return error
+    expect(what, False, f"no error but {found!r}")
+    return psycopg.Error()
+
+
+def check_statements(connection):
+    run = connection.execute
+    expect("a definition", run("CREATE TABLE t (id integer PRIMARY KEY, n integer, u uuid, b bytea, j jsonb, z timestamptz, a integer[])").statusmessage == "CREATE TABLE")
+    moment, name = datetime.datetime(2026, 2, 28, tzinfo=datetime.timezone.utc), uuid.UUID(int=7)
+    values = (1, 0, name, b"\0\xff", '{"a": 1}', moment, [1, None])
+    for binary in (False, True):
+        cursor = connection.cursor(binary=binary)
+        row = cursor.execute("INSERT INTO t VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING n, u, b, j, z, a, id", (int(binary), *values[1:])).fetchone()
+        expect(f"rows of all types, {'binary' if binary else 'text'}", row == (0, name, b"\0\xff", {"a": 1}, moment, [1, None], int(binary)), row)
+    expect("a fresh query sees it at once", run("SELECT count(*) FROM t").fetchone() == (2,))
+    expect("how many rows", run("UPDATE t SET n = n + %s", (0,)).rowcount == 2)
+    expect("a change in WITH", run("WITH x AS (INSERT INTO t (id) VALUES (7) RETURNING id) SELECT id FROM x").fetchone() == (7,))
+    notices = []
+    connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+    run("CREATE PROCEDURE bump(p_id integer, INOUT p_n integer) AS $$ BEGIN UPDATE t SET n = n + p_n WHERE id = p_id RETURNING n INTO p_n; "
+        "RAISE NOTICE 'now %', p_n; END $$ LANGUAGE plpgsql")
+    expect("CALL", run("CALL bump(%s, %s)", (1, 5)).fetchone() == (5,) and notices == ["now 5"], notices)
+    run("CREATE FUNCTION sly() RETURNS integer AS $$ BEGIN UPDATE t SET n = 9 WHERE id = 0; RETURN 1; END $$ LANGUAGE plpgsql")
+    expect("a function that writes", run("SELECT sly()").fetchone() == (1,) and run("SELECT n FROM t WHERE id = 0").fetchone() == (9,))
+    run("PREPARE up(integer) AS UPDATE t SET n = $1 WHERE id = 0 RETURNING n")
+    expect("EXECUTE", run("EXECUTE up(11)").fetchone() == (11,))
+    expect("several statements", run("INSERT INTO t (id) VALUES (20); INSERT INTO t (id) VALUES (21)").statusmessage is not None and
+           run("SELECT count(*) FROM t WHERE id >= 20").fetchone() == (2,))
+    run("SET TimeZone = 'Asia/Tokyo'")
+    expect("the session's zone", run("UPDATE t SET n = 1 WHERE id = 1 RETURNING z::text").fetchone() == ("2026-02-28 09:00:00+09",))
+    run("RESET TimeZone")
+    expect("its settings", run("SELECT set_config('app.tenant', 'x', false)").fetchone() == ("x",) and run("SHOW app.tenant").fetchone() == ("x",) and
+           run("SELECT current_setting('app.tenant')").fetchone() == ("x",))
+
+
+def check_errors(connection):
+    run = connection.execute
+    error = raises("a duplicate key", "23505", lambda: run("INSERT INTO t (id) VALUES (%s)", (1,)))
+    expect("its detail", error.diag.message_detail == "Key (id)=(1) already exists.", error.diag.message_detail)
+    error = raises("a syntax error", "42601", lambda: run("INSERT INTO t VALUES )"))
+    expect("its position", error.diag.statement_position == "22", error.diag.statement_position)
+    error = raises("a column that is not there", "42703", lambda: run("UPDATE t SET nope = %s", (1,)))
+    raises("COPY", "25006", lambda: connection.cursor().copy("COPY t (id) FROM STDIN").__enter__())
+    raises("a read-only session", "25006", lambda: run("SET default_transaction_read_only = on") and run("DELETE FROM t"))
+    run("RESET default_transaction_read_only")
+    run("BEGIN")
+    raises("writing in a block", "0A000", lambda: run("DELETE FROM t"))
+    run("ROLLBACK")
+    run("SET statement_timeout = 200")
+    raises("a time that is over", "57014", lambda: run("DO $$ BEGIN LOOP NULL; END LOOP; END $$"))
+    run("RESET statement_timeout")
+    timer = threading.Timer(0.3, connection.cancel)
+    timer.start()
+    raises("a cancel", "57014", lambda: run("DO $$ BEGIN LOOP NULL; END LOOP; END $$"))
+    timer.join()
+    expect("the session goes on", run("INSERT INTO t (id) VALUES (99)").rowcount == 1)
+
+
+def check_done_once(connection, primary, relay):
+    found = []
+    count = "SELECT n FROM t WHERE id = 1"
+    with primary.connect() as there:
+        before = there.execute(count).fetchone()[0]
+        relay.swallows = True
+        caller = threading.Thread(target=lambda: found.append(connection.execute("UPDATE t SET n = n + 1 WHERE id = 1 RETURNING n").fetchone()))
+        caller.start()
+        wait_for("the primary has done it", lambda: there.execute(count).fetchone()[0] == before + 1)
+        relay.cut()
+        caller.join(PATIENCE_S)
+        expect("an answer that was lost comes, and the change is done once", found == [(before + 1,)] and there.execute(count).fetchone() == (before + 1,), found)
+
+
+def main():
+    if psycopg is None:
+        return 0
+    with tempfile.TemporaryDirectory() as directory:
+        nodes = []
+        try:
+            primary = Node(sys.argv[1], directory, "p", "--replication")
+            nodes.append(primary)
+            relay = Relay(primary.target)
+            secondary = Node(sys.argv[1], directory, "s", "--role", "secondary", "--primary", relay.target)
+            nodes.append(secondary)
+            with secondary.connect() as connection:
+                wait_for("the secondary takes queries", lambda: serves(connection))
+                check_statements(connection)
+                check_errors(connection)
+                check_done_once(connection, primary, relay)
+                expect("the primary stops", primary.stop() == 0)
+                error = raises("without a primary nothing is done", "57P03", lambda: connection.execute("INSERT INTO t (id) VALUES (1000)"))
+                expect("and there is a hint", "Retry" in (error.diag.message_hint or ""), error.diag.message_hint)
+                relay.listener.close()
+            expect("the secondary stops", secondary.stop() == 0)
+        finally:
+            for node in nodes:
+                node.process.kill()
+    return CHECKS.finish()
+
+
+def serves(connection):
+    try:
+        return connection.execute("SELECT 1").fetchone() == (1,)
+    except psycopg.Error:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

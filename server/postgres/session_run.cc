@@ -45,8 +45,8 @@ StatusOr<query::QueryOptions> Session::query_options() {
 StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
   // snapshots have no temporary tables that this session can rely on, nor what its block has written
   const bool has_temporary = context_->node->engine->has_temporary_tables(settings_->temporary_schema());
-  if (open_ != nullptr || has_temporary || context_->node->engine->queries() == nullptr)
-    return run_transaction(statement, arguments);
+  if (open_ == nullptr && context_->node->engine->queries() == nullptr) return run_by_itself(statement, arguments);
+  if (open_ != nullptr || has_temporary) return run_transaction(statement, arguments);
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   const std::string text = with_path(statement.command.text);
@@ -88,7 +88,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
-  if (block_ != Block::kNone) return run_in_block(statement, arguments);
+  return block_ != Block::kNone ? run_in_block(statement, arguments) : run_by_itself(statement, arguments);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statement, std::span<const Datum> arguments) {
   return run_counted([&](query::ResultSet* result) {
     return context_->node->engine->execute(with_path(statement.command.text), arguments, result, limits());
   });

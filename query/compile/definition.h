@@ -131,6 +131,7 @@ class Definer {
   Status rename_view(const std::string& from, const std::string& to);
   void move_owned_sequences(TableId table, uint32_t dropped);
   Status comment(const ast::CommentStatement& comment, ResultSet* result);
+  StatusOr<std::string> member_to_comment(const ast::CommentStatement& comment);
   // definition_sequence.cc
   Status create_sequence(const ast::CreateSequenceStatement& create, ResultSet* result);
   Status alter_sequence(const ast::CreateSequenceStatement& alter, ResultSet* result);

@@ -215,6 +215,19 @@ void Definer::move_owned_sequences(TableId table, uint32_t dropped) {
   }
 }
 
+StatusOr<std::string> Definer::member_to_comment(const ast::CommentStatement& comment) {
+  const ast::Name& name = comment.target.name;
+  const std::string& table = name[name.size() - 2];
+  SCYPER_ASSIGN_OR_RETURN(const auto found, find_table({table}));
+  const bool is_trigger = comment.object == ast::ObjectKind::kTrigger;
+  const bool exists =
+      is_trigger ? old_->triggers.count({table, name.back()}) != 0 : constraint_taken(found->schema(), name.back());
+  const std::string word = is_trigger ? "trigger" : "constraint";
+  if (!exists)
+    return error("42704", absl::StrCat(word, " \"", name.back(), "\" for table \"", table, "\" does not exist"), -1);
+  return word + " " + table + "." + name.back();
+}
+
 Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result) {
   result->command_tag = "COMMENT";
   const ast::Name& name = comment.target.name;
@@ -256,6 +269,11 @@ Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result)
         return error("42883", absl::StrCat("function ", name.back(), " does not exist"), -1);
       key = "routine " + name.back();
       break;
+    case ast::ObjectKind::kTrigger:
+    case ast::ObjectKind::kConstraint: {
+      SCYPER_ASSIGN_OR_RETURN(key, member_to_comment(comment));
+      break;
+    }
     case ast::ObjectKind::kSchema:
       if (!has_schema(name.back()))
         return error("3F000", absl::StrCat("schema \"", name.back(), "\" does not exist"), -1);

@@ -199,6 +199,8 @@ Status Definer::define_default(const ast::Expr& expr, const SqlType& type, Table
 
 Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema) {
   for (const auto& option : options) {
+    // PostgreSQL's, about what there is nothing of here
+    if (option.name == "fillfactor" || option.name.starts_with("autovacuum_") || option.name_space == "toast") continue;
     if (option.name != "layout")
       return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), option.location);
     if (option.value == "row")

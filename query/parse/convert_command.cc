@@ -139,10 +139,19 @@ ast::StatementPtr Converter::command(const Node* node) {
       auto out = std::make_unique<ast::UnsupportedStatement>();
       out->command = command_name(node);
       if (nodeTag(node) == T_LockStmt) out->stands_for = lock_query(to<LockStmt>(node));
+      if (is_needless(node)) out->stands_for = "1";
       if (nodeTag(node) == T_NotifyStmt) out->stands_for = notify_query(to<NotifyStmt>(node));
       return out;
     }
   }
+}
+
+// What there is nothing to do for: rows that are gone leave no garbage, indexes do not bloat, the language is built in.
+bool Converter::is_needless(const Node* node) {
+  if (nodeTag(node) == T_VacuumStmt) return to<VacuumStmt>(node).is_vacuumcmd;
+  if (nodeTag(node) == T_CreateExtensionStmt)
+    return to<CreateExtensionStmt>(node).if_not_exists && text_of(to<CreateExtensionStmt>(node).extname) == "plpgsql";
+  return nodeTag(node) == T_ReindexStmt;
 }
 
 // What it locks is there, and nothing runs beside the transaction.

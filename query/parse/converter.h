@@ -134,6 +134,7 @@ class Converter {
   ast::StatementPtr create_extension(const CreateExtensionStmt& node);
   std::unique_ptr<ast::CreateSchemaStatement> create_schema(const CreateSchemaStmt& node);
   std::unique_ptr<ast::CreateSequenceStatement> create_sequence(const CreateSeqStmt& node);
+  static bool is_needless(const Node* node);
   std::string lock_query(const LockStmt& node);
   static std::string notify_query(const NotifyStmt& node);
   ast::StatementPtr create_composite(const CompositeTypeStmt& node);

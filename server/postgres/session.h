@@ -165,6 +165,7 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> run_by_itself(const Statement& statement, std::span<const Datum> arguments);
   // In the open transaction of the block, which its first statement that writes begins.
   StatusOr<std::unique_ptr<Answer>> run_in_block(const Statement& statement, std::span<const Datum> arguments);
   Status open_block();

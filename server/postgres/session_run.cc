@@ -46,8 +46,8 @@ StatusOr<query::QueryOptions> Session::query_options() {
 StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
   // snapshots have no temporary tables that this session can rely on, nor what its block has written
   const bool has_temporary = context_->node->engine->has_temporary_tables(settings_->temporary_schema());
-  if (open_ != nullptr || has_temporary || context_->node->engine->queries() == nullptr)
-    return run_transaction(statement, arguments);
+  if (open_ == nullptr && context_->node->engine->queries() == nullptr) return run_by_itself(statement, arguments);
+  if (open_ != nullptr || has_temporary) return run_transaction(statement, arguments);
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   const std::string text = with_path(statement.command.text);
@@ -97,7 +97,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
-  if (block_ != Block::kNone) return run_in_block(statement, arguments);
+  return block_ != Block::kNone ? run_in_block(statement, arguments) : run_by_itself(statement, arguments);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statement, std::span<const Datum> arguments) {
   NodeParts* node = context_->node;
   return run_counted([&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);

@@ -1,0 +1,21 @@
+-- What scripts contain and what there is nothing to do for here, and comments on all kinds of objects.
+CREATE TABLE stored (id integer PRIMARY KEY, v text CONSTRAINT v_check CHECK (v <> '')) WITH (fillfactor = 70, autovacuum_enabled = false);
+INSERT INTO stored VALUES (1, 'a');
+VACUUM stored;
+VACUUM ANALYZE stored;
+REINDEX TABLE stored;
+CREATE SCHEMA notes;
+COMMENT ON SCHEMA notes IS 'a schema';
+COMMENT ON SCHEMA nothing IS 'x';
+COMMENT ON CONSTRAINT v_check ON stored IS 'a constraint';
+COMMENT ON CONSTRAINT nothing ON stored IS 'x';
+CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER t BEFORE INSERT ON stored FOR EACH ROW EXECUTE FUNCTION f();
+COMMENT ON TRIGGER t ON stored IS 'a trigger';
+COMMENT ON TRIGGER nothing ON stored IS 'x';
+COMMENT ON FUNCTION f() IS 'a function';
+SELECT obj_description('notes'::regnamespace, 'pg_namespace');
+CREATE TABLE parent (id integer PRIMARY KEY);
+CREATE TABLE child (id integer REFERENCES parent DEFERRABLE INITIALLY IMMEDIATE);
+INSERT INTO child VALUES (1);
+DROP SCHEMA notes;

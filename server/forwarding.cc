@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "errors.h"
 #include "node_parts.h"
+#include "query/search_path.h"
 #include "query_router.h"
 #include "scyper.grpc.pb.h"
 #include "secondary_engine.h"
@@ -77,7 +78,9 @@ class Waiting {
 void encode_settings(const query::SettingValues* settings, v1::Call* call) {
   if (settings == nullptr) return;
   auto& values = *call->mutable_settings()->mutable_values();
-  for (const auto& [name, value] : *settings) values[name] = value;
+  for (const auto& [name, value] : *settings) {
+    if (name != query::kTemporarySchemaSetting) values[name] = value;  // nobody would drop its tables there
+  }
 }
 
 }  // namespace

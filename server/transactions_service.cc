@@ -7,6 +7,7 @@
 #include "caller.h"
 #include "deadline.h"
 #include "errors.h"
+#include "query/search_path.h"
 #include "server/messages.h"
 #include "stream_session.h"
 #include "typed_values.h"
@@ -22,6 +23,7 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
     cancelled = &is_cancelled;
     if (!c->has_settings()) return;
     session_settings.insert(c->settings().values().begin(), c->settings().values().end());
+    session_settings.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
     settings = &session_settings;
     changed_settings = &changed;
   }

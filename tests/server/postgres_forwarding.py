@@ -90,7 +90,7 @@ def check_errors(connection):
     raises("a read-only session", "25006", lambda: run("SET default_transaction_read_only = on") and run("DELETE FROM t"))
     run("RESET default_transaction_read_only")
     run("BEGIN")
-    raises("writing in a block", "0A000", lambda: run("DELETE FROM t"))
+    raises("writing in a block", "25006", lambda: run("DELETE FROM t"))
     run("ROLLBACK")
     run("SET statement_timeout = 200")
     raises("a time that is over", "57014", lambda: run("DO $$ BEGIN LOOP NULL; END LOOP; END $$"))

@@ -13,6 +13,7 @@
 #include "compile/definition.h"
 #include "compile/definitions.h"
 #include "compile/parameter_count.h"
+#include "compile/prepared_statement.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
 #include "compile/setting.h"
@@ -31,34 +32,6 @@
 namespace scyper::query {
 namespace {
 
-class PreparedStatement final : public Prepared {
- public:
-  Kind kind() const override { return kind_; }
-  std::string_view text() const override { return text_; }
-  const std::vector<SqlType>& parameter_types() const override { return parameter_types_; }
-  const std::vector<ResultColumn>& columns() const override { return columns_; }
-
- private:
-  friend class DatabaseImpl;
-
-  // The statement itself, whose positions count.
-  std::string_view sql() const { return std::string_view(text_).substr(path_bytes_); }
-
-  Kind kind_ = Kind::kProgram;
-  std::string text_;
-  std::vector<std::string> search_path_;  // that the text begins with (query/search_path.h)
-  std::shared_ptr<const SessionZone> zone_;
-  SessionRoles roles_;
-  size_t path_bytes_ = 0;
-  bool is_copy_ = false;  // TO: statement_ is the query
-  ast::StatementPtr statement_;
-  size_t parameter_count_ = 0;
-  std::vector<SqlType> parameter_types_;
-  std::vector<ResultColumn> columns_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Program> program_;
-};
-
 jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   jit::TieringOptions tiering;
   using Mode = jit::TieringMode;
@@ -67,6 +40,8 @@ jit::TieringOptions tiering_options(const DatabaseOptions& options) {
   tiering.mode = kModes[static_cast<size_t>(options.execution)];
   return tiering;
 }
+
+}  // namespace
 
 class DatabaseImpl final : public Database {
  public:
@@ -586,8 +561,6 @@ Status DatabaseImpl::append(storage::Table* table, const std::vector<std::vector
   note_growth(table);
   return absl::OkStatus();
 }
-
-}  // namespace
 
 std::unique_ptr<Definitions> open_definitions(Database* database) {
   return static_cast<DatabaseImpl*>(database)->open_definitions();

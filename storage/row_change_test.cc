@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "storage/string_heap.h"
+#include "storage/temporary.h"
 #include "table_test_schema.h"
 
 namespace scyper::storage {
@@ -54,7 +55,7 @@ TEST(RowChangeTest, DamagedBytesAreRefused) {
 TEST(RowChangeTest, NumbersOfEveryLengthComeBack) {
   TestStore store;
   TableSchema schema;
-  schema.id = TableId(1u << 31);
+  schema.id = TableId(kFirstTemporaryId - 1);
   schema.name = "numbers";
   schema.columns = {{"a", make_type(TypeId::kInt8), true}, {"b", make_numeric(38, 0), true}};
   schema.indexes = {{IndexId(1), "numbers_pkey", {0}, {}, true, true}};

@@ -96,7 +96,7 @@ TEST_F(NodeTest, ShowsWhereTablesLie) {
   EXPECT_FALSE(status->compaction.has_value());
   ASSERT_EQ(status->tables.size(), 1u);
   const storage::TableTemperature& shown = status->tables[0].temperature;
-  const storage::TableTemperature& wanted = engine.tables()[0].temperature;
+  const storage::TableTemperature wanted = engine.tables()[0].temperature;
   EXPECT_EQ(shown.hot.tuples, wanted.hot.tuples);
   EXPECT_EQ(shown.frozen.chunks, wanted.frozen.chunks);
   EXPECT_EQ(shown.thawed_bytes, wanted.thawed_bytes);

@@ -8,7 +8,7 @@
 namespace scyper::storage {
 namespace {
 
-using Positions = std::span<const uint32_t>;
+using PositionSpan = std::span<const uint32_t>;
 
 constexpr uint32_t kSearchedAhead = 8;  // runs that are passed one by one before they are searched by halves
 
@@ -32,7 +32,7 @@ class RunFinder {
 
 // take(i, entry) for each of the positions.
 template <typename Take>
-void for_each_entry(const FrozenHeader& head, Positions positions, Take take) {
+void for_each_entry(const FrozenHeader& head, PositionSpan positions, Take take) {
   if (head.has_runs == 0) {
     for (size_t i = 0; i < positions.size(); ++i) take(i, positions[i]);
     return;
@@ -43,7 +43,7 @@ void for_each_entry(const FrozenHeader& head, Positions positions, Take take) {
 }
 
 template <typename T>
-void gather_numbers(const FrozenHeader& head, Positions positions, char* cells, uint32_t first, uint32_t stride) {
+void gather_numbers(const FrozenHeader& head, PositionSpan positions, char* cells, uint32_t first, uint32_t stride) {
   const char* image = reinterpret_cast<const char*>(&head);
   const char* codes = image + head.codes_at;
   const char* values = image + head.values_at;
@@ -76,7 +76,7 @@ void gather_numbers(const FrozenHeader& head, Positions positions, char* cells, 
 
 }  // namespace
 
-void gather_column(const FrozenVector& vector, const ColumnAccess& access, Positions positions, uint32_t first,
+void gather_column(const FrozenVector& vector, const ColumnAccess& access, PositionSpan positions, uint32_t first,
                    char* window) noexcept {
   const FrozenHeader& head = vector.header();
   char* cells = window + access.value_offset;

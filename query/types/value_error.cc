@@ -72,7 +72,7 @@ Fixed fixed_message(ValueError error) {
   }
 }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string in_lower_case(std::string_view text) {
   std::string out(text);
@@ -107,37 +107,37 @@ Status field_overflow(const SqlType& type) {
                          " must round to an absolute value less than " + limit + ".");
 }
 
-Status malformed_array(std::string_view text) { return sql_error("22P02", "malformed array literal: " + quoted(text)); }
+Status malformed_array(std::string_view text) { return sql_error("22P02", "malformed array literal: " + in_quotes(text)); }
 
 Status datetime_error(ValueError error, const std::string& name, std::string_view text) {
   switch (error) {
     case ValueError::kDatetimeFieldRange:
-      return sql_error("22008", "date/time field value out of range: " + quoted(text));
+      return sql_error("22008", "date/time field value out of range: " + in_quotes(text));
     case ValueError::kDatetimeFieldOrder:
-      return with_hint(sql_error("22008", "date/time field value out of range: " + quoted(text)),
+      return with_hint(sql_error("22008", "date/time field value out of range: " + in_quotes(text)),
                        "Perhaps you need a different \"datestyle\" setting.");
     case ValueError::kDateTextRange:
-      return sql_error("22008", "date out of range: " + quoted(text));
+      return sql_error("22008", "date out of range: " + in_quotes(text));
     case ValueError::kTimestampTextRange:
-      return sql_error("22008", "timestamp out of range: " + quoted(text));
+      return sql_error("22008", "timestamp out of range: " + in_quotes(text));
     case ValueError::kIntervalFieldRange:
-      return sql_error("22015", "interval field value out of range: " + quoted(text));
+      return sql_error("22015", "interval field value out of range: " + in_quotes(text));
     case ValueError::kTimezoneDisplacement:
-      return sql_error("22009", "time zone displacement out of range: " + quoted(text));
+      return sql_error("22009", "time zone displacement out of range: " + in_quotes(text));
     case ValueError::kTimezoneUnknown:
-      return sql_error("22023", "time zone " + quoted(in_lower_case(text)) + " not recognized");
+      return sql_error("22023", "time zone " + in_quotes(in_lower_case(text)) + " not recognized");
     case ValueError::kDatetimeSpecial:
-      return sql_error("0A000", quoted(text) + " is not supported for type " + name);
+      return sql_error("0A000", in_quotes(text) + " is not supported for type " + name);
     case ValueError::kUnitUnknown:
-      return sql_error("22023", "unit " + quoted(in_lower_case(text)) + " not recognized for type " + name);
+      return sql_error("22023", "unit " + in_quotes(in_lower_case(text)) + " not recognized for type " + name);
     case ValueError::kUnitNotSupported:
-      return sql_error("0A000", "unit " + quoted(in_lower_case(text)) + " not supported for type " + name);
+      return sql_error("0A000", "unit " + in_quotes(in_lower_case(text)) + " not supported for type " + name);
     default: {
       // the one place where PostgreSQL calls the type by its short name
       std::string shown = name == "timestamp without time zone" ? "timestamp"
                           : name == "time without time zone"    ? "time"
                                                                 : name;
-      return sql_error("22007", "invalid input syntax for type " + shown + ": " + quoted(text));
+      return sql_error("22007", "invalid input syntax for type " + shown + ": " + in_quotes(text));
     }
   }
 }
@@ -162,12 +162,12 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
     case ValueError::kInfinityToInteger:
       return sql_error("0A000", "cannot convert infinity to " + plain_name(type));
     case ValueError::kInvalidText:
-      return sql_error("22P02", "invalid input syntax for type " + plain_name(type) + ": " + quoted(text));
+      return sql_error("22P02", "invalid input syntax for type " + plain_name(type) + ": " + in_quotes(text));
     case ValueError::kTextOutOfRange:
       if (type.id == TypeId::kFloat8)
-        return sql_error("22003", quoted(text) + " is out of range for type double precision");
-      if (type.id == TypeId::kFloat4) return sql_error("22003", quoted(text) + " is out of range for type real");
-      return sql_error("22003", "value " + quoted(text) + " is out of range for type " + plain_name(type));
+        return sql_error("22003", in_quotes(text) + " is out of range for type double precision");
+      if (type.id == TypeId::kFloat4) return sql_error("22003", in_quotes(text) + " is out of range for type real");
+      return sql_error("22003", "value " + in_quotes(text) + " is out of range for type " + plain_name(type));
     case ValueError::kMalformedArray:
       return malformed_array(text);
     case ValueError::kInvalidEscape:
@@ -179,7 +179,7 @@ Status error_status(ValueError error, const SqlType& type, std::string_view text
     case ValueError::kCharacterTooLarge:
       return sql_error("54000", "requested character too large for encoding: " + std::string(text));
     case ValueError::kHexDigit:
-      return sql_error("22023", "invalid hexadecimal digit: " + quoted(text));
+      return sql_error("22023", "invalid hexadecimal digit: " + in_quotes(text));
     case ValueError::kCharacterInvalid:
       return sql_error("54000", "requested character not valid for encoding: " + std::string(text));
     default:

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kForks = 10;
 constexpr size_t kFrozenBlockBytes = size_t{1} << 20;
 
-double ms_since(Clock::time_point start) {
+double elapsed_ms(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
@@ -36,7 +36,7 @@ StatusOr<double> time_query(const Side& side, int number, std::string* answer) {
   query::ResultSet result;
   const auto start = Clock::now();
   SCYPER_RETURN_IF_ERROR(side.node->engine->queries()->execute(ch::query_sql(number), {}, options, &result, nullptr));
-  const double ms = ms_since(start);
+  const double ms = elapsed_ms(start);
   FormatOptions format;
   format.format = OutputFormat::kCsv;
   *answer = format_result(result, format);
@@ -145,7 +145,7 @@ StatusOr<double> time_updates(LocalNode* node, const CompactionBenchOptions& opt
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + "0" + behind));  // compiles
   const auto start = Clock::now();
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + std::to_string(options.updated_orders) + behind));
-  return ms_since(start);
+  return elapsed_ms(start);
 }
 
 Status fill_lines(Session* session, uint32_t orders) {

@@ -28,7 +28,7 @@ namespace scyper::client {
 namespace {
 
 constexpr size_t kColumnsElsewhere = 160;  // where there is no terminal
-constexpr int64_t kUsPerSecond = 1'000'000;
+constexpr int64_t kSecondUs = 1'000'000;
 
 // The nodes of a cluster, as far as they answer. Threads: one.
 class Watch {
@@ -230,7 +230,7 @@ class Screen {
 };
 
 std::string clock_text() {
-  const std::time_t seconds = RealClock().now_us() / kUsPerSecond;
+  const std::time_t seconds = RealClock().now_us() / kSecondUs;
   std::tm parts{};
   char text[16];
   std::strftime(text, sizeof(text), "%H:%M:%S", ::localtime_r(&seconds, &parts));

@@ -107,7 +107,9 @@ Status field_overflow(const SqlType& type) {
                          " must round to an absolute value less than " + limit + ".");
 }
 
-Status malformed_array(std::string_view text) { return sql_error("22P02", "malformed array literal: " + in_quotes(text)); }
+Status malformed_array(std::string_view text) {
+  return sql_error("22P02", "malformed array literal: " + in_quotes(text));
+}
 
 Status datetime_error(ValueError error, const std::string& name, std::string_view text) {
   switch (error) {

@@ -16,8 +16,6 @@ using Json = nlohmann::ordered_json;
 constexpr auto kPoll = std::chrono::milliseconds(100);
 constexpr int kPollsMax = 3000;  // five minutes
 
-double rate_of(const OltpResult& result) { return static_cast<double>(result.stats.completed()) / result.seconds; }
-
 struct Slice {
   double tps = 0;
   uint64_t chunks = 0;  // frozen meanwhile
@@ -34,7 +32,7 @@ StatusOr<std::vector<Slice>> run_slices(LocalNode* node, const CompactionBenchOp
   for (double done = 0; done < options.seconds; done += options.oltp.seconds) {
     const uint64_t before = frozen();
     SCYPER_ASSIGN_OR_RETURN(OltpResult result, run_oltp_in_process(node->engine.get(), generator, options.oltp, 1, {}));
-    slices.push_back({rate_of(result), frozen() - before});
+    slices.push_back({result.tps(), frozen() - before});
   }
   return slices;
 }

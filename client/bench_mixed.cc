@@ -88,7 +88,6 @@ struct Round {
   std::map<std::string, ThreadTimes> threads_alone, threads_beside;
 };
 
-double tps_of(const OltpResult& result) { return static_cast<double>(result.stats.completed()) / result.seconds; }
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generator, const MixedOptions& options) {
@@ -97,13 +96,13 @@ StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generato
   SCYPER_ASSIGN_OR_RETURN(OltpResult alone, run_oltp_in_process(engine, generator, options.oltp, options.drivers, {}));
   const auto between = thread_times();
   round.threads_alone = difference(begun, between);
-  round.tps_alone = tps_of(alone);
+  round.tps_alone = alone.tps();
   round.p99_us_alone = us(alone.stats.latency().percentile(99));
   QuerySession session(engine->queries(), options);
   SCYPER_ASSIGN_OR_RETURN(OltpResult beside, run_oltp_in_process(engine, generator, options.oltp, options.drivers, {}));
   round.threads_beside = difference(between, thread_times());
   session.stop();
-  round.tps_beside = tps_of(beside);
+  round.tps_beside = beside.tps();
   round.p99_us_beside = us(beside.stats.latency().percentile(99));
   round.max_us_beside = us(beside.stats.latency().max());
   round.answered = session.answered();

@@ -253,7 +253,7 @@ StatusOr<Cost> measure_cost(const BenchCluster& cluster, const ReplicationBenchO
   SCYPER_ASSIGN_OR_RETURN(const NodeStatus after, admin->status());
   const double count = static_cast<double>(after.committed + after.rolled_back - before.committed - before.rolled_back);
   Cost cost;
-  cost.tps = static_cast<double>(result.stats.completed()) / result.seconds;
+  cost.tps = result.tps();
   cost.primary_us = (primary_end_us - primary_us) / count;
   cost.pgm_us = (pgm_end_us - pgm_us) / count;
   cost.datagrams = static_cast<double>(after.datagrams_sent - before.datagrams_sent) / count;
@@ -285,7 +285,7 @@ StatusOr<Freshness> measure_freshness(const BenchCluster& cluster, const Replica
   Prober prober(std::move(sessions));
   SCYPER_ASSIGN_OR_RETURN(OltpResult result, run_oltp_remote(to, generator, light, {}));
   prober.stop();
-  return Freshness{static_cast<double>(result.stats.completed()) / result.seconds, prober.times_ns(), prober.failed()};
+  return Freshness{result.tps(), prober.times_ns(), prober.failed()};
 }
 
 ordered_json stages_json(const NodeStatus& status) {

@@ -54,6 +54,8 @@ struct OltpResult {
   OltpStats stats;
   double seconds = 0;
   std::string digest;  // empty unless asked for
+
+  double tps() const { return static_cast<double>(stats.completed()) / seconds; }
 };
 
 // What the threads of a run share. Threads: any.

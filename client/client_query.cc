@@ -41,6 +41,8 @@ void encode_ticket(const query::Freshness& from, v1::GlobalSnapshot* out) {
 void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
   request->set_columnar_rows(true);
   request->set_packed_rows(true);  // of statements that run as transactions
+  request->set_client_id(wish.identity.client_id);
+  request->set_request_id(wish.identity.request_id);
   v1::QueryOptions& out = *request->mutable_query();
   out.set_session(wish.session);
   encode_freshness(wish.freshness, out.mutable_freshness());

@@ -9,6 +9,20 @@ namespace {
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
 
+// The length of a whole comment /* ... */, with those inside of it; 0: there is none in front.
+size_t comment_length(std::string_view text) {
+  if (!text.starts_with("/*")) return 0;
+  int depth = 0;
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    const std::string_view two = text.substr(at, 2);
+    if (two != "/*" && two != "*/") continue;
+    depth += two == "/*" ? 1 : -1;
+    ++at;
+    if (depth == 0) return at + 1;
+  }
+  return 0;
+}
+
 // Without blanks and whole comments in front, and blanks behind.
 std::string_view trim(std::string_view text) {
   while (!text.empty()) {
@@ -17,6 +31,8 @@ std::string_view trim(std::string_view text) {
     } else if (text.starts_with("--")) {
       size_t end = text.find('\n');
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    } else if (const size_t comment = comment_length(text); comment > 0) {
+      text.remove_prefix(comment);
     } else {
       break;
     }

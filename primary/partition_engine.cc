@@ -383,6 +383,8 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting.cancelled = limits.cancelled;
   waiting.settings = limits.settings;
   waiting.changed_settings = limits.changed_settings;
+  waiting.client_id = limits.client_id;
+  waiting.request_id = limits.request_id;
   waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
   std::swap(waiting.result, *result);
   Transaction* transaction = &waiting;

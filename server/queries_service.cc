@@ -77,6 +77,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       : node_(node), context_(context), request_(request), caller_(caller_of(*node, *context)) {
     limits_.deadline_ns = deadline_ns_of(*context, 0);
     limits_.cancelled = &cancelled_;
+    limits_.client_id = request->client_id();
+    limits_.request_id = request->request_id();
     node_->queries_open += 1;
     set_waiting(true);
   }
@@ -158,6 +160,9 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       return node_->engine->execute_script(sql, each, limits_);
     }
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
+    if (limits_.client_id != 0 && texts.size() > 1) {
+      return sql_error("08P01", "a request id is for one statement, and the text has several");
+    }
     for (const std::string& text : texts) {
       if (is_broken()) return {};
       if (may_query && queries->is_query(text)) {

@@ -171,6 +171,12 @@ Status FakeEngine::execute(std::string_view sql, std::span<const Datum> paramete
 
 Status FakeEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                                   const primary::StatementLimits& limits) {
+  script_requests.push_back(limits.request_id);
+  if (!script_errors.empty()) {
+    const std::string state = script_errors.front();
+    script_errors.pop_front();
+    if (!state.empty()) return sql_error(state, "failed in its turn");
+  }
   while (!sql.empty()) {
     size_t end = std::min(sql.find(';'), sql.size());
     std::string_view one = sql.substr(0, end);

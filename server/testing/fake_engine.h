@@ -38,7 +38,9 @@ class FakeEngine final : public primary::Engine {
   size_t prepares() const { return prepares_; }
 
   size_t numbers = 3;
-  std::deque<std::string> copy_errors;  // SQLSTATEs of the next open_copy(); set while none runs
+  std::deque<std::string> copy_errors;    // SQLSTATEs of the next open_copy(); set while none runs
+  std::deque<std::string> script_errors;  // likewise of execute_script(); "" for none
+  std::vector<uint64_t> script_requests;  // their request ids
   size_t queue_capacity = 100'000;
   std::vector<Datum> loaded() const;
   void set_log(const LogInfo& log);

@@ -120,6 +120,13 @@ class Copying {
   std::unique_ptr<Parts> parts_;
 };
 
+// Names a call, so that one that is sent again after a failure is answered and not repeated, by another primary, too.
+// Of a client the ids grow; client ids grow with time (docs/transaction_redo.md). 0: none.
+struct CallIdentity {
+  uint64_t client_id = 0;
+  uint64_t request_id = 0;
+};
+
 // How a query is to be run. The default: fresh, on a snapshot of its own choice.
 struct QueryWish {
   uint64_t session = 0;  // from open_session(); 0 = none, then:
@@ -127,6 +134,7 @@ struct QueryWish {
   uint32_t timeout_ms = 0;
   uint32_t threads = 1;
   bool is_compiled_anew = false;
+  CallIdentity identity;  // of one statement, in case that it runs as a transaction; definitions do not look at it
 };
 
 // A query or statement, as it is answered.
@@ -248,13 +256,6 @@ struct CompactionStatus {
 struct StorageStatus {
   std::vector<TableStorage> tables;
   std::optional<CompactionStatus> compaction;  // of a node that compacts
-};
-
-// Names a call, so that one that is sent again after a failure is answered and not repeated, by another primary, too.
-// Of a client the ids grow; client ids grow with time (docs/transaction_redo.md). 0: none.
-struct CallIdentity {
-  uint64_t client_id = 0;
-  uint64_t request_id = 0;
 };
 
 // Threads: every function from any thread.

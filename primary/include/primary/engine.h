@@ -81,6 +81,8 @@ struct StatementLimits {
   const query::SettingValues* settings = nullptr;  // for current_setting(); null = there is no session
   // What set_config() has given to the session: names and values; null = it is not kept.
   std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
+  uint64_t client_id = 0;  // as in Transaction, for one statement
+  uint64_t request_id = 0;
 };
 
 // One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and

@@ -23,10 +23,11 @@ help:
 packages:
 	@tools/install-packages
 
+# Whoever builds by make builds all: several sources as one (SCYPER_UNITE; docs/development.md).
 # Once per tree; afterwards ninja configures by itself when a CMake file changes.
 build/%/build.ninja: CMakePresets.json | packages
 	@mkdir -p build
-	@cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@cmake --preset $* $(if $(filter release,$*),-DSCYPER_UNITE=ON) >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
 	@touch $@
 
 build: build/release/build.ninja

@@ -77,7 +77,7 @@ function(scyper_precompile folder)
   endforeach()
 endfunction()
 
-# Sanitizer trees compile eight sources of a library as one: half of the time goes into headers, templates and inline
+# Trees with SCYPER_UNITE, as those of sanitizers are, compile eight sources of a library as one: half of the time goes into headers, templates and inline
 # functions that they share. Sources whose own names clash with others' compile alone: scyper_compiled_alone(source ...), to be
 # called where their target is declared.
 set(SCYPER_UNITY_SOURCES 8)

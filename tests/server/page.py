@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The web page of real nodes, in jsdom: a primary with a secondary, under load; then the node ends.
+"""The web page of real nodes, in headless Chromium: a primary with a secondary, under load; then the node ends.
 
-Usage: page.py SCYPERD SCYPER   Debian: node-jsdom, nodejs. Nothing is timed: what is not there yet is looked for again until patience ends.
+Usage: page.py SCYPERD SCYPER [PICTURE]   Debian: chromium-headless-shell. Nothing is timed: what is not there yet is looked for again until
+patience ends. PICTURE: where the primary's page goes, as PNG.
 """
 import json
 import pathlib
@@ -9,15 +10,19 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from browser import Page
 from checks import CHECKS, comes_true, expect, run, wait_for
 
-HERE = pathlib.Path(__file__).resolve().parent
+PICTURE_S = 60  # of which its lines tell
 SECRET = "Rumpelstilzchen"
-SLOW = f"""SELECT count(*) AS "<b>bold</b>" FROM generate_series(1, 4000) a(x), generate_series(1, 4000) b(y) WHERE a.x * b.y % 7 = 3 AND '{SECRET}' <> ''"""
+SLOW = f"""SELECT count(*) AS "<b>bold</b>" FROM generate_series(1, 1000) a(x), generate_series(1, 1000) b(y) WHERE a.x * b.y % 7 = 3 AND '{SECRET}' <> ''"""
 
 
 class Node:
@@ -49,33 +54,6 @@ class Node:
             self.process.wait()
 
 
-class Page:
-    """A page that is open."""
-
-    def __init__(self, url):
-        self.process = subprocess.Popen(["node", HERE / "page_in_jsdom.cjs", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={"PATH": "/usr/bin:/bin", "NODE_PATH": "/usr/share/nodejs"})
-
-    def ask(self, **question):
-        self.process.stdin.write(json.dumps(question) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise RuntimeError("jsdom has ended: tools/install-packages installs it")
-        self.complaints = json.loads(answer)["complaints"]
-        return json.loads(answer).get("found")
-
-    def texts(self, selector):
-        return self.ask(selector=selector)
-
-    def has(self, selector, pattern):
-        return any(re.search(pattern, text) for text in self.texts(selector))
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
-
-
 def get(url):
     """Code, headers and text."""
     try:
@@ -99,12 +77,13 @@ def check_http(node):
         expect(f"/{path} is not there", get(node.url + path)[0] == 404)
 
 
-def check_primary(page, load):
+def has(page, selector, pattern):
+    return any(re.search(pattern, text) for text in page.texts(selector))
+
+
+def check_primary(page):
     def shows(what, selector, pattern):
-        def look():
-            load()
-            return page.has(selector, pattern)
-        expect(what, comes_true(what, look), page.texts("body")[0][:3000])
+        expect(what, comes_true(what, lambda: has(page, selector, pattern)), page.texts("body")[0][:3000])
     shows("who it is", "h1", r"p1, primary")
     shows("transactions a second", ".tile", r"^transactions/s[1-9]")
     shows("what is written", ".tile", r"^log/s[1-9].* [KM]?B")
@@ -114,13 +93,13 @@ def check_primary(page, load):
     shows("slow queries without their constants", "#slow tbody td.text", r'^SELECT count\(\*\) AS "<b>bold</b>" FROM generate_series\(\$1, \$2\)')
     text = page.texts("body")[0]
     expect("no constant is shown", SECRET not in text, text)
-    expect("texts are not HTML", page.ask(tags="b") == 0)
+    expect("texts are not HTML", not page.texts("b"))
     expect("no trouble is told", not page.texts("#trouble"), page.texts("#trouble"))
     expect("nothing about elections, which it has not", not page.texts("#election td"))
     expect("the page has no complaints", not page.complaints, page.complaints)
 
 
-def main(scyperd, scyper):
+def main(scyperd, scyper, picture=None):
     nodes, pages = [], []
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
@@ -131,20 +110,33 @@ def main(scyperd, scyper):
 
             def sql(*commands):
                 code, text = run(scyper, "sql", "--target", primary.target, *(part for command in commands for part in ("-c", command)))
-                expect(f"scyper sql {commands[0][:30]}", code == 0, text)
+                if code != 0:
+                    expect(f"scyper sql {commands[0][:30]}", False, text)
             sql("CREATE TABLE account (id integer PRIMARY KEY, balance integer)", "INSERT INTO account SELECT i, 0 FROM generate_series(1, 100) i",
                 "CREATE PROCEDURE pay(n integer) LANGUAGE plpgsql AS $$ BEGIN UPDATE account SET balance = balance + n WHERE id = n; END $$")
 
-            def load():
-                sql(*(f"CALL pay({i})" for i in range(1, 60)), SLOW)
             check_http(primary)
             pages.append(Page(primary.url))
-            check_primary(pages[0], load)
+            over = threading.Event()
+
+            def load():
+                while not over.is_set():
+                    sql(*(f"CALL pay({i})" for i in range(1, 60)), SLOW)
+            loading = threading.Thread(target=load)
+            loading.start()
+            try:
+                check_primary(pages[0])
+                if picture:
+                    time.sleep(PICTURE_S)
+                    pages[0].picture(picture)
+            finally:
+                over.set()
+                loading.join()
             pages.append(Page(secondary.url))
-            expect("the secondary shows itself", comes_true("", lambda: pages[1].has("h1", "s1, secondary")), pages[1].texts("body"))
-            expect("and how far it is behind", comes_true("", lambda: pages[1].has(".tile", r"^behind[\d.]+ ")), pages[1].texts(".tile"))
+            expect("the secondary shows itself", comes_true("", lambda: has(pages[1], "h1", "s1, secondary")), pages[1].texts("body"))
+            expect("and how far it is behind", comes_true("", lambda: has(pages[1], ".tile", r"^behind[\d.]+ ")), pages[1].texts(".tile"))
             primary.stop()
-            expect("a node that has ended is told of", comes_true("", lambda: pages[0].has("#trouble", "does not answer")), pages[0].texts("body"))
+            expect("a node that has ended is told of", comes_true("", lambda: has(pages[0], "#trouble", "does not answer")), pages[0].texts("body"))
         finally:
             for page in pages:
                 page.close()

@@ -3,8 +3,10 @@
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 import tree
 
@@ -17,15 +19,26 @@ def check(source, build):
     return problems if problems or run.returncode == 0 else [f"{source}: {run.stdout}{run.stderr}"]
 
 
+def apart(entry):
+    """A source that is several in one (SCYPER_UNITE), as those; any other as it is."""
+    if "/Unity/" not in entry["file"]:
+        return [entry]
+    with open(entry["file"], encoding="utf-8") as file:
+        parts = re.findall(r'^#include "(.+)"$', file.read(), re.MULTILINE)
+    return [{"directory": entry["directory"], "file": part, "command": entry["command"].replace(entry["file"], part)} for part in parts]
+
+
 def problems_of(root, build, parts):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        sources = {entry["file"] for entry in json.load(file)}
-    ours = sorted(source for source in sources if source.startswith(root + "/")
+        entries = [one for entry in json.load(file) for one in apart(entry)]
+    ours = sorted(source for source in {entry["file"] for entry in entries} if source.startswith(root + "/")
                   and not source.startswith(os.path.join(root, "build") + "/")
                   and (not parts or any(part in source for part in parts)))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as commands, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with open(os.path.join(commands, "compile_commands.json"), "w", encoding="utf-8") as file:
+            json.dump(entries, file)
         found = set()
-        for problems in pool.map(lambda source: check(source, build), ours):
+        for problems in pool.map(lambda source: check(source, commands), ours):
             found.update(problem.replace(root + "/", "") for problem in problems)
     return sorted(found)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every expression of the dashboards and alerts, asked of a real Prometheus that watches a small cluster under load.
 
-Usage: dashboards.py SCYPERD SCYPER
+Usage: dashboards.py SCYPERD SCYPER [PICTURES]   PICTURES: a folder, for a picture of each dashboard after some minutes of load.
 Prometheus runs with deploy/prometheus as it is, but for shorter intervals and other targets. Debian: prometheus, python3-yaml. Nothing
 is timed: what has no data yet is asked again until patience ends. A node of a cluster of its own is elected, for the metrics of elections (Debian: etcd-server).
 Then its etcd, a secondary and the primary end, as some alerts want it. The exit code counts the failures.
@@ -24,7 +24,9 @@ import urllib.request
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from alert_faults import FLAGS, Faults
 from checks import CHECKS, comes_true, expect, wait_for
+from dashboard_picture import picture
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -33,6 +35,7 @@ CALM_S = 420  # longer than the windows of the rates in the alerts: what was slo
 ATTEMPT_S = 60
 SELECTOR = re.compile(r"\b(?:(?:scyper|process)_[a-z_]+|up)\b(?:\{[^}]*\})?")
 WINDOW = "30s"
+PICTURE_S = 240  # that pictures show
 
 
 def get(url):
@@ -67,10 +70,11 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, directory, program, name, *flags, listen="127.0.0.1:0"):
+    def __init__(self, directory, program, name, *flags, listen="127.0.0.1:0", memory="256MB", compaction="forced"):
+        self.folder = directory / name
         super().__init__(directory, name, program, "--listen", listen, "--http-listen", "127.0.0.1:0", "--node-name", name,
-                         "--partitions", 2, "--workers", 1, "--memory", "256MB", "--pages", "small", "--data-directory", directory / name,
-                         "--compaction", "forced", "--compaction-window", "200ms",
+                         "--partitions", 2, "--workers", 1, "--memory", memory, "--pages", "small", "--data-directory", self.folder,
+                         "--compaction", compaction, "--compaction-window", "200ms",
                          *flags)
 
     def wait(self):
@@ -124,14 +128,18 @@ def cluster_of(node):
     return "elected" if node.name == "e1" else "tested"
 
 
+def watch(folder, nodes):
+    targets = [{"targets": [node.http], "labels": {"cluster": cluster_of(node), "node": node.name}} for node in nodes]
+    (folder / "targets" / "scyper.yml").write_text(yaml.safe_dump(targets))
+
+
 def start_prometheus(directory, nodes):
     """deploy/prometheus, copied; only intervals and targets differ. The free port is drawn anew when another took it meanwhile."""
     folder = directory / "prometheus"
     shutil.copytree(DEPLOY / "prometheus", folder)
     text = (folder / "prometheus.yml").read_text()
     (folder / "prometheus.yml").write_text(re.sub(r"(scrape|evaluation)_interval: \w+", r"\1_interval: 1s", text))
-    targets = [{"targets": [node.http], "labels": {"cluster": cluster_of(node), "node": node.name}} for node in nodes]
-    (folder / "targets" / "scyper.yml").write_text(yaml.safe_dump(targets))
+    watch(folder, nodes)
     for attempt in range(5):
         address = free_address()
         prometheus = Process(directory, f"prometheus{attempt}", "prometheus", f"--config.file={folder}/prometheus.yml",
@@ -185,14 +193,34 @@ def ask(api, query):
     return [float(sample["value"][1]) for sample in answer["data"]["result"]]
 
 
-def panel_expressions(dashboard):
+def ask_range(api, query, step_s=5):
+    """Labels and points (second, value) of each series, over the last PICTURE_S."""
+    end = time.time()
+    answer = json.loads(get(f"{api}/query_range?" + urllib.parse.urlencode({"query": query, "start": end - PICTURE_S, "end": end, "step": step_s})))
+    return [(one["metric"], [(float(at), float(value)) for at, value in one["values"]]) for one in answer["data"]["result"]]
+
+
+def with_variables(dashboard, text):
     cluster = "elected" if dashboard["uid"] == "scyper-elections" else "tested"
+    for name, value in (("$cluster", cluster), ("$node", ".*"), ("$__rate_interval", WINDOW), ("$__range", WINDOW)):
+        text = text.replace(name, value)
+    return text
+
+
+def draw(api, load, folder):
+    """What docs/pictures shows."""
+    end = time.monotonic() + PICTURE_S
+    while time.monotonic() < end:
+        load.add()
+    for path in sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")):
+        one = json.loads(path.read_text())
+        (pathlib.Path(folder) / f"{path.stem}.svg").write_text(picture(one, lambda text, one=one: ask_range(api, with_variables(one, text))))
+
+
+def panel_expressions(dashboard):
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):
-            text = target["expr"]
-            for name, value in (("$cluster", cluster), ("$node", ".*"), ("$__rate_interval", WINDOW), ("$__range", WINDOW)):
-                text = text.replace(name, value)
-            yield f'{dashboard["title"]}, {panel["title"]}, {target["legendFormat"]}', text
+            yield f'{dashboard["title"]}, {panel["title"]}, {target["legendFormat"]}', with_variables(dashboard, target["expr"])
 
 
 def all_expressions():
@@ -272,7 +300,7 @@ def check_files():
         expect(f"provisioning of {kind}", file["apiVersion"] == 1 and file[key])
 
 
-def main(scyperd, scyper):
+def main(scyperd, scyper, pictures=None):
     check_files()
     started, is_complete = [], False
     with tempfile.TemporaryDirectory() as name:
@@ -293,9 +321,19 @@ def main(scyperd, scyper):
             prometheus, api = start_prometheus(directory, nodes)
             started.append(prometheus)
             wanted, valid = all_expressions()
-            check_data(api, Load(directory, scyper, nodes), wanted)
+            load = Load(directory, scyper, nodes)
+            check_data(api, load, wanted)
+            if pictures:
+                draw(api, load, pictures)
             check_alerts(api, valid)
             check_metrics_are_shown(nodes, [*wanted.values(), *valid.values()])
+            nodes.append(Node(directory, scyperd, "x1", *FLAGS, memory="48MB", compaction="off"))
+            started.append(nodes[-1])
+            nodes[-1].wait()
+            watch(directory / "prometheus", nodes)
+            Faults(scyper, nodes[-1], lambda text: ask(api, text), valid).run_all()
+            nodes.pop().stop()
+            watch(directory / "prometheus", nodes)
             check_faults(api, valid, primary=nodes[0], secondary=nodes[2], etcd=etcd)
             is_complete = True
         finally:

@@ -58,8 +58,7 @@ Status find_place(const CommonOptions& common, ClusterPlace* place) {
 StatusOr<Cluster> open_cluster(const CommonOptions& common, ClusterPlace place) {
   SCYPER_RETURN_IF_ERROR(find_place(common, &place));
   if (!consensus::is_key_name(place.cluster)) return sql_error("22023", place.cluster + " is no name of a cluster");
-  SCYPER_ASSIGN_OR_RETURN(auto options,
-                          consensus::read_etcd_options(place.etcd, place.etcd_ca, place.etcd_cert, place.etcd_key));
+  auto options = consensus::etcd_options_of(place.etcd, place.etcd_ca, place.etcd_cert, place.etcd_key);
   options.call_us = kEtcdUs;
   Cluster cluster;
   auto etcd = consensus::Etcd::make(options);

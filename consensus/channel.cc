@@ -22,7 +22,8 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const Ch
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (!options.tls_ca.empty()) credentials = grpc::SslCredentials({options.tls_ca, options.tls_key, options.tls_cert});
+  if (options.tls != nullptr)
+    credentials = grpc::SslCredentials({options.tls->trusted(), options.tls->key, options.tls->certificate});
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "base/tls_files.h"
+
 namespace grpc {
 class Channel;
 }
@@ -10,9 +12,9 @@ class Channel;
 namespace scyper::consensus {
 
 struct ChannelOptions {
-  std::string tls_ca, tls_cert, tls_key;  // PEM texts; without tls_ca: plaintext
-  int reconnect_ms = 200;                 // between tries, at most
-  int keepalive_ms = 0;                   // silence after which the peer is asked; 0 = never
+  const TlsTexts* tls = nullptr;  // null: plaintext
+  int reconnect_ms = 200;         // between tries, at most
+  int keepalive_ms = 0;           // silence after which the peer is asked; 0 = never
 };
 
 // A gRPC channel of its own, with short pauses between tries: elections do not wait for gRPC's. Any thread.

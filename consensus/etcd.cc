@@ -56,6 +56,7 @@ bool is_refusal(grpc::StatusCode code) {
 
 struct Endpoint {
   std::string address;
+  uint64_t tls_version = 0;  // 0: no TLS
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
@@ -65,18 +66,8 @@ struct Endpoint {
 
 class GrpcEtcd final : public Etcd {
  public:
-  explicit GrpcEtcd(const EtcdOptions& options) : options_(options) {
-    const ChannelOptions channel{options.tls_ca, options.tls_cert, options.tls_key, kReconnectMs, kKeepaliveMs};
-    for (const std::string& address : options.endpoints) {
-      auto endpoint = std::make_unique<Endpoint>();
-      endpoint->address = address;
-      endpoint->channel = make_channel(address, channel);
-      endpoint->kv = etcdserverpb::KV::NewStub(endpoint->channel);
-      endpoint->lease = etcdserverpb::Lease::NewStub(endpoint->channel);
-      endpoint->watch = etcdserverpb::Watch::NewStub(endpoint->channel);
-      endpoints_.push_back(std::move(endpoint));
-    }
-  }
+  GrpcEtcd(const EtcdOptions& options, std::shared_ptr<TlsFiles> tls)
+      : options_(options), tls_(std::move(tls)), endpoints_(options.endpoints.size()) {}
 
   StatusOr<Range> read(const std::string& prefix) override {
     etcdserverpb::RangeRequest request;
@@ -197,14 +188,34 @@ class GrpcEtcd final : public Etcd {
   Status check(const etcdserverpb::ResponseHeader& header, const Endpoint& endpoint);
   bool is_cancelled() const { return is_cancelled_.load(); }
 
+  std::shared_ptr<Endpoint> endpoint_at(size_t index);
+
   const EtcdOptions options_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  const std::shared_ptr<TlsFiles> tls_;  // null: none
   std::atomic<size_t> current_{0};
   std::atomic<uint64_t> cluster_{0};  // that answered first; 0: none has
   std::atomic<bool> is_cancelled_{false};
-  std::mutex mutex_;
+  std::mutex mutex_;                                  // all that follows
+  std::vector<std::shared_ptr<Endpoint>> endpoints_;  // by number in the options; null: not asked yet
   std::set<grpc::ClientContext*> contexts_;
 };
+
+// A new connection where the certificate is another; calls that run keep theirs.
+std::shared_ptr<Endpoint> GrpcEtcd::endpoint_at(size_t index) {
+  const auto tls = tls_ == nullptr ? nullptr : tls_->texts();
+  const uint64_t version = tls == nullptr ? 0 : tls->version;
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<Endpoint>& endpoint = endpoints_[index % endpoints_.size()];
+  if (endpoint != nullptr && endpoint->tls_version == version) return endpoint;
+  endpoint = std::make_shared<Endpoint>();
+  endpoint->address = options_.endpoints[index % endpoints_.size()];
+  endpoint->tls_version = version;
+  endpoint->channel = make_channel(endpoint->address, {tls.get(), kReconnectMs, kKeepaliveMs});
+  endpoint->kv = etcdserverpb::KV::NewStub(endpoint->channel);
+  endpoint->lease = etcdserverpb::Lease::NewStub(endpoint->channel);
+  endpoint->watch = etcdserverpb::Watch::NewStub(endpoint->channel);
+  return endpoint;
+}
 
 // What another cluster has done or says is none of our business, however it came to be under that address.
 Status GrpcEtcd::check(const etcdserverpb::ResponseHeader& header, const Endpoint& endpoint) {
@@ -250,10 +261,11 @@ Status GrpcEtcd::call(Repeats repeats, const Send& send) {
   for (size_t attempt = 0; now() < deadline; ++attempt) {
     if (is_cancelled()) return absl::CancelledError("cancelled");
     const size_t index = current_.load();
-    Endpoint& endpoint = *endpoints_[index % endpoints_.size()];
+    const std::shared_ptr<Endpoint> kept = endpoint_at(index);
+    Endpoint& endpoint = *kept;
     size_t expected = index;
     const auto go_on = [&] { current_.compare_exchange_strong(expected, index + 1); };
-    if (attempt > 0 && attempt % endpoints_.size() == 0) {
+    if (attempt > 0 && attempt % options_.endpoints.size() == 0) {
       std::this_thread::sleep_for(kConnectLook);  // all have failed
     }
     if (Status status = prepare(endpoint, deadline); !status.ok()) {
@@ -310,7 +322,8 @@ StatusOr<Etcd::Outcome> GrpcEtcd::txn(const EtcdTxn& txn) {
 Status GrpcEtcd::watch(const std::string& prefix, const std::function<void()>& on_change) {
   const TimePoint deadline = now() + microseconds(options_.call_us);
   const size_t index = current_.load();
-  Endpoint& endpoint = *endpoints_[index % endpoints_.size()];
+  const std::shared_ptr<Endpoint> kept = endpoint_at(index);
+  Endpoint& endpoint = *kept;
   SCYPER_RETURN_IF_ERROR(prepare(endpoint, deadline));
   etcdserverpb::WatchRequest request;
   request.mutable_create_request()->set_key(begin_of(prefix));
@@ -336,25 +349,27 @@ Status GrpcEtcd::watch(const std::string& prefix, const std::function<void()>& o
 
 }  // namespace
 
-StatusOr<EtcdOptions> read_etcd_options(const std::string& endpoints, const std::string& ca_path,
-                                        const std::string& cert_path, const std::string& key_path) {
+EtcdOptions etcd_options_of(const std::string& endpoints, const std::string& ca_path, const std::string& cert_path,
+                            const std::string& key_path) {
   EtcdOptions options;
   options.endpoints = std::vector<std::string>(absl::StrSplit(endpoints, ',', absl::SkipEmpty()));
-  SCYPER_ASSIGN_OR_RETURN(options.tls_ca, read_optional_text_file(ca_path));
-  SCYPER_ASSIGN_OR_RETURN(options.tls_cert, read_optional_text_file(cert_path));
-  SCYPER_ASSIGN_OR_RETURN(options.tls_key, read_optional_text_file(key_path));
+  options.tls = {cert_path, key_path, ca_path};
   return options;
 }
 
 StatusOr<std::unique_ptr<Etcd>> Etcd::make(const EtcdOptions& options) {
   if (options.endpoints.empty()) return absl::InvalidArgumentError("etcd: no endpoint is given");
-  if (options.tls_cert.empty() != options.tls_key.empty()) {
-    return absl::InvalidArgumentError("etcd: certificate and key must be given together");
-  }
-  if (options.tls_ca.empty() && !options.tls_cert.empty()) {
+  if (options.tls.authorities.empty() && !options.tls.certificate.empty()) {
     return absl::InvalidArgumentError("etcd: a certificate needs the authority's");
   }
-  return std::unique_ptr<Etcd>(std::make_unique<GrpcEtcd>(options));
+  std::shared_ptr<TlsFiles> tls;
+  if (!options.tls.authorities.empty()) {
+    const auto say = [say = options.say](const std::string& line) {
+      if (say) say("etcd: " + line);
+    };
+    SCYPER_ASSIGN_OR_RETURN(tls, TlsFiles::open(options.tls, say));
+  }
+  return std::unique_ptr<Etcd>(std::make_unique<GrpcEtcd>(options, std::move(tls)));
 }
 
 }  // namespace scyper::consensus

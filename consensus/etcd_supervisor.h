@@ -70,6 +70,8 @@ class EtcdSupervisor final : public Supervisor {
   }
   StatusOr<FenceAnswer> on_fence(const Promise& wanted);
   StatusOr<bool> on_grant_asked(const std::string& from, uint64_t term);
+  bool is_member(const std::string& node) const;
+  void note_refused(const std::string& why);
   std::string peer_address(const std::string& node) const;
   Tasks* tasks_of(const std::string& node);
   void ask_grant(const Action& action);
@@ -110,6 +112,7 @@ class EtcdSupervisor final : public Supervisor {
   ClusterKeys keys_;
   PromiseFile promise_file_;  // the disk thread's
   const std::unique_ptr<PeerClient> peers_;
+  Counter* refused_peers_ = nullptr;  // null: nobody counts
   std::unique_ptr<PeerServer> server_;
   std::string peer_address_;
   std::atomic<int64_t> open_until_us_{0};
@@ -139,6 +142,7 @@ class EtcdSupervisor final : public Supervisor {
   std::map<std::pair<std::string, uint64_t>, bool> grants_;  // answers, until they are fetched
   bool is_failsafe_ = false;                                 // as has been said
   std::string said_;                                         // about etcd
+  int64_t said_refused_us_ = 0;                              // when; 0: never
   bool has_said_old_ = false;                                // that its voters are older than what was promised under
   bool is_led_ = false;                                      // as etcd said last
   Promise last_leader_;                                      // likewise, whether it still leads or not

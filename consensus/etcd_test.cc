@@ -233,10 +233,10 @@ TEST(EtcdOptionsTest, AreChecked) {
   EXPECT_FALSE(Etcd::make({}).ok());
   EtcdOptions options;
   options.endpoints = {"127.0.0.1:1"};
-  options.tls_cert = "x";
-  EXPECT_FALSE(Etcd::make(options).ok());
-  options.tls_key = "x";
-  EXPECT_FALSE(Etcd::make(options).ok());
+  options.tls.certificate = options.tls.key = "x";
+  EXPECT_TRUE(absl::IsInvalidArgument(Etcd::make(options).status()));  // no authorities
+  options.tls.authorities = "/nowhere/ca.pem";
+  EXPECT_TRUE(absl::IsNotFound(Etcd::make(options).status()));
 }
 
 TEST(EtcdOptionsTest, WithNobodyThereACallEndsInTime) {

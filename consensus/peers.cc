@@ -1,5 +1,6 @@
 #include "consensus/peers.h"
 
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "channel.h"
+#include "consensus/server_credentials.h"
 #include "failover.grpc.pb.h"
 
 namespace scyper::consensus {
@@ -21,12 +23,12 @@ constexpr uint64_t kFirstConfig = 1;  // of nodes that could not change voters, 
 
 class FailoverService final : public failover::v1::Failover::Service {
  public:
-  FailoverService(std::string cluster, PeerServer::OnFence on_fence, PeerServer::OnGrant on_grant)
-      : cluster_(std::move(cluster)), on_fence_(std::move(on_fence)), on_grant_(std::move(on_grant)) {}
+  FailoverService(const PeerOptions& options, PeerServer::OnFence on_fence, PeerServer::OnGrant on_grant)
+      : options_(options), on_fence_(std::move(on_fence)), on_grant_(std::move(on_grant)) {}
 
-  grpc::Status Fence(grpc::ServerContext*, const failover::v1::FenceRequest* request,
+  grpc::Status Fence(grpc::ServerContext* context, const failover::v1::FenceRequest* request,
                      failover::v1::FenceReply* reply) override {
-    if (const grpc::Status checked = check(*request); !checked.ok()) return checked;
+    if (const grpc::Status checked = check(*context, *request); !checked.ok()) return checked;
     auto answer = on_fence_({request->term(), request->node(), std::max(request->config(), kFirstConfig)});
     if (!answer.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(answer.status().message())};
     reply->set_term(answer->term);
@@ -40,9 +42,9 @@ class FailoverService final : public failover::v1::Failover::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status Grant(grpc::ServerContext*, const failover::v1::GrantRequest* request,
+  grpc::Status Grant(grpc::ServerContext* context, const failover::v1::GrantRequest* request,
                      failover::v1::GrantReply* reply) override {
-    if (const grpc::Status checked = check(*request); !checked.ok()) return checked;
+    if (const grpc::Status checked = check(*context, *request); !checked.ok()) return checked;
     const auto granted = on_grant_(request->node(), request->term());
     if (!granted.ok()) return {grpc::StatusCode::UNAVAILABLE, std::string(granted.status().message())};
     reply->set_granted(*granted);
@@ -51,9 +53,15 @@ class FailoverService final : public failover::v1::Failover::Service {
 
  private:
   template <typename Request>
-  grpc::Status check(const Request& request) const {
-    if (request.cluster() != cluster_) {
-      return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to cluster " + cluster_};
+  grpc::Status check(const grpc::ServerContext& context, const Request& request) {
+    if (options_.tls != nullptr) {
+      if (const Status status = check_name(context, request.node()); !status.ok()) {
+        if (options_.on_refused) options_.on_refused(std::string(status.message()) + ", from " + context.peer());
+        return {grpc::StatusCode::PERMISSION_DENIED, std::string(status.message())};
+      }
+    }
+    if (request.cluster() != options_.cluster) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to cluster " + options_.cluster};
     }
     if (request.node().empty() || request.term() == 0) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a request names a node and a term"};
@@ -61,7 +69,25 @@ class FailoverService final : public failover::v1::Failover::Service {
     return grpc::Status::OK;
   }
 
-  const std::string cluster_;
+  // The authority has signed clients' certificates, too: a node speaks for itself alone.
+  Status check_name(const grpc::ServerContext& context, const std::string& node) const {
+    const auto certificate = context.auth_context();
+    const auto has = [&](const char* property) {
+      const auto values = certificate->FindPropertyValues(property);
+      return std::any_of(values.begin(), values.end(), [&](const grpc::string_ref& value) { return value == node; });
+    };
+    if (node.empty() || (!has(GRPC_X509_CN_PROPERTY_NAME) && !has(GRPC_X509_SAN_PROPERTY_NAME))) {
+      const auto names = certificate->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+      const std::string name = names.empty() ? std::string() : std::string(names[0].data(), names[0].size());
+      return absl::PermissionDeniedError("permission denied: a certificate of \"" + name +
+                                         "\" does not speak for node \"" + node + "\"");
+    }
+    if (options_.is_member && !options_.is_member(node))
+      return absl::PermissionDeniedError("permission denied: node \"" + node + "\" is no member of the cluster");
+    return {};
+  }
+
+  const PeerOptions options_;
   const PeerServer::OnFence on_fence_;
   const PeerServer::OnGrant on_grant_;
 };
@@ -74,12 +100,7 @@ class GrpcPeerServer final : public PeerServer {
   }
   Status begin(const PeerOptions& options) {
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
-    if (!options.tls_ca.empty()) {
-      grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-      tls.pem_root_certs = options.tls_ca;
-      tls.pem_key_cert_pairs.push_back({options.tls_key, options.tls_cert});
-      credentials = grpc::SslServerCredentials(tls);
-    }
+    if (options.tls != nullptr) credentials = make_server_credentials(options.tls, {});
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
@@ -154,10 +175,11 @@ class GrpcPeerClient final : public PeerClient {
 
   // With the lock.
   std::shared_ptr<failover::v1::Failover::Stub> stub_of(const std::string& address) {
+    const auto tls = options_.tls == nullptr ? nullptr : options_.tls->texts();
+    // calls that run keep their connection
+    if (tls != nullptr && std::exchange(tls_version_, tls->version) != tls->version) stubs_.clear();
     auto& stub = stubs_[address];
-    if (stub != nullptr) return stub;
-    const ChannelOptions channel{options_.tls_ca, options_.tls_cert, options_.tls_key};
-    stub = failover::v1::Failover::NewStub(make_channel(address, channel));
+    if (stub == nullptr) stub = failover::v1::Failover::NewStub(make_channel(address, {tls.get()}));
     return stub;
   }
 
@@ -165,6 +187,7 @@ class GrpcPeerClient final : public PeerClient {
   const std::string node_;
   std::mutex mutex_;  // all that follows
   std::map<std::string, std::shared_ptr<failover::v1::Failover::Stub>> stubs_;
+  uint64_t tls_version_ = 0;  // of all of them
   std::set<grpc::ClientContext*> contexts_;
   bool is_cancelled_ = false;
 };
@@ -174,7 +197,7 @@ class GrpcPeerClient final : public PeerClient {
 StatusOr<std::unique_ptr<PeerServer>> PeerServer::start(const PeerOptions& options, OnFence on_fence,
                                                         OnGrant on_grant) {
   auto server = std::make_unique<GrpcPeerServer>(
-      std::make_unique<FailoverService>(options.cluster, std::move(on_fence), std::move(on_grant)));
+      std::make_unique<FailoverService>(options, std::move(on_fence), std::move(on_grant)));
   SCYPER_RETURN_IF_ERROR(server->begin(options));
   return std::unique_ptr<PeerServer>(std::move(server));
 }

@@ -36,6 +36,7 @@ constexpr std::chrono::milliseconds kSoon{1};  // while nothing is answered unti
 constexpr std::chrono::milliseconds kBarPause{10};
 constexpr int64_t kFenceAnswerUs = 2'000'000;  // for the disk; the candidate asks again
 constexpr int64_t kGrantAnswerUs = 500'000;    // likewise
+constexpr int64_t kRefusedSayUs = 1'000'000;   // between two lines on who was refused
 constexpr int64_t kFloorPeriodUs = 1'000'000;
 constexpr size_t kAnswersMax = 100;
 
@@ -63,9 +64,16 @@ EtcdSupervisor::~EtcdSupervisor() {
 }
 
 Status EtcdSupervisor::begin() {
+  if (options_.metrics != nullptr) {
+    refused_peers_ = &options_.metrics->counter("scyper_election_refused_total",
+                                                "Calls on peer_listen that a certificate's name was not allowed.");
+  }
+  PeerOptions peers = options_.peers;
+  peers.is_member = [this](const std::string& node) { return is_member(node); };
+  peers.on_refused = [this](const std::string& why) { note_refused(why); };
   SCYPER_ASSIGN_OR_RETURN(server_,
                           PeerServer::start(
-                              options_.peers, [this](const Promise& wanted) { return on_fence(wanted); },
+                              peers, [this](const Promise& wanted) { return on_fence(wanted); },
                               [this](const std::string& from, uint64_t term) { return on_grant_asked(from, term); }));
   peer_address_ = options_.advertise_peers;
   if (peer_address_.empty()) {
@@ -285,6 +293,23 @@ StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const Promise& wanted) {
   answers_.erase(key);
   before_fence_answer.fires();
   return answer;
+}
+
+// Those that etcd has, and the voters of the settings: etcd may not have answered yet.
+bool EtcdSupervisor::is_member(const std::string& node) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return seen_.members.contains(node) || seen_.config.voters.has(node) || options_.config.voters.has(node);
+}
+
+void EtcdSupervisor::note_refused(const std::string& why) {
+  if (refused_peers_ != nullptr) refused_peers_->add(1);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t now_us = boot_time_us();
+    if (said_refused_us_ != 0 && now_us - said_refused_us_ < kRefusedSayUs) return;
+    said_refused_us_ = now_us;
+  }
+  say("election: refused: " + why);
 }
 
 std::string EtcdSupervisor::peer_address(const std::string& node) const {

@@ -35,8 +35,10 @@ class GrpcLink final : public Link {
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-    if (!options_.tls_ca.empty()) {
-      credentials = grpc::SslCredentials({options_.tls_ca, options_.tls_key, options_.tls_cert});
+    if (options_.tls != nullptr) {
+      const auto texts = options_.tls->texts();
+      tls_version_ = texts->version;
+      credentials = grpc::SslCredentials({texts->trusted(), texts->key, texts->certificate});
     }
     channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
     stub_ = v1::Replication::NewStub(channel_);
@@ -166,6 +168,9 @@ class GrpcLink final : public Link {
     return is_cancelled_;
   }
 
+  // With the lock. Calls that run keep their connection.
+  bool has_new_certificate() const { return options_.tls != nullptr && options_.tls->texts()->version != tls_version_; }
+
   // One call, so that cancel() finds it.
   struct Call {
     explicit Call(GrpcLink* owner) : link(owner) {
@@ -173,7 +178,8 @@ class GrpcLink final : public Link {
       if (link->is_cancelled_) context.TryCancel();
       link->contexts_.insert(&context);
       // a node that is being promoted listens a moment later, and opens when it is followed: a new channel asks at once
-      if (link->channel_->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) link->connect_to(link->target_);
+      const bool has_failed = link->channel_->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE;
+      if (has_failed || link->has_new_certificate()) link->connect_to(link->target_);
       stub = link->stub_;
     }
     ~Call() {
@@ -191,6 +197,7 @@ class GrpcLink final : public Link {
   std::string target_;
   std::shared_ptr<grpc::Channel> channel_;
   std::shared_ptr<v1::Replication::Stub> stub_;
+  uint64_t tls_version_ = 0;  // of channel_
   std::set<grpc::ClientContext*> contexts_;
   bool is_cancelled_ = false;
 };

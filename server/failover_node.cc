@@ -73,7 +73,7 @@ FailoverNode::~FailoverNode() { stop(); }
 
 // Without it a failover waits for the lease.
 Status FailoverNode::start_guard() {
-  SCYPER_ASSIGN_OR_RETURN(auto options, etcd_options());
+  auto options = etcd_options();
   options.call_us = static_cast<int64_t>(config_.cluster.lease_us);
   options.connect_us = options.call_us / 8;
   options.attempt_us = options.call_us / 4;
@@ -129,9 +129,9 @@ Status FailoverNode::read_log_end() {
   return Status();
 }
 
-StatusOr<consensus::EtcdOptions> FailoverNode::etcd_options() const {
+consensus::EtcdOptions FailoverNode::etcd_options() const {
   const ClusterSettings& cluster = config_.cluster;
-  return consensus::read_etcd_options(cluster.etcd, cluster.etcd_ca, cluster.etcd_cert, cluster.etcd_key);
+  return consensus::etcd_options_of(cluster.etcd, cluster.etcd_ca, cluster.etcd_cert, cluster.etcd_key);
 }
 
 StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
@@ -142,7 +142,8 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
   options.elector.lease_us = static_cast<int64_t>(cluster.lease_us);
   options.elector.open_us = kOpenUs;  // recovery may take longer than a lease, which is kept alive meanwhile
   options.elector.margin_us = options.elector.lease_us / 4;
-  SCYPER_ASSIGN_OR_RETURN(options.etcd, etcd_options());
+  options.etcd = etcd_options();
+  options.etcd.say = say_;
   options.on_lease = [this](int64_t lease) {
     if (guard_ != nullptr) guard_->set(lease);
   };
@@ -151,9 +152,7 @@ StatusOr<consensus::SupervisorOptions> FailoverNode::supervisor_options() {
   };
   options.cluster = options.peers.cluster = cluster.name;
   options.peers.listen = cluster.peer_listen;
-  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_ca, read_optional_text_file(config_.server.tls_client_ca));
-  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_cert, read_optional_text_file(config_.server.tls_cert));
-  SCYPER_ASSIGN_OR_RETURN(options.peers.tls_key, read_optional_text_file(config_.server.tls_key));
+  if (!config_.server.tls_client_ca.empty()) options.peers.tls = config_.server.tls;
   options.advertise_peers = cluster.peer_advertise;
   options.config.version = 1;
   options.config.voters.names = std::vector<std::string>(absl::StrSplit(cluster.voters, ',', absl::SkipEmpty()));
@@ -175,6 +174,7 @@ StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
     const timespec period{0, is_led ? kLookNs : kSoonNs};
     int signal_number = signal_number_;
     if (signal_number == 0) signal_number = ::sigtimedwait(&signals, nullptr, &period);
+    if (is_for_certificates(signal_number)) continue;
     if (signal_number > 0) return End{signal_number};
     const consensus::Role role = supervisor_->role();
     is_led = role.kind != consensus::Role::Kind::kWait;
@@ -200,6 +200,12 @@ StatusOr<FailoverNode::End> FailoverNode::run(const sigset_t& signals) {
   }
 }
 
+bool FailoverNode::is_for_certificates(int signal_number) const {
+  if (signal_number != SIGHUP) return false;
+  if (config_.server.tls != nullptr) config_.server.tls->reload();
+  return true;
+}
+
 Status FailoverNode::take_role(const consensus::Role& role) {
   if (role.kind != consensus::Role::Kind::kFollow) return Status();
   if (engine_ == nullptr) return follow(role);
@@ -218,7 +224,7 @@ void FailoverNode::watch_signals(const std::atomic<bool>* is_over) {
   const timespec period{0, kLookNs};
   while (!*is_over && signal_number_ == 0) {
     const int signal_number = ::sigtimedwait(signals_, nullptr, &period);
-    if (signal_number <= 0) continue;
+    if (signal_number <= 0 || is_for_certificates(signal_number)) continue;
     std::lock_guard<std::mutex> lock(mutex_);
     signal_number_ = signal_number;
     if (place_ != Place::kSeeding) continue;
@@ -234,13 +240,6 @@ Status FailoverNode::follow(const consensus::Role& role) {
   const auto& voters = role.config.voters;
   config.secondary.link.is_voter = voters.has(config_.engine.queries.node);
   config.secondary.link.call_us = kJoinUs;
-  if (!config.server.tls_cert.empty()) {
-    const std::string& authority = config.server.tls_client_ca;
-    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_ca,
-                            read_optional_text_file(authority.empty() ? config.server.tls_cert : authority));
-    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_cert, read_optional_text_file(config.server.tls_cert));
-    SCYPER_ASSIGN_OR_RETURN(config.secondary.link.tls_key, read_optional_text_file(config.server.tls_key));
-  }
   config.secondary.join_us_max = kJoinUs;
   // where less than a majority may have confirmed, what was is not thrown away
   const bool keeps_aside = !role.config.commit_mode.starts_with("quorum");

@@ -70,11 +70,13 @@ class FailoverNode final : public consensus::Replica {
 
   Status read_log_end();
   Status start_guard();
-  StatusOr<consensus::EtcdOptions> etcd_options() const;
+  consensus::EtcdOptions etcd_options() const;
   StatusOr<consensus::SupervisorOptions> supervisor_options();
   Status take_role(const consensus::Role& role);
   Status follow(const consensus::Role& role);
   Status not_followed(const Status& why);
+  // SIGHUP; does what it asks for.
+  bool is_for_certificates(int signal_number) const;
   void watch_signals(const std::atomic<bool>* is_over);
   Status lead(const consensus::Role& role);
   Status serve(const NodeConfig& config);

@@ -16,9 +16,6 @@ namespace {
 
 constexpr size_t kChannelsMax = 256;  // nodes of a cluster, and some that have gone
 
-// Empty: it cannot be read any more, and the connection does not come about.
-std::string text_of(const std::string& path) { return read_text_file(path).value_or(""); }
-
 bool wants_global(const query::QueryOptions& options) {
   return options.session == 0 && options.freshness.kind == query::Freshness::Kind::kFresh;
 }
@@ -123,7 +120,10 @@ void QueryRouter::note(const Route& route, int change) {
 }
 
 std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) {
+  const auto tls = options_.tls == nullptr ? nullptr : options_.tls->texts();
   std::lock_guard<std::mutex> lock(mutex_);
+  // calls that run keep their connection
+  if (tls != nullptr && std::exchange(tls_version_, tls->version) != tls->version) channels_.clear();
   auto& channel = channels_[address];
   if (channel == nullptr) {
     grpc::ChannelArguments arguments;
@@ -132,11 +132,7 @@ std::shared_ptr<grpc::Channel> QueryRouter::channel(const std::string& address) 
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-    if (!options_.tls_cert.empty()) {
-      credentials =
-          grpc::SslCredentials({text_of(options_.tls_client_ca.empty() ? options_.tls_cert : options_.tls_client_ca),
-                                text_of(options_.tls_key), text_of(options_.tls_cert)});
-    }
+    if (tls != nullptr) credentials = grpc::SslCredentials({tls->trusted(), tls->key, tls->certificate});
     channel = grpc::CreateCustomChannel(address, credentials, arguments);
   }
   auto made = channel;

@@ -63,6 +63,7 @@ class QueryRouter {
   SecondaryEngine* const secondary_;  // null: a primary
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
+  uint64_t tls_version_ = 0;  // of all of them
 };
 
 }  // namespace scyper::server

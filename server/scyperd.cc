@@ -61,6 +61,7 @@ sigset_t block_signals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return signals;
@@ -82,16 +83,6 @@ query::QueriesOptions queries_of(const NodeConfig& config) {
   query::QueriesOptions queries = config.engine.queries;
   if (queries.snapshots.spill_directory.empty()) queries.snapshots.spill_directory = config.engine.log.directory;
   return queries;
-}
-
-// What the node shows to others it shows to its primary, too. Where there are elections that is done already.
-Status add_tls(const ServerOptions& server, replication::LinkOptions* link) {
-  if (server.tls_cert.empty() || !link->tls_ca.empty()) return Status();
-  const std::string& authority = server.tls_client_ca.empty() ? server.tls_cert : server.tls_client_ca;
-  SCYPER_ASSIGN_OR_RETURN(link->tls_ca, read_text_file(authority));
-  SCYPER_ASSIGN_OR_RETURN(link->tls_cert, read_text_file(server.tls_cert));
-  SCYPER_ASSIGN_OR_RETURN(link->tls_key, read_text_file(server.tls_key));
-  return Status();
 }
 
 StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config, MetricsRegistry* metrics,
@@ -118,7 +109,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.interface = config.engine.replication.multicast_interface;
   options.multicast_key_file = config.engine.replication.multicast_key_file;
   options.link.node = config.engine.queries.node;
-  SCYPER_RETURN_IF_ERROR(add_tls(config.server, &options.link));
+  options.link.tls = config.server.tls;  // what the node shows to others it shows to its primary, too
   if (options.link.address.empty()) options.link.address = config.server.listen;
   options.database.memory_bytes = config.engine.memory_bytes;
   options.database.page_mode = config.engine.page_mode;
@@ -135,11 +126,15 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
 }
 
 // A signal's number; 0: a secondary cannot go on and has to start anew.
-int wait_for_end(const sigset_t& signals, primary::Engine* engine) {
+int wait_for_end(const sigset_t& signals, primary::Engine* engine, TlsFiles* tls) {
   auto* secondary = dynamic_cast<SecondaryEngine*>(engine);
   while (true) {
     const timespec period{0, 200'000'000};
     const int signal_number = sigtimedwait(&signals, nullptr, &period);
+    if (signal_number == SIGHUP) {
+      if (tls != nullptr) tls->reload();
+      continue;
+    }
     if (signal_number > 0) return signal_number;
     bool is_empty = false;
     if (secondary != nullptr && !secondary->node().failure(&is_empty).ok()) return 0;
@@ -201,10 +196,15 @@ int run_elected(const NodeConfig& config, const sigset_t& signals) {
   return 0;
 }
 
-int run(const NodeConfig& config) {
+int run(NodeConfig config) {
   sigset_t signals = block_signals();
   if (!config.failpoints.empty()) {
     if (Status status = arm_failpoints(config.failpoints); !status.ok()) return fail(kExitConfiguration, status);
+  }
+  if (const ServerOptions& server = config.server; !server.tls_cert.empty()) {
+    auto tls = TlsFiles::open({server.tls_cert, server.tls_key, server.tls_client_ca}, say);
+    if (!tls.ok()) return fail(kExitStart, tls.status());
+    config.server.tls = *std::move(tls);
   }
   if (!config.cluster.name.empty()) return run_elected(config, signals);
   MetricsRegistry metrics;
@@ -224,7 +224,7 @@ int run(const NodeConfig& config) {
   if (config.role == Role::kPrimary) watchdog.watch(engine->get());
   watchdog.start();
 
-  const int signal_number = wait_for_end(signals, engine->get());
+  const int signal_number = wait_for_end(signals, engine->get(), config.server.tls.get());
   if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));
   say(signal_number == SIGTERM ? "SIGTERM, stopping" : "SIGINT, stopping");
   tell_service_manager("STOPPING=1");
@@ -255,7 +255,7 @@ int scyperd_main(int argc, char** argv) {
     std::fputs(print_config(*config).c_str(), stdout);
     return 0;
   }
-  return run(*config);
+  return run(*std::move(config));
 }
 
 }  // namespace

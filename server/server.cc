@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -17,8 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "admin_service.h"
 #include "audit_log.h"
-#include "base/text_file.h"
-#include "caller.h"
+#include "consensus/server_credentials.h"
 #include "errors.h"
 #include "http.h"
 #include "node_parts.h"
@@ -63,24 +63,17 @@ namespace {
 constexpr std::chrono::milliseconds kStopPoll{1};
 constexpr std::chrono::milliseconds kGiveUp{2000};  // for the answers that say so, at most
 
-StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServerOptions& options) {
+// The options with the certificates they name.
+StatusOr<ServerOptions> with_tls(ServerOptions options) {
   if (options.tls_cert.empty() != options.tls_key.empty()) {
     return absl::InvalidArgumentError("tls_cert and tls_key must be given together");
   }
-  if (options.tls_cert.empty()) {
-    if (!options.tls_client_ca.empty()) return absl::InvalidArgumentError("tls_client_ca needs tls_cert and tls_key");
-    return grpc::InsecureServerCredentials();
-  }
-  grpc::SslServerCredentialsOptions tls(options.tls_client_ca.empty()
-                                            ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-                                            : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  SCYPER_ASSIGN_OR_RETURN(std::string key, read_text_file(options.tls_key));
-  SCYPER_ASSIGN_OR_RETURN(std::string cert, read_text_file(options.tls_cert));
-  if (!options.tls_client_ca.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(tls.pem_root_certs, read_text_file(options.tls_client_ca));
-  }
-  tls.pem_key_cert_pairs.push_back({std::move(key), std::move(cert)});
-  return grpc::SslServerCredentials(tls);
+  if (options.tls_cert.empty() && !options.tls_client_ca.empty())
+    return absl::InvalidArgumentError("tls_client_ca needs tls_cert and tls_key");
+  if (options.tls_cert.empty() || options.tls != nullptr) return options;
+  const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  SCYPER_ASSIGN_OR_RETURN(options.tls, TlsFiles::open({options.tls_cert, options.tls_key, options.tls_client_ca}, say));
+  return options;
 }
 
 Status check_address(const char* setting, const std::string& address) {
@@ -120,22 +113,31 @@ Status check_exposure(const ServerOptions& options) {
   return {};
 }
 
-// Asks for each call whether the role of its certificate may make it.
-class VerbCheck final : public grpc::AuthMetadataProcessor {
- public:
-  explicit VerbCheck(Authorization* authorization) : authorization_(authorization) {}
-  bool IsBlocking() const override { return false; }
-  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
-                       OutputMetadata*) override {
-    const auto path = metadata.find(":path");
-    const std::string method = path == metadata.end() ? "" : std::string(path->second.data(), path->second.size());
-    const Status status = authorization_->check(method, certificate_name(*context), "");
-    return status.ok() ? grpc::Status::OK : grpc_status_of(status);
+std::shared_ptr<grpc::ServerCredentials> credentials_of(NodeParts* node) {
+  if (node->options.tls == nullptr) return grpc::InsecureServerCredentials();
+  consensus::CallCheck check;
+  if (node->options.authorization) {
+    check = [p = &node->authorization](std::string_view path, const std::string& name) {
+      return p->check(path, name, "");
+    };
   }
+  return consensus::make_server_credentials(node->options.tls, std::move(check));
+}
 
- private:
-  Authorization* const authorization_;
-};
+std::vector<MetricsRegistry::Registration> observe_tls(MetricsRegistry* metrics, const std::shared_ptr<TlsFiles>& tls) {
+  std::vector<MetricsRegistry::Registration> observed;
+  if (tls == nullptr) return observed;
+  observed.push_back(metrics->observe("scyper_tls_reloads_total",
+                                      "Changes of the files of certificates that count now.", MetricType::kCounter, {},
+                                      [tls] { return tls->reloads(); }));
+  observed.push_back(metrics->observe("scyper_tls_reload_failures_total",
+                                      "Changes of the files of certificates that could not be used.",
+                                      MetricType::kCounter, {}, [tls] { return tls->failures(); }));
+  observed.push_back(metrics->observe("scyper_tls_certificate_expires_seconds",
+                                      "When the node's certificate ends, in seconds since 1970.", MetricType::kGauge,
+                                      {}, [tls] { return tls->texts()->expires_s; }));
+  return observed;
+}
 
 void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes_max));
@@ -178,27 +180,23 @@ bool is_loopback(const std::string& address) {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() { stop(); }
 
-Status Server::check(const ServerOptions& options) {
-  SCYPER_RETURN_IF_ERROR(check_exposure(options));
+Status Server::check(const ServerOptions& given) {
+  SCYPER_RETURN_IF_ERROR(check_exposure(given));
+  SCYPER_ASSIGN_OR_RETURN(const ServerOptions options, with_tls(given));
   postgres::SessionContext context;
-  if (!options.postgres_listen.empty()) return postgres::read_files(options, &context);
-  if (options.tls_cert.empty()) return {};
-  return postgres::TlsContext::load(options.tls_cert, options.tls_key, options.tls_client_ca).status();
+  return options.postgres_listen.empty() ? Status() : postgres::read_files(options, &context);
 }
 
-StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, primary::Engine* engine,
+StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, primary::Engine* engine,
                                                 MetricsRegistry* metrics) {
-  SCYPER_RETURN_IF_ERROR(check_exposure(options));
-  SCYPER_ASSIGN_OR_RETURN(auto credentials, credentials_of(options));
+  SCYPER_RETURN_IF_ERROR(check_exposure(given));
+  SCYPER_ASSIGN_OR_RETURN(const ServerOptions options, with_tls(given));
   enable_plugins();
   SCYPER_RETURN_IF_ERROR(open_audit_log(options.audit_log));
   auto parts = std::make_unique<Parts>(options, engine, metrics);
-  if (options.authorization) {
-    credentials->SetAuthMetadataProcessor(std::make_shared<VerbCheck>(&parts->node.authorization));
-  }
   grpc::ServerBuilder builder;
   set_channel_arguments(options, &builder);
-  builder.AddListeningPort(options.listen, credentials, &parts->port);
+  builder.AddListeningPort(options.listen, credentials_of(&parts->node), &parts->port);
   builder.RegisterService(&parts->transactions);
   builder.RegisterService(&parts->queries);
   builder.RegisterService(&parts->admin);
@@ -219,6 +217,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, pr
   Parts* p = parts.get();
   std::unique_ptr<Server> server(new Server(std::move(parts)));  // from here on errors stop it
   p->observed = observe_engine(metrics, engine);
+  for (auto& observed : observe_tls(metrics, options.tls)) p->observed.push_back(std::move(observed));
   metrics->gauge("scyper_build_info", "Version of the node.", {{"version", kVersion}}).set(1);
   if (!options.http_listen.empty()) {
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, make_pages(&p->node, &p->readiness)));

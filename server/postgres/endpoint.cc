@@ -82,8 +82,9 @@ Endpoint::Endpoint(NodeParts* node)
 }
 
 Status read_files(const ServerOptions& options, SessionContext* context) {
-  if (!options.tls_cert.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(context->tls, TlsContext::load(options.tls_cert, options.tls_key, options.tls_client_ca));
+  if (options.tls != nullptr) {
+    context->tls = std::make_shared<TlsContexts>(options.tls);
+    SCYPER_RETURN_IF_ERROR(context->tls->current().status());
   }
   if (!options.postgres_users.empty()) {
     SCYPER_ASSIGN_OR_RETURN(context->users, UserFile::read(options.postgres_users));

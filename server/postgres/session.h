@@ -39,7 +39,7 @@ class RoleSessions {
 // What all sessions of a node share. Constant, or safe for any thread.
 struct SessionContext {
   NodeParts* node = nullptr;
-  std::shared_ptr<TlsContext> tls;        // null: none
+  std::shared_ptr<TlsContexts> tls;       // null: none
   std::optional<UserFile> users;          // none: whoever comes from this machine
   std::string secret = random_bytes(32);  // of this process, for verifiers that are made up
   // A CancelRequest; called without locks.
@@ -227,6 +227,7 @@ class Session {
   const Start start_;
   const int32_t key_;
   MessageStream stream_;
+  std::string tls_end_point_;  // what SCRAM binds to; empty: no TLS
   std::string user_;
   query::SessionRoles roles_;                                          // at the start: its own
   std::string counted_role_;                                           // in RoleSessions

@@ -57,7 +57,10 @@ bool Session::encrypt() {
     refuse(protocol_violation("received unencrypted data after SSL request"));
     return false;
   }
-  return stream_.transport().start_tls(*context_->tls).ok();
+  const auto tls = context_->tls->current();
+  if (!tls.ok()) return false;
+  tls_end_point_ = (*tls)->end_point();
+  return stream_.transport().start_tls(**tls).ok();
 }
 
 bool Session::start() {
@@ -198,8 +201,8 @@ Status Session::authenticate_role(const query::Role& role, bool is_closed) {
 // nullopt: there is no such user, or none with a password; the exchange is as others.
 Status Session::check_password(const std::string& user, const std::optional<ScramVerifier>& known) {
   SCYPER_RETURN_IF_ERROR(context_->attempts.check(user, start_.address, monotonic_ns()));
-  ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret),
-                         stream_.transport().is_encrypted() ? context_->tls->end_point() : "", known.has_value());
+  ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret), tls_end_point_,
+                         known.has_value());
   Status status = exchange_scram(&exchange);
   if (sqlstate_of(status) == "28P01") {
     context_->attempts.note_failure(user, start_.address, monotonic_ns());
@@ -236,7 +239,7 @@ void RoleSessions::remove(const std::string& role) {
 Status Session::exchange_scram(ScramExchange* exchange) {
   writer().begin('R');
   writer().put_int32(kAuthenticationSasl);
-  if (stream_.transport().is_encrypted() && !context_->tls->end_point().empty()) writer().put_string(kScramPlus);
+  if (!tls_end_point_.empty()) writer().put_string(kScramPlus);
   writer().put_string(kScram);
   writer().put_byte(0);
   writer().end();

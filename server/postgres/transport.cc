@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
@@ -31,6 +32,26 @@ std::string last_tls_error() {
   return text;
 }
 
+// Keys with a password are not asked for it at the terminal.
+int give_no_password(char*, int, int, void*) { return 0; }
+
+// False: there is none, or take() has refused one.
+template <typename Take>
+bool for_each_certificate(const std::string& pem, const Take& take) {
+  BIO* text = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  bool has_any = false, goes_on = true;
+  while (goes_on) {
+    X509* certificate = PEM_read_bio_X509_AUX(text, nullptr, give_no_password, nullptr);
+    if (certificate == nullptr) break;
+    has_any = true;
+    goes_on = take(certificate);
+    X509_free(certificate);
+  }
+  BIO_free(text);
+  if (goes_on) ERR_clear_error();  // how the text ends
+  return has_any && goes_on;
+}
+
 // The certificate's own hash function, SHA-256 for those that are weaker.
 std::string end_point_of(const X509* certificate) {
   int digest = NID_undef;
@@ -47,8 +68,7 @@ std::string end_point_of(const X509* certificate) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certificate, const std::string& key,
-                                                       const std::string& client_ca) {
+StatusOr<std::shared_ptr<TlsContext>> TlsContext::make(const TlsTexts& texts) {
   std::shared_ptr<TlsContext> tls(new TlsContext);
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
   tls->context_ = context;
@@ -59,11 +79,23 @@ StatusOr<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certif
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) return fail("bad " + certificate);
-  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) return fail("bad " + key);
-  if (SSL_CTX_check_private_key(context) != 1) return fail("the key is not the certificate's");
-  if (!client_ca.empty()) {
-    if (SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) return fail("bad " + client_ca);
+  bool is_own = true;
+  if (!for_each_certificate(texts.certificate, [&](X509* certificate) {
+        return std::exchange(is_own, false) ? SSL_CTX_use_certificate(context, certificate) == 1
+                                            : SSL_CTX_add1_chain_cert(context, certificate) == 1;
+      }))
+    return fail("bad certificate");
+  BIO* key_text = BIO_new_mem_buf(texts.key.data(), static_cast<int>(texts.key.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(key_text, nullptr, give_no_password, nullptr);
+  BIO_free(key_text);
+  const bool has_key = key != nullptr && SSL_CTX_use_PrivateKey(context, key) == 1;
+  EVP_PKEY_free(key);
+  if (!has_key || SSL_CTX_check_private_key(context) != 1) return fail("bad key");
+  if (!texts.authorities.empty()) {
+    const bool has_all = for_each_certificate(texts.authorities, [&](X509* certificate) {
+      return X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate) == 1;
+    });
+    if (!has_all) return fail("bad authorities");
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   }
   tls->end_point_ = end_point_of(SSL_CTX_get0_certificate(context));
@@ -71,6 +103,15 @@ StatusOr<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certif
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+StatusOr<std::shared_ptr<TlsContext>> TlsContexts::current() {
+  const auto texts = files_->texts();
+  absl::MutexLock lock(&mutex_);
+  if (version_ == texts->version) return newest_;
+  SCYPER_ASSIGN_OR_RETURN(newest_, TlsContext::make(*texts));
+  version_ = texts->version;
+  return newest_;
+}
 
 Transport::Transport(int descriptor) : descriptor_(descriptor) {
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -2,23 +2,27 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "base/status.h"
+#include "base/tls_files.h"
 
 struct ssl_ctx_st;
 struct ssl_st;
 
 namespace scyper::server::postgres {
 
-// The node's certificate for PostgreSQL's clients. Threads: any after load().
+// The node's certificate for PostgreSQL's clients. Threads: any after make().
 class TlsContext {
  public:
-  // client_ca: given, clients must show a certificate signed by it.
-  static StatusOr<std::shared_ptr<TlsContext>> load(const std::string& certificate, const std::string& key,
-                                                    const std::string& client_ca);
+  // With authorities clients must show a certificate signed by one of them.
+  static StatusOr<std::shared_ptr<TlsContext>> make(const TlsTexts& texts);
   ~TlsContext();
   ssl_ctx_st* context() const { return context_; }
   // What SCRAM binds to: the hash of the node's certificate (RFC 5929, tls-server-end-point).
@@ -28,6 +32,19 @@ class TlsContext {
   TlsContext() = default;
   ssl_ctx_st* context_ = nullptr;
   std::string end_point_;
+};
+
+// That of the newest files, for a new connection. Threads: any.
+class TlsContexts {
+ public:
+  explicit TlsContexts(std::shared_ptr<TlsFiles> files) : files_(std::move(files)) {}
+  StatusOr<std::shared_ptr<TlsContext>> current();
+
+ private:
+  const std::shared_ptr<TlsFiles> files_;
+  absl::Mutex mutex_;
+  uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;  // of newest_
+  std::shared_ptr<TlsContext> newest_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One connection, plain or by TLS. Reads block until something comes or end_reading() was called; writes give up on a

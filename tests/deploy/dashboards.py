@@ -110,11 +110,13 @@ def start_etcd(directory):
     raise RuntimeError("etcd does not start")
 
 
-def start_elected(directory, program, etcd):
-    """A cluster of one node, whose port is drawn anew when another took it meanwhile."""
+def start_elected(directory, program, etcd, scyper):
+    """A cluster of one node, with a certificate, whose port is drawn anew when another took it meanwhile."""
+    made = directory / "certificates"
+    subprocess.run([scyper, "certs", made, "--node", "e1"], check=True, capture_output=True)
     for _ in range(5):
         node = Node(directory, program, "e1", "--cluster", "elected", "--etcd", etcd.address, "--voter-names", "e1", "--peer-listen", "127.0.0.1:0",
-                    listen=free_address())
+                    "--tls-cert", made / "e1.pem", "--tls-key", made / "e1.key", "--tls-client-ca", made / "ca.pem", listen=free_address())
         try:
             node.wait()
             return node
@@ -316,7 +318,7 @@ def main(scyperd, scyper, pictures=None):
             started.append(etcd)
             for node in nodes:
                 node.wait()
-            nodes.append(start_elected(directory, scyperd, etcd))
+            nodes.append(start_elected(directory, scyperd, etcd, scyper))
             started.append(nodes[-1])
             prometheus, api = start_prometheus(directory, nodes)
             started.append(prometheus)

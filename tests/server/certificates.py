@@ -6,12 +6,18 @@ Debian: openssl. Each check says what it found; the last line counts the failure
 """
 import pathlib
 import re
+import signal
+import socket
+import ssl
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import CHECKS, PATIENCE_S, expect, run
+from checks import CHECKS, PATIENCE_S, expect, run, wait_for
 
 
 def check_files(scyper, made):
@@ -62,11 +68,92 @@ def check_node(scyperd, scyper, made):
         expect("the node stops", process.wait(timeout=PATIENCE_S) == 0)
 
 
+class TlsNode:
+    """A node with all its ports, and what it says."""
+    def __init__(self, scyperd, made):
+        self.said = []
+        self.made = made
+        self.process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--postgres-listen", "localhost:0", "--partitions", "2",
+                                         "--workers", "1", "--memory", "1GB", "--tls-cert", made / "node.pem", "--tls-key", made / "node.key", "--tls-client-ca",
+                                         made / "ca.pem"], stdout=subprocess.PIPE, text=True)
+        line = next(line for line in self.process.stdout if "gRPC on port" in line)
+        self.port = int(re.search(r"gRPC on port (\d+)", line)[1])
+        self.postgres = int(re.search(r"PostgreSQL clients on port (\d+)", line)[1])
+        self.metrics = re.search(r"http://\S*/metrics", line)[0]
+        threading.Thread(target=lambda: self.said.extend(self.process.stdout), daemon=True).start()
+
+    def connect(self, port, who="ada"):
+        """By TLS; PostgreSQL's clients ask for it first."""
+        context = ssl.create_default_context(cafile=self.made / "ca.pem")
+        context.load_cert_chain(self.made / f"{who}.pem", self.made / f"{who}.key")
+        context.set_alpn_protocols(["h2"])
+        plain = socket.create_connection(("localhost", port), timeout=PATIENCE_S)
+        if port == self.postgres:
+            plain.sendall(struct.pack("!ii", 8, 80877103))
+            assert plain.recv(1) == b"S"
+        return context.wrap_socket(plain, server_hostname="localhost")
+
+    def shown(self, port):
+        with self.connect(port) as connection:
+            return connection.getpeercert(binary_form=True)
+
+    def counted(self, name):
+        return float(re.search(rf"^{name}(?:\{{.*\}})? (\S+)", urllib.request.urlopen(self.metrics).read().decode(), re.M)[1])
+
+
+def ask(connection):
+    """A query of a session of PostgreSQL's protocol, as far as it has come to its end."""
+    connection.sendall(b"Q" + struct.pack("!i", 13) + b"SELECT 1\0")
+    answer = b""
+    while not answer.endswith(b"Z\0\0\0\x05I"):
+        answer += connection.recv(4096)
+    return b"SELECT 1\0" in answer
+
+
+def check_reload(scyperd, scyper, made):
+    der = lambda: ssl.PEM_cert_to_DER_cert((made / "node.pem").read_text())
+    node = TlsNode(scyperd, made)
+    try:
+        ports, first = (node.port, node.postgres), der()
+        expect("both ports show the file's certificate", [node.shown(port) for port in ports] == [first, first])
+        old = node.connect(node.postgres)
+        start = struct.pack("!i", 196608) + b"user\0ada\0\0"
+        old.sendall(struct.pack("!i", len(start) + 4) + start)
+        while not (greeting := old.recv(4096)).endswith(b"Z\0\0\0\x05I"):
+            expect("a session", greeting != b"")
+        run(scyper, "certs", made, "--node", "node", "--replace")
+        second = der()
+        wait_for("another certificate at both ports", lambda: [node.shown(port) for port in ports] == [second, second])
+        expect("it is another", first != second)
+        expect("a session goes on", ask(old) and old.getpeercert(binary_form=True) == first)
+        expect("the node tells", any("TLS: new files for new connections" in line for line in node.said), node.said)
+        expect("and counts", node.counted("scyper_tls_reloads_total") == 1 and node.counted("scyper_tls_certificate_expires_seconds") > 1.7e9)
+        good = (made / "node.pem").read_text()
+        (made / "node.pem").write_text("no certificate\n")
+        node.process.send_signal(signal.SIGHUP)
+        wait_for("a word on the broken file", lambda: any("cannot be used, those before stay" in line for line in node.said))
+        expect("the certificate before stays", [node.shown(port) for port in ports] == [second, second])
+        expect("that is counted, too", node.counted("scyper_tls_reload_failures_total") == 1)
+        (made / "node.pem").write_text(good)
+        stranger = ["--target", f"localhost:{node.port}", "--ca", made / "ca.pem", "--cert", made / "other" / "ada.pem", "--key", made / "other" / "ada.key"]
+        code, out = run(scyper, *stranger, "sql", "-c", "SELECT 40 + 2")
+        expect("another authority's is refused", code == 3, (code, out))
+        (made / "ca.pem").write_text((made / "ca.pem").read_text() + (made / "other" / "ca.pem").read_text())
+        node.process.send_signal(signal.SIGHUP)
+        wait_for("not any more where its authority has come", lambda: run(scyper, *stranger, "sql", "-c", "SELECT 40 + 2")[0] == 0)
+        expect("the session goes on", ask(old))
+        old.close()
+    finally:
+        node.process.terminate()
+        expect("the node stops", node.process.wait(timeout=PATIENCE_S) == 0)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         made = pathlib.Path(directory) / "made"
         check_files(sys.argv[2], made)
         check_node(sys.argv[1], sys.argv[2], made)
+        check_reload(sys.argv[1], sys.argv[2], made)
     return CHECKS.finish()
 
 

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/tls_files.h"
 
 namespace scyper::consensus {
 
 struct EtcdOptions {
   std::vector<std::string> endpoints;  // host:port of members of one etcd cluster
-  std::string tls_ca;                  // PEM text; empty = no TLS
-  std::string tls_cert;                // of this client, with its key; empty: none
-  std::string tls_key;
-  int64_t call_us = 2'000'000;   // until a call has failed, whatever it has tried
-  int64_t connect_us = 300'000;  // of it for reaching one endpoint, then the next is tried
-  int64_t attempt_us = 700'000;  // of it for the answer of one endpoint
+  TlsFiles::Paths tls;                 // authorities: empty = no TLS; certificate and key are this client's
+  TlsFiles::Say say;                   // of new files; may be empty
+  int64_t call_us = 2'000'000;         // until a call has failed, whatever it has tried
+  int64_t connect_us = 300'000;        // of it for reaching one endpoint, then the next is tried
+  int64_t attempt_us = 700'000;        // of it for the answer of one endpoint
 };
 
-// With the files' texts; endpoints separated by commas, an unset path is no file. NotFound when one cannot be read.
-StatusOr<EtcdOptions> read_etcd_options(const std::string& endpoints, const std::string& ca_path,
-                                        const std::string& cert_path, const std::string& key_path);
+// Endpoints separated by commas; an unset path is no file.
+EtcdOptions etcd_options_of(const std::string& endpoints, const std::string& ca_path, const std::string& cert_path,
+                            const std::string& key_path);
 
 struct EtcdValue {
   std::string key;

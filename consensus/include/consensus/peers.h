@@ -6,16 +6,18 @@
 #include <string>
 
 #include "base/status.h"
+#include "base/tls_files.h"
 #include "consensus/elector.h"
 
 namespace scyper::consensus {
 
 struct PeerOptions {
-  std::string cluster;  // its name in etcd: others are refused
-  std::string listen;   // host:port; port 0 picks a free one
-  std::string tls_ca;   // PEM text; empty = no TLS. Peers have to show a certificate that it has signed
-  std::string tls_cert;
-  std::string tls_key;
+  std::string cluster;            // its name in etcd: others are refused
+  std::string listen;             // host:port; port 0 picks a free one
+  std::shared_ptr<TlsFiles> tls;  // null: none. Else peers show a certificate of its authorities with their own name
+  // Whether a node may ask; why one was not allowed to. By TLS only; either may be empty. Called on gRPC's threads.
+  std::function<bool(const std::string& node)> is_member;
+  std::function<void(const std::string& why)> on_refused;
 };
 
 // Answers the fences of candidates, and primaries without etcd (proto/failover.proto), whatever the node's role.

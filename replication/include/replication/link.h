@@ -9,6 +9,7 @@
 
 #include "base/disk.h"
 #include "base/status.h"
+#include "base/tls_files.h"
 #include "replication/log_terms.h"
 #include "replication/members.h"
 #include "replication/publisher.h"
@@ -20,10 +21,8 @@ struct LinkOptions {
   std::string node;     // this node's name
   std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
   bool is_voter = false;
-  int64_t call_us = 5'000'000;  // until joining or asking for a ticket has failed
-  std::string tls_ca;           // PEM text; empty = no TLS
-  std::string tls_cert;
-  std::string tls_key;
+  int64_t call_us = 5'000'000;    // until joining or asking for a ticket has failed
+  std::shared_ptr<TlsFiles> tls;  // null: none
   // Where there are elections: whether redo of that node's term may be taken. May be empty.
   std::function<bool(uint64_t term, const std::string& node)> admits;
 };

@@ -7,6 +7,7 @@
 
 #include "base/metrics.h"
 #include "base/status.h"
+#include "base/tls_files.h"
 #include "consensus/supervisor.h"
 #include "primary/engine.h"
 
@@ -23,6 +24,7 @@ struct ServerOptions {
   std::string tls_cert;  // PEM files; certificate and key together switch TLS on
   std::string tls_key;
   std::string tls_client_ca;              // given: clients must show a certificate signed by it
+  std::shared_ptr<TlsFiles> tls;          // these three; null: start() opens them
   bool authorization = false;             // by gRPC, the role of a certificate's name says what its owner may call
   std::string audit_log;                  // file; empty = standard error
   bool insecure_listen = false;           // allows listening beyond loopback without TLS

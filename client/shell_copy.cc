@@ -25,18 +25,20 @@ class CopyWriter final : public QueryHandler {
     status_ = format.status();
     if (!status_.ok()) return;
     format_ = *std::move(format);
-    if (format_.header != query::CopyHeader::kNone) query::append_copy_header(format_, columns, &text_);
+    query::append_copy_begin(format_, columns, &text_);
   }
   void on_rows(const query::ResultSet& rows) override {
     if (!status_.ok()) return;
     for (size_t row = 0; row < rows.row_count(); ++row) {
-      query::append_copy_row(format_, rows.columns, &rows.value(row, 0), &text_);
+      status_ = query::append_copy_row(format_, rows.columns, &rows.value(row, 0), &text_);
+      if (!status_.ok()) return;
       if (text_.size() >= kPieceBytes) write();
     }
     row_count_ += rows.row_count();
   }
   void on_complete(const query::ResultSet& end, const query::Receipt*) override {
     notices_ = end.notices;
+    if (status_.ok()) query::append_copy_end(format_, &text_);
     write();
   }
 

@@ -32,6 +32,7 @@ class EngineCopy final : public CopyIn {
   }
 
   size_t column_count() const override { return rows_->target().columns.size(); }
+  bool is_binary() const override { return rows_->target().format.is_binary; }
   Status add(std::string_view text) override;
   Status finish(const StatementLimits& limits, query::ResultSet* result) override;
   Status at_line(Status status) const override { return rows_->at_line(std::move(status)); }

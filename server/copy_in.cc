@@ -8,6 +8,7 @@
 #include "deadline.h"
 #include "errors.h"
 #include "primary/copy_in.h"
+#include "query/search_path.h"
 #include "server/packed.h"
 
 namespace scyper::server {
@@ -70,8 +71,14 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
     if (copy_ == nullptr) {
       node_->counters.statements.add(1);
       SCYPER_RETURN_IF_ERROR(check_text(request_.sql()));
+      if (request_.has_settings()) {
+        settings_.insert(request_.settings().values().begin(), request_.settings().values().end());
+        settings_.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
+        limits_.settings = &settings_;
+      }
       SCYPER_ASSIGN_OR_RETURN(copy_, node_->engine->open_copy(mark_ + request_.sql()));
       response_.mutable_header()->set_column_count(static_cast<uint32_t>(copy_->column_count()));
+      response_.mutable_header()->set_binary(copy_->is_binary());
     }
     SCYPER_RETURN_IF_ERROR(copy_->add(request_.text()));
     if (!request_.done()) return {};
@@ -91,6 +98,7 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
   v1::CopyInRequest request_;
   v1::CopyInResponse response_;
   std::unique_ptr<primary::CopyIn> copy_;
+  query::SettingValues settings_;
   primary::StatementLimits limits_;
   std::atomic<bool> is_cancelled_{false};
   bool is_begun_ = false;  // it was taken

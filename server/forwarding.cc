@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "errors.h"
+#include "forwarded_copy.h"
 #include "node_parts.h"
 #include "query/search_path.h"
 #include "query_router.h"
@@ -75,15 +76,15 @@ class Waiting {
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-void encode_settings(const query::SettingValues* settings, v1::Call* call) {
+}  // namespace
+
+void encode_settings(const query::SettingValues* settings, v1::Settings* message) {
   if (settings == nullptr) return;
-  auto& values = *call->mutable_settings()->mutable_values();
   for (const auto& [name, value] : *settings) {
-    if (name != query::kTemporarySchemaSetting) values[name] = value;  // nobody would drop its tables there
+    if (name != query::kTemporarySchemaSetting)
+      (*message->mutable_values())[name] = value;  // nobody would drop its tables there
   }
 }
-
-}  // namespace
 
 Forwarding::Forwarding(QueryRouter* router, primary::Engine* engine)
     : router_(router), secondary_(dynamic_cast<SecondaryEngine*>(engine)), client_id_(draw_client_id()) {}
@@ -149,6 +150,19 @@ Forwarding::Attempt Forwarding::try_call(const std::string& target, const v1::Ca
   return attempt;
 }
 
+StatusOr<std::unique_ptr<primary::CopyIn>> Forwarding::open_copy(std::string_view sql,
+                                                                 const primary::StatementLimits& limits) {
+  std::string target = secondary_->primary();
+  for (int hints = 0;; ++hints) {
+    const auto channel = connect(target);
+    auto copy = channel.ok() ? open_forwarded_copy(*channel, sql, limits) : channel.status();
+    if (copy.ok()) return copy;
+    const std::string next = next_target(target, copy.status());
+    if (!is_worth_another(copy.status()) || next == target || hints == kHintsMax) return copy.status();
+    target = next;
+  }
+}
+
 Status Forwarding::execute(std::string_view sql, std::span<const SqlType> types, std::span<const Datum> arguments,
                            const primary::StatementLimits& limits, query::ResultSet* result) {
   v1::CallRequest request;
@@ -157,7 +171,7 @@ Status Forwarding::execute(std::string_view sql, std::span<const SqlType> types,
   call.set_client_id(client_id_);
   call.set_request_id(last_request_.fetch_add(1, std::memory_order_relaxed) + 1);
   if (!arguments.empty()) append_row(types, arguments.data(), call.mutable_packed_arguments());
-  encode_settings(limits.settings, &call);
+  if (limits.settings != nullptr) encode_settings(limits.settings, call.mutable_settings());
   const auto until = Clock::now() + kOutcomeWait;
   std::string target = secondary_->primary();
   Status open;  // of the newest attempt that may have done it

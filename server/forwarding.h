@@ -20,12 +20,16 @@ class Status;
 namespace scyper::v1 {
 class CallRequest;
 class CallResponse;
+class Settings;
 }  // namespace scyper::v1
 
 namespace scyper::server {
 
 class QueryRouter;
 class SecondaryEngine;
+
+// A session's, for another node. settings: null = none.
+void encode_settings(const query::SettingValues* settings, v1::Settings* message);
 
 // Transactions of a secondary's sessions, which the primary runs. Each has an identity and is sent again under it until
 // its outcome is known, to another primary, too: it is done once. Threads: any.
@@ -44,6 +48,10 @@ class Forwarding {
   // has gone and nobody tells what became of the transaction.
   Status execute(std::string_view sql, std::span<const SqlType> types, std::span<const Datum> arguments,
                  const primary::StatementLimits& limits, query::ResultSet* result);
+
+  // As Engine::open_copy() there. Not done again under an identity: when the primary goes away at the end of the text,
+  // 40003.
+  StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view sql, const primary::StatementLimits& limits);
 
  private:
   struct Attempt {

@@ -13,6 +13,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "query/copy_binary.h"
 
 namespace scyper::query {
 
@@ -183,6 +184,22 @@ StatusOr<CopyFormat> copy_format_of(std::string_view sql, const std::vector<Resu
   SCYPER_RETURN_IF_ERROR(set_flags(options.force_quote, "FORCE_QUOTE", columns, nullptr, &options.format.force_quote));
   if (options.force_quote_all) options.format.force_quote.assign(columns.size(), true);
   return options.format;
+}
+
+void append_copy_begin(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out) {
+  if (format.is_binary) return append_binary_begin(out);
+  if (format.header != CopyHeader::kNone) append_copy_names(format, columns, out);
+}
+
+Status append_copy_row(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
+                       std::string* out) {
+  if (format.is_binary) return append_binary_row(columns, row, out);
+  append_copy_line(format, columns, row, out);
+  return {};
+}
+
+void append_copy_end(const CopyFormat& format, std::string* out) {
+  if (format.is_binary) append_binary_end(out);
 }
 
 std::optional<CopyCommand> copy_command_of(std::string_view sql) {

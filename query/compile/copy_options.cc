@@ -18,7 +18,9 @@ class OptionReader {
 
   StatusOr<CopyOptions> read() {
     for (const ast::Option& option : copy_.options) SCYPER_RETURN_IF_ERROR(take(option));
-    if (is_binary_) return sql_error("0A000", "COPY in binary format is not supported");
+    if (out_.format.is_binary && delimiter_.has_value())
+      return sql_error("42601", "cannot specify DELIMITER in BINARY mode");
+    if (out_.format.is_binary && null_.has_value()) return sql_error("42601", "cannot specify NULL in BINARY mode");
     SCYPER_RETURN_IF_ERROR(check_separators());
     SCYPER_RETURN_IF_ERROR(check_csv_only());
     SCYPER_RETURN_IF_ERROR(check_forced());
@@ -59,7 +61,7 @@ class OptionReader {
     if (option.value != "text" && option.value != "csv" && option.value != "binary")
       return fail("22023", absl::StrCat("COPY format \"", option.value, "\" not recognized"), option);
     out_.format.is_csv = option.value == "csv";
-    is_binary_ = option.value == "binary";
+    out_.format.is_binary = option.value == "binary";
     return Status();
   }
 
@@ -130,6 +132,8 @@ class OptionReader {
       return sql_error("22023", "COPY delimiter cannot be newline or carriage return");
     if (null_->find_first_of("\r\n") != std::string::npos)
       return sql_error("22023", "COPY null representation cannot use newline or carriage return");
+    if (format.is_binary && format.header != CopyHeader::kNone)
+      return sql_error("0A000", "cannot specify HEADER in BINARY mode");
     constexpr std::string_view kMeant = "\\.abcdefghijklmnopqrstuvwxyz0123456789";
     if (!format.is_csv && kMeant.find(format.delimiter) != std::string_view::npos)
       return sql_error("22023", absl::StrCat("COPY delimiter cannot be \"", *delimiter_, "\""));
@@ -177,7 +181,6 @@ class OptionReader {
   const ast::CopyStatement& copy_;
   const std::string_view sql_;
   CopyOptions out_;
-  bool is_binary_ = false;
   std::vector<std::string> seen_;
   std::optional<std::string> delimiter_, null_, quote_, escape_;
 };

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "query/copy.h"
 #include "query/error_status.h"
+#include "query/search_path.h"
+#include "types/timezone.h"
 
 // How a value is kept: one byte that says how, then
 //   kNull    nothing
@@ -39,7 +41,11 @@ bool is_small(const Datum& value) {
 
 }  // namespace
 
-CopyRows::CopyRows(CopyTarget target) : target_(std::move(target)), lines_(target_), current_(target_.columns.size()) {}
+CopyRows::CopyRows(CopyTarget target)
+    : target_(std::move(target)),
+      lines_(target_),
+      current_(target_.columns.size()),
+      zone_(make_session_zone(time_zone_of(target_.sql))) {}
 
 size_t CopyRows::memory_bytes() const { return block_bytes_ + kept_bytes_ + lines_.buffered_bytes() + row_.size(); }
 
@@ -54,6 +60,7 @@ Status CopyRows::finish() {
 }
 
 Status CopyRows::read_lines() {
+  const ZoneScope zone(zone_.get());
   while (true) {
     SCYPER_ASSIGN_OR_RETURN(CopyReader::Step step, lines_.next());
     if (step != CopyReader::Step::kLine) return Status();

@@ -302,7 +302,7 @@ void append_csv_field(const CopyFormat& format, std::string_view text, bool is_f
 
 }  // namespace
 
-void append_copy_header(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out) {
+void append_copy_names(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out) {
   for (size_t i = 0; i < columns.size(); i++) {
     if (i > 0) *out += format.delimiter;
     if (format.is_csv)
@@ -313,8 +313,8 @@ void append_copy_header(const CopyFormat& format, const std::vector<ResultColumn
   *out += '\n';
 }
 
-void append_copy_row(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
-                     std::string* out) {
+void append_copy_line(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
+                      std::string* out) {
   std::string text;
   for (size_t i = 0; i < columns.size(); i++) {
     if (i > 0) *out += format.delimiter;

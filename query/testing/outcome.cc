@@ -26,9 +26,10 @@ StatementOutcome run_copy(Session* session, const std::string& sql, const std::s
   if (status.ok() && !is_from) {
     auto format = copy_format_of(sql, result.columns);
     status = format.status();
-    if (status.ok() && format->header != CopyHeader::kNone) append_copy_header(*format, result.columns, &text);
+    if (status.ok()) append_copy_begin(*format, result.columns, &text);
     for (size_t row = 0; status.ok() && row < result.row_count(); row++)
-      append_copy_row(*format, result.columns, &result.value(row, 0), &text);
+      status = append_copy_row(*format, result.columns, &result.value(row, 0), &text);
+    if (status.ok()) append_copy_end(*format, &text);
   }
   outcome.notices = session->notices();
   outcome.notices.insert(outcome.notices.end(), result.notices.begin(), result.notices.end());

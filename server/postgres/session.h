@@ -195,7 +195,7 @@ class Session {
 
   // --- COPY (session_copy.cc) ---
   enum class CopyDirection : char { kIn = 'G', kOut = 'H' };
-  void begin_copy(CopyDirection direction, size_t columns);
+  void begin_copy(CopyDirection direction, Format format, size_t columns);
   // All rows of the portal, as the text that the COPY asks for.
   Status send_copy(std::string_view sql, Portal* portal);
   // COPY ... FROM STDIN: takes the messages that follow.

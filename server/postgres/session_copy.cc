@@ -1,4 +1,4 @@
-// COPY: rows as text, to the client and from it.
+// COPY: rows to the client and from it.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -8,34 +8,40 @@
 
 namespace scyper::server::postgres {
 
-void Session::begin_copy(CopyDirection direction, size_t columns) {
+void Session::begin_copy(CopyDirection direction, Format format, size_t columns) {
   writer().begin(static_cast<char>(direction));
-  writer().put_byte(static_cast<uint8_t>(Format::kText));
+  writer().put_byte(static_cast<uint8_t>(format));
   writer().put_int16(static_cast<int16_t>(columns));
-  for (size_t i = 0; i < columns; ++i) writer().put_int16(static_cast<int16_t>(Format::kText));
+  for (size_t i = 0; i < columns; ++i) writer().put_int16(static_cast<int16_t>(format));
   writer().end();
 }
 
 Status Session::send_copy(std::string_view sql, Portal* portal) {
   const auto& columns = portal->rows.columns;
   SCYPER_ASSIGN_OR_RETURN(const query::CopyFormat format, query::copy_format_of(sql, columns));
-  begin_copy(CopyDirection::kOut, columns.size());
-  if (format.header != query::CopyHeader::kNone) {
+  begin_copy(CopyDirection::kOut, format.is_binary ? Format::kBinary : Format::kText, columns.size());
+  std::string piece;
+  const auto send_piece = [&] {
+    if (piece.empty()) return;
     writer().begin('d');
-    query::append_copy_header(format, columns, writer().out());
+    writer().put_bytes(piece);
     writer().end();
-  }
+    piece.clear();
+  };
+  query::append_copy_begin(format, columns, &piece);
+  if (!format.is_binary) send_piece();  // else it comes with what follows, as PostgreSQL's does
   while (!portal->is_drained) {
     for (size_t row = 0; row < portal->rows.row_count(); ++row) {
-      writer().begin('d');
-      query::append_copy_row(format, columns, &portal->rows.value(row, 0), writer().out());
-      writer().end();
+      SCYPER_RETURN_IF_ERROR(query::append_copy_row(format, columns, &portal->rows.value(row, 0), &piece));
+      send_piece();
       if (!stream_.flush_if_large()) return sql_error("08006", "the client has gone");
     }
     portal->row_count += portal->rows.row_count();
     portal->rows.clear_rows();
     SCYPER_RETURN_IF_ERROR(take_rows(portal));
   }
+  query::append_copy_end(format, &piece);
+  send_piece();
   writer().begin('c');
   writer().end();
   send_complete(portal, "COPY " + std::to_string(portal->row_count));
@@ -43,9 +49,12 @@ Status Session::send_copy(std::string_view sql, Portal* portal) {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
-  SCYPER_ASSIGN_OR_RETURN(const auto copy, context_->node->engine->open_copy(with_path(sql)));
   const primary::StatementLimits limits = this->limits();
-  begin_copy(CopyDirection::kIn, copy->column_count());
+  NodeParts* node = context_->node;
+  SCYPER_ASSIGN_OR_RETURN(const auto copy, node->forwarding.is_needed()
+                                               ? node->forwarding.open_copy(with_path(sql), limits)
+                                               : node->engine->open_copy(with_path(sql)));
+  begin_copy(CopyDirection::kIn, copy->is_binary() ? Format::kBinary : Format::kText, copy->column_count());
   if (!stream_.flush()) return sql_error("08006", "the client has gone");
   SCYPER_RETURN_IF_ERROR(receive_copy(copy.get(), limits));
   return run_counted([&](query::ResultSet* result) { return copy->finish(limits, result); });

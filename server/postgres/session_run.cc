@@ -154,12 +154,14 @@ Status Session::append_row(const Portal& portal) {
   row_values_.clear();
   for (size_t i = 0; i < columns.size(); ++i) {
     const Datum& value = portal.rows.value(portal.next_row, i);
-    SCYPER_ASSIGN_OR_RETURN(row_[i], sent_value(columns[i], portal.formats[i], value, &row_values_));
+    SCYPER_ASSIGN_OR_RETURN(row_[i],
+                            query::sent_value(columns[i], portal.formats[i] == Format::kBinary, value, &row_values_));
   }
   writer().begin('D');
   writer().put_int16(static_cast<int16_t>(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {
-    append_field(sent_type(columns[i], portal.formats[i]), portal.formats[i], row_[i], &writer());
+    append_field(query::sent_type(columns[i], portal.formats[i] == Format::kBinary), portal.formats[i], row_[i],
+                 &writer());
   }
   writer().end();
   return {};

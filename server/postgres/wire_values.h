@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "postgres/message.h"
 #include "query/result.h"
-#include "query/value_text.h"
+#include "query/value_wire.h"
 #include "storage/type.h"
 
 // Values as PostgreSQL's protocol has them, in its text and its binary format.
@@ -23,12 +23,6 @@ Status decode_parameter(const SqlType& type, int32_t oid, Format format, std::st
 
 // One value of a row with the length before it; -1 for NULL.
 void append_field(const SqlType& type, Format format, const Datum& value, MessageWriter* writer);
-
-// How a value of a result is sent: with the type that SQL says, which ResultSets may have as another. What it points to
-// lies in the arena or in `value`.
-SqlType sent_type(const query::ResultColumn& column, Format format);
-StatusOr<Datum> sent_value(const query::ResultColumn& column, Format format, const Datum& value,
-                           query::ValueArena* arena);
 
 // RowDescription. formats: by column.
 void append_row_description(std::span<const query::ResultColumn> columns, std::span<const Format> formats,

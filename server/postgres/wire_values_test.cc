@@ -107,11 +107,11 @@ TEST(WireValues, ResultsHaveTheTypeThatSqlSays) {
     query::ValueArena arena;
     const Datum text = string_datum(sample.text, std::strlen(sample.text));
     for (Format format : {Format::kText, Format::kBinary}) {
-      const StatusOr<Datum> value = sent_value(column, format, text, &arena);
+      const StatusOr<Datum> value = query::sent_value(column, format == Format::kBinary, text, &arena);
       ASSERT_TRUE(value.ok()) << value.status();
       std::string out;
       MessageWriter writer(&out);
-      append_field(sent_type(column, format), format, *value, &writer);
+      append_field(query::sent_type(column, format == Format::kBinary), format, *value, &writer);
       EXPECT_EQ(format == Format::kText ? out.substr(4) : absl::BytesToHexString(out.substr(4)),
                 format == Format::kText ? sample.text : sample.bytes);
     }
@@ -122,9 +122,8 @@ TEST(WireValues, ResultsHaveTheTypeThatSqlSays) {
   ASSERT_TRUE(query::parse_value(real.type, "1.1", &arena, &value).ok());
   std::string out;
   MessageWriter writer(&out);
-  append_field(sent_type(real, Format::kText), Format::kText, *sent_value(real, Format::kText, value, &arena), &writer);
-  append_field(sent_type(real, Format::kBinary), Format::kBinary, *sent_value(real, Format::kBinary, value, &arena),
-               &writer);
+  append_field(query::sent_type(real, false), Format::kText, *query::sent_value(real, false, value, &arena), &writer);
+  append_field(query::sent_type(real, true), Format::kBinary, *query::sent_value(real, true, value, &arena), &writer);
   EXPECT_EQ(absl::BytesToHexString(out), "00000003312e31000000043f8ccccd");
 }
 

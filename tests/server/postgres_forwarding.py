@@ -84,7 +84,6 @@ def check_errors(connection):
     error = raises("a syntax error", "42601", lambda: run("INSERT INTO t VALUES )"))
     expect("its position", error.diag.statement_position == "22", error.diag.statement_position)
     error = raises("a column that is not there", "42703", lambda: run("UPDATE t SET nope = %s", (1,)))
-    raises("COPY", "25006", lambda: connection.cursor().copy("COPY t (id) FROM STDIN").__enter__())
     raises("a read-only session", "25006", lambda: run("SET default_transaction_read_only = on") and run("DELETE FROM t"))
     run("RESET default_transaction_read_only")
     run("BEGIN")
@@ -103,6 +102,42 @@ def check_errors(connection):
     expect("the session goes on", run("INSERT INTO t (id) VALUES (99)").rowcount == 1)
 
 
+def copy(connection, rows, form="text", types=()):
+    with connection.cursor() as cursor:
+        with cursor.copy(f"COPY t (id, z) FROM STDIN (FORMAT {form})") as copying:
+            if types:
+                copying.set_types(types)
+            for row in rows:
+                copying.write_row(row)
+        return cursor.rowcount
+
+
+def given_up():
+    yield (40000, None)
+    raise InterruptedError("enough")
+
+
+def check_copy(connection):
+    run = connection.execute
+    run("SET TimeZone = 'Asia/Tokyo'")
+    expect("COPY", copy(connection, ((i, "2026-02-28 09:00:00") for i in range(1000, 21000))) == 20000)
+    run("RESET TimeZone")
+    expect("its rows, by the session's zone", run("SELECT count(*), min(z) = '2026-02-28 00:00:00+00' AND max(z) = min(z) FROM t WHERE id >= 1000").fetchone() == (20000, True))
+    moment = datetime.datetime(2026, 2, 28, tzinfo=datetime.timezone.utc)
+    expect("COPY in binary format", copy(connection, [(30000, moment), (30001, None)], "binary", ["int4", "timestamptz"]) == 2 and
+           run("SELECT z FROM t WHERE id >= 30000 ORDER BY id").fetchall() == [(moment,), (None,)])
+    error = raises("a row that is there", "23505", lambda: copy(connection, [(40000, None), (1, None)]))
+    expect("its line", "line 2" in (error.diag.context or ""), error.diag.context)
+    raises("a value that is none", "22007", lambda: copy(connection, [(40000, None), (40001, "x")]))
+    raises("a table that is not there", "42P01", lambda: connection.cursor().copy("COPY nothing FROM STDIN").__enter__())
+    try:
+        copy(connection, given_up())  # psycopg says CopyFail
+    except (InterruptedError, psycopg.errors.QueryCanceled):
+        pass
+    expect("nothing of them is there", run("SELECT count(*) FROM t WHERE id >= 40000").fetchone() == (0,))
+    run("DELETE FROM t WHERE id >= 1000")
+
+
 def check_done_once(connection, primary, relay):
     found = []
     count = "SELECT n FROM t WHERE id = 1"
@@ -115,6 +150,32 @@ def check_done_once(connection, primary, relay):
         relay.cut()
         caller.join(PATIENCE_S)
         expect("an answer that was lost comes, and the change is done once", found == [(before + 1,)] and there.execute(count).fetchone() == (before + 1,), found)
+
+
+def check_lost_copy(connection, primary, relay):
+    found = []
+    with primary.connect() as there:
+        caller = threading.Thread(target=lambda: found.append(error_of(lambda: copy_and_swallow(connection, relay))))
+        caller.start()
+        wait_for("the primary has copied it", lambda: there.execute("SELECT count(*) FROM t WHERE id = 50000").fetchone() == (1,))
+        relay.cut()
+        caller.join(PATIENCE_S)
+        expect("nobody tells whether it was copied", found == ["40003"], found)
+        wait_for("the session goes on", lambda: error_of(lambda: copy(connection, [(50001, None)])) in (None, "23505"))
+
+
+def copy_and_swallow(connection, relay):
+    with connection.cursor().copy("COPY t (id) FROM STDIN") as copying:
+        copying.write_row((50000,))
+        relay.swallows = True
+
+
+def error_of(run):
+    try:
+        run()
+    except psycopg.Error as error:
+        return error.sqlstate
+    return None
 
 
 def main():
@@ -132,9 +193,12 @@ def main():
                 wait_for("the secondary takes queries", lambda: serves(connection))
                 check_statements(connection)
                 check_errors(connection)
+                check_copy(connection)
                 check_done_once(connection, primary, relay)
+                check_lost_copy(connection, primary, relay)
                 expect("the primary stops", primary.stop() == 0)
                 error = raises("without a primary nothing is done", "57P03", lambda: connection.execute("INSERT INTO t (id) VALUES (1000)"))
+                raises("nor is anything copied", "57P03", lambda: copy(connection, [(1000, None)]))
                 expect("and there is a hint", "Retry" in (error.diag.message_hint or ""), error.diag.message_hint)
                 relay.listener.close()
             expect("the secondary stops", secondary.stop() == 0)

@@ -18,6 +18,8 @@ class CopyIn {
   virtual ~CopyIn() = default;
   // That the text has.
   virtual size_t column_count() const = 0;
+  // It is COPY's binary format.
+  virtual bool is_binary() const = 0;
   // More of the text. 22P04 and what values of the columns' types give; 53200 beyond EngineOptions::copy_bytes_max.
   // After an error nothing more may come.
   virtual Status add(std::string_view text) = 0;

@@ -17,6 +17,8 @@
 // COPY: rows from text and to text.
 namespace scyper::query {
 
+class SessionZone;
+
 struct CopyCommand {
   bool is_from = false;
   bool is_program = false;
@@ -27,6 +29,12 @@ std::optional<CopyCommand> copy_command_of(std::string_view sql);
 
 // How a COPY ... TO is to write rows of these columns. Errors of its options.
 StatusOr<CopyFormat> copy_format_of(std::string_view sql, const std::vector<ResultColumn>& columns);
+
+// The rows of a COPY TO: what comes before them, each, what comes after them.
+void append_copy_begin(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out);
+Status append_copy_row(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
+                       std::string* out);
+void append_copy_end(const CopyFormat& format, std::string* out);
 
 // What a COPY FROM is about, for one version of the catalog.
 struct CopyTarget : CopyShape {
@@ -94,6 +102,7 @@ class CopyRows final : public RowFeed {
   size_t block_ = 0, at_ = 0;
   uint64_t current_line_ = 0;
   std::vector<Datum> current_;
+  const std::shared_ptr<const SessionZone> zone_;  // the session's: what times without one mean
 };
 
 }  // namespace scyper::query

@@ -8,12 +8,14 @@
 #include "base/status.h"
 #include "query/result.h"
 
-// The text and CSV formats of COPY, byte for byte as PostgreSQL 15 reads and writes them (copyfromparse.c, copyto.c).
+// The text and CSV formats of COPY (binary: query/copy_binary.h), byte for byte as PostgreSQL 15 reads and writes them
+// (copyfromparse.c, copyto.c).
 namespace scyper::query {
 
 enum class CopyHeader : uint8_t { kNone, kLine, kMatch };
 
 struct CopyFormat {
+  bool is_binary = false;  // then nothing below counts
   bool is_csv = false;
   char delimiter = '\t';
   std::string null_text = "\\N";
@@ -87,10 +89,10 @@ class CopyReader {
   size_t field_count_ = 0;
 };
 
-// The rows of a COPY TO.
-void append_copy_header(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out);
-void append_copy_row(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
-                     std::string* out);
+// The rows of a COPY TO, text or CSV: query/copy.h has them for all formats.
+void append_copy_names(const CopyFormat& format, const std::vector<ResultColumn>& columns, std::string* out);
+void append_copy_line(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
+                      std::string* out);
 
 // Of PostgreSQL's CONTEXT: at most 100 bytes of a text, at a character's border, with "..." where it was cut.
 std::string cut_for_context(std::string_view text);

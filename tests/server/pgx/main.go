@@ -227,8 +227,13 @@ func checkRows(ctx context.Context, conn *pgx.Conn) {
 func checkCopy(ctx context.Context, conn *pgx.Conn) {
 	_, err := conn.Exec(ctx, "CREATE TABLE pgx_copy (id bigint PRIMARY KEY, t text)")
 	must(err)
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"pgx_copy"}, []string{"id"}, pgx.CopyFromRows([][]any{{1}}))
-	expectError("CopyFrom, which is COPY in binary format", "0A000", err)
+	rows, err := conn.CopyFrom(ctx, pgx.Identifier{"pgx_copy"}, []string{"id", "t"}, pgx.CopyFromRows([][]any{{1, "one"}, {2, nil}, {3, ""}}))
+	expect("CopyFrom, which is COPY in binary format", err == nil && rows == 3, rows, err)
+	var ones int
+	must(conn.QueryRow(ctx, "SELECT sum(id) FROM pgx_copy WHERE t = 'one' OR t IS NULL OR t = ''").Scan(&ones))
+	expect("its rows", ones == 6, ones)
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"pgx_copy"}, []string{"id"}, pgx.CopyFromRows([][]any{{4}, {1}}))
+	expectError("CopyFrom of a duplicate key", "23505", err)
 	tag, err := conn.PgConn().CopyFrom(ctx, strings.NewReader("9001\tx\n9002\t\\N\n"), "COPY pgx_copy (id, t) FROM STDIN")
 	expect("COPY of text", err == nil && tag.String() == "COPY 2", tag, err)
 	_, err = conn.PgConn().CopyFrom(ctx, strings.NewReader("9003\n9001\n"), "COPY pgx_copy (id) FROM STDIN")

@@ -20,8 +20,8 @@ constexpr struct {
 } kVerbs[] = {
     {"/grpc.health.v1.Health/", kEverybody},
     {"/grpc.reflection.", kAnyRole},
-    {"/scyper.v1.Transactions/", kClient | kMember},  // members forward what their sessions write
-    {"/scyper.v1.Queries/CopyIn", kClient},
+    {"/scyper.v1.Transactions/", kClient | kMember},        // members forward what their sessions write
+    {"/scyper.v1.Queries/CopyIn", kClient | kMember},       // as Transactions
     {"/scyper.v1.Queries/", kClient | kAnalyst | kMember},  // members pass queries on
     {"/scyper.v1.Admin/Status", kAnyRole},
     {"/scyper.v1.Admin/Describe", kClient | kAnalyst | kOperator},

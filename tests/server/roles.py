@@ -4,13 +4,16 @@
 Usage: roles.py SCYPERD SCYPER
 Debian: postgresql-client-15. Each check says what it found; the last line counts the failures, and so does the exit code.
 """
+import argparse
 import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 
 from postgres_servers import CHECKS, Node, expect
@@ -154,6 +157,57 @@ def check_certificates(scyper, made, port, node, log):
     expect("and counted", refused is not None and int(refused.group(1)) >= 4, refused)
 
 
+def free_port():
+    """That a secondary can tell its primary of."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def check_cluster(scyperd, scyper, made, port, log, directory):
+    """A secondary, whose certificate's role passes on what its clients want: they get their own rights wherever they ask."""
+    def sql(who, target, *arguments):
+        return run(scyper, "--target", f"localhost:{target}", "--ca", made / "ca.pem", "--cert", made / f"{who}.pem", "--key", made / f"{who}.key", "sql", *arguments)
+    code, out = sql("admin", port, "-c", "CREATE ROLE node LOGIN IN ROLE scyper_member; CREATE ROLE second LOGIN IN ROLE scyper_member")
+    expect("roles of nodes", code == 0, out)
+    process = subprocess.Popen([scyperd, "--role", "secondary", "--primary", f"localhost:{port}", "--listen", f"localhost:{free_port()}", "--http-listen", "", "--postgres-listen",
+                                "localhost:0", "--node-name", "second", "--memory", "512MB", "--authorization", "--audit-log", directory / "second.json", "--tls-cert",
+                                made / "second.pem", "--tls-key", made / "second.key", "--tls-client-ca", made / "ca.pem"], stdout=subprocess.PIPE, text=True)
+    try:
+        line = next((line for line in process.stdout if "gRPC on port" in line), "")
+        second, postgres = (int(re.search(pattern, line)[1]) for pattern in (r"gRPC on port (\d+)", r"PostgreSQL clients on port (\d+)"))
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        place = argparse.Namespace(port=postgres)
+        env = {"PGSSLMODE": "require", "PGSSLCERT": str(made / "other.pem"), "PGSSLKEY": str(made / "other.key")}.items()  # names no role: the password counts
+
+        def app(*commands):
+            return psql(place, *commands, user="app", password="sesame-anew", env=env)
+        wait_for("the secondary takes queries", lambda: app("SELECT count(*) FROM items")[1] == "3\n")
+        code, out, err = app("INSERT INTO items VALUES (20)", "\\copy items (id) FROM PROGRAM 'echo 21'", "SELECT count(*), current_user FROM items", "CALL put(22)",
+                             "CREATE TEMP TABLE x (a integer)")
+        expect("what a role may it may on a secondary", out.startswith("INSERT 0 1\nCOPY 1\n5|app\n") and "CALL\n" in out, (out, err))
+        for command in ("SELECT * FROM hidden", "DELETE FROM items", "\\copy hidden FROM PROGRAM 'echo 1'", "CREATE ROLE x", "SET ROLE admin", "CREATE TABLE x (a integer)"):
+            code, out, err = app(command)
+            expect(f"and not there: {command}", code == 1 and "42501" in err, (out, err))
+        code, out, err = psql(place, "SELECT 1", user="app", password="wrong", env=env)
+        expect("nor with a wrong password", code == 2 and "password authentication failed" in err, err)
+        for who, text, state in (("app", "SELECT * FROM hidden", "permission denied for table hidden"), ("ann", "DELETE FROM items", ""), ("ops", "SELECT 1", "may not call"), ("other", "SELECT 1", "no role")):
+            code, out = sql(who, second, "-c", text)
+            expect(f"{who} by gRPC, not: {text}", code != 0 and state in out, (code, out))
+        code, out = sql("ann", second, "-c", "SELECT count(*) FROM items")
+        expect("an analyst asks a secondary", code == 0 and "6" in out, (code, out))
+        wait_for("the primary passes an analyst's query on", lambda: "node second" in sql("ann", port, "-q", "--receipts", "-c", "SELECT count(*) FROM items")[1])
+        for target in (port, second):
+            code, out = sql("ann", target, "-c", "SELECT * FROM hidden")
+            expect("whoever runs it asks for her rights", code != 0 and "permission denied for table hidden" in out, (code, out))
+        refused = [act for path in (log, directory / "second.json") for act in audit(path) if act["who"] in ("node", "second") and act["result"] != "ok" and act["act"] != "login"
+                   and "/scyper.v1" not in act["act"]]
+        expect("nothing is refused to nodes", refused == [], refused)
+    finally:
+        process.terminate()
+        expect("the secondary stops", process.wait(timeout=120) == 0)
+
+
 def main():
     scyperd, scyper = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as temporary:
@@ -172,17 +226,18 @@ def main():
         node = Node(scyperd, *flags, "--postgres-users", users)
         check_restart(node)
         expect("the node stops", node.stop() == 0)
-        code, out = run(scyper, "certs", made, "--node", "node", *[part for who in ("admin", "app", "ann", "ops", "other") for part in ("--client", who)])
+        code, out = run(scyper, "certs", made, "--node", "node", "--node", "second", *[part for who in ("admin", "app", "ann", "ops", "other") for part in ("--client", who)])
         expect("certificates", code == 0, out)
         code, out = run(scyperd, "--listen", "localhost:0", "--authorization")
         expect("authorization needs certificates", code != 0 and "tls_client_ca" in out, out)
-        process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--partitions", "2", "--workers", "1", "--memory", "1GB", "--authorization",
+        process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--partitions", "2", "--workers", "1", "--memory", "1GB", "--authorization", "--replication",
                                     *flags, "--tls-cert", made / "node.pem", "--tls-key", made / "node.key", "--tls-client-ca", made / "ca.pem"],
                                    stdout=subprocess.PIPE, text=True)
         try:
             line = next((line for line in process.stdout if "gRPC on port" in line), "")
             port = re.search(r"gRPC on port (\d+)", line).group(1)
             check_certificates(scyper, made, port, re.search(r"http://\S*/metrics", line).group(0), log)
+            check_cluster(scyperd, scyper, made, port, log, temporary)
         finally:
             process.terminate()
             expect("the node stops", process.wait(timeout=120) == 0)

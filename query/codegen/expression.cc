@@ -128,14 +128,16 @@ void Generator::gen_logic(const BoundExpr& expr, Block if_true, Block if_false, 
     seen_null = b_.new_variable(Type::kI8);
     b_.assign(seen_null, constant(Type::kI8, 0));
   }
-  for (size_t i = 0; i < expr.args.size(); i++) {
+  for (const LogicTest& test : find_tests(expr)) {
     Block next = b_.new_block();
     Block null = if_null;
     if (tracks_null) null = b_.new_block();
     if (is_and)
-      gen_logic(*expr.args[i], next, decided, null);
+      gen_logic(*test.expr, next, decided, null);
+    else if (test.members.size() > 1)
+      gen_membership(test, decided, next, null);
     else
-      gen_logic(*expr.args[i], decided, next, null);
+      gen_logic(*test.expr, decided, next, null);
     if (tracks_null) {
       b_.set_block(null);
       b_.assign(seen_null, constant(Type::kI8, 1));

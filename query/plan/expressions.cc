@@ -71,12 +71,16 @@ bool intersects(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
   return std::any_of(a.begin(), a.end(), [&](uint32_t x) { return b.count(x) != 0; });
 }
 
-void split_and(BoundPtr expr, std::vector<BoundPtr>* conjuncts) {
-  if (expr->kind != BoundKind::kAnd) return conjuncts->push_back(std::move(expr));
-  for (auto& arg : expr->args) split_and(std::move(arg), conjuncts);
+namespace {
+void split(BoundKind kind, BoundPtr expr, std::vector<BoundPtr>* args) {
+  if (expr->kind != kind) return args->push_back(std::move(expr));
+  for (auto& arg : expr->args) split(kind, std::move(arg), args);
 }
 
-namespace {
+bool has_same(const std::vector<BoundPtr>& exprs, const BoundExpr& expr) {
+  return std::any_of(exprs.begin(), exprs.end(), [&](const BoundPtr& e) { return same(*e, expr); });
+}
+
 BoundPtr make_logic(BoundKind kind, std::vector<BoundPtr> args) {
   if (args.size() == 1) return std::move(args[0]);
   bool nullable = false;
@@ -87,8 +91,20 @@ BoundPtr make_logic(BoundKind kind, std::vector<BoundPtr> args) {
 }
 }  // namespace
 
+void split_and(BoundPtr expr, std::vector<BoundPtr>* conjuncts) { split(BoundKind::kAnd, std::move(expr), conjuncts); }
+
 BoundPtr make_and(std::vector<BoundPtr> conjuncts) { return make_logic(BoundKind::kAnd, std::move(conjuncts)); }
-BoundPtr make_or(std::vector<BoundPtr> terms) { return make_logic(BoundKind::kOr, std::move(terms)); }
+
+BoundPtr make_or(std::vector<BoundPtr> terms) {
+  constexpr size_t kComparedMax = 64;  // comparing each with each is quadratic
+  std::vector<BoundPtr> flat, distinct;
+  for (auto& term : terms) split(BoundKind::kOr, std::move(term), &flat);
+  for (auto& term : flat) {
+    const bool known = distinct.size() < kComparedMax && !is_volatile(*term) && has_same(distinct, *term);
+    if (!known) distinct.push_back(std::move(term));
+  }
+  return make_logic(BoundKind::kOr, std::move(distinct));
+}
 
 BoundPtr make_not(BoundPtr expr) {
   BoundPtr result = make_expr(BoundKind::kNot, make_type(TypeId::kBool), expr->nullable, expr->location);
@@ -271,10 +287,6 @@ class EqualColumns {
   }
   std::vector<std::vector<const BoundExpr*>> classes_;
 };
-
-bool has_same(const std::vector<BoundPtr>& conjuncts, const BoundExpr& expr) {
-  return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const BoundPtr& e) { return same(*e, expr); });
-}
 
 bool joins(const std::vector<BoundPtr>& conjuncts, const BoundExpr& x, const BoundExpr& y) {
   return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const BoundPtr& e) {

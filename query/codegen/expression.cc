@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "codegen/generator.h"
+#include "codegen/membership.h"
 #include "storage/big_numeric.h"
 #include "types/datum_text.h"
 
@@ -135,7 +136,7 @@ void Generator::gen_logic(const BoundExpr& expr, Block if_true, Block if_false, 
     if (is_and)
       gen_logic(*test.expr, next, decided, null);
     else if (test.members.size() > 1)
-      gen_membership(test, decided, next, null);
+      gen_membership(*test.expr->args[0], test.members, decided, next, null);
     else
       gen_logic(*test.expr, decided, next, null);
     if (tracks_null) {

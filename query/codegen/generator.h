@@ -33,14 +33,6 @@ inline constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
 inline constexpr int64_t kDatumBytes = sizeof(Datum);
 inline constexpr int64_t kContextValue = offsetof(ExecContext, value);  // where runtime functions leave a result
 
-// An argument of AND or OR, or several of an OR that compare one integer expression, args[0] of `expr`, with constants:
-// then `members` are those, in order and each once.
-struct LogicTest {
-  const BoundExpr* expr = nullptr;
-  std::vector<int64_t> members;
-};
-std::vector<LogicTest> find_tests(const BoundExpr& logic);
-
 // Variables that the steps assign, nested ones included.
 void collect_assigned(const StepList& steps, std::set<uint32_t>* assigned);
 
@@ -86,8 +78,7 @@ class Generator {
   void gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely = 0);
   void gen_logic(const BoundExpr& expr, Block if_true, Block if_false, Block if_null);
   Value gen_logic_value(const BoundExpr& expr);
-  void gen_membership(const LogicTest& test, Block if_true, Block if_false, Block if_null);
-  void gen_among(Reg x, const int64_t* first, const int64_t* end, Block if_true, Block if_false);
+  void gen_membership(const BoundExpr& x, const std::vector<int64_t>& members, Block hit, Block miss, Block null);
   Value gen_column(const BoundExpr& expr);
   Value gen_builtin(const BoundExpr& expr);
   Value gen_runtime_call(const BoundExpr& expr, const Values& args);
@@ -566,8 +557,7 @@ class Generator {
   const Values* outputs_ = nullptr;  // values of kSubqueryOutput
   Block handler_ = 0;                // where errors go
   Block fail_block_ = 0;             // returns Outcome::kError
-  Block misclassified_block_ = 0;
-  Block return_block_ = 0;
+  Block misclassified_block_ = 0, return_block_ = 0;
   std::map<std::pair<Block, int>, Block> raise_blocks_;
   struct Loop {
     Block exit;

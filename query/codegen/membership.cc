@@ -1,3 +1,5 @@
+#include "codegen/membership.h"
+
 #include <algorithm>
 
 #include "codegen/generator.h"
@@ -22,6 +24,41 @@ bool is_member_test(const BoundExpr& e) {
   const BoundExpr& member = *e.args[1];
   return is_whole(e.args[0]->type) && is_whole(member.type) && member.kind == BoundKind::kConst &&
          member.value.null == 0;
+}
+
+void branch_among(ir::Builder& b, ir::Reg x, const int64_t* first, const int64_t* end, ir::Block if_true,
+                  ir::Block if_false) {
+  const size_t count = static_cast<size_t>(end - first);
+  const uint64_t span = static_cast<uint64_t>(end[-1]) - static_cast<uint64_t>(first[0]);
+  if (count > 2 && (span < kMaskBits || span == count - 1)) {
+    ir::Reg distance = b.binary(Op::kSub, x, b.constant(Type::kI64, *first));
+    if (span == count - 1)
+      return b.branch(b.compare(Op::kULt, distance, b.constant(Type::kI64, static_cast<int64_t>(count))), if_true,
+                      if_false);
+    uint64_t mask = 0;
+    for (const int64_t* member = first; member < end; member++)
+      mask |= uint64_t{1} << (static_cast<uint64_t>(*member) - static_cast<uint64_t>(*first));
+    ir::Block near = b.new_block();
+    b.branch(b.compare(Op::kULt, distance, b.constant(Type::kI64, kMaskBits)), near, if_false);
+    b.set_block(near);
+    ir::Reg shifted = b.binary(Op::kLShr, b.constant(Type::kI64, static_cast<int64_t>(mask)), distance);
+    ir::Reg bit = b.binary(Op::kAnd, shifted, b.constant(Type::kI64, 1));
+    return b.branch(b.compare(Op::kNe, bit, b.constant(Type::kI64, 0)), if_true, if_false);
+  }
+  if (count > kComparisonsMax) {
+    const int64_t* middle = first + count / 2;
+    ir::Block below = b.new_block(), above = b.new_block();
+    b.branch(b.compare(Op::kLt, x, b.constant(Type::kI64, *middle)), below, above);
+    b.set_block(below);
+    branch_among(b, x, first, middle, if_true, if_false);
+    b.set_block(above);
+    return branch_among(b, x, middle, end, if_true, if_false);
+  }
+  for (const int64_t* member = first; member < end; member++) {
+    ir::Block next = member + 1 < end ? b.new_block() : if_false;
+    b.branch(b.compare(Op::kEq, x, b.constant(Type::kI64, *member)), if_true, next);
+    if (member + 1 < end) b.set_block(next);
+  }
 }
 
 // Of nested ones, too.
@@ -65,50 +102,16 @@ std::vector<LogicTest> find_tests(const BoundExpr& logic) {
 
 // Is one integer among sorted constants? A few instructions where they lie close together: code in the quick tier pays
 // for each comparison, and the better tier for each block that it has to look at.
-void Generator::gen_membership(const LogicTest& test, Block if_true, Block if_false, Block if_null) {
-  Value value = gen(*test.expr->args[0]);
+void Generator::gen_membership(const BoundExpr& x, const std::vector<int64_t>& members, Block hit, Block miss,
+                               Block null) {
+  Value value = gen(x);
   if (value.null != ir::kNoReg) {
     Block known = b_.new_block();
-    b_.branch(value.null, if_null, known, 2);
+    b_.branch(value.null, null, known, 2);
     b_.set_block(known);
   }
-  Reg x = b_.type_of(value.a) == Type::kI64 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI64);
-  const std::vector<int64_t>& members = test.members;
-  gen_among(x, members.data(), members.data() + members.size(), if_true, if_false);
-}
-
-void Generator::gen_among(Reg x, const int64_t* first, const int64_t* end, Block if_true, Block if_false) {
-  const size_t count = static_cast<size_t>(end - first);
-  const uint64_t span = static_cast<uint64_t>(end[-1]) - static_cast<uint64_t>(first[0]);
-  if (count > 2 && (span < kMaskBits || span == count - 1)) {
-    Reg distance = b_.binary(Op::kSub, x, constant(Type::kI64, *first));
-    if (span == count - 1)
-      return b_.branch(b_.compare(Op::kULt, distance, constant(Type::kI64, static_cast<int64_t>(count))), if_true,
-                       if_false);
-    uint64_t mask = 0;
-    for (const int64_t* member = first; member < end; member++)
-      mask |= uint64_t{1} << (static_cast<uint64_t>(*member) - static_cast<uint64_t>(*first));
-    Block near = b_.new_block();
-    b_.branch(b_.compare(Op::kULt, distance, constant(Type::kI64, kMaskBits)), near, if_false);
-    b_.set_block(near);
-    Reg shifted = b_.binary(Op::kLShr, constant(Type::kI64, static_cast<int64_t>(mask)), distance);
-    Reg bit = b_.binary(Op::kAnd, shifted, constant(Type::kI64, 1));
-    return b_.branch(b_.compare(Op::kNe, bit, constant(Type::kI64, 0)), if_true, if_false);
-  }
-  if (count > kComparisonsMax) {
-    const int64_t* middle = first + count / 2;
-    Block below = b_.new_block(), above = b_.new_block();
-    b_.branch(b_.compare(Op::kLt, x, constant(Type::kI64, *middle)), below, above);
-    b_.set_block(below);
-    gen_among(x, first, middle, if_true, if_false);
-    b_.set_block(above);
-    return gen_among(x, middle, end, if_true, if_false);
-  }
-  for (const int64_t* member = first; member < end; member++) {
-    Block next = member + 1 < end ? b_.new_block() : if_false;
-    b_.branch(b_.compare(Op::kEq, x, constant(Type::kI64, *member)), if_true, next);
-    if (member + 1 < end) b_.set_block(next);
-  }
+  Reg wide = b_.type_of(value.a) == Type::kI64 ? value.a : b_.convert(Op::kSExt, value.a, Type::kI64);
+  branch_among(b_, wide, members.data(), members.data() + members.size(), hit, miss);
 }
 
 }  // namespace scyper::query

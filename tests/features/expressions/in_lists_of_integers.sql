@@ -1,0 +1,23 @@
+-- Equalities of one integer with constants, close together and far apart, with NULLs and beside other tests.
+CREATE TABLE t (id integer PRIMARY KEY, s smallint, n integer, b bigint, d date);
+INSERT INTO t SELECT i, i - 5, CASE WHEN i % 7 = 0 THEN NULL ELSE i * 3 END, i * 1000000007::bigint, date '2024-02-25' + i FROM generate_series(1, 40) AS i;
+SELECT array_agg(id ORDER BY id) FROM t WHERE id IN (1, 2, 3, 5, 8, 13, 21, 34);
+SELECT array_agg(id ORDER BY id) FROM t WHERE id IN (4, 5, 6, 7);
+SELECT array_agg(id ORDER BY id) FROM t WHERE id NOT IN (4, 5, 6, 7, 30, 31, 40);
+SELECT array_agg(id ORDER BY id) FROM t WHERE s IN (-4, 0, -1, 30000, -30000);
+SELECT array_agg(id ORDER BY id) FROM t WHERE n IN (3, 6, 99, 120, 120, NULL);
+SELECT array_agg(id ORDER BY id) FROM t WHERE n NOT IN (3, 6, 9, 12);
+SELECT array_agg(id ORDER BY id) FROM t WHERE n NOT IN (3, 6, 9, NULL);
+SELECT id, n IN (3, 6, 9), n IN (3, 6, NULL), n IN (3, 60, 600, 6000, 60000, 600000) FROM t WHERE id < 9 ORDER BY id;
+SELECT array_agg(id ORDER BY id) FROM t WHERE b IN (1000000007, 7000000049, 9223372036854775807, -9223372036854775808, 40000000280, 3000000021);
+SELECT array_agg(id ORDER BY id) FROM t WHERE b IN (9223372036854775805, 9223372036854775806, 9223372036854775807) OR b IN (-9223372036854775808, -9223372036854775807, -9223372036854775806);
+SELECT array_agg(id ORDER BY id) FROM t WHERE d IN ('2024-02-29', '2024-03-01', '2024-03-31') OR d = date '2024-04-01';
+SELECT array_agg(id ORDER BY id) FROM t WHERE id = 1 OR n = 6 OR id = 3 OR n = 12 OR id = 40 OR s = 0;
+SELECT array_agg(id ORDER BY id) FROM t WHERE (id IN (1, 2, 3) AND n > 3) OR (id IN (1, 2, 4) AND n < 4) OR (id IN (1, 5, 3) AND s < 0);
+SELECT array_agg(id ORDER BY id) FROM t WHERE id + 1 IN (1, 2, 3, 64, 65) OR id + 1 = 66 OR id * 2 IN (2, 10, 20);
+SELECT array_agg(id ORDER BY id) FROM t WHERE NOT (n = 3 OR n = 9 OR n = 27 OR n IS NULL);
+SELECT array_agg(id ORDER BY id) FROM t WHERE id IN (1, 66) OR id IN (2, 65, 3);
+SELECT array_agg(id ORDER BY id) FROM t WHERE 10 / (id - 41) IN (0, -1, -2) AND id IN (1, 2, 30, 40);
+SELECT id FROM t WHERE 10 / (id - 2) IN (5, 6, 7) ORDER BY id;
+SELECT sum(CASE WHEN id IN (2, 4, 6, 9) THEN 1 WHEN n IN (3, 9, 15) THEN 10 ELSE 100 END) FROM t;
+SELECT a.id FROM t AS a, t AS c WHERE (a.id = c.id AND c.s IN (-4, -3, -2)) OR (a.id = c.id AND c.s IN (-4, -3, -1)) OR (a.id = c.id AND c.s IN (-4, 0, -2)) ORDER BY 1;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -161,7 +162,7 @@ class Binder {
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
   Status check_sequence(const std::vector<BoundPtr>& args) const;
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
-  Status check_aggregate_place(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundQuery*> query_of(const Aggregate& aggregate, const Scope* scope, int32_t location);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
   StatusOr<Aggregate> make_aggregate(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> resolve_unknown(BoundPtr literal, const Aggregate& aggregate, const ast::FunctionCall& call);
@@ -178,7 +179,7 @@ class Binder {
   static bool is_window_function(std::string_view name);
   Status arrange_ordered_set(Aggregate* aggregate, int32_t location);
   Status arrange_hypothetical(Aggregate* aggregate, size_t direct, int32_t location);
-  BoundPtr add_aggregate(Aggregate aggregate, int32_t location);
+  static BoundPtr add_aggregate(Aggregate aggregate, BoundQuery* query, int32_t location);
   StatusOr<BoundPtr> make_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
   Status type_unknown_operands(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
   Status match_numbers(BoundPtr* left, BoundPtr* right);
@@ -200,6 +201,7 @@ class Binder {
   StatusOr<BoundPtr> bind_number(const ast::Expr& expr, const SqlType& type, const Scope* scope);
   StatusOr<BoundPtr> bind_text_function(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_privilege_test(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_table_sample(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
   StatusOr<BoundPtr> bind_object_call(const ast::FunctionCall& call, const Scope* scope);
@@ -249,6 +251,7 @@ class Binder {
   BoundPtr row_subquery(const BoundQuery& query, const std::function<BoundPtr(std::vector<BoundPtr>)>& make);
   BoundPtr row_field(const BoundExpr& row, size_t i);
   StatusOr<BoundPtr> row_text(BoundPtr row);
+  static const std::vector<BoundPtr>* shown_fields(const BoundExpr& expr);
   StatusOr<BoundPtr> row_to_json(const ast::FunctionCall& call, std::vector<BoundPtr> args);
   // build: the function that makes a document of names and values.
   StatusOr<BoundPtr> row_json(BoundPtr row, std::string_view build = "jsonb_build_object");
@@ -278,6 +281,37 @@ class Binder {
                                                     bool keep_unknown = false);
   Status bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                            BoundQuery* query);
+  // While a subquery of an expression is bound: aggregates over columns of `scope` alone belong to its query, if what
+  // is being bound there takes any.
+  struct AggregatePlace {
+    BoundQuery* query = nullptr;
+    std::string_view clause;
+    bool in_aggregate = false;
+  };
+  class SubqueryAt {
+   public:
+    SubqueryAt(Binder* binder, const Scope* scope)
+        : binder_(binder),
+          scope_(scope),
+          place_{std::exchange(binder->aggregate_query_, nullptr), binder->aggregate_clause_, binder->in_aggregate_},
+          around_(std::exchange(binder->aggregate_places_[scope], &place_)) {}
+    ~SubqueryAt() {
+      leave();
+      if (around_ == nullptr) binder_->aggregate_places_.erase(scope_);
+    }
+    SubqueryAt(const SubqueryAt&) = delete;
+    SubqueryAt& operator=(const SubqueryAt&) = delete;
+    void leave() {  // the rest of the expression follows
+      binder_->aggregate_query_ = place_.query;
+      binder_->aggregate_places_[scope_] = around_;
+    }
+
+   private:
+    Binder* const binder_;
+    const Scope* const scope_;
+    const AggregatePlace place_;
+    const AggregatePlace* const around_;
+  };
   // scope: what is around the statement that has the WITH.
   Status check_common_tables(const ast::WithClause& with, const Scope* scope);
   static bool needs_tree(const ast::FromItem& item);
@@ -361,8 +395,12 @@ class Binder {
   class Barred;
   Status reach(const Relation& relation, const Scope* scope, const Scope* level, int32_t location) const;
   StatusOr<JoinTree> bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query);
-  Status bind_group_item(const ast::Expr& item, const Scope* scope, BoundQuery* query, uint32_t* position);
-  StatusOr<std::vector<std::vector<uint32_t>>> bind_grouping_set(const ast::Expr& item, const Scope* scope,
+  Status bind_group_item(const ast::Expr& item, const ast::SelectStatement& select, const Scope* scope,
+                         BoundQuery* query, uint32_t* position);
+  Status add_order(const OrderItem& order, BoundQuery* query, int32_t location);
+  static void add_group(BoundPtr expr, BoundQuery* query, uint32_t* position);
+  StatusOr<std::vector<std::vector<uint32_t>>> bind_grouping_set(const ast::Expr& item,
+                                                                 const ast::SelectStatement& select, const Scope* scope,
                                                                  BoundQuery* query);
   Status check_grouping_call(BoundExpr* expr, BoundQuery* query);
   std::unique_ptr<Relation> common_relation(std::shared_ptr<CommonQuery> common, std::string alias);
@@ -510,6 +548,7 @@ class Binder {
   plpgsql::VariableConflict variable_conflict_ = plpgsql::VariableConflict::kError;
   BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
   bool in_aggregate_ = false;
+  std::map<const Scope*, const AggregatePlace*> aggregate_places_;  // of scopes around subqueries; null: none
   BoundQuery* window_query_ = nullptr;  // whose select list or ORDER BY is being bound: window calls belong to it
   const std::vector<ast::WindowDefinition>* named_windows_ = nullptr;  // its WINDOW clause
   bool in_window_ = false, in_window_definition_ = false;

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "plan/access_path.h"
 #include "storage/json_text_type.h"
 
 namespace scyper::query {
@@ -146,16 +148,6 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
       return is_number(arg.id) ? make_type(TypeId::kFloat8) : SqlType{};
   }
 }
-
-// Aggregates belong to the query whose columns they are over.
-bool is_of_outer_query(const Aggregate& aggregate, const Scope& scope) {
-  std::vector<uint32_t> used;
-  for (const auto& arg : aggregate.args) columns_of(*arg, &used);
-  return !used.empty() && std::none_of(used.begin(), used.end(), [&](uint32_t id) {
-    return std::any_of(scope.relations.begin(), scope.relations.end(),
-                       [&](const Relation* relation) { return relation->id == id; });
-  });
-}
 }  // namespace
 
 namespace {
@@ -171,23 +163,29 @@ bool is_row_document(const BoundExpr& e) {
 }
 }  // namespace
 
-Status Binder::check_aggregate_place(const ast::FunctionCall& call, const Scope* scope) {
-  if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
-  if (aggregate_query_ == nullptr && scope != nullptr && scope->parent != nullptr) {
-    Aggregate probe;
-    for (const auto& arg : call.args) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-      probe.args.push_back(std::move(bound));
-    }
-    if (is_of_outer_query(probe, *scope))
-      return error("0A000", "aggregates of an outer query are not supported", call.location);
-  }
-  if (aggregate_query_ == nullptr)
-    return error("42803",
-                 absl::StrCat("aggregate functions are not allowed in ",
-                              aggregate_clause_.empty() ? "this context" : std::string(aggregate_clause_)),
-                 call.location);
-  return absl::OkStatus();
+// An aggregate belongs to the innermost query whose columns it is over, or to its own one.
+StatusOr<BoundQuery*> Binder::query_of(const Aggregate& aggregate, const Scope* scope, int32_t location) {
+  std::set<uint32_t> used;
+  for (const auto& arg : aggregate.args) collect_relations(*arg, &used);
+  if (aggregate.filter != nullptr) collect_relations(*aggregate.filter, &used);
+  auto is_over = [&](const Scope& level) {
+    return std::any_of(level.relations.begin(), level.relations.end(),
+                       [&](const Relation* relation) { return used.count(relation->id) != 0; });
+  };
+  const Scope* level = scope;
+  while (level != nullptr && !is_over(*level)) level = level->parent;
+  AggregatePlace place{aggregate_query_, aggregate_clause_, false};
+  // VALUES have no scope of their own
+  if (auto around = aggregate_places_.find(level); around != aggregate_places_.end() && around->second != nullptr)
+    place = *around->second;
+  else if (level != nullptr && level != scope)
+    return error("42803", "aggregate functions are not allowed in FROM clause of their own query level", location);
+  if (place.in_aggregate) return error("42803", "aggregate function calls cannot be nested", location);
+  if (place.query != nullptr) return place.query;
+  return error("42803",
+               absl::StrCat("aggregate functions are not allowed in ",
+                            place.clause.empty() ? "this context" : std::string(place.clause)),
+               location);
 }
 
 // A literal without a type: what the aggregate's only candidate takes, or the preferred one of those of one category.
@@ -227,6 +225,8 @@ Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* 
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
     if (bound->kind == BoundKind::kRow && makes_document(call))
       return row_json(std::move(bound), makes_json(call) ? " json_row" : "jsonb_build_object");
+    const bool is_counted = call.name.back() == "count" && !call.distinct && bound->kind == BoundKind::kRow;
+    if (is_counted) return row_text(std::move(bound));  // what is NULL as a whole does not count
     return bound->type.id == TypeId::kUnknown ? resolve_unknown(std::move(bound), *aggregate, call) : std::move(bound);
   };
   for (const auto& arg : call.args) {
@@ -312,16 +312,15 @@ Status Binder::arrange_ordered_set(Aggregate* aggregate, int32_t location) {
 }
 
 StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const Scope* scope) {
-  SCYPER_RETURN_IF_ERROR(check_aggregate_place(call, scope));
+  if (in_aggregate_) return error("42803", "aggregate function calls cannot be nested", call.location);
   in_aggregate_ = true;
   StatusOr<Aggregate> aggregate = make_aggregate(call, scope);
   in_aggregate_ = false;
   SCYPER_RETURN_IF_ERROR(aggregate.status());
-  if (scope != nullptr && is_of_outer_query(*aggregate, *scope))
-    return error("0A000", "aggregates of an outer query are not supported", call.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundQuery* const query, query_of(*aggregate, scope, call.location));
   const bool is_json = !aggregate->args.empty() && is_json_text(aggregate->args[0]->type);
   const bool has_lines = is_json && is_row_document(*aggregate->args[0]);
-  BoundPtr result = add_aggregate(*std::move(aggregate), call.location);
+  BoundPtr result = add_aggregate(*std::move(aggregate), query, call.location);
   if (!makes_document(call)) return result;
   std::vector<BoundPtr> args;
   args.push_back(std::move(result));
@@ -397,13 +396,13 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
 }
 
 // Equal aggregates of a query are computed once.
-BoundPtr Binder::add_aggregate(Aggregate aggregate, int32_t location) {
+BoundPtr Binder::add_aggregate(Aggregate aggregate, BoundQuery* query, int32_t location) {
   bool never_null = aggregate.kind == AggregateKind::kCountStar || aggregate.kind == AggregateKind::kCount ||
                     aggregate.kind == AggregateKind::kRegrCount || is_hypothetical(aggregate.kind);
   BoundPtr result = make_expr(BoundKind::kAggregate, aggregate.type, !never_null, location);
-  aggregate_query_->aggregated = true;
-  result->relation = aggregate_query_->id;
-  auto& aggregates = aggregate_query_->aggregates;
+  query->aggregated = true;
+  result->relation = query->id;
+  auto& aggregates = query->aggregates;
   auto known = std::find_if(aggregates.begin(), aggregates.end(),
                             [&](const Aggregate& other) { return same_aggregate(other, aggregate); });
   result->index = static_cast<uint32_t>(known - aggregates.begin());

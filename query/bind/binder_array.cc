@@ -11,12 +11,10 @@ namespace scyper::query {
 // COALESCE((SELECT array_agg(x ORDER BY ...) FROM (SELECT ...)), '{}')
 StatusOr<BoundPtr> Binder::bind_array_of(const ast::SelectStatement& select, const Scope* scope, int32_t location) {
   const Nested nested(this);
-  BoundQuery* saved = std::exchange(aggregate_query_, nullptr);
+  SubqueryAt place(this, scope);
   const RecursionAt at(this, RecursionPlace::kSubquery);
-  auto bound = bind_select(select, scope);
-  aggregate_query_ = saved;
-  SCYPER_RETURN_IF_ERROR(bound.status());
-  std::unique_ptr<BoundQuery> rows = *std::move(bound);
+  SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<BoundQuery> rows, bind_select(select, scope));
+  place.leave();
   if (rows->visible_outputs() != 1) return error("42601", "subquery must return only one column", location);
   // what only ORDER BY needs becomes columns, for the aggregate to sort by
   auto relation = new_relation(RelationKind::kQuery, "");

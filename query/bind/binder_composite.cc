@@ -190,11 +190,37 @@ BoundPtr Binder::row_field(const BoundExpr& row, size_t i) {
   return row_subquery(*row.query, [&](std::vector<BoundPtr> columns) { return std::move(columns[i]); });
 }
 
+namespace {
+BoundPtr null_where(BoundPtr condition, BoundPtr value) {
+  BoundPtr result = make_expr(BoundKind::kCase, value->type, true, value->location);
+  BoundPtr null = make_null(value->type, value->location);
+  for (BoundPtr* arg : {&condition, &null, &value}) result->args.push_back(std::move(*arg));
+  return result;
+}
+}  // namespace
+
+// Of a row, or of one that row_text() has made a text.
+const std::vector<BoundPtr>* Binder::shown_fields(const BoundExpr& expr) {
+  if (expr.kind == BoundKind::kRow) return expr.query == nullptr && expr.index != kImageRow ? &expr.args : nullptr;
+  const bool may_be_null = expr.kind == BoundKind::kCase && expr.args.size() == 3;
+  const BoundExpr& text = may_be_null ? *expr.args[2] : expr;
+  const bool is_text = text.builtin != nullptr && text.builtin->name == " record" && !text.args.empty();
+  return is_text ? &text.args : nullptr;
+}
+
 StatusOr<BoundPtr> Binder::row_text(BoundPtr row) {
   int32_t location = row->location;
   if (row->index == kAbsentRow) return make_null(make_type(TypeId::kText), location);
   if (row->index == kImageRow) return image_call(" image text", *row, {});
-  if (row->query == nullptr) return make_call(" record", std::move(row->args), location);
+  if (row->query == nullptr) {
+    BoundPtr missing;
+    const bool is_of_relation = !row->args.empty() && row->args[0]->kind == BoundKind::kColumn;
+    if (row->nullable && is_of_relation) {  // of an outer join's missing side
+      SCYPER_ASSIGN_OR_RETURN(missing, row_is_null(*row, false, location));
+    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, make_call(" record", std::move(row->args), location));
+    return missing == nullptr ? std::move(value) : null_where(std::move(missing), std::move(value));
+  }
   Status status;
   BoundPtr text = row_subquery(*row->query, [&](std::vector<BoundPtr> columns) -> BoundPtr {
     auto made = make_call(" record", std::move(columns), location);
@@ -206,8 +232,7 @@ StatusOr<BoundPtr> Binder::row_text(BoundPtr row) {
   return text;
 }
 
-// The row as an object of jsonb. A row of an outer join's missing side, or a variable that was not assigned, is NULL;
-// it shows as a row of NULLs here.
+// The row as an object of jsonb. A row of an outer join's missing side, or a variable that was not assigned, is NULL.
 // row_to_json(row [, whether each field has its line])
 StatusOr<BoundPtr> Binder::row_to_json(const ast::FunctionCall& call, std::vector<BoundPtr> args) {
   const auto* pretty = args.size() == 2 ? ast::node_if<ast::Literal>(call.args[1].get()) : nullptr;
@@ -253,12 +278,7 @@ StatusOr<BoundPtr> Binder::row_json(BoundPtr row, std::string_view build) {
     SCYPER_ASSIGN_OR_RETURN(missing, row_is_null(*row, false, location));
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr value, object(std::move(row->args)));
-  if (!may_be_null) return value;
-  BoundPtr result = make_expr(BoundKind::kCase, type, true, location);
-  result->args.push_back(std::move(missing));
-  result->args.push_back(make_null(type, location));
-  result->args.push_back(std::move(value));
-  return result;
+  return may_be_null ? null_where(std::move(missing), std::move(value)) : std::move(value);
 }
 
 // COALESCE of whole rows, field by field: the first that is not NULL as a whole.

@@ -401,11 +401,9 @@ Status Binder::bind_set_items(const std::vector<ast::SetItem>& items, const Scop
 Status Binder::bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml) {
   const ast::SelectStatement& select = *node_as<ast::ScalarSubquery>(*item.source).subquery;
   for (size_t i = 0; i < item.targets.size(); i++) {
-    BoundQuery* saved = std::exchange(aggregate_query_, nullptr);
-    auto bound = bind_select(select, scope);
-    aggregate_query_ = saved;
-    SCYPER_RETURN_IF_ERROR(bound.status());
-    std::unique_ptr<BoundQuery> query = *std::move(bound);
+    SubqueryAt place(this, scope);
+    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<BoundQuery> query, bind_select(select, scope));
+    place.leave();
     if (query->visible_outputs() != item.targets.size())
       return error("42601", "number of columns does not match number of values", item.source->location);
     if (query->set != SetOp::kNone || query->distinct || !query->order.empty())

@@ -527,57 +527,51 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
   if (expr.kind == ExprKind::kQuantifiedSubquery)
     return bind_quantified_subquery(node_as<ast::QuantifiedSubquery>(expr), scope);
   SqlType boolean = make_type(TypeId::kBool);
-  BoundQuery* saved_aggregates = aggregate_query_;
-  aggregate_query_ = nullptr;
+  SubqueryAt place(this, scope);
   const Nested nested(this);
   const RecursionAt at(this, RecursionPlace::kSubquery);
   auto sub = [&](const ast::SelectStatement& select) { return bind_select(select, scope); };
-  StatusOr<BoundPtr> answer = [&]() -> StatusOr<BoundPtr> {
-    if (expr.kind == ExprKind::kExists) {
-      SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::Exists>(expr).subquery));
-      BoundPtr result = make_expr(BoundKind::kExists, boolean, false, expr.location);
-      result->query = std::move(query);
-      return result;
-    }
-    if (expr.kind == ExprKind::kScalarSubquery) {
-      SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::ScalarSubquery>(expr).subquery));
-      if (query->visible_outputs() != 1) return error("42601", "subquery must return only one column", expr.location);
-      BoundPtr result = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, expr.location);
-      result->query = std::move(query);
-      return result;
-    }
-    const auto& in = node_as<ast::InSubquery>(expr);
-    SCYPER_ASSIGN_OR_RETURN(auto query, sub(*in.subquery));
-    BoundPtr result = make_expr(BoundKind::kInSubquery, boolean, true, expr.location);
-    std::vector<const ast::Expr*> left;
-    if (in.arg->kind == ExprKind::kRowConstructor)
-      for (const auto& field : node_as<ast::RowConstructor>(*in.arg).fields) left.push_back(field.get());
-    else
-      left.push_back(in.arg.get());
-    if (query->visible_outputs() != left.size())
-      return error(
-          "42601",
-          query->visible_outputs() > left.size() ? "subquery has too many columns" : "subquery has too few columns",
-          expr.location);
-    aggregate_query_ = saved_aggregates;
-    // args: one comparison per column between the left side and kGroup references to the subquery's outputs
-    for (size_t i = 0; i < left.size(); i++) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*left[i], scope));
-      const BoundExpr& output = *query->outputs[i].expr;
-      BoundPtr reference = make_expr(BoundKind::kSubqueryOutput, output.type, output.nullable, expr.location);
-      reference->index = static_cast<uint32_t>(i);
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
-                              make_operator("=", std::move(value), std::move(reference), expr.location));
-      result->args.push_back(std::move(equal));
-    }
+  if (expr.kind == ExprKind::kExists) {
+    SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::Exists>(expr).subquery));
+    BoundPtr result = make_expr(BoundKind::kExists, boolean, false, expr.location);
     result->query = std::move(query);
-    if (!in.negated) return result;
-    BoundPtr negated = make_expr(BoundKind::kNot, boolean, true, expr.location);
-    negated->args.push_back(std::move(result));
-    return negated;
-  }();
-  aggregate_query_ = saved_aggregates;
-  return answer;
+    return result;
+  }
+  if (expr.kind == ExprKind::kScalarSubquery) {
+    SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::ScalarSubquery>(expr).subquery));
+    if (query->visible_outputs() != 1) return error("42601", "subquery must return only one column", expr.location);
+    BoundPtr result = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, expr.location);
+    result->query = std::move(query);
+    return result;
+  }
+  const auto& in = node_as<ast::InSubquery>(expr);
+  SCYPER_ASSIGN_OR_RETURN(auto query, sub(*in.subquery));
+  BoundPtr result = make_expr(BoundKind::kInSubquery, boolean, true, expr.location);
+  std::vector<const ast::Expr*> left;
+  if (in.arg->kind == ExprKind::kRowConstructor)
+    for (const auto& field : node_as<ast::RowConstructor>(*in.arg).fields) left.push_back(field.get());
+  else
+    left.push_back(in.arg.get());
+  if (query->visible_outputs() != left.size())
+    return error(
+        "42601",
+        query->visible_outputs() > left.size() ? "subquery has too many columns" : "subquery has too few columns",
+        expr.location);
+  place.leave();
+  // args: one comparison per column between the left side and kGroup references to the subquery's outputs
+  for (size_t i = 0; i < left.size(); i++) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*left[i], scope));
+    const BoundExpr& output = *query->outputs[i].expr;
+    BoundPtr reference = make_expr(BoundKind::kSubqueryOutput, output.type, output.nullable, expr.location);
+    reference->index = static_cast<uint32_t>(i);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(value), std::move(reference), expr.location));
+    result->args.push_back(std::move(equal));
+  }
+  result->query = std::move(query);
+  if (!in.negated) return result;
+  BoundPtr negated = make_expr(BoundKind::kNot, boolean, true, expr.location);
+  negated->args.push_back(std::move(result));
+  return negated;
 }
 
 StatusOr<BoundPtr> Binder::bind_constant(const ast::Expr& expr, const SqlType& type) {

@@ -128,8 +128,9 @@ Status Binder::check_grouped_query(BoundQuery* sub, BoundQuery* query) {
 }
 
 // The sets that an item of GROUP BY stands for.
-StatusOr<std::vector<std::vector<uint32_t>>> Binder::bind_grouping_set(const ast::Expr& item, const Scope* scope,
-                                                                       BoundQuery* query) {
+StatusOr<std::vector<std::vector<uint32_t>>> Binder::bind_grouping_set(const ast::Expr& item,
+                                                                       const ast::SelectStatement& select,
+                                                                       const Scope* scope, BoundQuery* query) {
   std::vector<std::vector<uint32_t>> sets;
   auto columns_of = [&](const ast::Expr& part) -> StatusOr<std::vector<uint32_t>> {
     std::vector<uint32_t> columns;
@@ -140,7 +141,7 @@ StatusOr<std::vector<std::vector<uint32_t>>> Binder::bind_grouping_set(const ast
     }
     for (const ast::Expr* e : exprs) {
       columns.push_back(0);
-      SCYPER_RETURN_IF_ERROR(bind_group_item(*e, scope, query, &columns.back()));
+      SCYPER_RETURN_IF_ERROR(bind_group_item(*e, select, scope, query, &columns.back()));
     }
     return columns;
   };
@@ -153,7 +154,7 @@ StatusOr<std::vector<std::vector<uint32_t>>> Binder::bind_grouping_set(const ast
   if (set.set == ast::GroupingSetKind::kEmpty) return std::vector<std::vector<uint32_t>>{{}};
   if (set.set == ast::GroupingSetKind::kSets) {
     for (const auto& inner : set.items) {
-      SCYPER_ASSIGN_OR_RETURN(auto more, bind_grouping_set(*inner, scope, query));
+      SCYPER_ASSIGN_OR_RETURN(auto more, bind_grouping_set(*inner, select, scope, query));
       sets.insert(sets.end(), more.begin(), more.end());
     }
     return sets;
@@ -196,6 +197,76 @@ Status Binder::check_grouping_call(BoundExpr* expr, BoundQuery* query) {
   return absl::OkStatus();
 }
 
+namespace {
+using GroupingSets = std::vector<std::vector<uint32_t>>;
+// GROUP BY a, b of grouping sets: each of a with each of b.
+GroupingSets cross_sets(const GroupingSets& a, const GroupingSets& b) {
+  GroupingSets result;
+  for (const auto& x : a)
+    for (const auto& y : b) {
+      result.push_back(x);
+      for (uint32_t i : y)
+        if (std::find(result.back().begin(), result.back().end(), i) == result.back().end()) result.back().push_back(i);
+    }
+  return result;
+}
+
+// GROUP BY DISTINCT: of sets with the same members one stays.
+void remove_duplicate_sets(GroupingSets* sets) {
+  std::set<std::set<uint32_t>> seen;
+  std::erase_if(*sets, [&](const auto& set) { return !seen.emplace(set.begin(), set.end()).second; });
+}
+}  // namespace
+
+Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
+  bool has_sets = std::any_of(select.group_by.begin(), select.group_by.end(),
+                              [](const auto& item) { return item->kind == ast::ExprKind::kGroupingSet; });
+  if (has_sets) query->grouping_sets = {{}};
+  query->aggregated |= !query->grouping_calls.empty();
+  for (const auto& item : select.group_by) {
+    if (has_sets || item->kind == ast::ExprKind::kGroupingSet) {
+      SCYPER_ASSIGN_OR_RETURN(auto sets, bind_grouping_set(*item, select, scope, query));
+      query->aggregated = true;
+      query->grouping_sets = cross_sets(query->grouping_sets, sets);
+      if (query->grouping_sets.size() > 4096)
+        return error("54001", "too many grouping sets present (maximum 4096)", item->location);
+      continue;
+    }
+    uint32_t ignored = 0;
+    SCYPER_RETURN_IF_ERROR(bind_group_item(*item, select, scope, query, &ignored));
+    query->aggregated = true;
+  }
+  if (!query->aggregated) return absl::OkStatus();
+  if (select.group_by_distinct) remove_duplicate_sets(&query->grouping_sets);
+  for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+  for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
+  return absl::OkStatus();
+}
+
+// Rows are ordered by their fields, not as the texts that they show as.
+Status Binder::add_order(const OrderItem& order, BoundQuery* query, int32_t location) {
+  const BoundExpr& shown = *query->outputs[order.output].expr;
+  const std::vector<BoundPtr>* fields = shown_fields(shown);
+  if (fields == nullptr) return query->order.push_back(order), absl::OkStatus();
+  if (query->distinct) return error("0A000", "ordering distinct rows as a whole is not supported", location);
+  std::vector<BoundPtr> keys;
+  const bool is_flagged = order.nulls_first != order.descending && shown.kind == BoundKind::kCase;
+  if (is_flagged) keys.push_back(clone(*shown.args[0]));  // is it NULL as a whole?
+  for (const auto& field : *fields) keys.push_back(clone(*field));
+  for (BoundPtr& key : keys) {
+    OrderItem one = order;
+    one.descending = is_flagged && &key == keys.data() ? order.nulls_first : order.descending;
+    one.nulls_first = one.descending;  // NULL is the greatest value of a field, whatever ORDER BY says of rows
+    auto known = std::find_if(query->outputs.begin(), query->outputs.end(),
+                              [&](const OutputColumn& output) { return same(*output.expr, *key); });
+    one.output = static_cast<uint32_t>(known - query->outputs.begin());
+    if (known == query->outputs.end()) query->outputs.push_back({"", std::move(key), true});
+    SCYPER_RETURN_IF_ERROR(add_order(one, query, location));
+  }
+  return absl::OkStatus();
+}
+
 Status Binder::bind_distinct_on(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
   for (const auto& item : select.distinct_on) {
     // as an item of ORDER BY: a number, an output's name or an expression
@@ -209,7 +280,7 @@ Status Binder::bind_distinct_on(const ast::SelectStatement& select, const Scope*
     const_cast<ast::ExprPtr&>(item) = std::move(items[0].expr);
     query->outputs = std::move(probe.outputs);
     SCYPER_RETURN_IF_ERROR(status);
-    query->distinct_on.push_back(probe.order[0].output);
+    for (const OrderItem& one : probe.order) query->distinct_on.push_back(one.output);
   }
   auto is_distinct = [&](uint32_t output) {
     return std::find(query->distinct_on.begin(), query->distinct_on.end(), output) != query->distinct_on.end();

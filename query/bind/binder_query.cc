@@ -7,8 +7,10 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "plan/access_path.h"
 
 namespace scyper::query {
 
@@ -443,54 +445,29 @@ bool has_query(const BoundExpr& expr) {
 }  // namespace
 
 namespace {
-using GroupingSets = std::vector<std::vector<uint32_t>>;
-// GROUP BY a, b of grouping sets: each of a with each of b.
-GroupingSets cross_sets(const GroupingSets& a, const GroupingSets& b) {
-  GroupingSets result;
-  for (const auto& x : a)
-    for (const auto& y : b) {
-      result.push_back(x);
-      for (uint32_t i : y)
-        if (std::find(result.back().begin(), result.back().end(), i) == result.back().end()) result.back().push_back(i);
-    }
-  return result;
+// Of this query, in subqueries, too.
+const BoundExpr* find_aggregate(const BoundExpr& expr, const BoundQuery& query) {
+  const BoundExpr* found = nullptr;
+  visit(expr, [&](const BoundExpr& e) {
+    if (found == nullptr && e.kind == BoundKind::kAggregate && e.relation == query.id) found = &e;
+  });
+  return found;
 }
 
-// GROUP BY DISTINCT: of sets with the same members one stays.
-void remove_duplicate_sets(GroupingSets* sets) {
-  std::set<std::set<uint32_t>> seen;
-  std::erase_if(*sets, [&](const auto& set) { return !seen.emplace(set.begin(), set.end()).second; });
+// The place of the target that is written as this expression; -1: there is none.
+int find_target(const ast::Expr& expr, const ast::SelectStatement& select, const BoundQuery& query) {
+  if (query.visible_outputs() != select.targets.size()) return -1;  // some stand for several columns
+  const std::string text = to_sql(expr);
+  for (size_t i = 0; i < select.targets.size(); i++)
+    if (to_sql(*select.targets[i].expr) == text) return static_cast<int>(i);
+  return -1;
 }
+
 }  // namespace
 
-Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
-  bool has_sets = std::any_of(select.group_by.begin(), select.group_by.end(),
-                              [](const auto& item) { return item->kind == ast::ExprKind::kGroupingSet; });
-  if (has_sets) query->grouping_sets = {{}};
-  query->aggregated |= !query->grouping_calls.empty();
-  for (const auto& item : select.group_by) {
-    if (has_sets || item->kind == ast::ExprKind::kGroupingSet) {
-      SCYPER_ASSIGN_OR_RETURN(auto sets, bind_grouping_set(*item, scope, query));
-      query->aggregated = true;
-      query->grouping_sets = cross_sets(query->grouping_sets, sets);
-      if (query->grouping_sets.size() > 4096)
-        return error("54001", "too many grouping sets present (maximum 4096)", item->location);
-      continue;
-    }
-    uint32_t ignored = 0;
-    SCYPER_RETURN_IF_ERROR(bind_group_item(*item, scope, query, &ignored));
-    query->aggregated = true;
-  }
-  if (!query->aggregated) return absl::OkStatus();
-  if (select.group_by_distinct) remove_duplicate_sets(&query->grouping_sets);
-  for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
-  for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
-  for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
-  return absl::OkStatus();
-}
-
 // One expression of GROUP BY. position: in query->groups, where an equal one may stand already.
-Status Binder::bind_group_item(const ast::Expr& group, const Scope* scope, BoundQuery* query, uint32_t* position) {
+Status Binder::bind_group_item(const ast::Expr& group, const ast::SelectStatement& select, const Scope* scope,
+                               BoundQuery* query, uint32_t* position) {
   const ast::Expr* item = &group;
   bool out_of_range = false;
   const auto* ref = ast::node_if<ast::ColumnRef>(item);
@@ -504,26 +481,43 @@ Status Binder::bind_group_item(const ast::Expr& group, const Scope* scope, Bound
                  absl::StrCat("GROUP BY position ", node_as<ast::Literal>(*item).int_value, " is not in select list"),
                  item->location);
   BoundPtr expr;
-  if (output >= 0) {
-    const BoundExpr& source = *query->outputs[static_cast<size_t>(output)].expr;
-    if (const BoundExpr* inside = find_kind(source, BoundKind::kAggregate))
-      return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
-    if (const BoundExpr* inside = find_kind(source, BoundKind::kWindow))
-      return error("42P20", "window functions are not allowed in GROUP BY", inside->location);
-    if (has_query(source)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
-    expr = clone(source);
-  } else {
+  if (output < 0) {
     if (const auto* literal = ast::node_if<ast::Literal>(item);
         literal != nullptr && literal->type != ast::LiteralType::kNull)
       return error("42601", "non-integer constant in GROUP BY", literal->location);
     SCYPER_ASSIGN_OR_RETURN(expr, bind(*item, scope));
-    if (has_query(*expr)) return error("0A000", "GROUP BY of a subquery is not supported", item->location);
+    if (!has_query(*expr)) return add_group(std::move(expr), query, position), absl::OkStatus();
+    output = find_target(*item, select, *query);
+  }
+  if (output < 0) return add_group(std::move(expr), query, position), absl::OkStatus();
+  BoundPtr& source = query->outputs[static_cast<size_t>(output)].expr;
+  if (source->kind == BoundKind::kGroup && source->relation == query->id)
+    return *position = source->index, absl::OkStatus();
+  if (const BoundExpr* inside = find_aggregate(*source, *query))
+    return error("42803", "aggregate functions are not allowed in GROUP BY", inside->location);
+  if (const BoundExpr* inside = find_kind(*source, BoundKind::kWindow))
+    return error("42P20", "window functions are not allowed in GROUP BY", inside->location);
+  if (!has_query(*source)) return add_group(clone(*source), query, position), absl::OkStatus();
+  // no other expression is known to be the same: the target itself becomes the group
+  BoundPtr reference =
+      make_expr(BoundKind::kGroup, source->type, source->nullable || !query->grouping_sets.empty(), source->location);
+  reference->relation = query->id;
+  add_group(std::exchange(source, nullptr), query, position);
+  reference->index = *position;
+  source = std::move(reference);
+  return absl::OkStatus();
+}
+
+// A row is grouped by its fields; position: of one of them. In grouping sets, which name one, by the text it shows as.
+void Binder::add_group(BoundPtr expr, BoundQuery* query, uint32_t* position) {
+  if (const std::vector<BoundPtr>* fields = shown_fields(*expr); fields != nullptr && query->grouping_sets.empty()) {
+    for (const auto& field : *fields) add_group(clone(*field), query, position);
+    return;
   }
   for (uint32_t i = 0; i < query->groups.size(); i++)
-    if (same(*query->groups[i], *expr)) return *position = i, absl::OkStatus();
+    if (same(*query->groups[i], *expr)) return void(*position = i);
   *position = static_cast<uint32_t>(query->groups.size());
   query->groups.push_back(std::move(expr));
-  return absl::OkStatus();
 }
 
 Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query) {
@@ -550,6 +544,9 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
                       "Add the expression/function to every SELECT, or move the UNION into a FROM clause."),
             "Only result column names can be used, not expressions or functions.");
       SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*item.expr, scope));
+      if (expr->kind == BoundKind::kRow) {
+        SCYPER_ASSIGN_OR_RETURN(expr, row_text(std::move(expr)));
+      }
       if (expr->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
       }
@@ -568,7 +565,7 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
     order.descending = item.direction == ast::SortDirection::kDescending;
     order.nulls_first =
         item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
-    query->order.push_back(order);
+    SCYPER_RETURN_IF_ERROR(add_order(order, query, item.location));
   }
   return absl::OkStatus();
 }

@@ -163,6 +163,8 @@ BoundPtr schemas_array(const std::vector<std::string>& schemas, BoundPtr implici
 StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
   auto text = [&](const char* value) { return make_text_constant(make_type(TypeId::kText), value, call.location); };
+  if (name == " table_sample" && scope != nullptr && scope->relations.size() == 1 && call.args.size() >= 2)
+    return bind_table_sample(call, scope);
   if (call.args.empty() && name == "current_schema") {
     const auto schemas = current_schemas(catalog_);
     return schemas.empty() ? make_null(make_type(TypeId::kText), call.location) : text(schemas[0].c_str());

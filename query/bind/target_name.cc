@@ -55,10 +55,12 @@ int figure_name(const ast::Expr& expr, std::string* name) {
       return 1;
     }
     case ExprKind::kScalarSubquery: {
-      const auto& select = *node_as<ast::ScalarSubquery>(expr).subquery;
-      if (select.targets.empty()) return 0;
-      if (!select.targets[0].alias.empty()) return *name = select.targets[0].alias, 2;
-      return figure_name(*select.targets[0].expr, name);
+      const ast::SelectStatement* select = node_as<ast::ScalarSubquery>(expr).subquery.get();
+      while (select->set != ast::SetOperation::kNone) select = select->left.get();
+      if (!select->values.empty()) return *name = "column1", 2;
+      if (select->targets.empty()) return 0;
+      if (!select->targets[0].alias.empty()) return *name = select->targets[0].alias, 2;
+      return figure_name(*select->targets[0].expr, name);
     }
     case ExprKind::kValueFunction: {
       static constexpr const char* kNames[] = {"current_date",   "current_time",    "current_timestamp", "localtime",

@@ -177,8 +177,7 @@ ast::FromItemPtr Converter::from_item(const Node* node) {
     case T_RangeFunction:
       return from_function(to<RangeFunction>(node));
     case T_RangeTableSample:
-      refuse("TABLESAMPLE", to<RangeTableSample>(node).location);
-      return nullptr;
+      return table_sample(to<RangeTableSample>(node));
     case T_RangeTableFunc:
       refuse("XMLTABLE", to<RangeTableFunc>(node).location);
       return nullptr;
@@ -186,6 +185,44 @@ ast::FromItemPtr Converter::from_item(const Node* node) {
       refuse("this kind of table expression", -1);
       return nullptr;
   }
+}
+
+// (SELECT * FROM t WHERE " table_sample"(method, seed, arguments ...)) AS t
+ast::FromItemPtr Converter::table_sample(const RangeTableSample& node) {
+  auto literal = [](ast::LiteralType type, std::string text, ast::Location location) {
+    auto out = std::make_unique<ast::Literal>();
+    out->type = type;
+    out->text = std::move(text);
+    out->location = location;
+    return out;
+  };
+  auto table = from_item(node.relation);
+  if (failed_) return nullptr;
+  auto out = std::make_unique<ast::FromSubquery>();
+  out->location = table->location;
+  ast::TableRef& ref = ast::node_as<ast::FromTable>(*table).table;
+  out->alias = std::move(ref.alias);
+  if (out->alias.name.empty()) out->alias.name = ref.name.back();
+  ref.alias = {};
+  auto call = std::make_unique<ast::FunctionCall>();
+  call->name = {" table_sample"};
+  call->location = node.location;
+  call->args.push_back(literal(ast::LiteralType::kString, name_of(node.method).back(), table->location));
+  if (node.repeatable == nullptr)
+    call->args.push_back(literal(ast::LiteralType::kString, "", node.location));
+  else
+    call->args.push_back(expr(node.repeatable));
+  for (auto& arg : exprs(node.args)) call->args.push_back(std::move(arg));
+  if (failed_) return nullptr;
+  auto all = std::make_unique<ast::ColumnRef>();
+  all->star = true;
+  all->location = node.location;
+  out->subquery.reset(new ast::SelectStatement);
+  out->subquery->location = node.location;
+  out->subquery->targets.push_back({std::move(all), "", node.location});
+  out->subquery->from.push_back(std::move(table));
+  out->subquery->where = std::move(call);
+  return out;
 }
 
 ast::FromItemPtr Converter::join(const JoinExpr& node) {

@@ -105,6 +105,7 @@ class Converter {
   ast::FromItemPtr from_item(const Node* node);
   std::vector<ast::FromItemPtr> from_items(const List* list);
   ast::FromItemPtr join(const JoinExpr& node);
+  ast::FromItemPtr table_sample(const RangeTableSample& node);
   ast::FromItemPtr from_function(const RangeFunction& node);
   ast::Alias alias(const ::Alias* node);
   ast::TableRef table_ref(const RangeVar* node);

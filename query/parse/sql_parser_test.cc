@@ -390,7 +390,6 @@ TEST(SqlParser, Errors) {
       {"select count(*) over (rows between current row and 1 preceding)", "42P20", 52,
        "frame starting from current row cannot have preceding rows"},
       {"create table t (a int references u match partial)", "0A000", 36, "MATCH PARTIAL not yet implemented"},
-      {"select 1 from t tablesample system (1)", "0A000", 29, "TABLESAMPLE is not supported"},
       {"create table t (a int) inherits (u)", "0A000", 14, "INHERITS is not supported"},
       {"select xmlparse(document '<a/>')", "0A000", 8, "XML is not supported"},
       {"select E'\\xff'", "22021", 0, "invalid byte sequence for encoding \"UTF8\": 0xff"},

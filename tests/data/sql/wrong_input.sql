@@ -73,7 +73,7 @@ CREATE TYPE y AS (a integer);
 CREATE SCHEMA z;
 MERGE INTO t USING t AS s ON t.a = s.a WHEN MATCHED AND false THEN DELETE;
 LISTEN x;
-SELECT * FROM t TABLESAMPLE SYSTEM (10);
+SELECT * FROM t TABLESAMPLE SYSTEM (100);
 SELECT xmlparse(document '<a/>');
 SELECT interval '1 day';
 SELECT '{}'::json;

@@ -1,0 +1,38 @@
+-- An aggregate belongs to the innermost query whose columns it is over.
+CREATE TABLE o (id integer PRIMARY KEY, g integer, x integer);
+CREATE TABLE i (id integer PRIMARY KEY, k integer, y integer);
+INSERT INTO o VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5), (4, 2, NULL), (5, NULL, 7);
+INSERT INTO i VALUES (1, 1, 30), (2, 2, 5), (3, 2, 40);
+SELECT (SELECT sum(o.x)) FROM o;
+SELECT g, (SELECT max(o.x)) AS m FROM o GROUP BY g ORDER BY g;
+SELECT g, (SELECT count(*) FROM i WHERE i.y > sum(o.x)) AS above FROM o GROUP BY g ORDER BY g;
+SELECT (SELECT i.y FROM i WHERE i.id = count(o.id) - 3) FROM o;
+SELECT g FROM o GROUP BY g HAVING EXISTS (SELECT 1 FROM i WHERE i.y = min(o.x)) ORDER BY g;
+SELECT g FROM o GROUP BY g HAVING sum(x) IN (SELECT i.y FROM i WHERE i.k <= count(o.x)) ORDER BY g;
+SELECT g FROM o GROUP BY g ORDER BY (SELECT max(o.id) * -1);
+SELECT g, (SELECT sum(i.y) + sum(o.x) FROM i) AS both_sums FROM o GROUP BY g ORDER BY g;
+SELECT g, (SELECT sum(i.y + o.g) FROM i) AS inner_sum FROM o GROUP BY g ORDER BY g;
+SELECT (SELECT sum(i.y + o.x) FROM i WHERE i.id = 1) FROM o ORDER BY o.id;
+SELECT (SELECT (SELECT sum(o.x) + max(i.y)) FROM i) FROM o;
+SELECT g, (SELECT s.n FROM (SELECT count(o.x) AS n) AS s) FROM o GROUP BY g ORDER BY g;
+SELECT g, ARRAY(SELECT i.y + max(o.id) FROM i ORDER BY i.id) FROM o GROUP BY g ORDER BY g;
+SELECT g, 40 > ALL (SELECT i.y + count(o.x) FROM i) FROM o GROUP BY g ORDER BY g;
+SELECT g, (SELECT count(*) FILTER (WHERE i.y > 10) + count(o.x) FILTER (WHERE o.x > 6) FROM i) FROM o GROUP BY g ORDER BY g;
+SELECT (SELECT string_agg(o.x::text, ',' ORDER BY o.id DESC)) FROM o;
+SELECT g, (SELECT count(DISTINCT o.x)), (SELECT avg(o.x) FROM i WHERE i.id = 1) FROM o GROUP BY ROLLUP (g) ORDER BY g NULLS LAST, 2;
+SELECT g, (VALUES (sum(o.x))) FROM o GROUP BY g ORDER BY g;
+SELECT g, (SELECT max(o.x) UNION ALL SELECT 1 WHERE false) FROM o GROUP BY g ORDER BY g;
+SELECT (SELECT max(o.x) OVER ()) FROM o WHERE id < 3 ORDER BY 1;
+SELECT i.k, (SELECT count(*) FROM o WHERE o.x < max(i.y) AND o.g = i.k) FROM i GROUP BY i.k ORDER BY i.k;
+-- where the query around takes none
+SELECT id FROM o WHERE (SELECT max(o.x)) > 5;
+SELECT id FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.y = max(o.x));
+SELECT s.m FROM o, LATERAL (SELECT max(o.x) AS m) AS s;
+SELECT o.id FROM o JOIN i ON i.id = (SELECT max(o.id));
+SELECT sum((SELECT max(o.x))) FROM o;
+SELECT (SELECT sum(max(o.x)) FROM i) FROM o;
+SELECT id, (SELECT max(o.x)) FROM o;
+SELECT g, (SELECT o.x + max(o.x)) FROM o GROUP BY g;
+UPDATE o SET x = (SELECT max(o.x));
+SELECT (SELECT i.y FROM i WHERE i.y = max(i.y)) FROM o;
+SELECT (SELECT count(*)) FROM o ORDER BY 1;

@@ -1,0 +1,18 @@
+CREATE TABLE o (id integer PRIMARY KEY, g integer, x integer);
+CREATE TABLE n (g integer PRIMARY KEY, name text);
+INSERT INTO o VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5), (4, 2, NULL), (5, NULL, 7), (6, 3, 1);
+INSERT INTO n VALUES (1, 'one'), (2, 'two'), (3, 'one');
+SELECT (SELECT name FROM n WHERE n.g = o.g) AS name, count(*), sum(x) FROM o GROUP BY 1 ORDER BY 1;
+SELECT (SELECT name FROM n WHERE n.g = o.g) AS name, count(*) FROM o GROUP BY name ORDER BY 1;
+SELECT count(*), (SELECT name FROM n WHERE n.g = o.g) FROM o GROUP BY (SELECT name FROM n WHERE n.g = o.g) ORDER BY 2;
+SELECT count(*) FROM o GROUP BY (SELECT name FROM n WHERE n.g = o.g) ORDER BY 1;
+SELECT EXISTS (SELECT 1 FROM n WHERE n.g = o.g) AS known, count(*) FROM o GROUP BY 1 ORDER BY 1;
+SELECT g IN (SELECT n.g FROM n WHERE name = 'one') AS first, count(*), min(id) FROM o GROUP BY 1 ORDER BY 1;
+SELECT upper((SELECT name FROM n WHERE n.g = o.g)) AS name, x > 6 AS big, count(*) FROM o GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT (SELECT name FROM n WHERE n.g = o.g) AS name, x > 6 AS big, count(*) FROM o GROUP BY ROLLUP (1, 2) ORDER BY 1, 2, 3;
+SELECT (SELECT 1) AS one, count(*) FROM o GROUP BY 1;
+SELECT (SELECT max(name) FROM n) AS last, count(*) FROM o GROUP BY 1, 1;
+SELECT (SELECT name FROM n WHERE n.g = o.g) AS name FROM o GROUP BY 1 HAVING count(*) > 1 ORDER BY 1;
+SELECT (SELECT count(*) FROM n WHERE n.g <= o.g) AS c, array_agg(id ORDER BY id) FROM o GROUP BY 1 ORDER BY 1;
+SELECT (SELECT max(o.x)), count(*) FROM o GROUP BY 1;
+SELECT (SELECT name FROM n WHERE n.g = o.g), count(*) FROM o GROUP BY o.id % 2;

@@ -110,6 +110,68 @@ TEST_P(BoundsTest, AreReadOnceAndNoFurtherThanNeeded) {
   EXPECT_FALSE(ColumnBounds().exclude(tables.context, large));
 }
 
+// Of ranges, whether chunks are read to their end or not, asked once or twice.
+TEST_P(BoundsTest, ChunksHaveTheValuesOfTheirRows) {
+  std::mt19937_64 random(test_seed());
+  auto number = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  auto session = make_session(
+      "CREATE TABLE t (n integer PRIMARY KEY, s smallint, i integer NOT NULL, b bigint);"
+      "INSERT INTO t SELECT g, g / 3, g - 25000, CASE WHEN g % 5 > 0 THEN g * 1000000::bigint END FROM "
+      "generate_series(1, 50000) g");
+  const char* columns[] = {"n", "s", "i", "b"};
+  const int64_t scales[] = {1, 1, 1, 1000000};
+  for (int round = 0; round < 4; round++) {
+    ASSERT_TRUE(session->run(absl::StrCat("UPDATE t SET i = i + 100000 WHERE n % 10000 = ", number(10000))).ok());
+    ASSERT_TRUE(session->run(absl::StrCat("DELETE FROM t WHERE n / 100 % 7 = ", number(7), " OR n = 1")).ok());
+    Tables tables(session.get(), "t");
+    const storage::TablePartition& partition = *tables.first[0];
+    ColumnBounds kept;
+    for (int test = 0; test < 60; test++) {
+      const auto column = static_cast<uint32_t>(number(4));
+      const int64_t low = (number(80000) - 20000) * scales[column], high = low + number(2) * number(500);
+      bool some = false, some_kept = false;
+      for (storage::Tid first = 0; first < partition.tuple_limit; first += storage::kChunkTuples) {
+        some |= ColumnBounds::has_value(nullptr, partition, first, column, {low, high});
+        some_kept |= ColumnBounds::has_value(&kept, partition, first, column, {low, high});
+      }
+      const std::string expected = session->text(
+          absl::StrCat("SELECT count(*) > 0 FROM t WHERE ", columns[column], " BETWEEN ", low, " AND ", high));
+      EXPECT_EQ(some, expected == "t") << columns[column] << " " << low << " " << high;
+      if (expected == "t") EXPECT_TRUE(some_kept) << columns[column] << " " << low << " " << high;
+    }
+    EXPECT_GT(kept.chunks_read(), 0u);
+  }
+}
+
+TEST_P(BoundsTest, ScansPassOverHotChunks) {
+  for (ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {
+    auto session = make_session(
+        "CREATE TABLE t (n integer PRIMARY KEY, d date NOT NULL, m numeric(9,2), k integer);"
+        "INSERT INTO t SELECT g, DATE '2020-01-01' + g / 100, g / 4.0, g % 100 FROM generate_series(1, 100000) g",
+        mode);
+    auto skipped_by = [&](const std::string& condition, const std::string& expected) {
+      const uint64_t before = session->chunks_skipped();
+      EXPECT_EQ(session->text("SELECT count(*), min(k), max(n) FROM t WHERE " + condition), expected) << condition;
+      return session->chunks_skipped() - before;
+    };
+    EXPECT_EQ(skipped_by("d >= DATE '2020-02-01' AND d < DATE '2020-02-03' AND k >= 0", "200|0|3299"), 6u);
+    EXPECT_EQ(skipped_by("d = DATE '2022-01-01'", "100|0|73199"), 6u);
+    EXPECT_EQ(skipped_by("m BETWEEN 10 AND 10.5", "3|40|42"), 6u);
+    EXPECT_EQ(skipped_by("m > 24999.50", "2|0|100000"), 6u);
+    EXPECT_EQ(skipped_by("d IN (DATE '2020-01-02', DATE '2022-09-26')", "200|0|99999"), 5u);
+    EXPECT_EQ(skipped_by("d > DATE '2030-01-01'", "0|NULL|NULL"), 7u);
+    EXPECT_EQ(skipped_by("k = 5", "1000|5|99905"), 0u);
+    EXPECT_EQ(skipped_by("d < DATE '2020-01-02' OR k = 5", "1098|1|99905"), 0u);
+    ASSERT_TRUE(session->run("UPDATE t SET d = DATE '2031-01-01' WHERE n = 50000").ok());
+    EXPECT_EQ(skipped_by("d > DATE '2030-01-01'", "1|0|50000"), 6u);
+    ASSERT_TRUE(session->run("DELETE FROM t WHERE n = 50000").ok());
+    EXPECT_EQ(skipped_by("d > DATE '2030-01-01'", "0|NULL|NULL"), 7u);
+    EXPECT_EQ(session->text("SELECT a.n, b.n FROM t a, t b WHERE a.d = DATE '2020-01-01' AND b.n = a.n + 3 AND b.d > "
+                            "DATE '2020-01-01' AND b.d <= DATE '2020-01-02' ORDER BY 1"),
+              "97|100\n98|101\n99|102");
+  }
+}
+
 // What the statistics expect is looked at before it is believed.
 TEST_P(BoundsTest, QueriesDoNotRunInVain) {
   for (ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {

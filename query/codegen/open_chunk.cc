@@ -2,6 +2,7 @@
 
 #include "codegen/generator.h"
 #include "codegen/scan_condition.h"
+#include "runtime/column_bounds.h"
 
 // Rows of chunks that are not hot (docs/compaction.md), in tables that may have such. The chunk of a hot row is where
 // it always was; the null of another one leads, on the unlikely side, to the runtime.
@@ -110,24 +111,50 @@ ir::Reg Generator::gen_scan_filters(const RowSource& source, const ScanWish& wis
   return all;
 }
 
+namespace {
+bool has_integer_range(const std::vector<ChunkCondition>& conditions, const storage::Table& table) {
+  return std::any_of(conditions.begin(), conditions.end(), [&](const ChunkCondition& condition) {
+    const storage::CellKind kind = table.layout().columns[condition.column].kind;
+    const bool is_integer =
+        kind == storage::CellKind::kInt16 || kind == storage::CellKind::kInt32 || kind == storage::CellKind::kInt64;
+    return is_integer && condition.kind == storage::FrozenPredicate::Kind::kRange;
+  });
+}
+}  // namespace
+
 // For a scan that has located its chunk's first position and is at `offset` 0 (a variable) of `all` positions. Goes to
-// `none` where no row is left for which the conjuncts hold. They are asked on the unlikely side only.
+// `none` where no row is left for which the conjuncts hold. Of a hot chunk only ranges of integers are asked.
 OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none) {
-  if (!compacts(*source->relation->table)) return {source->tid, all, none};
-  Reg number = add_opening(source, true), first = source->tid, hot = source->chunk;
+  std::vector<ChunkCondition> conditions;
+  Reg first = source->tid, hot = source->chunk, bounds = ir::kNoReg;
+  Block open = b_.new_block();
+  auto ask_hot = [&] {
+    if (!has_integer_range(conditions, *source->relation->table)) return b_.jump(open);
+    check(b_.call(k_rt_chunk_excluded, {context(), source->partition, first, data_of(conditions),
+                                        constant(Type::kI64, static_cast<int64_t>(conditions.size())), bounds}));
+    b_.branch(b_.compare(Op::kEq, b_.load(Type::kI64, context(), kContextValue), constant(Type::kI64, 0)), open, none);
+  };
+  if (!compacts(*source->relation->table)) {
+    bounds = gen_scan_bounds(*source, wish, &conditions);
+    ask_hot();
+    b_.set_block(open);
+    return {first, all, none};
+  }
+  Reg number = add_opening(source, true);
   Reg chunk = b_.new_variable(Type::kPtr), base = b_.new_variable(Type::kI64), end = b_.new_variable(Type::kI64),
       is_open = b_.new_variable(Type::kI64);
   b_.assign(chunk, hot);
   b_.assign(base, first);
   b_.assign(end, all);
   b_.assign(is_open, constant(Type::kI64, 0));
-  Block closed = b_.new_block(), some = b_.new_block(), open = b_.new_block(), more = b_.new_block();
-  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, open, 2);
+  bounds = gen_scan_bounds(*source, wish, &conditions);
+  Block closed = b_.new_block(), some = b_.new_block(), more = b_.new_block(), is_hot = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, is_hot, 2);
+  b_.set_block(is_hot);
+  ask_hot();
   b_.set_block(more);
   b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, none, 2);
   b_.set_block(closed);
-  std::vector<ChunkCondition> conditions;
-  Reg bounds = gen_scan_bounds(*source, wish, &conditions);
   std::vector<ChunkFilter> filters;
   Reg made = gen_scan_filters(*source, wish, &filters);
   check(b_.call(k_rt_open_chunk, {context(), source->partition, first, is_open, number, data_of(conditions),

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "bind/builtins.h"
+#include "runtime/scan_conditions.h"
 #include "runtime/team.h"
 #include "storage/frozen_slot.h"
 
@@ -43,6 +44,42 @@ void read_cells(const char* chunk, uint32_t used, const storage::TableLayout& la
   }
   *least = low;
   *largest = high;
+}
+
+// Has none of the positions a value of the span? Then also the least and largest ones. Returns as soon as there is one.
+template <class T>
+bool lacks_values(const char* chunk, uint32_t used, const storage::TableLayout& layout,
+                  const storage::ColumnAccess& access, ColumnBounds::Span span, ColumnBounds::Span* bounds) {
+  constexpr uint32_t kStep = 1024, kSamples = 16;
+  using Limits = std::numeric_limits<T>;
+  const T low = static_cast<T>(std::clamp<int64_t>(span.low, Limits::min(), Limits::max()));
+  const T high = static_cast<T>(std::clamp<int64_t>(span.high, Limits::min(), Limits::max()));
+  const bool is_beyond = span.low > Limits::max() || span.high < Limits::min() || span.low > span.high;
+  const char* live = chunk + layout.live_offset;
+  const char* nulls = access.null_offset == 0 ? nullptr : chunk + access.null_offset;
+  T least = Limits::max(), largest = Limits::min();
+  auto has = [&](uint32_t begin, uint32_t end, uint32_t step, auto stride) {
+    bool found = false;
+    for (uint32_t i = begin; i < end; i += step) {
+      T value;
+      std::memcpy(&value, chunk + access.value_offset + size_t{i} * stride, sizeof value);
+      const bool counts = live[i] == 1 && (nulls == nullptr || nulls[size_t{i} * access.null_stride] == 0);
+      least = std::min(least, counts ? value : least);
+      largest = std::max(largest, counts ? value : largest);
+      found |= counts && value >= low && value <= high;
+    }
+    return found && !is_beyond;
+  };
+  // most chunks that have one show it at once
+  if (has(0, used, std::max(1u, used / kSamples), access.value_stride)) return false;
+  const std::integral_constant<uint32_t, sizeof(T)> dense;
+  for (uint32_t begin = 0; begin < used; begin += kStep) {
+    const uint32_t end = std::min(used, begin + kStep);
+    if (access.value_stride == sizeof(T) ? has(begin, end, 1, dense) : has(begin, end, 1, access.value_stride))
+      return false;
+  }
+  *bounds = {least, largest};
+  return true;
 }
 
 // Are there values of the two ranges, as far as they are known, that pass?
@@ -148,9 +185,86 @@ bool ColumnBounds::exclude(const ExecContext& context, const ColumnComparison& c
   return false;
 }
 
+bool ColumnBounds::has_value(ColumnBounds* bounds, const TablePartition& partition, storage::Tid first, uint32_t column,
+                             Span span) noexcept {
+  const storage::TableLayout& layout = partition.table->layout();
+  const storage::ColumnAccess& access = layout.columns[column];
+  const uint64_t number = first >> storage::kChunkShift;
+  if (bounds != nullptr) {
+    std::lock_guard<std::mutex> lock(bounds->mutex_);
+    const auto& known = bounds->chunks_[{&partition, column}];
+    if (auto it = known.find(number); it != known.end())
+      return it->second.low <= span.high && it->second.high >= span.low;
+  }
+  const char* chunk = partition.chunks[number];
+  const auto used = static_cast<uint32_t>(std::min<uint64_t>(partition.tuple_limit - first, storage::kChunkTuples));
+  Span whole;
+  bool lacks = false;
+  if (access.kind == storage::CellKind::kInt64)
+    lacks = lacks_values<int64_t>(chunk, used, layout, access, span, &whole);
+  else if (access.kind == storage::CellKind::kInt32)
+    lacks = lacks_values<int32_t>(chunk, used, layout, access, span, &whole);
+  else if (access.kind == storage::CellKind::kInt16)
+    lacks = lacks_values<int16_t>(chunk, used, layout, access, span, &whole);
+  if (!lacks || bounds == nullptr) return !lacks;
+  std::lock_guard<std::mutex> lock(bounds->mutex_);
+  bounds->chunks_read_++;
+  bounds->chunks_[{&partition, column}][number] = whole;
+  return false;
+}
+
+void ColumnBounds::count_skipped() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  chunks_skipped_++;
+}
+
 namespace {
 
+// What a range of an integer column lets through.
+ColumnBounds::Span span_of(const storage::FrozenPredicate& predicate) {
+  __int128 low = INT64_MIN, high = INT64_MAX;
+  if (!predicate.low.null) low = predicate.low.int128() + (predicate.low_included ? 0 : 1);
+  if (!predicate.high.null) high = predicate.high.int128() - (predicate.high_included ? 0 : 1);
+  low = std::max<__int128>(low, INT64_MIN);
+  high = std::min<__int128>(high, INT64_MAX);
+  if (low > high) return {1, 0};
+  return {static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+bool can_hold(const storage::ColumnCondition& condition, const TablePartition& partition, storage::Tid first) {
+  const storage::CellKind kind = partition.table->layout().columns[condition.column].kind;
+  const bool is_integer =
+      kind == storage::CellKind::kInt16 || kind == storage::CellKind::kInt32 || kind == storage::CellKind::kInt64;
+  if (!is_integer || condition.predicate.kind != storage::FrozenPredicate::Kind::kRange) return true;
+  return ColumnBounds::has_value(ColumnBounds::current, partition, first, condition.column,
+                                 span_of(condition.predicate));
+}
+
+// All must, of alternatives one.
+bool can_all_hold(std::span<const storage::ColumnCondition> conditions, const TablePartition& partition,
+                  storage::Tid first) {
+  bool one = false;
+  for (const storage::ColumnCondition& condition : conditions) {
+    one = one || can_hold(condition, partition, first);
+    if (condition.has_alternative) continue;
+    if (!one) return false;
+    one = false;
+  }
+  return true;
+}
+
 extern "C" {
+
+int32_t rt_chunk_excluded(ExecContext* c, const TablePartition* partition, int64_t first,
+                          const ChunkCondition* conditions, int64_t count, const Datum* bounds) noexcept {
+  static thread_local std::vector<storage::ColumnCondition> read;
+  const bool is_possible =
+      read_conditions(std::span(conditions, static_cast<size_t>(count)), bounds, partition->table->schema(), &read) &&
+      can_all_hold(read, *partition, static_cast<storage::Tid>(first));
+  c->value[0] = is_possible ? 0 : 1;
+  if (!is_possible && ColumnBounds::current != nullptr) ColumnBounds::current->count_skipped();
+  return 0;
+}
 
 // Members of a team all go by what the first one found.
 int32_t rt_bounds_exclude(ExecContext* c, const ColumnComparison* tests, int64_t count, int64_t together) noexcept {

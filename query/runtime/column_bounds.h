@@ -13,6 +13,8 @@
 // for as long as nobody changes the tables, so in a snapshot each value is read once; transactions pay nothing. Source:
 // Moerkotte: Small Materialized Aggregates (VLDB 1998). We differ: one pair for a table, read from its newest chunk on
 // and no further than where the comparison may hold.
+// Scans ask, too: of a hot chunk a range of a column is looked for step by step before its rows are read one by one.
+// Where no row has a value of it, the chunk's least and largest value are known, and kept.
 namespace scyper::query {
 
 // In the constant data. left op right; right_table < 0: the right side is `constant`.
@@ -38,7 +40,19 @@ class ColumnBounds {
 
   // Can no row of the tables pass? False where that is not known: the comparison may hold, or the query is to end.
   bool exclude(const ExecContext& context, const ColumnComparison& comparison) noexcept;
-  uint64_t chunks_read() const { return chunks_read_; }  // for tests
+  // For tests: chunks that were read whole, and those that scans passed over.
+  uint64_t chunks_read() const { return chunks_read_; }
+  uint64_t chunks_skipped() const { return chunks_skipped_; }
+
+  // Values of an integer column, both ends included.
+  struct Span {
+    int64_t low = INT64_MIN, high = INT64_MAX;
+  };
+  // Has a row of the chunk that begins at `first`, which is hot, such a value? `bounds`: where its bounds are kept,
+  // null: nowhere, as somebody may change the table later.
+  static bool has_value(ColumnBounds* bounds, const storage::TablePartition& partition, storage::Tid first,
+                        uint32_t column, Span span) noexcept;
+  void count_skipped();
 
  private:
   using Partitions = storage::TablePartition* const*;
@@ -56,12 +70,17 @@ class ColumnBounds {
 
   std::mutex mutex_;  // what follows; held for one chunk at a time
   std::map<std::pair<const storage::Table*, uint32_t>, Range> ranges_;
+  std::map<std::pair<const storage::TablePartition*, uint32_t>, std::map<uint64_t, Span>> chunks_;
   uint64_t chunks_read_ = 0;
+  uint64_t chunks_skipped_ = 0;
 };
 
-#define SCYPER_BOUNDS_FUNCTIONS(X)                                                                                    \
-  X(rt_bounds_exclude, kI32, 4, false) /* context, ColumnComparison[], count, together? -> value[0]: does one of them \
-                                        */
+// rt_bounds_exclude: context, ColumnComparison[], count, together? -> value[0]: does one of them exclude all rows?
+// rt_chunk_excluded: context, TablePartition*, first Tid, ChunkCondition[], count, bounds -> value[0]: can no row of
+// the hot chunk pass?
+#define SCYPER_BOUNDS_FUNCTIONS(X)     \
+  X(rt_bounds_exclude, kI32, 4, false) \
+  X(rt_chunk_excluded, kI32, 6, false)
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;
 SCYPER_BOUNDS_FUNCTIONS(SCYPER_DECLARE_RUNTIME)

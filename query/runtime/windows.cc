@@ -11,6 +11,7 @@
 #include "query/program.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/scan_conditions.h"
 #include "storage/cell.h"
 #include "storage/change_log.h"
 #include "storage/chunk_cursor.h"
@@ -293,7 +294,8 @@ Truth read_condition(const ChunkCondition& condition, const Datum* bounds, int32
   return Truth::kOfSome;
 }
 
-// False: no row can pass.
+}  // namespace
+
 bool read_conditions(std::span<const ChunkCondition> conditions, const Datum* bounds,
                      const storage::TableSchema& schema, std::vector<storage::ColumnCondition>* read) noexcept {
   read->clear();
@@ -317,6 +319,8 @@ bool read_conditions(std::span<const ChunkCondition> conditions, const Datum* bo
   }
   return true;
 }
+
+namespace {
 
 extern "C" {
 

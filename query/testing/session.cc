@@ -250,6 +250,7 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
   const ColumnBounds::Scope bounds_scope(can_change ? nullptr : &bounds);
   Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
   context_->spill = nullptr;
+  chunks_skipped_ += bounds.chunks_skipped();
   context_->interrupt = 0;
   if (spill_ != nullptr) spilled_bytes_ += spill_->written_bytes.exchange(0);
   CHECK(outcome != Outcome::kMisclassified);

@@ -51,7 +51,8 @@ class Session {
   // wants spill_from_bytes = 1 for operators of any size to have code for it.
   void set_spill(size_t memory_bytes, uint64_t disk_bytes_max = uint64_t{1} << 40, std::string directory = "");
   uint32_t swaps() const { return context_->swaps; }  // of the last statement: how often it went on in better code
-  uint64_t spilled_bytes() const { return spilled_bytes_; }  // written by all queries
+  uint64_t spilled_bytes() const { return spilled_bytes_; }    // written by all queries
+  uint64_t chunks_skipped() const { return chunks_skipped_; }  // by scans, of those that are hot
   // How often a statement asks whether it is to end.
   uint64_t count_polls(std::string_view sql);
   void interrupt(Interrupt why) { context_->interrupt.store(static_cast<uint32_t>(why)); }
@@ -80,6 +81,7 @@ class Session {
   std::vector<std::string> notices_;
   std::unique_ptr<SpillLimits> spill_;
   uint64_t spilled_bytes_ = 0;
+  uint64_t chunks_skipped_ = 0;
   uint64_t redo_bytes_ = 0;
   uint32_t threads_ = 1;
   bool swaps_ = false;  // SCYPER_TEST_SWAPPING: statements go on in better code while they run

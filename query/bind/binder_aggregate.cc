@@ -176,7 +176,8 @@ StatusOr<BoundQuery*> Binder::query_of(const Aggregate& aggregate, const Scope* 
   while (level != nullptr && !is_over(*level)) level = level->parent;
   AggregatePlace place{aggregate_query_, aggregate_clause_, false};
   // VALUES have no scope of their own
-  if (auto around = aggregate_places_.find(level); around != aggregate_places_.end() && around->second != nullptr)
+  auto around = level == nullptr ? aggregate_places_.end() : aggregate_places_.find(level);
+  if (around != aggregate_places_.end() && around->second != nullptr)
     place = *around->second;
   else if (level != nullptr && level != scope)
     return error("42803", "aggregate functions are not allowed in FROM clause of their own query level", location);

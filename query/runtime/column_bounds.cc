@@ -197,7 +197,8 @@ bool ColumnBounds::has_value(ColumnBounds* bounds, const TablePartition& partiti
       return it->second.low <= span.high && it->second.high >= span.low;
   }
   const char* chunk = partition.chunks[number];
-  const auto used = static_cast<uint32_t>(std::min<uint64_t>(partition.tuple_limit - first, storage::kChunkTuples));
+  const uint64_t behind = partition.tuple_limit > first ? partition.tuple_limit - first : 0;
+  const auto used = static_cast<uint32_t>(std::min<uint64_t>(behind, storage::kChunkTuples));
   Span whole;
   bool lacks = false;
   if (access.kind == storage::CellKind::kInt64)

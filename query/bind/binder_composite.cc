@@ -199,11 +199,11 @@ BoundPtr null_where(BoundPtr condition, BoundPtr value) {
 }
 }  // namespace
 
-// Of a row, or of one that row_text() has made a text.
+// Of a row, or of one that is shown as a text.
 const std::vector<BoundPtr>* Binder::shown_fields(const BoundExpr& expr) {
   if (expr.kind == BoundKind::kRow) return expr.query == nullptr && expr.index != kImageRow ? &expr.args : nullptr;
-  const bool may_be_null = expr.kind == BoundKind::kCase && expr.args.size() == 3;
-  const BoundExpr& text = may_be_null ? *expr.args[2] : expr;
+  if (expr.index != kShownRow) return nullptr;
+  const BoundExpr& text = expr.kind == BoundKind::kCase ? *expr.args[2] : expr;
   const bool is_text = text.builtin != nullptr && text.builtin->name == " record" && !text.args.empty();
   return is_text ? &text.args : nullptr;
 }

@@ -380,6 +380,7 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
     SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*target.expr, scope));
     if (expr->kind == BoundKind::kRow && !keep_rows_) {
       SCYPER_ASSIGN_OR_RETURN(expr, row_text(std::move(expr)));
+      expr->index = kShownRow;
     }
     if (expr->type.id == TypeId::kUnknown && !keep_unknown) {
       SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));
@@ -546,6 +547,7 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
       SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*item.expr, scope));
       if (expr->kind == BoundKind::kRow) {
         SCYPER_ASSIGN_OR_RETURN(expr, row_text(std::move(expr)));
+        expr->index = kShownRow;
       }
       if (expr->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kImplicit));

@@ -14,6 +14,8 @@ constexpr const char* kLooseField = " field";
 // BoundExpr::index of a kRow: whole rows that are no list of fields.
 constexpr uint32_t kImageRow = 1;   // args[0]: the image of a record that dynamic SQL filled (functions_record.h)
 constexpr uint32_t kAbsentRow = 2;  // NULL as a whole: OLD of an INSERT, NEW of a DELETE
+// BoundExpr::index of what row_text() made of a row that is shown as such, not cast to text by the statement.
+constexpr uint32_t kShownRow = 3;
 
 // BoundExpr::index of a kOr of equalities: written as IN.
 constexpr uint32_t kInListOr = 1;

@@ -72,9 +72,9 @@ bool intersects(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
 }
 
 namespace {
-void split(BoundKind kind, BoundPtr expr, std::vector<BoundPtr>* args) {
+void split_logic(BoundKind kind, BoundPtr expr, std::vector<BoundPtr>* args) {
   if (expr->kind != kind) return args->push_back(std::move(expr));
-  for (auto& arg : expr->args) split(kind, std::move(arg), args);
+  for (auto& arg : expr->args) split_logic(kind, std::move(arg), args);
 }
 
 bool has_same(const std::vector<BoundPtr>& exprs, const BoundExpr& expr) {
@@ -91,14 +91,16 @@ BoundPtr make_logic(BoundKind kind, std::vector<BoundPtr> args) {
 }
 }  // namespace
 
-void split_and(BoundPtr expr, std::vector<BoundPtr>* conjuncts) { split(BoundKind::kAnd, std::move(expr), conjuncts); }
+void split_and(BoundPtr expr, std::vector<BoundPtr>* conjuncts) {
+  split_logic(BoundKind::kAnd, std::move(expr), conjuncts);
+}
 
 BoundPtr make_and(std::vector<BoundPtr> conjuncts) { return make_logic(BoundKind::kAnd, std::move(conjuncts)); }
 
 BoundPtr make_or(std::vector<BoundPtr> terms) {
   constexpr size_t kComparedMax = 64;  // comparing each with each is quadratic
   std::vector<BoundPtr> flat, distinct;
-  for (auto& term : terms) split(BoundKind::kOr, std::move(term), &flat);
+  for (auto& term : terms) split_logic(BoundKind::kOr, std::move(term), &flat);
   for (auto& term : flat) {
     const bool known = distinct.size() < kComparedMax && !is_volatile(*term) && has_same(distinct, *term);
     if (!known) distinct.push_back(std::move(term));

@@ -30,3 +30,6 @@ SELECT row(1, 'x', NULL, 2.50, true), (1, date '2024-02-29'), row();
 SELECT row(1, 2) = row(1, 2), row(1, NULL) = row(1, NULL), (1, 2) < (1, 3);
 SELECT (SELECT t FROM t WHERE id = 2), (SELECT t FROM t WHERE id = 99) IS NULL;
 SELECT string_agg(t::text, ';' ORDER BY id) FROM t;
+SELECT t::text FROM t ORDER BY 1;
+SELECT t::text, count(*) FROM t GROUP BY 1 ORDER BY t::text DESC;
+SELECT CASE WHEN id > 100 THEN 'x' ELSE t::text END FROM t ORDER BY 1;

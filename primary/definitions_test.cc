@@ -429,6 +429,85 @@ TEST_P(DefinitionsTest, DomainsStay) {
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM information_schema.columns WHERE table_name = 't'"), 2);
 }
 
+// What ALTER has made of routines and triggers.
+TEST_P(DefinitionsTest, AlteredRoutinesAndTriggersStay) {
+  open();
+  all({"CREATE TABLE t (id integer PRIMARY KEY, v integer)",
+       "CREATE TABLE c (id integer PRIMARY KEY, t integer REFERENCES t)",
+       "CREATE TABLE log (n integer)",
+       "CREATE FUNCTION count_rows() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO log SELECT count(*) FROM "
+       "fresh; RETURN NULL; END'",
+       "CREATE FUNCTION one() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (1000); RETURN NULL; "
+       "END'",
+       "CREATE TRIGGER counts AFTER INSERT ON t REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION "
+       "count_rows()",
+       "CREATE TRIGGER off AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION one()",
+       "CREATE CONSTRAINT TRIGGER checked AFTER UPDATE ON t DEFERRABLE FOR EACH ROW EXECUTE FUNCTION one()",
+       "CREATE FUNCTION f(a integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN coalesce(a, 7); END'",
+       "CREATE PROCEDURE p(a integer) LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (a); END'",
+       "CREATE SCHEMA s",
+       "ALTER FUNCTION f(integer) STRICT IMMUTABLE",
+       "ALTER FUNCTION f(integer) RENAME TO g",
+       "ALTER PROCEDURE p(integer) SET SCHEMA s",
+       "ALTER FUNCTION count_rows() RENAME TO counted",
+       "ALTER TABLE t DISABLE TRIGGER off",
+       "ALTER TRIGGER counts ON t RENAME TO counter",
+       "ALTER TABLE c DISABLE TRIGGER ALL",
+       "INSERT INTO c VALUES (1, 99)",
+       "ALTER TABLE t RENAME TO u",
+       "INSERT INTO u VALUES (1, 1), (2, 2), (3, 3)"});
+  const auto check = [&](int64_t sum) {
+    EXPECT_EQ(number(engine_.get(), "SELECT sum(n) FROM log"), sum);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_proc WHERE proisstrict AND provolatile = 'i'"), 1);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(g(NULL)) FROM log"), 0);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_trigger WHERE tgenabled = 'D' AND tgname = 'off'"), 1);
+    EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_trigger WHERE tgdeferrable OR tgnewtable = 'fresh'"), 2);
+  };
+  check(3);
+  restart();
+  check(3);
+  all({"INSERT INTO u VALUES (4, 4), (5, 5)", "CALL s.p(10)", "INSERT INTO c VALUES (2, 99)",
+       "UPDATE u SET v = 0 WHERE id = 5", "ALTER TABLE c ENABLE TRIGGER ALL"});
+  EXPECT_EQ(state(engine_.get(), "INSERT INTO c VALUES (3, 99)"), "23503");
+  restart();
+  check(1015);
+  EXPECT_EQ(state(engine_.get(), "INSERT INTO c VALUES (3, 99)"), "23503");
+}
+
+// Materialized views with their rows, and views that triggers change.
+TEST_P(DefinitionsTest, MaterializedAndWritableViewsStay) {
+  open();
+  all({"CREATE TABLE t (id integer PRIMARY KEY, v integer)", "INSERT INTO t SELECT g, g FROM generate_series(1, 10) g",
+       "CREATE MATERIALIZED VIEW sums AS SELECT v % 3 AS k, sum(v) AS total FROM t GROUP BY 1",
+       "CREATE UNIQUE INDEX sums_k ON sums (k)", "CREATE MATERIALIZED VIEW later AS SELECT v FROM t WITH NO DATA",
+       "CREATE VIEW w AS SELECT id, v FROM t",
+       "CREATE FUNCTION put() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (NEW.id, NEW.v * 10); "
+       "RETURN NEW; END'",
+       "CREATE TRIGGER put INSTEAD OF INSERT ON w FOR EACH ROW EXECUTE FUNCTION put()", "INSERT INTO w VALUES (20, 2)",
+       "CREATE PROCEDURE again() LANGUAGE plpgsql AS 'BEGIN REFRESH MATERIALIZED VIEW sums; END'"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(total)::bigint FROM sums"), 55);
+  EXPECT_EQ(state(engine_.get(), "SELECT v FROM later"), "55000");
+  EXPECT_EQ(state(engine_.get(), "DELETE FROM sums"), "42809");
+  all({"INSERT INTO w VALUES (21, 3)", "REFRESH MATERIALIZED VIEW CONCURRENTLY sums",
+       "REFRESH MATERIALIZED VIEW later"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(total)::bigint FROM sums"), 105);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM later"), 12);
+  EXPECT_EQ(number(engine_.get(), "SELECT total::bigint FROM sums WHERE k = 0"), 48);
+  all({"DELETE FROM t WHERE id < 10", "CALL again()", "ALTER MATERIALIZED VIEW later RENAME TO late",
+       "REFRESH MATERIALIZED VIEW late WITH NO DATA"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(total)::bigint FROM sums"), 60);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_matviews WHERE NOT ispopulated"), 1);
+  EXPECT_EQ(state(engine_.get(), "SELECT v FROM late"), "55000");
+  EXPECT_EQ(state(engine_.get(), "DROP TABLE t"), "2BP01");
+  all({"DROP TABLE t CASCADE"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_matviews"), 0);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_trigger"), 0);
+}
+
 // Enums: their definitions, and values by the codes of their labels.
 TEST_P(DefinitionsTest, EnumsStay) {
   open();

@@ -78,8 +78,13 @@ std::string text_of(const query::Trigger& trigger) {
   if ((trigger.events & query::Trigger::kDelete) != 0) events.emplace_back("DELETE");
   if ((trigger.events & query::Trigger::kUpdate) != 0)
     events.push_back(trigger.columns.empty() ? "UPDATE" : "UPDATE OF " + absl::StrJoin(trigger.columns, ", "));
-  return absl::StrCat("TRIGGER ", trigger.name, trigger.before ? " BEFORE " : " AFTER ", absl::StrJoin(events, " OR "),
-                      " FOR EACH ", trigger.per_row ? "ROW" : "STATEMENT",
+  std::string transitions;
+  if (!trigger.old_table.empty()) absl::StrAppend(&transitions, " OLD TABLE AS ", trigger.old_table);
+  if (!trigger.new_table.empty()) absl::StrAppend(&transitions, " NEW TABLE AS ", trigger.new_table);
+  return absl::StrCat(trigger.fires() ? "" : "DISABLED ", trigger.is_constraint ? "CONSTRAINT TRIGGER " : "TRIGGER ",
+                      trigger.name, trigger.before ? " BEFORE " : " AFTER ", absl::StrJoin(events, " OR "),
+                      transitions.empty() ? "" : " REFERENCING", transitions, " FOR EACH ",
+                      trigger.per_row ? "ROW" : "STATEMENT",
                       trigger.when.empty() ? "" : absl::StrCat(" WHEN (", trigger.when, ")"), " EXECUTE FUNCTION ",
                       trigger.function, "(", absl::StrJoin(trigger.arguments, ", "), ")");
 }

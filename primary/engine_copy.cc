@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "partition_engine.h"
-
 namespace scyper::primary {
 
 Status EngineCopy::add(std::string_view text) {
@@ -24,7 +22,7 @@ Status EngineCopy::count_memory() {
 Status EngineCopy::finish(const StatementLimits& limits, query::ResultSet* result) {
   SCYPER_RETURN_IF_ERROR(rows_->finish());
   SCYPER_RETURN_IF_ERROR(count_memory());
-  SCYPER_RETURN_IF_ERROR(engine_->copy(rows_.get(), limits, result));
+  SCYPER_RETURN_IF_ERROR(fill_(rows_.get(), limits, result));
   is_done_ = true;
   memory_->done.fetch_add(1, std::memory_order_relaxed);
   memory_->rows.fetch_add(result->affected_rows, std::memory_order_relaxed);

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "primary/copy_in.h"
 #include "query/copy.h"
 
 namespace scyper::primary {
-
-class PartitionEngine;
 
 // The memory of all COPYs whose text is coming, and what has become of the others. Threads: any.
 struct CopyMemory {
@@ -18,11 +18,14 @@ struct CopyMemory {
   std::atomic<uint64_t> open{0}, done{0}, failed{0}, rows{0};
 };
 
-// CopyIn of a PartitionEngine.
+// CopyIn of a PartitionEngine, or of a transaction that is open there.
 class EngineCopy final : public CopyIn {
  public:
-  EngineCopy(PartitionEngine* engine, CopyMemory* memory, std::unique_ptr<query::CopyRows> rows)
-      : engine_(engine), memory_(memory), rows_(std::move(rows)) {
+  // What puts the rows into their table when all have come.
+  using Filler = std::function<Status(query::CopyRows*, const StatementLimits&, query::ResultSet*)>;
+
+  EngineCopy(Filler fill, CopyMemory* memory, std::unique_ptr<query::CopyRows> rows)
+      : fill_(std::move(fill)), memory_(memory), rows_(std::move(rows)) {
     memory_->open.fetch_add(1, std::memory_order_relaxed);
   }
   ~EngineCopy() override {
@@ -40,7 +43,7 @@ class EngineCopy final : public CopyIn {
  private:
   Status count_memory();
 
-  PartitionEngine* const engine_;
+  const Filler fill_;
   CopyMemory* const memory_;
   const std::unique_ptr<query::CopyRows> rows_;
   size_t counted_bytes_ = 0;

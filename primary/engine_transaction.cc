@@ -58,6 +58,15 @@ Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> p
   return ask([&](Executor* executor) { return executor->execute_open(sql, parameters, result, limits); });
 }
 
+StatusOr<std::unique_ptr<CopyIn>> EngineTransaction::open_copy(std::string_view sql) {
+  std::unique_ptr<query::CopyRows> rows;
+  SCYPER_RETURN_IF_ERROR(ask([&](Executor* executor) { return executor->open_copy(sql, &rows); }));
+  auto fill = [this](query::CopyRows* all, const StatementLimits& limits, query::ResultSet* result) {
+    return ask([&](Executor* executor) { return executor->copy_open(all, result, limits); });
+  };
+  return engine_->make_copy(std::move(fill), std::move(rows));
+}
+
 Status EngineTransaction::describe(std::string_view sql, const StatementLimits& limits,
                                    std::vector<SqlType>* parameters, std::vector<query::ResultColumn>* columns) {
   return ask([&](Executor* executor) { return executor->describe_open(sql, limits, parameters, columns); });

@@ -91,6 +91,8 @@ class Executor {
   void begin_open();
   Status execute_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                       const StatementLimits& limits);
+  Status open_copy(std::string_view sql, std::unique_ptr<query::CopyRows>* rows);
+  Status copy_open(query::CopyRows* rows, query::ResultSet* result, const StatementLimits& limits);
   Status describe_open(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                        std::vector<query::ResultColumn>* columns);
   Status set_savepoint();
@@ -138,10 +140,13 @@ class Executor {
   const Binding* bind(const PreparedStatement& statement, Transaction* transaction);
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   query::Outcome run(const query::Program& program, const Datum* arguments, const StatementLimits& limits) noexcept;
+  Status run_statement_open(query::ResultSet* result, const StatementLimits& limits,
+                            const std::function<Status()>& run);
   Status run_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                   const StatementLimits& limits);
+  // rows: of a COPY, which the program reads.
   Status run_open_program(const query::Program& program, std::span<const Datum> parameters, query::ResultSet* result,
-                          const StatementLimits& limits);
+                          const StatementLimits& limits, query::CopyRows* rows = nullptr);
   bool was_meant_for_another() noexcept;
   bool may_commit() noexcept;
   void raise_interrupt(query::Interrupt why);

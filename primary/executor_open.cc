@@ -1,3 +1,4 @@
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,6 +57,12 @@ Status Executor::release_savepoint(size_t savepoint) {
 
 Status Executor::execute_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                               const StatementLimits& limits) {
+  return run_statement_open(result, limits, [&] { return run_open(sql, parameters, result, limits); });
+}
+
+// One statement, of which an error leaves nothing.
+Status Executor::run_statement_open(query::ResultSet* result, const StatementLimits& limits,
+                                    const std::function<Status()>& run) {
   const storage::ChangeLog::Mark before = log_->mark();
   result->clear();
   settings_.begin(limits.settings);
@@ -66,7 +73,7 @@ Status Executor::execute_open(std::string_view sql, std::span<const Datum> param
   context_.affected_rows = 0;
   context_.error = query::ErrorState();
   const query::StatementSettings::Scope settings(&settings_);
-  Status status = run_open(sql, parameters, result, limits);
+  Status status = run();
   kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
   context_.pins.clear();
   scratch_.reset();
@@ -77,6 +84,25 @@ Status Executor::execute_open(std::string_view sql, std::span<const Datum> param
   log_->rollback_to(before);
   result->clear_rows();
   return query::with_notices(std::move(status), std::exchange(result->notices, {}));
+}
+
+Status Executor::open_copy(std::string_view sql, std::unique_ptr<query::CopyRows>* rows) {
+  const std::string text = definitions_->with_temporary(sql);
+  SCYPER_ASSIGN_OR_RETURN(*rows, environment_->database->open_copy_for(text, definitions_->catalog()));
+  return Status();
+}
+
+Status Executor::copy_open(query::CopyRows* rows, query::ResultSet* result, const StatementLimits& limits) {
+  return run_statement_open(result, limits, [&]() -> Status {
+    kept_programs_.push_back(rows->program());
+    context_.feed = rows;
+    Status status = run_open_program(*rows->program(), {}, result, limits, rows);
+    context_.feed = nullptr;
+    if (!status.ok()) return rows->with_line(std::move(status));
+    result->affected_rows = context_.affected_rows;
+    result->command_tag = absl::StrCat("COPY ", context_.affected_rows);
+    return status;
+  });
 }
 
 Status Executor::run_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
@@ -105,21 +131,25 @@ Status Executor::run_open(std::string_view sql, std::span<const Datum> parameter
 }
 
 Status Executor::run_open_program(const query::Program& program, std::span<const Datum> parameters,
-                                  query::ResultSet* result, const StatementLimits& limits) {
+                                  query::ResultSet* result, const StatementLimits& limits, query::CopyRows* rows) {
   if (parameters.size() != program.parameter_types().size())
     return sql_error(
         "08P01", absl::StrCat("bind message supplies ", parameters.size(),
                               " parameters, but prepared statement \"\" requires ", program.parameter_types().size()));
   const storage::ChangeLog::Mark before = log_->mark();
   result->columns = program.columns();
-  Outcome outcome = run(program, parameters.data(), limits);
+  const auto run_once = [&] {
+    if (rows != nullptr) rows->rewind();
+    return run(program, parameters.data(), limits);
+  };
+  Outcome outcome = run_once();
   while (context_.is_interrupted()) [[unlikely]] {
     if (!was_meant_for_another() || outcome == Outcome::kOk) break;
     log_->rollback_to(before);
     scratch_.reset();
     result->clear_rows();
     context_.error = query::ErrorState();
-    outcome = run(program, parameters.data(), limits);
+    outcome = run_once();
   }
   if (outcome == Outcome::kOk) {
     set_command_tag(tag_of(program.command()), program.command(), context_.affected_rows, result);

@@ -120,6 +120,52 @@ TEST_P(OpenTransactionTest, CommitsAllOrNothing) {
   EXPECT_EQ(number("INSERT INTO u (v) VALUES ('z') RETURNING k"), 3);
 }
 
+// COPY FROM STDIN as one of the statements, of a table that the transaction has made, too.
+TEST_P(OpenTransactionTest, CopiesRows) {
+  open();
+  all({"CREATE TABLE t (id integer PRIMARY KEY, v integer CHECK (v < 100))", "INSERT INTO t VALUES (1, 1)"});
+  auto transaction = engine_->begin();
+  ASSERT_TRUE(transaction.ok()) << transaction.status();
+  const auto copy = [&](std::string_view sql, std::string_view rows) {
+    auto in = (*transaction)->open_copy(sql);
+    if (!in.ok()) return std::string(sqlstate_of(in.status()));
+    Status status = (*in)->add(rows);
+    query::ResultSet result;
+    if (status.ok()) status = (*in)->finish(limits(), &result);
+    return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
+  };
+  EXPECT_EQ(step(transaction->get(), "CREATE TABLE made (a integer, b text)"), "00000");
+  EXPECT_EQ(copy("COPY made FROM STDIN", "1\tone\n2\ttwo\n"), "COPY 2");
+  EXPECT_EQ(copy("COPY t FROM STDIN (FORMAT csv)", "2,2\n3,3\n"), "COPY 2");
+  // what fails leaves no trace of itself, and the transaction goes on
+  EXPECT_EQ(copy("COPY t FROM STDIN", "4\t4\n3\t3\n"), "23505");
+  EXPECT_EQ(copy("COPY t FROM STDIN", "4\t4\n5\t500\n"), "23514");
+  EXPECT_EQ(copy("COPY t FROM STDIN", "4\tx\n"), "22P02");
+  EXPECT_EQ(copy("COPY nothing FROM STDIN", ""), "42P01");
+  ASSERT_TRUE((*transaction)->set_savepoint().ok());
+  EXPECT_EQ(copy("COPY t (id) FROM STDIN", "6\n7\n"), "COPY 2");
+  ASSERT_TRUE((*transaction)->roll_back_to(0).ok());
+  EXPECT_EQ(step(transaction->get(), "INSERT INTO made SELECT id, 'of t' FROM t"), "00000");
+  ASSERT_TRUE((*transaction)->commit().ok());
+  transaction->reset();
+  const auto check = [&] {
+    EXPECT_EQ(number("SELECT sum(id * 10 + v)::bigint FROM t"), 66);
+    EXPECT_EQ(number("SELECT count(*) FROM made"), 5);
+  };
+  check();
+  restart();
+  check();
+  // what is not committed is gone, begun COPYs, too
+  transaction = engine_->begin();
+  ASSERT_TRUE(transaction.ok());
+  EXPECT_EQ(copy("COPY t FROM STDIN", "8\t8\n"), "COPY 1");
+  auto begun = (*transaction)->open_copy("COPY t FROM STDIN");
+  ASSERT_TRUE(begun.ok() && (*begun)->add("9\t9\n").ok());
+  begun->reset();
+  transaction->reset();
+  check();
+}
+
 TEST_P(OpenTransactionTest, OthersWaitAndForksDoNot) {
   open();
   all({"CREATE TABLE t (a integer PRIMARY KEY)"});

@@ -490,7 +490,15 @@ void PartitionEngine::drop_temporary_tables(const std::string& schema) {
 StatusOr<std::unique_ptr<CopyIn>> PartitionEngine::open_copy(std::string_view sql) {
   SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(sql));
   SCYPER_RETURN_IF_ERROR(admit_changes());
-  return std::make_unique<EngineCopy>(this, &copy_memory_, std::move(rows));
+  auto fill = [this](query::CopyRows* all, const StatementLimits& limits, query::ResultSet* result) {
+    return copy(all, limits, result);
+  };
+  return make_copy(std::move(fill), std::move(rows));
+}
+
+// One whose memory counts among all others'.
+std::unique_ptr<CopyIn> PartitionEngine::make_copy(EngineCopy::Filler fill, std::unique_ptr<query::CopyRows> rows) {
+  return std::make_unique<EngineCopy>(std::move(fill), &copy_memory_, std::move(rows));
 }
 
 Status PartitionEngine::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {

@@ -82,6 +82,7 @@ class PartitionEngine final : public Engine {
   bool is_stopping() const { return rendezvous_.is_closing(); }
   // The rows of a COPY into its table, beside no transaction.
   Status copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
+  std::unique_ptr<CopyIn> make_copy(EngineCopy::Filler fill, std::unique_ptr<query::CopyRows> rows);
 
  private:
   explicit PartitionEngine(const EngineOptions& options);

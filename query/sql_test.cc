@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/test_seed.h"
+#include "query/catalog_image.h"
 #include "testing/session.h"
 
 namespace scyper::query {
@@ -400,6 +401,50 @@ TEST_P(SqlTest, Procedures) {
   EXPECT_EQ(q("CALL careful(1, 2, 10.5)"), "left 59.50");
   EXPECT_EQ(q("SELECT sum(balance), count(*) FROM account"), "1000.00|10");
   EXPECT_EQ(q("SELECT id, balance FROM account WHERE id IN (1, 2) ORDER BY id"), "1|59.50\n2|140.50");
+}
+
+// The catalog of an archive, and one that a program of before wrote: without what came with version 9.
+TEST(CatalogImageTest, IsReadAsItWasWritten) {
+  Session session(options_for(ExecutionMode::kInterpreted));
+  auto image = [&] { return encode_catalog(*session.database().catalog()); };
+  auto read = [&](std::string_view bytes) { return decode_catalog(bytes, 4, session.database().arena()); };
+  ASSERT_TRUE(session.script("CREATE TABLE t (a integer PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t;").ok());
+  std::string before = image();
+  before.resize(before.size() - sizeof(uint32_t));  // the number of materialized views
+  const uint32_t version = 8;
+  std::memcpy(before.data(), &version, sizeof(version));
+  const auto old = read(before);
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(encode_catalog(**old), image());
+  ASSERT_TRUE(
+      session
+          .script("CREATE TABLE c (b integer REFERENCES t); ALTER TABLE c DISABLE TRIGGER ALL;"
+                  "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+                  "CREATE TRIGGER i INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION f();"
+                  "CREATE TRIGGER r AFTER UPDATE ON t REFERENCING OLD TABLE AS o NEW TABLE AS n EXECUTE FUNCTION f();"
+                  "CREATE CONSTRAINT TRIGGER k AFTER INSERT ON t FROM c DEFERRABLE FOR EACH ROW EXECUTE FUNCTION f();"
+                  "ALTER TABLE t ENABLE REPLICA TRIGGER k;"
+                  "CREATE MATERIALIZED VIEW m AS SELECT a FROM v; CREATE MATERIALIZED VIEW e AS SELECT 1 WITH NO DATA;")
+          .ok());
+  const std::string now = image();
+  const auto again = read(now);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(encode_catalog(**again), now);
+  const Trigger& referencing = *(*again)->triggers.at({"t", "r"});
+  EXPECT_EQ(referencing.old_table + referencing.new_table, "on");
+  EXPECT_TRUE((*again)->triggers.at({"v", "i"})->instead);
+  const Trigger& constraint = *(*again)->triggers.at({"t", "k"});
+  EXPECT_TRUE(constraint.is_constraint && constraint.is_deferrable);
+  EXPECT_EQ(constraint.constraint_table, "c");
+  EXPECT_EQ(constraint.firing, Firing::kReplica);
+  const auto& keys = (*again)->rules.at((*again)->find_table("c")->schema().id).foreign_keys;
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_FALSE(keys[0].checks);
+  EXPECT_TRUE(keys[0].acts);
+  EXPECT_TRUE((*again)->find_materialized_view("m")->is_populated);
+  EXPECT_FALSE((*again)->find_materialized_view("e")->is_populated);
+  for (size_t size = before.size(); size < now.size(); size += 13)  // what is cut is found
+    EXPECT_FALSE(read(std::string_view(now).substr(0, size)).ok()) << size;
 }
 
 }  // namespace

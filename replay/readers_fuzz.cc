@@ -322,6 +322,8 @@ query::Catalog make_catalog() {
   trigger->function = "p";
   trigger->events = query::Trigger::kInsert;
   trigger->columns = {"a"};
+  trigger->new_table = "fresh";
+  trigger->is_constraint = true;
   catalog.triggers.emplace(std::pair(trigger->table, trigger->name), trigger);
   auto view = std::make_shared<query::View>();
   view->name = "v";
@@ -330,6 +332,10 @@ query::Catalog make_catalog() {
   view->query = "SELECT a FROM t";
   view->relations = {"t"};
   catalog.views["v"] = view;
+  auto materialized = std::make_shared<query::MaterializedView>();
+  materialized->query = "SELECT a FROM t";
+  materialized->relations = {"t"};
+  catalog.materialized_views["t"] = materialized;
   catalog.extensions.insert("file_fdw");
   catalog.foreign_servers.insert("files");
   auto foreign = std::make_shared<query::View>();

@@ -104,6 +104,8 @@ class Binder {
                                                          const std::vector<SqlType>& parameter_types);
   // The body of a routine (its own text is `source`).
   StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
+  // For definitions: they name materialized views that have no rows yet.
+  void allow_unpopulated() { allows_unpopulated_ = true; }
   // Tables and views that the statement reads or writes, not those behind its views.
   const std::set<std::string>& used_relations() const { return used_relations_; }
   // How well an argument fits a parameter: 0 exactly, -1 not.
@@ -417,7 +419,8 @@ class Binder {
   StatusOr<std::unique_ptr<Relation>> options_relation(const std::string& sql, const std::string& alias,
                                                        const Scope* scope);
   StatusOr<std::unique_ptr<Relation>> feed_relation(const ast::TableRef& ref, std::string alias);
-  StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias);
+  StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias,
+                                                    uint16_t rights = kSelectRight);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
   // binder_function.cc: functions that return rows
   static bool is_set_function(std::string_view name);
@@ -453,7 +456,7 @@ class Binder {
   bool is_checked() const;
   Status check_schema_usage(std::string_view key, int32_t location) const;
   Status check_rights(const storage::TableSchema& schema, uint16_t rights) const;
-  Status check_rights(const View& view) const;  // SELECT
+  Status check_rights(const View& view, uint16_t rights) const;
   Status check_rights(const Routine& routine) const;
   Status check_reads(const BoundDml& dml) const;
   Status add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
@@ -469,6 +472,10 @@ class Binder {
   StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
   StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
   StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
+  // binder_view.cc: changes of views, by INSTEAD OF triggers
+  Status bind_target(const ast::TableRef& ref, uint16_t rights, std::string_view change, BoundDml* dml);
+  StatusOr<std::unique_ptr<Relation>> target_relation(const ast::TableRef& ref, const BoundDml& dml);
+  static void keep_view_rows(BoundDml* dml);
   // binder_trigger.cc
   Status bind_triggers(BoundDml* dml);
   StatusOr<TriggerCall> bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event, const BoundDml& dml,
@@ -589,6 +596,8 @@ class Binder {
     std::vector<uint32_t> variables;
   };
   std::vector<CurrentRow> current_rows_;
+  std::map<std::string, std::shared_ptr<CommonQuery>> transition_tables_;  // of the trigger function at hand
+  bool allows_unpopulated_ = false;
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };
 

@@ -39,12 +39,13 @@ Status Binder::check_rights(const storage::TableSchema& schema, uint16_t rights)
   if (actor_ != nullptr &&
       rights_of(access_of(catalog_, schema), Accessed::kRelation, catalog_.roles, *actor_, rights) == rights)
     return Status();
-  return denied("table", bare_name(schema.name));
+  const bool is_materialized = catalog_.find_materialized_view(schema.name) != nullptr;
+  return denied(is_materialized ? "materialized view" : "table", bare_name(schema.name));
 }
 
-Status Binder::check_rights(const View& view) const {
+Status Binder::check_rights(const View& view, uint16_t rights) const {
   if (!is_checked()) return Status();
-  if (actor_ != nullptr && rights_of(view.access, Accessed::kRelation, catalog_.roles, *actor_, kSelectRight) != 0)
+  if (actor_ != nullptr && rights_of(view.access, Accessed::kRelation, catalog_.roles, *actor_, rights) == rights)
     return Status();
   return denied(view.foreign != nullptr ? "foreign table" : "view", bare_name(view.name));
 }
@@ -66,7 +67,9 @@ Status Binder::check_reads(const BoundDml& dml) const {
   for (const auto& output : dml.returning) visit(*output.expr, look);
   if (dml.source != nullptr)
     for (const auto& condition : dml.source->where) visit(*condition, look);
-  return reads ? check_rights(dml.table->schema(), kSelectRight) : Status();
+  if (!reads) return Status();
+  return dml.view != nullptr ? check_rights(*catalog_.find_view(dml.view->name, false), kSelectRight)
+                             : check_rights(dml.table->schema(), kSelectRight);
 }
 
 }  // namespace scyper::query

@@ -129,7 +129,7 @@ StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptInde
 Status Binder::assign_part(const ast::Assignment& assignment, uint32_t column, BoundPtr value, const Scope* scope,
                            BoundDml* dml) {
   if (value == nullptr) return error("0A000", "cannot set an array element to DEFAULT", assignment.location);
-  const storage::ColumnDef& definition = dml->table->schema().columns[column];
+  const storage::ColumnDef& definition = dml->schema().columns[column];
   auto earlier = std::find_if(dml->assignments.begin(), dml->assignments.end(),
                               [&](const ColumnAssignment& other) { return other.column == column; });
   BoundPtr array = earlier != dml->assignments.end()

@@ -111,6 +111,7 @@ Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, 
 Status Binder::bind_conflict(const ast::InsertStatement& insert, Relation* target, BoundDml* dml) {
   const ast::OnConflict& conflict = insert.on_conflict;
   if (conflict.action == ast::ConflictAction::kNone) return absl::OkStatus();
+  if (dml->view != nullptr) return error("0A000", "ON CONFLICT of views is not supported", conflict.location);
   if (conflict.action == ast::ConflictAction::kUpdate && conflict.target.empty() && conflict.constraint.empty())
     return with_hint(
         error("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name", conflict.location),

@@ -247,7 +247,7 @@ Status Binder::bind_constraints(BoundDml* dml) {
     SCYPER_RETURN_IF_ERROR(bind_generated_columns(*rules, dml));
     SCYPER_RETURN_IF_ERROR(bind_checks(*rules, dml));
     for (const ForeignKey& key : rules->foreign_keys)
-      if (dml->kind == DmlKind::kInsert || assigns_any(*dml, key.columns))
+      if (key.checks && (dml->kind == DmlKind::kInsert || assigns_any(*dml, key.columns)))
         SCYPER_RETURN_IF_ERROR(bind_reference(key, dml));
   }
   if (dml->kind != DmlKind::kInsert) SCYPER_RETURN_IF_ERROR(bind_reactions(dml));
@@ -354,7 +354,8 @@ Status Binder::bind_reactions(BoundDml* dml) {
     const TableRules* rules = rules_of(child->schema());
     if (rules == nullptr) continue;
     for (const ForeignKey& key : rules->foreign_keys) {
-      if (key.table != schema.id || (dml->kind == DmlKind::kUpdate && !assigns_any(*dml, key.referenced))) continue;
+      if (key.table != schema.id || !key.acts || (dml->kind == DmlKind::kUpdate && !assigns_any(*dml, key.referenced)))
+        continue;
       add_columns(key.referenced, &dml->old_columns);
       if (dml->kind == DmlKind::kUpdate) add_columns(key.referenced, &dml->new_columns);
       keys.emplace_back(&key, child);

@@ -88,9 +88,9 @@ Status Binder::bind_returning(const std::vector<ast::SelectTarget>& targets, con
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStatement& insert) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(insert.table, kInsertRight, "insert into"));
-  const storage::TableSchema& schema = dml->table->schema();
-  auto target = table_relation(dml->table, insert.table.alias.name.empty() ? schema.name : insert.table.alias.name);
+  SCYPER_RETURN_IF_ERROR(bind_target(insert.table, kInsertRight, "insert into", dml.get()));
+  const storage::TableSchema& schema = dml->schema();
+  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(insert.table, *dml));
   dml->relation = target->id;
   size_t visible = storage::visible_columns(schema);
   SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(insert.columns, schema));
@@ -232,7 +232,7 @@ StatusOr<BoundPtr> Binder::given_value(const std::vector<InsertTarget>& targets,
 // Leaves dml->source with one output per table column, in table order and of the columns' types.
 Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<InsertTarget> targets, size_t visible,
                                   BoundDml* dml) {
-  const storage::TableSchema& schema = dml->table->schema();
+  const storage::TableSchema& schema = dml->schema();
   bool is_values = insert.source != nullptr && !insert.source->values.empty() && insert.source->order_by.empty() &&
                    insert.source->limit == nullptr && insert.source->offset == nullptr;
   std::unique_ptr<BoundQuery> query = std::make_unique<BoundQuery>();
@@ -340,14 +340,12 @@ void keep_used_columns(BoundDml* dml) {
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStatement& update) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kUpdate;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(update.table, kUpdateRight, "update"));
-  const storage::TableSchema& schema = dml->table->schema();
+  SCYPER_RETURN_IF_ERROR(bind_target(update.table, kUpdateRight, "update", dml.get()));
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
   scope.parent = action_scope_;
   scope.query = dml->source.get();
-  auto target = table_relation(dml->table, update.table.alias.name.empty() ? schema.name : update.table.alias.name);
-  bind_hidden_columns(target.get());
+  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(update.table, *dml));
   dml->relation = target->id;
   SCYPER_RETURN_IF_ERROR(add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, update.location));
   aggregate_clause_ = "FROM";
@@ -359,13 +357,13 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   if (update.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*update.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(check_reads(*dml));
-  keep_used_columns(dml.get());
+  dml->view != nullptr ? keep_view_rows(dml.get()) : keep_used_columns(dml.get());
   return dml;
 }
 
 Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
   SCYPER_RETURN_IF_ERROR(bind_set_items(items, scope, dml));
-  const TableRules* rules = rules_of(dml->table->schema());
+  const TableRules* rules = rules_of(dml->schema());
   for (ColumnAssignment& assignment : dml->assignments) {  // of parts: when all of them are in place
     if (!assignment.is_part || rules == nullptr) continue;
     assignment.value->domain = 0;
@@ -429,7 +427,7 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
 
 // The column that may be assigned.
 StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml) {
-  const storage::TableSchema& schema = dml->table->schema();
+  const storage::TableSchema& schema = dml->schema();
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(schema, assignment.column, assignment.location));
   if (!assignment.fields.empty() || assignment.subscripts.size() > 1)
     return error("0A000", "assignment to parts of a column but elements of arrays is not supported",
@@ -455,7 +453,7 @@ StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, b
 
 // value: null = DEFAULT.
 Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value, const Scope* scope, BoundDml* dml) {
-  const storage::TableSchema& schema = dml->table->schema();
+  const storage::TableSchema& schema = dml->schema();
   ColumnAssignment bound;
   SCYPER_ASSIGN_OR_RETURN(bound.column, check_assignment(assignment, value == nullptr, dml));
   const TableRules* rules = rules_of(schema);
@@ -474,15 +472,12 @@ Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value,
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStatement& statement) {
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kDelete;
-  SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(statement.table, kDeleteRight, "delete from"));
-  const storage::TableSchema& schema = dml->table->schema();
+  SCYPER_RETURN_IF_ERROR(bind_target(statement.table, kDeleteRight, "delete from", dml.get()));
   dml->source = std::make_unique<BoundQuery>();
   Scope scope;
   scope.parent = action_scope_;
   scope.query = dml->source.get();
-  auto target =
-      table_relation(dml->table, statement.table.alias.name.empty() ? schema.name : statement.table.alias.name);
-  bind_hidden_columns(target.get());
+  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(statement.table, *dml));
   dml->relation = target->id;
   SCYPER_RETURN_IF_ERROR(
       add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, statement.location));
@@ -493,7 +488,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   if (statement.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*statement.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(check_reads(*dml));
-  keep_used_columns(dml.get());
+  dml->view != nullptr ? keep_view_rows(dml.get()) : keep_used_columns(dml.get());
   return dml;
 }
 
@@ -531,15 +526,17 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
   common_tables_ = std::move(saved);
   SCYPER_RETURN_IF_ERROR(dml.status());
   program_->writes = true;
-  if ((*dml)->table->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;
+  if ((*dml)->schema().scheme == storage::PartitionScheme::kShared) program_->writes_shared = true;
   if ((*dml)->kind != DmlKind::kMerge) {  // whose actions have their own
     SCYPER_RETURN_IF_ERROR(bind_triggers(dml->get()));
     auto& conjuncts = (*dml)->source->where;
     std::vector<BoundPtr> flat;
     for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
     conjuncts = std::move(flat);
-    SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
+    if ((*dml)->view == nullptr) SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
   }
+  if ((*dml)->view != nullptr && (statement_depth_ > 1 || !parts_.empty()))
+    return error("0A000", "changes of views beside other changes of WITH are not supported", statement.location);
   if (statement_depth_ == 1 && !parts_.empty()) (*dml)->with = finish_parts(nullptr, dml->get());
   return dml;
 }

@@ -31,7 +31,13 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
     return error("42P01",
                  absl::StrCat("relation \"", ref.name[ref.name.size() - 2], ".", ref.name.back(), "\" does not exist"),
                  ref.location);
+  const bool is_change = rights != kSelectRight;
+  if (is_change && ref.name.size() == 1 && transition_tables_.count(ref.name[0]) != 0)
+    return error("0A000", absl::StrCat("relation \"", ref.name[0], "\" cannot be the target of a modifying statement"),
+                 ref.location);
   auto table = catalog_.find_table(ref.name.back());
+  if (is_change && catalog_.find_materialized_view(ref.name.back()) != nullptr && !allows_unpopulated_)
+    return error("42809", absl::StrCat("cannot change materialized view \"", ref.name.back(), "\""), -1);
   if (table == nullptr && catalog_.has_foreign_table(ref.name.back()))
     return error("0A000", absl::StrCat("cannot ", std::string(change), " foreign table \"", ref.name.back(), "\""), -1);
   if (table == nullptr && catalog_.views.count(ref.name.back()) != 0)
@@ -117,6 +123,9 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
     SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), names));
     return relation;
   }
+  if (auto transition = transition_tables_.find(ref.name.back());
+      transition != transition_tables_.end() && ref.name.size() == 1)
+    return common_relation(transition->second, std::move(alias));
   if (ref.name.size() > 1 && ref.name[0] == kFeedSchema) return feed_relation(ref, std::move(alias));
   std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : std::string_view();
   if (const SystemTable* table = find_system_table(schema, ref.name.back()); table != nullptr)
@@ -124,12 +133,19 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
   auto view = catalog_.views.find(ref.name.back());
   if (view != catalog_.views.end()) SCYPER_RETURN_IF_ERROR(check_schema_usage(view->first, ref.location));
   if (view != catalog_.views.end() && (schema.empty() || schema == "public") && view->second->foreign != nullptr) {
-    SCYPER_RETURN_IF_ERROR(check_rights(*view->second));
+    SCYPER_RETURN_IF_ERROR(check_rights(*view->second, kSelectRight));
     return foreign_relation(*view->second, std::move(alias));
   }
   if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
     return view_relation(*view->second, alias);
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref, kSelectRight));
+  if (const MaterializedView* rows = catalog_.find_materialized_view(table->schema().name);
+      rows != nullptr && !rows->is_populated && !allows_unpopulated_)
+    return with_hint(error("55000",
+                           absl::StrCat("materialized view \"", std::string(bare_name(table->schema().name)),
+                                        "\" has not been populated"),
+                           -1),
+                     "Use the REFRESH MATERIALIZED VIEW command.");
   auto relation = table_relation(std::move(table), alias);
   bind_hidden_columns(relation.get());
   return relation;
@@ -159,13 +175,14 @@ std::unique_ptr<Relation> Binder::foreign_relation(const View& table, std::strin
   return relation;
 }
 
-StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std::string alias) {
+StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std::string alias, uint16_t rights) {
   constexpr int kViewDepthMax = 100;
   if (view_depth_ == 0) used_relations_.insert(view.name);
-  SCYPER_RETURN_IF_ERROR(check_rights(view));
+  SCYPER_RETURN_IF_ERROR(check_rights(view, rights));
   if (view_depth_ >= kViewDepthMax) return error("54001", "views are nested too deeply", -1);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
   CommonTables saved_tables = std::exchange(common_tables_, {});
+  auto saved_transitions = std::exchange(transition_tables_, {});
   std::string_view saved_source = std::exchange(source_, view.query);
   const VariableScope* saved_variables = std::exchange(variables_, nullptr);
   bool saved_parameters = std::exchange(allow_parameters_, false);
@@ -177,6 +194,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   view_depth_--;
   actor_ = saved_actor;
   common_tables_ = std::move(saved_tables);
+  transition_tables_ = std::move(saved_transitions);
   source_ = saved_source;
   variables_ = saved_variables;
   allow_parameters_ = saved_parameters;

@@ -18,7 +18,8 @@ uint8_t event_of(DmlKind kind) {
 }  // namespace
 
 Status Binder::bind_triggers(BoundDml* dml) {
-  const std::string& table = dml->table->schema().name;
+  const storage::TableSchema& schema = dml->schema();
+  const std::string& table = schema.name;
   uint8_t event = event_of(dml->kind);
   auto first = catalog_.triggers.lower_bound({table, ""});
   std::vector<std::shared_ptr<const Trigger>> fired;
@@ -26,27 +27,35 @@ Status Binder::bind_triggers(BoundDml* dml) {
     const Trigger& trigger = *it->second;
     bool named = trigger.columns.empty() || event != Trigger::kUpdate ||
                  std::any_of(dml->assignments.begin(), dml->assignments.end(), [&](const ColumnAssignment& a) {
-                   const std::string& name = dml->table->schema().columns[a.column].name;
+                   const std::string& name = schema.columns[a.column].name;
                    return std::find(trigger.columns.begin(), trigger.columns.end(), name) != trigger.columns.end();
                  });
-    if ((trigger.events & event) != 0 && trigger.enabled && named) fired.push_back(it->second);
+    if ((trigger.events & event) != 0 && trigger.fires() && named) fired.push_back(it->second);
   }
   if (fired.empty()) return absl::OkStatus();
   dml->triggers = std::make_unique<BoundTriggers>();
-  auto old_row = table_relation(dml->table, "old");
-  auto new_row = table_relation(dml->table, "new");
+  // conditions are of triggers of tables
+  auto row_of = [&](std::string name) {
+    return dml->view != nullptr ? new_relation(RelationKind::kValues, std::move(name))
+                                : table_relation(dml->table, std::move(name));
+  };
+  auto old_row = row_of("old");
+  auto new_row = row_of("new");
   dml->triggers->old_relation = old_row->id;
   dml->triggers->new_relation = new_row->id;
   bool changes_rows = false;
   for (const auto& trigger : fired) {
     SCYPER_ASSIGN_OR_RETURN(TriggerCall call, bind_trigger(trigger, event, *dml, *old_row, *new_row));
-    auto* list = trigger->per_row  ? trigger->before ? &dml->triggers->before_row : &dml->triggers->after_row
+    dml->triggers->keeps_old |= !trigger->old_table.empty();
+    dml->triggers->keeps_new |= !trigger->new_table.empty();
+    auto* list = trigger->per_row
+                     ? trigger->before || trigger->instead ? &dml->triggers->before_row : &dml->triggers->after_row
                  : trigger->before ? &dml->triggers->before_statement
                                    : &dml->triggers->after_statement;
     list->push_back(std::move(call));
     changes_rows |= trigger->per_row && trigger->before;
   }
-  if (dml->kind == DmlKind::kUpdate && changes_rows) assign_all_columns(dml);
+  if (dml->kind == DmlKind::kUpdate && changes_rows && dml->view == nullptr) assign_all_columns(dml);
   program_->volatile_result = true;  // what they write is logged as rows
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/strong.h"
@@ -359,7 +360,11 @@ struct TriggerCall {
 
 struct BoundTriggers {
   uint32_t old_relation = 0, new_relation = 0;
+  // before_row of a view: INSTEAD OF
   std::vector<TriggerCall> before_statement, before_row, after_row, after_statement;
+  bool keeps_old = false, keeps_new = false;  // transition tables that some of them see
+
+  bool sees_rows_after() const { return keeps_old || keeps_new || !after_row.empty(); }
 };
 
 // WHEN of a MERGE.
@@ -382,6 +387,10 @@ struct BoundDml {
   DmlKind kind = DmlKind::kInsert;
   uint32_t relation = 0;  // id of the target in RETURNING, WHERE and SET expressions
   std::shared_ptr<storage::Table> table;
+  // Instead of table: a view, whose INSTEAD OF triggers change something. Source of UPDATE and DELETE: its outputs are
+  // the columns of the view, then the assigned values, then `others`.
+  std::shared_ptr<const storage::TableSchema> view;
+  std::vector<std::pair<uint32_t, uint32_t>> others;  // relation and column: what RETURNING reads besides
   std::unique_ptr<BoundQuery> source;  // INSERT: outputs by table column order (all columns). UPDATE, DELETE: a query
                                        // over target (its first relation) and FROM; its outputs are unused
   std::vector<ColumnAssignment> assignments;  // UPDATE
@@ -401,6 +410,8 @@ struct BoundDml {
   std::shared_ptr<const BoundWith> with;           // of a whole statement: WITH that changes something
   bool skips_changed = false;                      // leaves alone what an earlier part has changed
   std::unique_ptr<BoundMerge> merge;               // MERGE; its source joins target and rows
+
+  const storage::TableSchema& schema() const { return view != nullptr ? *view : table->schema(); }
 };
 
 struct Variable {
@@ -518,6 +529,12 @@ struct Step {
 };
 constexpr uint32_t kNoVariable = ~0u;
 
+// Rows that a trigger function sees as a table (REFERENCING): its variable holds the address of their RowBuffer.
+struct TransitionTable {
+  std::shared_ptr<CommonQuery> rows;  // a part
+  uint32_t variable = 0;
+};
+
 // What is compiled: one statement or one routine's body.
 struct BoundProgram {
   std::string name;
@@ -529,6 +546,7 @@ struct BoundProgram {
   std::unique_ptr<BoundDml> dml;
   StepList steps;
   bool is_routine = false;
+  std::vector<TransitionTable> transitions;
   std::vector<uint32_t> result_variables;  // routine: OUT and INOUT parameters in order
   SqlType return_type;                     // function; kUnknown: procedure, block
   bool returns_set = false;                // function: rows of `columns`

@@ -4,8 +4,17 @@ namespace scyper::query {
 
 using T = TypeId;
 
+// runtime/functions_digest.cc
+extern const ir::External k_fn_digest;
+extern const ir::External k_fn_hmac;
+
 void add_binary_functions(BuiltinTable* t) {
   t->runtime("gen_random_uuid", {}, T::kUuid, k_fn_gen_random_uuid).is_volatile = true;
+  t->runtime("uuid_generate_v4", {}, T::kUuid, k_fn_gen_random_uuid).is_volatile = true;  // of uuid-ossp
+  for (T type : {T::kText, T::kBytea}) {                                                  // of pgcrypto
+    t->runtime("digest", {type, T::kText}, T::kBytea, k_fn_digest);
+    t->runtime("hmac", {type, type, T::kText}, T::kBytea, k_fn_hmac);
+  }
   t->runtime("||", {T::kBytea, T::kBytea}, T::kBytea, k_fn_concat_text).op = BuiltinOp::kConcat;
   t->runtime("length", {T::kBytea}, T::kInt4, k_fn_octet_length);
   t->runtime("octet_length", {T::kBytea}, T::kInt4, k_fn_octet_length);

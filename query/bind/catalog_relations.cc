@@ -40,9 +40,9 @@ bool has_triggers(const Catalog& catalog, const std::string& table) {
 
 // Of the constraints' own, too: PostgreSQL has triggers for foreign keys.
 bool has_any_triggers(const Catalog& catalog, const std::string& key) {
+  if (has_triggers(catalog, key)) return true;
   const auto table = catalog.find_table(key);
   if (table == nullptr) return false;
-  if (has_triggers(catalog, key)) return true;
   const TableId id = table->schema().id;
   for (const auto& [other, rules] : catalog.rules)
     for (const ForeignKey& foreign : rules.foreign_keys)
@@ -63,7 +63,8 @@ struct ClassRow {
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
   const Access access = relation_access(catalog, row.key);
-  const bool is_view = *row.kind == 'v', is_table = *row.kind == 'r';
+  const MaterializedView* materialized = catalog.find_materialized_view(row.key);
+  const bool is_view = *row.kind == 'v', is_table = *row.kind == 'r' || materialized != nullptr;
   const int64_t access_method = is_table ? kHeapOid : *row.kind == 'i' ? kBtreeOid : 0;
   return {row.oid,
           name_in_schema(row.key),
@@ -84,12 +85,12 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           row.kind,
           row.columns,
           row.checks,
-          is_view,  // relhasrules
+          is_view || materialized != nullptr,  // relhasrules
           has_any_triggers(catalog, row.key),
           false,  // relhassubclass
           false,
           false,
-          true,  // relispopulated
+          materialized == nullptr || materialized->is_populated,
           is_table ? "d" : "n",
           false,
           int64_t{0},  // relrewrite
@@ -104,7 +105,9 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables) {
     const auto& schema = table->schema();
     const auto rules = catalog.rules.find(schema.id);
-    const char* kind = catalog.composites.count(name) != 0 ? "c" : "r";
+    const char* kind = catalog.composites.count(name) != 0               ? "c"
+                       : catalog.find_materialized_view(name) != nullptr ? "m"
+                                                                         : "r";
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
          rules == catalog.rules.end() ? 0 : rules->second.checks.size()});
     for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
@@ -407,7 +410,7 @@ std::vector<SystemRow> comments(const Catalog& catalog) {
 std::vector<SystemRow> table_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, table] : catalog.tables)
-    if (catalog.composites.count(name) == 0)
+    if (catalog.composites.count(name) == 0 && catalog.find_materialized_view(name) == nullptr)
       rows.push_back({schema_name(name),
                       name_in_schema(name),
                       owner_name(relation_access(catalog, name), catalog),
@@ -427,23 +430,38 @@ std::vector<SystemRow> view_list(const Catalog& catalog) {
   return rows;
 }
 
+std::vector<SystemRow> materialized_view_list(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, view] : catalog.materialized_views)
+    rows.push_back({schema_name(name),
+                    name_in_schema(name),
+                    owner_name(relation_access(catalog, name), catalog),
+                    {},
+                    !catalog.find_table(name)->schema().indexes.empty(),
+                    view->is_populated,
+                    absl::StrCat(" ", without_keys(view->query, true), ";")});
+  return rows;
+}
+
 std::vector<SystemRow> triggers(const Catalog& catalog) {
-  constexpr int kRow = 1, kBefore = 2, kInsert = 4, kDelete = 8, kUpdate = 16;  // of tgtype
+  constexpr int kRow = 1, kBefore = 2, kInsert = 4, kDelete = 8, kUpdate = 16, kInstead = 64;  // of tgtype
   std::vector<SystemRow> rows;
   for (const auto& [key, trigger] : catalog.triggers) {
-    const auto table = catalog.find_table(key.first);
-    if (table == nullptr) continue;
+    const int64_t relation = relation_with_triggers(catalog, key.first);
+    if (relation == 0) continue;
     int64_t function = 0;
     for (const auto& [name, routine] : catalog.routines)
       if (name == trigger->function && routine->is_trigger) function = routine_oid(*routine);
     const int type = (trigger->per_row ? kRow : 0) | (trigger->before ? kBefore : 0) |
-                     ((trigger->events & Trigger::kInsert) != 0 ? kInsert : 0) |
+                     (trigger->instead ? kInstead : 0) | ((trigger->events & Trigger::kInsert) != 0 ? kInsert : 0) |
                      ((trigger->events & Trigger::kDelete) != 0 ? kDelete : 0) |
                      ((trigger->events & Trigger::kUpdate) != 0 ? kUpdate : 0);
-    rows.push_back({kFirstTriggerOid + static_cast<int64_t>(rows.size()), table_oid(table->schema()), int64_t{0},
-                    trigger->name, function, type, trigger->enabled ? "O" : "D", false, int64_t{0}, int64_t{0},
-                    int64_t{0}, false, false, trigger->arguments.size(), text_or_null(trigger->when), SystemValue(),
-                    SystemValue()});
+    const int64_t constraint_table =
+        trigger->constraint_table.empty() ? 0 : relation_with_triggers(catalog, trigger->constraint_table);
+    rows.push_back({kFirstTriggerOid + static_cast<int64_t>(rows.size()), relation, int64_t{0}, trigger->name, function,
+                    type, std::string(1, static_cast<char>(trigger->firing)), false, constraint_table, int64_t{0},
+                    int64_t{0}, trigger->is_deferrable, false, trigger->arguments.size(), text_or_null(trigger->when),
+                    text_or_null(trigger->old_table), text_or_null(trigger->new_table)});
   }
   return rows;
 }
@@ -498,6 +516,9 @@ std::vector<SystemTable> catalog_relation_tables() {
        columns_of("schemaname tablename tableowner tablespace hasindexes:bool hasrules:bool hastriggers:bool "
                   "rowsecurity:bool"),
        table_list},
+      {kSchema, "pg_matviews",
+       columns_of("schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"),
+       materialized_view_list},
       {kSchema, "pg_views", columns_of("schemaname viewname viewowner definition"), view_list},
       {kSchema, "pg_trigger",
        columns_of("oid:int8 tgrelid:int8 tgparentid:int8 tgname tgfoid:int8 tgtype:int2 tgenabled tgisinternal:bool "

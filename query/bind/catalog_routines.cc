@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
 #include "query/search_path.h"
@@ -159,6 +160,28 @@ std::vector<SystemRow> languages(const Catalog&) {
 }
 
 }  // namespace
+
+std::string routine_source(const Catalog& catalog, const Routine& routine, std::string_view body) {
+  const char* kind = routine.procedure ? "PROCEDURE" : "FUNCTION";
+  std::string text = absl::StrCat(
+      "CREATE OR REPLACE ", kind, " ", quote_identifier(std::string(schema_of(routine.name))), ".",
+      quote_identifier(std::string(bare_name(routine.name))), "(", arguments_text(catalog, routine, false), ")\n");
+  if (!routine.procedure) absl::StrAppend(&text, " RETURNS ", result_text(catalog, routine).text, "\n");
+  absl::StrAppend(&text, " LANGUAGE ", routine.is_sql ? "sql" : "plpgsql", "\n");
+  std::string attributes = routine.is_immutable ? " IMMUTABLE" : routine.is_volatile ? "" : " STABLE";
+  attributes += routine.strict ? " STRICT" : "";
+  attributes += routine.is_definer ? " SECURITY DEFINER" : "";
+  if (!attributes.empty()) absl::StrAppend(&text, attributes, "\n");
+  std::vector<std::string> schemas;
+  take_search_path(routine.body, &schemas);
+  for (std::string& schema : schemas) schema = quote_literal(schema);
+  if (!schemas.empty()) absl::StrAppend(&text, " SET search_path TO ", absl::StrJoin(schemas, ", "), "\n");
+  if (const std::string_view zone = time_zone_of(routine.body); !zone.empty())
+    absl::StrAppend(&text, " SET \"TimeZone\" TO ", quote_literal(std::string(zone)), "\n");
+  std::string mark = routine.procedure ? "$procedure" : "$function";
+  while (body.find(mark) != std::string_view::npos) mark += "x";
+  return absl::StrCat(text, "AS ", mark, "$", std::string(body), mark, "$\n");
+}
 
 std::string parameter_type_name(const SqlType& type, const std::string& relation) {
   if (!relation.empty()) return std::string(bare_name(relation));

@@ -25,11 +25,16 @@ std::vector<SystemRow> schemata(const Catalog& catalog) {
   return rows;
 }
 
+// The standard knows no materialized views.
+bool is_listed(const Catalog& catalog, std::string_view relation) {
+  return catalog.composites.count(relation) == 0 && catalog.find_materialized_view(relation) == nullptr;
+}
+
 std::vector<SystemRow> tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog)) {
     bool table = relation.schema != nullptr;
-    if (catalog.composites.count(relation.name) != 0) continue;
+    if (!is_listed(catalog, relation.name)) continue;
     rows.push_back({kCatalogName,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
@@ -168,7 +173,7 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
 std::vector<SystemRow> columns(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog))
-    for (size_t i = 0; catalog.composites.count(relation.name) == 0 && i < relation.column_count(); i++)
+    for (size_t i = 0; is_listed(catalog, relation.name) && i < relation.column_count(); i++)
       rows.push_back(column_row(catalog, relation, i));
   return rows;
 }

@@ -215,32 +215,57 @@ std::map<std::string, std::string> view_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
   for (const auto& [name, view] : catalog.views)
     all[absl::StrCat(view_oid(catalog, name))] = absl::StrCat(" ", without_keys(view->query, true), ";");
+  for (const auto& [name, view] : catalog.materialized_views)
+    all[absl::StrCat(table_oid(catalog.find_table(name)->schema()))] =
+        absl::StrCat(" ", without_keys(view->query, true), ";");
   return all;
 }
+
+int64_t relation_with_triggers(const Catalog& catalog, const std::string& name) {
+  const auto table = catalog.find_table(name);
+  return table != nullptr ? table_oid(table->schema()) : catalog.has_view(name) ? view_oid(catalog, name) : 0;
+}
+
+namespace {
+
+std::string trigger_text(const Trigger& trigger, bool is_pretty) {
+  std::vector<std::string> events, arguments;
+  if ((trigger.events & Trigger::kInsert) != 0) events.push_back("INSERT");
+  if ((trigger.events & Trigger::kDelete) != 0) events.push_back("DELETE");
+  if ((trigger.events & Trigger::kUpdate) != 0) {
+    std::vector<std::string> columns;
+    for (const auto& column : trigger.columns) columns.push_back(quote_identifier(column));
+    events.push_back(columns.empty() ? "UPDATE" : "UPDATE OF " + absl::StrJoin(columns, ", "));
+  }
+  for (const auto& argument : trigger.arguments) arguments.push_back(quote_literal(argument));
+  const auto table = [&](const std::string& name) {
+    return (is_pretty || schema_of(name) != kPublicSchema ? "" : "public.") + quote_identifier(name);
+  };
+  std::string text = absl::StrCat(trigger.is_constraint ? "CREATE CONSTRAINT TRIGGER " : "CREATE TRIGGER ",
+                                  quote_identifier(trigger.name),
+                                  trigger.instead  ? " INSTEAD OF "
+                                  : trigger.before ? " BEFORE "
+                                                   : " AFTER ",
+                                  absl::StrJoin(events, " OR "), " ON ", table(trigger.table));
+  if (!trigger.constraint_table.empty()) absl::StrAppend(&text, " FROM ", table(trigger.constraint_table));
+  if (trigger.is_constraint)
+    absl::StrAppend(&text, trigger.is_deferrable ? "" : " NOT", " DEFERRABLE INITIALLY IMMEDIATE");
+  if (!trigger.old_table.empty() || !trigger.new_table.empty()) text += " REFERENCING";
+  if (!trigger.old_table.empty()) absl::StrAppend(&text, " OLD TABLE AS ", quote_identifier(trigger.old_table));
+  if (!trigger.new_table.empty()) absl::StrAppend(&text, " NEW TABLE AS ", quote_identifier(trigger.new_table));
+  return absl::StrCat(text, trigger.per_row ? " FOR EACH ROW" : " FOR EACH STATEMENT",
+                      trigger.when.empty() ? "" : absl::StrCat(" WHEN (", trigger.when, ")"), " EXECUTE FUNCTION ",
+                      quote_identifier(trigger.function), "(", absl::StrJoin(arguments, ", "), ")");
+}
+
+}  // namespace
 
 std::map<std::string, std::string> trigger_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
   int64_t number = kFirstTriggerOid;
   for (const auto& [key, trigger] : catalog.triggers) {
-    if (catalog.find_table(key.first) == nullptr) continue;
-    std::vector<std::string> events, arguments;
-    if ((trigger->events & Trigger::kInsert) != 0) events.push_back("INSERT");
-    if ((trigger->events & Trigger::kDelete) != 0) events.push_back("DELETE");
-    if ((trigger->events & Trigger::kUpdate) != 0) {
-      std::vector<std::string> columns;
-      for (const auto& column : trigger->columns) columns.push_back(quote_identifier(column));
-      events.push_back(columns.empty() ? "UPDATE" : "UPDATE OF " + absl::StrJoin(columns, ", "));
-    }
-    for (const auto& argument : trigger->arguments) arguments.push_back(quote_literal(argument));
-    for (int pretty : {0, 1}) {
-      const std::string schema = pretty != 0 || schema_of(key.first) != kPublicSchema ? "" : "public.";
-      all[absl::StrCat(number, " ", pretty)] =
-          absl::StrCat("CREATE TRIGGER ", quote_identifier(trigger->name), trigger->before ? " BEFORE " : " AFTER ",
-                       absl::StrJoin(events, " OR "), " ON ", schema, quote_identifier(key.first),
-                       trigger->per_row ? " FOR EACH ROW" : " FOR EACH STATEMENT",
-                       trigger->when.empty() ? "" : absl::StrCat(" WHEN (", trigger->when, ")"), " EXECUTE FUNCTION ",
-                       quote_identifier(trigger->function), "(", absl::StrJoin(arguments, ", "), ")");
-    }
+    if (relation_with_triggers(catalog, key.first) == 0) continue;
+    for (int pretty : {0, 1}) all[absl::StrCat(number, " ", pretty)] = trigger_text(*trigger, pretty != 0);
     number++;
   }
   return all;

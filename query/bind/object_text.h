@@ -55,11 +55,16 @@ std::string shown_default(const Catalog& catalog, const storage::TableSchema& sc
 std::map<std::string, std::string> index_texts(const Catalog& catalog);       // index, column or 0, pretty
 std::map<std::string, std::string> constraint_texts(const Catalog& catalog);  // constraint, pretty
 std::map<std::string, std::string> view_texts(const Catalog& catalog);
+// The number of a table or view that may have triggers; 0: there is none.
+int64_t relation_with_triggers(const Catalog& catalog, const std::string& name);
 std::map<std::string, std::string> trigger_texts(const Catalog& catalog);
 std::map<std::string, std::string> object_comments(const Catalog& catalog);
 std::map<std::string, std::string> column_comments(const Catalog& catalog);  // relation, column
 // Expressions of the catalog, and what they look like with few brackets.
 std::map<std::string, std::string> pretty_expressions(const Catalog& catalog);
+
+// CREATE FUNCTION or PROCEDURE of a routine whose body was written so.
+std::string routine_source(const Catalog& catalog, const Routine& routine, std::string_view body);
 
 // COMMENT ON, by what and which.
 struct ObjectComment {

@@ -165,8 +165,14 @@ std::vector<SystemRow> tablespaces(const Catalog&) {
 }
 std::vector<SystemRow> extensions(const Catalog& catalog) {
   std::vector<SystemRow> rows = {{kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0"}};
-  for (const std::string& name : catalog.extensions)  // file_fdw only
-    rows.push_back({kFileExtensionOid, name, kOwnerOid, kPublicSchemaOid, true, "1.0"});
+  for (const std::string& name : catalog.extensions) {
+    const bool is_crypto = name == "pgcrypto", is_files = name == kFileWrapper;
+    rows.push_back({is_files ? kFileExtensionOid : kFileExtensionOid - (is_crypto ? 1 : 2), name, kOwnerOid,
+                    kPublicSchemaOid, true,
+                    is_files    ? "1.0"
+                    : is_crypto ? "1.3"
+                                : "1.1"});
+  }
   return rows;
 }
 std::vector<SystemRow> foreign_wrappers(const Catalog& catalog) {
@@ -215,7 +221,6 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
     {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
-    {"pg_matviews", "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"},
     {"pg_partitioned_table", "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector"},
     {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
     {"pg_publication",

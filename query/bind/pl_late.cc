@@ -129,9 +129,11 @@ bool PlBinder::is_definition(ast::StatementKind kind) {
     case Kind::kGrant:
     case Kind::kOwner:
     case Kind::kCreateRoutine:
+    case Kind::kAlterRoutine:
     case Kind::kCreateTrigger:
     case Kind::kAlterTable:
     case Kind::kRename:
+    case Kind::kRefresh:
     case Kind::kDrop:
     case Kind::kComment:
       return true;

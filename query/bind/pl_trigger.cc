@@ -16,6 +16,16 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
   if (has_old) outer.records["old"] = new_record(columns);
   if (has_new) outer.records["new"] = new_record(columns);
   for (auto& [name, record] : outer.records) record->present = true;
+  for (const std::string* name : {&trigger.old_table, &trigger.new_table}) {
+    if (name->empty()) continue;
+    TransitionTable table;
+    table.rows = std::make_shared<CommonQuery>();
+    table.rows->is_part = true;
+    table.rows->columns = columns;
+    table.variable = binder_.new_variable("", make_type(TypeId::kInt8));
+    binder_.transition_tables_[*name] = table.rows;
+    program.transitions.push_back(std::move(table));
+  }
   program.parameters = static_cast<uint32_t>(program.variables.size());
   for (const char* name : {"old", "new"}) {  // NULL where the event has none
     if (outer.records.count(name) != 0) continue;
@@ -44,7 +54,7 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
     constant(name, text, make_text_constant(text, std::move(value), -1));
   };
   text_constant("tg_name", trigger.name);
-  text_constant("tg_when", trigger.before ? "BEFORE" : "AFTER");
+  text_constant("tg_when", trigger.instead ? "INSTEAD OF" : trigger.before ? "BEFORE" : "AFTER");
   text_constant("tg_level", trigger.per_row ? "ROW" : "STATEMENT");
   text_constant("tg_op", routine_.trigger_event == Trigger::kInsert   ? "INSERT"
                          : routine_.trigger_event == Trigger::kDelete ? "DELETE"

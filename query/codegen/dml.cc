@@ -62,7 +62,9 @@ void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
 }
 
 void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) {
-  if (dml.kind == DmlKind::kInsert)
+  if (dml.view != nullptr)
+    gen_view_change(dml, returning);
+  else if (dml.kind == DmlKind::kInsert)
     gen_insert(dml, returning);
   else if (dml.kind == DmlKind::kMerge)
     gen_merge_rows(dml);
@@ -74,8 +76,8 @@ void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) 
 void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return begin_merge(*dml.merge);
   if (const BoundTriggers* triggers = dml.triggers.get()) {
-    if (statement_triggers) gen_statement_triggers(triggers->before_statement);
-    if (!triggers->after_row.empty()) open_after_rows(dml);
+    if (statement_triggers) gen_statement_triggers(triggers->before_statement, {});
+    if (triggers->sees_rows_after()) open_after_rows(dml);
   }
   begin_events(dml);
   if (dml.conflict != nullptr && dml.conflict->update != nullptr) begin_dml(*dml.conflict->update);
@@ -88,7 +90,7 @@ void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
   end_events(dml);
   if (const BoundTriggers* triggers = dml.triggers.get()) {
     if (!triggers->after_row.empty()) gen_after_rows(dml);
-    if (statement_triggers) gen_statement_triggers(triggers->after_statement);
+    if (statement_triggers) gen_statement_triggers(triggers->after_statement, after_rows_[&dml]);
   }
 }
 
@@ -164,7 +166,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
       gen_checks(dml, dml.references, value_of);
     else
       note_event(dml, nullptr, value_of);
-    if (dml.triggers != nullptr && !dml.triggers->after_row.empty()) {
+    if (dml.triggers != nullptr && dml.triggers->sees_rows_after()) {
       Values row = row_values(dml);
       note_after_row(dml, nullptr, &row);
     }
@@ -335,7 +337,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   Block skip = b_.new_block();
   if (dml.kind == DmlKind::kUpdate) gen_make_hot(&source, skip);
   const bool before = dml.triggers != nullptr && !dml.triggers->before_row.empty();
-  const bool after = dml.triggers != nullptr && !dml.triggers->after_row.empty();
+  const bool after = dml.triggers != nullptr && dml.triggers->sees_rows_after();
   if (before || after) old_row = row_values(dml);
   if (before && dml.kind == DmlKind::kDelete) {
     gen_before_row(dml, &old_row, nullptr, skip);

@@ -15,7 +15,6 @@
 #include "codegen/join_plan.h"
 #include "codegen/lookup.h"
 #include "codegen/row_source.h"
-#include "codegen/tuple.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
 #include "plan/explain.h"
@@ -427,6 +426,7 @@ class Generator {
   static bool moves_keys(const BoundDml& dml);
   bool needs_collection(const BoundDml& dml, const JoinPlan& plan) const;
   void gen_change(const BoundDml& dml, const Consumer& returning);
+  void gen_view_change(const BoundDml& dml, const Consumer& returning);
   void gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values);
   void gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values, const Consumer& returning);
   void gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning);
@@ -518,7 +518,7 @@ class Generator {
   Reg names_of(const std::vector<std::string>& names);
   // triggers (trigger.cc)
   Values row_values(const BoundDml& dml);
-  void gen_statement_triggers(const std::vector<TriggerCall>& calls);
+  void gen_statement_triggers(const std::vector<TriggerCall>& calls, const AfterRows& rows);
   Values gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row, Block skip);
   void open_after_rows(const BoundDml& dml);
   void note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row);
@@ -585,7 +585,7 @@ class Generator {
   uint32_t next_counter_ = kFirstNodeCounter;
   std::map<const CommonQuery*, Reg> part_rows_;        // RowBuffer*, of the parts of the statement at hand
   std::map<const storage::Table*, Reg> changed_rows_;  // KeyTable*: rows that the statement at hand has changed
-  std::map<const BoundDml*, Reg> after_rows_;          // rows that AFTER triggers will see
+  std::map<const BoundDml*, AfterRows> after_rows_;    // rows that AFTER triggers will see
   Reg row_set_ = ir::kNoReg;                           // Ptr variable: RowBuffer of a set-returning function
   bool shared_run_ = false;                            // the plan at hand is one that several threads may run together
   bool dispensed_ = false;                             // the next full scan drives a pipeline: it takes morsels

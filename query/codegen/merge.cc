@@ -8,18 +8,26 @@ using ir::Op;
 using ir::Type;
 
 namespace {
+const BoundMergeWhen& first_of_its_kind(const BoundMerge& merge, const BoundMergeWhen& when) {
+  for (const auto& other : merge.whens)
+    if (other.action != nullptr && other.action->kind == when.action->kind) return other;
+  return when;
+}
+
 bool is_first_of_its_kind(const BoundMerge& merge, const BoundMergeWhen& when) {
-  for (const auto& other : merge.whens) {
-    if (&other == &when) return true;
-    if (other.action != nullptr && other.action->kind == when.action->kind) return false;
-  }
-  return true;
+  return &first_of_its_kind(merge, when) == &when;
 }
 }  // namespace
 
 void Generator::begin_merge(const BoundMerge& merge) {
-  for (const auto& when : merge.whens)
-    if (when.action != nullptr) begin_dml(*when.action, is_first_of_its_kind(merge, when));
+  for (const auto& when : merge.whens) {
+    if (when.action == nullptr) continue;
+    const BoundMergeWhen& first = first_of_its_kind(merge, when);
+    begin_dml(*when.action, &first == &when);
+    AfterRows& rows = after_rows_[when.action.get()];  // all of a kind fire the statement's triggers once
+    rows.old_rows = after_rows_[first.action.get()].old_rows;
+    rows.new_rows = after_rows_[first.action.get()].new_rows;
+  }
 }
 
 void Generator::end_merge(const BoundMerge& merge) {

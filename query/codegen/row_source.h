@@ -40,6 +40,12 @@ struct ScanWish {
   const std::vector<ScanFilter>* filters = nullptr;  // of joins to come
 };
 
+// RowBuffer* of the rows that a statement has changed, for the triggers AFTER it; none: nobody asks for them.
+struct AfterRows {
+  ir::Reg rows = ir::kNoReg;                             // old and new side by side: for triggers per row
+  ir::Reg old_rows = ir::kNoReg, new_rows = ir::kNoReg;  // transition tables
+};
+
 // What a scan reads next of a chunk.
 struct OpenPiece {
   ir::Reg base;    // Tid of position 0

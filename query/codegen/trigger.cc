@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "bind/make.h"
 #include "codegen/generator.h"
 
@@ -15,6 +17,21 @@ std::vector<SqlType> row_types(const storage::TableSchema& schema) {
   for (size_t c = 0; c < storage::visible_columns(schema); c++) types.push_back(schema.columns[c].type);
   return types;
 }
+
+// The addresses of the transition tables that a trigger sees, old rows first. They come behind the columns of its rows.
+std::vector<Value> transitions_of(ir::Builder* builder, const AfterRows& rows, const TriggerCall& call) {
+  std::vector<Value> addresses;
+  const Trigger& trigger = *call.routine->trigger;
+  for (const auto& [name, kept] :
+       {std::pair{&trigger.old_table, rows.old_rows}, std::pair{&trigger.new_table, rows.new_rows}}) {
+    if (name->empty()) continue;
+    Value address;
+    address.type = make_type(TypeId::kInt8);
+    address.a = builder->convert(Op::kBitcast, kept, Type::kI64);
+    addresses.push_back(address);
+  }
+  return addresses;
+}
 }  // namespace
 
 // The columns of the row that sources_[dml.relation] is on, as they are now.
@@ -25,12 +42,15 @@ Generator::Values Generator::row_values(const BoundDml& dml) {
   return values;
 }
 
-void Generator::gen_statement_triggers(const std::vector<TriggerCall>& calls) {
+void Generator::gen_statement_triggers(const std::vector<TriggerCall>& calls, const AfterRows& rows) {
   for (const auto& call : calls) {
     Reg count = b_.new_variable(Type::kI64);  // what the statement changed is kept over the call
     b_.assign(count, row_count_);
-    note_call(call.callee, {});
-    call_routine(call.callee, {}, {make_type(TypeId::kInt4)}, nullptr);
+    const Values args = transitions_of(&b_, rows, call);
+    std::vector<BoundPtr> unknown;
+    for (const auto& arg : args) unknown.push_back(make_null(arg.type, -1));
+    note_call(call.callee, unknown);
+    call_routine(call.callee, args, {make_type(TypeId::kInt4)}, nullptr);
     b_.assign(row_count_, count);
   }
 }
@@ -54,7 +74,8 @@ void Generator::gen_trigger_call(const BoundDml& dml, const TriggerCall& call, c
   Values args;
   for (const Values* row : {old_row, new_row})
     if (row != nullptr) args.insert(args.end(), row->begin(), row->end());
-  std::vector<SqlType> types = row_types(dml.table->schema());
+  for (const Value& address : transitions_of(&b_, after_rows_[&dml], call)) args.push_back(address);
+  std::vector<SqlType> types = row_types(dml.schema());
   types.insert(types.begin(), make_type(TypeId::kInt4));
   std::vector<BoundPtr> unknown;  // which partition a trigger touches shows when it runs
   for (const auto& arg : args) unknown.push_back(make_null(arg.type, -1));
@@ -68,7 +89,7 @@ void Generator::gen_trigger_call(const BoundDml& dml, const TriggerCall& call, c
 // BEFORE ... FOR EACH ROW: the row as the triggers leave it; goes to `skip` where one of them gives NULL.
 Generator::Values Generator::gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row,
                                             Block skip) {
-  std::vector<SqlType> types = row_types(dml.table->schema());
+  std::vector<SqlType> types = row_types(dml.schema());
   Values row;
   if (new_row != nullptr) {
     for (size_t c = 0; c < types.size(); c++) {
@@ -91,22 +112,33 @@ Generator::Values Generator::gen_before_row(const BoundDml& dml, const Values* o
 // --- AFTER ... FOR EACH ROW: once the statement has changed all its rows ---
 
 void Generator::open_after_rows(const BoundDml& dml) {
-  std::vector<SqlType> types = row_types(dml.table->schema());
-  size_t width = types.size();
-  if (dml.kind == DmlKind::kUpdate)
-    for (size_t c = 0; c < width; c++) types.push_back(types[c]);
-  check(
-      b_.call(k_rt_rows_create, {context(), data_of(types), constant(Type::kI64, static_cast<int64_t>(types.size()))}));
-  Reg rows = b_.new_variable(Type::kPtr);
-  b_.assign(rows, b_.load(Type::kPtr, context(), offsetof(ExecContext, value)));
-  after_rows_[&dml] = rows;
+  const std::vector<SqlType> types = row_types(dml.schema());
+  auto open = [&](size_t parts) {
+    std::vector<SqlType> kept;
+    for (size_t i = 0; i < parts; i++) kept.insert(kept.end(), types.begin(), types.end());
+    Reg width = constant(Type::kI64, static_cast<int64_t>(kept.size()));
+    check(b_.call(k_rt_rows_create, {context(), data_of(kept), width}));
+    Reg rows = b_.new_variable(Type::kPtr);
+    b_.assign(rows, b_.load(Type::kPtr, context(), offsetof(ExecContext, value)));
+    return rows;
+  };
+  AfterRows& rows = after_rows_[&dml];
+  if (!dml.triggers->after_row.empty()) rows.rows = open(dml.kind == DmlKind::kUpdate ? 2 : 1);
+  if (dml.triggers->keeps_old) rows.old_rows = open(1);
+  if (dml.triggers->keeps_new) rows.new_rows = open(1);
 }
 
 void Generator::note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row) {
+  const AfterRows& rows = after_rows_[&dml];
+  auto keep = [&](Reg buffer, const Values& row) {
+    if (buffer != ir::kNoReg) check(b_.call(k_rt_rows_append, {context(), buffer, store_row(row)}));
+  };
   Values row;
   for (const Values* part : {old_row, new_row})
     if (part != nullptr) row.insert(row.end(), part->begin(), part->end());
-  check(b_.call(k_rt_rows_append, {context(), after_rows_[&dml], store_row(row)}));
+  keep(rows.rows, row);
+  if (old_row != nullptr) keep(rows.old_rows, *old_row);
+  if (new_row != nullptr) keep(rows.new_rows, *new_row);
 }
 
 void Generator::gen_after_rows(const BoundDml& dml) {
@@ -114,7 +146,7 @@ void Generator::gen_after_rows(const BoundDml& dml) {
   size_t parts = dml.kind == DmlKind::kUpdate ? 2 : 1;
   Reg count = b_.new_variable(Type::kI64);
   b_.assign(count, row_count_);
-  gen_buffer_rows(after_rows_[&dml], types.size() * parts, [&](Reg row) {
+  gen_buffer_rows(after_rows_[&dml].rows, types.size() * parts, [&](Reg row) {
     auto load = [&](size_t from) {
       Values values;
       for (size_t c = 0; c < types.size(); c++)

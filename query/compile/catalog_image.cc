@@ -13,8 +13,8 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 8;
-constexpr uint32_t kVersionBefore = 7;  // without what stands at the end: it is read, too
+constexpr uint32_t kVersion = 9;
+constexpr uint32_t kVersionBefore = 8;  // without what encode_more() writes: it is read, too
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -22,10 +22,12 @@ static_assert(sizeof(storage::TableSchema) == 112);
 static_assert(sizeof(storage::IndexDef) == 112);
 static_assert(sizeof(Routine) == 312);
 static_assert(sizeof(RoutineParameter) == 120);
-static_assert(sizeof(Trigger) == 192);
+static_assert(sizeof(Trigger) == 288);
+static_assert(sizeof(ForeignKey) == 96);
+static_assert(sizeof(MaterializedView) == 64);
 static_assert(sizeof(View) == 184);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 920);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 968);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -195,7 +197,35 @@ void walk(IO& io, Trigger& trigger) {
   io.text(trigger.when);
   trigger.arguments.resize(io.count(trigger.arguments.size()));
   for (std::string& argument : trigger.arguments) io.text(argument);
-  walk_bool(io, trigger.enabled);
+  bool fires = trigger.fires();  // walk_more() has more to say
+  walk_bool(io, fires);
+  trigger.firing = fires ? Firing::kOrigin : Firing::kDisabled;
+}
+
+// What version 9 added.
+template <typename IO>
+void walk_more(IO& io, Trigger& trigger) {
+  io.number(trigger.firing);
+  walk_bool(io, trigger.instead);
+  walk_bool(io, trigger.is_constraint);
+  walk_bool(io, trigger.is_deferrable);
+  io.text(trigger.old_table);
+  io.text(trigger.new_table);
+  io.text(trigger.constraint_table);
+}
+
+template <typename IO>
+void walk_more(IO& io, ForeignKey& key) {
+  walk_bool(io, key.checks);
+  walk_bool(io, key.acts);
+}
+
+template <typename IO>
+void walk(IO& io, MaterializedView& view) {
+  io.text(view.query);
+  view.relations.resize(io.count(view.relations.size()));
+  for (std::string& name : view.relations) io.text(name);
+  walk_bool(io, view.is_populated);
 }
 
 template <typename IO>
@@ -332,6 +362,51 @@ bool is_sound(const Catalog& catalog) {
 
 }  // namespace
 
+namespace {
+
+// Of triggers and foreign keys in the order of the maps; materialized views.
+void encode_more(ImageWriter* out, Catalog* catalog) {
+  for (const auto& [key, trigger] : catalog->triggers) {
+    Trigger written = *trigger;
+    walk_more(*out, written);
+  }
+  for (const auto& [name, table] : catalog->tables)
+    for (ForeignKey& key : catalog->rules[table->schema().id].foreign_keys) walk_more(*out, key);
+  out->count(catalog->materialized_views.size());
+  for (const auto& [name, view] : catalog->materialized_views) {
+    std::string key = name;
+    MaterializedView written = *view;
+    out->text(key);
+    walk(*out, written);
+  }
+}
+
+Status decode_more(ImageReader* in, Catalog* catalog) {
+  for (auto& [key, trigger] : catalog->triggers) {
+    auto read = std::make_shared<Trigger>(*trigger);
+    walk_more(*in, *read);
+    const Firing firing = read->firing;
+    const bool is_known = firing == Firing::kOrigin || firing == Firing::kAlways || firing == Firing::kReplica ||
+                          firing == Firing::kDisabled;
+    if (!in->ok() || !is_known) return damaged();
+    trigger = std::move(read);
+  }
+  for (const auto& [name, table] : catalog->tables)
+    for (ForeignKey& key : catalog->rules[table->schema().id].foreign_keys) walk_more(*in, key);
+  const uint32_t views = in->count(0);
+  for (uint32_t i = 0; i < views && in->ok(); ++i) {
+    std::string name;
+    auto view = std::make_shared<MaterializedView>();
+    in->text(name);
+    walk(*in, *view);
+    if (!in->ok() || catalog->find_table(name) == nullptr) return damaged();
+    catalog->materialized_views[name] = std::move(view);
+  }
+  return Status();
+}
+
+}  // namespace
+
 std::string encode_catalog(const Catalog& catalog) {
   ImageWriter out;
   uint32_t version = kVersion;
@@ -399,6 +474,7 @@ std::string encode_catalog(const Catalog& catalog) {
   std::string foreign = encode_foreign(copy);
   out.text(foreign);
   encode_access(&out, &copy);
+  encode_more(&out, &copy);
   return out.take();
 }
 
@@ -454,11 +530,11 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   }
   decode_sequences(&in, catalog.get());
   decode_names(&in, catalog.get());
-  if (std::string foreign; version != kVersionBefore) {
-    in.text(foreign);
-    SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
-    decode_access(&in, catalog.get());  // in the order of the maps: foreign tables are in them
-  }
+  std::string foreign;
+  in.text(foreign);
+  SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
+  decode_access(&in, catalog.get());  // in the order of the maps: foreign tables are in them
+  if (version != kVersionBefore) SCYPER_RETURN_IF_ERROR(decode_more(&in, catalog.get()));
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }

@@ -91,9 +91,11 @@ class DatabaseImpl final : public Database {
   Status drop_temporary_tables(const std::string& session_schema) override;
   void release_locks(const std::string& session_schema) override { compiler_.locks()->release_all(session_schema); }
   bool has_temporary_tables(std::string_view session_schema) const override;
-  StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) override;
+  StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
+                                                    std::shared_ptr<const Catalog> current) override;
   Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) override;
-  Status fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run);
+  Status fill_table(const Definer& definer, const std::shared_ptr<const Catalog>& next, ResultSet* result,
+                    DefinitionRun* run);
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
   Status load_checked(const storage::TableSchema& schema, const TableRules& rules, std::span<const Datum> values,
                       std::string* redo);
@@ -309,8 +311,10 @@ StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_
 }
 
 // The rows of CREATE TABLE AS, while nothing else runs. Nothing has changed where this fails: `next` is dropped then.
-Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, ResultSet* result, DefinitionRun* run) {
-  auto trial = std::make_shared<Catalog>(next);
+Status DatabaseImpl::fill_table(const Definer& definer, const std::shared_ptr<const Catalog>& next, ResultSet* result,
+                                DefinitionRun* run) {
+  const std::string& sql = definer.rows_text();
+  auto trial = std::make_shared<Catalog>(*definer.catalog_for_rows(next));
   trial->version = trial_version();
   note_tables(trial.get(), frozen_.get());
   SCYPER_ASSIGN_OR_RETURN(auto prepared,
@@ -324,14 +328,14 @@ Status DatabaseImpl::fill_table(const std::string& sql, const Catalog& next, Res
   if (records) alone.redo_bytes_max = run->row_bytes_max;
   SCYPER_RETURN_IF_ERROR(change_alone(options_, arena_.get(), *program, alone, result));
   if (records) run->log.append(1, '\0').append(redo);
-  result->command_tag = absl::StrCat("SELECT ", result->affected_rows);
+  if (definer.tells_rows()) result->command_tag = absl::StrCat("SELECT ", result->affected_rows);
   return Status();
 }
 
-StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy(std::string_view text) {
+StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy_for(std::string_view text,
+                                                                std::shared_ptr<const Catalog> current) {
   std::vector<std::string> search_path;
   const std::string_view sql = take_search_path(text, &search_path);
-  auto current = catalog();
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, search_path, sql));
   if (statements.size() != 1 || statements[0]->kind != ast::StatementKind::kCopy)
     return sql_error("42601", "the statement is not a COPY");
@@ -435,7 +439,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
     run->log = with_roles(prepared.roles_, std::move(run->log));
   }
   if (next == nullptr) return absl::OkStatus();
-  if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer.rows_text(), *next, result, run));
+  if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer, next, result, run));
   if (parsed.is_temporary) {
     if (run != nullptr) run->log.clear();
     SCYPER_RETURN_IF_ERROR(

@@ -29,6 +29,19 @@ Catalog& Definer::next() {
   return *next_;
 }
 
+Status Definer::define_other(const ast::Statement& statement, ResultSet* result) {
+  switch (statement.kind) {
+    case ast::StatementKind::kAlterRoutine:
+      return alter_routine(node_as<ast::AlterRoutineStatement>(statement), result);
+    case ast::StatementKind::kRefresh:
+      return refresh(node_as<ast::RefreshStatement>(statement), result);
+    case ast::StatementKind::kAnalyze:
+      return analyze(node_as<ast::AnalyzeStatement>(statement), result);
+    default:
+      return define_foreign(statement, result);
+  }
+}
+
 StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
   SCYPER_RETURN_IF_ERROR(authorize(statement));
   Status status;
@@ -85,11 +98,8 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       status = truncate(node_as<ast::TruncateStatement>(statement), result);
       result->command_tag = "TRUNCATE TABLE";
       break;
-    case ast::StatementKind::kAnalyze:
-      status = analyze(node_as<ast::AnalyzeStatement>(statement), result);
-      break;
     default:
-      status = define_foreign(statement, result);
+      status = define_other(statement, result);
   }
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,15 @@ class Definer {
   // What CREATE TABLE AS is without its rows, and the statement that gives them; empty of others.
   const std::string& definition_text() const { return definition_text_; }
   const std::string& rows_text() const { return rows_text_; }
+  // Of `next`, which it has made: what the statement is compiled for.
+  std::shared_ptr<const Catalog> catalog_for_rows(std::shared_ptr<const Catalog> next) const;
+  // Whether the command's tag says how many they are.
+  bool tells_rows() const { return tells_rows_; }
 
  private:
+  using RoutinePlace = std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>>::iterator;
+
+  Status define_other(const ast::Statement& statement, ResultSet* result);
   Status create_table(const ast::CreateTableStatement& create, ResultSet* result);
   Status define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema, TableRules* rules);
   Status define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema);
@@ -117,6 +125,22 @@ class Definer {
   StatusOr<bool> has_no_rows(const std::string& sql);
   Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
                   bool may_draw = false);
+  // definition_routine.cc: ALTER FUNCTION, PROCEDURE, ROUTINE
+  Status alter_routine(const ast::AlterRoutineStatement& alter, ResultSet* result);
+  Status rename_routine(ast::ObjectKind kind, const ast::ObjectRef& object, const std::string& to);
+  Status move_routine(RoutinePlace found, const std::string& to);
+  void put_routine(RoutinePlace found, std::shared_ptr<Routine> routine);
+  // definition_materialized.cc
+  static bool says_filled(const std::vector<ast::Option>& options);
+  std::string relation_word(const std::string& name) const;
+  Status check_table_kind(const std::string& name, bool is_materialized) const;
+  void note_materialized_view(const ast::CreateTableAsStatement& create, const std::string& written_name,
+                              const std::set<std::string>& relations);
+  Status empty_materialized_view(const std::string& name, bool is_populated);
+  Status check_concurrent_refresh(const ast::RefreshStatement& refresh, const MaterializedView& view) const;
+  Status refresh(const ast::RefreshStatement& refresh, ResultSet* result);
+  Status alter_materialized_view(const ast::AlterTableStatement& alter, ResultSet* result);
+  Status drop_materialized_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   // definition_rename.cc
   Status rename(const ast::RenameStatement& rename, ResultSet* result);
   Status check_new_name(const std::string& name) const;
@@ -242,12 +266,19 @@ class Definer {
   Status check_routine(const ast::CreateRoutineStatement& create) const;
   Status define_parameters(const ast::CreateRoutineStatement& create, Routine* routine) const;
   Status create_trigger(const ast::CreateTriggerStatement& create, ResultSet* result);
+  Status check_transitions(const ast::CreateTriggerStatement& create, Trigger* trigger) const;
+  Status check_view_trigger(const ast::CreateTriggerStatement& create) const;
+  Status check_constraint_trigger(const ast::CreateTriggerStatement& create, Trigger* trigger) const;
   Status drop_trigger(const ast::DropStatement& drop, const ast::ObjectRef& object, ResultSet* result);
+  Status rename_trigger(const std::string& table, const std::string& from, const std::string& to);
+  void move_triggers(const std::string& from, const std::string& to);
+  void move_comments(const std::string& from, const std::string& to);
+  Status set_firing(const ast::AlterTableCommand& command, const std::string& name);
+  Status fire_foreign_keys(const std::string& name, bool fires);
   void drop_triggers_of(const std::string& table);
   Status define_result(const ast::CreateRoutineStatement& create, Routine* routine) const;
   StatusOr<SqlType> routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const;
   Status remove_replaced(const ast::CreateRoutineStatement& create, Routine* routine);
-  using RoutinePlace = std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>>::iterator;
   StatusOr<std::vector<SqlType>> argument_types(const ast::ObjectRef& object);
   StatusOr<RoutinePlace> match_routine(ast::ObjectKind kind, const ast::ObjectRef& object,
                                        const std::vector<SqlType>& wanted);
@@ -257,6 +288,8 @@ class Definer {
   Status drop(const ast::DropStatement& drop, ResultSet* result);
   Status drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_references(TableId id, const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  void erase_view(const std::string& name);
+  void erase_table(const std::string& name);
   Status drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_dependents(const std::string& kind, const std::string& name, const ast::DropStatement& drop,
                          ResultSet* result);
@@ -294,7 +327,8 @@ class Definer {
   std::string definition_text_, rows_text_;
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
-  bool keeps_tables_ = false, is_temporary_ = false;
+  std::string filled_view_;  // a materialized view that rows_text_ is about
+  bool keeps_tables_ = false, is_temporary_ = false, tells_rows_ = true;
   std::deque<ResultSet> results_;  // what values of new columns point to
   std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };

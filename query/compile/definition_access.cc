@@ -49,7 +49,11 @@ Status Definer::must_own(ast::ObjectKind kind, const std::string& key) const {
     id = sequence->second->definition().owner;
   if (auto found = catalog.find_table(table); found != nullptr) id = found->schema().id;
   if (auto rules = catalog.rules.find(id); id != TableId() && rules != catalog.rules.end()) {
-    const char* what = table != key ? "index" : catalog.sequences.count(key) != 0 ? "sequence" : "table";
+    const bool is_materialized = table == key && catalog.find_materialized_view(key) != nullptr;
+    const char* what = table != key                        ? "index"
+                       : is_materialized                   ? "materialized view"
+                       : catalog.sequences.count(key) != 0 ? "sequence"
+                                                           : "table";
     return owned(rules->second.access) ? Status() : no_owner(what, key);
   }
   if (has_schema_right(catalog, &actor(), schema_of(key), kCreateRight)) return Status();
@@ -58,11 +62,17 @@ Status Definer::must_own(ast::ObjectKind kind, const std::string& key) const {
 
 Status Definer::may_use_table(const std::string& key, uint16_t right) const {
   auto table = old_->find_table(key);
-  if (table == nullptr) return Status();  // who defines it says so
-  auto rules = old_->rules.find(table->schema().id);
-  const Access access = rules == old_->rules.end() ? Access() : rules->second.access;
+  const auto view = old_->views.find(key);
+  if (table == nullptr && view == old_->views.end()) return Status();  // who defines it says so
+  Access access;
+  if (view != old_->views.end()) {
+    access = view->second->access;
+  } else if (auto rules = old_->rules.find(table->schema().id); rules != old_->rules.end()) {
+    access = rules->second.access;
+  }
   if (rights_of(access, Accessed::kRelation, old_->roles, actor(), right) == right) return Status();
-  return sql_error("42501", absl::StrCat("permission denied for table ", std::string(bare_name(key))));
+  return sql_error("42501", absl::StrCat("permission denied for ", table == nullptr ? "view " : "table ",
+                                         std::string(bare_name(key))));
 }
 
 Status Definer::may_create_table(const ast::CreateTableStatement& create) const {
@@ -97,8 +107,12 @@ Status Definer::may_drop(const ast::DropStatement& drop) const {
     }
     if (drop.object == ast::ObjectKind::kForeignServer) return no_owner("foreign server", name);
     if (drop.object == ast::ObjectKind::kExtension) return no_owner("extension", name);
-    const bool is_trigger = drop.object == ast::ObjectKind::kTrigger && object.name.size() > 1;
-    SCYPER_RETURN_IF_ERROR(must_own(drop.object, is_trigger ? object.name[object.name.size() - 2] : name));
+    if (drop.object == ast::ObjectKind::kTrigger && object.name.size() > 1) {
+      const std::string& relation = object.name[object.name.size() - 2];
+      if (!must_own(drop.object, relation).ok()) return no_owner("relation", relation);
+      continue;
+    }
+    SCYPER_RETURN_IF_ERROR(must_own(drop.object, name));
   }
   return Status();
 }
@@ -144,6 +158,10 @@ Status Definer::authorize(const ast::Statement& statement) const {
     }
     case ast::StatementKind::kCreateRoutine:
       return may_create(node_as<ast::CreateRoutineStatement>(statement).name.back());
+    case ast::StatementKind::kAlterRoutine: {
+      const auto& alter = node_as<ast::AlterRoutineStatement>(statement);
+      return must_own(alter.object, alter.target.name.back());
+    }
     case ast::StatementKind::kCreateSequence: {
       const auto& create = node_as<ast::CreateSequenceStatement>(statement);
       if (old_->sequences.count(create.sequence.name.back()) != 0)
@@ -166,6 +184,8 @@ Status Definer::authorize(const ast::Statement& statement) const {
       return may_drop(node_as<ast::DropStatement>(statement));
     case ast::StatementKind::kComment:
       return may_comment(node_as<ast::CommentStatement>(statement));
+    case ast::StatementKind::kRefresh:
+      return must_own(ast::ObjectKind::kMaterializedView, node_as<ast::RefreshStatement>(statement).view.name.back());
     case ast::StatementKind::kTruncate:
       for (const auto& table : node_as<ast::TruncateStatement>(statement).tables)
         SCYPER_RETURN_IF_ERROR(may_use_table(table.name.back(), kTruncateRight));

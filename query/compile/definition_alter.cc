@@ -88,7 +88,11 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
       SCYPER_RETURN_IF_ERROR(set_owner(command.owner, alter.table.name.back()));
     return Status();
   }
-  if (alter.object != ast::ObjectKind::kTable)
+  const bool is_materialized = old_->find_materialized_view(alter.table.name.back()) != nullptr;
+  if (is_materialized) return alter_materialized_view(alter, result);
+  if (alter.object == ast::ObjectKind::kMaterializedView && name_taken(alter.table.name.back()))
+    return error("42809", absl::StrCat("\"", alter.table.name.back(), "\" is not a materialized view"), -1);
+  if (alter.object != ast::ObjectKind::kTable && alter.object != ast::ObjectKind::kMaterializedView)
     return error("0A000", absl::StrCat("ALTER of this object: ", alter.commands[0].action_name, " is not supported"),
                  -1);
   const std::string& name = alter.table.name.back();
@@ -121,6 +125,8 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return drop_constraint(command, name, result);
     case ast::AlterTableAction::kValidateConstraint:
       return validate_constraint(command, name);
+    case ast::AlterTableAction::kTrigger:
+      return set_firing(command, name);
     case ast::AlterTableAction::kSetOwner:
       return set_owner(command.owner, name);
     default:
@@ -561,29 +567,6 @@ Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std
   next().index_tables.erase(index->name);
   indexes.erase(index);
   return apply_change(std::move(change));
-}
-
-// --- what reads the table ---
-
-// Views keep their columns; what would change them is refused.
-Status Definer::check_views(const std::string& name) {
-  if (next_ == nullptr) return absl::OkStatus();
-  for (const std::string& dependent : dependents_of(name)) {
-    const View& view = *next().views[dependent];
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
-    Binder binder(next(), view.query);
-    auto bound = binder.bind_statement(*statements[0], {});
-    bool same = bound.ok() && (*bound)->columns.size() == view.column_names.size();
-    for (size_t i = 0; same && i < view.column_types.size(); i++)
-      same = (*bound)->query->outputs[i].expr->type.id == view.column_types[i].id;
-    if (same) continue;
-    return with_hint(
-        with_detail(
-            error("2BP01", absl::StrCat("cannot alter table ", name, " because other objects depend on it"), -1),
-            absl::StrCat("view ", dependent, " depends on table ", name)),
-        "Drop the view first.");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace scyper::query

@@ -17,12 +17,12 @@ using ast::node_as;
 
 // The table is defined as if its columns had been written; who runs the definition fills it then.
 Status Definer::create_table_as(const ast::CreateTableAsStatement& create, ResultSet* result) {
-  if (create.materialized_view) return error("0A000", "materialized views are not supported", create.location);
   if (create.query->kind != ast::StatementKind::kSelect)
     return error("0A000", "CREATE TABLE AS EXECUTE is not supported", create.location);
   result->command_tag = "CREATE TABLE AS";
   const NamedParameters named(names_);
   Binder binder(*old_, text_, names_.size());
+  binder.allow_unpopulated();
   PlBinder::name_parameters(named, &binder);
   SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, types_));
   std::vector<const OutputColumn*> outputs;
@@ -43,15 +43,18 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   for (const std::string& part : create.table.name)
     absl::StrAppend(&name, name.empty() ? "" : ".", quote_identifier(part));
   std::string options;
-  for (const auto& option : create.options)
+  for (const auto& option : create.options) {
+    if (create.materialized_view && says_filled({option})) continue;
     absl::StrAppend(&options, options.empty() ? " WITH (" : ", ", option.name, " = ", option.value);
+  }
   if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(create.table.name.back()))
     return error("42P16", "cannot create temporary relation in non-temporary schema", create.table.location);
   definition_text_ = absl::StrCat("CREATE TABLE ", create.if_not_exists ? "IF NOT EXISTS " : "", name, " (", columns,
                                   ")", options, options.empty() ? "" : ")");
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition_text_));
   SCYPER_RETURN_IF_ERROR(create_table(node_as<ast::CreateTableStatement>(*statements[0]), result));
-  result->command_tag = "CREATE TABLE AS";
+  result->command_tag = create.materialized_view ? "CREATE MATERIALIZED VIEW" : "CREATE TABLE AS";
+  if (next_ != nullptr && create.materialized_view) note_materialized_view(create, name, binder.used_relations());
   if (next_ != nullptr && create.with_data) rows_text_ = absl::StrCat("INSERT INTO ", name, " ", to_sql(*create.query));
   return absl::OkStatus();
 }

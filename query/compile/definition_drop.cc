@@ -42,6 +42,9 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kView:
         SCYPER_RETURN_IF_ERROR(drop_view(name, drop, result));
         break;
+      case ast::ObjectKind::kMaterializedView:
+        SCYPER_RETURN_IF_ERROR(drop_materialized_view(name, drop, result));
+        break;
       case ast::ObjectKind::kForeignTable:
         SCYPER_RETURN_IF_ERROR(drop_foreign_table(name, drop, result));
         break;
@@ -134,6 +137,8 @@ Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* resu
     if (old_->has_foreign_table(ref.name.back()))
       return error("0A000", absl::StrCat("cannot truncate foreign table \"", ref.name.back(), "\""), -1);
     SCYPER_RETURN_IF_ERROR(find_table(ref.name).status());
+    if (old_->find_materialized_view(ref.name.back()) != nullptr)
+      return error("42809", absl::StrCat("\"", ref.name.back(), "\" is not a table"), -1);
     if (std::find(names.begin(), names.end(), ref.name.back()) == names.end()) names.push_back(ref.name.back());
   }
   for (size_t i = 0; i < names.size(); i++) {

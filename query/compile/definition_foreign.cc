@@ -14,6 +14,9 @@ namespace scyper::query {
 
 namespace {
 
+// Whose functions are there with it or without.
+bool is_native_extension(std::string_view name) { return name == "pgcrypto" || name == "uuid-ossp"; }
+
 Status already_exists(std::string_view kind, const std::string& name, bool skips, ResultSet* result) {
   const std::string message = absl::StrCat(std::string(kind), " \"", name, "\" already exists");
   if (!skips) return sql_error("42710", message);
@@ -54,8 +57,9 @@ Status Definer::create_extension(const ast::CreateExtensionStatement& create, Re
   result->command_tag = "CREATE EXTENSION";
   if (create.name == "plpgsql" || old_->extensions.count(create.name) != 0)
     return already_exists("extension", create.name, create.if_not_exists, result);
-  if (create.name != kFileWrapper)
-    return error("0A000", absl::StrCat("extension \"", create.name, "\" is not available"), -1);
+  if (create.name != kFileWrapper && !is_native_extension(create.name))
+    return with_hint(error("0A000", absl::StrCat("extension \"", create.name, "\" is not available"), -1),
+                     "There are file_fdw, and pgcrypto and uuid-ossp for the functions of theirs that are built in.");
   next().extensions.insert(create.name);
   return absl::OkStatus();
 }
@@ -166,6 +170,7 @@ Status Definer::drop_extension(const std::string& name, const ast::DropStatement
   if (next().extensions.count(name) == 0) return does_not_exist("extension", name, drop.if_exists, result);
   const auto servers = next().foreign_servers;
   for (const auto& server : servers) {
+    if (name != kFileWrapper) break;
     if (!drop.cascade)
       return has_dependent("extension " + name, "server " + server,
                            "foreign-data wrapper " + std::string(kFileWrapper));

@@ -61,6 +61,10 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
     return true;
   };
   switch (rename.object) {
+    case ast::ObjectKind::kMaterializedView:
+      if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
+      SCYPER_RETURN_IF_ERROR(check_table_kind(name, true));
+      return rename_table(name, to);
     case ast::ObjectKind::kTable:
       if (old_->sequences.count(name) != 0) return rename_sequence(name, to);
       if (old_->views.count(name) != 0) return rename_view(name, to);
@@ -82,6 +86,12 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
     case ast::ObjectKind::kView:
       if (missing(old_->views.count(name) != 0)) return absl::OkStatus();
       return rename_view(name, to);
+    case ast::ObjectKind::kFunction:
+    case ast::ObjectKind::kProcedure:
+    case ast::ObjectKind::kRoutine:
+      return rename_routine(rename.object, rename.target, to);
+    case ast::ObjectKind::kTrigger:
+      return rename_trigger(name, rename.old_name, rename.new_name);
     case ast::ObjectKind::kType:
       return rename_type(name, to);
     case ast::ObjectKind::kDomain:
@@ -110,6 +120,22 @@ Status Definer::check_unviewed(const std::string& name) {
   return error("0A000", absl::StrCat("renaming what view \"", views[0], "\" reads is not supported"), -1);
 }
 
+// Those of a relation and of what belongs to it; to: empty = it goes.
+void Definer::move_comments(const std::string& from, const std::string& to) {
+  std::map<std::string, std::string, std::less<>> moved;
+  std::erase_if(next().comments, [&](const auto& entry) {
+    const size_t blank = entry.first.find(' ') + 1;
+    const std::string kind = entry.first.substr(0, blank), name = entry.first.substr(blank);
+    const bool is_member = kind == "column " || kind == "trigger " || kind == "constraint ";
+    const bool is_relation = kind == "table " || kind == "view ";
+    const bool is_meant = is_member ? name.size() > from.size() && name.starts_with(from) && name[from.size()] == '.'
+                                    : is_relation && name == from;
+    if (is_meant && !to.empty()) moved[kind + to + name.substr(from.size())] = entry.second;
+    return is_meant;
+  });
+  next().comments.merge(moved);
+}
+
 Status Definer::rename_table(const std::string& from, const std::string& to) {
   SCYPER_RETURN_IF_ERROR(find_table({from}).status());
   SCYPER_RETURN_IF_ERROR(check_new_name(to));
@@ -117,8 +143,14 @@ Status Definer::rename_table(const std::string& from, const std::string& to) {
   auto table = next().find_table(from);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.name = to;
+  move_triggers(from, to);
+  move_comments(from, to);
   rename_in_rules(std::string(bare_name(from)), std::string(bare_name(to)), true, &change);
   for (const auto& index : change.schema.indexes) next().index_tables[index.name] = to;
+  if (auto view = next().materialized_views.extract(from); !view.empty()) {
+    view.key() = to;
+    next().materialized_views.insert(std::move(view));
+  }
   next().tables.erase(from);
   return apply_change(std::move(change));
 }
@@ -196,6 +228,8 @@ Status Definer::rename_view(const std::string& from, const std::string& to) {
   SCYPER_RETURN_IF_ERROR(check_unviewed(from));
   auto view = std::make_shared<View>(*found->second);
   view->name = to;
+  move_triggers(from, to);
+  move_comments(from, to);
   next().views.erase(from);
   next().views[to] = std::move(view);
   return absl::OkStatus();
@@ -236,8 +270,9 @@ Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result)
     return error("42P01", absl::StrCat("relation \"", std::string(what), "\" does not exist"), -1);
   };
   switch (comment.object) {
+    case ast::ObjectKind::kMaterializedView:
     case ast::ObjectKind::kTable:
-      SCYPER_RETURN_IF_ERROR(find_table(name).status());
+      SCYPER_RETURN_IF_ERROR(check_table_kind(name.back(), comment.object == ast::ObjectKind::kMaterializedView));
       key = "table " + name.back();
       break;
     case ast::ObjectKind::kView:

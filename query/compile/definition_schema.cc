@@ -13,6 +13,8 @@ const char* word_of(ast::ObjectKind kind) {
   switch (kind) {
     case ast::ObjectKind::kView:
       return "view ";
+    case ast::ObjectKind::kMaterializedView:
+      return "materialized view ";
     case ast::ObjectKind::kSequence:
       return "sequence ";
     case ast::ObjectKind::kFunction:
@@ -84,7 +86,9 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
   std::vector<std::pair<ast::ObjectKind, std::string>> members;
   for (const auto& [name, table] : catalog.tables)
     if (schema_of(name) == schema)
-      members.emplace_back(catalog.composites.count(name) != 0 ? ast::ObjectKind::kType : ast::ObjectKind::kTable,
+      members.emplace_back(catalog.composites.count(name) != 0               ? ast::ObjectKind::kType
+                           : catalog.find_materialized_view(name) != nullptr ? ast::ObjectKind::kMaterializedView
+                                                                             : ast::ObjectKind::kTable,
                            name);
   for (const auto& [name, view] : catalog.views)
     if (schema_of(name) == schema)
@@ -106,6 +110,7 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
   const size_t before = result->notices.size();
   const auto members = members_of(schema);
   ast::DropStatement all;
+  all.object = ast::ObjectKind::kSchema;
   all.cascade = true;
   for (const auto& [kind, name] : members) {
     ast::ObjectRef object;
@@ -115,6 +120,8 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
   for (const auto& [kind, name] : members) {
     if (kind == ast::ObjectKind::kTable && next().tables.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_table(name, all, result));
+    if (kind == ast::ObjectKind::kMaterializedView && next().tables.count(name) != 0)
+      SCYPER_RETURN_IF_ERROR(drop_materialized_view(name, all, result));
     if (kind == ast::ObjectKind::kView && next().views.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_view(name, all, result));
     if (kind == ast::ObjectKind::kForeignTable && next().views.count(name) != 0)
@@ -180,22 +187,10 @@ Status Definer::move_object(ast::ObjectKind kind, const std::string& from, const
     case ast::ObjectKind::kFunction:
     case ast::ObjectKind::kProcedure:
     case ast::ObjectKind::kRoutine: {
-      auto range = next().routines.equal_range(from);
-      if (range.first == range.second) return error("42883", absl::StrCat("function ", from, " does not exist"), -1);
-      std::vector<std::shared_ptr<const Routine>> moved;
-      for (auto it = range.first; it != range.second; ++it) {
-        auto routine = std::make_shared<Routine>(*it->second);
-        routine->name = to;
-        moved.push_back(std::move(routine));
-      }
-      next().routines.erase(range.first, range.second);
-      for (auto& routine : moved) next().routines.emplace(to, std::move(routine));
-      for (auto& [key, trigger] : next().triggers) {
-        if (trigger->function != from) continue;
-        auto renamed = std::make_shared<Trigger>(*trigger);
-        renamed->function = to;
-        trigger = std::move(renamed);
-      }
+      std::vector<RoutinePlace> all;
+      const auto range = next().routines.equal_range(from);
+      for (auto it = range.first; it != range.second; ++it) all.push_back(it);
+      for (const RoutinePlace& place : all) SCYPER_RETURN_IF_ERROR(move_routine(place, to));
       return absl::OkStatus();
     }
     default:
@@ -229,8 +224,13 @@ Status Definer::set_schema(const ast::RenameStatement& rename, ResultSet* result
     return error("0A000", absl::StrCat("ALTER ", rename.object_name, " ... SET SCHEMA is not supported"), -1);
   if (!has_schema(rename.new_name))
     return error("3F000", absl::StrCat("schema \"", rename.new_name, "\" does not exist"), -1);
+  const std::string to = object_key(rename.new_name, bare_name(name));
+  if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure || kind == ast::ObjectKind::kRoutine) {
+    SCYPER_ASSIGN_OR_RETURN(const RoutinePlace found, find_routine(kind, rename.target));
+    return schema_of(name) == rename.new_name ? absl::OkStatus() : move_routine(found, to);
+  }
   if (schema_of(name) == rename.new_name) return absl::OkStatus();
-  return move_object(kind, name, object_key(rename.new_name, bare_name(name)));
+  return move_object(kind, name, to);
 }
 
 Status Definer::rename_schema(const std::string& from, const std::string& to) {

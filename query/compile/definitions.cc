@@ -52,7 +52,7 @@ const TableRules& rules_of(const Catalog& catalog, TableId id) {
 
 bool same(const ForeignKey& a, const ForeignKey& b) {
   return a.name == b.name && a.columns == b.columns && a.table == b.table && a.referenced == b.referenced &&
-         a.on_update == b.on_update && a.on_delete == b.on_delete;
+         a.on_update == b.on_update && a.on_delete == b.on_delete && a.checks == b.checks && a.acts == b.acts;
 }
 
 bool same(const TableRules& a, const TableRules& b) {
@@ -275,7 +275,7 @@ Status TransactionDefinitions::fill(const Definer& definer, const std::vector<st
       auto program,
       services_.compiler->dynamic_program(
           with_roles(thread_roles(), with_time_zone(session_zone_mark(), with_names(names, definer.rows_text()))),
-          types, next));
+          types, definer.catalog_for_rows(next)));
   AloneRun alone;
   alone.time_us = context->transaction_time_us;
   alone.arguments = arguments;

@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/object_numbers.h"
 #include "compile/definition.h"
+#include "compile/routine_settings.h"
 #include "compile/search_path.h"
 #include "compile/sql_routine.h"
 #include "parse/plpgsql_parser.h"
@@ -208,15 +209,10 @@ Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routi
 }
 }  // namespace
 
-namespace {
-// SET setting = value of the definition. Of search_path: names of the body are looked up there, else where the
-// definition's own are. *zone: of TimeZone, empty where it is not set. The other settings mean nothing while a routine
-// runs.
-StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineStatement& create, std::string* zone) {
+Status read_routine_settings(const std::vector<ast::Option>& options, std::vector<std::string>* schemas,
+                             std::string* zone) {
   constexpr std::string_view kSet = "set ";
-  std::vector<std::string> schemas;
-  if (SessionPathScope::current != nullptr) schemas = *SessionPathScope::current;
-  for (const ast::Option& option : create.options) {
+  for (const ast::Option& option : options) {
     if (!std::string_view(option.name).starts_with(kSet)) continue;
     const std::string name = option.name.substr(kSet.size());
     const Setting* setting = find_setting(name);
@@ -229,11 +225,10 @@ StatusOr<std::vector<std::string>> path_of_routine(const ast::CreateRoutineState
     SCYPER_ASSIGN_OR_RETURN(std::string value, read_setting(*setting, option.value));
     if (setting->kind == SettingKind::kZone) *zone = std::move(value);
     if (setting->kind != SettingKind::kPath) continue;
-    SCYPER_ASSIGN_OR_RETURN(schemas, schemas_of_path(option.value));
+    SCYPER_ASSIGN_OR_RETURN(*schemas, schemas_of_path(option.value));
   }
-  return schemas;
+  return absl::OkStatus();
 }
-}  // namespace
 
 Status Definer::create_routine(const ast::CreateRoutineStatement& create, ResultSet* result) {
   result->command_tag = create.procedure ? "CREATE PROCEDURE" : "CREATE FUNCTION";
@@ -249,7 +244,9 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
   routine.definition =
       std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
   std::string zone;
-  SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> search_path, path_of_routine(create, &zone));
+  std::vector<std::string> search_path;  // of the definition, unless it sets one
+  if (SessionPathScope::current != nullptr) search_path = *SessionPathScope::current;
+  SCYPER_RETURN_IF_ERROR(read_routine_settings(create.options, &search_path, &zone));
   SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
   SCYPER_RETURN_IF_ERROR(define_result(create, &routine));
   auto note_type = [&](const ast::TypeName& written, const SqlType& type) {

@@ -19,6 +19,7 @@ bool Definer::misses_function(const std::string& sql) {
   if (!statements.ok() || statements->empty()) return false;
   auto fails = [&](const Catalog& catalog) {
     Binder binder(catalog, sql);
+    binder.allow_unpopulated();
     auto bound = binder.bind_statement(*(*statements)[0], {});
     return !bound.ok() && sqlstate_of(bound.status()) == "42883";
   };
@@ -34,10 +35,16 @@ std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
     if (mentions(view->query) && misses_function(view->query)) views.push_back(name);
   for (const auto& name : views)
     users.push_back({absl::StrCat("view ", name), [this, name] {
-                       for (const auto& other : dependents_of(name)) next().views.erase(other);
-                       next().views.erase(name);
+                       for (const auto& other : dependents_of(name)) erase_view(other);
+                       erase_view(name);
                        return absl::OkStatus();
                      }});
+  for (const auto& [name, view] : next().materialized_views)
+    if (mentions(view->query) && misses_function(view->query))
+      users.push_back({absl::StrCat("materialized view ", name), [this, name = name] {
+                         erase_table(name);
+                         return absl::OkStatus();
+                       }});
   for (const auto& [name, table] : next().tables) {
     const storage::TableSchema& schema = table->schema();
     auto rules = next().rules.find(schema.id);

@@ -43,6 +43,8 @@ void collect_targets(const ast::Statement& statement, std::vector<std::string>* 
       for (const auto& object : drop.objects) keys->push_back(is_member ? object.name.front() : object.name.back());
       return;
     }
+    case Kind::kRefresh:
+      return keys->push_back(ast::node_as<ast::RefreshStatement>(statement).view.name.back());
     case Kind::kTruncate:
       for (const auto& table : ast::node_as<ast::TruncateStatement>(statement).tables)
         keys->push_back(table.name.back());

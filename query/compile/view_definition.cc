@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
+#include "parse/sql_parser.h"
 
 // CREATE VIEW, DROP VIEW, DROP TABLE: what depends on what.
 namespace scyper::query {
@@ -20,6 +21,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
         return error("0A000", "views must not contain data-modifying statements in WITH", -1);
   SCYPER_RETURN_IF_ERROR(check_schema(create.view.name));
   Binder binder(*old_, text_);
+  binder.allow_unpopulated();
   SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
   auto view = std::make_shared<View>();
   view->name = create.view.name.back();
@@ -75,11 +77,18 @@ Status Definer::check_replaced(const View& old, const View& view) const {
 // Views that read `name`, and views that read those: what is read comes first.
 std::vector<std::string> Definer::dependents_of(const std::string& name) const {
   std::vector<std::string> found = {name};
-  for (size_t i = 0; i < found.size(); i++)
-    for (const auto& [other, view] : next_->views)
-      if (std::find(view->relations.begin(), view->relations.end(), found[i]) != view->relations.end() &&
-          std::find(found.begin(), found.end(), other) == found.end())
-        found.push_back(other);
+  const auto contains = [](const std::vector<std::string>& names, const std::string& wanted) {
+    return std::find(names.begin(), names.end(), wanted) != names.end();
+  };
+  const auto add_readers = [&](const auto& views, const std::string& of) {
+    for (const auto& [other, view] : views)
+      if (contains(view->relations, of) && !contains(found, other)) found.push_back(other);
+  };
+  for (size_t i = 0; i < found.size(); i++) {
+    const std::string of = found[i];
+    add_readers(next_->views, of);
+    add_readers(next_->materialized_views, of);
+  }
   found.erase(found.begin());
   return found;
 }
@@ -98,13 +107,15 @@ Status Definer::drop_dependents(const std::string& kind, const std::string& name
     return with_hint(
         with_detail(
             error("2BP01", absl::StrCat("cannot drop ", kind, " ", name, " because other objects depend on it"), -1),
-            absl::StrCat("view ", dependents[0], " depends on ", kind, " ", name)),
+            absl::StrCat(relation_word(dependents[0]), " ", dependents[0], " depends on ", kind, " ", name)),
         "Use DROP ... CASCADE to drop the dependent objects too.");
   if (dependents.size() == 1)
-    result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to view ", dependents[0]));
+    result->notices.push_back(
+        absl::StrCat("NOTICE:  drop cascades to ", relation_word(dependents[0]), " ", dependents[0]));
   else
     result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", dependents.size(), " other objects"));
-  for (const auto& view : dependents) next().views.erase(view);
+  for (const auto& view : dependents)
+    next().find_materialized_view(view) != nullptr ? erase_table(view) : erase_view(view);
   return absl::OkStatus();
 }
 
@@ -139,6 +150,10 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
   if (next().composites.count(name) != 0)
     return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
                      "Use DROP TYPE to remove a type.");
+  const bool is_materialized = next().find_materialized_view(name) != nullptr;
+  if (is_materialized && drop.object == ast::ObjectKind::kTable)
+    return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
+                     "Use DROP MATERIALIZED VIEW to remove a materialized view.");
   if (it == next().tables.end()) {
     if (next().views.count(name) != 0)
       return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
@@ -148,33 +163,76 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
     result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
-  SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
+  SCYPER_RETURN_IF_ERROR(drop_dependents(relation_word(name), name, drop, result));
   const TableId id = it->second->schema().id;
   SCYPER_RETURN_IF_ERROR(drop_references(id, name, drop, result));
   std::vector<std::string> dropped;
   for (const auto& object : drop.objects) dropped.push_back(object.name.back());
   SCYPER_RETURN_IF_ERROR(drop_uses_of_sequences(name, -1, dropped, drop.cascade, result));
+  erase_table(name);
+  return absl::OkStatus();
+}
+
+void Definer::erase_table(const std::string& name) {
+  const auto it = next().tables.find(name);
+  const TableId id = it->second->schema().id;
   for (const auto& index : it->second->schema().indexes) next().index_tables.erase(index.name);
   drop_sequences_of(id, -1);
   next().rules.erase(id);
   drop_triggers_of(name);
+  move_comments(name, "");
+  next().materialized_views.erase(name);
   next().tables.erase(it);  // its memory goes when the last catalog version that has it goes
-  return absl::OkStatus();
+}
+
+void Definer::erase_view(const std::string& name) {
+  drop_triggers_of(name);
+  move_comments(name, "");
+  next().views.erase(name);
 }
 
 Status Definer::drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   if (!next().has_view(name)) {
     const bool is_foreign = next().has_foreign_table(name);
     if (is_foreign || next().tables.count(name) != 0)
-      return with_hint(
-          error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
-          is_foreign ? "Use DROP FOREIGN TABLE to remove a foreign table." : "Use DROP TABLE to remove a table.");
+      return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
+                       is_foreign ? "Use DROP FOREIGN TABLE to remove a foreign table."
+                       : next().find_materialized_view(name) != nullptr
+                           ? "Use DROP MATERIALIZED VIEW to remove a materialized view."
+                           : "Use DROP TABLE to remove a table.");
     if (!drop.if_exists) return error("42P01", absl::StrCat("view \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  view \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
   SCYPER_RETURN_IF_ERROR(drop_dependents("view", name, drop, result));
-  next().views.erase(name);
+  erase_view(name);
+  return absl::OkStatus();
+}
+
+// Views keep their columns; what would change them is refused.
+Status Definer::check_views(const std::string& name) {
+  if (next_ == nullptr) return absl::OkStatus();
+  for (const std::string& dependent : dependents_of(name)) {
+    const MaterializedView* materialized = next().find_materialized_view(dependent);
+    const std::string& query = materialized != nullptr ? materialized->query : next().views[dependent]->query;
+    std::vector<SqlType> types;
+    if (materialized == nullptr) types = next().views[dependent]->column_types;
+    if (materialized != nullptr)
+      for (const auto& column : next().find_table(dependent)->schema().columns) types.push_back(column.type);
+    if (materialized != nullptr) types.resize(storage::visible_columns(next().find_table(dependent)->schema()));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(query));
+    Binder binder(next(), query);
+    binder.allow_unpopulated();
+    auto bound = binder.bind_statement(*statements[0], {});
+    bool same = bound.ok() && (*bound)->columns.size() == types.size();
+    for (size_t i = 0; same && i < types.size(); i++) same = (*bound)->query->outputs[i].expr->type.id == types[i].id;
+    if (same) continue;
+    return with_hint(
+        with_detail(
+            error("2BP01", absl::StrCat("cannot alter table ", name, " because other objects depend on it"), -1),
+            absl::StrCat(relation_word(dependent), " ", dependent, " depends on table ", name)),
+        "Drop the view first.");
+  }
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "parse/ast_query.h"
 
 namespace scyper::query::ast {
@@ -230,22 +232,6 @@ struct CreateRoutineStatement : StatementNode<StatementKind::kCreateRoutine> {
   std::vector<StatementPtr> sql_body;  // RETURN expr / BEGIN ATOMIC ... END
 };
 
-struct CreateTriggerStatement : StatementNode<StatementKind::kCreateTrigger> {
-  std::string name;
-  bool or_replace = false;
-  TableRef table;
-  Name function;
-  std::vector<std::string> arguments;
-  bool before = false;
-  bool instead = false;
-  bool per_row = false;
-  bool on_insert = false, on_update = false, on_delete = false, on_truncate = false;
-  std::vector<std::string> columns;  // UPDATE OF
-  ExprPtr when;
-  bool is_constraint = false;
-  bool has_transitions = false;  // REFERENCING
-};
-
 enum class ObjectKind : uint8_t {
   kTable,
   kIndex,
@@ -277,6 +263,42 @@ struct ObjectRef {
   Location location = -1;
 };
 
+// ALTER FUNCTION, PROCEDURE or ROUTINE with attributes: those that it gives.
+struct AlterRoutineStatement : StatementNode<StatementKind::kAlterRoutine> {
+  ObjectKind object = ObjectKind::kFunction;
+  std::string object_name;
+  ObjectRef target;
+  std::optional<Volatility> volatility;
+  std::optional<bool> strict, security_definer;
+  Location function_attribute = -1;  // the first one that procedures do not have
+  std::vector<Option> options;       // SET setting, as CreateRoutineStatement has them
+  std::vector<std::string> resets;   // RESET setting; "all"
+};
+
+// REFERENCING OLD | NEW TABLE AS name
+struct Transition {
+  std::string name;
+  bool is_new = false;
+  bool is_table = false;
+};
+
+struct CreateTriggerStatement : StatementNode<StatementKind::kCreateTrigger> {
+  std::string name;
+  bool or_replace = false;
+  TableRef table;
+  Name function;
+  std::vector<std::string> arguments;
+  bool before = false;
+  bool instead = false;
+  bool per_row = false;
+  bool on_insert = false, on_update = false, on_delete = false, on_truncate = false;
+  std::vector<std::string> columns;  // UPDATE OF
+  ExprPtr when;
+  std::vector<Transition> transitions;
+  bool is_constraint = false, deferrable = false, initially_deferred = false;
+  Name constraint_table;  // FROM; empty = none
+};
+
 struct DropStatement : StatementNode<StatementKind::kDrop> {
   ObjectKind object = ObjectKind::kTable;
   std::string object_name;  // "TABLE", "OPERATOR CLASS": for messages
@@ -284,6 +306,13 @@ struct DropStatement : StatementNode<StatementKind::kDrop> {
   bool if_exists = false;
   bool cascade = false;
   bool concurrently = false;
+};
+
+// REFRESH MATERIALIZED VIEW
+struct RefreshStatement : StatementNode<StatementKind::kRefresh> {
+  TableRef view;
+  bool concurrently = false;
+  bool with_data = true;
 };
 
 struct TruncateStatement : StatementNode<StatementKind::kTruncate> {
@@ -385,13 +414,17 @@ enum class AlterTableAction : uint8_t {
   kSetOptions,
   kResetOptions,
   kSetOwner,
-  kOther,  // action_name says which
+  kTrigger,  // ENABLE, DISABLE TRIGGER
+  kOther,    // action_name says which
 };
+
+// Which triggers of a table a command is about.
+enum class TriggerSet : uint8_t { kNamed, kUser, kAll };
 
 struct AlterTableCommand {
   AlterTableAction action = AlterTableAction::kOther;
   std::string action_name;  // as in PostgreSQL's messages
-  std::string name;         // column or constraint
+  std::string name;         // column, constraint or trigger
   bool if_exists = false;   // or IF NOT EXISTS of ADD COLUMN
   bool cascade = false;
   std::unique_ptr<ColumnDefinition> column;  // ADD COLUMN; SET TYPE (type only)
@@ -399,6 +432,8 @@ struct AlterTableCommand {
   std::unique_ptr<Constraint> constraint;
   std::vector<Option> options;
   RoleRef owner;
+  TriggerSet triggers = TriggerSet::kNamed;
+  char firing = 'O';  // of the triggers: as pg_trigger.tgenabled
   Location location = -1;
 };
 

@@ -124,6 +124,10 @@ ast::StatementPtr Converter::command(const Node* node) {
       out->args = exprs(to<ExecuteStmt>(node).params);
       return out;
     }
+    case T_AlterFunctionStmt:
+      return alter_routine(to<AlterFunctionStmt>(node));
+    case T_RefreshMatViewStmt:
+      return refresh(to<RefreshMatViewStmt>(node));
     case T_CreateForeignTableStmt:
       return create_foreign_table(to<CreateForeignTableStmt>(node));
     case T_CreateForeignServerStmt:

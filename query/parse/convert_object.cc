@@ -109,6 +109,19 @@ ast::StatementPtr unsupported(std::string_view verb, ObjectType type) {
   return out;
 }
 
+// ENABLE and DISABLE TRIGGER.
+struct FiringCommand {
+  AlterTableType type;
+  ast::TriggerSet triggers;
+  char firing;
+};
+constexpr FiringCommand kFiringCommands[] = {
+    {AT_EnableTrig, ast::TriggerSet::kNamed, 'O'},        {AT_EnableAlwaysTrig, ast::TriggerSet::kNamed, 'A'},
+    {AT_EnableReplicaTrig, ast::TriggerSet::kNamed, 'R'}, {AT_EnableTrigAll, ast::TriggerSet::kAll, 'O'},
+    {AT_EnableTrigUser, ast::TriggerSet::kUser, 'O'},     {AT_DisableTrig, ast::TriggerSet::kNamed, 'D'},
+    {AT_DisableTrigAll, ast::TriggerSet::kAll, 'D'},      {AT_DisableTrigUser, ast::TriggerSet::kUser, 'D'},
+};
+
 ast::AlterTableAction alter_action(AlterTableType type) {
   switch (type) {
     case AT_AddColumn:
@@ -136,7 +149,10 @@ ast::AlterTableAction alter_action(AlterTableType type) {
     case AT_ChangeOwner:
       return ast::AlterTableAction::kSetOwner;
     default:
-      return ast::AlterTableAction::kOther;
+      return std::any_of(std::begin(kFiringCommands), std::end(kFiringCommands),
+                         [&](const FiringCommand& command) { return command.type == type; })
+                 ? ast::AlterTableAction::kTrigger
+                 : ast::AlterTableAction::kOther;
   }
 }
 
@@ -227,6 +243,10 @@ ast::AlterTableCommand Converter::alter_command(const AlterTableCmd& node) {
       break;
     case ast::AlterTableAction::kSetOwner:
       out.owner = role_ref(reinterpret_cast<const Node*>(node.newowner));
+      break;
+    case ast::AlterTableAction::kTrigger:
+      for (const FiringCommand& command : kFiringCommands)
+        if (command.type == node.subtype) out.triggers = command.triggers, out.firing = command.firing;
       break;
     default:
       break;
@@ -319,6 +339,14 @@ ast::StatementPtr Converter::set_schema(const AlterObjectSchemaStmt& node) {
   out->target = altered_object(node.relation, node.object, kind);
   out->new_name = text_of(node.newschema);
   out->if_exists = node.missing_ok;
+  return out;
+}
+
+ast::StatementPtr Converter::refresh(const RefreshMatViewStmt& node) {
+  auto out = std::make_unique<ast::RefreshStatement>();
+  out->view = table_ref(node.relation);
+  out->concurrently = node.concurrent;
+  out->with_data = !node.skipData;
   return out;
 }
 

@@ -151,6 +151,39 @@ std::unique_ptr<ast::CreateRoutineStatement> Converter::create_routine(const Cre
   return out;
 }
 
+std::unique_ptr<ast::AlterRoutineStatement> Converter::alter_routine(const AlterFunctionStmt& node) {
+  auto out = std::make_unique<ast::AlterRoutineStatement>();
+  out->object = object_kind(node.objtype);
+  out->object_name = object_type_name(node.objtype);
+  out->target = named_object(reinterpret_cast<const Node*>(node.func), out->object);
+  ast::CreateRoutineStatement given;  // what the attributes say
+  std::vector<std::string> seen;
+  for (const Node* item : items(node.actions)) {
+    const auto& option = to<DefElem>(item);
+    const std::string name = text_of(option.defname);
+    const bool repeatable = name == "set";
+    if (!repeatable && std::find(seen.begin(), seen.end(), name) != seen.end()) {
+      fail("42601", "conflicting or redundant options", option.location);
+      return out;
+    }
+    seen.push_back(name);
+    if (name == "set" && to<VariableSetStmt>(option.arg).kind != VAR_SET_VALUE) {
+      const auto& setting = to<VariableSetStmt>(option.arg);
+      if (setting.kind == VAR_SET_CURRENT) refuse("SET FROM CURRENT", option.location);
+      out->resets.push_back(setting.kind == VAR_RESET_ALL ? "all" : text_of(setting.name));
+      continue;
+    }
+    routine_option(option, given);
+    const bool is_common = name == "security" || name == "leakproof" || name == "set";
+    if (!is_common && out->function_attribute < 0) out->function_attribute = at(option.location);
+    if (name == "volatility") out->volatility = given.volatility;
+    if (name == "strict") out->strict = given.strict;
+    if (name == "security") out->security_definer = given.security_definer;
+  }
+  out->options = std::move(given.options);
+  return out;
+}
+
 std::unique_ptr<ast::CreateTriggerStatement> Converter::create_trigger(const CreateTrigStmt& node) {
   // catalog/pg_trigger.h
   constexpr int kBefore = 1 << 1, kInsert = 1 << 2, kDelete = 1 << 3, kUpdate = 1 << 4, kTruncate = 1 << 5,
@@ -170,8 +203,14 @@ std::unique_ptr<ast::CreateTriggerStatement> Converter::create_trigger(const Cre
   out->on_truncate = (node.events & kTruncate) != 0;
   for (const Node* item : items(node.columns)) out->columns.push_back(string_of(item));
   out->when = expr(node.whenClause);
+  for (const Node* item : items(node.transitionRels)) {
+    const auto& transition = to<TriggerTransition>(item);
+    out->transitions.push_back({text_of(transition.name), transition.isNew, transition.isTable});
+  }
   out->is_constraint = node.isconstraint;
-  out->has_transitions = node.transitionRels != nullptr;
+  out->deferrable = node.deferrable;
+  out->initially_deferred = node.initdeferred;
+  if (node.constrrel != nullptr) out->constraint_table = table_ref(node.constrrel).name;
   return out;
 }
 

@@ -322,7 +322,12 @@ ast::StatementPtr Converter::create_extension(const CreateExtensionStmt& node) {
   auto out = std::make_unique<ast::CreateExtensionStatement>();
   out->name = text_of(node.extname);
   out->if_not_exists = node.if_not_exists;
-  if (length_of(node.options) > 0) refuse("CREATE EXTENSION with options", -1);
+  for (const Node* item : items(node.options)) {
+    const auto& option = to<DefElem>(item);
+    const std::string name = text_of(option.defname);
+    const bool is_public = name == "schema" && string_of(option.arg) == "public";
+    if (name != "cascade" && !is_public) refuse("CREATE EXTENSION with VERSION, or a SCHEMA but public,", -1);
+  }
   return out;
 }
 

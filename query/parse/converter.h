@@ -164,6 +164,7 @@ class Converter {
   ast::Persistence persistence(const RangeVar* node);
   // convert_routine.cc
   std::unique_ptr<ast::CreateRoutineStatement> create_routine(const CreateFunctionStmt& node);
+  std::unique_ptr<ast::AlterRoutineStatement> alter_routine(const AlterFunctionStmt& node);
   std::unique_ptr<ast::CreateTriggerStatement> create_trigger(const CreateTrigStmt& node);
   void routine_option(const DefElem& option, ast::CreateRoutineStatement& out);
   void routine_body(const DefElem& option, ast::CreateRoutineStatement& out);
@@ -182,6 +183,7 @@ class Converter {
   ast::ObjectRef named_object(const Node* node, ast::ObjectKind kind);
   ast::ObjectRef altered_object(const RangeVar* relation, const Node* object, ast::ObjectKind kind);
   ast::StatementPtr set_schema(const AlterObjectSchemaStmt& node);
+  ast::StatementPtr refresh(const RefreshMatViewStmt& node);
 
   // convert_command.cc
   ast::StatementPtr statement(const void* node);

@@ -51,7 +51,9 @@ Status Session::send_copy(std::string_view sql, Portal* portal) {
 StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
   const primary::StatementLimits limits = this->limits();
   NodeParts* node = context_->node;
-  SCYPER_ASSIGN_OR_RETURN(const auto copy, node->forwarding.is_needed()
+  if (block_ != Block::kNone && open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
+  SCYPER_ASSIGN_OR_RETURN(const auto copy, open_ != nullptr ? open_->open_copy(with_path(sql))
+                                           : node->forwarding.is_needed()
                                                ? node->forwarding.open_copy(with_path(sql), limits)
                                                : node->engine->open_copy(with_path(sql)));
   begin_copy(CopyDirection::kIn, copy->is_binary() ? Format::kBinary : Format::kText, copy->column_count());

@@ -18,7 +18,6 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kOther:
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
-      if (block_ != Block::kNone) return sql_error("0A000", "COPY FROM STDIN in a transaction block is not supported");
       return run_copy_in(statement.command.text);
     default:
       return run_session_command(statement.command);

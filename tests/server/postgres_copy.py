@@ -114,6 +114,11 @@ FROM_SCRIPTS = {
                                          "1\n\\.\n2\tb\n\\.\n" + SHOW_PLAIN,
     "the session's time zone": "SET TimeZone = 'Asia/Tokyo';\n" + copies(["COPY wide (z) FROM STDIN", "2024-02-29 12:30:15"])
                                + "RESET TimeZone;\nSET TimeZone = 'UTC';\nSELECT z FROM wide WHERE i IS NULL;\nDELETE FROM wide WHERE i IS NULL;\n",
+    "in a block": "BEGIN;\nCREATE TABLE made (a integer);\n" + copies(["COPY made FROM STDIN", "1", "2"]) + "SAVEPOINT s;\n"
+                  + copies(["COPY plain (a) FROM STDIN", "1", "x"]) + "SELECT 1;\nROLLBACK TO s;\n" + copies(["COPY plain (a, b) FROM STDIN CSV", "3,three"])
+                  + "INSERT INTO made SELECT a FROM plain;\nCOMMIT;\nSELECT * FROM made ORDER BY a;\nDROP TABLE made;\n" + SHOW_PLAIN
+                  + "BEGIN;\n" + copies(["COPY plain (a) FROM STDIN", "1"]) + "ROLLBACK;\nBEGIN;\n" + copies(["COPY watched FROM STDIN", "13\tbad"])
+                  + "COMMIT;\n" + SHOW_PLAIN,
     "\\copy": "\\copy plain FROM STDIN CSV\n1,one,1\n2,two,2\n\\.\n\\copy plain FROM /nonexistent/file\n\\copy plain FROM PROGRAM 'echo 3,3,3' CSV\n" + SHOW_PLAIN,
     "line ends": "\\copy plain FROM PROGRAM 'printf \"1\\t1\\t1\\r\\n2\\t2\\t2\\r\\n\"'\n\\copy plain FROM PROGRAM 'printf \"1\\t1\\t1\\n2\\t2\\t2\\r\\n\"'\n" + SHOW_PLAIN,
     "many rows": "CREATE TABLE many (id integer PRIMARY KEY, word text);\n\\copy many FROM PROGRAM 'seq 1 50000 | sed \"s/$/,a word/\"' CSV\n"

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "primary/copy_in.h"
 #include "query/result.h"
 #include "storage/type.h"
 
@@ -27,6 +29,8 @@ class OpenTransaction {
   virtual uint64_t lsn() const = 0;
   virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                          const StatementLimits& limits) = 0;
+  // COPY ... FROM STDIN, for the catalog as the transaction sees it; its finish() is one of the statements.
+  virtual StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) = 0;
   // What the statement takes and gives, for the catalog as the transaction sees it.
   virtual Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                           std::vector<query::ResultColumn>* columns) = 0;

@@ -37,6 +37,9 @@ struct RoutineParameter {
 
 class Program;
 
+// When a trigger fires (ALTER TABLE ... ENABLE | DISABLE TRIGGER), by the letters of pg_trigger.
+enum class Firing : char { kOrigin = 'O', kAlways = 'A', kReplica = 'R', kDisabled = 'D' };
+
 // CREATE TRIGGER. Immutable.
 struct Trigger {
   enum Event : uint8_t { kInsert = 1, kDelete = 2, kUpdate = 4 };
@@ -49,7 +52,14 @@ struct Trigger {
   std::vector<std::string> columns;  // UPDATE OF
   std::string when;                  // SQL expression; empty = always
   std::vector<std::string> arguments;
-  bool enabled = true;
+  Firing firing = Firing::kOrigin;
+  bool instead = false;              // INSTEAD OF: `table` is a view
+  bool is_constraint = false;        // CREATE CONSTRAINT TRIGGER
+  bool is_deferrable = false;        // it may be written so; SET CONSTRAINTS is not there
+  std::string old_table, new_table;  // REFERENCING; empty = none
+  std::string constraint_table;      // CREATE CONSTRAINT TRIGGER ... FROM
+  // Nothing here runs as a replica.
+  bool fires() const { return firing == Firing::kOrigin || firing == Firing::kAlways; }
 };
 
 // A stored procedure or function: its definition. Immutable; what it compiles to belongs to a catalog version.
@@ -102,6 +112,13 @@ struct View {
   Access access;
 };
 
+// CREATE MATERIALIZED VIEW: its query, beside the table of its name, which has the rows. Immutable.
+struct MaterializedView {
+  std::string query;
+  std::vector<std::string> relations;  // as View::relations
+  bool is_populated = false;
+};
+
 enum class ReferentialAction : uint8_t { kNoAction, kRestrict, kCascade, kSetNull, kSetDefault };
 
 // FOREIGN KEY of one table: `columns` are NULL or a key of the referenced table.
@@ -112,6 +129,8 @@ struct ForeignKey {
   std::vector<uint32_t> referenced;
   ReferentialAction on_update = ReferentialAction::kNoAction;
   ReferentialAction on_delete = ReferentialAction::kNoAction;
+  // DISABLE TRIGGER ALL of the table that has it, and of the one that it refers to.
+  bool checks = true, acts = true;
 };
 
 enum class Identity : uint8_t { kNone, kByDefault, kAlways };
@@ -147,9 +166,10 @@ struct Catalog {
   storage::SchemaScope::Versions schemas;         // of `tables`, as they were with this version
   std::map<TableId, TableRules> rules;
   std::map<std::string, std::shared_ptr<const View>, std::less<>> views;  // and foreign tables
-  std::set<std::string, std::less<>> extensions;                          // CREATE EXTENSION
-  std::set<std::string, std::less<>> foreign_servers;                     // CREATE SERVER, of file_fdw
-  std::map<std::string, std::string, std::less<>> index_tables;           // index name -> table name
+  std::map<std::string, std::shared_ptr<const MaterializedView>, std::less<>> materialized_views;
+  std::set<std::string, std::less<>> extensions;                 // CREATE EXTENSION
+  std::set<std::string, std::less<>> foreign_servers;            // CREATE SERVER, of file_fdw
+  std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
   std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
   uint32_t next_sequence_id = 1;
@@ -174,6 +194,10 @@ struct Catalog {
     return nullptr;
   }
   bool has_view(std::string_view name) const { return find_view(name, false) != nullptr; }
+  const MaterializedView* find_materialized_view(std::string_view name) const {
+    auto it = materialized_views.find(name);
+    return it == materialized_views.end() ? nullptr : it->second.get();
+  }
   bool has_foreign_table(std::string_view name) const { return find_view(name, true) != nullptr; }
   // nullptr: none, of 0 too.
   const Domain* find_domain(uint32_t id) const {

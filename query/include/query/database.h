@@ -129,7 +129,9 @@ class Database {
   virtual Status load(std::string_view table, std::span<const Datum> values, std::string* redo) = 0;
 
   // COPY ... FROM STDIN: takes its text. Threads: any.
-  virtual StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) = 0;
+  StatusOr<std::unique_ptr<CopyRows>> open_copy(std::string_view sql) { return open_copy_for(sql, catalog()); }
+  virtual StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
+                                                            std::shared_ptr<const Catalog> catalog) = 0;
   // Its rows into the table, all or none, as INSERT does: rules, triggers, defaults. run->log: the row changes. 40001
   // when the table was changed after open_copy().
   virtual Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) = 0;

@@ -19,7 +19,6 @@
 #include "query/catalog.h"
 
 namespace scyper::query {
-
 enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
 
@@ -307,7 +306,6 @@ class Binder {
       binder_->aggregate_query_ = place_.query;
       binder_->aggregate_places_[scope_] = around_;
     }
-
    private:
     Binder* const binder_;
     const Scope* const scope_;
@@ -566,8 +564,7 @@ class Binder {
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   std::set<std::string> used_relations_;
   std::string foreign_files_directory_;
-  int view_depth_ = 0;
-  int statement_depth_ = 0;
+  int view_depth_ = 0, statement_depth_ = 0;
   std::vector<Part> parts_;  // of the statement at hand
   std::set<const CommonQuery*> main_reads_;
   std::set<const CommonQuery*>* reads_ = nullptr;  // of the part being bound
@@ -579,8 +576,7 @@ class Binder {
     std::shared_ptr<CommonQuery> query = nullptr;
     std::shared_ptr<const CommonTables> visible = nullptr;  // bound anew for each reference: the names that it sees
     const Scope* scope = nullptr;  // around the statement that has the WITH, while that is bound
-    // It reads columns of `scope`: each reference is a subquery there.
-    bool is_dependent = false;
+    bool is_dependent = false;     // it reads columns of `scope`: each reference is a subquery there
   };
   CommonTables common_tables_;
   std::set<const Relation*> barred_;            // LATERAL may not refer to them: left sides of RIGHT and FULL JOIN

@@ -90,6 +90,11 @@ void execute_beside(const tests::PostgresServer& server, const std::vector<std::
 PostgresSession::PostgresSession(const std::string& database) : impl_(std::make_unique<Impl>()) {
   impl_->database = database + "_" + std::to_string(getpid());
   execute_beside(impl_->server, {"DROP DATABASE IF EXISTS " + impl_->database, "CREATE DATABASE " + impl_->database});
+  reconnect();
+}
+
+void PostgresSession::reconnect() {
+  if (impl_->connection != nullptr) PQfinish(impl_->connection);
   impl_->connection = PQconnectdb(impl_->server.connection_to(impl_->database).c_str());
   CHECK(PQstatus(impl_->connection) == CONNECTION_OK);
   PQsetNoticeReceiver(impl_->connection, take_notice, &impl_->notices);

@@ -30,6 +30,8 @@ class PostgresSession {
  public:
   explicit PostgresSession(const std::string& database);
   ~PostgresSession();
+  // A session anew, without settings and temporary tables of the one before.
+  void reconnect();
   // data: what COPY ... FROM STDIN reads.
   StatementOutcome run(const std::string& sql, const std::string& data = "");
   // All at once, each its own transaction: one round trip.

@@ -70,7 +70,7 @@ query::PostgresSession* postgres() {
 
 // A database as it was made, but for roles.
 void clear_postgres() {
-  postgres()->run("DISCARD ALL");
+  postgres()->reconnect();
   StatementOutcome done = postgres()->run(
       "SET client_min_messages = error; DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace "
       "WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP EXECUTE format('DROP SCHEMA %I CASCADE', s); "

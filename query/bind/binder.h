@@ -21,7 +21,6 @@
 namespace scyper::query {
 enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
-
 // Position of a column that statements see, -1 = none.
 int find_target_column(const storage::TableSchema& schema, std::string_view name);
 
@@ -306,6 +305,7 @@ class Binder {
       binder_->aggregate_query_ = place_.query;
       binder_->aggregate_places_[scope_] = around_;
     }
+
    private:
     Binder* const binder_;
     const Scope* const scope_;

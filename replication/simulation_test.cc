@@ -14,7 +14,7 @@ TEST(ReplicationSimulation, SecondariesFollowThroughFaults) {
   const char* given = std::getenv("SCYPER_TEST_SEED");
   const char* count = std::getenv("SCYPER_TEST_SEEDS");
   if (given != nullptr) return run_simulation(std::strtoull(given, nullptr, 10));
-  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(300, 80);
+  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(2000, 80);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     run_simulation(seed);
     ASSERT_FALSE(testing::Test::HasFailure())

@@ -18,6 +18,7 @@
 #include "base/metrics.h"
 #include "base/text_file.h"
 #include "failover_node.h"
+#include "grpc_messages.h"
 #include "node_watchdog.h"
 #include "primary/engine.h"
 #include "primary/warm_engine.h"
@@ -241,7 +242,7 @@ int run(NodeConfig config) {
 
 int scyperd_main(int argc, char** argv) {
   command_line = argv;
-  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // errors are told in our own words
+  take_grpc_messages(say);
   CLI::App app(kNodeDescription);
   NodeFlags flags(&app);
   try {

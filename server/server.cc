@@ -20,6 +20,7 @@
 #include "audit_log.h"
 #include "consensus/server_credentials.h"
 #include "errors.h"
+#include "grpc_messages.h"
 #include "http.h"
 #include "node_parts.h"
 #include "pages.h"
@@ -133,6 +134,10 @@ std::vector<MetricsRegistry::Registration> observe_tls(MetricsRegistry* metrics,
   observed.push_back(metrics->observe("scyper_tls_reload_failures_total",
                                       "Changes of the files of certificates that could not be used.",
                                       MetricType::kCounter, {}, [tls] { return tls->failures(); }));
+  observed.push_back(metrics->observe("scyper_tls_handshakes_failed_total",
+                                      "Connections by gRPC that ended in the handshake: wrong, missing or expired "
+                                      "certificates, no TLS; the node's own ones, too.",
+                                      MetricType::kCounter, {}, [] { return failed_handshakes(); }));
   observed.push_back(metrics->observe("scyper_tls_certificate_expires_seconds",
                                       "When the node's certificate ends, in seconds since 1970.", MetricType::kGauge,
                                       {}, [tls] { return tls->texts()->expires_s; }));

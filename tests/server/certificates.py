@@ -138,6 +138,7 @@ def check_reload(scyperd, scyper, made):
         stranger = ["--target", f"localhost:{node.port}", "--ca", made / "ca.pem", "--cert", made / "other" / "ada.pem", "--key", made / "other" / "ada.key"]
         code, out = run(scyper, *stranger, "sql", "-c", "SELECT 40 + 2")
         expect("another authority's is refused", code == 3, (code, out))
+        expect("that is counted and said", node.counted("scyper_tls_handshakes_failed_total") >= 1 and any("failed in its handshake: " in line for line in node.said), node.said)
         (made / "ca.pem").write_text((made / "ca.pem").read_text() + (made / "other" / "ca.pem").read_text())
         node.process.send_signal(signal.SIGHUP)
         wait_for("not any more where its authority has come", lambda: run(scyper, *stranger, "sql", "-c", "SELECT 40 + 2")[0] == 0)

@@ -1,0 +1,48 @@
+#include "grpc_messages.h"
+
+#include <grpc/support/log.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+
+namespace scyper::server {
+
+namespace {
+
+constexpr std::string_view kFailedHandshake = "Handshake failed with fatal error ";  // of gRPC 1.51
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+std::atomic<uint64_t> failed_count{0};
+std::atomic<int64_t> said_ns{0};
+const std::function<void(const std::string&)>* say_line = nullptr;
+
+void take(gpr_log_func_args* message) {
+  std::string_view text = message->message;
+  if (!text.starts_with(kFailedHandshake)) return;
+  failed_count.fetch_add(1, std::memory_order_relaxed);
+  const int64_t now_ns = monotonic_ns();
+  int64_t before_ns = said_ns.load(std::memory_order_relaxed);
+  if (before_ns != 0 && now_ns - before_ns < kSecondNs) return;
+  if (!said_ns.compare_exchange_strong(before_ns, now_ns, std::memory_order_relaxed)) return;
+  text.remove_prefix(kFailedHandshake.size());
+  (*say_line)(absl::StrCat("TLS: a connection by gRPC failed in its handshake: ", text));
+}
+
+}  // namespace
+
+void take_grpc_messages(std::function<void(const std::string& line)> say) {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  static auto& kept = *new std::function<void(const std::string&)>();  // never destroyed: gRPC may speak last
+  kept = std::move(say);
+  say_line = &kept;
+  gpr_set_log_function(take);  // of errors, unless the variable asks for more
+}
+
+uint64_t failed_handshakes() { return failed_count.load(std::memory_order_relaxed); }
+
+}  // namespace scyper::server

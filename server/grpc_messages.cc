@@ -21,7 +21,7 @@ std::atomic<uint64_t> failed_count{0};
 std::atomic<int64_t> said_ns{0};
 const std::function<void(const std::string&)>* say_line = nullptr;
 
-void take(gpr_log_func_args* message) {
+void count_message(gpr_log_func_args* message) {
   std::string_view text = message->message;
   if (!text.starts_with(kFailedHandshake)) return;
   failed_count.fetch_add(1, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void take_grpc_messages(std::function<void(const std::string& line)> say) {
   static auto& kept = *new std::function<void(const std::string&)>();  // never destroyed: gRPC may speak last
   kept = std::move(say);
   say_line = &kept;
-  gpr_set_log_function(take);  // of errors, unless the variable asks for more
+  gpr_set_log_function(count_message);  // of errors, unless the variable asks for more
 }
 
 uint64_t failed_handshakes() { return failed_count.load(std::memory_order_relaxed); }

@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 
 namespace scyper::server {
@@ -30,7 +28,7 @@ void count_message(gpr_log_func_args* message) {
   if (before_ns != 0 && now_ns - before_ns < kSecondNs) return;
   if (!said_ns.compare_exchange_strong(before_ns, now_ns, std::memory_order_relaxed)) return;
   text.remove_prefix(kFailedHandshake.size());
-  (*say_line)(absl::StrCat("TLS: a connection by gRPC failed in its handshake: ", text));
+  (*say_line)("TLS: a connection by gRPC failed in its handshake: " + std::string(text));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+
 #include "base/clock.h"
 
 namespace scyper::server {

@@ -3,31 +3,30 @@
 #include <grpc/support/log.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
-
-#include "base/clock.h"
 
 namespace scyper::server {
 
 namespace {
 
 constexpr std::string_view kFailedHandshake = "Handshake failed with fatal error ";  // of gRPC 1.51
-constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr std::chrono::seconds kPause{1};                                            // between lines
 
 std::atomic<uint64_t> failed_count{0};
-std::atomic<int64_t> said_ns{0};
+std::atomic<std::chrono::steady_clock::rep> last_line{0};
 const std::function<void(const std::string&)>* say_line = nullptr;
 
 void count_message(gpr_log_func_args* message) {
   std::string_view text = message->message;
   if (!text.starts_with(kFailedHandshake)) return;
   failed_count.fetch_add(1, std::memory_order_relaxed);
-  const int64_t now_ns = monotonic_ns();
-  int64_t before_ns = said_ns.load(std::memory_order_relaxed);
-  if (before_ns != 0 && now_ns - before_ns < kSecondNs) return;
-  if (!said_ns.compare_exchange_strong(before_ns, now_ns, std::memory_order_relaxed)) return;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  auto before = last_line.load(std::memory_order_relaxed);
+  if (before != 0 && now - std::chrono::steady_clock::duration(before) < kPause) return;
+  if (!last_line.compare_exchange_strong(before, now.count(), std::memory_order_relaxed)) return;
   text.remove_prefix(kFailedHandshake.size());
   (*say_line)("TLS: a connection by gRPC failed in its handshake: " + std::string(text));
 }

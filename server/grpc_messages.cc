@@ -13,7 +13,7 @@ namespace scyper::server {
 namespace {
 
 constexpr std::string_view kFailedHandshake = "Handshake failed with fatal error ";  // of gRPC 1.51
-constexpr std::chrono::seconds kPause{1};                                            // between lines
+constexpr std::chrono::seconds kBetweenLines{1};
 
 std::atomic<uint64_t> failed_count{0};
 std::atomic<std::chrono::steady_clock::rep> last_line{0};
@@ -25,7 +25,7 @@ void count_message(gpr_log_func_args* message) {
   failed_count.fetch_add(1, std::memory_order_relaxed);
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   auto before = last_line.load(std::memory_order_relaxed);
-  if (before != 0 && now - std::chrono::steady_clock::duration(before) < kPause) return;
+  if (before != 0 && now - std::chrono::steady_clock::duration(before) < kBetweenLines) return;
   if (!last_line.compare_exchange_strong(before, now.count(), std::memory_order_relaxed)) return;
   text.remove_prefix(kFailedHandshake.size());
   (*say_line)("TLS: a connection by gRPC failed in its handshake: " + std::string(text));

@@ -290,15 +290,15 @@ function(scyper_fuzzed)
   endif()
 endfunction()
 
-# scyper_fuzzer(NAME SOURCES ... DEPS ... [CORPUS folder] [RUNS n] [ENV ...]): a libFuzzer program; one of SOURCES defines
+# scyper_fuzzer(NAME SOURCES ... DEPS ... [CORPUS folder] [SECONDS n]): a libFuzzer program; one of SOURCES defines
 # LLVMFuzzerTestOneInput. Built in the asan tree only. Kept inputs lie in CORPUS, tests/data/fuzz/NAME unless told otherwise.
-# `make test` runs the kept inputs and RUNS changed ones (2,000 unless told otherwise) from a fixed seed, for at most 10 s;
+# `make test` runs the kept inputs and changed ones from a fixed seed, for SECONDS (5 unless told otherwise);
 # `make fuzz` runs each fuzzer for FUZZ_SECONDS. Libraries to be seen from inside: scyper_fuzzed(library ...).
 add_custom_target(fuzzers)
 function(scyper_fuzzer name)
-  cmake_parse_arguments(ARG "" "CORPUS;RUNS" "SOURCES;DEPS;ENV" ${ARGN})
-  if(NOT ARG_RUNS)
-    set(ARG_RUNS 2000)
+  cmake_parse_arguments(ARG "" "CORPUS;SECONDS" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 5)
   endif()
   if(NOT ARG_CORPUS)
     set(ARG_CORPUS ${CMAKE_SOURCE_DIR}/tests/data/fuzz/${name})
@@ -317,9 +317,9 @@ function(scyper_fuzzer name)
   elseif(NOT CMAKE_BINARY_DIR STREQUAL "${CMAKE_SOURCE_DIR}/build/release")
     return()
   endif()
-  add_test(NAME asan.${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz check ${program} ${ARG_CORPUS} ${ARG_RUNS})
-  set_tests_properties(asan.${name} PROPERTIES TIMEOUT 1200 LABELS "asan;fuzz" ENVIRONMENT
-    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0;UBSAN_OPTIONS=print_stacktrace=1;${ARG_ENV}")
+  add_test(NAME asan.${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz check ${program} ${ARG_CORPUS} ${ARG_SECONDS})
+  set_tests_properties(asan.${name} PROPERTIES TIMEOUT 1200 COST ${ARG_SECONDS} LABELS "asan;fuzz" ENVIRONMENT
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
 file(WRITE ${CMAKE_BINARY_DIR}/fuzzers.txt "")
 

@@ -104,7 +104,6 @@ class ForwardedCopy final : public primary::CopyIn {
     std::condition_variable_any never;
     std::unique_lock<std::mutex> lock(mutex);
     while (!never.wait_for(lock, stop, kCancelLook, [&] { return stop.stop_requested(); })) {
-      if (stop.stop_requested()) return;
       if (limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed)) context_.TryCancel();
     }
   }

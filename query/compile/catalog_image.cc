@@ -35,6 +35,12 @@ void walk_positions(IO& io, std::vector<uint32_t>& positions) {
   for (uint32_t& position : positions) io.number(position);
 }
 
+template <typename IO>
+void walk_names(IO& io, std::vector<std::string>& names) {
+  names.resize(io.count(names.size()));
+  for (std::string& name : names) io.text(name);
+}
+
 // Enums are numbered anew in each process: an image numbers them as it has them.
 template <typename IO>
 void walk(IO& io, SqlType& type) {
@@ -78,8 +84,7 @@ template <typename IO>
 void walk(IO& io, storage::IndexDef& index) {
   walk_id(io, index.id);
   io.text(index.name);
-  index.columns.resize(io.count(index.columns.size()));
-  for (uint32_t& column : index.columns) io.number(column);
+  walk_positions(io, index.columns);
   index.descending.resize(io.count(index.descending.size()));
   for (size_t i = 0; i < index.descending.size(); ++i) {
     bool descending = index.descending[i];
@@ -192,11 +197,9 @@ void walk(IO& io, Trigger& trigger) {
   walk_bool(io, trigger.before);
   walk_bool(io, trigger.per_row);
   io.number(trigger.events);
-  trigger.columns.resize(io.count(trigger.columns.size()));
-  for (std::string& name : trigger.columns) io.text(name);
+  walk_names(io, trigger.columns);
   io.text(trigger.when);
-  trigger.arguments.resize(io.count(trigger.arguments.size()));
-  for (std::string& argument : trigger.arguments) io.text(argument);
+  walk_names(io, trigger.arguments);
   bool fires = trigger.fires();  // walk_more() has more to say
   walk_bool(io, fires);
   trigger.firing = fires ? Firing::kOrigin : Firing::kDisabled;
@@ -223,21 +226,18 @@ void walk_more(IO& io, ForeignKey& key) {
 template <typename IO>
 void walk(IO& io, MaterializedView& view) {
   io.text(view.query);
-  view.relations.resize(io.count(view.relations.size()));
-  for (std::string& name : view.relations) io.text(name);
+  walk_names(io, view.relations);
   walk_bool(io, view.is_populated);
 }
 
 template <typename IO>
 void walk(IO& io, View& view) {
   io.text(view.name);
-  view.column_names.resize(io.count(view.column_names.size()));
-  for (std::string& name : view.column_names) io.text(name);
+  walk_names(io, view.column_names);
   view.column_types.resize(io.count(view.column_types.size()));
   for (SqlType& type : view.column_types) walk(io, type);
   io.text(view.query);
-  view.relations.resize(io.count(view.relations.size()));
-  for (std::string& name : view.relations) io.text(name);
+  walk_names(io, view.relations);
 }
 
 Status damaged() { return sql_error("XX001", "the catalog of the archive is damaged"); }
@@ -359,10 +359,6 @@ bool is_sound(const Catalog& catalog) {
   }
   return true;
 }
-
-}  // namespace
-
-namespace {
 
 // Of triggers and foreign keys in the order of the maps; materialized views.
 void encode_more(ImageWriter* out, Catalog* catalog) {

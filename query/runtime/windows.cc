@@ -1,10 +1,8 @@
 #include "runtime/windows.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "query/exec_context.h"
@@ -12,7 +10,7 @@
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
 #include "runtime/scan_conditions.h"
-#include "storage/cell.h"
+#include "runtime/scan_filters.h"
 #include "storage/change_log.h"
 #include "storage/chunk_cursor.h"
 #include "storage/frozen_slot.h"
@@ -25,80 +23,6 @@ using storage::Tid;
 namespace {
 
 constexpr size_t kKeptChunks = 32;  // of one scan
-
-// What joins to come leave of a scan's rows, before other columns than their keys are decoded.
-class ScanFilters : public storage::RowFilter {
- public:
-  void reset(std::span<const ChunkFilter> filters, const JoinFilter* const* made, const storage::TableLayout& layout) {
-    filters_ = filters;
-    made_ = made;
-    layout_ = &layout;
-    columns_.clear();
-    for (const ChunkFilter& filter : filters) {
-      columns_.insert(columns_.end(), filter.columns, filter.columns + filter.count);
-    }
-  }
-  bool is_empty() const { return filters_.empty(); }
-  std::span<const uint32_t> columns() const override { return columns_; }
-  void apply(const char* window, uint32_t begin, uint32_t end, uint64_t* selection) noexcept override {
-    for (size_t i = 0; i < filters_.size(); ++i) {
-      for (uint32_t place = begin; place < end; place += 64) {
-        uint64_t& word = selection[(place - begin) / 64];
-        if (word == 0) continue;
-        uint64_t sums[64];
-        std::fill_n(sums, 64, made_[i]->places.offset);
-        for (uint32_t key = 0; key < filters_[i].count; ++key) {
-          const storage::ColumnAccess& access = layout_->columns[filters_[i].columns[key]];
-          add_keys(access, window, place, made_[i]->places.factor[key], sums);
-          if (access.null_offset != 0) word &= ~nulls(access, window, place);  // equal nothing
-        }
-        word &= hits(*made_[i], sums);
-      }
-    }
-  }
-
- private:
-  // Of 64 places, those without a row too: what they hold says nothing and does no harm.
-  template <typename T>
-  static void add_cells(const char* cells, uint32_t stride, uint64_t factor, uint64_t* sums) noexcept {
-    const auto add = [&](auto step) {
-      for (uint32_t j = 0; j < 64; ++j)
-        sums[j] += static_cast<uint64_t>(int64_t{storage::load_cell<T>(cells + size_t{j} * step)}) * factor;
-    };
-    if (stride == sizeof(T))
-      add(std::integral_constant<uint32_t, sizeof(T)>());
-    else
-      add(stride);
-  }
-  static void add_keys(const storage::ColumnAccess& access, const char* window, uint32_t place, uint64_t factor,
-                       uint64_t* sums) noexcept {
-    const char* cells = storage::cell_of(access, window, place);
-    if (access.kind == storage::CellKind::kInt64) return add_cells<int64_t>(cells, access.value_stride, factor, sums);
-    if (access.kind == storage::CellKind::kInt32) return add_cells<int32_t>(cells, access.value_stride, factor, sums);
-    add_cells<int16_t>(cells, access.value_stride, factor, sums);
-  }
-  static uint64_t nulls(const storage::ColumnAccess& access, const char* window, uint32_t place) noexcept {
-    uint64_t found = 0;
-    for (uint32_t j = 0; j < 64; ++j) found |= uint64_t{storage::is_null(access, window, place + j) ? 1u : 0u} << j;
-    return found;
-  }
-  static uint64_t hits(const JoinFilter& made, const uint64_t* sums) noexcept {
-    const uint64_t size = made.places.size, shift = made.places.shift;
-    if (size == 0) return 0;
-    uint64_t found = 0;
-    for (uint32_t j = 0; j < 64; ++j) {
-      const uint64_t at = sums[j] >> shift;
-      const uint64_t inside = at < size ? at : 0;
-      found |= (at < size ? (made.bits[inside / 64] >> (inside % 64)) & 1 : 0) << j;
-    }
-    return found;
-  }
-
-  std::span<const ChunkFilter> filters_;
-  const JoinFilter* const* made_ = nullptr;
-  const storage::TableLayout* layout_ = nullptr;
-  std::vector<uint32_t> columns_;
-};
 
 // How one scan reads chunks that are frozen, piece by piece. In a loop it comes by the same ones again and again: from
 // the second round on it keeps what it has decoded of the first of them.
@@ -360,6 +284,10 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
       return 0;
     }
     scan.filters().reset(std::span(filters, static_cast<size_t>(filter_count)), made, partition->table->layout());
+    if (scan.filters().can_skip({slot->image, &partition->table->frozen_store()->dictionaries})) {
+      ++c->windows->counts().skipped;
+      return 0;
+    }
     if (!scan.open(partition, *slot, opening, asked)) return fail_memory(c);
   }
   const storage::ChunkCursor::Piece piece = scan.next(&c->windows->counts());

@@ -169,6 +169,20 @@ static void note_election(const v1::StatusResponse& response, NodeStatus* out) {
   out->leader_changes = response.leader_changes();
 }
 
+static query::SlowQuery slow_query_of(const v1::SlowQuery& s) {
+  return {.text = s.text(),
+          .time_us = s.ended_us(),
+          .total_ms = s.total_ms(),
+          .wait_ms = s.wait_ms(),
+          .compile_ms = s.compile_ms(),
+          .run_ms = s.run_ms(),
+          .rows = s.rows(),
+          .memory_bytes = s.memory_bytes(),
+          .spilled_bytes = s.spilled_bytes(),
+          .times = s.times(),
+          .is_answered = s.answered()};
+}
+
 static void note_activity(const v1::StatusResponse& response, NodeStatus* out) {
   out->queue_depths.assign(response.queue_depths().begin(), response.queue_depths().end());
   for (const v1::Procedure& p : response.procedures()) {
@@ -190,18 +204,11 @@ static void note_activity(const v1::StatusResponse& response, NodeStatus* out) {
                   q.spilled_bytes(),
                   q.snapshot_oldest_ms(),
                   q.snapshot_stall_ms_max()};
-  for (const v1::SlowQuery& s : response.slow_queries()) {
-    out->slow_queries.push_back({.text = s.text(),
-                                 .time_us = s.ended_us(),
-                                 .total_ms = s.total_ms(),
-                                 .wait_ms = s.wait_ms(),
-                                 .compile_ms = s.compile_ms(),
-                                 .run_ms = s.run_ms(),
-                                 .rows = s.rows(),
-                                 .memory_bytes = s.memory_bytes(),
-                                 .spilled_bytes = s.spilled_bytes(),
-                                 .times = s.times(),
-                                 .is_answered = s.answered()});
+  for (const v1::SlowQuery& s : response.slow_queries()) out->slow_queries.push_back(slow_query_of(s));
+  for (const v1::SlowQuery& s : response.slow_transactions()) out->slow_transactions.push_back(slow_query_of(s));
+  for (const v1::RunningStatement& r : response.running()) {
+    out->running.push_back(
+        {r.pid(), r.user(), r.application(), r.client(), r.state(), r.text(), r.ms(), r.transaction_ms()});
   }
 }
 

@@ -98,6 +98,18 @@ std::string stages_json(const NodeStatus& s) {
   return out + "]";
 }
 
+void add_slow(const char* key, const std::vector<query::SlowQuery>& slow, std::string* out) {
+  absl::StrAppend(out, ", \"", key, "\": [");
+  for (const query::SlowQuery& x : slow) {
+    absl::StrAppend(out, &x == slow.data() ? "" : ", ", "{\"text\": ", json_string(x.text),
+                    ", \"ended_us\": ", x.time_us, ", \"total_ms\": ", x.total_ms, ", \"wait_ms\": ", x.wait_ms,
+                    ", \"compile_ms\": ", x.compile_ms, ", \"run_ms\": ", x.run_ms, ", \"rows\": ", x.rows);
+    absl::StrAppend(out, ", \"memory_bytes\": ", x.memory_bytes, ", \"spilled_bytes\": ", x.spilled_bytes,
+                    ", \"times\": ", x.times, ", \"is_answered\": ", x.is_answered ? "true" : "false", "}");
+  }
+  *out += "]";
+}
+
 // What it does for whom: procedures, queries, the slowest of them.
 std::string activity_json(const NodeStatus& s) {
   std::string out = ", \"queue_depths\": [" + absl::StrJoin(s.queue_depths, ", ") + "], \"procedures\": [";
@@ -114,13 +126,15 @@ std::string activity_json(const NodeStatus& s) {
   absl::StrAppend(&out, ", \"snapshots\": ", q.snapshots, ", \"snapshots_made\": ", q.snapshots_made,
                   ", \"snapshots_lost\": ", q.snapshots_lost, ", \"snapshot_bytes\": ", q.snapshot_bytes,
                   ", \"spilled_bytes\": ", q.spilled_bytes, ", \"snapshot_oldest_ms\": ", q.snapshot_oldest_ms,
-                  ", \"snapshot_stall_ms_max\": ", q.snapshot_stall_ms_max, "}, \"slow_queries\": [");
-  for (const query::SlowQuery& x : s.slow_queries) {
-    absl::StrAppend(&out, &x == s.slow_queries.data() ? "" : ", ", "{\"text\": ", json_string(x.text),
-                    ", \"ended_us\": ", x.time_us, ", \"total_ms\": ", x.total_ms, ", \"wait_ms\": ", x.wait_ms,
-                    ", \"compile_ms\": ", x.compile_ms, ", \"run_ms\": ", x.run_ms, ", \"rows\": ", x.rows);
-    absl::StrAppend(&out, ", \"memory_bytes\": ", x.memory_bytes, ", \"spilled_bytes\": ", x.spilled_bytes,
-                    ", \"times\": ", x.times, ", \"is_answered\": ", x.is_answered ? "true" : "false", "}");
+                  ", \"snapshot_stall_ms_max\": ", q.snapshot_stall_ms_max, "}");
+  add_slow("slow_queries", s.slow_queries, &out);
+  add_slow("slow_transactions", s.slow_transactions, &out);
+  out += ", \"running\": [";
+  for (const RunningStatement& x : s.running) {
+    absl::StrAppend(&out, &x == s.running.data() ? "" : ", ", "{\"pid\": ", x.pid, ", \"user\": ", json_string(x.user),
+                    ", \"application\": ", json_string(x.application), ", \"client\": ", json_string(x.client));
+    absl::StrAppend(&out, ", \"state\": ", json_string(x.state), ", \"text\": ", json_string(x.text),
+                    ", \"ms\": ", x.ms, ", \"transaction_ms\": ", x.transaction_ms, "}");
   }
   return out + "]";
 }

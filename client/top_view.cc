@@ -13,7 +13,8 @@ namespace scyper::client {
 
 namespace {
 
-constexpr size_t kSlowQueries = 8;
+constexpr size_t kLongest = 8;  // statements that run, that were slow
+constexpr size_t kNameColumns = 20;
 constexpr double kKilo = 1024;
 
 uint64_t committed_of(const NodeStatus& s) { return s.committed; }
@@ -262,28 +263,56 @@ void add_snapshots(const std::vector<NodeSight>& nodes, std::vector<ViewLine>* o
   if (rows.size() > 1) add_table(rows, 1, out);
 }
 
-void add_slow_queries(const std::vector<NodeSight>& nodes, std::vector<ViewLine>* out) {
-  struct Slow {
-    const NodeSight* node;
-    const query::SlowQuery* query;
-  };
-  std::vector<Slow> slow;
+// One node's line of a table, and by what it stands there: the longest first.
+struct TimedRow {
+  double ms;
+  std::vector<std::string> cells;
+};
+
+void add_longest(std::vector<std::string> head, std::vector<TimedRow> rows, std::vector<ViewLine>* out) {
+  if (rows.empty()) return;
+  std::sort(rows.begin(), rows.end(), [](const TimedRow& a, const TimedRow& b) { return a.ms > b.ms; });
+  if (rows.size() > kLongest) rows.resize(kLongest);
+  std::vector<std::vector<std::string>> table = {std::move(head)};
+  for (TimedRow& row : rows) table.push_back(std::move(row.cells));
+  add_table(table, 1, out, /*ends_with_text=*/true);
+}
+
+void add_running(const std::vector<NodeSight>& nodes, std::vector<ViewLine>* out) {
+  std::vector<TimedRow> rows;
   for (const NodeSight& node : nodes) {
     if (!node.trouble.empty()) continue;
-    for (const query::SlowQuery& query : node.now.slow_queries) slow.push_back({&node, &query});
+    for (const RunningStatement& one : node.now.running) {
+      rows.push_back(
+          {one.transaction_ms,
+           {node.now.node, std::to_string(one.pid), clip(one.user, kNameColumns), clip(one.client, kNameColumns),
+            time_text(one.ms), time_text(one.transaction_ms),
+            (one.state == "active" ? "" : "(" + clip(one.state, SIZE_MAX) + ") ") + clip(one.text, SIZE_MAX)}});
+    }
   }
-  std::sort(slow.begin(), slow.end(),
-            [](const Slow& a, const Slow& b) { return a.query->total_ms > b.query->total_ms; });
-  if (slow.size() > kSlowQueries) slow.resize(kSlowQueries);
-  if (slow.empty()) return;
-  std::vector<std::vector<std::string>> rows = {
-      {"SLOWEST ON", "TIME", "WAIT", "COMPILE", "ROWS", "MEMORY", "TIMES", "QUERY OF THE LAST HOUR"}};
-  for (const auto& [node, query] : slow) {
-    rows.push_back({node->now.node, time_text(query->total_ms), time_text(query->wait_ms), time_text(query->compile_ms),
-                    grouped(query->rows), bytes_text(static_cast<double>(query->memory_bytes)), grouped(query->times),
-                    (query->is_answered ? "" : "(not answered) ") + clip(query->text, SIZE_MAX)});
+  add_longest({"RUNNING ON", "PID", "USER", "CLIENT", "STATEMENT", "TRANSACTION", "TEXT"}, std::move(rows), out);
+}
+
+void add_slow(const std::vector<NodeSight>& nodes, std::vector<ViewLine>* out) {
+  std::vector<TimedRow> queries, transactions;
+  for (const NodeSight& node : nodes) {
+    if (!node.trouble.empty()) continue;
+    const auto text_of = [](const query::SlowQuery& one) {
+      return (one.is_answered ? "" : "(not answered) ") + clip(one.text, SIZE_MAX);
+    };
+    for (const query::SlowQuery& one : node.now.slow_queries) {
+      queries.push_back(
+          {one.total_ms,
+           {node.now.node, time_text(one.total_ms), time_text(one.wait_ms), time_text(one.compile_ms),
+            grouped(one.rows), bytes_text(static_cast<double>(one.memory_bytes)), grouped(one.times), text_of(one)}});
+    }
+    for (const query::SlowQuery& one : node.now.slow_transactions)
+      transactions.push_back(
+          {one.total_ms, {node.now.node, time_text(one.total_ms), grouped(one.times), text_of(one)}});
   }
-  add_table(rows, 1, out, /*ends_with_text=*/true);
+  add_longest({"SLOWEST ON", "TIME", "WAIT", "COMPILE", "ROWS", "MEMORY", "TIMES", "QUERY OF THE LAST HOUR"},
+              std::move(queries), out);
+  add_longest({"SLOWEST ON", "TIME", "TIMES", "TRANSACTION OF THE LAST HOUR"}, std::move(transactions), out);
 }
 
 std::string rates_json(const NodeSight& node) {
@@ -346,7 +375,8 @@ std::vector<ViewLine> draw_view(const std::vector<NodeSight>& nodes, const std::
   }
   add_stages(nodes, &lines);
   add_snapshots(nodes, &lines);
-  add_slow_queries(nodes, &lines);
+  add_running(nodes, &lines);
+  add_slow(nodes, &lines);
   for (ViewLine& line : lines) line.text = clip(line.text, columns);
   return lines;
 }

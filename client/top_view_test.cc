@@ -59,6 +59,25 @@ TEST(TopViewTest, KnowsNoRatesOfANodeThatBeganAnew) {
   expect_has(view_json({sight}, 1), "\"rates\": null");
 }
 
+TEST(TopViewTest, ShowsWhatRunsAndWhatWasSlow) {
+  NodeSight sight = primary_sight();
+  sight.now.running = {{7, "ann", "psql", "10.0.0.3", "active", "SELECT count(*) FROM orders", 1500, 1500},
+                       {8, "bob", "", "10.0.0.4", "idle in transaction", "UPDATE t SET a = $1", 10, 60'000}};
+  query::SlowQuery slow;
+  slow.text = "CREATE INDEX i ON t (a)";
+  slow.total_ms = 2000;
+  sight.now.slow_transactions = {slow};
+  const std::string text = text_of({sight});
+  expect_has(text, "RUNNING ON  PID  USER  CLIENT");
+  const size_t longest = text.find("(idle in transaction) UPDATE t SET a = $1"),
+               other = text.find("SELECT count(*) FROM orders");
+  EXPECT_NE(other, std::string::npos) << text;
+  EXPECT_LT(longest, other) << text;
+  expect_has(text, "TRANSACTION OF THE LAST HOUR");
+  expect_has(text, "CREATE INDEX i ON t (a)");
+  expect_has(view_json({sight}, 1), "\"running\": [{\"pid\": 7, \"user\": \"ann\"");
+}
+
 TEST(TopViewTest, SaysWhatIsWrong) {
   NodeSight gone;
   gone.address = "10.0.0.9:7400";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,8 @@ namespace scyper::primary {
 
 void PartitionEngine::sum_counters() const {
   uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, redo_bytes = 0;
-  uint64_t refused = refused_.load(std::memory_order_relaxed);
+  std::array<uint64_t, kRefusals> refused_by{};
+  for (size_t why = 0; why < kRefusals; ++why) refused_by[why] = refused_[why].load(std::memory_order_relaxed);
   for (const auto& worker : workers_) {
     const ExecutorCounters& own = worker->executor().counters();
     for (const auto& outcomes : own.by_procedure) {
@@ -20,13 +22,18 @@ void PartitionEngine::sum_counters() const {
     }
     crossing += own.crossing.value();
     misclassified += own.misclassified.value();
-    refused += own.refused.value();
+    for (size_t why = 0; why < kRefusals; ++why) refused_by[why] += own.refused[why].value();
   }
   for (const auto& stream : environment_.streams) redo_bytes += stream->bytes();
   counters_.committed.store(committed, std::memory_order_relaxed);
   counters_.rolled_back.store(rolled_back, std::memory_order_relaxed);
   counters_.crossing.store(crossing, std::memory_order_relaxed);
   counters_.misclassified.store(misclassified, std::memory_order_relaxed);
+  uint64_t refused = 0;
+  for (size_t why = 0; why < kRefusals; ++why) {
+    counters_.refused_by[why].store(refused_by[why], std::memory_order_relaxed);
+    refused += refused_by[why];
+  }
   counters_.refused.store(refused, std::memory_order_relaxed);
   counters_.redo_bytes.store(redo_bytes, std::memory_order_relaxed);
   counters_.statements_compiled.store(database_->programs_compiled(), std::memory_order_relaxed);

@@ -202,7 +202,17 @@ TEST(EngineTest, Deadline) {
   late.start(&bank.engine());
   late.wait();
   EXPECT_EQ(sqlstate_of(late.status), "57014");
+  const auto refused = [&](Refusal why) {
+    return bank.engine().counters().refused_by[static_cast<size_t>(why)].load();
+  };
   EXPECT_EQ(bank.engine().counters().refused.load(), 1u);
+  EXPECT_EQ(refused(Refusal::kTimeout), 1u);
+  Call few(bank.prepare("CALL deposit($1, $2, $3)"), {1, 1});
+  few.start(&bank.engine());
+  few.wait();
+  EXPECT_EQ(sqlstate_of(few.status), "08P01");
+  EXPECT_EQ(refused(Refusal::kParameters), 1u);
+  EXPECT_EQ(bank.engine().counters().refused.load(), 2u);
   Call slow(bank.prepare("CALL loop_forever($1, $2)"), {1, 1});
   slow.deadline_ns = now_ns() + 50'000'000;
   slow.start(&bank.engine());
@@ -238,6 +248,8 @@ TEST(EngineTest, FullQueueRefuses) {
     EXPECT_EQ(sqlstate_of(call->status), "53300");
     EXPECT_FALSE(hint_of(call->status).empty());
   }
+  EXPECT_EQ(bank.engine().counters().refused_by[static_cast<size_t>(Refusal::kQueueFull)].load(),
+            static_cast<uint64_t>(refused));
   EXPECT_GE(refused, 40);
   EXPECT_LE(refused, 41);
   EXPECT_TRUE(calls[0]->status.ok());  // the newest are refused

@@ -322,14 +322,16 @@ bool Executor::answer_request(Transaction* transaction, const PreparedStatement&
       refuse(transaction,
              with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
                                                        transaction->client_id, " is older than what is remembered")),
-                       "Whether it has committed is not known any more. Draw a new client id for new requests."));
+                       "Whether it has committed is not known any more. Draw a new client id for new requests."),
+             Refusal::kRequest);
       return true;
     case replay::RequestWindow::Answer::kCommitted:
       if (!known.is_part) break;
       refuse(transaction,
              with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
                                                        transaction->client_id, " has not come to its end")),
-                       "What it had committed by COMMIT stays. Draw a new request id to run the procedure again."));
+                       "What it had committed by COMMIT stays. Draw a new request id to run the procedure again."),
+             Refusal::kRequest);
       return true;
   }
   enter(transaction, statement, binding);
@@ -423,21 +425,21 @@ void Executor::fail(Transaction* transaction) noexcept {
   if (transaction->crossing) counters_.crossing.add();
 }
 
-void Executor::refuse(Transaction* transaction, Status status) noexcept {
+void Executor::refuse(Transaction* transaction, Status status, Refusal why) noexcept {
   transaction->status = std::move(status);
   transaction->result.clear_rows();
   transaction->result.command_tag.clear();
-  counters_.refused.add();
+  counters_.refused[static_cast<size_t>(why)].add();
 }
 
 // Before it runs. Time and cancellation while it runs are check_time()'s.
 bool Executor::refuse_if_over(Transaction* transaction) noexcept {
   if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) {
-    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"));
+    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"), Refusal::kTimeout);
     return true;
   }
   if (transaction->cancelled == nullptr || !transaction->cancelled->load(std::memory_order_relaxed)) return false;
-  refuse(transaction, sql_error("57014", "canceling statement due to user request"));
+  refuse(transaction, sql_error("57014", "canceling statement due to user request"), Refusal::kCancelled);
   return true;
 }
 
@@ -458,7 +460,8 @@ void Executor::define(Transaction* transaction) noexcept {
   if (refuse_if_over(transaction)) return;
   const bool is_definition = statement.prepared().kind() == query::Prepared::Kind::kDefinition;
   if (is_definition && environment_->log != nullptr) {  // the disk may have become full since it was admitted
-    if (Status status = environment_->log->refusal(); !status.ok()) return refuse(transaction, std::move(status));
+    if (Status status = environment_->log->refusal(); !status.ok())
+      return refuse(transaction, std::move(status), Refusal::kLog);
   }
   query::Database* database = environment_->database;
   settings_.begin(transaction->settings);

@@ -59,7 +59,8 @@ class OwnCounter {
 };
 
 struct ExecutorCounters {
-  OwnCounter crossing, misclassified, refused;
+  OwnCounter crossing, misclassified;
+  std::array<OwnCounter, kRefusals> refused;  // by Refusal
   struct Outcomes {
     OwnCounter committed, rolled_back;
   };
@@ -163,7 +164,7 @@ class Executor {
   void publish_definitions() noexcept;
   void take_back() noexcept;
   void fail(Transaction* transaction) noexcept;
-  void refuse(Transaction* transaction, Status status) noexcept;
+  void refuse(Transaction* transaction, Status status, Refusal why) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
   void watch(const std::atomic<bool>* cancelled) noexcept;
   bool is_cancelled();

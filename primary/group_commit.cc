@@ -24,6 +24,7 @@ Failpoint after_acknowledge("log.after_acknowledge");
 
 // Bounds a group, and with it how long the next one waits: far more than one flush lets gather.
 constexpr uint64_t kGroupLsnsMax = 1 << 14;
+constexpr size_t kSentMax = 4096;  // groups that are timed until the quorum has them; while more wait, others are not
 constexpr auto kFullRetry = std::chrono::milliseconds(100);
 // The writer looks by itself this often, to make up for a nudge that was lost; after a hundred looks in vain less
 // often.
@@ -66,6 +67,11 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       write_time_(options.metrics == nullptr ? nullptr
                                              : &options.metrics->timer("scyper_log_write_duration_seconds",
                                                                        "Writing one group of the log to the disk.")),
+      quorum_time_(options.metrics == nullptr || copies_ == 0
+                       ? nullptr
+                       : &options.metrics->timer("scyper_log_quorum_duration_seconds",
+                                                 "Quorum modes: from the making of a group of the log until it was on "
+                                                 "this node's disk and enough secondaries had acknowledged it.")),
       leads_(std::move(start.leads)),
       start_lsn_(start.is_elected ? start.durable_lsn + 1 : 0),
       builder_({start.cluster, start.term, options.batch_bytes, options.compresses,
@@ -194,6 +200,7 @@ bool GroupCommit::run_once() {
     after_build.fires();
     has_group_ = true;
     group_complete_ = complete;
+    note_sent(complete);
     // beside the disk: who receives it applies it when it is confirmed
     if (outbox_ != nullptr) outbox_->send(builder_.batches(), complete, marker.snapshot, clock_->now_us());
     if (marker.snapshot != 0) markers_->sent(marker);
@@ -252,6 +259,7 @@ bool GroupCommit::advance_commit_point() {
   if (copies_ > 0) lsn = std::min(lsn, members_->confirmed_lsn(copies_, mode_ == CommitMode::kQuorumDurable));
   if (lsn > confirmed_lsn()) {
     confirmed_lsn_.store(lsn, std::memory_order_release);
+    note_confirmed(lsn);
     if (outbox_ != nullptr) outbox_->confirm(lsn);
     if (confirmed_waiters_.load() > 0) confirmed_changed_.notify_all();
   } else if (!owes_answers()) {
@@ -259,6 +267,17 @@ bool GroupCommit::advance_commit_point() {
   }
   answer_confirmed();
   return true;
+}
+
+void GroupCommit::note_sent(uint64_t complete_lsn) {
+  if (quorum_time_ == nullptr || sent_.size() >= kSentMax) return;
+  sent_.push_back({complete_lsn, clock_->monotonic_ns()});
+}
+
+void GroupCommit::note_confirmed(uint64_t lsn) {
+  for (; !sent_.empty() && sent_.front().complete_lsn <= lsn; sent_.pop_front()) {
+    quorum_time_->record_ns(static_cast<uint64_t>(clock_->monotonic_ns() - sent_.front().made_ns));
+  }
 }
 
 // A worker looks at the commit point before it hands a transaction over: meanwhile the point may have passed it, and

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -100,6 +101,8 @@ class GroupCommit {
   uint64_t complete_point() const;
   bool write_group(uint64_t complete_lsn);
   bool advance_commit_point();
+  void note_sent(uint64_t complete_lsn);
+  void note_confirmed(uint64_t lsn);
   bool has_start();
   bool owes_answers() const;
   void answer_confirmed();
@@ -128,6 +131,7 @@ class GroupCommit {
   const uint32_t copies_;
   const uint32_t start_copies_;
   Timer* const write_time_;            // may be null
+  Timer* const quorum_time_;           // null where no copies are waited for
   const std::function<bool()> leads_;  // empty: it always does
   const uint64_t start_lsn_;           // of the first batch of the term; 0: it needs no copies
 
@@ -136,6 +140,11 @@ class GroupCommit {
   bool has_group_ = false;  // built, not yet on the disk
   uint64_t group_complete_ = 0;
   bool has_start_ = false;
+  struct Sent {
+    uint64_t complete_lsn;
+    int64_t made_ns;
+  };
+  std::deque<Sent> sent_;  // groups that are not confirmed, the oldest first; where there is quorum_time_
 
   std::vector<std::unique_ptr<Acknowledgements>> waiting_;
   Sleeper sleeper_;

@@ -106,7 +106,9 @@ TEST(GroupCommitTest, ThreadsCommitWhileGroupsAreWritten) {
 TEST(GroupCommitTest, GivesUpWhatIsNotConfirmed) {
   SimulatedDisk disk;
   ASSERT_TRUE(disk.make_directory("/log").ok());
+  MetricsRegistry metrics;
   LogOptions options;
+  options.metrics = &metrics;
   options.mode = CommitMode::kQuorum;
   options.segment_bytes = 64 << 10;
   storage::LogAppender::Options appender;
@@ -151,6 +153,27 @@ TEST(GroupCommitTest, GivesUpWhatIsNotConfirmed) {
   ASSERT_TRUE(is_answered(1));
   commit(&waiting[1]);  // it was accepted before
   ASSERT_TRUE(is_answered(2));
+  // how long the quorum took is known when it has what was sent
+  const auto timed = [&metrics] {
+    for (const MetricFamily& family : metrics.collect()) {
+      if (family.name == "scyper_log_quorum_duration_seconds") return family.samples.at(0).timer.count;
+    }
+    return uint64_t{99};
+  };
+  EXPECT_EQ(timed(), 0u);
+  replication::Member voter;
+  voter.name = "v";
+  voter.is_voter = true;
+  const uint64_t number = members.enter(voter);
+  replication::Position position;
+  position.term = 1;
+  position.received_lsn = position.durable_lsn = 2;
+  members.report(number, position, 0);
+  log.wake();
+  for (int i = 0; i < 60'000 && log.confirmed_lsn() < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(log.confirmed_lsn(), 2u);
+  for (int i = 0; i < 60'000 && timed() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GT(timed(), 0u);  // as many as there were groups
   for (const Waiting& one : waiting) EXPECT_EQ(sqlstate_of(one.status), "08007");
 }
 

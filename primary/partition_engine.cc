@@ -200,12 +200,12 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
   Chain refused;
   if (rendezvous_.is_closing()) {
     for (Transaction* transaction : transactions) refused.add(transaction);
-    return refuse(&refused, stopping_error());
+    return refuse(&refused, stopping_error(), Refusal::kStopping);
   }
   if (options_.replication.admits) [[unlikely]] {
     if (Status status = options_.replication.admits(); !status.ok()) {
       for (Transaction* transaction : transactions) refused.add(transaction);
-      return refuse(&refused, status);
+      return refuse(&refused, status, Refusal::kNoPrimary);
     }
   }
   int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
@@ -216,7 +216,7 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
       chains[lane].add(transaction);
     } else {
       refused.add(transaction);
-      refuse(&refused, status);
+      refuse(&refused, status, sqlstate_of(status) == "08P01" ? Refusal::kParameters : Refusal::kLog);
     }
   }
   for (uint32_t i = 0; i < options_.workers; ++i) {
@@ -232,15 +232,15 @@ void PartitionEngine::hand_over(TransactionQueue* queue, Chain* chain, bool cros
   uint32_t granted = queue->reserve(chain->count);
   Chain refused;
   while (chain->count > granted) refused.add(chain->remove_newest());
-  if (refused.count > 0) refuse(&refused, queue_full_error());
+  if (refused.count > 0) refuse(&refused, queue_full_error(), Refusal::kQueueFull);
   if (chain->count == 0) return;
   if (crossing ? rendezvous_.push(*chain) : queue->push(*chain)) return;
   queue->cancel(chain->count);
-  refuse(chain, stopping_error());
+  refuse(chain, stopping_error(), Refusal::kStopping);
 }
 
-void PartitionEngine::refuse(Chain* chain, const Status& status) {
-  refused_.fetch_add(chain->count, std::memory_order_relaxed);
+void PartitionEngine::refuse(Chain* chain, const Status& status, Refusal why) {
+  refused_[static_cast<size_t>(why)].fetch_add(chain->count, std::memory_order_relaxed);
   Transaction* transaction = chain->newest;
   *chain = Chain();
   while (transaction != nullptr) {

@@ -90,7 +90,7 @@ class PartitionEngine final : public Engine {
 
   Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
   void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
-  void refuse(Chain* chain, const Status& status);
+  void refuse(Chain* chain, const Status& status, Refusal why);
   StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql);
   // A text without parameters and what its literals became; nothing is shared where `values` stays empty.
   struct AdHoc {
@@ -147,7 +147,7 @@ class PartitionEngine final : public Engine {
   CopyMemory copy_memory_;
   Mutex copy_mutex_;
   RunningCopy* running_copy_ ABSL_GUARDED_BY(copy_mutex_) = nullptr;
-  std::atomic<uint64_t> refused_{0};  // in submit()
+  std::array<std::atomic<uint64_t>, kRefusals> refused_{};  // in submit(), by Refusal
   mutable EngineCounters counters_;
   uint32_t ticks_ = 0;  // the watchdog's
   std::unique_ptr<Ticker> watchdog_;

@@ -1,8 +1,14 @@
 #include "activity_metrics.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "metric_families.h"
+#include "query/catalog.h"
+#include "replay/compaction.h"
 #include "secondary_engine.h"
 
 namespace scyper::server {
@@ -49,6 +55,55 @@ void add_copies(const primary::Engine::Activity::Copies& copies, MetricFamilies*
            number(copies.memory_bytes));
 }
 
+// Of the tables that have had frozen chunks, those that had most; the others together.
+void add_compaction(const replay::Compaction& compaction, const query::Catalog& catalog, MetricFamilies* out) {
+  constexpr size_t kTablesMax = 50;
+  std::map<TableId, storage::Compactor::TableCounts> counts = compaction.table_counts();
+  std::vector<std::pair<std::string, storage::Compactor::TableCounts>> tables;
+  for (const auto& [name, table] : catalog.tables) {
+    const auto found = counts.find(table->schema().id);
+    if (found != counts.end()) tables.emplace_back(name, found->second);
+  }
+  std::sort(tables.begin(), tables.end(),
+            [](const auto& a, const auto& b) { return a.second.frozen > b.second.frozen; });
+  while (tables.size() > kTablesMax) {
+    const storage::Compactor::TableCounts last = tables.back().second;
+    tables.pop_back();
+    auto& [name, others] = tables[kTablesMax - 1];
+    name = "(others)";
+    others.frozen += last.frozen;
+    others.returned += last.returned;
+    others.emptied += last.emptied;
+    others.moved += last.moved;
+    others.image_bytes += last.image_bytes;
+  }
+  constexpr char kChunks[] = "scyper_table_compaction_chunks_total";
+  constexpr char kChunksHelp[] =
+      "Chunks that were frozen, became hot again before that, were emptied, by table; of tables that have had frozen "
+      "ones since the node took its role.";
+  for (const auto& [name, table] : tables) {
+    out->add(kChunks, kChunksHelp, kCounter, {{"table", name}, {"step", "frozen"}}, number(table.frozen));
+    out->add(kChunks, kChunksHelp, kCounter, {{"table", name}, {"step", "returned"}}, number(table.returned));
+    out->add(kChunks, kChunksHelp, kCounter, {{"table", name}, {"step", "emptied"}}, number(table.emptied));
+    out->add("scyper_table_compaction_moved_tuples_total", "Tuples moved out of frozen chunks, by table.", kCounter,
+             {{"table", name}}, number(table.moved));
+    out->add("scyper_table_compaction_image_bytes_total", "Memory of chunks when they were frozen, by table.", kCounter,
+             {{"table", name}}, number(table.image_bytes));
+  }
+}
+
+// What clients of this node asked for and another one is to do, or did.
+void add_redirected(const NodeParts& node, const SecondaryEngine* secondary, MetricFamilies* out) {
+  out->add("scyper_queries_passed_on_total", "Queries that another node answered.", kCounter, {},
+           number(node.router.passed_on()));
+  if (secondary == nullptr) return;
+  constexpr char kRedirected[] = "scyper_transactions_redirected_total";
+  constexpr char kRedirectedHelp[] =
+      "What a secondary does not run: refused, with the primary's address; forwarded to the primary.";
+  out->add(kRedirected, kRedirectedHelp, kCounter, {{"how", "refused"}}, number(secondary->redirected()));
+  out->add(kRedirected, kRedirectedHelp, kCounter, {{"how", "forwarded"}}, number(node.forwarding.forwarded()));
+}
+
 void add_election(const consensus::ClusterState& state, MetricFamilies* out) {
   if (!state.leader.empty()) {
     out->add("scyper_election_leader", "1 for the node that leads, as etcd said last.", kGauge,
@@ -74,7 +129,12 @@ void add_election(const consensus::ClusterState& state, MetricFamilies* out) {
 
 void append_activity_metrics(const NodeParts& node, std::vector<MetricFamily>* families) {
   MetricFamilies out(families);
-  if (dynamic_cast<const SecondaryEngine*>(node.engine) == nullptr) {
+  const auto* secondary = dynamic_cast<const SecondaryEngine*>(node.engine);
+  add_redirected(node, secondary, &out);
+  const replay::Compaction* compaction = node.engine->compaction();
+  const auto catalog = node.engine->catalog();
+  if (compaction != nullptr && catalog != nullptr) add_compaction(*compaction, *catalog, &out);
+  if (secondary == nullptr) {
     const primary::Engine::Activity activity = node.engine->activity();
     add_procedures(activity, &out);
     add_workers(activity, &out);

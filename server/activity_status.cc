@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "admin_service.h"
+#include "base/clock.h"
 #include "query/queries.h"
 #include "timer_percentile.h"
 
@@ -39,6 +42,29 @@ void fill_slow_query(const query::SlowQuery& query, v1::SlowQuery* out) {
   out->set_answered(query.is_answered);
 }
 
+// What takes time: idle sessions do not.
+void fill_running(const ActivityList& activity, google::protobuf::RepeatedPtrField<v1::RunningStatement>* out) {
+  constexpr size_t kShownMax = 20;
+  std::vector<query::SessionActivity> sessions = activity.sessions();
+  std::erase_if(sessions, [](const query::SessionActivity& one) { return one.state == "idle" || one.text.empty(); });
+  std::sort(sessions.begin(), sessions.end(), [](const auto& a, const auto& b) {
+    return a.transaction_us != b.transaction_us ? a.transaction_us < b.transaction_us : a.pid < b.pid;
+  });
+  if (sessions.size() > kShownMax) sessions.resize(kShownMax);
+  const int64_t now_us = ActivityList::now_us();
+  for (const query::SessionActivity& one : sessions) {
+    v1::RunningStatement* made = out->Add();
+    made->set_pid(one.pid);
+    made->set_user(one.user);
+    made->set_application(one.application);
+    made->set_client(one.address);
+    made->set_state(one.state);
+    made->set_text(query::shown_text(one.text));
+    made->set_ms(static_cast<double>(now_us - one.statement_us) / 1e3);
+    made->set_transaction_ms(static_cast<double>(now_us - one.transaction_us) / 1e3);
+  }
+}
+
 }  // namespace
 
 void fill_activity(NodeParts* node, v1::StatusResponse* out) {
@@ -54,6 +80,9 @@ void fill_activity(NodeParts* node, v1::StatusResponse* out) {
     made->set_run_p50_ms(percentile_ms(procedure.runs, 0.5));
     made->set_run_p99_ms(percentile_ms(procedure.runs, 0.99));
   }
+  fill_running(node->activity, out->mutable_running());
+  for (const query::SlowQuery& one : node->counters.slow_transactions.list(RealClock().now_us()))
+    fill_slow_query(one, out->add_slow_transactions());
   query::Queries* queries = node->engine->queries();
   if (queries == nullptr) return;
   fill_queries(queries->counters(), out->mutable_queries());

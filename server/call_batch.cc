@@ -94,6 +94,7 @@ CallSlot& CallBatch::next_slot() {
 void CallBatch::clear() {
   for (uint32_t i = 0; i < count_; ++i) slots_[i].result.clear();
   count_ = 0;
+  has_failures_ = false;
   malformed_ = Status();
   submitted_.clear();
   arena_.clear();
@@ -239,6 +240,7 @@ uint32_t CallBatch::encode_answered(v1::ResultBatch* out) {
     failed += slot.status.ok() ? 0 : 1;
     ++encoded;
   }
+  has_failures_ |= failed > 0;
   node_->counters.calls_failed.add(failed);
   node_->counters.calls_ok.add(encoded - failed);
   return encoded;

@@ -48,6 +48,8 @@ class CallBatch : public Completion {
   // Hands the decoded calls to the engine. True: all are answered already. False: `run` will be posted to the loop.
   bool submit();
   uint32_t count() const { return count_; }
+  // Of the calls that are encoded.
+  bool has_failures() const { return has_failures_; }
   bool packed() const { return packed_; }
   const Status& malformed() const { return malformed_; }
 
@@ -68,6 +70,7 @@ class CallBatch : public Completion {
   NodeParts* const node_;
   std::deque<CallSlot> slots_;  // a deque: slots never move
   uint32_t count_ = 0;
+  bool has_failures_ = false;
   bool packed_ = false;
   Status malformed_;
   std::vector<primary::Transaction*> submitted_;

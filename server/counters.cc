@@ -1,8 +1,12 @@
 #include "counters.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
+#include "base/clock.h"
+#include "node_parts.h"
 #include "query/queries.h"
 #include "replication/stages.h"
 
@@ -10,8 +14,45 @@ namespace scyper::server {
 
 namespace {
 constexpr char kCalls[] = "scyper_server_calls_total";
-constexpr char kCallsHelp[] = "Calls answered, by outcome.";
+constexpr char kCallsHelp[] = "Calls and statements that run as transactions, answered, by outcome.";
 }  // namespace
+
+RequestTimes::RequestTimes(MetricsRegistry* registry) {
+  constexpr std::array<const char*, 4> kProtocols = {"stream", "call", "execute", "postgres"};
+  constexpr std::array<const char*, 2> kKinds = {"transaction", "query"};
+  constexpr std::array<const char*, 2> kOutcomes = {"error", "ok"};
+  for (size_t protocol = 0; protocol < kProtocols.size(); ++protocol) {
+    const bool has_queries = protocol >= static_cast<size_t>(RequestProtocol::kExecute);
+    for (size_t kind = 0; kind < (has_queries ? kKinds.size() : 1); ++kind) {
+      for (size_t outcome = 0; outcome < kOutcomes.size(); ++outcome) {
+        by_protocol_[protocol][kind][outcome] = &registry->timer(
+            "scyper_server_request_duration_seconds",
+            "From the arrival of a message of calls, a call or a statement to its last result.",
+            {{"protocol", kProtocols[protocol]}, {"kind", kKinds[kind]}, {"outcome", kOutcomes[outcome]}});
+      }
+    }
+  }
+}
+
+void RequestTimes::note(RequestProtocol protocol, RequestKind kind, bool is_ok, int64_t began_ns) const {
+  Timer* timer = by_protocol_[static_cast<size_t>(protocol)][static_cast<size_t>(kind)][is_ok ? 1 : 0];
+  timer->record_ns(static_cast<uint64_t>(monotonic_ns() - began_ns));
+}
+
+Status ServerCounters::count_call(RequestProtocol protocol, std::string_view sql, const std::function<Status()>& run) {
+  const int64_t began_ns = monotonic_ns();
+  calls_open.add(1);
+  Status status = run();
+  calls_open.add(-1);
+  (status.ok() ? calls_ok : calls_failed).add(1);
+  requests.note(protocol, RequestKind::kTransaction, status.ok(), began_ns);
+  query::SlowQuery slow;
+  slow.total_ms = static_cast<double>(monotonic_ns() - began_ns) / 1e6;
+  slow.time_us = RealClock().now_us();
+  slow.is_answered = status.ok();
+  slow_transactions.note(sql.size() > query::SlowQuery::kTextBytesMax ? std::string_view() : sql, std::move(slow));
+  return status;
+}
 
 ServerCounters::ServerCounters(MetricsRegistry* r)
     : calls_ok(r->counter(kCalls, kCallsHelp, {{"outcome", "ok"}})),
@@ -27,9 +68,9 @@ ServerCounters::ServerCounters(MetricsRegistry* r)
                                 "Transaction streams that ended by disconnection or a malformed message.")),
       rows_loaded(r->counter("scyper_server_rows_loaded_total", "Rows taken by Load.")),
       streams_open(r->gauge("scyper_server_streams_open", "Transaction streams open now.")),
-      calls_open(r->gauge("scyper_server_calls_open", "Calls accepted and not yet answered.")),
-      message_duration(r->timer("scyper_server_message_duration_seconds",
-                                "From the arrival of a message of calls to its last result.")),
+      calls_open(r->gauge("scyper_server_calls_open",
+                          "Calls and statements that run as transactions, accepted and not yet answered.")),
+      requests(r),
       query_stage(r->timer(replication::kStageMetric, replication::kStageHelp, {{"stage", "query"}})) {}
 
 namespace {
@@ -72,8 +113,11 @@ void observe_queries(MetricsRegistry* registry, query::Queries* queries,
   show("scyper_snapshot_copied_bytes",
        "Memory that live snapshots share with nobody: pages changed since, and their own.", kGauge,
        [](const Counters& c) { return static_cast<double>(c.snapshots.copied_bytes); });
-  show("scyper_snapshot_oldest_age_seconds", "Age of the oldest live snapshot.", kGauge,
-       [](const Counters& c) { return static_cast<double>(c.snapshots.oldest_age_us) / 1e6; });
+  show("scyper_snapshot_oldest_timestamp_seconds", "When the oldest live snapshot was made; 0: there is none.", kGauge,
+       [](const Counters& c) {
+         if (c.snapshots.live == 0) return 0.0;
+         return static_cast<double>(RealClock().now_us() - c.snapshots.oldest_age_us) / 1e6;
+       });
   show("scyper_snapshot_fork_seconds_total", "Time spent in fork().", kCounter,
        [](const Counters& c) { return static_cast<double>(c.snapshots.fork_ns) / 1e9; });
   show("scyper_snapshot_stall_seconds_total", "Time in which no transaction could run because of a fork.", kCounter,
@@ -141,10 +185,17 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
                                     [&value] { return static_cast<double>(value.load(std::memory_order_relaxed)); }));
   };
   constexpr char kName[] = "scyper_transactions_total";
-  constexpr char kHelp[] = "Transactions by outcome: committed, rolled back, refused because a queue was full.";
+  constexpr char kHelp[] = "Transactions by outcome: committed, rolled back, refused before they ran.";
   show(kName, kHelp, counters.committed, {{"outcome", "committed"}});
   show(kName, kHelp, counters.rolled_back, {{"outcome", "rolled_back"}});
   show(kName, kHelp, counters.refused, {{"outcome", "refused"}});
+  constexpr std::array<const char*, primary::kRefusals> kReasons = {
+      // in the order of primary::Refusal
+      "queue_full", "stopping", "no_primary", "log", "timeout", "cancelled", "request", "parameters"};
+  for (size_t why = 0; why < kReasons.size(); ++why) {
+    show("scyper_transactions_refused_total", "Transactions refused before they ran, by reason.",
+         counters.refused_by[why], {{"reason", kReasons[why]}});
+  }
   show("scyper_transactions_crossing_total", "Partition-crossing transactions.", counters.crossing);
   show("scyper_transactions_misclassified_total",
        "Transactions that left their partition, were undone and run again as crossing ones.", counters.misclassified);

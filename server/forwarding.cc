@@ -152,6 +152,7 @@ Forwarding::Attempt Forwarding::try_call(const std::string& target, const v1::Ca
 
 StatusOr<std::unique_ptr<primary::CopyIn>> Forwarding::open_copy(std::string_view sql,
                                                                  const primary::StatementLimits& limits) {
+  forwarded_.fetch_add(1, std::memory_order_relaxed);
   std::string target = secondary_->primary();
   for (int hints = 0;; ++hints) {
     const auto channel = connect(target);
@@ -165,6 +166,7 @@ StatusOr<std::unique_ptr<primary::CopyIn>> Forwarding::open_copy(std::string_vie
 
 Status Forwarding::execute(std::string_view sql, std::span<const SqlType> types, std::span<const Datum> arguments,
                            const primary::StatementLimits& limits, query::ResultSet* result) {
+  forwarded_.fetch_add(1, std::memory_order_relaxed);
   v1::CallRequest request;
   v1::Call& call = *request.mutable_call();
   call.set_sql(std::string(sql));

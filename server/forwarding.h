@@ -39,6 +39,8 @@ class Forwarding {
   Forwarding(QueryRouter* router, primary::Engine* engine);
 
   bool is_needed() const { return secondary_ != nullptr; }
+  // Statements and COPYs so far.
+  uint64_t forwarded() const { return forwarded_.load(std::memory_order_relaxed); }
   struct Description {
     std::vector<SqlType> parameters;
     std::vector<query::ResultColumn> columns;
@@ -69,6 +71,7 @@ class Forwarding {
   SecondaryEngine* const secondary_;  // null: a primary
   const uint64_t client_id_;
   std::atomic<uint64_t> last_request_{0};
+  std::atomic<uint64_t> forwarded_{0};
 };
 
 }  // namespace scyper::server

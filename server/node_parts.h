@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "activity_list.h"
 #include "authorization.h"
 #include "counters.h"
 #include "forwarding.h"
@@ -34,6 +35,7 @@ struct NodeParts {
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Statements statements;
   ServerCounters counters;
+  ActivityList activity;
   QueryRouter router;
   Authorization authorization;
   Forwarding forwarding;

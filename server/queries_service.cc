@@ -87,11 +87,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     node_->queries_open -= 1;
   }
 
-  void run() {
-    // Its client may have gone while it waited for a thread.
-    Status status = is_broken() ? sql_error("57014", "canceling statement due to user request") : execute();
-    Finish(grpc_status_of(status));
-  }
+  void run() { Finish(grpc_status_of(run_shown())); }
 
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
@@ -106,13 +102,28 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   void OnDone() override { delete this; }
 
  private:
+  // As one of the node's sessions.
+  Status run_shown() {
+    query::SessionActivity first;
+    first.pid = ActivityList::new_statement_number();
+    first.user = certificate_name(*context_->auth_context());
+    const auto catalog = node_->engine->catalog();
+    const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), first.user);
+    first.application = "grpc";
+    first.address = context_->peer();
+    ActivityList::Session shown(&node_->activity, std::move(first), rights,
+                                [this](ActivityList::Signal) { OnCancel(); });
+    // Its client may have gone while it waited for a thread.
+    return is_broken() ? sql_error("57014", "canceling statement due to user request") : execute(&shown);
+  }
+
   // For its turn, its snapshot or its thread; and, where it gets none, until it is answered.
   void set_waiting(bool is_waiting) {
     if (std::exchange(is_waiting_, is_waiting) == is_waiting) return;
     node_->queries_waiting += is_waiting ? 1 : -1;
   }
 
-  Status execute() {
+  Status execute(ActivityList::Session* shown) {
     std::string sql = request_->sql();
     if (request_->statement_id() != 0) {
       sql = node_->query_texts.find(request_->statement_id());
@@ -120,6 +131,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     }
     SCYPER_RETURN_IF_ERROR(check_text(sql));
     SCYPER_ASSIGN_OR_RETURN(sql, query::without_passwords(sql, postgres::scram_verifier_of));
+    shown->begin(sql);
     sql.insert(0, caller_.mark);
     if (request_->arguments_size() == 0 && request_->packed_arguments().empty()) return execute_texts(sql);
     query::Queries* queries = node_->engine->queries();
@@ -137,7 +149,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
     set_waiting(false);
-    SCYPER_RETURN_IF_ERROR(node_->engine->execute(sql, arguments, &result, limits_));
+    SCYPER_RETURN_IF_ERROR(node_->counters.count_call(
+        RequestProtocol::kExecute, sql, [&] { return node_->engine->execute(sql, arguments, &result, limits_); }));
     send(result);
     return {};
   }
@@ -150,14 +163,13 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
 
   // Without parameters: one statement after the other.
   Status execute_texts(const std::string& sql) {
-    auto each = [this](const query::ResultSet& result) { send(result); };
     query::Queries* queries = node_->engine->queries();
     const bool may_query = request_->has_query() || caller_.reads_only;
     const bool is_plain = sql.find(';') == std::string::npos && !query::is_about_roles(query::without_search_path(sql));
     if (queries == nullptr || (!may_query && is_plain)) {
       if (caller_.reads_only) return Authorization::read_only_error();
       set_waiting(false);
-      return node_->engine->execute_script(sql, each, limits_);
+      return run_script(sql);
     }
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     if (limits_.client_id != 0 && texts.size() > 1) {
@@ -173,11 +185,17 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       SCYPER_RETURN_IF_ERROR(check_writes());
       set_waiting(false);
       if (caller_.reads_only) return Authorization::read_only_error();
-      const Status status = node_->engine->execute_script(text, each, limits_);
+      const Status status = run_script(text);
       note_act(text, status);
       SCYPER_RETURN_IF_ERROR(status);
     }
     return {};
+  }
+
+  Status run_script(const std::string& sql) {
+    return node_->counters.count_call(RequestProtocol::kExecute, sql, [&] {
+      return node_->engine->execute_script(sql, [this](const query::ResultSet& result) { send(result); }, limits_);
+    });
   }
 
   // What is about roles and rights goes to the audit log.
@@ -197,8 +215,18 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   }
 
   Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
+    const int64_t began_ns = monotonic_ns();
+    Status status = run_routed(queries, sql, arguments);
+    if (!is_for_transactions(status)) {
+      node_->counters.requests.note(RequestProtocol::kExecute, RequestKind::kQuery, status.ok(), began_ns);
+    }
+    return status;
+  }
+
+  Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
     query::QueryOptions options = query_options_of(request_->query(), context_->peer());
-    const bool is_here = request_->query().here() || request_->query().has_ticket();
+    bool is_here = request_->query().here() || request_->query().has_ticket();
+    keep_here(sql, &options, &is_here);
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
     while (true) {
       bool has_begun = false;

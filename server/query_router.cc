@@ -51,14 +51,26 @@ Status check_global(const query::Freshness& freshness) {
 
 bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
 
+void keep_here(std::string_view sql, query::QueryOptions* options, bool* is_here) {
+  if (!query::mentions_activity(sql)) return;
+  *is_here = true;
+  options->freshness.kind = query::Freshness::Kind::kStaleness;
+  options->freshness.staleness_us = INT64_MAX / 2;
+}
+
 QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
     : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
 
 StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOptions* options) {
-  if (secondary_ != nullptr) return route_of_secondary(is_here, options);
+  auto route = secondary_ != nullptr ? route_of_secondary(is_here, options) : route_of_primary(is_here, *options);
+  if (route.ok() && !route->address.empty()) passed_on_.fetch_add(1, std::memory_order_relaxed);
+  return route;
+}
+
+StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const query::QueryOptions& options) const {
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
-  if (is_here || publisher == nullptr || !wants_global(*options) || publisher->members->list().empty()) return Route();
+  if (is_here || publisher == nullptr || !wants_global(options) || publisher->members->list().empty()) return Route();
   SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket(""));
   if (ticket.node.empty()) return Route();
   return Route{ticket.node, ticket.address, ticket, ""};

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "primary/engine.h"
@@ -25,6 +28,9 @@ class SecondaryEngine;
 
 // A statement that only asks for rows, but calls a function which writes, ended so: it runs as a transaction.
 bool is_for_transactions(const Status& status);
+
+// What sessions of this node do is asked of this node, and of any snapshot: only its catalog is looked at.
+void keep_here(std::string_view sql, query::QueryOptions* options, bool* is_here);
 
 // Where a query runs: the primary's tickets say on which global snapshot and node; every node takes queries and passes
 // them on (docs/replication.md, "Queries"). Threads: any.
@@ -51,16 +57,20 @@ class QueryRouter {
   std::optional<Route> instead(const Route& failed, const Status& status) const;
   // While a query runs there.
   void note(const Route& route, int change);
+  // How many queries another node was to answer.
+  uint64_t passed_on() const { return passed_on_.load(std::memory_order_relaxed); }
   // The connection to another node.
   std::shared_ptr<grpc::Channel> channel(const std::string& address);
 
  private:
+  StatusOr<Route> route_of_primary(bool is_here, const query::QueryOptions& options) const;
   StatusOr<Route> route_of_secondary(bool is_here, query::QueryOptions* options);
   StatusOr<replication::Ticket> ask_for_ticket();
 
   const ServerOptions options_;
   primary::Engine* const engine_;
   SecondaryEngine* const secondary_;  // null: a primary
+  std::atomic<uint64_t> passed_on_{0};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   uint64_t tls_version_ = 0;  // of all of them

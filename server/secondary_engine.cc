@@ -17,6 +17,7 @@ SecondaryEngine::SecondaryEngine(std::unique_ptr<secondary::Node> node, primary:
 }
 
 Status SecondaryEngine::read_only_error() const {
+  redirected_.fetch_add(1, std::memory_order_relaxed);
   return with_hint(sql_error("25006", "cannot execute transactions on a secondary"),
                    "Send them to the primary at " + primary() + ".");
 }

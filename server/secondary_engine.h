@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,6 +55,8 @@ class SecondaryEngine final : public primary::Engine {
   uint64_t pages_copied_ahead() const override { return node_->database()->arena()->pages_copied_ahead(); }
   const replay::Compaction* compaction() const override { return node_->compaction(); }
   uint64_t queue_depth() const override { return 0; }
+  // How often somebody was told to go to the primary.
+  uint64_t redirected() const { return redirected_.load(std::memory_order_relaxed); }
 
  private:
   Status read_only_error() const;
@@ -62,6 +66,7 @@ class SecondaryEngine final : public primary::Engine {
   mutable std::mutex mutex_;
   std::string primary_;
   primary::EngineCounters counters_;
+  mutable std::atomic<uint64_t> redirected_{0};
 };
 
 }  // namespace scyper::server

@@ -42,7 +42,13 @@ struct Server::Parts {
         transactions(&node),
         queries(&node),
         admin(&node),
-        readiness(&node) {}
+        readiness(&node) {
+    if (query::Queries* answering = engine->queries())
+      answering->set_activity([this] { return node.activity.sessions(); });
+  }
+  ~Parts() {
+    if (query::Queries* answering = node.engine->queries()) answering->set_activity({});
+  }
 
   MetricsRegistry* const metrics;
   NodeParts node;

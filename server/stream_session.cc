@@ -173,8 +173,8 @@ void StreamSession::on_decoded(CallBatch* batch, DecodeResult result) {
 
 void StreamSession::on_batch_done(CallBatch* batch) {
   encode(batch);
-  uint64_t took_ns = static_cast<uint64_t>(monotonic_ns() - batch->received_ns);
-  node_->counters.message_duration.record_ns(took_ns);
+  node_->counters.requests.note(RequestProtocol::kStream, RequestKind::kTransaction, !batch->has_failures(),
+                                batch->received_ns);
   node_->counters.calls_open.add(-int64_t{batch->count()});
   for (auto it = running_.begin(); it != running_.end(); ++it) {
     if (it->get() != batch) continue;

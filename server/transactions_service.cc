@@ -37,7 +37,7 @@ struct UnaryCall final : Completion, primary::Transaction, grpc::ServerUnaryReac
   void answer() {
     auto& counter = status.ok() ? node->counters.calls_ok : node->counters.calls_failed;
     counter.add(1);
-    node->counters.message_duration.record_ns(static_cast<uint64_t>(monotonic_ns() - received_ns));
+    node->counters.requests.note(RequestProtocol::kCall, RequestKind::kTransaction, status.ok(), received_ns);
     node->counters.calls_open.add(-1);
     if (status.ok()) {
       encode_typed_result(*this, result_message);

@@ -274,6 +274,10 @@ void Compactor::finish(const Job& job) {
   if (job.image != nullptr && was_cold) {
     make_frozen(partition, job.chunk, job.image);
     counts_.frozen.fetch_add(1, std::memory_order_relaxed);
+    MutexLock lock(&mutex_);
+    TableCounts& table = by_table_[partition->plan->schema->id];
+    ++table.frozen;
+    table.image_bytes += job.image_bytes;
     return;
   }
   if (job.image != nullptr) {
@@ -282,6 +286,8 @@ void Compactor::finish(const Job& job) {
   }
   return_to_hot(partition, job.chunk);
   counts_.returned.fetch_add(1, std::memory_order_relaxed);
+  MutexLock lock(&mutex_);
+  ++by_table_[partition->plan->schema->id].returned;
 }
 
 bool Compactor::has_room() const {
@@ -334,13 +340,23 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
     }
     log->commit();
     counts_.moved.fetch_add(offsets.size(), std::memory_order_relaxed);
-    if (partition->frozen[chunk].invalid.positions() == kChunkTuples) {
+    const bool is_empty = partition->frozen[chunk].invalid.positions() == kChunkTuples;
+    if (is_empty) {
       make_empty(partition, chunk);
       counts_.emptied.fetch_add(1, std::memory_order_relaxed);
     }
+    MutexLock lock(&mutex_);
+    TableCounts& table = by_table_[partition->plan->schema->id];
+    table.moved += offsets.size();
+    table.emptied += is_empty ? 1 : 0;
     return true;
   }
   return false;
+}
+
+std::map<TableId, Compactor::TableCounts> Compactor::table_counts() const {
+  MutexLock lock(&mutex_);
+  return by_table_;
 }
 
 Compactor::Counts Compactor::counts() const {

@@ -407,6 +407,14 @@ TEST(CompactorTest, AChildSeesImagesAsTheyWere) {
   }
   fixture.compact();  // the others move, and their images are made at other places
   EXPECT_GE(fixture.compactor.counts().emptied, 2u);
+  const auto tables = fixture.compactor.table_counts();
+  ASSERT_EQ(tables.size(), 1u);
+  const Compactor::TableCounts& own = tables.begin()->second;
+  EXPECT_EQ(tables.begin()->first, fixture.table->schema().id);
+  EXPECT_EQ(own.frozen, fixture.compactor.counts().frozen);
+  EXPECT_EQ(own.emptied, fixture.compactor.counts().emptied);
+  EXPECT_EQ(own.moved, fixture.compactor.counts().moved);
+  EXPECT_GT(own.image_bytes, 0u);
   EXPECT_GT(fixture.memory->usage().retired_bytes, 0u);
   ASSERT_EQ(write((*child)->socket(), "g", 1), 1);
   const int status = (*child)->wait();

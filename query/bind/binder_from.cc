@@ -6,9 +6,11 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "bind/system_types.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/session_activity.h"
 #include "runtime/foreign_files.h"
 
 namespace scyper::query {
@@ -206,6 +208,10 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
 
 // Its rows are constants: a program belongs to one version of the catalog.
 StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& table, std::string alias) {
+  if (is_live(table) && ActivityScope::current() == nullptr) {
+    constexpr char kWhere[] = " can be read by queries only, which write nothing and are in no view or routine";
+    return error("0A000", std::string(table.name) + kWhere, -1);
+  }
   auto relation = new_relation(RelationKind::kValues, std::move(alias));
   for (const auto& column : table.columns)
     relation->columns.push_back({std::string(column.name),

@@ -28,6 +28,8 @@ extern const ir::External k_fn_session_unlock_all;
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_pg_notify;
 extern const ir::External k_fn_pg_backend_pid;
+extern const ir::External k_fn_pg_cancel_backend;
+extern const ir::External k_fn_pg_terminate_backend;
 
 namespace {
 void add_setting_functions(BuiltinTable* t) {
@@ -47,6 +49,13 @@ void add_setting_functions(BuiltinTable* t) {
   };
   add_number("txid_current", T::kInt8, k_fn_txid_current);
   add_number("pg_backend_pid", T::kInt4, k_fn_pg_backend_pid);
+  auto add_signal = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) {
+    Builtin& builtin = t->runtime(name, std::move(parameters), T::kBool, function);
+    builtin.is_volatile = true;
+    builtin.writes = true;
+  };
+  add_signal("pg_cancel_backend", {T::kInt4}, k_fn_pg_cancel_backend);
+  add_signal("pg_terminate_backend", {T::kInt4}, k_fn_pg_terminate_backend);
   Builtin& notify = t->runtime("pg_notify", {T::kText, T::kText}, T::kVoid, k_fn_pg_notify);
   notify.is_volatile = true;
   notify.writes = true;

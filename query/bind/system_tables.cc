@@ -200,7 +200,7 @@ const SystemLookup* find_system_lookup(std::string_view function) {
 const std::vector<SystemTable>& system_tables() {
   static const auto* tables = [] {
     auto* all = new std::vector<SystemTable>(information_schema_tables());
-    for (auto make : {pg_catalog_tables, catalog_relation_tables, catalog_routine_tables})
+    for (auto make : {pg_catalog_tables, catalog_relation_tables, catalog_routine_tables, session_tables})
       for (auto& table : make()) all->push_back(std::move(table));
     return all;
   }();

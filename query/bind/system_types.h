@@ -129,6 +129,9 @@ std::vector<SystemTable> information_schema_tables();
 std::vector<SystemTable> pg_catalog_tables();
 std::vector<SystemTable> catalog_relation_tables();  // catalog_relations.cc: of pg_catalog, as the next
 std::vector<SystemTable> catalog_routine_tables();
+// session_activity.cc: rows of now, not of the catalog, for queries that are compiled to run once.
+std::vector<SystemTable> session_tables();
+bool is_live(const SystemTable& table);
 const std::vector<SystemTable>& system_tables();
 
 }  // namespace scyper::query

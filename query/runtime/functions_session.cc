@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "query/search_path.h"
+#include "query/session_activity.h"
 #include "query/settings.h"
 #include "query/transaction_number.h"
 #include "runtime/function_body.h"
@@ -14,6 +15,8 @@ namespace scyper::query {
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_pg_notify;
 extern const ir::External k_fn_pg_backend_pid;
+extern const ir::External k_fn_pg_cancel_backend;
+extern const ir::External k_fn_pg_terminate_backend;
 
 int64_t TransactionNumber::current() {
   // Numbers go on where those of an earlier process may have ended: it cannot have drawn one a microsecond.
@@ -25,6 +28,30 @@ int64_t TransactionNumber::current() {
 }
 
 namespace {
+
+// Of the session; 0: none of this node.
+int32_t session_number() {
+  const StatementSettings* settings = StatementSettings::current;
+  const std::string* schema = settings == nullptr ? nullptr : settings->find(std::string(kTemporarySchemaSetting));
+  int32_t number = 0;
+  if (schema != nullptr) {
+    const size_t digits = schema->rfind('_') + 1;
+    std::from_chars(schema->data() + digits, schema->data() + schema->size(), number);
+  }
+  return number;
+}
+
+int32_t signal(ExecContext* c, const Datum* args, SessionSignal signal, Datum* out) {
+  const int32_t from = session_number();
+  if (from == 0) return c->fail("0A000", "sessions of other nodes cannot be signalled");
+  const int32_t pid = int4(args[0]);
+  const StatusOr<bool> is_sent = SessionSignals::send(from, pid, signal);
+  if (!is_sent.ok()) return c->fail(is_sent.status());
+  if (!*is_sent && c->notices != nullptr) {
+    c->notices->push_back("WARNING:  PID " + std::to_string(pid) + " is not a PostgreSQL backend process");
+  }
+  return give_bool(out, *is_sent);
+}
 
 extern "C" {
 
@@ -40,17 +67,10 @@ SCYPER_FUNCTION(pg_notify) {
   return give(out, std::string_view());
 }
 
-// The session's number, 0 without one.
-SCYPER_FUNCTION(pg_backend_pid) {
-  const StatementSettings* settings = StatementSettings::current;
-  const std::string* schema = settings == nullptr ? nullptr : settings->find(std::string(kTemporarySchemaSetting));
-  int64_t number = 0;
-  if (schema != nullptr) {
-    const size_t digits = schema->rfind('_') + 1;
-    std::from_chars(schema->data() + digits, schema->data() + schema->size(), number);
-  }
-  return give(out, number);
-}
+SCYPER_FUNCTION(pg_backend_pid) { return give(out, session_number()); }
+
+SCYPER_FUNCTION(pg_cancel_backend) { return signal(c, args, SessionSignal::kCancel, out); }
+SCYPER_FUNCTION(pg_terminate_backend) { return signal(c, args, SessionSignal::kTerminate, out); }
 
 }  // extern "C"
 
@@ -59,5 +79,7 @@ SCYPER_FUNCTION(pg_backend_pid) {
 SCYPER_DEFINE_FUNCTION(txid_current)
 SCYPER_DEFINE_FUNCTION(pg_notify)
 SCYPER_DEFINE_FUNCTION(pg_backend_pid)
+SCYPER_DEFINE_FUNCTION(pg_cancel_backend)
+SCYPER_DEFINE_FUNCTION(pg_terminate_backend)
 
 }  // namespace scyper::query

@@ -146,6 +146,7 @@ bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); 
 StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
                                                     bool reuses) {
   const LocalIndexUse use;
+  if (mentions_activity(sql)) return prepare_activity(sql, catalog);
   if (!reuses) return database_->prepare_for(sql, catalog);
   std::pair<std::string, uint64_t> key(sql, catalog->version);
   {
@@ -161,6 +162,25 @@ StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const 
   const bool is_settled = statistics_number_of(*catalog) == before;
   keep(std::move(key), prepared, is_settled);
   return prepared;
+}
+
+void Queries::set_activity(ReadActivity read) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  read_activity_ = std::move(read);
+}
+
+// What sessions do now is in the program, which is not kept.
+StatusOr<Queries::PreparedPointer> Queries::prepare_activity(std::string_view sql,
+                                                             const std::shared_ptr<const Catalog>& catalog) {
+  ReadActivity read;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    read = read_activity_;
+  }
+  if (!read) return database_->prepare_for(sql, catalog);
+  const std::vector<SessionActivity> sessions = read();
+  const ActivityScope scope(&sessions);
+  return database_->prepare_for(sql, catalog);
 }
 
 // With what is known of its tables now.

@@ -13,8 +13,6 @@ namespace {
 
 constexpr size_t kShownBytesMax = 500;
 
-double total_ms(const Receipt& receipt) { return receipt.wait_ms + receipt.compile_ms + receipt.run_ms; }
-
 }  // namespace
 
 std::string shown_text(std::string_view sql) {
@@ -37,20 +35,9 @@ void QueryRecords::note(std::string_view sql, const Receipt& receipt, uint64_t r
   while (receipt.memory_bytes > most &&
          !memory_bytes_max_.compare_exchange_weak(most, receipt.memory_bytes, kRelaxed)) {
   }
-  if (total_ms(receipt) >= slow_from_ms_) note_slow(sql, receipt, rows, is_answered, now_us);
-}
-
-void QueryRecords::note_slow(std::string_view sql, const Receipt& receipt, uint64_t rows, bool is_answered,
-                             int64_t now_us) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    std::erase_if(slow_, [now_us](const SlowQuery& query) { return now_us - query.time_us > kSlowUsMax; });
-    if (slow_.size() == kSlowMax && slow_.back().total_ms >= total_ms(receipt)) return;
-  }
   SlowQuery query;
-  query.text = shown_text(sql);
   query.time_us = now_us;
-  query.total_ms = total_ms(receipt);
+  query.total_ms = receipt.wait_ms + receipt.compile_ms + receipt.run_ms;
   query.wait_ms = receipt.wait_ms;
   query.compile_ms = receipt.compile_ms;
   query.run_ms = receipt.run_ms;
@@ -58,6 +45,17 @@ void QueryRecords::note_slow(std::string_view sql, const Receipt& receipt, uint6
   query.memory_bytes = receipt.memory_bytes;
   query.spilled_bytes = receipt.spilled_bytes;
   query.is_answered = is_answered;
+  slow_.note(sql, std::move(query));
+}
+
+void SlowQueries::note(std::string_view sql, SlowQuery query) {
+  if (query.total_ms < from_ms_) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(slow_, [&](const SlowQuery& one) { return query.time_us - one.time_us > kUsMax; });
+    if (slow_.size() == kMax && slow_.back().total_ms >= query.total_ms) return;
+  }
+  query.text = shown_text(sql);
   std::lock_guard<std::mutex> lock(mutex_);
   const auto known =
       std::find_if(slow_.begin(), slow_.end(), [&](const SlowQuery& one) { return one.text == query.text; });
@@ -72,7 +70,14 @@ void QueryRecords::note_slow(std::string_view sql, const Receipt& receipt, uint6
     }
   }
   std::sort(slow_.begin(), slow_.end(), [](const SlowQuery& a, const SlowQuery& b) { return a.total_ms > b.total_ms; });
-  if (slow_.size() > kSlowMax) slow_.pop_back();
+  if (slow_.size() > kMax) slow_.pop_back();
+}
+
+std::vector<SlowQuery> SlowQueries::list(int64_t now_us) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<SlowQuery> recent = slow_;
+  std::erase_if(recent, [now_us](const SlowQuery& query) { return now_us - query.time_us > kUsMax; });
+  return recent;
 }
 
 void QueryRecords::add_to(Queries::Counters* counters) const {
@@ -83,13 +88,6 @@ void QueryRecords::add_to(Queries::Counters* counters) const {
   counters->memory_bytes = memory_bytes_.load(kRelaxed);
   counters->memory_bytes_max = memory_bytes_max_.load(kRelaxed);
   counters->spilled_bytes = spilled_bytes_.load(kRelaxed);
-}
-
-std::vector<SlowQuery> QueryRecords::slow(int64_t now_us) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<SlowQuery> recent = slow_;
-  std::erase_if(recent, [now_us](const SlowQuery& query) { return now_us - query.time_us > kSlowUsMax; });
-  return recent;
 }
 
 }  // namespace scyper::query

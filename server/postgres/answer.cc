@@ -44,7 +44,34 @@ class ReadyAnswer final : public Answer {
   bool is_taken_ = false;
 };
 
-class LocalAnswer final : public Answer {
+// Of a query on a snapshot; timed to its last row.
+class QueryAnswer : public Answer {
+ public:
+  StatusOr<bool> next(query::ResultSet* rows) final {
+    StatusOr<bool> has_rows = read(rows);
+    if (!has_rows.ok() || !*has_rows) note(has_rows.ok());
+    return has_rows;
+  }
+  // From here on; before it nothing is noted.
+  void begin(const RequestTimes* times, int64_t began_ns) {
+    times_ = times;
+    began_ns_ = began_ns;
+  }
+
+ protected:
+  virtual StatusOr<bool> read(query::ResultSet* rows) = 0;
+
+ private:
+  void note(bool is_ok) {
+    const RequestTimes* times = std::exchange(times_, nullptr);
+    if (times != nullptr) times->note(RequestProtocol::kPostgres, RequestKind::kQuery, is_ok, began_ns_);
+  }
+
+  const RequestTimes* times_ = nullptr;
+  int64_t began_ns_ = 0;
+};
+
+class LocalAnswer final : public QueryAnswer {
  public:
   // notice: besides its own; may be empty.
   LocalAnswer(std::unique_ptr<query::QueryStream> stream, std::string notice)
@@ -52,7 +79,7 @@ class LocalAnswer final : public Answer {
     columns_ = stream_->columns();
     types_ = types_of(columns_);
   }
-  StatusOr<bool> next(query::ResultSet* rows) override {
+  StatusOr<bool> read(query::ResultSet* rows) override {
     SCYPER_ASSIGN_OR_RETURN(const bool has_rows, stream_->next(&batch_));
     if (has_rows) {
       SCYPER_RETURN_IF_ERROR(query::decode_columns(types_, batch_, rows));
@@ -74,7 +101,7 @@ class LocalAnswer final : public Answer {
 };
 
 // From another node, which a ticket named.
-class RemoteAnswer final : public Answer {
+class RemoteAnswer final : public QueryAnswer {
  public:
   RemoteAnswer(NodeParts* node, const QueryRouter::Route& route) : node_(node), route_(route) {
     node_->router.note(route_, 1);
@@ -108,7 +135,7 @@ class RemoteAnswer final : public Answer {
     return {};
   }
 
-  StatusOr<bool> next(query::ResultSet* rows) override {
+  StatusOr<bool> read(query::ResultSet* rows) override {
     while (reader_->Read(&message_)) {
       if (message_.has_rows()) {
         SCYPER_RETURN_IF_ERROR(query::decode_columns(types_, message_.rows().columns(), rows));
@@ -139,16 +166,30 @@ class RemoteAnswer final : public Answer {
   bool is_finished_ = false;
 };
 
-StatusOr<std::unique_ptr<Answer>> answer_here(NodeParts* node, const QueryRun& run, const query::QueryOptions& options,
-                                              const QueryRouter::Route& route) {
+StatusOr<std::unique_ptr<QueryAnswer>> answer_here(NodeParts* node, const QueryRun& run,
+                                                   const query::QueryOptions& options,
+                                                   const QueryRouter::Route& route) {
   SCYPER_ASSIGN_OR_RETURN(auto stream, node->engine->queries()->run(run.sql, run.arguments, options));
   return std::make_unique<LocalAnswer>(std::move(stream), route.notice);
 }
 
-StatusOr<std::unique_ptr<Answer>> answer_there(NodeParts* node, const QueryRun& run, const QueryRouter::Route& route) {
+StatusOr<std::unique_ptr<QueryAnswer>> answer_there(NodeParts* node, const QueryRun& run,
+                                                    const QueryRouter::Route& route) {
   auto remote = std::make_unique<RemoteAnswer>(node, route);
   SCYPER_RETURN_IF_ERROR(remote->start(run));
   return remote;
+}
+
+StatusOr<std::unique_ptr<QueryAnswer>> answer_routed(NodeParts* node, const QueryRun& run) {
+  query::QueryOptions options = run.options;
+  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, &options));
+  while (true) {
+    auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
+    if (answer.ok()) return answer;
+    auto next = node->router.instead(route, answer.status());
+    if (!next.has_value()) return answer.status();
+    route = *std::move(next);
+  }
 }
 
 }  // namespace
@@ -172,15 +213,15 @@ std::unique_ptr<Answer> make_answer(std::string tag, const std::string& column, 
 }
 
 StatusOr<std::unique_ptr<Answer>> run_query(NodeParts* node, const QueryRun& run) {
-  query::QueryOptions options = run.options;
-  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, &options));
-  while (true) {
-    auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
-    if (answer.ok()) return answer;
-    auto next = node->router.instead(route, answer.status());
-    if (!next.has_value()) return answer.status();
-    route = *std::move(next);
+  const int64_t began_ns = monotonic_ns();
+  auto answer = answer_routed(node, run);
+  const RequestTimes& times = node->counters.requests;
+  if (answer.ok()) {
+    (*answer)->begin(&times, began_ns);
+  } else if (!is_for_transactions(answer.status())) {
+    times.note(RequestProtocol::kPostgres, RequestKind::kQuery, /*is_ok=*/false, began_ns);
   }
+  return answer;
 }
 
 }  // namespace scyper::server::postgres

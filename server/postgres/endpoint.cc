@@ -24,7 +24,6 @@ constexpr size_t kRefusedAtOnceMax = 16;  // connections beyond the limit that a
 constexpr int kBacklog = 511;
 constexpr absl::Duration kFarewell = absl::Seconds(1);  // for sessions to end by themselves when the node stops
 constexpr uint64_t kListenerTag = 0, kWakeTag = 1;      // what epoll gives back; sessions: their process
-constexpr int32_t kFirstProcess = 2;
 
 bool is_loopback_address(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -241,10 +240,10 @@ void Endpoint::add_session(int descriptor, bool is_loopback, std::string address
     ::close(descriptor);
     return;
   }
+  int32_t process = 0;
   do {
-    last_process_ = last_process_ < kFirstProcess || last_process_ == INT32_MAX ? kFirstProcess : last_process_ + 1;
-  } while (entries_.contains(last_process_));
-  const int32_t process = last_process_;
+    process = ActivityList::new_number();
+  } while (entries_.contains(process));
   p->session = std::make_shared<Session>(
       &context_, descriptor, Session::Start{process, is_loopback, entries_.size() >= most, std::move(address)});
   // tells once that the other side has gone

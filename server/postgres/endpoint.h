@@ -62,7 +62,6 @@ class Endpoint {
   std::atomic<bool> is_closed_{false};
   absl::Mutex mutex_;
   std::map<int32_t, std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
-  int32_t last_process_ = 0;  // the watcher's
   std::thread watcher_;
 };
 

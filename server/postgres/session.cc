@@ -40,6 +40,7 @@ Session::Session(const SessionContext* context, int descriptor, Start start)
 }
 
 Session::~Session() {
+  activity_.reset();
   leave_block();
   if (!counted_role_.empty()) context_->sessions.remove(counted_role_);
 }
@@ -235,7 +236,12 @@ void Session::send_ready() {
     writer().put_string(name);
     writer().put_string(value);
     writer().end();
+    if (name == "application_name") activity_->set_application(value);
   }
+  const char* state = block_ == Block::kNone   ? "idle"
+                      : block_ == Block::kOpen ? "idle in transaction"
+                                               : "idle in transaction (aborted)";
+  activity_->end(state, block_ != Block::kNone);
   writer().begin('Z');
   writer().put_byte(block_ == Block::kNone ? 'I' : block_ == Block::kOpen ? 'T' : 'E');
   writer().end();

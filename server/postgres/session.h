@@ -125,6 +125,7 @@ class Session {
   StatusOr<std::string_view> read_password();
   void refuse(const Status& status);
   void send_greeting();
+  void enter_activity();
 
   // --- messages (session.cc) ---
   void serve();
@@ -172,7 +173,8 @@ class Session {
   // The statement as this session understands it.
   std::string with_path(std::string_view sql) const;
   void note_act(const Statement& statement, const Status& status);
-  StatusOr<std::unique_ptr<Answer>> run_counted(const std::function<Status(query::ResultSet*)>& run);
+  StatusOr<std::unique_ptr<Answer>> run_counted(std::string_view sql,
+                                                const std::function<Status(query::ResultSet*)>& run);
   primary::StatementLimits limits();
   StatusOr<query::QueryOptions> query_options();
   // Rows of the portal, at most rows_max (0 = all), and what follows them.
@@ -241,9 +243,10 @@ class Session {
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
   std::vector<std::string> savepoints_;
-  std::unique_ptr<primary::OpenTransaction> open_;  // the block's, once it has written; null: none
-  std::optional<query::Receipt> receipt_;           // of the last query
-  std::vector<Datum> row_;                          // as it is sent, and what was read anew for it
+  std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
+  std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
+  std::optional<query::Receipt> receipt_;            // of the last query
+  std::vector<Datum> row_;                           // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync
   bool is_over_ = false;  // the connection: nothing more is said

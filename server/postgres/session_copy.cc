@@ -59,7 +59,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
   begin_copy(CopyDirection::kIn, copy->is_binary() ? Format::kBinary : Format::kText, copy->column_count());
   if (!stream_.flush()) return sql_error("08006", "the client has gone");
   SCYPER_RETURN_IF_ERROR(receive_copy(copy.get(), limits));
-  return run_counted([&](query::ResultSet* result) { return copy->finish(limits, result); });
+  return run_counted(sql, [&](query::ResultSet* result) { return copy->finish(limits, result); });
 }
 
 // Up to CopyDone.

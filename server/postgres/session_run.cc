@@ -10,6 +10,7 @@ namespace scyper::server::postgres {
 
 StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statement, std::span<const Datum> arguments) {
   if (context_->statements != nullptr) context_->statements->add(1);
+  if (activity_ != nullptr) activity_->begin(statement.command.text);
   SCYPER_RETURN_IF_ERROR(check_block(statement.command));
   switch (statement.command.kind) {
     case query::CommandKind::kQuery:
@@ -55,6 +56,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   run.arguments = arguments;
   run.options.argument_types = &statement.parameters;
   run.is_here = block_ != Block::kNone;
+  keep_here(statement.command.text, &run.options, &run.is_here);
   auto answer = run_query(context_->node, run);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (settings_->is_read_only()) return read_only_error();
@@ -87,7 +89,7 @@ void Session::note_act(const Statement& statement, const Status& status) {
 
 StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
-  return run_counted([&](query::ResultSet* result) {
+  return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const Status status = open_->execute(with_path(statement.command.text), arguments, result, limits());
     note_act(statement, status);
     return status;
@@ -101,7 +103,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& stat
 
 StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statement, std::span<const Datum> arguments) {
   NodeParts* node = context_->node;
-  return run_counted([&](query::ResultSet* result) {
+  return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);
     const Status status = node->forwarding.is_needed()
                               ? node->forwarding.execute(text, statement.parameters, arguments, limits(), result)
@@ -111,14 +113,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statem
   });
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_counted(const std::function<Status(query::ResultSet*)>& run) {
+StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,
+                                                       const std::function<Status(query::ResultSet*)>& run) {
   NodeParts* node = context_->node;
   query::ResultSet result;
-  node->counters.calls_open.add(1);
-  const Status status = run(&result);
-  node->counters.calls_open.add(-1);
-  (status.ok() ? node->counters.calls_ok : node->counters.calls_failed).add(1);
-  SCYPER_RETURN_IF_ERROR(status);
+  SCYPER_RETURN_IF_ERROR(node->counters.count_call(RequestProtocol::kPostgres, sql, [&] { return run(&result); }));
   for (const auto& [name, value] : std::exchange(changed_settings_, {}))
     SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
   return make_answer(std::move(result));

@@ -311,7 +311,23 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
   return {};
 }
 
+void Session::enter_activity() {
+  const auto catalog = context_->node->engine->catalog();
+  const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), roles_.empty() ? "" : roles_.session);
+  query::SessionActivity first;
+  first.pid = start_.process;
+  first.user = user_;
+  first.address = start_.address;
+  first.state = "idle";
+  activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first), rights,
+                                                      [this](ActivityList::Signal signal) {
+                                                        cancel();
+                                                        if (signal == ActivityList::Signal::kTerminate) end();
+                                                      });
+}
+
 void Session::send_greeting() {
+  enter_activity();
   writer().begin('K');
   writer().put_int32(start_.process);
   writer().put_int32(key_);

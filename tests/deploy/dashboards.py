@@ -11,8 +11,6 @@ import math
 import pathlib
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,59 +25,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from alert_faults import FLAGS, Faults
 from checks import CHECKS, comes_true, expect, wait_for
 from dashboard_picture import picture
+from faulty_nodes import FaultyNodes
+from nodes import PATIENCE_S, Node, Process, free_address, get
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-PATIENCE_S = 300
 CALM_S = 420  # longer than the windows of the rates in the alerts: what was slow when it began is forgotten then
 ATTEMPT_S = 60
 SELECTOR = re.compile(r"\b(?:(?:scyper|process)_[a-z_]+|up)\b(?:\{[^}]*\})?")
 WINDOW = "30s"
 PICTURE_S = 240  # that pictures show
-
-
-def get(url):
-    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-        return answer.read().decode()
-
-
-class Process:
-    """A program whose messages go to a file; it ends with stop()."""
-
-    def __init__(self, directory, name, *command):
-        self.messages = directory / f"{name}.messages"
-        self.name = name
-        with open(self.messages, "w", encoding="utf-8") as out:
-            self.process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out)
-
-    def line(self, pattern):
-        def look():
-            found = re.search(pattern, self.messages.read_text())
-            if found is None and self.process.poll() is not None:
-                raise RuntimeError(f"{self.name} has ended: {self.messages.read_text()}")
-            return found
-        return wait_for(f"{pattern} of {self.name}", look, PATIENCE_S)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-class Node(Process):
-    def __init__(self, directory, program, name, *flags, listen="127.0.0.1:0", memory="256MB", compaction="forced"):
-        self.folder = directory / name
-        super().__init__(directory, name, program, "--listen", listen, "--http-listen", "127.0.0.1:0", "--node-name", name,
-                         "--partitions", 2, "--workers", 1, "--memory", memory, "--pages", "small", "--data-directory", self.folder,
-                         "--compaction", compaction, "--compaction-window", "200ms",
-                         *flags)
-
-    def wait(self):
-        found = self.line(r"gRPC on port (\d+), http://localhost:(\d+)/metrics")
-        self.address, self.http = f"127.0.0.1:{found.group(1)}", f"127.0.0.1:{found.group(2)}"
 
 
 class Etcd(Process):
@@ -90,12 +45,6 @@ class Etcd(Process):
         super().__init__(directory, f"etcd{attempt}", "etcd", "--name=e", f"--data-dir={directory}/etcd{attempt}",
                          f"--listen-client-urls=http://{self.address}", f"--advertise-client-urls=http://{self.address}",
                          f"--listen-peer-urls=http://{peer}", f"--initial-advertise-peer-urls=http://{peer}", f"--initial-cluster=e=http://{peer}")
-
-
-def free_address():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{free.getsockname()[1]}"
 
 
 def start_etcd(directory):
@@ -116,7 +65,7 @@ def start_elected(directory, program, etcd, scyper):
     subprocess.run([scyper, "certs", made, "--node", "e1"], check=True, capture_output=True)
     for _ in range(5):
         node = Node(directory, program, "e1", "--cluster", "elected", "--etcd", etcd.address, "--voter-names", "e1", "--peer-listen", "127.0.0.1:0",
-                    "--tls-cert", made / "e1.pem", "--tls-key", made / "e1.key", "--tls-client-ca", made / "ca.pem", listen=free_address())
+                    "--tls-cert", made / "e1.pem", "--tls-key", made / "e1.key", "--tls-client-ca", made / "ca.pem", listen=free_address(), cluster="elected")
         try:
             node.wait()
             return node
@@ -126,12 +75,8 @@ def start_elected(directory, program, etcd, scyper):
     raise RuntimeError("no node can be elected")
 
 
-def cluster_of(node):
-    return "elected" if node.name == "e1" else "tested"
-
-
 def watch(folder, nodes):
-    targets = [{"targets": [node.http], "labels": {"cluster": cluster_of(node), "node": node.name}} for node in nodes]
+    targets = [{"targets": [node.http], "labels": {"cluster": node.cluster, "node": node.name}} for node in nodes]
     (folder / "targets" / "scyper.yml").write_text(yaml.safe_dump(targets))
 
 
@@ -186,13 +131,13 @@ class Load:
         self.run("sql", "-c", "CREATE TABLE IF NOT EXISTS copied (a integer)", "-c", f"\\copy copied FROM '{self.rows}'")
 
 
-def ask(api, query):
-    """The values of an instant query, or the error."""
+def ask(api, query, cluster=None):
+    """The values of an instant query, of one cluster or all, or the error."""
     try:
         answer = json.loads(get(f"{api}/query?" + urllib.parse.urlencode({"query": query})))
     except urllib.error.HTTPError as e:
         raise ValueError(e.read().decode()) from e
-    return [float(sample["value"][1]) for sample in answer["data"]["result"]]
+    return [float(sample["value"][1]) for sample in answer["data"]["result"] if cluster in (None, sample["metric"].get("cluster"))]
 
 
 def ask_range(api, query, step_s=5):
@@ -308,7 +253,8 @@ def main(scyperd, scyper, pictures=None):
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         try:
-            nodes = [Node(directory, scyperd, "p1", "--postgres-listen", "127.0.0.1:0", "--replication", "--digest-period", "1s")]
+            nodes = [Node(directory, scyperd, "p1", "--postgres-listen", "127.0.0.1:0", "--replication", "--digest-period", "1s",
+                          "--voters", 3, "--commit-mode", "quorum")]
             started += nodes
             nodes[0].wait()
             for secondary in ("s1", "s2"):
@@ -329,11 +275,18 @@ def main(scyperd, scyper, pictures=None):
                 draw(api, load, pictures)
             check_alerts(api, valid)
             check_metrics_are_shown(nodes, [*wanted.values(), *valid.values()])
+            faulty = FaultyNodes(directory, scyperd, scyper)
+            started.append(faulty)
             nodes.append(Node(directory, scyperd, "x1", *FLAGS, memory="48MB", compaction="off"))
             started.append(nodes[-1])
+            faulty.wait()
             nodes[-1].wait()
-            watch(directory / "prometheus", nodes)
+            watch(directory / "prometheus", nodes + faulty.watched())
+            faulty.begin()
             Faults(scyper, nodes[-1], lambda text: ask(api, text), valid).run_all()
+            faulty.check(lambda text, cluster: ask(api, text, cluster), valid)
+            started.remove(faulty)
+            faulty.stop()
             nodes.pop().stop()
             watch(directory / "prometheus", nodes)
             check_faults(api, valid, primary=nodes[0], secondary=nodes[2], etcd=etcd)
@@ -342,7 +295,7 @@ def main(scyperd, scyper, pictures=None):
             for process in reversed(started):
                 process.stop()
             if CHECKS.failures or not is_complete:
-                for process in started:
+                for process in [node for one in started for node in getattr(one, "nodes", [one])]:
                     print(f"--- {process.name}\n{process.messages.read_text()[-2000:]}")
     return CHECKS.finish()
 

@@ -113,7 +113,7 @@ TEST_F(NodeTest, ServesMetricsAndHealthOverHttp) {
   std::string metrics_page = http_get(server->http_port(), "/metrics");
   EXPECT_NE(metrics_page.find("200 OK"), std::string::npos) << metrics_page;
   EXPECT_NE(metrics_page.find("\nscyper_server_statements_total 1\n"), std::string::npos) << metrics_page;
-  EXPECT_NE(metrics_page.find("# TYPE scyper_server_message_duration_seconds histogram"), std::string::npos);
+  EXPECT_NE(metrics_page.find("# TYPE scyper_server_request_duration_seconds histogram"), std::string::npos);
   EXPECT_NE(metrics_page.find("scyper_transactions_total{outcome=\"committed\"}"), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/healthz").find("\r\n\r\nok\n"), std::string::npos);
   EXPECT_NE(http_get(server->http_port(), "/readyz").find("\r\n\r\nready\n"), std::string::npos);

@@ -185,6 +185,14 @@ struct QueryActivity {
   double snapshot_oldest_ms = 0, snapshot_stall_ms_max = 0;
 };
 
+// As in pg_stat_activity. pid: below 0 by gRPC.
+struct RunningStatement {
+  int32_t pid = 0;
+  std::string user, application, client, state;
+  std::string text;  // without its constants
+  double ms = 0, transaction_ms = 0;
+};
+
 struct NodeStatus {
   std::string version, role, execution, redo, layout;
   uint64_t uptime_seconds = 0;
@@ -215,6 +223,8 @@ struct NodeStatus {
   std::vector<ProcedureStatus> procedures;
   QueryActivity queries;
   std::vector<query::SlowQuery> slow_queries;  // the slowest first
+  std::vector<query::SlowQuery> slow_transactions;
+  std::vector<RunningStatement> running;  // the longest first
 };
 
 struct BackupResult {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -115,14 +116,28 @@ struct Transaction {
   bool has_logged = false;  // it has changed something; set where there are elections
 };
 
+// Why a transaction did not run.
+enum class Refusal : uint8_t {
+  kQueueFull,   // of its worker, or of those that run alone
+  kStopping,    // the node
+  kNoPrimary,   // it is not primary any more, or not yet
+  kLog,         // its disk is full, or it has failed
+  kTimeout,     // its deadline came while it waited
+  kCancelled,   // while it waited
+  kRequest,     // sent again, and whether it was done is not known any more
+  kParameters,  // other ones than the statement's
+};
+constexpr size_t kRefusals = 8;
+
 // committed, rolled_back: transactions that ran; crossing: those of them that ran alone; misclassified: undone and run
-// again as crossing; refused: never ran (full queue, stopping, deadline passed).
+// again as crossing; refused: never ran; refused_by: by Refusal.
 struct EngineCounters {
   std::atomic<uint64_t> committed{0};
   std::atomic<uint64_t> rolled_back{0};
   std::atomic<uint64_t> crossing{0};
   std::atomic<uint64_t> misclassified{0};
   std::atomic<uint64_t> refused{0};
+  std::array<std::atomic<uint64_t>, kRefusals> refused_by{};
   std::atomic<uint64_t> redo_bytes{0};
   std::atomic<uint64_t> statements_compiled{0};
 };

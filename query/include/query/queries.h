@@ -13,6 +13,8 @@
 
 #include "query/database.h"
 #include "query/result.h"
+#include "query/session_activity.h"
+#include "query/slow_queries.h"
 #include "query/snapshots.h"
 
 namespace scyper::query {
@@ -66,19 +68,6 @@ struct Receipt {
   uint32_t swaps = 0;          // how often it went on in better code, of all its threads
 };
 
-// One of the queries that took longest, within the last hour.
-struct SlowQuery {
-  static constexpr size_t kTextBytesMax = 16 << 10;  // longer texts are not kept
-
-  std::string text;     // without its constants
-  int64_t time_us = 0;  // when it ended, since 1970
-  double total_ms = 0, wait_ms = 0, compile_ms = 0, run_ms = 0;
-  uint64_t rows = 0;
-  uint64_t memory_bytes = 0, spilled_bytes = 0;
-  uint64_t times = 1;       // that its text was among the slow ones
-  bool is_answered = true;  // false: it failed, or was cancelled; run_ms is until then
-};
-
 // One running query. Threads: next() one, cancel() any.
 class QueryStream {
  public:
@@ -123,6 +112,10 @@ class Queries {
  public:
   Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options);
   ~Queries();
+
+  // What pg_stat_activity shows; called by whoever compiles a query of it. Empty: there is none.
+  using ReadActivity = std::function<std::vector<SessionActivity>()>;
+  void set_activity(ReadActivity read);
 
   // The node stops: 57P03 for all who wait for their turn or a snapshot, and who come; what runs goes on.
   void stop();
@@ -189,6 +182,7 @@ class Queries {
 
   StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
   StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
+  StatusOr<PreparedPointer> prepare_activity(std::string_view sql, const std::shared_ptr<const Catalog>& catalog);
   bool is_planned_well(const Statement& statement) const;
   StatusOr<std::unique_ptr<QueryStream>> answer_at_once(const Prepared& prepared);
   Status start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
@@ -207,6 +201,7 @@ class Queries {
   std::map<std::pair<std::string, uint64_t>, Statement> statements_;  // by text and catalog version
   uint64_t uses_ = 0;
   Counters counters_;
+  ReadActivity read_activity_;  // under mutex_
   const std::shared_ptr<QueryRecords> records_;
   std::shared_ptr<QueryGate> gate_;
   const Snapshots::WaitDurable wait_durable_;

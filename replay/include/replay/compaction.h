@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -67,6 +68,7 @@ class Compaction {
 
   std::string_view observer() const;  // "forced" where nobody is asked
   storage::Compactor::Counts counts() const { return compactor_.counts(); }
+  std::map<TableId, storage::Compactor::TableCounts> table_counts() const { return compactor_.table_counts(); }
   storage::FrozenMemory::Usage memory() const { return database_->frozen_memory()->usage(); }
   size_t memory_budget_bytes() const { return database_->frozen_memory()->budget_bytes(); }
   uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }

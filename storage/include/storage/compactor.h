@@ -79,6 +79,15 @@ class Compactor {
     uint64_t watched = 0;         // by the observer now
   };
   Counts counts() const;
+  // Of the tables that have had frozen chunks since the start.
+  struct TableCounts {
+    uint64_t frozen = 0;       // chunks
+    uint64_t returned = 0;     // cold ones that became hot again before they were frozen
+    uint64_t emptied = 0;      // frozen ones
+    uint64_t moved = 0;        // tuples, to empty frozen chunks
+    uint64_t image_bytes = 0;  // of the chunks that were frozen
+  };
+  std::map<TableId, TableCounts> table_counts() const;
 
  private:
   struct Job {
@@ -133,6 +142,7 @@ class Compactor {
   std::vector<WatchId> unwatched_ ABSL_GUARDED_BY(mutex_);                       // that the observer is still to forget
   uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
   std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // for what to watch: in which window
+  std::map<TableId, TableCounts> by_table_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 

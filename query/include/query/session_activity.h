@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace scyper::query {
+
+// A session of this node and what it does now: a row of pg_stat_activity. Times in microseconds since 2000; 0: none.
+struct SessionActivity {
+  static constexpr size_t kTextBytesMax = 1024;  // as PostgreSQL's track_activity_query_size
+
+  int32_t pid = 0;  // pg_backend_pid(); by gRPC each statement has a number of its own, below 0
+  std::string user;
+  std::string application;
+  std::string address;  // of the client
+  int64_t begun_us = 0;
+  int64_t transaction_us = 0;  // since when its transaction, or block, is open
+  int64_t statement_us = 0;    // when the statement began: the one that runs, or ran last
+  int64_t changed_us = 0;      // of `state`
+  std::string state;           // "active", "idle", "idle in transaction", "idle in transaction (aborted)"
+  std::string text;            // of that statement
+};
+
+// While it lives, statements that this thread compiles find the node's sessions in pg_stat_activity; without it reading
+// that is 0A000. Its rows are constants of the program, which is to run once.
+class ActivityScope {
+ public:
+  explicit ActivityScope(const std::vector<SessionActivity>* sessions) noexcept : saved_(current_) {
+    current_ = sessions;
+  }
+  ~ActivityScope() { current_ = saved_; }
+  ActivityScope(const ActivityScope&) = delete;
+  ActivityScope& operator=(const ActivityScope&) = delete;
+  static const std::vector<SessionActivity>* current() { return current_; }
+
+ private:
+  static inline constinit thread_local const std::vector<SessionActivity>* current_ = nullptr;
+  const std::vector<SessionActivity>* const saved_;
+};
+
+struct Role;
+class Roles;
+// Whether the role sees what others' sessions do, and may end it: superusers, members of scyper_operator.
+bool sees_others(const Roles& roles, const Role& role);
+
+// Whether the text may read pg_stat_activity.
+bool mentions_activity(std::string_view sql);
+
+enum class SessionSignal : uint8_t { kCancel, kTerminate };
+
+// How pg_cancel_backend() and pg_terminate_backend() come to sessions: through the nodes of this process. Threads: any.
+class SessionSignals {
+ public:
+  // By one session for another. False: the node does not have both. 42501.
+  using Send = std::function<StatusOr<bool>(int32_t from, int32_t pid, SessionSignal signal)>;
+  class Registration {
+   public:
+    explicit Registration(Send send);  // until it goes
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    const uint64_t number_;
+  };
+  static StatusOr<bool> send(int32_t from, int32_t pid, SessionSignal signal);
+};
+
+// The text without its constants, and not longer than people read.
+std::string shown_text(std::string_view sql);
+
+// The beginning of the text that is kept of it, in whole characters.
+std::string_view kept_text(std::string_view sql);
+
+}  // namespace scyper::query

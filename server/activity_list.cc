@@ -1,0 +1,117 @@
+#include "activity_list.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "query/catalog.h"
+
+namespace scyper::server {
+
+namespace {
+
+constexpr int64_t kYear2000Us = 946'684'800'000'000;
+
+// PostgreSQL's texts.
+Status signal_denied(ActivityList::Signal signal, bool is_superusers) {
+  const bool is_cancel = signal == ActivityList::Signal::kCancel;
+  if (is_superusers) {
+    return sql_error("42501", is_cancel ? "must be a superuser to cancel superuser query"
+                                        : "must be a superuser to terminate superuser process");
+  }
+  return sql_error("42501", is_cancel ? "must be a member of the role whose query is being canceled or member of "
+                                        "pg_signal_backend"
+                                      : "must be a member of the role whose process is being terminated or member of "
+                                        "pg_signal_backend");
+}
+
+}  // namespace
+
+int64_t ActivityList::now_us() { return RealClock().now_us() - kYear2000Us; }
+
+ActivityList::ActivityList()
+    : registration_([this](int32_t from, int32_t pid, Signal signal) { return send(from, pid, signal); }) {}
+ActivityList::~ActivityList() = default;
+
+ActivityList::Rights ActivityList::rights_of(const query::Catalog* catalog, const std::string& role) {
+  const query::Role* found = catalog == nullptr ? nullptr : catalog->roles.find(role);
+  if (found == nullptr) return {.is_superuser = true, .may_signal = true};
+  return {.is_superuser = found->is_superuser, .may_signal = query::sees_others(catalog->roles, *found)};
+}
+
+int32_t ActivityList::new_number() {
+  static std::atomic<uint32_t> last{0};
+  constexpr uint32_t kFirst = 2, kNumbers = INT32_MAX - kFirst;
+  return static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) % kNumbers + kFirst);
+}
+
+int32_t ActivityList::new_statement_number() {
+  static std::atomic<uint32_t> last{0};
+  constexpr uint32_t kNumbers = INT32_MAX;
+  return -static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) % kNumbers) - 1;
+}
+
+ActivityList::Session::Session(ActivityList* list, query::SessionActivity first, Rights rights, Handler handler)
+    : list_(list), rights_(rights), handler_(std::move(handler)), now_(std::move(first)) {
+  now_.begun_us = now_.changed_us = now_us();
+  absl::MutexLock lock(&list_->mutex_);
+  list_->sessions_.emplace(now_.pid, this);
+}
+
+ActivityList::Session::~Session() {
+  absl::MutexLock lock(&list_->mutex_);
+  absl::MutexLock own(&mutex_);
+  const auto found = list_->sessions_.find(now_.pid);
+  if (found != list_->sessions_.end() && found->second == this) list_->sessions_.erase(found);
+}
+
+void ActivityList::Session::begin(std::string_view sql) {
+  const int64_t time_us = now_us();
+  absl::MutexLock lock(&mutex_);
+  now_.text = query::kept_text(sql);
+  now_.state = "active";
+  now_.statement_us = now_.changed_us = time_us;
+  if (now_.transaction_us == 0) now_.transaction_us = time_us;
+}
+
+void ActivityList::Session::end(std::string_view state, bool in_block) {
+  absl::MutexLock lock(&mutex_);
+  now_.state = state;
+  now_.changed_us = now_us();
+  if (!in_block) now_.transaction_us = 0;
+}
+
+void ActivityList::Session::set_application(const std::string& name) {
+  absl::MutexLock lock(&mutex_);
+  now_.application = name;
+}
+
+std::vector<query::SessionActivity> ActivityList::sessions() const {
+  std::vector<query::SessionActivity> all;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [pid, session] : sessions_) {
+    absl::MutexLock own(&session->mutex_);
+    all.push_back(session->now_);
+  }
+  return all;
+}
+
+StatusOr<bool> ActivityList::send(int32_t from, int32_t pid, Signal signal) {
+  absl::MutexLock lock(&mutex_);
+  const auto asking = sessions_.find(from), asked = sessions_.find(pid);
+  if (asking == sessions_.end() || asked == sessions_.end()) return false;
+  const Rights rights = asking->second->rights_;
+  if (!rights.is_superuser) {
+    if (asked->second->rights_.is_superuser) return signal_denied(signal, /*is_superusers=*/true);
+    const auto user_of = [](const Session& session) {
+      absl::MutexLock own(&session.mutex_);
+      return session.now_.user;
+    };
+    if (!rights.may_signal && user_of(*asking->second) != user_of(*asked->second)) {
+      return signal_denied(signal, /*is_superusers=*/false);
+    }
+  }
+  asked->second->handler_(signal);
+  return true;
+}
+
+}  // namespace scyper::server

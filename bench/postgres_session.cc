@@ -103,6 +103,12 @@ Status PostgresSession::prepare(const std::string& name, const std::string& sql)
   return result_status(result.get());
 }
 
+Status PostgresSession::run_prepared(const std::string& name, std::span<const char* const> parameters) {
+  const Result result(PQexecPrepared(connection_, name.c_str(), static_cast<int>(parameters.size()), parameters.data(),
+                                     nullptr, nullptr, 0));
+  return result_status(result.get());
+}
+
 Status PostgresSession::begin_pipeline() {
   return PQenterPipelineMode(connection_) == 1 ? absl::OkStatus() : connection_error();
 }

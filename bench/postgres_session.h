@@ -44,6 +44,8 @@ class PostgresSession {
   Status copy_out(const std::string& sql, const std::function<void(std::string_view)>& line);
 
   Status prepare(const std::string& name, const std::string& sql);
+  // One call of it; rows are ignored.
+  Status run_prepared(const std::string& name, std::span<const char* const> parameters);
 
   // Pipeline: several prepared calls under way, each a transaction of its own; answers come in order.
   Status begin_pipeline();

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -71,6 +72,7 @@ StatusOr<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options)
   }
   auto parts = std::make_unique<Parts>(std::move(channel));
   if (options.call_timeout_ms > 0) parts->call_timeout_ms = options.call_timeout_ms;
+  if (!options.keeps_streams) parts->call_streams.give_up();
   return std::unique_ptr<Client>(new Client(std::move(parts)));
 }
 
@@ -86,28 +88,60 @@ StatusOr<std::shared_ptr<const Prepared>> Client::prepare(std::string_view sql) 
   return prepared_of(sql, response);
 }
 
+Status Client::Parts::call_alone(const v1::Call& call, v1::CallResult* result) {
+  grpc::ClientContext context;
+  context.set_deadline(in_ms(call_timeout_ms));
+  v1::CallRequest request;
+  *request.mutable_call() = call;
+  v1::CallResponse response;
+  SCYPER_RETURN_IF_ERROR(status_of(transactions->Call(&context, request, &response)));
+  result->Swap(response.mutable_result());
+  return {};
+}
+
+Status Client::Parts::call(const v1::CallBatch& batch, v1::CallResult* result) {
+  std::unique_ptr<CallStream> stream = call_streams.take(transactions.get());
+  if (stream == nullptr) return call_alone(batch.calls(0), result);
+  v1::ResultBatch answer;
+  grpc::Status why;
+  const bool is_answered = stream->run(batch, std::chrono::milliseconds(call_timeout_ms), &answer, &why);
+  if (!is_answered) stream.reset();
+  call_streams.give_back(std::move(stream));
+  if (is_answered) {
+    if (answer.results_size() != 1) return sql_error("08P01", "the node sent malformed results");
+    result->Swap(answer.mutable_results(0));
+    return {};
+  }
+  if (why.ok()) return sql_error("08006", "the node has closed the stream");
+  Status status = status_of(why);
+  const std::string state = sqlstate_of(status);
+  if (state != "53300" && state != "42501") return status;
+  call_streams.give_up();  // the node wants no streams, or no more of them, and has not looked at the call
+  return call_alone(batch.calls(0), result);
+}
+
 Status Client::call(const Prepared& prepared, std::span<const Datum> arguments, query::ResultSet* result,
                     uint32_t timeout_ms, const CallIdentity& identity) {
   SCYPER_RETURN_IF_ERROR(check_count(prepared, arguments));
-  v1::CallRequest request;
-  v1::Call& call = *request.mutable_call();
+  v1::CallBatch batch;
+  v1::Call& call = *batch.add_calls();
   call.set_statement_id(prepared.id);
   call.set_client_id(identity.client_id);
   call.set_request_id(identity.request_id);
   if (!arguments.empty()) fill_arguments(prepared, arguments, call.mutable_packed_arguments());
-  call.set_timeout_ms(timeout_ms);
-  v1::CallResponse response;
+  // the node gives up when this client does
+  const auto patience_ms = static_cast<uint32_t>(parts_->call_timeout_ms);
+  call.set_timeout_ms(timeout_ms == 0 ? patience_ms : std::min(timeout_ms, patience_ms));
+  v1::CallResult answer;
   Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    grpc::ClientContext context;
-    context.set_deadline(in_ms(parts_->call_timeout_ms));
-    response.Clear();
-    status = status_of(parts_->transactions->Call(&context, request, &response));
+    status = parts_->call(batch, &answer);
+    if (status.ok() && answer.has_error()) status = status_of(answer.error());
     if (sqlstate_of(status) != "26000") break;
     SCYPER_RETURN_IF_ERROR(prepare(prepared.sql).status());
   }
   SCYPER_RETURN_IF_ERROR(status);
-  return server::read_result(response.result(), result);
+  return server::read_result(answer, result);
 }
 
 Status Client::execute(std::string_view sql, const ResultHandler& each) {

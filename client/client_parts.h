@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "call_stream.h"
 #include "client/client.h"
 #include "scyper.grpc.pb.h"
 
@@ -24,6 +25,12 @@ struct Client::Parts {
   std::unique_ptr<v1::Queries::Stub> queries;
   std::unique_ptr<v1::Admin::Stub> admin;
   int call_timeout_ms = 60'000;
+  CallStreams call_streams;  // before its channel and stubs are gone
+
+  // The call of a batch of one, by a stream that is kept where there is one.
+  Status call(const v1::CallBatch& batch, v1::CallResult* result);
+  // By an RPC of its own.
+  Status call_alone(const v1::Call& call, v1::CallResult* result);
 
   // What cancel() ends.
   absl::Mutex mutex;

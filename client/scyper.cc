@@ -542,11 +542,11 @@ int scyper_main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   ConnectOptions& to = line.common.connect;
-  line.target_option =
-      app.add_option("--target", to.target,
-                     "host:port of the node; sql, call, load: of several, separated by commas: the primary among them")
-          ->envname("SCYPER_TARGET")
-          ->capture_default_str();
+  line.target_option = app.add_option("--target", to.target,
+                                      "host:port of the node, or unix:FILE; sql, call, load: of several, separated by "
+                                      "commas: the primary among them")
+                           ->envname("SCYPER_TARGET")
+                           ->capture_default_str();
   app.add_option("--ca", to.tls_ca, "PEM file; given: TLS, and the node's certificate must be signed by it")
       ->envname("SCYPER_CA");
   app.add_option("--cert", to.tls_cert, "PEM file with this client's certificate");

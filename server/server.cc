@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "readiness.h"
 #include "replication/publisher.h"
 #include "transactions_service.h"
+#include "unix_socket.h"
 
 namespace scyper::server {
 
@@ -101,6 +103,7 @@ Status check_exposure(const ServerOptions& options) {
       return absl::InvalidArgumentError("postgres_listen: sockets of files are not supported");
     SCYPER_RETURN_IF_ERROR(check_address("postgres_listen", options.postgres_listen));
   }
+  if (!options.unix_socket.empty()) SCYPER_RETURN_IF_ERROR(parse_permissions(options.unix_socket_permissions).status());
   if (options.authorization && options.tls_client_ca.empty())
     return with_hint(absl::InvalidArgumentError("authorization needs tls_client_ca"),
                      "By gRPC a certificate says who a client is.");
@@ -163,6 +166,24 @@ void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* bu
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
+// Listens, as the builder says, and on the Unix socket beside it if there is to be one.
+StatusOr<std::unique_ptr<grpc::Server>> build_server(const ServerOptions& options,
+                                                     const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                                                     grpc::ServerBuilder* builder, int* port) {
+  builder->AddListeningPort(options.listen, credentials, port);
+  std::optional<NarrowFiles> narrow;
+  std::string places = options.listen;
+  if (!options.unix_socket.empty()) {
+    SCYPER_RETURN_IF_ERROR(clear_unix_socket(options.unix_socket));
+    narrow.emplace();
+    builder->AddListeningPort("unix:" + options.unix_socket, credentials);
+    places += " or the Unix socket \"" + options.unix_socket + "\"";
+  }
+  auto server = builder->BuildAndStart();  // null where it does not get all of them
+  if (server != nullptr && *port != 0) return server;
+  return absl::UnavailableError("cannot listen on " + places + ": is the address in use, or the certificate bad?");
+}
+
 // Of the node and of each service by name: probes ask for either.
 void set_serving(grpc::Server* server, bool serves) {
   auto* health = server->GetHealthCheckService();
@@ -207,7 +228,6 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   auto parts = std::make_unique<Parts>(options, engine, metrics);
   grpc::ServerBuilder builder;
   set_channel_arguments(options, &builder);
-  builder.AddListeningPort(options.listen, credentials_of(&parts->node), &parts->port);
   builder.RegisterService(&parts->transactions);
   builder.RegisterService(&parts->queries);
   builder.RegisterService(&parts->admin);
@@ -218,15 +238,15 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   for (uint32_t i = 0; i < std::max(options.grpc_threads, 1u); ++i) {
     parts->transactions.add_queue(builder.AddCompletionQueue());
   }
-  parts->grpc_server = builder.BuildAndStart();
-  if (parts->grpc_server == nullptr || parts->port == 0) {
-    return absl::UnavailableError("cannot listen on " + options.listen +
-                                  ": is the address in use, or the certificate bad?");
-  }
+  SCYPER_ASSIGN_OR_RETURN(parts->grpc_server, build_server(options, credentials_of(&parts->node), &builder, &parts->port));
   parts->transactions.start();
 
   Parts* p = parts.get();
   std::unique_ptr<Server> server(new Server(std::move(parts)));  // from here on errors stop it
+  if (!options.unix_socket.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(const mode_t mode, parse_permissions(options.unix_socket_permissions));
+    SCYPER_RETURN_IF_ERROR(set_permissions(options.unix_socket, mode));
+  }
   p->observed = observe_engine(metrics, engine);
   for (auto& observed : observe_tls(metrics, options.tls)) p->observed.push_back(std::move(observed));
   metrics->gauge("scyper_build_info", "Version of the node.", {{"version", kVersion}}).set(1);

@@ -107,6 +107,10 @@ std::vector<Setting> server_settings() {
   constexpr uint64_t kMs = 1000;
   return {
       text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
+      text_setting("unix_socket", "file of a Unix socket for gRPC clients of this machine, beside listen; empty = none",
+                   SCYPER_FIELD(server.unix_socket)),
+      text_setting("unix_socket_permissions", "permissions of that file, in octal; who may write it may connect",
+                   SCYPER_FIELD(server.unix_socket_permissions)),
       text_setting("http_listen",
                    "host:port of the web page, /metrics, /healthz, /readyz, /primary and /replica; empty = none",
                    SCYPER_FIELD(server.http_listen)),

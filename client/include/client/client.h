@@ -27,7 +27,9 @@ struct ConnectOptions {
   // Where nobody listens, the connection fails at once; else it is tried again until connect_timeout_ms: for nodes that
   // are being started.
   bool fails_when_refused = false;
-  int call_timeout_ms = 0;  // of unary calls, prepare and describe; 0 = 60 s
+  int call_timeout_ms = 0;  // of call(), prepare and describe; 0 = 60 s
+  // call() keeps streams, which cost less than an RPC per call; false: each call is a unary RPC.
+  bool keeps_streams = true;
 };
 
 // A statement with parameters, as the node compiled it. Immutable. The id depends on the text only.

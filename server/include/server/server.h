@@ -14,10 +14,12 @@
 namespace scyper::server {
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1:7400";       // host:port; port 0 = any free one
-  std::string http_listen = "127.0.0.1:7401";  // /metrics, /healthz, /readyz, /primary, /replica; empty = none
-  std::string postgres_listen;                 // for PostgreSQL's clients; empty = none
-  std::string postgres_users;                  // file: name:password or name:verifier; empty = nobody needs a password
+  std::string listen = "127.0.0.1:7400";         // host:port; port 0 = any free one
+  std::string unix_socket;                       // file of a socket for gRPC beside it; empty = none
+  std::string unix_socket_permissions = "0770";  // of that file
+  std::string http_listen = "127.0.0.1:7401";    // /metrics, /healthz, /readyz, /primary, /replica; empty = none
+  std::string postgres_listen;                   // for PostgreSQL's clients; empty = none
+  std::string postgres_users;  // file: name:password or name:verifier; empty = nobody needs a password
   uint32_t postgres_connections_max = 100;
   uint32_t postgres_statements_max = 1000;  // prepared, per session
   uint32_t postgres_authentication_timeout_ms = 60'000;

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -144,7 +145,10 @@ int run_receiver(const Options& options) {
   const std::string transport = options.receive == "redo" ? "pgm" : options.receive;
   Wire::Options wire_options{transport, false, options.interface, options.mtu, options.rate};
   auto wire = Wire::open(wire_options);
-  if (!wire.ok()) return 1;
+  if (!wire.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(wire.status().message()).c_str());
+    return 1;
+  }
   std::ofstream(options.result + ".ready") << "\n";
   const ordered_json result =
       options.receive == "redo" ? receive_redo(wire->get(), options) : receive_messages(wire->get());
@@ -182,7 +186,8 @@ class Receivers {
     }
     for (uint32_t i = 1; i <= options_.receivers; ++i) {
       for (int wait = 0; !std::filesystem::exists(result(i) + ".ready"); ++wait) {
-        if (wait > 1000) return absl::UnavailableError("a receiver does not start");
+        if (wait > 1000)
+          return absl::UnavailableError(absl::StrCat("a receiver of ", what, " does not start: ", log(i)));
         ::usleep(10'000);
       }
     }
@@ -204,6 +209,11 @@ class Receivers {
   }
 
  private:
+  std::string log(uint32_t i) const {
+    std::ostringstream text;
+    text << std::ifstream(absl::StrCat(directory_, "/", i, ".log")).rdbuf();
+    return text.str();
+  }
   std::string result(uint32_t i) const { return absl::StrCat(directory_, "/", i, ".json"); }
 
   const Options& options_;

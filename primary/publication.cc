@@ -67,12 +67,12 @@ void Publication::start_multicast() {
     return;
   }
   if (options_.transport == TransportChoice::kRdma) {
-    transport_.note = start_rdma();
-    if (transport_.note.empty()) return;
-    transport_.note += "; ";
+    const std::string why = start_rdma();
+    if (why.empty()) return;
+    transport_.note = "RDMA: " + why;
   }
-  transport_.note += start_pgm();
-  if (transport_.note.ends_with("; ")) transport_.note.resize(transport_.note.size() - 2);
+  const std::string why = start_pgm();
+  if (!why.empty()) transport_.note += (transport_.note.empty() ? "" : "; ") + why;
 }
 
 // These say why not; empty: it is started.

@@ -26,7 +26,8 @@ namespace {
 constexpr auto kWatchPeriod = std::chrono::milliseconds(100);
 // Its loop turns at least every 10 ms: then it hangs.
 constexpr int kSilentPeriodsMax = 20;
-constexpr auto kReadyWait = std::chrono::seconds(2);
+// Of one that neither opens its socket nor ends: a slow machine is no hanging one.
+constexpr auto kReadyWait = std::chrono::seconds(10);
 // After one that never was ready, as without its device.
 constexpr int kPeriodsUntilNext = 10;
 // Of datagrams by verbs: room for their headers and some of a parcel; what a record of the ring holds.
@@ -69,7 +70,7 @@ StatusOr<std::unique_ptr<MulticastProcess>> MulticastProcess::start(const Multic
 
 Status MulticastProcess::prepare() {
   if (::access(program_.c_str(), X_OK) != 0) return absl::NotFoundError(program_ + " is not there");
-  memory_fd_ = ::memfd_create("scyper-pgm", MFD_CLOEXEC);
+  memory_fd_ = ::memfd_create("scyper-multicast", MFD_CLOEXEC);
   // for the one process that is started with them
   node_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   wire_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

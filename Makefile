@@ -34,7 +34,7 @@ build: build/release/build.ninja
 	@$(NINJA) -C build/release
 
 deb: build/release/build.ninja
-	@$(NINJA) -C build/release scyper scyperd scyper-pgm pages
+	@$(NINJA) -C build/release scyper scyperd scyper-pgm scyper-rdma pages
 	@tools/package build/release build/release/package
 
 demo: build/release/build.ninja

@@ -1,6 +1,6 @@
 // The network beneath replication, between namespaces of this machine: ScyPer's Table 1 (DanaC 2013), messages by UDP
-// and by OpenPGM; and the redo path alone, recorded transactions through batches, datagrams and OpenPGM into inboxes.
-// Needs root.
+// and by OpenPGM, and by RDMA verbs between devices of this one; and the redo path alone, recorded transactions through
+// batches, datagrams and OpenPGM into inboxes. Needs root.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,7 +46,8 @@ struct Options {
   double seconds = 2;
   uint32_t mtu = 1500;
   uint32_t rate = 200'000'000;
-  std::string log;  // data directory
+  std::vector<std::string> rdma;  // addresses: of the sender, of receivers
+  std::string log;                // data directory
   uint64_t entries = 200'000;
   std::string output = "table";
   // a receiver's own
@@ -57,6 +59,15 @@ int64_t now_ns() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);  // the same in all namespaces
   return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+// That all cores of the machine have worked: what the kernel does for packets counts to no process.
+double busy_s() {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0;
+  file >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq;
+  return (user + nice + system + irq + soft_irq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // In front of each piece of a message.
@@ -131,9 +142,13 @@ ordered_json receive_redo(Wire* wire, const Options& options) {
 }
 
 int run_receiver(const Options& options) {
-  Wire::Options wire_options{options.receive != "udp", false, options.interface, options.mtu, options.rate};
+  const std::string transport = options.receive == "redo" ? "pgm" : options.receive;
+  Wire::Options wire_options{transport, false, options.interface, options.mtu, options.rate};
   auto wire = Wire::open(wire_options);
-  if (!wire.ok()) return 1;
+  if (!wire.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(wire.status().message()).c_str());
+    return 1;
+  }
   std::ofstream(options.result + ".ready") << "\n";
   const ordered_json result =
       options.receive == "redo" ? receive_redo(wire->get(), options) : receive_messages(wire->get());
@@ -157,25 +172,22 @@ class Receivers {
     for (uint32_t i = 1; i <= options_.receivers; ++i) {
       std::filesystem::remove(result(i));
       std::filesystem::remove(result(i) + ".ready");
-      std::vector<std::string> arguments = {"ip",
-                                            "netns",
-                                            "exec",
-                                            spaces_.name(i),
-                                            client::program_beside_this("bench_transport"),
-                                            "--receive",
-                                            what,
-                                            "--interface",
-                                            spaces_.address(i),
-                                            "--result",
-                                            result(i),
-                                            "--mtu",
-                                            std::to_string(options_.mtu)};
+      const bool is_rdma = what == "rdma";
+      std::vector<std::string> arguments;
+      if (!is_rdma) arguments = {"ip", "netns", "exec", spaces_.name(i)};
+      for (const std::string& each :
+           {client::program_beside_this("bench_transport"), std::string("--receive"), what, std::string("--interface"),
+            is_rdma ? options_.rdma[i] : spaces_.address(i), std::string("--result"), result(i), std::string("--mtu"),
+            std::to_string(options_.mtu)}) {
+        arguments.push_back(each);
+      }
       arguments.insert(arguments.end(), more.begin(), more.end());
       pids_.push_back(client::launch(arguments, absl::StrCat(directory_, "/", i, ".log")));
     }
     for (uint32_t i = 1; i <= options_.receivers; ++i) {
       for (int wait = 0; !std::filesystem::exists(result(i) + ".ready"); ++wait) {
-        if (wait > 1000) return absl::UnavailableError("a receiver does not start");
+        if (wait > 1000)
+          return absl::UnavailableError(absl::StrCat("a receiver of ", what, " does not start: ", log(i)));
         ::usleep(10'000);
       }
     }
@@ -197,6 +209,11 @@ class Receivers {
   }
 
  private:
+  std::string log(uint32_t i) const {
+    std::ostringstream text;
+    text << std::ifstream(absl::StrCat(directory_, "/", i, ".log")).rdbuf();
+    return text.str();
+  }
   std::string result(uint32_t i) const { return absl::StrCat(directory_, "/", i, ".json"); }
 
   const Options& options_;
@@ -227,13 +244,19 @@ class Bench {
     char directory[] = "/tmp/scyper_transport_XXXXXX";
     if (::mkdtemp(directory) == nullptr) return absl::UnavailableError("no directory can be made in /tmp");
     directory_ = directory;
-    SCYPER_RETURN_IF_ERROR(spaces_.make(options_.receivers + 1));
+    SCYPER_RETURN_IF_ERROR(spaces_.make(options_.receivers + 1, options_.mtu));
     ordered_json out = {{"receivers", options_.receivers}, {"mtu", options_.mtu}};
     for (const char* transport : {"udp", "pgm"}) {
       for (uint32_t bytes : options_.bytes) {
         SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return measure(transport, bytes); }));
         out["table1"].push_back(std::move(row));
       }
+    }
+    for (uint32_t bytes : options_.bytes) {
+      if (options_.rdma.empty()) break;
+      if (options_.rdma.size() <= options_.receivers) return absl::InvalidArgumentError("--rdma has too few addresses");
+      SCYPER_ASSIGN_OR_RETURN(ordered_json row, measure("rdma", bytes));
+      out["table1"].push_back(std::move(row));
     }
     for (Form form : {Form::kRaw, Form::kGrouped, Form::kCompressed}) {
       if (options_.log.empty()) break;
@@ -249,8 +272,9 @@ class Bench {
   template <typename Work>
   StatusOr<ordered_json> in_first_space(Work work);
 
-  StatusOr<std::unique_ptr<Wire>> open(bool is_pgm) {
-    return Wire::open({is_pgm, true, spaces_.address(0), options_.mtu, options_.rate});
+  StatusOr<std::unique_ptr<Wire>> open(const std::string& transport) {
+    const std::string interface = transport == "rdma" ? options_.rdma[0] : spaces_.address(0);
+    return Wire::open({transport, true, interface, options_.mtu, options_.rate});
   }
 
   // As fast as it goes, then a thousand a second for the latency.
@@ -260,8 +284,9 @@ class Bench {
     for (const bool is_paced : {false, true}) {
       Receivers receivers(options_, spaces_, directory_);
       SCYPER_RETURN_IF_ERROR(receivers.start(transport, {}));
-      SCYPER_ASSIGN_OR_RETURN(auto wire, open(transport == "pgm"));
+      SCYPER_ASSIGN_OR_RETURN(auto wire, open(transport));
       ::usleep(200'000);
+      const double busy_start_s = busy_s();
       const int64_t start_ns = now_ns(), end_ns = start_ns + static_cast<int64_t>(options_.seconds * 1e9);
       uint64_t count = 0;
       for (; now_ns() < end_ns; ++count) {
@@ -274,6 +299,7 @@ class Bench {
       }
       wire->flush();
       const double sent_s = static_cast<double>(now_ns() - start_ns) / 1e9;
+      if (!is_paced) row["cpu_us_per_message"] = (busy_s() - busy_start_s) * 1e6 / static_cast<double>(count);
       for (int i = 0; i < kEnds; ++i) {
         ::usleep(transport == "pgm" ? 100'000 : 20'000);  // PGM repairs before
         Message over;
@@ -315,7 +341,7 @@ class Bench {
     SCYPER_RETURN_IF_ERROR(
         receivers.start("redo", {"--cluster", replication::to_string(log.cluster), "--base-lsn",
                                  std::to_string(log.base_lsn), "--complete-lsn", std::to_string(complete_lsn)}));
-    SCYPER_ASSIGN_OR_RETURN(auto wire, open(true));
+    SCYPER_ASSIGN_OR_RETURN(auto wire, open("pgm"));
     ::usleep(200'000);
     replication::DatagramWriter writer(log.cluster, replication::draw_source(), wire->datagram_bytes_max());
     uint64_t datagrams = 0;
@@ -372,10 +398,11 @@ StatusOr<ordered_json> Bench::in_first_space(Work work) {
 void print(const ordered_json& out) {
   for (const auto& row : out.value("table1", ordered_json::array())) {
     std::printf(
-        "%s %4u bytes: %7.0f messages/s, %6.0f Mbit/s, %5.1f %% received, latency %.0f us (half), %.0f (99 %%)\n",
+        "%s %4u bytes: %7.0f messages/s, %6.0f Mbit/s, %5.1f %% received, latency %.0f us (half), %.0f (99 %%), "
+        "machine busy %.1f us per message\n",
         row["transport"].get<std::string>().c_str(), row["bytes"].get<unsigned>(), row["messages_per_s"].get<double>(),
         row["megabits_per_s"].get<double>(), 100 * row["received"].get<double>(), row["latency_us_p50"].get<double>(),
-        row["latency_us_p99"].get<double>());
+        row["latency_us_p99"].get<double>(), row["cpu_us_per_message"].get<double>());
   }
   for (const auto& row : out.value("redo", ordered_json::array())) {
     std::printf("redo %-11s %8.0f entries/s, %4.0f bytes on the wire per entry of %.0f, %s\n",
@@ -395,7 +422,10 @@ int main(int argc, char** argv) {
   app.add_option("--receivers", options.receivers, "each in a namespace")->capture_default_str();
   app.add_option("--seconds", options.seconds, "of each measurement")->capture_default_str();
   app.add_option("--mtu", options.mtu, "largest packet")->capture_default_str();
-  app.add_option("--rate", options.rate, "PGM: bytes per second, repairs included")->capture_default_str();
+  app.add_option("--rdma", options.rdma,
+                 "messages by RDMA verbs, too, between these addresses of devices, the sender's first")
+      ->delimiter(',');
+  app.add_option("--rate", options.rate, "PGM, RDMA: bytes per second, repairs included")->capture_default_str();
   app.add_option("--log", options.log, "data directory with the transactions to send; empty = none are");
   app.add_option("--entries", options.entries, "transactions, at most")->capture_default_str();
   app.add_option("-o,--output", options.output, "how results look")->check(CLI::IsMember({"table", "json"}));

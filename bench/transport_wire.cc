@@ -22,10 +22,9 @@ constexpr int kSocketBytes = 4 << 20;
 constexpr uint64_t kWaitingMax = 4000;
 constexpr uint64_t kFlushEvery = 16;
 
-class PgmWire final : public Wire {
+class ProcessWire final : public Wire {
  public:
-  PgmWire(std::unique_ptr<replication::MulticastProcess> process, uint32_t mtu)
-      : process_(std::move(process)), mtu_(mtu) {}
+  explicit ProcessWire(std::unique_ptr<replication::MulticastProcess> process) : process_(std::move(process)) {}
   void send(std::string_view datagram) override {
     process_->send(datagram);
     if (++sent_ % kFlushEvery != 0) return;
@@ -37,11 +36,10 @@ class PgmWire final : public Wire {
     while (process_->counters().sent < sent_) ::usleep(50);
   }
   bool receive(std::string* datagram, int timeout_ms) override { return process_->receive(datagram, timeout_ms); }
-  size_t datagram_bytes_max() const override { return replication::datagram_bytes_of(mtu_); }
+  size_t datagram_bytes_max() const override { return process_->datagram_bytes(); }
 
  private:
   const std::unique_ptr<replication::MulticastProcess> process_;
-  const uint32_t mtu_;
   uint64_t sent_ = 0;
 };
 
@@ -100,8 +98,9 @@ StatusOr<std::unique_ptr<Wire>> open_udp(const Wire::Options& options) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Wire>> Wire::open(const Options& options) {
-  if (!options.is_pgm) return open_udp(options);
+  if (options.transport == "udp") return open_udp(options);
   replication::MulticastOptions multicast;
+  if (options.transport == "rdma") multicast.kind = replication::MulticastOptions::Kind::kRdma;
   multicast.sends = options.sends;
   multicast.interface = options.interface;
   multicast.group = kGroup;
@@ -109,7 +108,7 @@ StatusOr<std::unique_ptr<Wire>> Wire::open(const Options& options) {
   multicast.mtu = options.mtu;
   multicast.identity = absl::StrCat("bench:", ::getpid());
   SCYPER_ASSIGN_OR_RETURN(auto process, replication::MulticastProcess::start(multicast));
-  return std::unique_ptr<Wire>(std::make_unique<PgmWire>(std::move(process), options.mtu));
+  return std::unique_ptr<Wire>(std::make_unique<ProcessWire>(std::move(process)));
 }
 
 }  // namespace scyper::bench

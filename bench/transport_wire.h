@@ -9,11 +9,11 @@
 
 namespace scyper::bench {
 
-// One end of a multicast group: plain UDP, or OpenPGM as the node uses it. Threads: one.
+// One end of a multicast group: plain UDP, or OpenPGM or RDMA verbs as the node uses them. Threads: one.
 class Wire {
  public:
   struct Options {
-    bool is_pgm = true;
+    std::string transport = "pgm";  // "udp", "rdma"
     bool sends = false;
     std::string interface;  // IPv4 address
     uint32_t mtu = 1500;

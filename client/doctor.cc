@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -36,6 +37,7 @@ using server::format_bytes;
 
 constexpr uint64_t kDescriptors = 4096;
 constexpr int kSyncs = 100;
+constexpr uint64_t kRdmaQueueBytes = uint64_t{1} << 20;
 constexpr size_t kBlockBytes = 4096;
 constexpr double kSlowSyncMs = 10;
 constexpr int kMulticastMs = 1000;
@@ -175,6 +177,22 @@ Finding examine_multicast(const server::NodeConfig& config) {
           "Nodes fall back to unicast. Look at the interface's address, its route for the group and the firewall."};
 }
 
+// Devices of verbs; whether one of them carries multicast is tried by the node.
+Finding examine_rdma_devices() {
+  std::error_code error;
+  std::string names;
+  for (const auto& each : std::filesystem::directory_iterator("/sys/class/infiniband", error)) {
+    names += (names.empty() ? "" : ", ") + each.path().filename().string();
+  }
+  if (names.empty()) {
+    return {Level::kWarning, "RDMA devices", "there are none",
+            "Redo goes by PGM or unicast. Load the card's driver, ib_uverbs and rdma_ucm (docs/infiniband.md)."};
+  }
+  if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) return {Level::kGood, "RDMA devices", names, ""};
+  return {Level::kWarning, "RDMA devices", names + "; the connection manager's device: " + error_text(),
+          "Load rdma_ucm, and give the node's user /dev/infiniband."};
+}
+
 // --- the report ---
 
 void print_json(const std::vector<Finding>& findings) {
@@ -254,6 +272,19 @@ std::vector<Finding> examine_disk(const server::NodeConfig& config) {
   return {std::move(room), examine_syncs(directory)};
 }
 
+Finding examine_locked_memory(uint64_t limit_bytes, bool is_exempt, uint64_t needed_bytes) {
+  const bool is_enough = is_exempt || limit_bytes == RLIM_INFINITY || limit_bytes >= needed_bytes;
+  const std::string limit =
+      is_exempt || limit_bytes == RLIM_INFINITY ? "without limit" : "at most " + format_bytes(limit_bytes);
+  Finding found{is_enough ? Level::kGood : Level::kWarning, "locked memory",
+                absl::StrCat(limit, ", for RDMA ", format_bytes(needed_bytes)), ""};
+  if (!is_enough) {
+    found.advice = absl::StrCat("ulimit -l ", (needed_bytes + 1023) / 1024,
+                                ", or LimitMEMLOCK= of the unit (the limit of this shell was looked at).");
+  }
+  return found;
+}
+
 std::vector<Finding> examine_network(const server::NodeConfig& config) {
   std::vector<Finding> all;
   const auto port = [&all](const char* key, const std::string& address) {
@@ -264,6 +295,14 @@ std::vector<Finding> examine_network(const server::NodeConfig& config) {
   port("postgres_listen", config.server.postgres_listen);
   if (!config.cluster.name.empty()) port("peer_listen", config.cluster.peer_listen);
   all.push_back(examine_multicast(config));
+  const primary::ReplicationOptions& replication = config.engine.replication;
+  if (replication.transport != primary::TransportChoice::kRdma && replication.rdma.device.empty()) return all;
+  all.push_back(examine_rdma_devices());
+  rlimit locked{};
+  ::getrlimit(RLIMIT_MEMLOCK, &locked);
+  // queues are locked beside the buffers
+  all.push_back(
+      examine_locked_memory(locked.rlim_cur, ::geteuid() == 0, replication.rdma.memory_bytes + kRdmaQueueBytes));
   return all;
 }
 

@@ -41,7 +41,9 @@ std::vector<Finding> examine_kernel(const KernelFiles& kernel, const server::Nod
 std::vector<Finding> examine_limits(const server::NodeConfig& config);
 // Room and time to disk of the data directory; skipped without one.
 std::vector<Finding> examine_disk(const server::NodeConfig& config);
-// Addresses to listen on, and multicast where it is configured.
+// Whether an RDMA device may lock so much memory. is_exempt: no limit counts (CAP_IPC_LOCK).
+Finding examine_locked_memory(uint64_t limit_bytes, bool is_exempt, uint64_t needed_bytes);
+// Addresses to listen on, multicast and RDMA where they are configured.
 std::vector<Finding> examine_network(const server::NodeConfig& config);
 
 // All of them, of this machine.

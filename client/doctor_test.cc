@@ -132,5 +132,21 @@ TEST_F(DoctorTest, TriesMulticast) {
   EXPECT_EQ(find(examine_network(config_), "multicast").level, Level::kWarning);
 }
 
+TEST_F(DoctorTest, LooksForRdma) {
+  const auto has = [](const std::vector<Finding>& all, const std::string& name) {
+    return std::any_of(all.begin(), all.end(), [&](const Finding& each) { return each.name == name; });
+  };
+  EXPECT_FALSE(has(examine_network(config_), "RDMA devices"));
+  config_.engine.replication.transport = primary::TransportChoice::kRdma;
+  const bool is_there = std::filesystem::exists("/dev/infiniband/rdma_cm");
+  EXPECT_EQ(find(examine_network(config_), "RDMA devices").level, is_there ? Level::kGood : Level::kWarning);
+  EXPECT_TRUE(has(examine_network(config_), "locked memory"));
+  EXPECT_EQ(examine_locked_memory(8 << 20, false, 5 << 20).level, Level::kGood);
+  EXPECT_EQ(examine_locked_memory(64 << 10, true, 5 << 20).level, Level::kGood);
+  const Finding small = examine_locked_memory(64 << 10, false, 5 << 20);
+  EXPECT_EQ(small.level, Level::kWarning);
+  EXPECT_TRUE(absl::StrContains(small.advice, "ulimit -l 5120")) << small.advice;
+}
+
 }  // namespace
 }  // namespace scyper::client

@@ -29,17 +29,17 @@ Status NetworkSpaces::set_link(uint32_t i, bool is_up) const {
   return sql_error("58030", "the link of " + name(i) + " cannot be set");
 }
 
-Status NetworkSpaces::make(uint32_t count) {
+Status NetworkSpaces::make(uint32_t count, uint32_t mtu) {
   has_bridge_ = run_quietly(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
                                          " up && ip addr add ", subnet(), "254/24 dev ", bridge()));
   bool ok = has_bridge_;
   for (uint32_t i = 0; i < count && ok; ++i) {
     const std::string link = this->link(i);
     ++count_;
-    ok = run_quietly(
-        absl::StrCat("ip netns add ", name(i), " && ip link add ", link, " type veth peer name eth0 netns ", name(i),
-                     " && ip link set ", link, " master ", bridge(), " up && ip -n ", name(i), " addr add ", address(i),
-                     "/24 dev eth0 && ip -n ", name(i), " link set eth0 up && ip -n ", name(i), " link set lo up"));
+    ok = run_quietly(absl::StrCat(
+        "ip netns add ", name(i), " && ip link add ", link, " mtu ", mtu, " type veth peer name eth0 mtu ", mtu,
+        " netns ", name(i), " && ip link set ", link, " master ", bridge(), " up && ip -n ", name(i), " addr add ",
+        address(i), "/24 dev eth0 && ip -n ", name(i), " link set eth0 up && ip -n ", name(i), " link set lo up"));
   }
   if (ok) return Status();
   return with_hint(sql_error("42501", "network namespaces cannot be made"),

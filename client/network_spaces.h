@@ -13,7 +13,7 @@ class NetworkSpaces {
  public:
   NetworkSpaces();
   // 42501 where namespaces cannot be made.
-  Status make(uint32_t count);
+  Status make(uint32_t count, uint32_t mtu = 1500);
   ~NetworkSpaces();
 
   std::string name(uint32_t i) const;     // of the i-th, from 0

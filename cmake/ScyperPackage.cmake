@@ -3,7 +3,7 @@
 # Only programs of a release are packaged, stripped.
 
 include(GNUInstallDirs)
-install(TARGETS scyperd scyper scyper-pgm RUNTIME DESTINATION bin)
+install(TARGETS scyperd scyper scyper-pgm scyper-rdma RUNTIME DESTINATION bin)
 install(FILES deploy/systemd/scyperd@.service DESTINATION lib/systemd/system)
 install(FILES deploy/systemd/sysusers.d/scyper.conf DESTINATION lib/sysusers.d)
 install(FILES deploy/systemd/tmpfiles.d/scyper.conf DESTINATION lib/tmpfiles.d)

@@ -91,7 +91,7 @@ TEST(DurabilityTest, AnswersWithoutCopiesNeedTheLeaseStill) {
     std::atomic<bool> leads{true};
     EngineOptions options = log_options(&disk, RedoMode::kLogical, mode);
     options.replication.is_on = true;
-    options.replication.uses_multicast = false;
+    options.replication.transport = TransportChoice::kUnicast;
     options.replication.voters = 1;
     options.replication.term = 1;
     options.replication.node = "a";
@@ -297,7 +297,7 @@ TEST(DurabilityTest, WhatARestartFindsNeedsItsCopies) {
   SimulatedDisk disk;
   EngineOptions options = log_options(&disk);
   options.replication.is_on = true;
-  options.replication.uses_multicast = false;
+  options.replication.transport = TransportChoice::kUnicast;
   {
     Bank bank(options);
     ASSERT_TRUE(send(&bank.engine(), 9, 1, "CALL deposit(1, 1, 1)").ok());
@@ -349,7 +349,7 @@ TEST(DurabilityTest, ATornTailThatMayHaveBeenAcknowledgedIsNotCut) {
   SimulatedDisk disk;
   EngineOptions options = log_options(&disk);
   options.replication.is_on = true;
-  options.replication.uses_multicast = false;
+  options.replication.transport = TransportChoice::kUnicast;
   uint64_t lsn;
   {
     Bank bank(options);

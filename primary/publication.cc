@@ -40,7 +40,11 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.partitions = start.partitions;
   publisher_.transport = [this] {
     replication::TransportInfo info = transport_;
-    if (multicast_ != nullptr) info.datagrams_sent = multicast_->counters().sent;
+    if (multicast_ == nullptr) return info;
+    const replication::MulticastProcess::Counters counters = multicast_->counters();
+    info.datagrams_sent = counters.sent;
+    info.registered_bytes = counters.registered_bytes;
+    if (const std::string trouble = multicast_->trouble(); !trouble.empty()) info.note = trouble;
     return info;
   };
   start_multicast();
@@ -58,38 +62,58 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
 
 // A network without multicast works, by unicast: no error here ends the start.
 void Publication::start_multicast() {
-  if (!options_.uses_multicast) {
+  if (options_.transport == TransportChoice::kUnicast) {
     transport_.note = "transport is set to unicast";
     return;
   }
-  if (options_.multicast_interface.empty()) {
-    transport_.note = "multicast_interface is not set";
-    return;
+  if (options_.transport == TransportChoice::kRdma) {
+    const std::string why = start_rdma();
+    if (why.empty()) return;
+    transport_.note = "RDMA: " + why;
+  }
+  const std::string why = start_pgm();
+  if (!why.empty()) transport_.note += (transport_.note.empty() ? "" : "; ") + why;
+}
+
+// These say why not; empty: it is started.
+std::string Publication::start_rdma() {
+  if (options_.multicast_interface.empty() && options_.rdma.device.empty()) {
+    return "neither multicast_interface nor rdma_device is set";
   }
   replication::MulticastOptions multicast;
+  multicast.kind = replication::MulticastOptions::Kind::kRdma;
+  multicast.rdma = options_.rdma;
+  return start_multicast(multicast, "rdma");
+}
+
+std::string Publication::start_pgm() {
+  if (options_.multicast_interface.empty()) return "multicast_interface is not set";
+  replication::MulticastOptions multicast;
+  multicast.mtu = options_.multicast_mtu;
+  multicast.is_raw = transport_.is_raw = options_.multicast_is_raw;
+  return start_multicast(multicast, "pgm");
+}
+
+std::string Publication::start_multicast(const replication::MulticastOptions& options, const std::string& kind) {
+  replication::MulticastOptions multicast = options;
   multicast.sends = true;
   multicast.interface = options_.multicast_interface;
   multicast.group = options_.multicast_group;
   multicast.port = options_.multicast_port;
   multicast.bytes_per_second = options_.multicast_rate;
-  multicast.mtu = options_.multicast_mtu;
-  multicast.is_raw = options_.multicast_is_raw;
   multicast.identity = absl::StrCat(replication::to_string(start_.cluster), ":", start_.term);
   auto started = replication::MulticastProcess::start(multicast);
-  if (!started.ok()) {
-    transport_.note = std::string(started.status().message());
-    return;
-  }
+  if (!started.ok()) return std::string(started.status().message());
   multicast_ = *std::move(started);
   outbox_.set_transmitter(std::make_unique<replication::MulticastTransmitter>(
-      start_.cluster, multicast_, options_.multicast_mtu, start_.key.has_value() ? &*start_.key : nullptr));
+      start_.cluster, multicast_, start_.key.has_value() ? &*start_.key : nullptr));
   transport_.is_encrypted = start_.key.has_value();
   if (start_.key.has_value()) transport_.key_fingerprint = start_.key->fingerprint(start_.cluster);
-  transport_.kind = "pgm";
-  transport_.is_raw = options_.multicast_is_raw;
+  transport_.kind = kind;
   transport_.multicast_group = options_.multicast_group;
   transport_.multicast_port = options_.multicast_port;
-  transport_.datagram_bytes = replication::datagram_bytes_of(options_.multicast_mtu);
+  transport_.datagram_bytes = multicast_->datagram_bytes();
+  return "";
 }
 
 void Publication::wake_log() {

@@ -61,6 +61,9 @@ class Publication {
 
  private:
   void start_multicast();
+  std::string start_rdma();
+  std::string start_pgm();
+  std::string start_multicast(const replication::MulticastOptions& options, const std::string& kind);
   bool has_batch(uint64_t lsn, uint64_t term) const;
   std::vector<replication::TermStart> terms() const;
   StatusOr<std::string> newest_archive() const;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -25,35 +26,51 @@ namespace {
 constexpr auto kWatchPeriod = std::chrono::milliseconds(100);
 // Its loop turns at least every 10 ms: then it hangs.
 constexpr int kSilentPeriodsMax = 20;
-constexpr auto kReadyWait = std::chrono::seconds(2);
+// Of one that neither opens its socket nor ends: a slow machine is no hanging one.
+constexpr auto kReadyWait = std::chrono::seconds(10);
+// After one that never was ready, as without its device.
+constexpr int kPeriodsUntilNext = 10;
+// Of datagrams by verbs: room for their headers and some of a parcel; what a record of the ring holds.
+constexpr uint32_t kVerbsBytesMin = 256, kVerbsBytesMax = SharedRing::kRecordBytesMax;
 
-std::string program_beside_this() {
+std::string program_beside_this(const char* name) {
   char path[4096];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof(path));
   if (size <= 0) return "";
   const std::string self(path, static_cast<size_t>(size));
-  return self.substr(0, self.rfind('/')) + "/scyper-pgm";
+  return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+const char* name_of(MulticastOptions::Kind kind) {
+  return kind == MulticastOptions::Kind::kRdma ? "scyper-rdma" : "scyper-pgm";
 }
 
 }  // namespace
 
 MulticastProcess::MulticastProcess(const MulticastOptions& options)
-    : options_(options), program_(options.program.empty() ? program_beside_this() : options.program) {}
+    : options_(options),
+      program_(options.program.empty() ? program_beside_this(name_of(options.kind)) : options.program) {}
 
 StatusOr<std::unique_ptr<MulticastProcess>> MulticastProcess::start(const MulticastOptions& options) {
   std::unique_ptr<MulticastProcess> process(new MulticastProcess(options));
   SCYPER_RETURN_IF_ERROR(process->prepare());
   SCYPER_RETURN_IF_ERROR(process->spawn());
   if (!process->wait_until_ready()) {
-    return absl::UnavailableError(absl::StrCat("multicast on ", options.interface, " cannot be opened"));
+    const std::string why = process->trouble();
+    const std::string& where = options.interface.empty() ? options.rdma.device : options.interface;
+    return absl::UnavailableError(
+        absl::StrCat("multicast on ", where, " cannot be opened", why.empty() ? "" : ": ", why));
   }
+  process->datagram_bytes_ = options.kind == MulticastOptions::Kind::kPgm
+                                 ? datagram_bytes_of(options.mtu)
+                                 : std::clamp(process->memory_->datagram_bytes.load(), kVerbsBytesMin, kVerbsBytesMax);
   process->watcher_ = std::thread([p = process.get()] { p->watch(); });
   return process;
 }
 
 Status MulticastProcess::prepare() {
   if (::access(program_.c_str(), X_OK) != 0) return absl::NotFoundError(program_ + " is not there");
-  memory_fd_ = ::memfd_create("scyper-pgm", MFD_CLOEXEC);
+  memory_fd_ = ::memfd_create("scyper-multicast", MFD_CLOEXEC);
   // for the one process that is started with them
   node_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   wire_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -81,24 +98,30 @@ MulticastProcess::~MulticastProcess() {
   }
 }
 
+std::vector<std::string> MulticastProcess::arguments() const {
+  std::vector<std::string> all = {name_of(options_.kind),
+                                  options_.sends ? "send" : "receive",
+                                  std::to_string(memory_fd_),
+                                  std::to_string(node_event_),
+                                  std::to_string(wire_event_),
+                                  options_.interface,
+                                  options_.group};
+  const std::string rate = std::to_string(options_.bytes_per_second);
+  if (options_.kind == MulticastOptions::Kind::kRdma) {
+    const RdmaOptions& rdma = options_.rdma;
+    all.insert(all.end(), {rate, rdma.device, std::to_string(rdma.datagram_bytes), std::to_string(rdma.memory_bytes),
+                           rdma.is_polling ? "poll" : "event"});
+    return all;
+  }
+  const std::string seed = absl::StrCat(options_.identity, ":", ::getpid(), ":", restarts_.load());
+  all.insert(all.end(),
+             {std::to_string(options_.port), seed, rate, std::to_string(options_.mtu), options_.is_raw ? "ip" : "udp"});
+  return all;
+}
+
 Status MulticastProcess::spawn() {
   memory_->is_ready.store(0);
-  const std::string memory = std::to_string(memory_fd_), node = std::to_string(node_event_),
-                    wire = std::to_string(wire_event_), port = std::to_string(options_.port),
-                    rate = std::to_string(options_.bytes_per_second), mtu = std::to_string(options_.mtu),
-                    seed = absl::StrCat(options_.identity, ":", ::getpid(), ":", restarts_.load());
-  std::string texts[] = {"scyper-pgm",
-                         options_.sends ? "send" : "receive",
-                         memory,
-                         node,
-                         wire,
-                         options_.interface,
-                         options_.group,
-                         port,
-                         seed,
-                         rate,
-                         mtu,
-                         options_.is_raw ? "ip" : "udp"};
+  std::vector<std::string> texts = this->arguments();
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
@@ -134,12 +157,24 @@ bool MulticastProcess::wait_until_ready() {
   return true;
 }
 
+std::string MulticastProcess::trouble() const {
+  std::string text;
+  if (memory_->is_ready.load() != 0) return text;
+  for (const char* at = memory_->reason; at < memory_->reason + MulticastMemory::kReasonBytes; ++at) {
+    const char each = *at;
+    if (each == 0) break;
+    text += each >= ' ' && each <= '~' ? each : '?';
+  }
+  return text;
+}
+
 // One that has ended or hangs is replaced.
 void MulticastProcess::watch() {
   uint64_t seen = 0;
-  int silent = 0;
+  int silent = 0, pauses = 0;
   while (!is_stopping_) {
     std::this_thread::sleep_for(kWatchPeriod);
+    if (pauses > 0 && --pauses > 0) continue;
     const bool has_ended = pid_ <= 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
     const uint64_t beats = memory_->beats.load();
     silent = beats == seen ? silent + 1 : 0;
@@ -150,6 +185,7 @@ void MulticastProcess::watch() {
       ::waitpid(pid_, nullptr, 0);
     }
     silent = 0;
+    if (memory_->is_ready.load() == 0) pauses = kPeriodsUntilNext;
     restarts_.fetch_add(1);
     static_cast<void>(spawn());  // tried again when it fails
   }
@@ -182,8 +218,9 @@ bool MulticastProcess::receive(std::string* out, int timeout_ms) {
 }
 
 MulticastProcess::Counters MulticastProcess::counters() const {
-  return {memory_->sent.load(), memory_->received.load(), memory_->resets.load(),
-          memory_->dropped.load() + dropped_.load(), restarts_.load()};
+  return {memory_->sent.load(),   memory_->received.load(),
+          memory_->resets.load(), memory_->dropped.load() + dropped_.load(),
+          restarts_.load(),       memory_->registered_bytes.load()};
 }
 
 }  // namespace scyper::replication

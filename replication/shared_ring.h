@@ -29,8 +29,9 @@ class SharedRing {
     return true;
   }
 
-  // The next record to *out, which has kRecordBytesMax bytes; 0 = there is none. A ring that makes no sense is emptied.
-  size_t read(char* out) {
+  // The next record to *out, which has room for room_bytes; 0 = there is none. One that is larger is taken, not copied.
+  // A ring that makes no sense is emptied.
+  size_t read(char* out, size_t room_bytes = kRecordBytesMax) {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     const uint64_t head = head_.load(std::memory_order_acquire);
     const uint64_t filled = head - tail;
@@ -42,7 +43,7 @@ class SharedRing {
       tail_.store(head, std::memory_order_release);
       return 0;
     }
-    copy_out(tail + sizeof(size), out, size);
+    if (size <= room_bytes) copy_out(tail + sizeof(size), out, size);
     tail_.store(tail + taken, std::memory_order_release);
     return size;
   }
@@ -89,6 +90,8 @@ class RingBell {
 
 // All that a node and its multicast process share.
 struct MulticastMemory {
+  static constexpr size_t kReasonBytes = 256;
+
   SharedRing to_wire;
   SharedRing from_wire;
   alignas(64) RingBell wire_bell;           // the process sleeps
@@ -96,6 +99,9 @@ struct MulticastMemory {
   alignas(64) std::atomic<uint64_t> beats;  // the process's: it lives
   std::atomic<uint32_t> is_ready;           // its socket is open
   std::atomic<uint64_t> sent, received, resets, dropped;
+  std::atomic<uint32_t> datagram_bytes;    // verbs: the largest, as the port's MTU allows; set before is_ready
+  std::atomic<uint64_t> registered_bytes;  // verbs: locked in memory
+  char reason[kReasonBytes];               // verbs: why the process ends, before it does; any bytes
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 

@@ -234,7 +234,7 @@ replication::Position Follower::position() const {
   position.serves = failure_.ok() && !is_behind(0, &why);
   position.has_room = has_room_;
   position.repaired = repaired_groups_;
-  position.transport = hears_multicast() ? "pgm" : "unicast";
+  position.transport = hears_multicast() ? primary_.transport.kind : "unicast";
   position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
   return position;
 }
@@ -259,10 +259,15 @@ NodeInfo Follower::info() const {
   info.repairs = repairs_;
   info.repaired_groups = repaired_groups_;
   info.damaged = inbox_.damaged();
-  info.transport = hears_multicast() ? "pgm" : "unicast";
+  info.transport = hears_multicast() ? primary_.transport.kind : "unicast";
   info.transport_note = transport_note_;
-  if (multicast_ != nullptr && !hears_multicast()) info.transport_note = "nothing is heard by multicast";
-  info.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
+  if (multicast_ != nullptr) {
+    const std::string trouble = multicast_->trouble();
+    if (!hears_multicast()) info.transport_note = trouble.empty() ? "nothing is heard by multicast" : trouble;
+    const replication::MulticastProcess::Counters counters = multicast_->counters();
+    info.resets = counters.resets;
+    info.registered_bytes = counters.registered_bytes;
+  }
   info.malformed_datagrams = datagrams_.malformed + datagrams_.foreign;
   info.forged_datagrams = datagrams_.forged;
   info.replayed_datagrams = datagrams_.replayed;

@@ -21,6 +21,8 @@ constexpr int64_t kSoonNs = 2'000'000'000;
 constexpr int64_t kMulticastSilenceNs = 1'000'000'000;
 // PGM repairs by itself within some 20 ms; then the primary is asked.
 constexpr int64_t kRepairAfterNs = 30'000'000;
+// Verbs do not, and keep the order of what they do not lose.
+constexpr int64_t kRdmaRepairAfterNs = 10'000'000;
 constexpr std::chrono::milliseconds kRepairLook{5};
 constexpr int kListenMs = 100;
 constexpr int64_t kBeatTakenNs = 5'000'000;
@@ -152,10 +154,11 @@ Status Follower::start_multicast() {
     SCYPER_ASSIGN_OR_RETURN(key_, replication::DatagramKey::read(options_.multicast_key_file));
   }
   const replication::TransportInfo& transport = primary_.transport;
-  if (transport.kind != "pgm") {
+  const bool is_rdma = transport.kind == "rdma";
+  if (!is_rdma && transport.kind != "pgm") {
     transport_note_ = "the primary sends by unicast";
-  } else if (options_.interface.empty()) {
-    transport_note_ = "multicast_interface is not set";
+  } else if (options_.interface.empty() && (!is_rdma || options_.rdma.device.empty())) {
+    transport_note_ = is_rdma ? "neither multicast_interface nor rdma_device is set" : "multicast_interface is not set";
   } else if (transport.is_encrypted != key_.has_value()) {
     transport_note_ = key_.has_value() ? "the primary's multicast is not encrypted, multicast_key_file is set here"
                                        : "the primary's multicast is encrypted: set multicast_key_file";
@@ -168,6 +171,8 @@ Status Follower::start_multicast() {
   options.group = transport.multicast_group;
   options.port = transport.multicast_port;
   options.is_raw = transport.is_raw;
+  if (is_rdma) options.kind = replication::MulticastOptions::Kind::kRdma;
+  options.rdma = options_.rdma;
   options.identity = absl::StrCat(replication::to_string(identity_.cluster), ":", options_.link.node);
   auto started = replication::MulticastProcess::start(options);
   if (!started.ok()) {
@@ -278,6 +283,7 @@ void Follower::follow_primary() {
 void Follower::repair_until_silent() {
   Inbox::Range waited{0, 0};
   int64_t since_ns = 0;
+  const int64_t repair_after_ns = primary_.transport.kind == "rdma" ? kRdmaRepairAfterNs : kRepairAfterNs;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!is_stopping_ && failure_.ok() && hears_multicast()) {
     changed_.wait_for(lock, kRepairLook, [this] { return is_stopping_.load(); });
@@ -291,7 +297,7 @@ void Follower::repair_until_silent() {
       waited = *missing;
       since_ns = now_ns;
     }
-    if (now_ns - since_ns < kRepairAfterNs) continue;
+    if (now_ns - since_ns < repair_after_ns) continue;
     since_ns = 0;
     ++repairs_;
     lock.unlock();

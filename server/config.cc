@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "consensus/cluster_keys.h"
+#include "replication/rdma_device_name.h"
 
 namespace scyper::server {
 
@@ -69,11 +70,17 @@ Status apply(const std::vector<Assignment>& assignments, const std::string& sour
 // As with TLS for gRPC: what leaves the machine can be read and forged by whoever shares the network.
 Status check_multicast(const NodeConfig& config) {
   const primary::ReplicationOptions& replication = config.engine.replication;
-  if (replication.multicast_interface.empty() || !replication.multicast_key_file.empty()) return {};
-  if (config.server.insecure_listen || is_loopback(replication.multicast_interface)) return {};
-  return with_hint(
-      absl::InvalidArgumentError("refusing multicast on " + replication.multicast_interface + " without encryption"),
-      "Give multicast_key_file, or insecure_listen where the network is trusted.");
+  replication::RdmaDeviceName name;
+  if (!replication::RdmaDeviceName::parse(replication.rdma.device, &name)) {
+    return absl::InvalidArgumentError("rdma_device: \"" + replication.rdma.device +
+                                      "\" is no device, device:port or device:port:index");
+  }
+  const bool has_device = !replication.rdma.device.empty();
+  const std::string& where = has_device ? replication.rdma.device : replication.multicast_interface;
+  if (where.empty() || !replication.multicast_key_file.empty()) return {};
+  if (config.server.insecure_listen || (!has_device && is_loopback(where))) return {};
+  return with_hint(absl::InvalidArgumentError("refusing multicast on " + where + " without encryption"),
+                   "Give multicast_key_file, or insecure_listen where the network is trusted.");
 }
 
 // What elections need, and what they do not go with yet.
@@ -98,8 +105,9 @@ Status check_cluster(const NodeConfig& config) {
   if (config.engine.log.directory.empty()) return absl::InvalidArgumentError("a cluster needs data_directory");
   if (config.server.listen.ends_with(":0"))
     return absl::InvalidArgumentError("a cluster needs listen with a fixed port");
-  if (!config.engine.replication.multicast_interface.empty()) {
-    return absl::InvalidArgumentError("a cluster does not send by multicast yet: leave out multicast_interface");
+  if (!config.engine.replication.multicast_interface.empty() || !config.engine.replication.rdma.device.empty()) {
+    return absl::InvalidArgumentError(
+        "a cluster does not send by multicast yet: leave out multicast_interface and rdma_device");
   }
   if (config.role != Role::kPrimary || !config.secondary.link.target.empty()) {
     return absl::InvalidArgumentError("in a cluster role and primary are elected: leave them out");

@@ -96,6 +96,11 @@ TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
   EXPECT_FALSE(make({{"multicast_interface", "10.0.0.1"}}).ok());
   EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"insecure_listen", "true"}}).ok());
+  EXPECT_FALSE(make({{"rdma_device", "any"}}).ok());
+  EXPECT_FALSE(make({{"rdma_device", "any"}, {"multicast_interface", "127.0.0.1"}}).ok());
+  EXPECT_TRUE(make({{"rdma_device", "mlx5_0:1:3"}, {"multicast_key_file", "/k"}}).ok());
+  EXPECT_FALSE(make({{"rdma_device", "mlx5_0:0"}, {"multicast_key_file", "/k"}}).ok());
+  EXPECT_TRUE(make({{"transport", "rdma"}}).ok());
 }
 
 TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
@@ -119,7 +124,8 @@ TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
                                          {"voter_names", "a,b=c"},
                                          {"listen", "127.0.0.1:0"},
                                          {"peer_listen", "10.0.0.1:0"},
-                                         {"multicast_interface", "127.0.0.1"}};
+                                         {"multicast_interface", "127.0.0.1"},
+                                         {"rdma_device", "any"}};
   for (const Assignment& each : wrong) EXPECT_FALSE(make({each}).ok()) << each.first << " = " << each.second;
 }
 

@@ -303,7 +303,7 @@ Status FailoverNode::lead(const consensus::Role& role) {
   NodeConfig config = config_;
   primary::ReplicationOptions& replication = config.engine.replication;
   replication.is_on = true;
-  replication.uses_multicast = false;
+  replication.transport = primary::TransportChoice::kUnicast;
   replication.term = role.leader.term;
   replication.node = config_.engine.queries.node;
   replication.voters = static_cast<uint32_t>(role.config.voters.names.size());

@@ -108,6 +108,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.request_window = config.engine.log.request_window;
   options.queries = queries_of(config);
   options.interface = config.engine.replication.multicast_interface;
+  options.rdma = config.engine.replication.rdma;
   options.multicast_key_file = config.engine.replication.multicast_key_file;
   options.link.node = config.engine.queries.node;
   options.link.tls = config.server.tls;  // what the node shows to others it shows to its primary, too

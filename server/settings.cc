@@ -289,20 +289,14 @@ std::vector<Setting> log_settings() {
   };
 }
 
-std::vector<Setting> replication_settings() {
+std::vector<Setting> multicast_settings() {
   return {
-      choice_setting("role", "of the node",
-                     std::array{std::pair{"primary", Role::kPrimary}, std::pair{"secondary", Role::kSecondary}},
-                     SCYPER_FIELD(role)),
-      switch_setting("replication", "primary: takes secondaries; needs data_directory",
-                     SCYPER_FIELD(engine.replication.is_on)),
-      number_setting("voters", "primary: nodes that the quorum commit modes count, itself included", 1, 99,
-                     SCYPER_FIELD(engine.replication.voters)),
-      quantity_setting("replication_memory", "primary: newest part of the log kept in memory for repairs", parse_bytes,
-                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.retained_bytes)),
-      choice_setting("transport", "primary: how the log is sent; auto is multicast where it works",
-                     std::array{std::pair{"auto", true}, std::pair{"unicast", false}},
-                     SCYPER_FIELD(engine.replication.uses_multicast)),
+      choice_setting("transport",
+                     "primary: how the log is sent; auto is multicast by PGM, rdma by RDMA verbs, where it works",
+                     std::array{std::pair{"auto", primary::TransportChoice::kAuto},
+                                std::pair{"rdma", primary::TransportChoice::kRdma},
+                                std::pair{"unicast", primary::TransportChoice::kUnicast}},
+                     SCYPER_FIELD(engine.replication.transport)),
       text_setting("multicast_interface", "IPv4 address of the interface for multicast; empty = unicast only",
                    SCYPER_FIELD(engine.replication.multicast_interface)),
       text_setting("multicast_group", "primary: group that the log is sent to",
@@ -316,9 +310,37 @@ std::vector<Setting> replication_settings() {
                        format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.multicast_rate)),
       number_setting("multicast_mtu", "primary: largest packet that the network carries whole", 576, 65000,
                      SCYPER_FIELD(engine.replication.multicast_mtu)),
+      text_setting("rdma_device",
+                   "RDMA device, as mlx5_0, mlx5_0:1 with its port, mlx5_0:1:3 with a GID index, or any; empty = that "
+                   "of multicast_interface",
+                   SCYPER_FIELD(engine.replication.rdma.device)),
+      choice_setting("rdma_completion",
+                     "by RDMA verbs: events are waited for, or completions polled, by a whole core of this machine",
+                     std::array{std::pair{"event", false}, std::pair{"poll", true}},
+                     SCYPER_FIELD(engine.replication.rdma.is_polling)),
+      quantity_setting("rdma_memory", "by RDMA verbs: memory that is locked for the device", parse_bytes, format_bytes,
+                       1, 1 << 16, SCYPER_FIELD(engine.replication.rdma.memory_bytes)),
+      number_setting("rdma_datagram_bytes",
+                     "primary, by RDMA verbs: the largest datagram; 0 = as the port's MTU allows, on InfiniBand 2048 "
+                     "at most",
+                     0, 4096, SCYPER_FIELD(engine.replication.rdma.datagram_bytes)),
       text_setting("multicast_key_file",
                    "file with the 64 hexadecimal digits of the key that multicast is encrypted with; empty = not",
                    SCYPER_FIELD(engine.replication.multicast_key_file)),
+  };
+}
+
+std::vector<Setting> replication_settings() {
+  return {
+      choice_setting("role", "of the node",
+                     std::array{std::pair{"primary", Role::kPrimary}, std::pair{"secondary", Role::kSecondary}},
+                     SCYPER_FIELD(role)),
+      switch_setting("replication", "primary: takes secondaries; needs data_directory",
+                     SCYPER_FIELD(engine.replication.is_on)),
+      number_setting("voters", "primary: nodes that the quorum commit modes count, itself included", 1, 99,
+                     SCYPER_FIELD(engine.replication.voters)),
+      quantity_setting("replication_memory", "primary: newest part of the log kept in memory for repairs", parse_bytes,
+                       format_bytes, 1, 1 << 20, SCYPER_FIELD(engine.replication.retained_bytes)),
       quantity_setting("digest_period", "primary: time between two digests that all nodes compare; 0 = none",
                        parse_duration_us, format_duration_us, 1, 0, SCYPER_FIELD(engine.replication.digest_period_us)),
       text_setting("failpoints", "for tests: places where the node fails (base/failpoint.h)", SCYPER_FIELD(failpoints)),
@@ -387,6 +409,7 @@ const std::vector<Setting>& settings() {
     add("Compaction", compaction_settings());
     add("Log and archives", log_settings());
     add("Replication", replication_settings());
+    add("Multicast", multicast_settings());
     add("Elections", cluster_settings());
     add("Queries and snapshots", query_settings());
     return all;

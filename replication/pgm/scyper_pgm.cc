@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 // before OpenPGM's, which looks for poll and epoll
 #include <pgm/pgm.h>
@@ -23,6 +22,7 @@
 #include <cstring>
 #include <string>
 
+#include "pacer.h"
 #include "shared_ring.h"
 
 namespace scyper::replication {
@@ -42,7 +42,7 @@ constexpr uint16_t kHeadRoom = 24;
 // What comes while the process waits for a core: the system's own 200 KB hold some 90 packets, 3 ms of them. The
 // kernel gives no more than net.core.rmem_max.
 constexpr int kSocketBytes = 4 << 20;
-constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int64_t kNsPerMs = kPacerNsPerMs;
 
 struct Arguments {
   bool sends = false;
@@ -50,39 +50,6 @@ struct Arguments {
   std::string interface, group, gsi_seed;
   int port = 0, rate = 0, mtu = 0;
   bool is_raw = false;
-};
-
-int64_t now_ns() {
-  timespec time;
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
-}
-
-// What new data may take of the rate. OpenPGM's own bucket holds a millisecond: a process that gets its core for one
-// in five would send a fifth.
-class Pacer {
- public:
-  Pacer(int64_t bytes_per_second, int64_t packet_bytes)
-      : rate_(bytes_per_second),
-        packet_bytes_(packet_bytes),
-        burst_(std::max(rate_ * kBurstMs / 1000, 4 * packet_bytes)),
-        left_(burst_),
-        filled_ns_(now_ns()) {}
-  bool may_send() {
-    if (left_ >= packet_bytes_) return true;
-    const int64_t now = now_ns();
-    left_ = std::min(burst_, left_ + (now - filled_ns_) * rate_ / 1'000'000'000);
-    filled_ns_ = now;
-    return left_ >= packet_bytes_;
-  }
-  void sent(int64_t bytes) { left_ -= bytes; }
-  // Until it is worth while to look again.
-  int64_t wait_ns() const { return std::min(burst_ / 4 * 1'000'000'000 / rate_, kNsPerMs) + 1; }
-
- private:
-  static constexpr int64_t kBurstMs = 5;  // half of what kSocketBytes hold at the default rate
-  const int64_t rate_, packet_bytes_, burst_;
-  int64_t left_, filled_ns_;
 };
 
 int fail(const char* what, pgm_error_t* error) {
@@ -215,7 +182,7 @@ bool send_skb(pgm_sock_t* socket, pgm_sk_buff_t** skb, int* status) {
 int run_sender(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* memory) {
   static char record[SharedRing::kRecordBytesMax];
   pgm_sk_buff_t* skb = nullptr;
-  Pacer pacer(int64_t{arguments.rate} / 4 * 3, arguments.mtu);
+  Pacer pacer(int64_t{arguments.rate} / 4 * 3, arguments.mtu, monotonic_now_ns());
   while (true) {
     memory->beats.fetch_add(1);
     int status = serve_repairs(socket);

@@ -86,8 +86,8 @@ class MulticastTest : public testing::Test {
     if (!spaces_.is_there()) GTEST_SKIP() << "no network namespaces here";
     make_relays();
     if (IsSkipped()) return;
-    start(1, absl::StrCat("--replication --multicast-protocol ", is_raw() ? "ip" : "udp", " --data-directory ",
-                          nodes_.directory("n1")));
+    start(1, absl::StrCat("--replication --transport ", asks_for_rdma() ? "rdma" : "auto", " --multicast-protocol ",
+                          is_raw() ? "ip" : "udp", " --data-directory ", nodes_.directory("n1")));
     ASSERT_NE(nodes_.session("n1"), nullptr);
     for (int i = 2; i <= kNodes; ++i) start(i, "--role secondary --primary " + nodes_.target("n1"));
     const Output out = nodes_.scyper("n1", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
@@ -103,6 +103,7 @@ class MulticastTest : public testing::Test {
   }
   virtual bool is_encrypted() const { return true; }
   virtual bool is_raw() const { return false; }
+  virtual bool asks_for_rdma() const { return false; }
   virtual void make_relays() {}
   std::string key_file() {
     const std::string path = nodes_.directory("key");
@@ -144,16 +145,21 @@ TEST_F(MulticastTest, LossIsRepaired) {
   check();
 }
 
+// Where no RDMA device has the interface's address: PGM instead.
 class MulticastInTheClearTest : public MulticastTest {
  protected:
   bool is_encrypted() const override { return false; }
+  bool asks_for_rdma() const override { return true; }
 };
 
 TEST_F(MulticastInTheClearTest, LossIsRepaired) {
   for (int i : {2, 3}) spaces_.lose(i, 5);
   transactions(5000);
   check();
-  EXPECT_FALSE(nodes_.status("n1").is_encrypted);
+  const client::NodeStatus status = nodes_.status("n1");
+  EXPECT_FALSE(status.is_encrypted);
+  EXPECT_EQ(status.transport, "pgm");
+  EXPECT_TRUE(status.transport_note.starts_with("RDMA: multicast on ")) << status.transport_note;
 }
 
 // One secondary behind a bad cable, in the clear, so that the datagrams' own hashes find what has been changed.

@@ -16,6 +16,7 @@ from checks import CHECKS, expect, run
 PATIENCE_S = 300
 FILES = {
     "./usr/bin/scyperd": "-rwxr-xr-x", "./usr/bin/scyper": "-rwxr-xr-x", "./usr/bin/scyper-pgm": "-rwxr-xr-x",
+    "./usr/bin/scyper-rdma": "-rwxr-xr-x",
     "./usr/lib/systemd/system/scyperd@.service": "-rw-r--r--", "./usr/lib/sysusers.d/scyper.conf": "-rw-r--r--",
     "./usr/lib/tmpfiles.d/scyper.conf": "-rw-r--r--", "./usr/lib/sysctl.d/60-scyper.conf": "-rw-r--r--",
     "./usr/share/doc/scyper/examples/example.toml": "-rw-r--r--", "./usr/share/doc/scyper/copyright": "-rw-r--r--",

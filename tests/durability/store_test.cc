@@ -175,7 +175,7 @@ TEST_F(StoreTest, SecondariesWriteAndReadThere) {
   options.memory_bytes = size_t{512} << 20;
   options.log.directory = directory_ + "/p";
   options.replication.is_on = true;
-  options.replication.uses_multicast = false;
+  options.replication.transport = primary::TransportChoice::kUnicast;
   auto engine = *primary::Engine::create(options);
   MetricsRegistry metrics;
   server::ServerOptions serving;

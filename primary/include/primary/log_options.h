@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "replication/rdma_options.h"
 
 namespace scyper {
 class Disk;
@@ -23,19 +24,27 @@ enum class CommitMode : uint8_t {
   kQuorumDurable,  // and on the disks of enough voters
 };
 
+// How the log is sent. What does not work where the node starts is left out.
+enum class TransportChoice : uint8_t {
+  kAuto,     // multicast by PGM, else unicast
+  kRdma,     // multicast by RDMA verbs, else as kAuto
+  kUnicast,  // no multicast
+};
+
 // A primary with secondaries (docs/replication.md). Needs a data directory.
 struct ReplicationOptions {
   bool is_on = false;
   uint32_t voters = 3;                       // that the quorum modes count, this node included
   size_t retained_bytes = size_t{64} << 20;  // of the log in memory, for repairs
   int64_t marker_distance_us = 5'000;        // between two global snapshots, at least
-  bool uses_multicast = true;                // where an interface is given and works; else unicast
-  std::string multicast_interface;           // its IPv4 address
+  TransportChoice transport = TransportChoice::kAuto;
+  std::string multicast_interface;  // its IPv4 address
   std::string multicast_group = "239.192.7.1";
   uint16_t multicast_port = 7402;
   uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
   uint32_t multicast_mtu = 1500;
-  bool multicast_is_raw = false;           // by IP's protocol 113, not UDP
+  bool multicast_is_raw = false;  // by IP's protocol 113, not UDP
+  replication::RdmaOptions rdma;
   int64_t digest_period_us = 600'000'000;  // between two digests of all nodes' states; 0 = none
   MetricsRegistry* metrics = nullptr;      // for the times of its stages; may be null
   std::string multicast_key_file;          // datagrams are sealed with its key; empty: they travel in the clear

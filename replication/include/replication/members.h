@@ -25,7 +25,7 @@ struct Position {
   uint32_t queries = 0;   // running and waiting there
   uint64_t repaired = 0;  // groups that it had to fetch
   uint64_t resets = 0;    // of its multicast transport
-  std::string transport;  // "pgm", "unicast"
+  std::string transport;  // "pgm", "rdma", "unicast"
   int64_t lag_us = 0;     // since it was up to date
   // Of its newest digested snapshot, once.
   std::shared_ptr<const StateDigest> digest;

@@ -22,15 +22,16 @@ namespace scyper::replication {
 
 // How the primary sends, for those who join.
 struct TransportInfo {
-  std::string kind = "unicast";  // or "pgm"
+  std::string kind = "unicast";  // or "pgm", "rdma"
   std::string multicast_group;   // 239.x.y.z
   uint16_t multicast_port = 0;
   uint32_t datagram_bytes = 0;
-  std::string note;     // for people: why not multicast
+  std::string note;     // for people: why not as it was asked for
   bool is_raw = false;  // multicast by IP's protocol 113, not UDP
   bool is_encrypted = false;
   uint64_t key_fingerprint = 0;
   uint64_t datagrams_sent = 0;
+  uint64_t registered_bytes = 0;  // with an RDMA device
 };
 
 struct Ticket {

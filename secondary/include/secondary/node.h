@@ -14,6 +14,7 @@
 #include "replay/archive.h"
 #include "replay/compaction.h"
 #include "replication/link.h"
+#include "replication/rdma_options.h"
 
 namespace scyper {
 class MetricsRegistry;
@@ -44,7 +45,8 @@ struct NodeOptions {
   uint64_t lag_us_max = 5'000'000;         // behind the primary by more it takes no queries
   uint32_t request_window = 1'000'000;
   uint64_t join_us_max = 60'000'000;                    // for a primary to be there
-  std::string interface;                                // its IPv4 address, for multicast; empty: unicast only
+  std::string interface;                                // its IPv4 address, for multicast
+  replication::RdmaOptions rdma;                        // without interface and device: unicast only
   std::string multicast_key_file;                       // as the primary's; empty: multicast in the clear
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
@@ -91,7 +93,8 @@ struct NodeInfo {
   uint64_t resets = 0;
   uint64_t damaged_archives = 0;  // of its own
   std::string transport;
-  std::string transport_note;  // why not multicast
+  std::string transport_note;     // why not multicast
+  uint64_t registered_bytes = 0;  // with an RDMA device
   bool is_connected = false;
   bool serves = false;
 };

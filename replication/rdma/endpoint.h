@@ -1,0 +1,99 @@
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
+
+#include <cstdint>
+#include <string>
+
+#include "replication/rdma_device_name.h"
+#include "rings.h"
+
+namespace scyper::replication {
+
+// One end of a multicast group by RDMA verbs: an unreliable-datagram queue pair with registered memory, one slot per
+// datagram. Either sends or receives. Threads: one. Of a process that does not fork: its memory is in no other.
+// Invariants: (1) a peer can write nothing but the slots that are posted: the region has no remote rights; (2) all
+// slots of a receiver are posted but those between receive() and repost(). Errors: texts for people; empty = none.
+class VerbsEndpoint {
+ public:
+  struct Options {
+    bool sends = false;
+    std::string interface;  // IPv4 address; empty: of the device, or of the first that has one
+    RdmaDeviceName device;
+    std::string group;                // IPv4
+    uint32_t datagram_bytes_max = 0;  // 0: as the port's MTU allows
+    uint64_t memory_bytes = 0;
+    bool has_events = true;  // else completions are only polled
+  };
+  VerbsEndpoint() = default;
+  VerbsEndpoint(const VerbsEndpoint&) = delete;
+  VerbsEndpoint& operator=(const VerbsEndpoint&) = delete;
+  ~VerbsEndpoint();
+
+  std::string open(const Options& options);
+  uint32_t datagram_bytes() const { return datagram_bytes_; }
+  uint64_t registered_bytes() const { return layout_.bytes(); }
+  uint32_t slots() const { return layout_.count; }
+
+  // --- a sender ---
+  static constexpr uint32_t kBatch = RingLayout::kSignalEvery;
+  char* slot(uint32_t index) { return memory_ + layout_.offset(index); }
+  // A datagram that lies in its slot, to go with the next post_sends().
+  void add_send(const SendSlots::Request& request, uint32_t bytes);
+  std::string post_sends();
+
+  // --- a receiver ---
+  // What has come, kBatch at most; each valid until repost().
+  struct Datagram {
+    const char* bytes;
+    uint32_t size;
+  };
+  std::string receive(Datagram* out, uint32_t* count);
+  std::string repost();
+
+  // --- both ---
+  // Completions of a sender: how far it is. Unknown numbers are errors.
+  std::string poll_sends(SendSlots* slots);
+  // Asks for an event with the next completion. One that is there already brings none: look again before waiting.
+  std::string arm();
+  // Sleeps until there is something at `event` (-1 = none), news of the device, a completion if those are awaited and
+  // have events, or timeout_ns are over.
+  void wait(int event, bool awaits_completions, int64_t timeout_ns);
+  // News of the device, the port and the group; anything that ends the endpoint is an error.
+  std::string check_device();
+
+ private:
+  std::string find_interface(const Options& options, in_addr* out) const;
+  std::string bind(const Options& options);
+  std::string look_at_port(const Options& options);
+  std::string make_queues(const Options& options);
+  std::string make_memory();
+  std::string join(const Options& options);
+  std::string take_join(const rdma_cm_event& event);
+  std::string post_receives(uint32_t first, uint32_t count);
+
+  rdma_event_channel* channel_ = nullptr;
+  rdma_cm_id* id_ = nullptr;
+  ibv_pd* domain_ = nullptr;
+  ibv_comp_channel* completions_ = nullptr;  // null: polled
+  ibv_cq* queue_ = nullptr;
+  ibv_mr* region_ = nullptr;
+  ibv_ah* group_ = nullptr;
+  uint32_t group_pair_ = 0, group_key_ = 0;
+  bool sends_ = false, has_pair_ = false, has_joined_ = false;
+  int32_t gid_index_ = -1;
+  uint32_t datagram_bytes_ = 0, inline_bytes_ = 0;
+  uint32_t events_ = 0;  // of completions_, not yet acknowledged
+  RingLayout layout_;
+  char* memory_ = nullptr;
+
+  ibv_send_wr send_requests_[kBatch];
+  ibv_sge send_parts_[kBatch];
+  uint32_t send_count_ = 0;
+  uint32_t taken_[kBatch];  // slots between receive() and repost()
+  uint32_t taken_count_ = 0;
+};
+
+}  // namespace scyper::replication

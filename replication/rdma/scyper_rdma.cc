@@ -1,0 +1,201 @@
+// scyper-rdma: the small process that sends or receives multicast by RDMA verbs (docs/infiniband.md). Apart from the
+// node for its registered memory: the node forks all the time, this process never, so no page that a device writes to
+// is ever shared or copied by a fork; and a device that fails ends this process alone. The node starts it anew.
+//   scyper-rdma send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP BYTES_PER_SECOND DEVICE
+//     DATAGRAM_BYTES MEMORY_BYTES event|poll
+// Threads: one.
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "pacer.h"
+#include "rdma/endpoint.h"
+#include "replication/rdma_device_name.h"
+#include "shared_ring.h"
+
+namespace scyper::replication {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitDevice = 3;
+constexpr int64_t kIdleNs = 10 * kPacerNsPerMs;
+// System calls each: not in every round.
+constexpr uint32_t kRoundsPerLook = 256;
+// Of headers on the wire: Ethernet, IP, UDP, base and datagram transport headers, checksum.
+constexpr int64_t kPacketOverhead = 70;
+
+struct Arguments {
+  int memory = -1, node_event = -1, wire_event = -1;
+  int64_t rate = 0;
+  VerbsEndpoint::Options endpoint;
+};
+
+void ring(int event) {
+  const uint64_t one = 1;
+  static_cast<void>(!::write(event, &one, sizeof(one)));
+}
+
+// One direction of a node's multicast. Functions give why the process has to end; empty = it has not.
+class Loop {
+ public:
+  Loop(const Arguments& arguments, VerbsEndpoint* endpoint, MulticastMemory* memory)
+      : arguments_(arguments), endpoint_(*endpoint), memory_(*memory) {}
+
+  std::string send() {
+    SendSlots slots(endpoint_.slots());
+    Pacer pacer(arguments_.rate, endpoint_.datagram_bytes() + kPacketOverhead, monotonic_now_ns());
+    std::string error;
+    while (error.empty()) {
+      error = look(false);
+      if (error.empty()) error = endpoint_.poll_sends(&slots);
+      if (!error.empty()) break;
+      const uint64_t sent = fill(&slots, &pacer);
+      error = endpoint_.post_sends();
+      memory_.sent.fetch_add(sent, std::memory_order_relaxed);
+      if (sent > 0 || !error.empty()) continue;
+      error = rest(&slots, pacer);
+    }
+    return error;
+  }
+
+  std::string receive() {
+    bool is_armed = false;
+    std::string error;
+    while (error.empty()) {
+      VerbsEndpoint::Datagram datagrams[VerbsEndpoint::kBatch];
+      uint32_t count = 0;
+      error = look(false);
+      if (error.empty()) error = endpoint_.receive(datagrams, &count);
+      if (!error.empty()) break;
+      for (uint32_t i = 0; i < count; ++i) {
+        const bool has_room = memory_.from_wire.write({datagrams[i].bytes, datagrams[i].size});
+        (has_room ? memory_.received : memory_.dropped).fetch_add(1, std::memory_order_relaxed);
+      }
+      error = endpoint_.repost();
+      if (count > 0) {
+        is_armed = false;
+        if (memory_.node_bell.rings()) ring(arguments_.node_event);
+      } else if (!arguments_.endpoint.has_events) {
+        std::this_thread::yield();
+      } else if (!is_armed) {
+        is_armed = true;
+        if (error.empty()) error = endpoint_.arm();
+      } else {
+        endpoint_.wait(-1, /*awaits_completions=*/true, kIdleNs);
+        is_armed = false;
+        if (error.empty()) error = look(true);
+      }
+    }
+    return error;
+  }
+
+ private:
+  // That the process lives, and whether it has to.
+  std::string look(bool is_due) {
+    memory_.beats.fetch_add(1, std::memory_order_relaxed);
+    if (++round_ % kRoundsPerLook != 0 && !is_due) return "";
+    return ::getppid() == 1 ? "the node has ended" : endpoint_.check_device();
+  }
+
+  // Datagrams of the node into free slots.
+  uint64_t fill(SendSlots* slots, Pacer* pacer) {
+    uint64_t count = 0;
+    while (count < VerbsEndpoint::kBatch && slots->has_room() && pacer->may_send() && !memory_.to_wire.is_empty()) {
+      const SendSlots::Request request = slots->next();
+      const size_t size = memory_.to_wire.read(endpoint_.slot(request.slot), endpoint_.datagram_bytes());
+      if (size == 0) break;
+      if (size > endpoint_.datagram_bytes()) {  // the port's MTU is smaller now than when the node asked
+        memory_.dropped.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      slots->take();
+      endpoint_.add_send(request, static_cast<uint32_t>(size));
+      pacer->sent(static_cast<int64_t>(size) + kPacketOverhead);
+      ++count;
+    }
+    return count;
+  }
+
+  // Nothing can be sent now.
+  std::string rest(SendSlots* slots, const Pacer& pacer) {
+    if (!arguments_.endpoint.has_events) {
+      std::this_thread::yield();
+      return "";
+    }
+    if (!slots->has_room()) {
+      std::string error = endpoint_.arm();
+      if (error.empty()) error = endpoint_.poll_sends(slots);
+      if (error.empty() && !slots->has_room()) endpoint_.wait(-1, /*awaits_completions=*/true, kIdleNs);
+      return error;
+    }
+    if (!memory_.to_wire.is_empty()) {
+      endpoint_.wait(-1, /*awaits_completions=*/false, pacer.wait_ns());
+      return "";
+    }
+    memory_.wire_bell.arm();
+    if (memory_.to_wire.is_empty()) {
+      endpoint_.wait(arguments_.wire_event, /*awaits_completions=*/false, kIdleNs);
+    }
+    memory_.wire_bell.disarm();
+    return look(true);
+  }
+
+  const Arguments& arguments_;
+  VerbsEndpoint& endpoint_;
+  MulticastMemory& memory_;
+  uint32_t round_ = 0;
+};
+
+int run(const Arguments& arguments) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // What ends the node is for the node: it may come to all processes of a unit or of a terminal.
+  for (int each : {SIGINT, SIGTERM, SIGHUP}) ::signal(each, SIG_IGN);
+  void* mapped = ::mmap(nullptr, sizeof(MulticastMemory), PROT_READ | PROT_WRITE, MAP_SHARED, arguments.memory, 0);
+  if (mapped == MAP_FAILED) return kExitUsage;
+  auto* memory = static_cast<MulticastMemory*>(mapped);
+  VerbsEndpoint endpoint;
+  std::string why = endpoint.open(arguments.endpoint);
+  if (why.empty()) {
+    memory->datagram_bytes.store(endpoint.datagram_bytes());
+    memory->registered_bytes.store(endpoint.registered_bytes());
+    memory->is_ready.store(1);
+    ring(arguments.node_event);
+    Loop loop(arguments, &endpoint, memory);
+    why = arguments.endpoint.sends ? loop.send() : loop.receive();
+    memory->resets.fetch_add(1);
+  }
+  memory->registered_bytes.store(0);
+  memory->is_ready.store(0);
+  std::snprintf(memory->reason, MulticastMemory::kReasonBytes, "%s", why.c_str());
+  return kExitDevice;
+}
+
+}  // namespace
+}  // namespace scyper::replication
+
+int main(int argc, char** argv) {
+  scyper::replication::Arguments arguments;
+  if (argc != 12 || !scyper::replication::RdmaDeviceName::parse(argv[8], &arguments.endpoint.device)) {
+    std::fprintf(stderr, "scyper-rdma: started by scyperd, not by hand\n");
+    return scyper::replication::kExitUsage;
+  }
+  arguments.endpoint.sends = std::strcmp(argv[1], "send") == 0;
+  arguments.memory = std::atoi(argv[2]);
+  arguments.node_event = std::atoi(argv[3]);
+  arguments.wire_event = std::atoi(argv[4]);
+  arguments.endpoint.interface = argv[5];
+  arguments.endpoint.group = argv[6];
+  arguments.rate = std::atoll(argv[7]);
+  arguments.endpoint.datagram_bytes_max = static_cast<uint32_t>(std::atoi(argv[9]));
+  arguments.endpoint.memory_bytes = static_cast<uint64_t>(std::atoll(argv[10]));
+  arguments.endpoint.has_events = std::strcmp(argv[11], "event") == 0;
+  return scyper::replication::run(arguments);
+}

@@ -238,7 +238,8 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   for (uint32_t i = 0; i < std::max(options.grpc_threads, 1u); ++i) {
     parts->transactions.add_queue(builder.AddCompletionQueue());
   }
-  SCYPER_ASSIGN_OR_RETURN(parts->grpc_server, build_server(options, credentials_of(&parts->node), &builder, &parts->port));
+  SCYPER_ASSIGN_OR_RETURN(parts->grpc_server,
+                          build_server(options, credentials_of(&parts->node), &builder, &parts->port));
   parts->transactions.start();
 
   Parts* p = parts.get();

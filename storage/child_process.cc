@@ -18,6 +18,7 @@
 #include "copy_ahead.h"
 #include "storage/arena.h"
 #include "storage/frozen_memory.h"
+#include "storage/page_cache.h"
 
 namespace scyper::storage {
 namespace {
@@ -61,6 +62,17 @@ int become_child(const ChildOptions& options, pid_t parent, int socket) {
 }  // namespace
 
 StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& options, const Body& body) {
+  uint32_t number = 0;
+  if (options.pages != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(number, options.pages->add_process());
+  }
+  auto child = fork(options, number, body);
+  if (!child.ok() && options.pages != nullptr) options.pages->remove_process(number);
+  return child;
+}
+
+StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& options, uint32_t number,
+                                                           const Body& body) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return system_error("socketpair");
   int watched[2];
@@ -77,7 +89,10 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
   const int error = errno;
   if (options.frozen != nullptr) options.frozen->end_fork();
   if (options.arena != nullptr) options.arena->end_fork();
-  if (pid == 0) _exit(body(become_child(options, parent, sockets[1])));
+  if (pid == 0) {
+    if (options.pages != nullptr) options.pages->enter_process(number);
+    _exit(body(become_child(options, parent, sockets[1])));
+  }
   close(sockets[1]);
   close(watched[1]);
   if (pid < 0) {
@@ -87,7 +102,7 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
     errno = error;
     return with_hint(system_error("could not fork a snapshot"), "Retry after 1000 ms.");
   }
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0], options.frozen, pin));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0], options, pin, number));
 }
 
 ChildProcess::~ChildProcess() {
@@ -126,6 +141,7 @@ int ChildProcess::wait() noexcept {
   }
   is_over_ = true;
   if (frozen_ != nullptr) frozen_->unpin(pin_);
+  if (pages_ != nullptr) pages_->remove_process(number_);
   return status_;
 }
 

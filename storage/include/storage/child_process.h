@@ -15,6 +15,7 @@ namespace scyper::storage {
 
 class Arena;
 class FrozenMemory;
+class PageCache;
 
 struct ChildOptions {
   std::string name = "scyper-child";  // as ps shows it; at most 15 characters
@@ -22,6 +23,7 @@ struct ChildOptions {
   Arena* arena = nullptr;             // that the child allocates from; null: it does not
   // What the child sees of it stays until it is reaped; outlives the ChildProcess. Null: it sees nothing of any.
   FrozenMemory* frozen = nullptr;
+  PageCache* pages = nullptr;  // that the child reads through; outlives the ChildProcess. Null: it does not
 };
 
 // What a process uses, from /proc/<pid>/smaps_rollup. copied_bytes: pages that it shares with nobody: what
@@ -51,7 +53,7 @@ class ChildProcess {
  public:
   using Body = std::function<int(int socket)>;
 
-  // 58030 when the system refuses (memory, processes).
+  // 58030 when the system refuses (memory, processes); 53400 when the page cache has no place for one more.
   static StatusOr<std::unique_ptr<ChildProcess>> fork(const ChildOptions& options, const Body& body);
   ~ChildProcess();  // kills and waits
   ChildProcess(const ChildProcess&) = delete;
@@ -70,14 +72,24 @@ class ChildProcess {
   StatusOr<ProcessMemory> memory() const;
 
  private:
-  ChildProcess(pid_t pid, int socket, int watched, FrozenMemory* frozen, uint64_t pin)
-      : pid_(pid), socket_(socket), frozen_(frozen), pin_(pin), watched_(watched) {}
+  ChildProcess(pid_t pid, int socket, int watched, const ChildOptions& options, uint64_t pin, uint32_t number)
+      : pid_(pid),
+        socket_(socket),
+        frozen_(options.frozen),
+        pin_(pin),
+        pages_(options.pages),
+        number_(number),
+        watched_(watched) {}
+
+  static StatusOr<std::unique_ptr<ChildProcess>> fork(const ChildOptions& options, uint32_t number, const Body& body);
 
   const pid_t pid_;
   const int socket_;
   FrozenMemory* const frozen_;
   const uint64_t pin_;  // FrozenPin; of no meaning without frozen_
-  int watched_;         // a pipe that the child closes when it is watched; -1 = is closed here too
+  PageCache* const pages_;
+  const uint32_t number_;  // of the process there; of no meaning without pages_
+  int watched_;            // a pipe that the child closes when it is watched; -1 = is closed here too
   mutable absl::Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   int status_ ABSL_GUARDED_BY(mutex_) = 0;

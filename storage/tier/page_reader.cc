@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "storage/page_cache.h"
+#include "tier/cache_layout.h"
+#include "tier/cache_state.h"
+
+namespace scyper::storage {
+namespace {
+
+// A longer way is one that has left its chain: chains have one frame on average.
+constexpr uint32_t kChainMax = 64;
+
+Status describe(const TierFile& file, uint64_t page, const Wish& wish) {
+  const std::string place = absl::StrCat(file.path(), ": page ", page, ": ");
+  switch (wish.error) {
+    case PageError::kNone:
+      break;
+    case PageError::kNoSuchPage:
+      return sql_error("XX001", absl::StrCat(place, "the file has no such page, or is no longer open"));
+    case PageError::kNoFrame:
+      return sql_error("53200", absl::StrCat(place, "all pages of the page cache are in use"));
+    case PageError::kReadError: {
+      char text[128];
+      return sql_error("XX001",
+                       absl::StrCat(place, "the disk cannot read it: ", ::strerror_r(wish.detail, text, sizeof text)));
+    }
+    case PageError::kShortRead:
+      return sql_error("XX001", absl::StrCat(place, "only ", wish.detail, " bytes of it could be read"));
+    case PageError::kChecksum:
+      return sql_error("XX001", absl::StrCat(place, "its checksum does not match"));
+  }
+  return sql_error("XX001", absl::StrCat(place, "cannot be read"));
+}
+
+}  // namespace
+
+class PageReader::Way {
+ public:
+  explicit Way(PageCache::State* cache) : cache_(cache) {}
+  ~Way() {
+    if (number_ == kReadersMax) return;
+    for (std::atomic<uint32_t>& pin : reader().pins) pin.store(0, std::memory_order_release);
+    slot().readers.fetch_and(~(uint64_t{1} << number_));
+  }
+
+  bool claim() {
+    uint64_t used = slot().readers.load();
+    do {
+      if (~used == 0) return false;
+      number_ = static_cast<uint32_t>(std::countr_one(used));
+    } while (!slot().readers.compare_exchange_weak(used, used | uint64_t{1} << number_));
+    return true;
+  }
+
+  StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+    const uint64_t id = page_id(file.number(), page);
+    unpin(pin);
+    uint32_t frame = find_and_pin(id, pin);
+    const bool is_hit = frame != kNoFrame;
+    const bool is_next = id == last_ + 1;
+    if (!is_next && id != last_) forget_way();
+    if (is_hit) {
+      reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      if (is_next) widen();
+      SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin));
+      ahead_end_ = is_next ? std::max(ahead_end_, id + window_) : id + window_;
+      trigger_ = id + 1;
+    }
+    if (is_next && is_hit && id >= trigger_ && trigger_ != 0) go_ahead(file, id);
+    last_ = id;
+    cache_->note_use(frame);
+    return cache_->page_at(frame);
+  }
+
+  void unpin(uint32_t pin) noexcept {
+    CHECK(pin < kPins);
+    reader().pins[pin].store(0, std::memory_order_release);
+  }
+
+  size_t page_bytes() const { return cache_->options().page_bytes; }
+
+ private:
+  ProcessSlot& slot() noexcept { return cache_->own_slot(); }
+  Reader& reader() noexcept { return slot().all[number_]; }
+
+  uint32_t find_and_pin(uint64_t id, uint32_t pin) noexcept {
+    const uint32_t frame = cache_->find(id, kChainMax);
+    if (frame == kNoFrame) return kNoFrame;
+    reader().pins[pin].store(frame + 1, std::memory_order_seq_cst);
+    if (cache_->has_name(frame, id)) return frame;
+    reader().pins[pin].store(0, std::memory_order_release);
+    return kNoFrame;
+  }
+
+  void forget_way() noexcept {
+    window_ = cache_->options().read_ahead_pages_min;
+    trigger_ = 0;
+  }
+  void widen() noexcept { window_ = std::min(2 * window_, cache_->options().read_ahead_pages_max); }
+
+  StatusOr<uint32_t> demand(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+    Wish& wish = reader().demand;
+    wish.page = page_id(file.number(), page);
+    wish.pages = window_;
+    wish.pin = pin;
+    if (cache_->is_child()) {
+      wish.state.store(kPosted, std::memory_order_release);
+      slot().posted.fetch_or(uint64_t{1} << number_, std::memory_order_seq_cst);
+      cache_->ring_bell();
+      for (uint32_t state; (state = wish.state.load(std::memory_order_acquire)) != kDone;) {
+        futex_wait(&wish.state, state);
+      }
+    } else {
+      wish.state.store(kTaken, std::memory_order_release);
+      cache_->fault(number_);
+    }
+    wish.state.store(kIdle, std::memory_order_release);
+    if (wish.error != PageError::kNone) return describe(file, page, wish);
+    return wish.frame;
+  }
+
+  // The window that follows is asked for when the reader comes to the one before, so that it computes meanwhile. It is
+  // as many pages that are missing: between those that are there, too, the disk has enough to do.
+  void go_ahead(const TierFile& file, uint64_t id) noexcept {
+    const uint64_t file_end = page_id(file.number(), file.pages());
+    Wish& wish = reader().ahead;
+    if (ahead_end_ >= file_end || wish.state.load(std::memory_order_acquire) != kIdle) return;
+    const uint64_t begin = std::max(ahead_end_, id + 1);
+    const uint64_t end_max = std::min(begin + kSpanMax * cache_->options().read_ahead_pages_max, file_end);
+    uint32_t missing = 0;
+    widen();
+    for (ahead_end_ = begin; ahead_end_ < end_max && missing < window_; ++ahead_end_) {
+      missing += cache_->find(ahead_end_, kChainMax) == kNoFrame ? 1 : 0;
+    }
+    trigger_ = begin;
+    if (missing == 0) return;
+    if (!cache_->is_child()) {
+      cache_->ask_ahead(begin, static_cast<uint32_t>(ahead_end_ - begin));
+      return;
+    }
+    wish.page = begin;
+    wish.pages = static_cast<uint32_t>(ahead_end_ - begin);
+    wish.state.store(kPosted, std::memory_order_release);
+    slot().posted.fetch_or(uint64_t{1} << number_, std::memory_order_seq_cst);
+    cache_->ring_bell();
+  }
+
+  PageCache::State* const cache_;
+  uint32_t number_ = kReadersMax;
+  uint64_t last_ = kNoPage - 1;
+  uint32_t window_ = 1;
+  // While pages follow each other and one was missing: where what was asked for ends, and the page (0: none) that it is
+  // time at for the next window.
+  uint64_t ahead_end_ = 0;
+  uint64_t trigger_ = 0;
+};
+
+PageReader::PageReader(std::unique_ptr<Way> way) : way_(std::move(way)) {}
+PageReader::~PageReader() = default;
+
+StatusOr<std::unique_ptr<PageReader>> PageReader::create(PageCache* cache) {
+  auto way = std::make_unique<Way>(cache->state_.get());
+  if (!way->claim()) {
+    return sql_error("53400", absl::StrCat("a process has ", kReadersMax, " readers of a page cache at most"));
+  }
+  return std::unique_ptr<PageReader>(new PageReader(std::move(way)));
+}
+
+StatusOr<const char*> PageReader::pin(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+  return way_->pin(file, page, pin);
+}
+void PageReader::unpin(uint32_t pin) noexcept { way_->unpin(pin); }
+
+Status PageReader::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
+  const size_t page_bytes = way_->page_bytes();
+  while (bytes > 0) {
+    SCYPER_ASSIGN_OR_RETURN(const char* page, pin(file, offset / page_bytes));
+    const size_t begin = offset % page_bytes;
+    const size_t piece = std::min(bytes, page_bytes - begin);
+    std::memcpy(out, page + begin, piece);
+    offset += piece;
+    out += piece;
+    bytes -= piece;
+  }
+  unpin();
+  return Status();
+}
+
+}  // namespace scyper::storage

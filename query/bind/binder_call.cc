@@ -9,6 +9,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/session_activity.h"
 #include "storage/json_text_type.h"
 #include "types/datetime.h"
 
@@ -320,6 +321,9 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
                               : kind.has_value() ? std::string(name_of_kind(*kind))
                                                  : type_name(plain_type(args[0]->type));
     return make_text_constant(make_type(TypeId::kText), shown, location);
+  }
+  if (best->name == "pg_backend_pid" && ActivityScope::current() != nullptr) {
+    return make_constant(make_type(TypeId::kInt4), int_datum(ActivityScope::current()->pid()), location);
   }
   BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(best->result), !best->strict, location);
   std::vector<SqlType> types;

@@ -144,9 +144,9 @@ Queries::~Queries() {
 bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); }
 
 StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
-                                                    bool reuses) {
+                                                    bool reuses, int32_t pid) {
   const LocalIndexUse use;
-  if (mentions_activity(sql)) return prepare_activity(sql, catalog);
+  if (mentions_activity(sql)) return prepare_activity(sql, catalog, pid);
   if (!reuses) return database_->prepare_for(sql, catalog);
   std::pair<std::string, uint64_t> key(sql, catalog->version);
   {
@@ -171,7 +171,8 @@ void Queries::set_activity(ReadActivity read) {
 
 // What sessions do now is in the program, which is not kept.
 StatusOr<Queries::PreparedPointer> Queries::prepare_activity(std::string_view sql,
-                                                             const std::shared_ptr<const Catalog>& catalog) {
+                                                             const std::shared_ptr<const Catalog>& catalog,
+                                                             int32_t pid) {
   ReadActivity read;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -179,7 +180,7 @@ StatusOr<Queries::PreparedPointer> Queries::prepare_activity(std::string_view sq
   }
   if (!read) return database_->prepare_for(sql, catalog);
   const std::vector<SessionActivity> sessions = read();
-  const ActivityScope scope(&sessions);
+  const ActivityScope scope(&sessions, pid);
   return database_->prepare_for(sql, catalog);
 }
 
@@ -253,7 +254,8 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, deadline_ns));
   const int64_t compile_ns = clock_.monotonic_ns();
   stream->receipt_.wait_ms = ms_of(compile_ns - start_ns);
-  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, snapshot->point().catalog, options.reuses_code));
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared,
+                          prepare(sql, snapshot->point().catalog, options.reuses_code, options.pid));
   if (prepared->kind() == Prepared::Kind::kRows) {
     SCYPER_ASSIGN_OR_RETURN(auto answer, answer_at_once(*prepared));
     fill(*snapshot, &answer->receipt_);
@@ -368,7 +370,7 @@ StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t 
     SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, 0));
     catalog = snapshot->point().catalog;
   }
-  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, catalog, /*reuses=*/true));
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, catalog, /*reuses=*/true, /*pid=*/0));
   return Description{prepared->parameter_types(), prepared->columns()};
 }
 

@@ -31,6 +31,7 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.timeout_us = settings_->statement_timeout_us();
   options.threads = settings_->threads();
   options.client = "postgres " + std::to_string(start_.process);
+  options.pid = start_.process;
   if (block_ == Block::kNone) return options;
   if (pinned_ == 0) {
     query::Freshness freshness = options.freshness;

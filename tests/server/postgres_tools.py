@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+from postgres_activity import check_activity
 from postgres_servers import CHECKS, PATIENCE_S, POSTGRES_SCRIPT, Node, Postgres, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -150,6 +151,7 @@ def main():
         compare("the schema", run_psql(node, SCHEMA), run_psql(postgres, SCHEMA))
         check_psql(node, postgres)
         check_sqlalchemy(node, postgres)
+        check_activity(node, postgres)
     finally:
         postgres.stop()
     expect("the node stops", node.stop() == 0)

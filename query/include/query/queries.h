@@ -51,6 +51,7 @@ struct QueryOptions {
   // Of the arguments, when they were made some time ago: 0A000 when the statement now takes others. nullptr: they fit.
   const std::vector<SqlType>* argument_types = nullptr;
   std::string client;  // whose turn it is among those who wait; sessions count for themselves
+  int32_t pid = 0;     // pg_backend_pid() in queries of pg_stat_activity; 0: none
 };
 
 // What an answer was computed from, and what it cost.
@@ -181,8 +182,10 @@ class Queries {
   };
 
   StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
-  StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
-  StatusOr<PreparedPointer> prepare_activity(std::string_view sql, const std::shared_ptr<const Catalog>& catalog);
+  StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses,
+                                    int32_t pid);
+  StatusOr<PreparedPointer> prepare_activity(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
+                                             int32_t pid);
   bool is_planned_well(const Statement& statement) const;
   StatusOr<std::unique_ptr<QueryStream>> answer_at_once(const Prepared& prepared);
   Status start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,

@@ -30,17 +30,22 @@ struct SessionActivity {
 // that is 0A000. Its rows are constants of the program, which is to run once.
 class ActivityScope {
  public:
-  explicit ActivityScope(const std::vector<SessionActivity>* sessions) noexcept : saved_(current_) {
-    current_ = sessions;
+  // pid: pg_backend_pid() of whoever asks, a constant of the program, too.
+  ActivityScope(const std::vector<SessionActivity>* sessions, int32_t pid) noexcept : sessions_(sessions), pid_(pid) {
+    current_ = this;
   }
   ~ActivityScope() { current_ = saved_; }
   ActivityScope(const ActivityScope&) = delete;
   ActivityScope& operator=(const ActivityScope&) = delete;
-  static const std::vector<SessionActivity>* current() { return current_; }
+  static const ActivityScope* current() { return current_; }
+  const std::vector<SessionActivity>& sessions() const { return *sessions_; }
+  int32_t pid() const { return pid_; }
 
  private:
-  static inline constinit thread_local const std::vector<SessionActivity>* current_ = nullptr;
-  const std::vector<SessionActivity>* const saved_;
+  static inline constinit thread_local const ActivityScope* current_ = nullptr;
+  const ActivityScope* const saved_ = current_;
+  const std::vector<SessionActivity>* const sessions_;
+  const int32_t pid_;
 };
 
 struct Role;

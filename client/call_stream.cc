@@ -106,11 +106,11 @@ std::unique_ptr<CallStream> CallStreams::take(v1::Transactions::Stub* stub) {
     {
       absl::MutexLock lock(&mutex_);
       // a client that makes one call needs no stream
-      if (!std::exchange(has_called_, true) || is_refused_) return nullptr;
+      if (!std::exchange(has_called_, true)) return nullptr;
       if (!idle_.empty()) {
         taken = std::move(idle_.back());
         idle_.pop_back();
-      } else if (open_ == kStreamsMax) {
+      } else if (open_ >= (is_refused_ ? 0 : kStreamsMax)) {
         return nullptr;
       } else {
         ++open_;

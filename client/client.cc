@@ -105,17 +105,17 @@ Status Client::Parts::call(const v1::CallBatch& batch, v1::CallResult* result) {
   v1::ResultBatch answer;
   grpc::Status why;
   const bool is_answered = stream->run(batch, std::chrono::milliseconds(call_timeout_ms), &answer, &why);
-  if (!is_answered) stream.reset();
+  const bool is_sound = is_answered && answer.results_size() == 1;
+  if (!is_sound) stream.reset();
   call_streams.give_back(std::move(stream));
   if (is_answered) {
-    if (answer.results_size() != 1) return sql_error("08P01", "the node sent malformed results");
+    if (!is_sound) return sql_error("08P01", "the node sent malformed results");
     result->Swap(answer.mutable_results(0));
     return {};
   }
   if (why.ok()) return sql_error("08006", "the node has closed the stream");
   Status status = status_of(why);
-  const std::string state = sqlstate_of(status);
-  if (state != "53300" && state != "42501") return status;
+  if (sqlstate_of(status) != "53300") return status;
   call_streams.give_up();  // the node wants no streams, or no more of them, and has not looked at the call
   return call_alone(batch.calls(0), result);
 }

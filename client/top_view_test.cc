@@ -68,7 +68,7 @@ TEST(TopViewTest, ShowsWhatRunsAndWhatWasSlow) {
   slow.total_ms = 2000;
   sight.now.slow_transactions = {slow};
   const std::string text = text_of({sight});
-  expect_has(text, "RUNNING ON  PID  USER  CLIENT");
+  expect_has(text, "RUNNING ON  PID  USER    CLIENT");
   const size_t longest = text.find("(idle in transaction) UPDATE t SET a = $1"),
                other = text.find("SELECT count(*) FROM orders");
   EXPECT_NE(other, std::string::npos) << text;

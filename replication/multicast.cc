@@ -100,6 +100,7 @@ MulticastProcess::~MulticastProcess() {
 
 std::vector<std::string> MulticastProcess::arguments() const {
   std::vector<std::string> all = {name_of(options_.kind),
+                                  std::to_string(::getpid()),  // without this one it ends
                                   options_.sends ? "send" : "receive",
                                   std::to_string(memory_fd_),
                                   std::to_string(node_event_),

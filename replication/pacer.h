@@ -29,7 +29,8 @@ class Pacer {
   // The clock is looked at only when the bucket is empty.
   bool may_send() { return left_ >= packet_bytes_ || may_send_at(monotonic_now_ns()); }
   bool may_send_at(int64_t now_ns) {
-    left_ = std::min(burst_, left_ + (now_ns - filled_ns_) * rate_ / kPacerNsPerSecond);
+    const int64_t passed_ns = std::min(now_ns - filled_ns_, kFillNs);  // idle for hours it does not overflow
+    left_ = std::min(burst_, left_ + passed_ns * rate_ / kPacerNsPerSecond);
     filled_ns_ = now_ns;
     return left_ >= packet_bytes_;
   }
@@ -38,7 +39,8 @@ class Pacer {
   int64_t wait_ns() const { return std::min(burst_ / 4 * kPacerNsPerSecond / rate_, kPacerNsPerMs) + 1; }
 
  private:
-  static constexpr int64_t kBurstMs = 5;  // half of what a socket's 4 MB hold at the default rate
+  static constexpr int64_t kBurstMs = 5;                 // half of what a socket's 4 MB hold at the default rate
+  static constexpr int64_t kFillNs = kPacerNsPerSecond;  // fills any bucket
   const int64_t rate_, packet_bytes_, burst_;
   int64_t left_, filled_ns_;
 };

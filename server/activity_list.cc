@@ -67,7 +67,7 @@ ActivityList::Session::~Session() {
 void ActivityList::Session::begin(std::string_view sql) {
   const int64_t time_us = now_us();
   absl::MutexLock lock(&mutex_);
-  now_.text = query::kept_text(sql);
+  now_.text = query::beginning_of(sql, query::SessionActivity::kTextBytesMax);
   now_.state = "active";
   now_.statement_us = now_.changed_us = time_us;
   if (now_.transaction_us == 0) now_.transaction_us = time_us;

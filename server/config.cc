@@ -75,7 +75,10 @@ Status check_multicast(const NodeConfig& config) {
     return absl::InvalidArgumentError("rdma_device: \"" + replication.rdma.device +
                                       "\" is no device, device:port or device:port:index");
   }
-  const bool has_device = !replication.rdma.device.empty();
+  // a secondary does as the primary does
+  const bool may_use_device =
+      config.role == Role::kSecondary || replication.transport == primary::TransportChoice::kRdma;
+  const bool has_device = may_use_device && !replication.rdma.device.empty();
   const std::string& where = has_device ? replication.rdma.device : replication.multicast_interface;
   if (where.empty() || !replication.multicast_key_file.empty()) return {};
   if (config.server.insecure_listen || (!has_device && is_loopback(where))) return {};

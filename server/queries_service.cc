@@ -225,8 +225,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
 
   Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
     query::QueryOptions options = query_options_of(request_->query(), context_->peer());
-    bool is_here = request_->query().here() || request_->query().has_ticket();
-    keep_here(sql, &options, &is_here);
+    const bool is_here = request_->query().here() || request_->query().has_ticket() || query::mentions_activity(sql);
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
     while (true) {
       bool has_begun = false;

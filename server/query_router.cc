@@ -51,13 +51,6 @@ Status check_global(const query::Freshness& freshness) {
 
 bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
 
-void keep_here(std::string_view sql, query::QueryOptions* options, bool* is_here) {
-  if (!query::mentions_activity(sql)) return;
-  *is_here = true;
-  options->freshness.kind = query::Freshness::Kind::kStaleness;
-  options->freshness.staleness_us = INT64_MAX / 2;
-}
-
 QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
     : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
 

@@ -29,9 +29,6 @@ class SecondaryEngine;
 // A statement that only asks for rows, but calls a function which writes, ended so: it runs as a transaction.
 bool is_for_transactions(const Status& status);
 
-// What sessions of this node do is asked of this node, and of any snapshot: only its catalog is looked at.
-void keep_here(std::string_view sql, query::QueryOptions* options, bool* is_here);
-
 // Where a query runs: the primary's tickets say on which global snapshot and node; every node takes queries and passes
 // them on (docs/replication.md, "Queries"). Threads: any.
 class QueryRouter {

@@ -57,7 +57,8 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
            {text_or_null(session.address), SystemValue(), SystemValue(), time_or_null(session.begun_us),
             time_or_null(session.transaction_us), time_or_null(session.statement_us), time_or_null(session.changed_us),
             is_waiting ? SystemValue("Client") : SystemValue(), is_waiting ? SystemValue("ClientRead") : SystemValue(),
-            SystemValue(session.state), SystemValue(), SystemValue(), SystemValue(), SystemValue(session.text),
+            SystemValue(session.state), SystemValue(), SystemValue(), SystemValue(),
+            SystemValue(std::string(beginning_of(session.text, SessionActivity::kColumnBytesMax))),
             SystemValue("client backend")})
         row.push_back(std::move(value));
     } else {
@@ -111,8 +112,8 @@ bool mentions_activity(std::string_view sql) {
          }) != sql.end();
 }
 
-std::string_view kept_text(std::string_view sql) {
-  size_t end = std::min(sql.size(), SessionActivity::kTextBytesMax);
+std::string_view beginning_of(std::string_view sql, size_t bytes_max) {
+  size_t end = std::min(sql.size(), bytes_max);
   while (end < sql.size() && end > 0 && (static_cast<unsigned char>(sql[end]) & 0xC0) == 0x80) --end;
   return sql.substr(0, end);
 }

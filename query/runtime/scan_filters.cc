@@ -119,7 +119,7 @@ bool ScanFilters::can_skip(const storage::FrozenChunk& chunk) const noexcept {
       if (column.header().null_count == column.count()) return true;
       continue;
     }
-    const __int128 first_key = -__int128{static_cast<int64_t>(places.offset)};
+    const __int128 first_key = static_cast<int64_t>(0 - places.offset);
     const __int128 from = std::max<__int128>(low.lo - first_key, 0);
     const __int128 to = std::min<__int128>(high.lo - first_key, static_cast<__int128>(places.size) - 1);
     if (from > to) return true;

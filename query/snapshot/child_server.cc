@@ -310,7 +310,8 @@ class ChildServer {
     std::lock_guard<std::mutex> lock(mutex_);
     running_[frame.id] = execution;
     waiting_.emplace_back(frame.id, std::move(execution));
-    if (idle_threads_ == 0 && threads_ < options_.threads_max) {
+    // one that has been woken up for another query is idle until it runs
+    if (waiting_.size() > idle_threads_ && threads_ < options_.threads_max) {
       ++threads_;
       std::thread([this] { run_queries(); }).detach();  // until _exit
     }

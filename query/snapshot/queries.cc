@@ -127,16 +127,19 @@ Queries::Queries(std::shared_ptr<Database> database, Snapshots::Environment envi
       options_(options),
       records_(std::make_shared<QueryRecords>()),
       gate_(std::make_shared<QueryGate>(std::max<uint32_t>(options.running_max, 1), options.waiting_max)),
+      activity_gate_(std::make_shared<QueryGate>(1, options.waiting_max)),
       wait_durable_(environment.wait_durable),
       snapshots_(std::make_unique<Snapshots>(std::move(environment), options.snapshots)) {}
 
 void Queries::stop() {
   gate_->stop();
+  activity_gate_->stop();
   snapshots_->stop();
 }
 
 Queries::~Queries() {
   gate_->stop();
+  activity_gate_->stop();
   std::lock_guard<std::mutex> lock(mutex_);
   sessions_.clear();
 }
@@ -240,7 +243,7 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   const int64_t deadline_ns = options.timeout_us == 0 ? 0 : start_ns + options.timeout_us * kNsPerUs;
   drop_idle_sessions(start_ns);
   const std::string client = options.session == 0 ? options.client : "session " + std::to_string(options.session);
-  auto turn = gate_->enter(client, deadline_ns);
+  auto turn = (mentions_activity(sql) ? activity_gate_ : gate_)->enter(client, deadline_ns);
   if (!turn.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
     ++counters_.refused;

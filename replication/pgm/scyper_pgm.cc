@@ -46,6 +46,7 @@ constexpr int64_t kNsPerMs = kPacerNsPerMs;
 
 struct Arguments {
   bool sends = false;
+  int node = 0;  // its process
   int memory = -1, node_event = -1, wire_event = -1;
   std::string interface, group, gsi_seed;
   int port = 0, rate = 0, mtu = 0;
@@ -210,7 +211,7 @@ int run_sender(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* 
     } else if (memory->to_wire.is_empty()) {
       wait_for_node(socket, arguments, memory, wait_ns(socket, status));
     }
-    if (::getppid() == 1) return 0;
+    if (::getppid() != arguments.node) return 0;
   }
 }
 
@@ -240,7 +241,7 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
       if (memory->node_bell.rings()) static_cast<void>(!::write(arguments.node_event, &one, sizeof(one)));
       continue;
     }
-    if (::getppid() == 1) return 0;
+    if (::getppid() != arguments.node) return 0;
     wait(socket, arguments.wire_event, wait_ns(socket, status));
   }
 }
@@ -266,21 +267,22 @@ int run(const Arguments& arguments) {
 }  // namespace scyper::replication
 
 int main(int argc, char** argv) {
-  if (argc != 12) {
+  if (argc != 13) {
     std::fprintf(stderr, "scyper-pgm: started by scyperd, not by hand\n");
     return scyper::replication::kExitUsage;
   }
   scyper::replication::Arguments arguments;
-  arguments.sends = std::strcmp(argv[1], "send") == 0;
-  arguments.memory = std::atoi(argv[2]);
-  arguments.node_event = std::atoi(argv[3]);
-  arguments.wire_event = std::atoi(argv[4]);
-  arguments.interface = argv[5];
-  arguments.group = argv[6];
-  arguments.port = std::atoi(argv[7]);
-  arguments.gsi_seed = argv[8];
-  arguments.rate = std::atoi(argv[9]);
-  arguments.mtu = std::atoi(argv[10]);
-  arguments.is_raw = std::strcmp(argv[11], "ip") == 0;
+  arguments.node = std::atoi(argv[1]);
+  arguments.sends = std::strcmp(argv[2], "send") == 0;
+  arguments.memory = std::atoi(argv[3]);
+  arguments.node_event = std::atoi(argv[4]);
+  arguments.wire_event = std::atoi(argv[5]);
+  arguments.interface = argv[6];
+  arguments.group = argv[7];
+  arguments.port = std::atoi(argv[8]);
+  arguments.gsi_seed = argv[9];
+  arguments.rate = std::atoi(argv[10]);
+  arguments.mtu = std::atoi(argv[11]);
+  arguments.is_raw = std::strcmp(argv[12], "ip") == 0;
   return scyper::replication::run(arguments);
 }

@@ -33,6 +33,7 @@ constexpr uint32_t kRoundsPerLook = 256;
 constexpr int64_t kPacketOverhead = 70;
 
 struct Arguments {
+  int node = 0;  // its process
   int memory = -1, node_event = -1, wire_event = -1;
   int64_t rate = 0;
   VerbsEndpoint::Options endpoint;
@@ -102,7 +103,7 @@ class Loop {
   std::string look(bool is_due) {
     memory_.beats.fetch_add(1, std::memory_order_relaxed);
     if (++round_ % kRoundsPerLook != 0 && !is_due) return "";
-    return ::getppid() == 1 ? "the node has ended" : endpoint_.check_device();
+    return ::getppid() != arguments_.node ? "the node has ended" : endpoint_.check_device();
   }
 
   // Datagrams of the node into free slots.
@@ -173,8 +174,8 @@ int run(const Arguments& arguments) {
     memory->resets.fetch_add(1);
   }
   memory->registered_bytes.store(0);
-  memory->is_ready.store(0);
   std::snprintf(memory->reason, MulticastMemory::kReasonBytes, "%s", why.c_str());
+  memory->is_ready.store(0);
   return kExitDevice;
 }
 
@@ -183,19 +184,20 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   scyper::replication::Arguments arguments;
-  if (argc != 12 || !scyper::replication::RdmaDeviceName::parse(argv[8], &arguments.endpoint.device)) {
+  if (argc != 13 || !scyper::replication::RdmaDeviceName::parse(argv[9], &arguments.endpoint.device)) {
     std::fprintf(stderr, "scyper-rdma: started by scyperd, not by hand\n");
     return scyper::replication::kExitUsage;
   }
-  arguments.endpoint.sends = std::strcmp(argv[1], "send") == 0;
-  arguments.memory = std::atoi(argv[2]);
-  arguments.node_event = std::atoi(argv[3]);
-  arguments.wire_event = std::atoi(argv[4]);
-  arguments.endpoint.interface = argv[5];
-  arguments.endpoint.group = argv[6];
-  arguments.rate = std::atoll(argv[7]);
-  arguments.endpoint.datagram_bytes_max = static_cast<uint32_t>(std::atoi(argv[9]));
-  arguments.endpoint.memory_bytes = static_cast<uint64_t>(std::atoll(argv[10]));
-  arguments.endpoint.has_events = std::strcmp(argv[11], "event") == 0;
+  arguments.node = std::atoi(argv[1]);
+  arguments.endpoint.sends = std::strcmp(argv[2], "send") == 0;
+  arguments.memory = std::atoi(argv[3]);
+  arguments.node_event = std::atoi(argv[4]);
+  arguments.wire_event = std::atoi(argv[5]);
+  arguments.endpoint.interface = argv[6];
+  arguments.endpoint.group = argv[7];
+  arguments.rate = std::atoll(argv[8]);
+  arguments.endpoint.datagram_bytes_max = static_cast<uint32_t>(std::atoi(argv[10]));
+  arguments.endpoint.memory_bytes = static_cast<uint64_t>(std::atoll(argv[11]));
+  arguments.endpoint.has_events = std::strcmp(argv[12], "event") == 0;
   return scyper::replication::run(arguments);
 }

@@ -56,8 +56,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   run.parameters = statement.parameters;
   run.arguments = arguments;
   run.options.argument_types = &statement.parameters;
-  run.is_here = block_ != Block::kNone;
-  keep_here(statement.command.text, &run.options, &run.is_here);
+  run.is_here = block_ != Block::kNone || query::mentions_activity(statement.command.text);
   auto answer = run_query(context_->node, run);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (settings_->is_read_only()) return read_only_error();

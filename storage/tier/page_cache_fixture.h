@@ -29,12 +29,17 @@ inline std::string content_of(uint64_t stamp, uint64_t page) {
 class PageCacheTest : public testing::Test {
  protected:
   void SetUp() override {
+    PageCacheOptions smallest = pages(16);
+    smallest.page_bytes = kTestPageBytes;
+    const Status made = PageCache::create(smallest).status();
+    if (sqlstate_of(made) == "0A000") GTEST_SKIP() << made;  // containers often forbid io_uring
     std::string name = testing::TempDir() + "page_cache_XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     directory_ = name;
   }
   void TearDown() override {
     disarm_failpoints();
+    if (directory_.empty()) return;
     const auto names = disk_->list(directory_);
     for (const std::string& name : *names) ASSERT_TRUE(disk_->remove(path_of(name)).ok());
     ASSERT_TRUE(disk_->remove(directory_).ok());

@@ -16,9 +16,9 @@ namespace {
 // A longer way is one that has left its chain: chains have one frame on average.
 constexpr uint32_t kChainMax = 64;
 
-Status describe(const TierFile& file, uint64_t page, const Wish& wish) {
+Status describe(const TierFile& file, uint64_t page, PageError error, int32_t detail) {
   const std::string place = absl::StrCat(file.path(), ": page ", page, ": ");
-  switch (wish.error) {
+  switch (error) {
     case PageError::kNone:
       break;
     case PageError::kNoSuchPage:
@@ -28,10 +28,10 @@ Status describe(const TierFile& file, uint64_t page, const Wish& wish) {
     case PageError::kReadError: {
       char text[128];
       return sql_error("XX001",
-                       absl::StrCat(place, "the disk cannot read it: ", ::strerror_r(wish.detail, text, sizeof text)));
+                       absl::StrCat(place, "the disk cannot read it: ", ::strerror_r(detail, text, sizeof text)));
     }
     case PageError::kShortRead:
-      return sql_error("XX001", absl::StrCat(place, "only ", wish.detail, " bytes of it could be read"));
+      return sql_error("XX001", absl::StrCat(place, "only ", detail, " bytes of it could be read"));
     case PageError::kChecksum:
       return sql_error("XX001", absl::StrCat(place, "its checksum does not match"));
   }
@@ -59,8 +59,9 @@ class PageReader::Way {
   }
 
   StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
-    const uint64_t id = page_id(file.number(), page);
     unpin(pin);
+    if (page >= file.pages()) return describe(file, page, PageError::kNoSuchPage, 0);
+    const uint64_t id = page_id(file.number(), page);
     uint32_t frame = find_and_pin(id, pin);
     const bool is_hit = frame != kNoFrame;
     const bool is_next = id == last_ + 1;
@@ -122,7 +123,7 @@ class PageReader::Way {
       cache_->fault(number_);
     }
     wish.state.store(kIdle, std::memory_order_release);
-    if (wish.error != PageError::kNone) return describe(file, page, wish);
+    if (wish.error != PageError::kNone) return describe(file, page, wish.error, wish.detail);
     return wish.frame;
   }
 

@@ -207,6 +207,7 @@ class Queries {
   ReadActivity read_activity_;  // under mutex_
   const std::shared_ptr<QueryRecords> records_;
   std::shared_ptr<QueryGate> gate_;
+  std::shared_ptr<QueryGate> activity_gate_;  // what is asked when all others run too long
   const Snapshots::WaitDurable wait_durable_;
   std::unique_ptr<Snapshots> snapshots_;
 };

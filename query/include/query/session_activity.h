@@ -12,7 +12,8 @@ namespace scyper::query {
 
 // A session of this node and what it does now: a row of pg_stat_activity. Times in microseconds since 2000; 0: none.
 struct SessionActivity {
-  static constexpr size_t kTextBytesMax = 1024;  // as PostgreSQL's track_activity_query_size
+  static constexpr size_t kTextBytesMax = 16 << 10;  // as SlowQuery's: a statement that is cut cannot be shown in part
+  static constexpr size_t kColumnBytesMax = 1024;    // of pg_stat_activity, as PostgreSQL's track_activity_query_size
 
   int32_t pid = 0;  // pg_backend_pid(); by gRPC each statement has a number of its own, below 0
   std::string user;
@@ -53,7 +54,7 @@ class Roles;
 // Whether the role sees what others' sessions do, and may end it: superusers, members of scyper_operator.
 bool sees_others(const Roles& roles, const Role& role);
 
-// Whether the text may read pg_stat_activity.
+// Whether the text may read pg_stat_activity; then the node that has got it answers it.
 bool mentions_activity(std::string_view sql);
 
 enum class SessionSignal : uint8_t { kCancel, kTerminate };
@@ -79,7 +80,7 @@ class SessionSignals {
 // The text without its constants, and not longer than people read.
 std::string shown_text(std::string_view sql);
 
-// The beginning of the text that is kept of it, in whole characters.
-std::string_view kept_text(std::string_view sql);
+// The beginning of the text, in whole characters.
+std::string_view beginning_of(std::string_view sql, size_t bytes_max);
 
 }  // namespace scyper::query

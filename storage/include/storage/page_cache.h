@@ -79,7 +79,8 @@ class TierFile {
 //
 // Invariants: (1) a page has a name in the shared table only while its bytes are whole and their checksum is right; (2)
 // a frame whose pin was set before its name was taken keeps page and name; (3) children write pins, wishes and
-// statistics of use only, and what they write decides nothing but what is evicted and which pages are read for them.
+// statistics of use only, and what they are to write decides nothing but what is evicted and which pages are read for
+// them (a child that writes into others' slots can have pages taken from under their readers).
 // Threads: any, unless said otherwise. Fork: readers of the child's own, after enter_process(); nothing else.
 // Source: Meyer et al., ADMS 2015, 2.2 (fixed caches, low water, eviction size, colours, read-ahead); the order of pin
 // and look: Michael, Hazard Pointers, TPDS 2004.

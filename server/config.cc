@@ -76,8 +76,8 @@ Status check_multicast(const NodeConfig& config) {
                                       "\" is no device, device:port or device:port:index");
   }
   // a secondary does as the primary does
-  const bool may_use_device =
-      config.role == Role::kSecondary || replication.transport == primary::TransportChoice::kRdma;
+  const bool may_use_device = config.role == Role::kSecondary || !config.cluster.name.empty() ||
+                              replication.transport == primary::TransportChoice::kRdma;
   const bool has_device = may_use_device && !replication.rdma.device.empty();
   const std::string& where = has_device ? replication.rdma.device : replication.multicast_interface;
   if (where.empty() || !replication.multicast_key_file.empty()) return {};

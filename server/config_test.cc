@@ -96,8 +96,11 @@ TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
   EXPECT_FALSE(make({{"multicast_interface", "10.0.0.1"}}).ok());
   EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_TRUE(make({{"multicast_interface", "10.0.0.1"}, {"insecure_listen", "true"}}).ok());
-  EXPECT_FALSE(make({{"rdma_device", "any"}}).ok());
-  EXPECT_FALSE(make({{"rdma_device", "any"}, {"multicast_interface", "127.0.0.1"}}).ok());
+  EXPECT_TRUE(make({{"rdma_device", "any"}}).ok());  // a primary does not use it unless told
+  EXPECT_FALSE(make({{"transport", "rdma"}, {"rdma_device", "any"}}).ok());
+  EXPECT_FALSE(make({{"role", "secondary"}, {"primary", "127.0.0.1:7400"}, {"rdma_device", "any"}}).ok());
+  const Assignment rdma{"transport", "rdma"};
+  EXPECT_FALSE(make({rdma, {"rdma_device", "any"}, {"multicast_interface", "127.0.0.1"}}).ok());
   EXPECT_TRUE(make({{"rdma_device", "mlx5_0:1:3"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_FALSE(make({{"rdma_device", "mlx5_0:0"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_TRUE(make({{"transport", "rdma"}}).ok());

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/postgres_epoch.h"
 #include "group_commit.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
@@ -45,8 +46,6 @@ struct ExecutorEnvironment {
 // The redo of work that runs alone and is no statement: bulk loads. Only while all workers stand still.
 uint64_t append_alone(ExecutorEnvironment* environment, std::string_view row_changes, uint64_t request_id = 0,
                       std::string_view client = {});
-
-constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 
 // A counter that one thread writes and others read: no locked instruction.
 class OwnCounter {

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/postgres_epoch.h"
 #include "replay/record.h"
 
 namespace scyper::primary {
 
 namespace {
-constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 constexpr int64_t kNsPerUs = 1000;
 // Nodes keep a snapshot that nobody uses for a second at least: an older one may be gone although nothing has changed.
 constexpr int64_t kReuseNs = 500'000'000;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/failpoint.h"
+#include "base/postgres_epoch.h"
 #include "replay/archive.h"
 #include "replay/log_cut.h"
 #include "replay/log_scan.h"
@@ -23,8 +24,6 @@ Failpoint before_archive("recovery.before_archive");
 Failpoint after_archive("recovery.after_archive");
 Failpoint after_replay("recovery.after_replay");
 Failpoint after_segment("recovery.after_segment");
-
-constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

@@ -24,6 +24,7 @@
 #include "replay/record.h"
 #include "seed.h"
 #include "storage/object_store.h"
+#include "testing/comes_true.h"
 #include "testing/group_maker.h"
 
 namespace scyper::secondary {
@@ -38,7 +39,6 @@ constexpr replication::ClusterId kCluster{{7, 9}};
 constexpr uint32_t kPartitions = 3;
 constexpr char kDirectory[] = "/data";
 constexpr uint64_t kSegmentBytes = 32 << 10;
-constexpr std::chrono::seconds kPatience{60};
 
 // A transaction that changes nothing.
 std::string nothing(uint64_t lsn) {
@@ -414,15 +414,6 @@ class FakeLink final : public replication::Link {
   replication::Position position_;
 };
 
-bool comes_true(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
-
 struct Running {
   FakeLink* link = nullptr;
   std::unique_ptr<Follower> node;
@@ -468,14 +459,14 @@ TEST(Follower, ARestartedOneServesWhenItsOwnLogIsConfirmed) {
   EXPECT_EQ(running.node->info().applied_lsn, 250u);
   // on the primary it is on its way to the disk
   running.link->say({1, 0, 250, 240, 0}, {second});
-  ASSERT_TRUE(comes_true([&] {
+  ASSERT_TRUE(replication::comes_true([&] {
     const NodeInfo info = running.node->info();
     return info.is_connected && info.commit_lsn == 240 && running.link->position().term == 1;
   }));
   EXPECT_EQ(sqlstate_of(running.node->readiness()), "57P03");
   EXPECT_FALSE(running.link->position().serves);
   running.link->say({1, 0, 250, 250, 0}, {second});
-  EXPECT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+  EXPECT_TRUE(replication::comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
 }
 
 // The commit point of a later term covers its LSNs, but not what this node has at them.
@@ -491,7 +482,7 @@ TEST(Follower, ATailThatWasNeverConfirmedIsNotServed) {
   ASSERT_NE(running.node, nullptr);
   running.link->say({3, 300, 300, 300, 0}, {first, second, third});
   bool starts_empty = false;
-  ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+  ASSERT_TRUE(replication::comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
   EXPECT_TRUE(starts_empty);
   EXPECT_EQ(running.link->position().term, 0u);  // no copy of anything, at no time
 }
@@ -512,7 +503,7 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
   Running running = start(&disk, nullptr, kDirectory, lsn);
   ASSERT_NE(running.node, nullptr);
   running.link->say({2, first.complete_lsn + 10, lsn, first.complete_lsn + 20, 0}, parcels);
-  ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == lsn; }));
+  ASSERT_TRUE(replication::comes_true([&] { return running.node->info().durable_lsn == lsn; }));
   EXPECT_LT(running.node->info().applied_lsn, lsn);
   auto warm = hand_over(running.node.get());
   ASSERT_TRUE(warm.ok()) << warm.status();
@@ -602,7 +593,8 @@ TEST(Follower, KeepsIndexesOfItsOwn) {
   Node& node = **started;
   const auto follow = [&](const Parcel& parcel) {
     link->say({1, 0, parcel.complete_lsn, parcel.complete_lsn, 0}, {parcel});
-    return comes_true([&] { return node.info().applied_lsn == parcel.complete_lsn && node.readiness().ok(); });
+    return replication::comes_true(
+        [&] { return node.info().applied_lsn == parcel.complete_lsn && node.readiness().ok(); });
   };
   ASSERT_TRUE(follow(first)) << node.readiness();
   EXPECT_EQ(local_indexes_of(*node.database()->catalog(), "t"), 1);
@@ -634,7 +626,7 @@ TEST(Follower, KeepsIndexesOfItsOwn) {
   catalog = node.database()->catalog();
   EXPECT_EQ(local_indexes_of(*catalog, "t") + local_indexes_of(*catalog, "u"), 0);
   EXPECT_EQ(local_indexes_of(*catalog, "late"), 1);
-  ASSERT_TRUE(comes_true([&] { return node.info().durable_lsn == third.complete_lsn; }));
+  ASSERT_TRUE(replication::comes_true([&] { return node.info().durable_lsn == third.complete_lsn; }));
   catalog.reset();  // its tables are the database's
   auto warm = hand_over(&node);
   ASSERT_TRUE(warm.ok()) << warm.status();
@@ -674,10 +666,10 @@ TEST(Follower, HandsOverWhileReplayForks) {
     Running running = start(&disk, nullptr, kDirectory, 10);
     ASSERT_NE(running.node, nullptr);
     running.link->say({1, 0, 10, 10, 0}, {first});
-    ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+    ASSERT_TRUE(replication::comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
     ASSERT_TRUE(arm_failpoints(plan).ok());
     running.link->say({1, 0, 11, 11, 0}, {marked});
-    ASSERT_TRUE(comes_true([&] {
+    ASSERT_TRUE(replication::comes_true([&] {
       const NodeInfo info = running.node->info();
       return info.applied_lsn == 11 && info.durable_lsn == 11;
     }));
@@ -705,10 +697,10 @@ TEST(Follower, WhatThePrimaryHasLostIsKept) {
       ASSERT_NE(running.node, nullptr);
       if (is_heard) {
         running.link->say({1, 0, 260, 260, 0}, {third});
-        ASSERT_TRUE(comes_true([&] { return running.node->info().commit_lsn == 260; }));
+        ASSERT_TRUE(replication::comes_true([&] { return running.node->info().commit_lsn == 260; }));
       }
       running.link->say({2, is_heard ? 250u : 240u, 260, 240, 0}, {});
-      ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+      ASSERT_TRUE(replication::comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
       const Status failure = running.node->failure(&starts_empty);
       EXPECT_NE(std::string(failure.message()).find(is_heard ? "up to LSN 260" : "up to LSN 250"), std::string::npos)
           << failure;
@@ -738,10 +730,10 @@ TEST(Follower, AnArchiveWaitsForTheLog) {
     Running running = start(of, std::move(disk), directory, 0);
     ASSERT_NE(running.node, nullptr);
     running.link->say({1, 0, 10, 10, 0}, {first});
-    ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == 10; }));
+    ASSERT_TRUE(replication::comes_true([&] { return running.node->info().durable_lsn == 10; }));
     ASSERT_TRUE(arm_failpoints("log.before_group_write=sleep(1000)").ok());
     running.link->say({1, 0, 20, 20, 0}, {second});
-    ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == 20; }));
+    ASSERT_TRUE(replication::comes_true([&] { return running.node->info().applied_lsn == 20; }));
     auto written = running.node->write_archive("");
     ASSERT_TRUE(written.ok()) << written.status();
     EXPECT_EQ(written->first.lsn, 20u);

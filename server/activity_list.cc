@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/postgres_epoch.h"
+#include "base/whole_characters.h"
 #include "query/catalog.h"
 
 namespace scyper::server {
 
 namespace {
-
-constexpr int64_t kYear2000Us = 946'684'800'000'000;
 
 // PostgreSQL's texts.
 Status signal_denied(ActivityList::Signal signal, bool is_superusers) {
@@ -26,7 +26,7 @@ Status signal_denied(ActivityList::Signal signal, bool is_superusers) {
 
 }  // namespace
 
-int64_t ActivityList::now_us() { return RealClock().now_us() - kYear2000Us; }
+int64_t ActivityList::now_us() { return RealClock().now_us() - kPostgresEpochUs; }
 
 ActivityList::ActivityList()
     : registration_([this](int32_t from, int32_t pid, Signal signal) { return send(from, pid, signal); }) {}
@@ -67,7 +67,7 @@ ActivityList::Session::~Session() {
 void ActivityList::Session::begin(std::string_view sql) {
   const int64_t time_us = now_us();
   absl::MutexLock lock(&mutex_);
-  now_.text = query::beginning_of(sql, query::SessionActivity::kTextBytesMax);
+  now_.text = beginning_of(sql, query::SessionActivity::kTextBytesMax);
   now_.state = "active";
   now_.statement_us = now_.changed_us = time_us;
   if (now_.transaction_us == 0) now_.transaction_us = time_us;

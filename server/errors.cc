@@ -2,6 +2,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include "base/whole_characters.h"
 #include "google/rpc/details.pb.h"
 #include "query/error_status.h"
 #include "scyper.pb.h"
@@ -25,12 +26,9 @@ std::string_view message_of(const Status& status) { return {status.message().dat
 constexpr size_t kMessageBytesMax = 400;
 constexpr size_t kErrorMessageBytesMax = 1500, kDetailBytesMax = 800, kHintBytesMax = 400, kNoticesBytesMax = 1000;
 
-// The beginning of a UTF-8 text, between characters.
 std::string cut(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
-  size_t end = bytes_max - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
+  return std::string(beginning_of(text, bytes_max - 3)) + "...";
 }
 
 void fit(v1::Error* error) {

@@ -33,29 +33,19 @@ extern const ir::External k_fn_pg_terminate_backend;
 
 namespace {
 void add_setting_functions(BuiltinTable* t) {
-  auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) -> Builtin& {
-    Builtin& builtin = t->runtime(name, std::move(parameters), T::kText, function);
+  auto add = [&](std::string_view name, std::vector<T> parameters, T result, const ir::External& function) -> Builtin& {
+    Builtin& builtin = t->runtime(name, std::move(parameters), result, function);
     builtin.is_volatile = true;
     builtin.writes = true;  // a snapshot knows nothing of sessions
     return builtin;
   };
-  add("current_setting", {T::kText}, k_fn_current_setting);
-  add("current_setting", {T::kText, T::kBool}, k_fn_current_setting).may_return_null = true;
-  add("set_config", {T::kText, T::kText, T::kBool}, k_fn_set_config).strict = false;
-  auto add_number = [&](std::string_view name, T type, const ir::External& function) {
-    Builtin& builtin = t->runtime(name, {}, type, function);
-    builtin.is_volatile = true;
-    builtin.writes = true;
-  };
-  add_number("txid_current", T::kInt8, k_fn_txid_current);
-  add_number("pg_backend_pid", T::kInt4, k_fn_pg_backend_pid);
-  auto add_signal = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) {
-    Builtin& builtin = t->runtime(name, std::move(parameters), T::kBool, function);
-    builtin.is_volatile = true;
-    builtin.writes = true;
-  };
-  add_signal("pg_cancel_backend", {T::kInt4}, k_fn_pg_cancel_backend);
-  add_signal("pg_terminate_backend", {T::kInt4}, k_fn_pg_terminate_backend);
+  add("current_setting", {T::kText}, T::kText, k_fn_current_setting);
+  add("current_setting", {T::kText, T::kBool}, T::kText, k_fn_current_setting).may_return_null = true;
+  add("set_config", {T::kText, T::kText, T::kBool}, T::kText, k_fn_set_config).strict = false;
+  add("txid_current", {}, T::kInt8, k_fn_txid_current);
+  add("pg_backend_pid", {}, T::kInt4, k_fn_pg_backend_pid);
+  add("pg_cancel_backend", {T::kInt4}, T::kBool, k_fn_pg_cancel_backend);
+  add("pg_terminate_backend", {T::kInt4}, T::kBool, k_fn_pg_terminate_backend);
   Builtin& notify = t->runtime("pg_notify", {T::kText, T::kText}, T::kVoid, k_fn_pg_notify);
   notify.is_volatile = true;
   notify.writes = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "base/whole_characters.h"
 #include "bind/system_types.h"
 #include "query/role.h"
 
@@ -110,12 +111,6 @@ bool mentions_activity(std::string_view sql) {
   return std::search(sql.begin(), sql.end(), kName.begin(), kName.end(), [](char a, char b) {
            return absl::ascii_tolower(static_cast<unsigned char>(a)) == b;
          }) != sql.end();
-}
-
-std::string_view beginning_of(std::string_view sql, size_t bytes_max) {
-  size_t end = std::min(sql.size(), bytes_max);
-  while (end < sql.size() && end > 0 && (static_cast<unsigned char>(sql[end]) & 0xC0) == 0x80) --end;
-  return sql.substr(0, end);
 }
 
 }  // namespace scyper::query

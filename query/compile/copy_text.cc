@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/whole_characters.h"
 #include "parse/text.h"
 #include "query/value_text.h"
 
@@ -334,9 +335,7 @@ void append_copy_line(const CopyFormat& format, const std::vector<ResultColumn>&
 
 std::string cut_for_context(std::string_view text) {
   if (text.size() <= kContextBytesMax) return std::string(text);
-  size_t end = kContextBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) end--;
-  return std::string(text.substr(0, end)) + "...";
+  return std::string(beginning_of(text, kContextBytesMax)) + "...";
 }
 
 }  // namespace scyper::query

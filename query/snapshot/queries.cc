@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/postgres_epoch.h"
 #include "compile/program_parts.h"
 #include "query/column_batch.h"
 #include "query/local_indexes.h"
@@ -20,7 +21,6 @@ constexpr size_t kStatementsMax = 512;
 // Below this many rows the interpreter is done before a compiler would be: some 10 ns a row against milliseconds.
 constexpr uint64_t kRowsInterpretedMax = 20'000;
 constexpr int64_t kNsPerUs = 1000;
-constexpr int64_t kPostgresEpochUs = 946'684'800'000'000;  // 2000-01-01: where timestamps count from
 
 double ms_of(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
@@ -147,9 +147,8 @@ Queries::~Queries() {
 bool Queries::is_query(std::string_view sql) { return database_->is_query(sql); }
 
 StatusOr<Queries::PreparedPointer> Queries::prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
-                                                    bool reuses, int32_t pid) {
+                                                    bool reuses) {
   const LocalIndexUse use;
-  if (mentions_activity(sql)) return prepare_activity(sql, catalog, pid);
   if (!reuses) return database_->prepare_for(sql, catalog);
   std::pair<std::string, uint64_t> key(sql, catalog->version);
   {
@@ -181,6 +180,7 @@ StatusOr<Queries::PreparedPointer> Queries::prepare_activity(std::string_view sq
     std::lock_guard<std::mutex> lock(mutex_);
     read = read_activity_;
   }
+  const LocalIndexUse use;
   if (!read) return database_->prepare_for(sql, catalog);
   const std::vector<SessionActivity> sessions = read();
   const ActivityScope scope(&sessions, pid);
@@ -243,7 +243,8 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   const int64_t deadline_ns = options.timeout_us == 0 ? 0 : start_ns + options.timeout_us * kNsPerUs;
   drop_idle_sessions(start_ns);
   const std::string client = options.session == 0 ? options.client : "session " + std::to_string(options.session);
-  auto turn = (mentions_activity(sql) ? activity_gate_ : gate_)->enter(client, deadline_ns);
+  const bool is_of_activity = mentions_activity(sql);
+  auto turn = (is_of_activity ? activity_gate_ : gate_)->enter(client, deadline_ns);
   if (!turn.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
     ++counters_.refused;
@@ -257,8 +258,9 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, deadline_ns));
   const int64_t compile_ns = clock_.monotonic_ns();
   stream->receipt_.wait_ms = ms_of(compile_ns - start_ns);
-  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared,
-                          prepare(sql, snapshot->point().catalog, options.reuses_code, options.pid));
+  const std::shared_ptr<const Catalog>& catalog = snapshot->point().catalog;
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, is_of_activity ? prepare_activity(sql, catalog, options.pid)
+                                                                   : prepare(sql, catalog, options.reuses_code));
   if (prepared->kind() == Prepared::Kind::kRows) {
     SCYPER_ASSIGN_OR_RETURN(auto answer, answer_at_once(*prepared));
     fill(*snapshot, &answer->receipt_);
@@ -373,7 +375,8 @@ StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t 
     SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, 0));
     catalog = snapshot->point().catalog;
   }
-  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, prepare(sql, catalog, /*reuses=*/true, /*pid=*/0));
+  SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, mentions_activity(sql) ? prepare_activity(sql, catalog, /*pid=*/0)
+                                                                           : prepare(sql, catalog, /*reuses=*/true));
   return Description{prepared->parameter_types(), prepared->columns()};
 }
 

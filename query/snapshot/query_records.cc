@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/whole_characters.h"
 #include "parse/sql_parser.h"
 #include "query/search_path.h"
 
@@ -20,9 +20,7 @@ std::string shown_text(std::string_view sql) {
   auto text = normalize_sql(without_search_path(sql));
   if (!text.ok()) return "(not shown)";  // who cannot take its constants out shows none
   if (text->size() <= kShownBytesMax) return *std::move(text);
-  size_t end = kShownBytesMax;
-  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xC0) == 0x80) --end;  // whole characters
-  return absl::StrCat(text->substr(0, end), "...");
+  return std::string(beginning_of(*text, kShownBytesMax)) + "...";
 }
 
 void QueryRecords::note(std::string_view sql, const Receipt& receipt, uint64_t rows, bool is_answered, int64_t now_us) {

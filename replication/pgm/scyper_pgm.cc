@@ -1,16 +1,14 @@
 // scyper-pgm: the small process that runs OpenPGM (docs/replication.md, "Multicast"). One forged packet can hang the
 // library and its asserts abort, so it lives apart from the node, with no other privilege; the node watches it and
 // starts it anew.
-//   scyper-pgm send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP PORT GSI_SEED BYTES_PER_SECOND MTU
+//   scyper-pgm NODE_PID send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP PORT GSI_SEED
+//   BYTES_PER_SECOND MTU
 //     udp|ip
 // Threads: one, but for sending: OpenPGM's own timers run in the same loop.
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 // before OpenPGM's, which looks for poll and epoll
@@ -22,6 +20,7 @@
 #include <cstring>
 #include <string>
 
+#include "multicast_program.h"
 #include "pacer.h"
 #include "shared_ring.h"
 
@@ -247,13 +246,9 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
 }
 
 int run(const Arguments& arguments) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // What ends the node is for the node: it may come to all processes of a unit or of a terminal.
-  for (int each : {SIGINT, SIGTERM, SIGHUP}) ::signal(each, SIG_IGN);
   ::setenv("PGM_TIMER", "CLOCK_GETTIME", 1);  // monotonic: the default follows the wall clock
-  void* mapped = ::mmap(nullptr, sizeof(MulticastMemory), PROT_READ | PROT_WRITE, MAP_SHARED, arguments.memory, 0);
-  if (mapped == MAP_FAILED) return kExitUsage;
-  auto* memory = static_cast<MulticastMemory*>(mapped);
+  MulticastMemory* memory = begin_multicast_program(arguments.memory);
+  if (memory == nullptr) return kExitUsage;
   int code = 0;
   pgm_sock_t* socket = open_socket(arguments, &code);
   if (socket == nullptr) return code;

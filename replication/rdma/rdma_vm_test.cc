@@ -27,6 +27,7 @@
 #include "base/test_seed.h"
 #include "replication/inbox.h"
 #include "replication/multicast.h"
+#include "testing/comes_true.h"
 #include "testing/group_maker.h"
 
 namespace scyper::replication {
@@ -34,7 +35,6 @@ namespace {
 
 constexpr int kReceivers = 3;
 constexpr int kMtu = 4200;  // of the cables (run_vm); what a device makes of it: 4096
-constexpr std::chrono::seconds kPatience{60};
 constexpr ClusterId kCluster{{1, 2}};
 
 void must(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
@@ -42,16 +42,6 @@ std::string address(int i) { return absl::StrCat("10.0.0.", i + 1); }
 void add_device(int i) { must(absl::StrCat("rdma link add rxe", i, " type rxe netdev v", i)); }
 void remove_device(int i) { must(absl::StrCat("rdma link del rxe", i)); }
 void lose(int i, int percent) { must(absl::StrCat("tc qdisc replace dev p", i, " root netem loss ", percent, "%")); }
-
-// Waits for conditions, not for times.
-bool eventually(const std::function<bool()>& is_so) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 MulticastOptions options_of(int i) {
   MulticastOptions options;
@@ -96,7 +86,7 @@ void exchange(const std::vector<std::shared_ptr<MulticastProcess>>& ends, int co
     ends[0]->flush();
     for (size_t i = 1; i < ends.size(); ++i) {
       for (const std::string& expected : round) {
-        ASSERT_TRUE(eventually([&] { return ends[i]->receive(&got, 100); })) << "receiver " << i;
+        ASSERT_TRUE(comes_true([&] { return ends[i]->receive(&got, 100); })) << "receiver " << i;
         ASSERT_TRUE(got == expected) << "receiver " << i << ": " << got.size() << " bytes of " << expected.size();
       }
     }
@@ -320,7 +310,7 @@ class RdmaRedoTest : public testing::Test {
   // Watermarks go on, as a primary's do, until all have everything.
   void check() {
     for (auto& receiver : receivers_) {
-      ASSERT_TRUE(eventually([&] {
+      ASSERT_TRUE(comes_true([&] {
         transmitter_->send(log_.watermark(term_, term_lsn_));
         return receiver->applied_lsn() == log_.lsn();
       })) << receiver->applied_lsn()
@@ -331,7 +321,7 @@ class RdmaRedoTest : public testing::Test {
   // Whether groups come by multicast (again).
   bool hears(Receiver* receiver) {
     const uint64_t before = receiver->by_multicast();
-    return eventually([&] {
+    return comes_true([&] {
       send(1);
       return receiver->by_multicast() > before;
     });
@@ -373,7 +363,7 @@ TEST_F(RdmaRedoTest, LateJoinAndRestartedSender) {
     text << file.rdbuf();
     if (text.str().find(std::string("\0send\0", 6)) != std::string::npos) ::kill(pid, SIGKILL);
   }
-  ASSERT_TRUE(eventually([&] { return sender_->counters().restarts > restarts; }));
+  ASSERT_TRUE(comes_true([&] { return sender_->counters().restarts > restarts; }));
   for (const auto& receiver : receivers_) ASSERT_TRUE(hears(receiver.get()));
   check();
   // a new primary
@@ -386,7 +376,7 @@ TEST_F(RdmaRedoTest, DevicesThatGoAndComeBack) {
   for (int i = 1; i <= kReceivers; ++i) join(i);
   for (const auto& receiver : receivers_) ASSERT_TRUE(hears(receiver.get()));
   remove_device(2);  // a receiver's
-  ASSERT_TRUE(eventually([&] { return !receivers_[1]->process().trouble().empty(); }));
+  ASSERT_TRUE(comes_true([&] { return !receivers_[1]->process().trouble().empty(); }));
   EXPECT_EQ(receivers_[1]->process().counters().registered_bytes, 0u);
   ASSERT_TRUE(hears(receivers_[0].get()));
   ASSERT_TRUE(hears(receivers_[2].get()));
@@ -394,7 +384,7 @@ TEST_F(RdmaRedoTest, DevicesThatGoAndComeBack) {
   ASSERT_TRUE(hears(receivers_[1].get()));
   EXPECT_TRUE(receivers_[1]->process().trouble().empty());
   remove_device(0);  // the sender's
-  ASSERT_TRUE(eventually([&] { return !sender_->trouble().empty(); })) << sender_->trouble();
+  ASSERT_TRUE(comes_true([&] { return !sender_->trouble().empty(); })) << sender_->trouble();
   send(20);
   add_device(0);
   for (const auto& receiver : receivers_) ASSERT_TRUE(hears(receiver.get()));

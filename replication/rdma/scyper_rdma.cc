@@ -1,13 +1,10 @@
 // scyper-rdma: the small process that sends or receives multicast by RDMA verbs (docs/infiniband.md). Apart from the
 // node for its registered memory: the node forks all the time, this process never, so no page that a device writes to
 // is ever shared or copied by a fork; and a device that fails ends this process alone. The node starts it anew.
-//   scyper-rdma send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP BYTES_PER_SECOND DEVICE
+//   scyper-rdma NODE_PID send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP BYTES_PER_SECOND DEVICE
 //     DATAGRAM_BYTES MEMORY_BYTES event|poll
 // Threads: one.
 
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "multicast_program.h"
 #include "pacer.h"
 #include "rdma/endpoint.h"
 #include "replication/rdma_device_name.h"
@@ -156,12 +154,8 @@ class Loop {
 };
 
 int run(const Arguments& arguments) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // What ends the node is for the node: it may come to all processes of a unit or of a terminal.
-  for (int each : {SIGINT, SIGTERM, SIGHUP}) ::signal(each, SIG_IGN);
-  void* mapped = ::mmap(nullptr, sizeof(MulticastMemory), PROT_READ | PROT_WRITE, MAP_SHARED, arguments.memory, 0);
-  if (mapped == MAP_FAILED) return kExitUsage;
-  auto* memory = static_cast<MulticastMemory*>(mapped);
+  MulticastMemory* memory = begin_multicast_program(arguments.memory);
+  if (memory == nullptr) return kExitUsage;
   VerbsEndpoint endpoint;
   std::string why = endpoint.open(arguments.endpoint);
   if (why.empty()) {

@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "audit_log.h"
+#include "base/postgres_epoch.h"
 #include "postgres/session.h"
 #include "secondary_engine.h"
 #include "server/packed.h"
@@ -18,7 +19,6 @@ constexpr size_t kPasswordBytesMax = 4'096;
 constexpr int32_t kProtocol30 = 196'608, kCancelRequest = 80'877'102, kSslRequest = 80'877'103,
                   kGssRequest = 80'877'104;
 constexpr int kMajorShift = 16, kMajor = 3;
-constexpr int64_t kEpochUs = 946'684'800'000'000;  // 2000-01-01: where PostgreSQL's timestamps count from
 // AuthenticationRequest
 constexpr int32_t kAuthenticationOk = 0, kAuthenticationSasl = 10, kAuthenticationSaslContinue = 11,
                   kAuthenticationSaslFinal = 12;
@@ -189,7 +189,7 @@ Status Session::authenticate_role(const query::Role& role, bool is_closed) {
                             stream_.transport().certificate_name() == role.name;
   if (!is_certified && !is_trusted) {
     std::optional<ScramVerifier> known;
-    const int64_t now_us = absl::ToUnixMicros(absl::Now()) - kEpochUs;
+    const int64_t now_us = absl::ToUnixMicros(absl::Now()) - kPostgresEpochUs;
     const bool is_over = role.valid_until.has_value() && *role.valid_until < now_us;
     if (auto verifier = ScramVerifier::parse(role.verifier); verifier.ok() && !is_over) known = *std::move(verifier);
     SCYPER_RETURN_IF_ERROR(check_password(role.name, known));

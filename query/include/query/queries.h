@@ -182,8 +182,7 @@ class Queries {
   };
 
   StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
-  StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses,
-                                    int32_t pid);
+  StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
   StatusOr<PreparedPointer> prepare_activity(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
                                              int32_t pid);
   bool is_planned_well(const Statement& statement) const;

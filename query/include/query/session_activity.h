@@ -80,7 +80,4 @@ class SessionSignals {
 // The text without its constants, and not longer than people read.
 std::string shown_text(std::string_view sql);
 
-// The beginning of the text, in whole characters.
-std::string_view beginning_of(std::string_view sql, size_t bytes_max);
-
 }  // namespace scyper::query

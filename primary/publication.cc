@@ -13,11 +13,6 @@
 
 namespace scyper::primary {
 
-namespace {
-// Of a secondary's last word: then it counts as gone.
-constexpr int64_t kSilenceNs = 2'000'000'000;
-}  // namespace
-
 Publication::Publication(const ReplicationOptions& options, const Start& start, std::vector<replication::Parcel> newest,
                          ExecutorEnvironment* environment)
     : options_(options),
@@ -177,18 +172,11 @@ StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
   ticket.term = start_.term;
   ticket.snapshot = marker.snapshot;
   ticket.lsn = marker.lsn;
-  const int64_t now_ns = publisher_.clock->monotonic_ns();
-  uint32_t least = ~0u;
-  for (const replication::Member& member : members_.list()) {
-    if (!member.position.serves || now_ns - member.seen_ns > kSilenceNs) continue;
-    if (member.position.term != start_.term || !member.position.has_room) continue;
-    const uint32_t load = member.name == node ? 0 : 1 + member.tickets + member.position.queries;
-    if (load >= least) continue;
-    least = load;
-    ticket.node = member.name;
-    ticket.address = member.address;
-    ticket.member = member.number;
-  }
+  const auto member = members_.choose(node, publisher_.clock->monotonic_ns());
+  if (!member.has_value()) return ticket;
+  ticket.node = member->name;
+  ticket.address = member->address;
+  ticket.member = member->number;
   return ticket;
 }
 

@@ -69,6 +69,24 @@ std::vector<Member> Members::list() const {
   return all;
 }
 
+std::optional<Member> Members::choose(const std::string& asking, int64_t now_ns) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Member* best = nullptr;
+  std::pair<uint64_t, uint64_t> least;  // to do, turn
+  for (auto& [number, member] : members_) {
+    const Position& position = member.position;
+    if (!position.serves || !position.has_room || position.term != term_ || now_ns - member.seen_ns > kSilenceNs)
+      continue;
+    const uint64_t load = member.name == asking ? 0 : uint64_t{1} + member.tickets + position.queries;
+    if (best != nullptr && least <= std::pair(load, member.turn)) continue;
+    best = &member;
+    least = {load, member.turn};
+  }
+  if (best == nullptr) return std::nullopt;
+  best->turn = ++choices_;
+  return *best;
+}
+
 void Members::add_ticket(uint64_t number, int change) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = members_.find(number);

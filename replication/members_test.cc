@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace scyper::replication {
 namespace {
 
@@ -51,6 +54,39 @@ TEST(Members, TicketsOfAConnectionBeforeDoNotCount) {
   EXPECT_EQ(members.list().front().tickets, 1u);
   members.add_ticket(after, -1);
   EXPECT_EQ(members.list().front().tickets, 0u);
+}
+
+// By what they have to do, and in turns where that is the same.
+TEST(Members, QueriesGoToThoseWithLeastToDo) {
+  Members members(1, [] {});
+  EXPECT_FALSE(members.choose("", 0).has_value());
+  std::map<std::string, uint64_t> numbers;
+  auto report = [&](const std::string& name, uint32_t queries, bool has_room = true, uint64_t term = 1) {
+    Position position;
+    position.term = term;
+    position.serves = true;
+    position.has_room = has_room;
+    position.queries = queries;
+    members.report(numbers[name], position, 0);
+  };
+  auto chosen = [&](const std::string& asking = "", int64_t now_ns = 1) {
+    auto member = members.choose(asking, now_ns);
+    return member.has_value() ? member->name : "";
+  };
+  for (const char* name : {"a", "b", "c"}) numbers[name] = members.enter(voter(name));
+  EXPECT_EQ(chosen(), "");  // they have not said that they serve
+  for (const char* name : {"a", "b", "c"}) report(name, 0);
+  for (const char* name : {"a", "b", "c", "a", "b", "c"}) EXPECT_EQ(chosen(), name);
+  report("a", 2);
+  members.add_ticket(numbers["b"], 1);
+  EXPECT_EQ(chosen(), "c");
+  EXPECT_EQ(chosen(), "c");
+  EXPECT_EQ(chosen("a"), "a");  // who asks takes it, whatever it has to do
+  report("c", 0, /*has_room=*/false);
+  EXPECT_EQ(chosen(), "b");
+  report("b", 0, /*has_room=*/true, /*term=*/2);
+  EXPECT_EQ(chosen(), "a");
+  EXPECT_EQ(chosen("", Members::kSilenceNs + 1), "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,11 +40,14 @@ struct Member {
   Position position;
   int64_t seen_ns = 0;
   uint32_t tickets = 0;  // given and not yet over, as far as the primary knows
+  uint64_t turn = 0;     // when it was chosen last, among all choices
 };
 
 // Who follows the primary and how far they are. Threads: any.
 class Members {
  public:
+  static constexpr int64_t kSilenceNs = 2'000'000'000;  // since a member's last word: then it gets no queries
+
   // on_change: after each report, without locks; must be quick.
   // voters: names that count in the quorums; empty: those that say so themselves.
   Members(uint64_t term, std::function<void()> on_change, std::vector<std::string> voters = {})
@@ -59,6 +63,10 @@ class Members {
   // Of all that follow; ~0 when nobody does.
   uint64_t applied_lsn_min() const;
   std::vector<Member> list() const;
+  // For a query that arrives now: of those that serve, have room and were heard within kSilenceNs the one with least to
+  // do; of equals the one that was chosen longest ago. asking: the member who asks and takes the query itself if it
+  // can.
+  std::optional<Member> choose(const std::string& asking, int64_t now_ns);
   // number: of the connection that the ticket was given for; when that is over it does not count any more.
   void add_ticket(uint64_t number, int change);
 
@@ -69,6 +77,7 @@ class Members {
   mutable std::mutex mutex_;  // all that follows
   std::map<uint64_t, Member> members_;
   uint64_t last_ = 0;
+  uint64_t choices_ = 0;
 };
 
 }  // namespace scyper::replication

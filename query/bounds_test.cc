@@ -172,6 +172,41 @@ TEST_P(BoundsTest, ScansPassOverHotChunks) {
   }
 }
 
+// Groups in an array: keys outside of what the statistics know, and NULL, have groups all the same; sum and avg of the
+// same value add up once, with and without a count of their own.
+TEST_P(BoundsTest, GroupsInAnArrayAreForAllKeys) {
+  for (ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {
+    auto session = make_session(
+        "CREATE TABLE t (id integer PRIMARY KEY, k smallint, v numeric(6,2) NOT NULL, n integer, f double precision);"
+        "INSERT INTO t SELECT g, g % 5 - 2, g, CASE WHEN g % 2 = 0 THEN g END, g FROM generate_series(1, 4000) g",
+        mode);
+    session->database().refresh_statistics();
+    const std::string grouped =
+        "SELECT k, count(*), sum(v), avg(v), sum(n), avg(n), sum(f) = avg(f) * count(f) FROM t GROUP BY k ORDER BY k";
+    EXPECT_NE(session->text("EXPLAIN " + grouped).find("Group Array: -2 to 2"), std::string::npos)
+        << session->text("EXPLAIN " + grouped);
+    ASSERT_TRUE(session->run("DELETE FROM t WHERE id > 15").ok());
+    ASSERT_TRUE(session
+                    ->run("INSERT INTO t VALUES (101, 3, 1, 1, 1), (102, -3, 2, NULL, 2), (103, NULL, 3, 3, 3), (104, "
+                          "32767, 4, 4, 4), (105, -32768, 5, 5, 5), (106, 3, 6, NULL, 6), (107, NULL, 7, NULL, 7)")
+                    .ok());
+    EXPECT_EQ(session->text(grouped),
+              "-32768|1|5.00|5.0000000000000000|5|5.0000000000000000|t\n"
+              "-3|1|2.00|2.0000000000000000|NULL|NULL|t\n"
+              "-2|3|30.00|10.0000000000000000|10|10.0000000000000000|t\n"
+              "-1|3|18.00|6.0000000000000000|6|6.0000000000000000|t\n"
+              "0|3|21.00|7.0000000000000000|14|7.0000000000000000|t\n"
+              "1|3|24.00|8.0000000000000000|8|8.0000000000000000|t\n"
+              "2|3|27.00|9.0000000000000000|18|9.0000000000000000|t\n"
+              "3|2|7.00|3.5000000000000000|1|1.00000000000000000000|t\n"
+              "32767|1|4.00|4.0000000000000000|4|4.0000000000000000|t\n"
+              "NULL|2|10.00|5.0000000000000000|3|3.0000000000000000|t");
+    EXPECT_EQ(session->text("SELECT avg(v), sum(v), sum(n), avg(n) FROM t WHERE id > 1000"), "NULL|NULL|NULL|NULL");
+    EXPECT_EQ(session->text("SELECT k, avg(v), sum(v), avg(n), sum(n) FROM t WHERE id < 6 GROUP BY k HAVING k > 0"),
+              "1|3.0000000000000000|3.00|NULL|NULL\n2|4.0000000000000000|4.00|4.0000000000000000|4");
+  }
+}
+
 // What the statistics expect is looked at before it is believed.
 TEST_P(BoundsTest, QueriesDoNotRunInVain) {
   for (ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {

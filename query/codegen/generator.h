@@ -28,7 +28,6 @@
 
 namespace scyper::query {
 
-inline constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
 inline constexpr int64_t kDatumBytes = sizeof(Datum);
 inline constexpr int64_t kContextValue = offsetof(ExecContext, value);  // where runtime functions leave a result
 
@@ -335,6 +334,7 @@ class Generator {
                    const std::function<void(Reg)>& body);
   void gen_plain_aggregation(const PlanNode& node, const Body& body);
   Reg find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new);
+  void search_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new, Reg group);
   struct AggregateSlot;
   using AggregateSlots = std::vector<AggregateSlot>;
   void gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine,

@@ -35,6 +35,11 @@ struct Generator::GroupTable {
   std::vector<bool> apart;         // by hashed key: may be NULL
   int64_t bytes = 0;
   bool spills = false;
+  // Of one hashed key, an integer: groups by its value from places_from on, as far as there are places; one place more
+  // for all others, which nobody reads. None: places is 0.
+  int64_t places_from = 0;
+  int64_t places = 0;
+  Reg near = ir::kNoReg;
 };
 
 // Where an aggregate keeps its state: in registers without GROUP BY, in the group's tuple else. Small states for the
@@ -47,6 +52,7 @@ struct Generator::AggregateSlot {
   int64_t offset = -1;              // in the tuple
   Reg variable = ir::kNoReg;
   int64_t frame = -1;  // of generic states without GROUP BY
+  int keeper = -1;     // sums: the slot that has the state, where an aggregate before sums up the same
   // Slot that counts this aggregate's inputs; -1: that the group exists says that there was one; -2 - i: slot i,
   // which is raised together with this one.
   int counter = -1;

@@ -84,6 +84,11 @@ void Generator::gen_group_table(const PlanNode& node, double rows, bool can_spil
   constexpr double kMoreThanEstimated = 32;
   table->spills = can_spill && may_spill(std::min(rows, node.rows * kMoreThanEstimated), table->bytes);
   if (table->spills) b_.call(k_rt_spill_hashed, {context(), table->store});
+  if (table->spills || node.places == 0) return;
+  table->places_from = node.places_from;
+  table->places = node.places;
+  check(b_.call(k_rt_groups_array, {context(), constant(Type::kI64, node.places + 1)}));
+  table->near = b_.load(Type::kPtr, context(), kContextValue);
 }
 
 // Runs body(hash) for each input row; no hash where the groups are few.
@@ -97,11 +102,37 @@ void Generator::gen_grouped(const PlanNode& node, const GroupTable& table, const
 
 // The group of these keys, with their fields and states not yet filled where it is new (is_new: a variable).
 ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new) {
-  if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
   Reg group = b_.new_variable(Type::kPtr);
+  b_.assign(is_new, constant(Type::kI8, 0));
+  if (hash != ir::kNoReg || table.places == 0) {
+    search_group(table, keys, hash, is_new, group);
+    return b_.offset(group, 0);
+  }
+  Block search = b_.new_block(), inside = b_.new_block(), found = b_.new_block();
+  Reg place = b_.new_variable(Type::kPtr);
+  b_.assign(place, b_.offset(table.near, table.places * static_cast<int64_t>(sizeof(void*))));
+  Value key = keys[0];
+  reject_null(&key, search);
+  Reg word = b_.type_of(key.a) == Type::kI64 ? key.a : b_.convert(Op::kSExt, key.a, Type::kI64);
+  Reg number = b_.binary(Op::kSub, word, constant(Type::kI64, table.places_from));
+  b_.branch(b_.compare(Op::kULt, number, constant(Type::kI64, table.places)), inside, search, 1);
+  b_.set_block(inside);
+  b_.assign(place, b_.index(table.near, number, sizeof(void*)));
+  b_.assign(group, b_.load(Type::kPtr, place));
+  b_.branch(b_.compare(Op::kEq, group, b_.null_pointer()), search, found, 2);
+  b_.set_block(search);
+  search_group(table, keys, hash_of(keys, table.apart), is_new, group);
+  b_.store(place, 0, group);
+  b_.jump(found);
+  b_.set_block(found);
+  return b_.offset(group, 0);
+}
+
+// Sets `group` and, where it was made, is_new. hash: kNoReg where it is not computed yet.
+void Generator::search_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new, Reg group) {
+  if (hash == ir::kNoReg) hash = hash_of(keys, table.apart);
   Block head = b_.new_block(), each = b_.new_block(), equal = b_.new_block(), next = b_.new_block(),
         create = b_.new_block(), grow = b_.new_block(), insert = b_.new_block(), done = b_.new_block();
-  b_.assign(is_new, constant(Type::kI8, 0));
   Reg slot = b_.load(Type::kI64, find_slot(table.store, hash));
   Reg mask = constant(Type::kI64, static_cast<int64_t>(kPointerMask));
   b_.assign(group, b_.convert(Op::kBitcast, b_.binary(Op::kAnd, slot, mask), Type::kPtr));
@@ -139,7 +170,6 @@ ir::Reg Generator::find_group(const GroupTable& table, const Values& keys, Reg h
   b_.set_block(equal);
   b_.jump(done);
   b_.set_block(done);
-  return b_.offset(group, 0);
 }
 
 // DISTINCT: a row passes when it is new.
@@ -197,6 +227,46 @@ bool sums_small(const SqlType& type) {
   return type.id == TypeId::kInt2 || type.id == TypeId::kInt4 ||
          (type.id == TypeId::kNumeric && type.precision != 0 && type.precision <= kSumDigits64);
 }
+
+// The slot that counts the inputs of an aggregate; -1: none does. Slots: AggregateSlots of the node.
+template <typename Slots>
+int counting_slot(const PlanNode& node, const Slots& slots, const Aggregate& aggregate) {
+  auto nullable_argument = [](const Aggregate& a) {
+    return a.args.empty() || !a.args[0]->nullable ? nullptr : a.args[0].get();
+  };
+  const BoundExpr* arg = nullable_argument(aggregate);
+  for (size_t i = 0; i < slots.size(); i++) {
+    if (slots[i].kind != Slots::value_type::Kind::kCount || slots[i].counter != static_cast<int>(i)) continue;
+    const Aggregate& other = node.aggregates[i];
+    const BoundExpr* its = nullable_argument(other);
+    bool equal = (arg == nullptr && its == nullptr) || (arg != nullptr && its != nullptr && same(*arg, *its));
+    if (equal && aggregate.filter == nullptr && other.filter == nullptr) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// The slot before this one that sums up the same; -1: none does.
+template <typename Slots>
+int keeping_slot(const PlanNode& node, const Slots& slots, size_t number) {
+  const Aggregate& a = node.aggregates[number];
+  if (a.filter != nullptr || is_volatile(*a.args[0])) return -1;
+  for (size_t i = 0; i < number; i++) {
+    if (slots[i].kind != Slots::value_type::Kind::kSum || slots[i].keeper >= 0) continue;
+    const Aggregate& other = node.aggregates[i];
+    if (other.filter == nullptr && same(*a.args[0], *other.args[0])) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Does an aggregate whose state this slot keeps need to know of how many inputs it is?
+template <typename Slots>
+bool needs_count(const PlanNode& node, const Slots& slots, size_t keeper) {
+  for (size_t i = 0; i < node.aggregates.size(); i++) {
+    const bool is_kept = i == keeper || slots[i].keeper == static_cast<int>(keeper);
+    if (is_kept && node.aggregates[i].kind != AggregateKind::kSum) return true;
+  }
+  return false;
+}
 }  // namespace
 
 std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNode& node, TupleLayout* layout) {
@@ -207,23 +277,12 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     else
       slot->variable = b_.new_variable(slot->type);
   };
-  auto find_counter = [&](const Aggregate& aggregate) {
-    const BoundExpr* arg = aggregate.args.empty() || !aggregate.args[0]->nullable ? nullptr : aggregate.args[0].get();
-    for (size_t i = 0; i < slots.size(); i++) {
-      if (slots[i].kind != AggregateSlot::Kind::kCount || slots[i].counter != static_cast<int>(i)) continue;
-      const Aggregate& other = node.aggregates[i];
-      const BoundExpr* its = other.args.empty() || !other.args[0]->nullable ? nullptr : other.args[0].get();
-      bool equal = (arg == nullptr && its == nullptr) || (arg != nullptr && its != nullptr && same(*arg, *its));
-      if (equal && aggregate.filter == nullptr && other.filter == nullptr) return static_cast<int>(i);
-    }
-    return -1;
-  };
   for (size_t i = 0; i < slots.size(); i++) {
     const Aggregate& a = node.aggregates[i];
     if (!is_plain(a) || (a.kind != AggregateKind::kCount && a.kind != AggregateKind::kCountStar)) continue;
     slots[i].kind = AggregateSlot::Kind::kCount;
     slots[i].type = Type::kI64;
-    slots[i].counter = find_counter(a);
+    slots[i].counter = counting_slot(node, slots, a);
     if (slots[i].counter >= 0) continue;
     slots[i].counter = static_cast<int>(i);
     place(&slots[i], 8);
@@ -239,8 +298,10 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
       slot.type = register_type(type);
       if (sum && type.id != TypeId::kFloat8) slot.type = sums_small(type) ? Type::kI64 : Type::kI128;
       slot.checked = sum && type.id == TypeId::kNumeric && type.precision > kMaxPrecision64;
+      if (sum) slot.keeper = keeping_slot(node, slots, i);
+      if (slot.keeper >= 0) continue;
       place(&slot, slot.type == Type::kI128 ? 16 : slot.type == Type::kI16 ? 2 : slot.type == Type::kI32 ? 4 : 8);
-      if (sum) slot.counter = find_counter(a);  // an extreme asks its count before it is raised
+      if (sum) slot.counter = counting_slot(node, slots, a);  // an extreme asks its count before it is raised
       continue;
     }
     if (layout != nullptr)
@@ -252,8 +313,9 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     AggregateSlot& slot = slots[i];
     if (slot.kind != AggregateSlot::Kind::kSum && slot.kind != AggregateSlot::Kind::kExtreme) continue;
     const Aggregate& a = node.aggregates[i];
+    if (slot.keeper >= 0) continue;
     bool certain = layout != nullptr && !a.args[0]->nullable && a.filter == nullptr;
-    if (slot.counter >= 0 || (certain && a.kind == AggregateKind::kSum)) continue;
+    if (slot.counter >= 0 || (certain && !needs_count(node, slots, i))) continue;
     AggregateSlot counter;
     counter.kind = AggregateSlot::Kind::kCount;
     counter.type = Type::kI64;
@@ -262,6 +324,8 @@ std::vector<Generator::AggregateSlot> Generator::lay_out_aggregates(const PlanNo
     slots.back().counter = static_cast<int>(slots.size()) - 1;
     slots[i].counter = -2 - static_cast<int>(slots.size() - 1);  // its own: counted with it
   }
+  for (AggregateSlot& slot : slots)
+    if (slot.keeper >= 0) slot.counter = slots[static_cast<size_t>(slot.keeper)].counter;
   return slots;
 }
 
@@ -299,7 +363,8 @@ void Generator::step_states(const PlanNode& node, const std::vector<AggregateSlo
       update_aggregate(aggregate, state, tuple, distinct[i]);
       continue;
     }
-    if (slot.kind == AggregateSlot::Kind::kCount && slot.counter != static_cast<int>(i)) continue;  // counted elsewhere
+    const bool is_elsewhere = slot.kind == AggregateSlot::Kind::kCount && slot.counter != static_cast<int>(i);
+    if (is_elsewhere || slot.keeper >= 0) continue;
     step_state(aggregate, slots, i, tuple);
   }
 }
@@ -378,8 +443,9 @@ Value Generator::finish_state(const Aggregate& aggregate, const std::vector<Aggr
     return result;
   }
   Reg none = count == ir::kNoReg ? ir::kNoReg : b_.compare(Op::kEq, count, constant(Type::kI64, 0));
-  Reg state = load_state(slot, tuple);
-  if (slot.variable != ir::kNoReg && slot.type == Type::kF64) {
+  const AggregateSlot& keeper = slot.keeper >= 0 ? slots[static_cast<size_t>(slot.keeper)] : slot;
+  Reg state = load_state(keeper, tuple);
+  if (keeper.variable != ir::kNoReg && slot.type == Type::kF64) {
     Reg zero = b_.constant_f64(-0.0);
     state = b_.binary(Op::kFAdd, state, zero);  // a temporary of the same value
   }

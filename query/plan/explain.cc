@@ -174,6 +174,8 @@ class Explainer {
     if (!node.doubtful.empty()) lines.emplace_back("Mark Cond", show_all(node.doubtful, relations_, " AND "));
     if (node.kind == PlanKind::kGroup && !node.exprs.empty())
       lines.emplace_back("Group Key", show_all(node.exprs, relations_, ", "));
+    if (node.places != 0)
+      lines.emplace_back("Group Array", absl::StrCat(node.places_from, " to ", node.places_from + node.places - 1));
     if (node.kind == PlanKind::kMap) lines.emplace_back("Expressions", show_all(node.exprs, relations_, ", "));
     if (!node.aggregates.empty())
       lines.emplace_back("Aggregates", absl::StrJoin(node.aggregates, ", ", [&](std::string* out, const Aggregate& a) {

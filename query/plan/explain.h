@@ -9,6 +9,8 @@
 
 namespace scyper::query {
 
+inline constexpr char kDirectPlan[] = "Direct (through indexes, as written)";
+
 // EXPLAIN ANALYZE: where generated code counts what a node does. Counters are numbered within a program; 0 is not used.
 struct NodeCounters {
   uint32_t rows = 0;

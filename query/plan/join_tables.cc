@@ -13,9 +13,11 @@ namespace scyper::query {
 
 namespace {
 
-constexpr double kPlacesPerRow = 4;      // of an array; fewer rows than this in a hash table are smaller
-constexpr double kSmallPlaces = 16384;   // an array of these is always worth it
-constexpr double kUnknownRowsMax = 1e5;  // without statistics: where a wrong guess costs little
+constexpr double kPlacesPerRow = 4;       // of an array; fewer rows than this in a hash table are smaller
+constexpr double kSmallPlaces = 16384;    // an array of these is always worth it
+constexpr double kUnknownRowsMax = 1e5;   // without statistics: where a wrong guess costs little
+constexpr double kGroupPlacesMax = 1024;  // of an array of groups, which the first cache holds
+constexpr double kRowsPerGroupPlace = 4;  // of the input, at least
 constexpr double kGroupShareMax = 4;  // a group join has states for this many groups that may stay empty, for each row
 constexpr double kFilterRowsMax = 2e6;  // of the table: more bits than caches hold
 // Nanoseconds, measured on this code.
@@ -57,7 +59,9 @@ class TableArranger {
       arrange_filter(node);
     }
     for (auto& input : node->inputs) visit(input.get());
-    if (node->kind == PlanKind::kGroup) arrange_group(node);
+    if (node->kind != PlanKind::kGroup) return;
+    arrange_group(node);
+    if (!node->is_group_join) arrange_places(node);
   }
 
  private:
@@ -82,6 +86,21 @@ class TableArranger {
     if (!is_unique(built, columns_of(hashed))) return;
     group->exprs = std::move(exprs);
     group->is_group_join = true;
+  }
+
+  // Groups that are found by their key alone, an integer of a narrow range as far as is known.
+  void arrange_places(PlanNode* group) const {
+    if (std::count(group->hashed.begin(), group->hashed.end(), true) != 1) return;
+    const auto hashed = std::find(group->hashed.begin(), group->hashed.end(), true) - group->hashed.begin();
+    const BoundExpr& key = *group->exprs[static_cast<size_t>(hashed)];
+    if (!is_integer_key(key.type)) return;
+    const BoundExpr* origin = origin_of(*group->inputs[0], key);
+    const auto range = origin == nullptr ? std::nullopt : estimator_.range(*origin);
+    if (!range.has_value()) return;
+    const double places = range->second - range->first + 1;
+    if (places > kGroupPlacesMax || group->inputs[0]->rows < places * kRowsPerGroupPlace) return;
+    group->places_from = static_cast<int64_t>(range->first);
+    group->places = static_cast<int64_t>(places);
   }
 
   // The built side's key that equals an expression of the probing side; else a copy.

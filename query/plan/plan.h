@@ -143,7 +143,9 @@ struct PlanNode {
   std::vector<ScanFilter> filters;  // kGet: rows pass all
   std::vector<BoundsTest> tests;    // does not run where one of them says that nothing can come
   bool is_group_join = false;       // kGroup: each row of its join's array is a group
-  std::vector<PlanColumn> needed;   // what is read above this node
+  int64_t places_from = 0;          // kGroup: most keys, integers, lie in the `places` from here on (0: not known)
+  int64_t places = 0;
+  std::vector<PlanColumn> needed;  // what is read above this node
 };
 
 // A planned query. Its outputs are expressions over the root's columns, hidden ones included.

@@ -180,6 +180,15 @@ int32_t rt_groups_create(ExecContext* c, int64_t bytes, int64_t expected) noexce
   return make_slots(c, store, slots) ? 0 : fail_memory(c);
 }
 
+int32_t rt_groups_array(ExecContext* c, int64_t places) noexcept {
+  const size_t bytes = sizeof(void*) * static_cast<size_t>(places);
+  void* groups = c->scratch->allocate(bytes);
+  if (groups == nullptr) return fail_memory(c);
+  std::memset(groups, 0, bytes);
+  c->value[0] = reinterpret_cast<int64_t>(groups);
+  return 0;
+}
+
 int32_t rt_tuples_grow(ExecContext* c, TupleStore* store) noexcept {
   if (must_leave_memory(*c, *store))
     if (int32_t outcome = leave_memory(c, store); outcome != 0) return outcome;

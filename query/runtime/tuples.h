@@ -59,6 +59,7 @@ struct TupleSortKey {
 #define SCYPER_TUPLE_FUNCTIONS(X)                                                                               \
   X(rt_tuples_create, kI32, 2, false) /* context, bytes -> value[0] = TupleStore* */                            \
   X(rt_groups_create, kI32, 3, false) /* context, bytes, expected -> value[0], with slots */                    \
+  X(rt_groups_array, kI32, 2, false)  /* context, places -> value[0] = as many null pointers */                 \
   X(rt_tuples_grow, kI32, 2, false)   /* context, store: room for a tuple at cursor */                          \
   X(rt_groups_grow, kI32, 2, false)   /* context, store: more slots */                                          \
   X(rt_tuples_seal, kVoid, 1, false)  /* store: before it is read by chunk */                                   \

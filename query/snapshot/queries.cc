@@ -8,6 +8,7 @@
 #include "query/column_batch.h"
 #include "query/local_indexes.h"
 #include "query/program.h"
+#include "query/query_threads.h"
 #include "runtime/foreign_files.h"
 #include "snapshot/query_gate.h"
 #include "snapshot/query_records.h"
@@ -259,6 +260,7 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   const int64_t compile_ns = clock_.monotonic_ns();
   stream->receipt_.wait_ms = ms_of(compile_ns - start_ns);
   const std::shared_ptr<const Catalog>& catalog = snapshot->point().catalog;
+  const QueryThreads threads(options.threads);
   SCYPER_ASSIGN_OR_RETURN(PreparedPointer prepared, is_of_activity ? prepare_activity(sql, catalog, options.pid)
                                                                    : prepare(sql, catalog, options.reuses_code));
   if (prepared->kind() == Prepared::Kind::kRows) {

@@ -93,13 +93,15 @@ TEST_F(CallTest, ManyThreadsShareAClient) {
 }
 
 TEST_F(CallTest, AClientThatLosesPatienceCallsOn) {
-  client::ConnectOptions to;
-  to.call_timeout_ms = 60'000;
-  begin(to);
+  begin();
   for (int i = 0; i < 3; ++i) expect_sum(i, 1);
-  client.reset();
+  client::ConnectOptions to;
+  to.target = target();
+  to.connect_timeout_ms = 60'000;
   to.call_timeout_ms = 300;
-  begin(to);
+  auto connected = client::Client::connect(to);
+  ASSERT_TRUE(connected.ok()) << connected.status();
+  client = *std::move(connected);  // what the first one has prepared is the node's
   engine.hold();
   for (int i = 0; i < 2; ++i) {  // an RPC and a stream
     Status status;

@@ -17,23 +17,26 @@ namespace scyper::server {
 namespace {
 
 // One Load: read a message, load it on a pool thread, answer, read the next.
-class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult> {
+class Loading final : public StreamRpc<v1::LoadBatch, v1::LoadResult> {
  public:
-  Loading(NodeParts* node, std::string name) : node_(node), name_(std::move(name)) { StartRead(&batch_); }
+  explicit Loading(NodeParts* node) : node_(node) {}
 
-  void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::OK);
-    if (node_->stopping) return Finish(grpc_status_of(stopping_error()));
+ private:
+  void start() override {
+    name_ = certificate_name(*context().auth_context());
+    read(&batch_);
+  }
+  void on_read(bool ok) override {
+    if (!ok) return finish(grpc::Status::OK);
+    if (node_->stopping) return finish(grpc_status_of(stopping_error()));
     bool accepted = node_->pool.try_run([this] { answer(load()); });
     if (!accepted) answer(pool_full_error());
   }
-  void OnWriteDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::CANCELLED);
-    StartRead(&batch_);
+  void on_written(bool ok) override {
+    if (!ok) return finish(grpc::Status::CANCELLED);
+    read(&batch_);
   }
-  void OnDone() override { delete this; }
 
- private:
   Status load() {
     if (!batch_.table().empty() && batch_.table() != table_) {
       SCYPER_RETURN_IF_ERROR(check_text(batch_.table()));
@@ -64,11 +67,11 @@ class Loading final : public grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResu
     } else {
       encode_error(status, result_.mutable_error());
     }
-    StartWrite(&result_);
+    write(result_);
   }
 
   NodeParts* const node_;
-  const std::string name_;  // the certificate's
+  std::string name_;  // the certificate's
   v1::LoadBatch batch_;
   v1::LoadResult result_;
   std::string table_;
@@ -169,60 +172,51 @@ const char* redo_name(primary::RedoMode mode) {
 
 const char* layout_name(storage::Layout layout) { return layout == storage::Layout::kRow ? "row" : "column"; }
 
-// Answered also while the node stops: that is when operators ask.
-grpc::ServerUnaryReactor* AdminService::Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
-                                               v1::StatusResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  fill_status(node_, response);
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+void AdminService::serve(CompletionLoop* loop) {
+  // Answered also while the node stops: that is when operators ask.
+  methods_.serve_unary<v1::StatusRequest, v1::StatusResponse>(
+      loop, [this](auto... call) { RequestStatus(call...); },
+      [this](auto* rpc) {
+        fill_status(node_, &rpc->response());
+        rpc->finish(grpc::Status::OK);
+      });
+  // fill(node, out) on a thread of the pool
+  const auto filled_by = [this](auto fill) {
+    return [this, fill](auto* rpc) {
+      bool accepted = node_->pool.try_run([this, fill, rpc] {
+        fill(node_, &rpc->response());
+        rpc->finish(grpc::Status::OK);
+      });
+      if (!accepted) rpc->finish(grpc_status_of(pool_full_error()));
+    };
+  };
+  methods_.serve_unary<v1::DescribeRequest, v1::DescribeResponse>(
+      loop, [this](auto... call) { RequestDescribe(call...); }, filled_by(fill_tables));
+  methods_.serve_unary<v1::StorageRequest, v1::StorageResponse>(
+      loop, [this](auto... call) { RequestStorage(call...); }, filled_by(fill_storage));
+  methods_.serve_unary<v1::BackupRequest, v1::BackupResponse>(
+      loop, [this](auto... call) { RequestBackup(call...); }, [this](BackupRpc* rpc) { back_up(rpc); });
+  methods_.serve(loop, [this](auto... call) { RequestLoad(call...); }, [this] { return new Loading(node_); });
 }
 
-grpc::ServerUnaryReactor* AdminService::Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest*,
-                                                 v1::DescribeResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  bool accepted = node_->pool.try_run([this, reactor, response] {
-    fill_tables(node_, response);
-    reactor->Finish(grpc::Status::OK);
-  });
-  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
-  return reactor;
-}
-
-grpc::ServerUnaryReactor* AdminService::Storage(grpc::CallbackServerContext* context, const v1::StorageRequest*,
-                                                v1::StorageResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  bool accepted = node_->pool.try_run([this, reactor, response] {
-    fill_storage(node_, response);
-    reactor->Finish(grpc::Status::OK);
-  });
-  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
-  return reactor;
-}
-
-grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
-                                               v1::BackupResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  AuditRecord record{certificate_name(*context->auth_context()), context->peer(), "grpc",
-                     "Backup " + request->directory()};
-  bool accepted = node_->pool.try_run([this, reactor, request, response, record = std::move(record)] {
-    auto made = node_->engine->write_archive(request->directory(), nullptr);
+void AdminService::back_up(BackupRpc* rpc) {
+  AuditRecord record{certificate_name(*rpc->context().auth_context()), rpc->context().peer(), "grpc",
+                     "Backup " + rpc->request().directory()};
+  bool accepted = node_->pool.try_run([this, rpc, record = std::move(record)] {
+    auto made = node_->engine->write_archive(rpc->request().directory(), nullptr);
     write_audit(record, made.status());
-    if (!made.ok()) return reactor->Finish(grpc_status_of(made.status()));
-    response->set_lsn(made->lsn);
-    response->set_path(made->path);
-    response->set_rows(made->rows);
-    response->set_raw_bytes(made->raw_bytes);
-    response->set_stored_bytes(made->stored_bytes);
-    response->set_seconds(made->seconds);
-    reactor->Finish(grpc::Status::OK);
+    if (made.ok()) {
+      v1::BackupResponse& response = rpc->response();
+      response.set_lsn(made->lsn);
+      response.set_path(made->path);
+      response.set_rows(made->rows);
+      response.set_raw_bytes(made->raw_bytes);
+      response.set_stored_bytes(made->stored_bytes);
+      response.set_seconds(made->seconds);
+    }
+    rpc->finish(grpc_status_of(made.status()));
   });
-  if (!accepted) reactor->Finish(grpc_status_of(pool_full_error()));
-  return reactor;
-}
-
-grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* AdminService::Load(grpc::CallbackServerContext* context) {
-  return new Loading(node_, certificate_name(*context->auth_context()));
+  if (!accepted) rpc->finish(grpc_status_of(pool_full_error()));
 }
 
 }  // namespace scyper::server

@@ -1,29 +1,25 @@
 #pragma once
 
 #include "node_parts.h"
+#include "rpc.h"
 #include "scyper.grpc.pb.h"
 
 namespace scyper::server {
 
-// scyper.v1.Admin, by gRPC's callbacks and the node's pool.
-class AdminService final
-    : public v1::Admin::WithCallbackMethod_Status<
-          v1::Admin::WithCallbackMethod_Describe<v1::Admin::WithCallbackMethod_Load<
-              v1::Admin::WithCallbackMethod_Backup<v1::Admin::WithCallbackMethod_Storage<v1::Admin::Service>>>>> {
+// scyper.v1.Admin, by the completion loops and the node's pool.
+class AdminService final : public v1::Admin::AsyncService {
  public:
   explicit AdminService(NodeParts* node) : node_(node) {}
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest* request,
-                                   v1::StatusResponse* response) override;
-  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest* request,
-                                     v1::DescribeResponse* response) override;
-  grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
-                                   v1::BackupResponse* response) override;
-  grpc::ServerUnaryReactor* Storage(grpc::CallbackServerContext* context, const v1::StorageRequest* request,
-                                    v1::StorageResponse* response) override;
-  grpc::ServerBidiReactor<v1::LoadBatch, v1::LoadResult>* Load(grpc::CallbackServerContext* context) override;
+  // For each loop, once the server was built.
+  void serve(CompletionLoop* loop);
 
  private:
+  using BackupRpc = UnaryRpc<v1::BackupRequest, v1::BackupResponse>;
+
+  void back_up(BackupRpc* rpc);
+
   NodeParts* const node_;
+  RpcMethods methods_;
 };
 
 // Names of the engine's settings, as in configuration files and metrics.

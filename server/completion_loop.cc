@@ -75,13 +75,34 @@ void CompletionLoop::run() {
   }
 }
 
-void CompletionLoop::close() {
+bool CompletionLoop::try_enter() {
+  if (is_closing_) return false;
+  ++entered_;
+  return true;
+}
+
+void CompletionLoop::leave() {
+  --entered_;
+  close_if_left();
+}
+
+// On the loop's thread, so that no callback starts an operation on a queue that is shut: gRPC aborts the process then.
+void CompletionLoop::close_if_left() {
+  if (!is_closing_ || entered_ > 0) return;
   while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   queue_->Shutdown();
 }
 
-void CompletionLoop::join() {
-  if (thread_.joinable()) thread_.join();
+void CompletionLoop::stop() {
+  if (!thread_.joinable()) return;
+  close_.loop = this;
+  close_.run = [](Completion* completion) {
+    CompletionLoop* loop = static_cast<Close*>(completion)->loop;
+    loop->is_closing_ = true;
+    loop->close_if_left();
+  };
+  post(&close_);
+  thread_.join();
 }
 
 }  // namespace scyper::server

@@ -35,10 +35,13 @@ class CompletionLoop {
   CompletionLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, std::function<bool()> tick);
   void start();
   void post(Completion* completion);
-  // No operation may be started and nothing be posted any more; events under way still arrive. The loop's thread only,
-  // so that no callback starts an operation on a queue that is shut: gRPC aborts the process then.
-  void close();
-  void join();  // after close() was posted; the owner's thread
+  // Whoever starts operations is within, from the call that it answers to its end: it enters before the first of them
+  // and leaves after the last one. False: the loop is closing, and nothing may be started. The loop's thread.
+  bool try_enter();
+  void leave();
+  // Once nobody is within any more the queue is shut, and after the events that are still under way the thread ends.
+  // After the server was shut down; once, the owner's thread, which waits for it. Nothing may be posted afterwards.
+  void stop();
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
  private:
@@ -48,14 +51,22 @@ class CompletionLoop {
     CompletionLoop* loop;
   };
 
+  struct Close final : Completion {
+    CompletionLoop* loop;
+  };
+
   void run();
   void drain();
+  void close_if_left();
 
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   const std::function<bool()> tick_;
   std::atomic<Completion*> ready_{nullptr};
   std::atomic<bool> woken_{false};    // an alarm is on its way; it may not be set again before it has arrived
   std::atomic<uint32_t> posting_{0};  // threads within post()
+  bool is_closing_ = false;           // this and the next one: the loop's thread's
+  uint32_t entered_ = 0;
+  Close close_;
   Wake wake_{this};
   grpc::Alarm alarm_;
   std::thread thread_;

@@ -17,41 +17,41 @@ namespace {
 
 // Reads a message, takes it on a pool thread, answers where there is something to say, reads the next. Only a message
 // that says so ends the text: a client that goes away has copied nothing.
-// Threads: OnCancel() any; all else one after the other.
-class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::CopyInResponse> {
+// Threads: on_cancel() beside the others; all else one after the other.
+class CopyInCall final : public StreamRpc<v1::CopyInRequest, v1::CopyInResponse> {
  public:
-  CopyInCall(NodeParts* node, grpc::CallbackServerContext* context) : node_(node) {
-    limits_.deadline_ns = deadline_ns_of(*context, 0);
-    mark_ = caller_of(*node, *context).mark;
-    limits_.cancelled = &is_cancelled_;
-    StartRead(&request_);
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc_status_of(sql_error("57014", "COPY from stdin failed: its text was not ended")));
-    auto step = [this] { answer(take()); };
-    if (is_begun_) {  // a node that stops waits for it
-      if (!node_->pool.run_next(step)) Finish(grpc_status_of(stopping_error()));
-      return;
-    }
-    if (node_->stopping) return Finish(grpc_status_of(stopping_error()));
-    begin(true);  // before another thread reads on
-    if (node_->pool.try_run(step)) return;
-    begin(false);
-    Finish(grpc_status_of(pool_full_error()));
-  }
-  void OnWriteDone(bool ok) override {
-    if (is_done_) return Finish(grpc::Status::OK);
-    if (!ok) return Finish(grpc::Status::CANCELLED);
-    StartRead(&request_);
-  }
-  void OnCancel() override { is_cancelled_ = true; }
-  void OnDone() override {
+  explicit CopyInCall(NodeParts* node) : node_(node) {}
+  ~CopyInCall() override {
     if (is_begun_) begin(false);
-    delete this;
   }
 
  private:
+  void start() override {
+    limits_.deadline_ns = deadline_ns_of(context(), 0);
+    mark_ = caller_of(*node_, context()).mark;
+    limits_.cancelled = &is_cancelled_;
+    read(&request_);
+  }
+  void on_read(bool ok) override {
+    if (!ok) return finish(grpc_status_of(sql_error("57014", "COPY from stdin failed: its text was not ended")));
+    auto step = [this] { answer(take()); };
+    if (is_begun_) {  // a node that stops waits for it
+      if (!node_->pool.run_next(step)) finish(grpc_status_of(stopping_error()));
+      return;
+    }
+    if (node_->stopping) return finish(grpc_status_of(stopping_error()));
+    begin(true);  // before another thread reads on
+    if (node_->pool.try_run(step)) return;
+    begin(false);
+    finish(grpc_status_of(pool_full_error()));
+  }
+  void on_written(bool ok) override {
+    if (is_done_) return finish(grpc::Status::OK);
+    if (!ok) return finish(grpc::Status::CANCELLED);
+    read(&request_);
+  }
+  void on_cancel() override { is_cancelled_ = true; }
+
   void begin(bool is_begun) {
     is_begun_ = is_begun;
     node_->counters.calls_open.add(is_begun ? 1 : -1);
@@ -60,10 +60,10 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
   void answer(const Status& status) {
     if (!status.ok()) {
       copy_.reset();
-      return Finish(grpc_status_of(status));
+      return finish(grpc_status_of(status));
     }
-    if (response_.has_header() || response_.has_complete()) return StartWrite(&response_);
-    StartRead(&request_);
+    if (response_.has_header() || response_.has_complete()) return write(response_);
+    read(&request_);
   }
 
   Status take() {
@@ -107,9 +107,6 @@ class CopyInCall final : public grpc::ServerBidiReactor<v1::CopyInRequest, v1::C
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::CopyInRequest, v1::CopyInResponse>* serve_copy_in(NodeParts* node,
-                                                                              grpc::CallbackServerContext* context) {
-  return new CopyInCall(node, context);
-}
+StreamRpc<v1::CopyInRequest, v1::CopyInResponse>* make_copy_in(NodeParts* node) { return new CopyInCall(node); }
 
 }  // namespace scyper::server

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <grpcpp/grpcpp.h>
-
 #include "node_parts.h"
+#include "rpc.h"
 #include "scyper.grpc.pb.h"
 
 namespace scyper::server {
 
-// One Queries.CopyIn; deletes itself when it has ended.
-grpc::ServerBidiReactor<v1::CopyInRequest, v1::CopyInResponse>* serve_copy_in(NodeParts* node,
-                                                                              grpc::CallbackServerContext* context);
+// One Queries.CopyIn.
+StreamRpc<v1::CopyInRequest, v1::CopyInResponse>* make_copy_in(NodeParts* node);
 
 }  // namespace scyper::server

@@ -9,7 +9,7 @@
 
 namespace scyper::server {
 
-int64_t deadline_ns_of(const grpc::CallbackServerContext& context, uint32_t timeout_ms) {
+int64_t deadline_ns_of(const grpc::ServerContextBase& context, uint32_t timeout_ms) {
   int64_t now_ns = monotonic_ns();
   int64_t deadline_ns = timeout_ms == 0 ? 0 : now_ns + int64_t{timeout_ms} * 1'000'000;
   auto remaining = context.deadline() - std::chrono::system_clock::now();

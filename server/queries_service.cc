@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "audit_log.h"
 #include "caller.h"
+#include "copy_in.h"
 #include "deadline.h"
 #include "errors.h"
 #include "postgres/scram.h"
@@ -70,49 +71,56 @@ query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string c
 }
 
 // Runs one Execute on a pool thread, which waits for every message to be taken: back-pressure ends at the engine's
-// result. Threads: run() on a pool thread; On...() on gRPC's.
-class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
+// result. Threads: run() on a pool thread; start() and on_...() on the loop's.
+class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteResponse> {
  public:
-  Execution(NodeParts* node, grpc::CallbackServerContext* context, const v1::ExecuteRequest* request)
-      : node_(node), context_(context), request_(request), caller_(caller_of(*node, *context)) {
-    limits_.deadline_ns = deadline_ns_of(*context, 0);
-    limits_.cancelled = &cancelled_;
-    limits_.client_id = request->client_id();
-    limits_.request_id = request->request_id();
-    node_->queries_open += 1;
-    set_waiting(true);
-  }
+  explicit Execution(NodeParts* node) : node_(node) {}
   ~Execution() override {  // the answer has left
+    if (!is_open_) return;
     set_waiting(false);
     node_->queries_open -= 1;
   }
 
-  void run() { Finish(grpc_status_of(run_shown())); }
-
-  void OnWriteDone(bool ok) override {
+ private:
+  void start() override {
+    caller_ = caller_of(*node_, context());
+    limits_.deadline_ns = deadline_ns_of(context(), 0);
+    limits_.cancelled = &cancelled_;
+    limits_.client_id = request().client_id();
+    limits_.request_id = request().request_id();
+    is_open_ = true;
+    node_->queries_open += 1;
+    set_waiting(true);
+    node_->counters.statements.add(1);
+    ThreadPool& pool = request().has_query() ? node_->query_pool : node_->pool;
+    if (node_->stopping) {
+      finish(grpc_status_of(stopping_error()));
+    } else if (!pool.try_run([this] { finish(grpc_status_of(run_shown())); })) {
+      finish(grpc_status_of(pool_full_error()));
+    }
+  }
+  void on_written(bool ok) override {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
     if (!ok) break_off();
   }
-  void OnCancel() override {
+  void on_cancel() override {
     absl::MutexLock lock(&mutex_);
     break_off();
     if (stream_ != nullptr) stream_->cancel();
   }
-  void OnDone() override { delete this; }
 
- private:
   // As one of the node's sessions.
   Status run_shown() {
     query::SessionActivity first;
     first.pid = ActivityList::new_statement_number();
-    first.user = certificate_name(*context_->auth_context());
+    first.user = certificate_name(*context().auth_context());
     const auto catalog = node_->engine->catalog();
     const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), first.user);
     first.application = "grpc";
-    first.address = context_->peer();
+    first.address = context().peer();
     ActivityList::Session shown(&node_->activity, std::move(first), rights,
-                                [this](ActivityList::Signal) { OnCancel(); });
+                                [this](ActivityList::Signal) { on_cancel(); });
     // Its client may have gone while it waited for a thread.
     return is_broken() ? sql_error("57014", "canceling statement due to user request") : execute(&shown);
   }
@@ -124,21 +132,21 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   }
 
   Status execute(ActivityList::Session* shown) {
-    std::string sql = request_->sql();
-    if (request_->statement_id() != 0) {
-      sql = node_->query_texts.find(request_->statement_id());
-      if (sql.empty()) return unknown_statement(request_->statement_id());
+    std::string sql = request().sql();
+    if (request().statement_id() != 0) {
+      sql = node_->query_texts.find(request().statement_id());
+      if (sql.empty()) return unknown_statement(request().statement_id());
     }
     SCYPER_RETURN_IF_ERROR(check_text(sql));
     SCYPER_ASSIGN_OR_RETURN(sql, query::without_passwords(sql, postgres::scram_verifier_of));
     shown->begin(sql);
     sql.insert(0, caller_.mark);
-    if (request_->arguments_size() == 0 && request_->packed_arguments().empty()) return execute_texts(sql);
+    if (request().arguments_size() == 0 && request().packed_arguments().empty()) return execute_texts(sql);
     query::Queries* queries = node_->engine->queries();
     std::vector<Datum> arguments;
     RowArena arena;
-    if (request_->has_query() && queries != nullptr && queries->is_query(sql)) {
-      SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(sql, request_->query().session()));
+    if (request().has_query() && queries != nullptr && queries->is_query(sql)) {
+      SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(sql, request().query().session()));
       SCYPER_RETURN_IF_ERROR(decode(description.parameters, &arguments, &arena));
       Status status = run_query(queries, sql, arguments);
       if (!is_for_transactions(status)) return status;
@@ -157,14 +165,14 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
 
   // Whether what is no query of a snapshot may run.
   Status check_writes() const {
-    if (!request_->query().read_only()) return Status();
+    if (!request().query().read_only()) return Status();
     return sql_error("25006", "cannot execute statements that write in a read-only transaction");
   }
 
   // Without parameters: one statement after the other.
   Status execute_texts(const std::string& sql) {
     query::Queries* queries = node_->engine->queries();
-    const bool may_query = request_->has_query() || caller_.reads_only;
+    const bool may_query = request().has_query() || caller_.reads_only;
     const bool is_plain = sql.find(';') == std::string::npos && !query::is_about_roles(query::without_search_path(sql));
     if (queries == nullptr || (!may_query && is_plain)) {
       if (caller_.reads_only) return Authorization::read_only_error();
@@ -203,14 +211,14 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     const std::string_view sql = query::without_search_path(text);
     if (!query::is_about_roles(sql)) return;
     write_audit(
-        {certificate_name(*context_->auth_context()), context_->peer(), "grpc", query::shown_role_statement(sql)},
+        {certificate_name(*context().auth_context()), context().peer(), "grpc", query::shown_role_statement(sql)},
         status);
   }
 
   Status decode(const std::vector<SqlType>& types, std::vector<Datum>* arguments, RowArena* arena) {
     arguments->resize(types.size());
-    std::string_view packed = request_->packed_arguments();
-    return packed.empty() ? decode_arguments(types, request_->arguments(), arguments->data(), arena)
+    std::string_view packed = request().packed_arguments();
+    return packed.empty() ? decode_arguments(types, request().arguments(), arguments->data(), arena)
                           : decode_row(types, &packed, arguments->data(), arena);
   }
 
@@ -224,8 +232,8 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   }
 
   Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
-    query::QueryOptions options = query_options_of(request_->query(), context_->peer());
-    const bool is_here = request_->query().here() || request_->query().has_ticket() || query::mentions_activity(sql);
+    query::QueryOptions options = query_options_of(request().query(), context().peer());
+    const bool is_here = request().query().here() || request().query().has_ticket() || query::mentions_activity(sql);
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
     while (true) {
       bool has_begun = false;
@@ -255,18 +263,18 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   Status pass_on(const QueryRouter::Route& route, const std::string& sql, bool* has_begun) {
     auto stub = v1::Queries::NewStub(node_->router.channel(route.address));
     // with this call's deadline; ends when this call is cancelled
-    const auto context = grpc::ClientContext::FromCallbackServerContext(*context_);
-    v1::ExecuteRequest request = *request_;
-    request.set_sql(sql);  // with its mark: for whom it runs
-    request.clear_statement_id();
-    QueryRouter::address(route, request.mutable_query());
+    const auto passed = grpc::ClientContext::FromServerContext(context());
+    v1::ExecuteRequest passed_request = request();
+    passed_request.set_sql(sql);  // with its mark: for whom it runs
+    passed_request.clear_statement_id();
+    QueryRouter::address(route, passed_request.mutable_query());
     node_->router.note(route, 1);
     set_waiting(false);
-    auto reader = stub->Execute(context.get(), request);
+    auto reader = stub->Execute(passed.get(), passed_request);
     while (reader->Read(&message_)) {
       *has_begun = true;
-      write();
-      if (is_broken()) context->TryCancel();
+      send_message();
+      if (is_broken()) passed->TryCancel();
     }
     node_->router.note(route, -1);
     return status_of_grpc(reader->Finish());
@@ -282,7 +290,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   Status send_stream(query::QueryStream* stream) {
     message_.Clear();
     encode_columns(stream->columns(), message_.mutable_header()->mutable_columns());
-    write();
+    send_message();
     query::ResultSet rows;
     rows.columns = stream->columns();
     std::vector<SqlType> types;
@@ -291,11 +299,11 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     while (true) {
       SCYPER_ASSIGN_OR_RETURN(bool has_rows, stream->next(&batch));
       if (!has_rows) break;
-      if (request_->columnar_rows()) {
+      if (request().columnar_rows()) {
         message_.Clear();
         message_.mutable_rows()->set_row_count(query::row_count_of_columns(batch));
         message_.mutable_rows()->set_columns(std::move(batch));
-        write();
+        send_message();
       } else {
         rows.clear_rows();
         SCYPER_RETURN_IF_ERROR(query::decode_columns(types, batch, &rows));
@@ -310,20 +318,20 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
     if (!stale_notice_.empty()) complete->add_notices(stale_notice_);
     encode_receipt(stream->receipt(), complete->mutable_receipt());
     node_->counters.query_stage.record_ns(static_cast<uint64_t>(stream->receipt().run_ms * 1e6));
-    write();
+    send_message();
     return {};
   }
 
   void send(const query::ResultSet& result) {
     message_.Clear();
     encode_columns(result.columns, message_.mutable_header()->mutable_columns());
-    write();
+    send_message();
     send_rows(result);
     message_.Clear();
     message_.mutable_complete()->set_command_tag(result.command_tag);
     message_.mutable_complete()->set_affected_rows(result.affected_rows);
     for (const std::string& notice : result.notices) message_.mutable_complete()->add_notices(notice);
-    write();
+    send_message();
   }
 
   void send_rows(const query::ResultSet& result) {
@@ -337,7 +345,7 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
       message_.Clear();
       auto* rows = message_.mutable_rows();
       uint32_t count = 0;
-      if (request_->packed_rows()) {
+      if (request().packed_rows()) {
         while (row < row_count && rows->packed().size() < kRowsBytesAim) {
           append_row(types, &result.value(row++, 0), rows->mutable_packed());
           ++count;
@@ -349,22 +357,22 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
         }
       }
       rows->set_row_count(count);
-      write();
+      send_message();
     }
   }
 
   // Waits until message_ was taken and may be reused.
-  void write() {
+  void send_message() {
     {
       absl::MutexLock lock(&mutex_);
       if (broken_) return;
       writing_ = true;
     }
-    StartWrite(&message_);
+    write(message_);
     absl::MutexLock lock(&mutex_);
     auto is_written = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !writing_; };
     if (mutex_.AwaitWithTimeout(absl::Condition(&is_written), kWritePatience)) return;
-    context_->TryCancel();
+    context().TryCancel();
     mutex_.Await(absl::Condition(&is_written));
   }
 
@@ -379,12 +387,11 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
   }
 
   NodeParts* const node_;
-  grpc::CallbackServerContext* const context_;
-  const v1::ExecuteRequest* const request_;
-  const Authorization::Caller caller_;
+  Authorization::Caller caller_;
   v1::ExecuteResponse message_;
   std::string stale_notice_;  // of the query that runs; see QueryRouter::Route
   primary::StatementLimits limits_;
+  bool is_open_ = false;                // it has come
   bool is_waiting_ = false;             // of the thread that runs it
   std::atomic<bool> cancelled_{false};  // = broken_, for the engine
   absl::Mutex mutex_;
@@ -395,73 +402,66 @@ class Execution final : public grpc::ServerWriteReactor<v1::ExecuteResponse> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::ExecuteResponse>* QueriesService::Execute(grpc::CallbackServerContext* context,
-                                                                       const v1::ExecuteRequest* request) {
-  auto* execution = new Execution(node_, context, request);
-  node_->counters.statements.add(1);
-  if (node_->stopping) {
-    execution->Finish(grpc_status_of(stopping_error()));
-  } else if (!(request->has_query() ? node_->query_pool : node_->pool).try_run([execution] { execution->run(); })) {
-    execution->Finish(grpc_status_of(pool_full_error()));
-  }
-  return execution;
+void QueriesService::serve(CompletionLoop* loop) {
+  methods_.serve(loop, [this](auto... call) { RequestExecute(call...); }, [this] { return new Execution(node_); });
+  methods_.serve(loop, [this](auto... call) { RequestCopyIn(call...); }, [this] { return make_copy_in(node_); });
+  methods_.serve_unary<v1::OpenSessionRequest, v1::OpenSessionResponse>(
+      loop, [this](auto... call) { RequestOpenSession(call...); }, answered_by(&QueriesService::open_session));
+  methods_.serve_unary<v1::CloseSessionRequest, v1::CloseSessionResponse>(
+      loop, [this](auto... call) { RequestCloseSession(call...); }, answered_by(&QueriesService::close_session));
+  methods_.serve_unary<v1::PrepareQueryRequest, v1::PrepareResponse>(
+      loop, [this](auto... call) { RequestPrepare(call...); }, answered_by(&QueriesService::prepare));
 }
 
-grpc::ServerUnaryReactor* QueriesService::answer(grpc::CallbackServerContext* context, std::function<Status()> work) {
-  auto* reactor = context->DefaultReactor();
-  auto count = [node = node_](int change) {
-    node->queries_open += change;
-    node->queries_waiting += change;
+template <typename R>
+std::function<void(R*)> QueriesService::answered_by(Status (QueriesService::*work)(R*)) {
+  return [this, work](R* rpc) {
+    auto count = [node = node_](int change) {
+      node->queries_open += change;
+      node->queries_waiting += change;
+    };
+    count(1);
+    const bool accepted = !node_->stopping && node_->query_pool.try_run([this, rpc, count, work] {
+      Status status = node_->engine->queries() == nullptr
+                          ? sql_error("0A000", "this node does not answer queries on snapshots")
+                          : (this->*work)(rpc);
+      rpc->finish(grpc_status_of(status));
+      count(-1);
+    });
+    if (!accepted) count(-1);
+    if (!accepted) rpc->finish(grpc_status_of(node_->stopping ? stopping_error() : pool_full_error()));
   };
-  count(1);
-  const bool accepted = !node_->stopping && node_->query_pool.try_run([this, reactor, count, work = std::move(work)] {
-    Status status = node_->engine->queries() == nullptr
-                        ? sql_error("0A000", "this node does not answer queries on snapshots")
-                        : work();
-    reactor->Finish(grpc_status_of(status));
-    count(-1);
-  });
-  if (!accepted) count(-1);
-  if (!accepted) reactor->Finish(grpc_status_of(node_->stopping ? stopping_error() : pool_full_error()));
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* QueriesService::OpenSession(grpc::CallbackServerContext* context,
-                                                      const v1::OpenSessionRequest* request,
-                                                      v1::OpenSessionResponse* response) {
-  return answer(context, [this, request, response]() -> Status {
-    query::Receipt receipt;
-    query::Freshness freshness = freshness_of(request->freshness());
-    if (request->has_ticket()) freshness = freshness_of(request->ticket());
-    SCYPER_RETURN_IF_ERROR(node_->router.pin(&freshness));
-    SCYPER_ASSIGN_OR_RETURN(uint64_t session, node_->engine->queries()->open_session(freshness, &receipt));
-    response->set_session(session);
-    encode_receipt(receipt, response->mutable_receipt());
-    return Status();
-  });
+Status QueriesService::open_session(OpenRpc* rpc) {
+  query::Receipt receipt;
+  query::Freshness freshness = freshness_of(rpc->request().freshness());
+  if (rpc->request().has_ticket()) freshness = freshness_of(rpc->request().ticket());
+  SCYPER_RETURN_IF_ERROR(node_->router.pin(&freshness));
+  SCYPER_ASSIGN_OR_RETURN(uint64_t session, node_->engine->queries()->open_session(freshness, &receipt));
+  rpc->response().set_session(session);
+  encode_receipt(receipt, rpc->response().mutable_receipt());
+  return Status();
 }
 
-grpc::ServerUnaryReactor* QueriesService::CloseSession(grpc::CallbackServerContext* context,
-                                                       const v1::CloseSessionRequest* request,
-                                                       v1::CloseSessionResponse*) {
-  return answer(context, [this, request] { return node_->engine->queries()->close_session(request->session()); });
+Status QueriesService::close_session(CloseRpc* rpc) {
+  return node_->engine->queries()->close_session(rpc->request().session());
 }
 
-grpc::ServerUnaryReactor* QueriesService::Prepare(grpc::CallbackServerContext* context,
-                                                  const v1::PrepareQueryRequest* request,
-                                                  v1::PrepareResponse* response) {
-  return answer(context, [this, request, response, mark = caller_of(*node_, *context).mark]() -> Status {
-    SCYPER_RETURN_IF_ERROR(check_text(request->sql()));
-    if (!node_->engine->queries()->is_query(request->sql())) {
-      return sql_error("0A000", "only statements that ask for rows can be prepared as queries");
-    }
-    SCYPER_ASSIGN_OR_RETURN(auto description,
-                            node_->engine->queries()->describe(mark + request->sql(), request->session()));
-    response->set_statement_id(node_->query_texts.add(request->sql()));
-    for (const SqlType& type : description.parameters) encode_type(type, response->add_parameters());
-    encode_columns(description.columns, response->mutable_columns());
-    return Status();
-  });
+Status QueriesService::prepare(PrepareRpc* rpc) {
+  const v1::PrepareQueryRequest& request = rpc->request();
+  SCYPER_RETURN_IF_ERROR(check_text(request.sql()));
+  if (!node_->engine->queries()->is_query(request.sql())) {
+    return sql_error("0A000", "only statements that ask for rows can be prepared as queries");
+  }
+  const std::string mark = caller_of(*node_, rpc->context()).mark;
+  SCYPER_ASSIGN_OR_RETURN(auto description,
+                          node_->engine->queries()->describe(mark + request.sql(), request.session()));
+  v1::PrepareResponse& response = rpc->response();
+  response.set_statement_id(node_->query_texts.add(request.sql()));
+  for (const SqlType& type : description.parameters) encode_type(type, response.add_parameters());
+  encode_columns(description.columns, response.mutable_columns());
+  return Status();
 }
 
 }  // namespace scyper::server

@@ -2,37 +2,32 @@
 
 #include <functional>
 
-#include "copy_in.h"
 #include "node_parts.h"
+#include "rpc.h"
 #include "scyper.grpc.pb.h"
 
 namespace scyper::server {
 
-// scyper.v1.Queries, by gRPC's callbacks and the node's pools.
-class QueriesService final
-    : public v1::Queries::WithCallbackMethod_Execute<
-          v1::Queries::WithCallbackMethod_OpenSession<v1::Queries::WithCallbackMethod_CloseSession<
-              v1::Queries::WithCallbackMethod_Prepare<v1::Queries::WithCallbackMethod_CopyIn<v1::Queries::Service>>>>> {
+// scyper.v1.Queries, by the completion loops and the node's pools.
+class QueriesService final : public v1::Queries::AsyncService {
  public:
   explicit QueriesService(NodeParts* node) : node_(node) {}
-  grpc::ServerWriteReactor<v1::ExecuteResponse>* Execute(grpc::CallbackServerContext* context,
-                                                         const v1::ExecuteRequest* request) override;
-  grpc::ServerBidiReactor<v1::CopyInRequest, v1::CopyInResponse>* CopyIn(
-      grpc::CallbackServerContext* context) override {
-    return serve_copy_in(node_, context);
-  }
-  grpc::ServerUnaryReactor* OpenSession(grpc::CallbackServerContext* context, const v1::OpenSessionRequest* request,
-                                        v1::OpenSessionResponse* response) override;
-  grpc::ServerUnaryReactor* CloseSession(grpc::CallbackServerContext* context, const v1::CloseSessionRequest* request,
-                                         v1::CloseSessionResponse* response) override;
-  grpc::ServerUnaryReactor* Prepare(grpc::CallbackServerContext* context, const v1::PrepareQueryRequest* request,
-                                    v1::PrepareResponse* response) override;
+  // For each loop, once the server was built.
+  void serve(CompletionLoop* loop);
 
  private:
-  // Runs work that may wait on the pool of queries and answers.
-  grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context, std::function<Status()> work);
+  // A handler that runs work(rpc), which may wait, on the pool of queries and answers with what it returns.
+  template <typename R>
+  std::function<void(R*)> answered_by(Status (QueriesService::*work)(R*));
+  using OpenRpc = UnaryRpc<v1::OpenSessionRequest, v1::OpenSessionResponse>;
+  using CloseRpc = UnaryRpc<v1::CloseSessionRequest, v1::CloseSessionResponse>;
+  using PrepareRpc = UnaryRpc<v1::PrepareQueryRequest, v1::PrepareResponse>;
+  Status open_session(OpenRpc* rpc);
+  Status close_session(CloseRpc* rpc);
+  Status prepare(PrepareRpc* rpc);
 
   NodeParts* const node_;
+  RpcMethods methods_;
 };
 
 }  // namespace scyper::server

@@ -2,7 +2,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "consensus/server_credentials.h"
 #include "errors.h"
 #include "grpc_messages.h"
+#include "health_service.h"
 #include "http.h"
 #include "node_parts.h"
 #include "pages.h"
@@ -57,6 +57,7 @@ struct Server::Parts {
   TransactionsService transactions;
   QueriesService queries;
   AdminService admin;
+  HealthService health;
   Readiness readiness;
   std::shared_ptr<grpc::Service> publisher;  // of a primary with secondaries
   std::unique_ptr<grpc::Server> grpc_server;
@@ -184,21 +185,9 @@ StatusOr<std::unique_ptr<grpc::Server>> build_server(const ServerOptions& option
   return absl::UnavailableError("cannot listen on " + places + ": is the address in use, or the certificate bad?");
 }
 
-// Of the node and of each service by name: probes ask for either.
-void set_serving(grpc::Server* server, bool serves) {
-  auto* health = server->GetHealthCheckService();
-  if (health == nullptr) return;
-  for (const char* service : {"", "scyper.v1.Transactions", "scyper.v1.Queries", "scyper.v1.Admin"}) {
-    health->SetServingStatus(service, serves);
-  }
-}
-
-void enable_plugins() {
+void enable_reflection() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
+  std::call_once(once, grpc::reflection::InitProtoReflectionServerBuilderPlugin);
 }
 
 }  // namespace
@@ -223,7 +212,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
                                                 MetricsRegistry* metrics) {
   SCYPER_RETURN_IF_ERROR(check_exposure(given));
   SCYPER_ASSIGN_OR_RETURN(const ServerOptions options, with_tls(given));
-  enable_plugins();
+  enable_reflection();
   SCYPER_RETURN_IF_ERROR(open_audit_log(options.audit_log));
   auto parts = std::make_unique<Parts>(options, engine, metrics);
   grpc::ServerBuilder builder;
@@ -231,6 +220,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   builder.RegisterService(&parts->transactions);
   builder.RegisterService(&parts->queries);
   builder.RegisterService(&parts->admin);
+  builder.RegisterService(&parts->health);
   if (const replication::PublisherOptions* publisher = engine->publisher()) {
     parts->publisher = replication::make_publisher(*publisher);
     builder.RegisterService(parts->publisher.get());
@@ -240,6 +230,11 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   }
   SCYPER_ASSIGN_OR_RETURN(parts->grpc_server,
                           build_server(options, credentials_of(&parts->node), &builder, &parts->port));
+  for (CompletionLoop* loop : parts->transactions.loops()) {
+    parts->queries.serve(loop);
+    parts->admin.serve(loop);
+    parts->health.serve(loop);
+  }
   parts->transactions.start();
 
   Parts* p = parts.get();
@@ -257,7 +252,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   if (!options.postgres_listen.empty()) {
     SCYPER_ASSIGN_OR_RETURN(p->postgres, postgres::Endpoint::start(&p->node));
   }
-  set_serving(p->grpc_server.get(), true);
+  p->health.set_serving();
   return server;
 }
 
@@ -269,7 +264,7 @@ void Server::stop(uint32_t timeout_ms, uint32_t close_ms) {
   Parts& parts = *parts_;
   if (std::exchange(parts.stopped, true) || parts.grpc_server == nullptr) return;
   parts.node.stopping = true;
-  set_serving(parts.grpc_server.get(), false);
+  parts.health.stop();
   parts.transactions.drain();
   if (parts.postgres != nullptr) parts.postgres->begin_stop();
   parts.node.engine->stop_archives();

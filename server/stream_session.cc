@@ -18,43 +18,32 @@ constexpr size_t kMessageBytesAim = 64 << 10;
 StreamLoop::StreamLoop(TransactionsService* service_in, NodeParts* node_in,
                        std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : service(service_in), node(node_in), loop_(std::move(queue), [this] { return tick(); }) {
-  start_.owner = drain_.owner = close_.owner = this;
-  start_.run = [](Completion* completion) { static_cast<Request*>(completion)->owner->accept_next(); };
+  drain_.owner = this;
   drain_.run = [](Completion* completion) {
     for (StreamSession* session : static_cast<Request*>(completion)->owner->sessions_) session->drain();
-  };
-  close_.run = [](Completion* completion) {
-    StreamLoop* owner = static_cast<Request*>(completion)->owner;
-    owner->closing_ = true;
-    owner->close_if_over();
   };
 }
 
 void StreamLoop::start() {
+  accept_next();
   loop_.start();
-  loop_.post(&start_);
 }
 void StreamLoop::drain() { loop_.post(&drain_); }
 
 // gRPC lets go of a cancelled call while its batch is still running; the session then still has a Finish to do.
-void StreamLoop::stop() {
-  loop_.post(&close_);
-  loop_.join();
-}
+void StreamLoop::stop() { loop_.stop(); }
 
-void StreamLoop::close_if_over() {
-  if (closing_ && sessions_.empty()) loop_.close();
+bool StreamLoop::try_add(StreamSession* session) {
+  if (!loop_.try_enter()) return false;
+  sessions_.insert(session);
+  return true;
 }
-
-void StreamLoop::add(StreamSession* session) { sessions_.insert(session); }
 void StreamLoop::remove(StreamSession* session) {
   sessions_.erase(session);
-  close_if_over();
+  loop_.leave();
 }
 
-void StreamLoop::accept_next() {
-  if (!closing_) (new StreamSession(this))->listen();
-}
+void StreamLoop::accept_next() { (new StreamSession(this))->listen(); }
 
 bool StreamLoop::tick() {
   if (sessions_.empty()) return false;
@@ -80,12 +69,11 @@ void StreamSession::listen() {
 }
 
 void StreamSession::on_accepted(bool ok) {
-  if (!ok) return;                   // the server is shutting down; delete_if_over() follows
-  ++operations_;                     // done_ comes only for calls that were accepted
-  if (owner_->is_closing()) return;  // too late for any operation; the shutdown has cancelled the call
-  owner_->accept_next();
+  if (!ok) return;                     // the server is shutting down; delete_if_over() follows
+  ++operations_;                       // done_ comes only for calls that were accepted
+  if (!owner_->try_add(this)) return;  // too late for any operation; the shutdown has cancelled the call
   open_ = true;
-  owner_->add(this);
+  owner_->accept_next();
   node_->counters.streams_opened.add(1);
   node_->counters.streams_open.add(1);
   if (node_->counters.streams_open.value() > static_cast<int64_t>(node_->options.streams_max)) {

@@ -25,9 +25,8 @@ class StreamLoop {
 
   TransactionsService* const service;
   NodeParts* const node;
-  void add(StreamSession* session);
+  bool try_add(StreamSession* session);  // false: the loop is closing
   void remove(StreamSession* session);
-  bool is_closing() const { return closing_; }  // the loop's thread only
 
  private:
   struct Request : Completion {
@@ -35,15 +34,10 @@ class StreamLoop {
   };
 
   bool tick();
-  void close_if_over();
 
-  // Both are the loop's thread's.
-  std::unordered_set<StreamSession*> sessions_;  // accepted ones; they delete themselves
-  bool closing_ = false;
+  std::unordered_set<StreamSession*> sessions_;  // accepted ones; they delete themselves. The loop's thread's
   CompletionLoop loop_;
-  Request start_;
   Request drain_;
-  Request close_;
 };
 
 // One transaction stream: read a batch, submit it, write results as calls finish.

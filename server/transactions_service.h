@@ -1,39 +1,39 @@
 #pragma once
 
-#include <grpcpp/server_context.h>
-
 #include <memory>
 #include <vector>
 
 #include "completion_loop.h"
 #include "node_parts.h"
+#include "rpc.h"
 #include "scyper.grpc.pb.h"
 
 namespace scyper::server {
 
 class StreamLoop;
 
-// scyper.v1.Transactions: streams on completion loops (few threads, most calls), the rest by gRPC's callbacks.
-class TransactionsService final
-    : public v1::Transactions::WithAsyncMethod_Stream<v1::Transactions::WithCallbackMethod_Call<
-          v1::Transactions::WithCallbackMethod_Prepare<v1::Transactions::Service>>> {
+// scyper.v1.Transactions. Has the node's completion loops (few threads, most calls): its streams live on them, its
+// other methods and the other services are served there.
+class TransactionsService final : public v1::Transactions::AsyncService {
  public:
   explicit TransactionsService(NodeParts* node);
   ~TransactionsService() override;
 
-  // In this order: before the server is built, after it was, when it stops, after it was shut down.
+  // In this order: before the server is built, twice after it was, when it stops, after it was shut down.
   void add_queue(std::unique_ptr<grpc::ServerCompletionQueue> queue);
+  std::vector<CompletionLoop*> loops() const;
   void start();
   void drain();
   void stop();
 
-  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const v1::CallRequest* request,
-                                 v1::CallResponse* response) override;
-  grpc::ServerUnaryReactor* Prepare(grpc::CallbackServerContext* context, const v1::PrepareRequest* request,
-                                    v1::PrepareResponse* response) override;
-
  private:
+  using PrepareRpc = UnaryRpc<v1::PrepareRequest, v1::PrepareResponse>;
+
+  void serve(CompletionLoop* loop);
+  void prepare(PrepareRpc* rpc);
+
   NodeParts* const node_;
+  RpcMethods methods_;
   std::vector<std::unique_ptr<StreamLoop>> loops_;
 };
 

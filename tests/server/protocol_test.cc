@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "google/rpc/details.pb.h"
+#include "health.grpc.pb.h"
 #include "scyper.grpc.pb.h"
 #include "server_fixture.h"
 
@@ -224,6 +225,33 @@ TEST_F(ProtocolTest, HealthAndReflectionAnswer) {
   grpc::Status end;
   rpc->Finish(&end, nullptr);
   queue.Next(&tag, &ok);
+}
+
+TEST_F(ProtocolTest, WatchesOfHealthHearOfTheStopAndEnd) {
+  using grpc::health::v1::HealthCheckResponse;
+  open();
+  auto stub = grpc::health::v1::Health::NewStub(channel);
+  grpc::ClientContext contexts[3];
+  std::unique_ptr<grpc::ClientReader<HealthCheckResponse>> watches[3];
+  HealthCheckResponse state;
+  for (int i = 0; i < 3; ++i) {
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(i == 1 ? "nothing" : "");
+    watches[i] = stub->Watch(&contexts[i], request);
+    ASSERT_TRUE(watches[i]->Read(&state));
+    EXPECT_EQ(state.status(), i == 1 ? HealthCheckResponse::SERVICE_UNKNOWN : HealthCheckResponse::SERVING);
+  }
+  contexts[2].TryCancel();  // one that goes leaves nothing
+  EXPECT_FALSE(watches[2]->Read(&state));
+  EXPECT_EQ(watches[2]->Finish().error_code(), grpc::StatusCode::CANCELLED);
+
+  server->stop();
+  ASSERT_TRUE(watches[0]->Read(&state));
+  EXPECT_EQ(state.status(), HealthCheckResponse::NOT_SERVING);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(watches[i]->Read(&state));
+    EXPECT_EQ(watches[i]->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
 }
 
 }  // namespace

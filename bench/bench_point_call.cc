@@ -153,4 +153,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace scyper::bench
 
-int main(int argc, char** argv) { return scyper::bench::run(argc, argv); }
+int main(int argc, char** argv) {
+  scyper::client::wait_by_thread();
+  return scyper::bench::run(argc, argv);
+}

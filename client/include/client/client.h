@@ -18,6 +18,12 @@
 // The C++ client of a node. Errors carry what PostgreSQL's carry (base/status.h); a connection that fails is 08006.
 namespace scyper::client {
 
+// For programs whose threads call at the same time, each by a Client of its own: every thread then waits for its own
+// connections. By gRPC's default the threads of a process share one epoll and wake up for each other's answers, which
+// with eight of them takes half of their time. Sets GRPC_POLL_STRATEGY unless it is set: first thing in main(), before
+// there are other threads and before gRPC is used. Not where one thread has many connections.
+void wait_by_thread();
+
 struct ConnectOptions {
   std::string target = "127.0.0.1:7400";
   std::string tls_ca;    // PEM file; given = TLS

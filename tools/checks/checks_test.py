@@ -9,6 +9,7 @@ import unittest
 import format
 import includes
 import lengths
+import protos
 import readmes
 import shell
 import tree
@@ -181,6 +182,43 @@ class Lengths(Tree):
         problems = list(lengths.problems_of(self.root))
         self.assertIn("shrank", problems[0])
         self.assertIn("remove it", problems[1])
+
+
+class Protos(Tree):
+    GOOD = """
+        syntax = "proto3"; // a comment with ; and }
+        package scyper.v1;
+        service Greeter { rpc Greet(GreetRequest) returns (stream GreetResponse); }
+        message GreetRequest { string first_name = 1; oneof wish { uint32 wait_ms = 3; bool now = 4; } enum Tone { NONE = 0; LOUD = 1; } }
+        message GreetResponse { repeated bytes words = 1; map<string, string> more = 2; optional Inner inner = 5; message Inner { bool a = 1; } }
+        """
+
+    def found(self, text, record=None):
+        self.write("proto/x.proto", textwrap.dedent(text))
+        lines = protos.recorded_lines(self.root) if record is None else record
+        self.write(protos.RECORD, "".join(line + "\n" for line in lines))
+        return list(protos.problems_of(self.root))
+
+    def test_style(self):
+        self.assertEqual(self.found(self.GOOD), [])
+        self.assertEqual(len(protos.recorded_lines(self.root)), 10)
+        for right, wrong, what in [("first_name", "firstName", "is not named"), ("LOUD = 1", "Loud = 1", "is not named"), ("NONE = 0", "NONE = 2", "is not 0"),
+                                   ("wait_ms = 3", "wait_ms = 1", "has the number of first_name"), ("now = 4", "now = 19001", "protobuf's"),
+                                   ("scyper.v1", "scyper", "no version"), ("message GreetRequest", "message greet_request", "is not named"),
+                                   ("proto3", "proto2", "not proto3"), ("bool a = 1;", "group A = 1 {}", "not understood")]:
+            problems = self.found(self.GOOD.replace(right, wrong))
+            self.assertTrue(problems and what in problems[0], (wrong, problems))
+
+    def test_what_clients_know_stays(self):
+        self.found(self.GOOD)
+        known = protos.recorded_lines(self.root)
+        for right, wrong in [("wait_ms = 3", "wait_ms = 7"), ("uint32 wait_ms", "uint64 wait_ms"), ("bool now = 4;", ""), ("repeated bytes", "bytes"),
+                             ("returns (stream GreetResponse)", "returns (GreetResponse)"), ("LOUD = 1", "LOUD = 2")]:
+            problems = self.found(self.GOOD.replace(right, wrong), known)
+            self.assertTrue(any("gone or changed" in problem for problem in problems), (wrong, problems))
+        problems = self.found(self.GOOD.replace("bool now = 4;", "bool now = 4; bool later = 8;"), known)
+        self.assertEqual(len(problems), 1)
+        self.assertIn("not recorded", problems[0])
 
 
 if __name__ == "__main__":

@@ -550,13 +550,26 @@ TEST_P(DefinitionsTest, RolesStay) {
       {"CREATE ROLE reader LOGIN PASSWORD 'SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$"
        "VbRfxKWmPBUFVoeC/1OQ2KBB9A/ZuJlRYAEyN9hLKFE=:3VZKq6eYhzKw0qKCGa0p6vAcbkkrjfAKA1k9EKiM5Vk=' CONNECTION LIMIT 3 "
        "VALID UNTIL '2031-01-01 00:00:00+00'",
-       "CREATE ROLE gone", "CREATE ROLE team", "CREATE ROLE maker CREATEROLE", "GRANT team TO reader WITH ADMIN OPTION",
-       "CREATE TABLE t (a integer)", "CREATE TABLE u (a integer)", "INSERT INTO t VALUES (1), (2)",
-       "CREATE VIEW v AS SELECT a FROM u", "CREATE SCHEMA s", "GRANT USAGE, CREATE ON SCHEMA s TO maker",
+       "CREATE ROLE gone",
+       "CREATE ROLE team",
+       "CREATE ROLE maker CREATEROLE",
+       "GRANT team TO reader WITH ADMIN OPTION",
+       "CREATE TABLE t (a integer)",
+       "CREATE TABLE u (a integer)",
+       "INSERT INTO t VALUES (1), (2)",
+       "CREATE VIEW v AS SELECT a FROM u",
+       "CREATE SCHEMA s",
+       "GRANT USAGE, CREATE ON SCHEMA s TO maker",
        "CREATE FUNCTION f() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM t); END'",
        "CREATE PROCEDURE p(n integer) LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (n); END'",
-       "GRANT SELECT ON t TO team", "GRANT SELECT ON v TO PUBLIC", "REVOKE EXECUTE ON FUNCTION f() FROM PUBLIC",
-       "GRANT EXECUTE ON FUNCTION f() TO team", "DROP ROLE gone", "ALTER ROLE maker RENAME TO makers"});
+       "GRANT SELECT ON t TO team",
+       "GRANT SELECT ON v TO PUBLIC",
+       "REVOKE EXECUTE ON FUNCTION f() FROM PUBLIC",
+       "GRANT EXECUTE ON FUNCTION f() TO team",
+       "CREATE SEQUENCE tickets",
+       "GRANT USAGE ON SEQUENCE tickets TO team",
+       "DROP ROLE gone",
+       "ALTER ROLE maker RENAME TO makers"});
   const auto check = [&] {
     EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM pg_roles WHERE rolname IN ('reader', 'team', 'makers')"), 3);
     EXPECT_EQ(number(engine_.get(), "SELECT rolconnlimit FROM pg_roles WHERE rolname = 'reader'"), 3);
@@ -569,6 +582,9 @@ TEST_P(DefinitionsTest, RolesStay) {
       EXPECT_EQ(state(engine_.get(), as("nobody", sql)), "28000") << sql;
     }
     EXPECT_EQ(state(engine_.get(), as("reader", "CALL p(5)")), "42501");
+    EXPECT_EQ(state(engine_.get(), as("reader", "SELECT nextval('tickets')")), "00000");
+    EXPECT_EQ(state(engine_.get(), as("reader", "SELECT setval('tickets', 1)")), "42501");
+    EXPECT_EQ(state(engine_.get(), as("makers", "SELECT nextval('tickets')")), "42501");
     EXPECT_EQ(state(engine_.get(), as("reader", "CREATE TABLE x (a integer)")), "42501");
     const query::Role* role = engine_->catalog()->roles.find("reader");
     ASSERT_NE(role, nullptr);
@@ -581,12 +597,15 @@ TEST_P(DefinitionsTest, RolesStay) {
   // what a role makes is its own, also for who replays it
   EXPECT_EQ(state(engine_.get(), as("makers", "CREATE TABLE s.mine AS SELECT 1 AS a")), "00000");
   EXPECT_EQ(state(engine_.get(), as("makers", "DO 'BEGIN CREATE TABLE s.block (a integer); END'")), "00000");
+  EXPECT_EQ(state(engine_.get(), as("makers", "CREATE TABLE s.numbered (id serial, a integer)")), "00000");
   EXPECT_EQ(state(engine_.get(), as("makers", "CREATE ROLE made")), "00000");
   EXPECT_EQ(state(engine_.get(), "DROP ROLE makers"), "2BP01");
   restart();
   EXPECT_EQ(number(engine_.get(), as("makers", "SELECT a FROM s.mine").c_str()), 1);
   EXPECT_EQ(number(engine_.get(), as("makers", "SELECT count(*) FROM s.block").c_str()), 0);
   EXPECT_EQ(state(engine_.get(), as("reader", "SELECT a FROM s.mine")), "42501");
+  EXPECT_EQ(state(engine_.get(), as("makers", "INSERT INTO s.numbered (a) VALUES (1)")), "00000");
+  EXPECT_EQ(state(engine_.get(), as("reader", "SELECT nextval('s.numbered_id_seq')")), "42501");
   // a right that is taken away counts at once, wherever it was compiled
   all({"REVOKE SELECT ON t FROM team", "GRANT INSERT ON t TO reader"});
   EXPECT_EQ(state(engine_.get(), as("reader", "SELECT count(*) FROM t")), "42501");

@@ -57,6 +57,11 @@ Access schema_access_of(const Catalog& catalog, std::string_view schema) {
   return access;
 }
 
+Access sequence_access_of(const Catalog& catalog, SequenceId id) {
+  auto found = catalog.sequence_access.find(id);
+  return found == catalog.sequence_access.end() ? Access() : found->second;
+}
+
 bool has_schema_right(const Catalog& catalog, const Role* role, std::string_view schema, uint16_t right) {
   if (role != nullptr && (role->is_superuser || schema.starts_with("pg_temp_"))) return true;
   return role != nullptr &&

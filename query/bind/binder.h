@@ -161,6 +161,7 @@ class Binder {
   // binder_call.cc: operators, functions, aggregates
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
   Status check_sequence(const std::vector<BoundPtr>& args) const;
+  Status check_sequence_rights(std::string_view function, std::vector<BoundPtr>* args);
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundQuery*> query_of(const Aggregate& aggregate, const Scope* scope, int32_t location);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
@@ -201,6 +202,7 @@ class Binder {
   StatusOr<BoundPtr> bind_number(const ast::Expr& expr, const SqlType& type, const Scope* scope);
   StatusOr<BoundPtr> bind_text_function(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_privilege_test(const ast::FunctionCall& call, const Scope* scope);
+  Status check_tested_column(const BoundExpr& table, const ast::Expr& column, const Scope* scope);
   StatusOr<BoundPtr> bind_table_sample(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
@@ -315,8 +317,7 @@ class Binder {
   // scope: what is around the statement that has the WITH.
   Status check_common_tables(const ast::WithClause& with, const Scope* scope);
   static bool needs_tree(const ast::FromItem& item);
-  // binder_with.cc: queries of WITH that change something
-  // A statement, nested ones deeper: only the outermost may have a WITH that changes something.
+  // binder_with.cc: queries of WITH that change something, which only the outermost statement may have
   class Nested {
    public:
     explicit Nested(Binder* binder) : binder_(binder) {
@@ -446,8 +447,7 @@ class Binder {
   Status check_grouped_call(WindowCall* call, BoundQuery* query);
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);
   std::unique_ptr<Relation> table_relation(std::shared_ptr<storage::Table> table, std::string alias);
-  // rights: that the statement wants on it, by Privilege.
-  // change: what it does, as errors say it.
+  // rights: that it wants, by Privilege; change: what it does, as errors say it.
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref, uint16_t rights,
                                                        std::string_view change = "change");
   // binder_access.cc

@@ -3,8 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/make.h"
 #include "plan/access_path.h"
 #include "query/access.h"
+#include "runtime/catalog_map.h"
 
 // Whether whom a statement is bound for may do what it says. A program belongs to one version of the catalog and to one
 // role (query/role.h), so this holds whenever it runs.
@@ -56,6 +58,37 @@ Status Binder::check_rights(const Routine& routine) const {
   if (actor_ != nullptr && rights_of(routine.access, Accessed::kRoutine, catalog_.roles, *actor_, kExecuteRight) != 0)
     return Status();
   return denied(routine.procedure ? "procedure" : "function", bare_name(routine.name));
+}
+
+// nextval(), setval(), currval(), and the default of a serial column. A name that is known only when it runs is looked
+// up then.
+Status Binder::check_sequence_rights(std::string_view function, std::vector<BoundPtr>* args) {
+  const uint16_t wanted = function == "nextval" || function == " nextval" ? kUsageRight | kUpdateRight
+                          : function == "currval"                         ? kUsageRight | kSelectRight
+                          : function == "setval"                          ? kUpdateRight
+                                                                          : 0;
+  if (wanted == 0 || args->empty() || !is_checked()) return Status();
+  const BoundExpr& given = *(*args)[0];
+  std::string rights;  // by name
+  for (const auto& [key, sequence] : catalog_.sequences) {
+    const storage::SequenceDefinition& definition = sequence->definition();
+    const bool may = definition.is_identity ||  // its column is all that can be asked for
+                     (actor_ != nullptr && rights_of(sequence_access_of(catalog_, definition.id), Accessed::kSequence,
+                                                     catalog_.roles, *actor_, wanted) != 0);
+    const bool is_meant = given.kind == BoundKind::kConst && !given.value.null &&
+                          (function == " nextval" ? given.value.lo == int64_t{definition.id.value()}
+                                                  : object_key_of_text(given.text) == key);
+    if (is_meant) return may ? Status() : denied("sequence", bare_name(key));
+    add_entry(key, may ? "t" : "f", &rights);
+  }
+  if (given.kind == BoundKind::kConst) return Status();
+  std::vector<BoundPtr> checked;
+  checked.push_back(make_text_constant(make_type(TypeId::kText), std::move(rights), given.location));
+  const int32_t location = given.location;
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr name, coerce(std::move((*args)[0]), make_type(TypeId::kText), Coercion::kImplicit));
+  checked.push_back(std::move(name));
+  SCYPER_ASSIGN_OR_RETURN((*args)[0], make_call(" permitted sequence", std::move(checked), location));
+  return Status();
 }
 
 // What a change reads of its own table, in WHERE, SET and RETURNING, wants SELECT.

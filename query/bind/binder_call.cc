@@ -439,6 +439,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     find_sequence_in_path(catalog_, &given.args);
     SCYPER_RETURN_IF_ERROR(check_sequence(given.args));
   }
+  SCYPER_RETURN_IF_ERROR(check_sequence_rights(name, &given.args));
   return make_call(name, std::move(given.args), call.location);
 }
 

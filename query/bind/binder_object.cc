@@ -101,6 +101,8 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_operator_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_conversion_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_statistics_obj_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_is_in_recovery", 0, 0, TypeId::kBool, "f"},  // every node takes what writes
+    {"pg_stat_get_numscans", 1, 1, TypeId::kInt8, "0"},
     {"getdatabaseencoding", 0, 0, TypeId::kText, "UTF8"},
     {"pg_char_to_encoding", 1, 1, TypeId::kInt4, "6"},
     {"pg_table_size", 1, 1, TypeId::kInt8, ""},  // sizes are not known to the binder
@@ -109,10 +111,6 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_indexes_size", 1, 1, TypeId::kInt8, ""},
     {"pg_database_size", 1, 1, TypeId::kInt8, ""},
     {"pg_tablespace_size", 1, 1, TypeId::kInt8, ""},
-    {"has_schema_privilege", 2, 3, TypeId::kBool, "t"},
-    {"has_column_privilege", 3, 4, TypeId::kBool, "t"},
-    {"has_sequence_privilege", 2, 3, TypeId::kBool, "t"},
-    {"has_function_privilege", 2, 3, TypeId::kBool, "t"},
     {"has_database_privilege", 2, 3, TypeId::kBool, "t"},
     {"has_type_privilege", 2, 3, TypeId::kBool, "t"},
     {"pg_has_role", 2, 3, TypeId::kBool, "t"},
@@ -300,42 +298,6 @@ StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, c
   return find_text(std::move(map), std::move(key), call.location);
 }
 
-// has_table_privilege([role,] table, privilege); the role as a literal.
-StatusOr<BoundPtr> Binder::bind_privilege_test(const ast::FunctionCall& call, const Scope* scope) {
-  const Role* role = actor_;
-  const size_t first = call.args.size() - 2;
-  if (first == 1) {
-    const auto* literal = ast::node_if<ast::Literal>(call.args[0].get());
-    const std::string name = literal != nullptr ? literal->text : std::string(current_user_name());
-    role = catalog_.roles.find(name);
-    if (role == nullptr) return error("42704", absl::StrCat("role \"", name, "\" does not exist"), -1);
-  }
-  std::string map;
-  for (const auto& relation : system_relations(catalog_)) {
-    const Access access = relation_access(catalog_, relation.name);
-    const uint16_t rights =
-        role == nullptr ? uint16_t{0}
-                        : rights_of(access, Accessed::kRelation, catalog_.roles, *role, rights_on(Accessed::kRelation));
-    for (const PrivilegeName& known : kPrivilegeNames)
-      if ((rights_on(Accessed::kRelation) & known.privilege) != 0)
-        add_entry(absl::StrCat(relation.oid, " ", std::string(known.name)), (rights & known.privilege) != 0 ? "t" : "f",
-                  &map);
-  }
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr table, bind(*call.args[first], scope));
-  SCYPER_ASSIGN_OR_RETURN(table, cast_to_object(ObjectKind::kRelation, std::move(table)));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr privilege, bind(*call.args[first + 1], scope));
-  SCYPER_ASSIGN_OR_RETURN(privilege, coerce(std::move(privilege), kText, Coercion::kImplicit));
-  std::vector<BoundPtr> given;
-  given.push_back(std::move(privilege));
-  SCYPER_ASSIGN_OR_RETURN(privilege, make_call("upper", std::move(given), call.location));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr key, coerce(make_cast(std::move(table), kInt8, true), kText, Coercion::kExplicit));
-  SCYPER_ASSIGN_OR_RETURN(
-      key, make_operator("||", std::move(key), make_text_constant(kText, " ", call.location), call.location));
-  SCYPER_ASSIGN_OR_RETURN(key, make_operator("||", std::move(key), std::move(privilege), call.location));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr answer, find_text(std::move(map), std::move(key), call.location));
-  return coerce(std::move(answer), kBool, Coercion::kExplicit);
-}
-
 // The text that a key stands for, NULL where there is none.
 StatusOr<BoundPtr> Binder::find_text(std::string map, BoundPtr key, int32_t location) {
   BoundPtr same_key = clone(*key);
@@ -383,7 +345,8 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
     return make_call(" catalog form", list_of(map_constant(std::move(map), call.location), std::move(expr)),
                      call.location);
   }
-  if (name == "has_table_privilege" && (count == 2 || count == 3)) return bind_privilege_test(call, scope);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));
+  if (has_privilege != nullptr) return has_privilege;
   if (name == "pg_get_serial_sequence" && count == 2) return bind_serial_sequence(call, scope);
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),

@@ -86,6 +86,7 @@ void add_sequence_functions(BuiltinTable* t) {
   };
   add("nextval", {T::kText}, k_fn_nextval);
   add(" nextval", {T::kInt4}, k_fn_nextval_of_id);  // defaults of columns: a sequence may be renamed
+  t->runtime(" permitted sequence", {T::kText, T::kText}, T::kText, k_fn_permitted_sequence);
   add("setval", {T::kText, T::kInt8}, k_fn_setval);
   add("setval", {T::kText, T::kInt8, T::kBool}, k_fn_setval);
   add("currval", {T::kText}, k_fn_currval);

@@ -379,8 +379,8 @@ std::vector<SystemRow> sequence_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, sequence] : catalog.sequences) {
     const auto& d = sequence->definition();
-    rows.push_back({schema_name(name), name_in_schema(name), "scyper", type_name(make_type(d.type)), d.start, d.minimum,
-                    d.maximum, d.increment, d.cycles, int64_t{1}});
+    rows.push_back({schema_name(name), name_in_schema(name), owner_name(sequence_access_of(catalog, d.id), catalog),
+                    type_name(make_type(d.type)), d.start, d.minimum, d.maximum, d.increment, d.cycles, int64_t{1}});
   }
   return rows;
 }

@@ -34,7 +34,7 @@ uint64_t add_sender(SessionSignals::Send send) {
 }
 
 SystemValue time_or_null(int64_t time_us) { return time_us == 0 ? SystemValue() : SystemValue(time_us); }
-SystemValue text_or_null(const std::string& text) { return text.empty() ? SystemValue() : SystemValue(text); }
+SystemValue known_text(const std::string& text) { return text.empty() ? SystemValue() : SystemValue(text); }
 
 // What other roles do, superusers and members of scyper_operator see; of the others' sessions all that there are.
 std::vector<SystemRow> session_activity(const Catalog& catalog) {
@@ -50,12 +50,12 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
                      session.pid,
                      {},  // leader_pid
                      role == nullptr ? SystemValue() : SystemValue(int64_t{role->id}),
-                     text_or_null(session.user),
+                     known_text(session.user),
                      session.application};
     if (sees_all || is_own) {
       const bool is_waiting = session.state != "active";
       for (SystemValue value :
-           {text_or_null(session.address), SystemValue(), SystemValue(), time_or_null(session.begun_us),
+           {known_text(session.address), SystemValue(), SystemValue(), time_or_null(session.begun_us),
             time_or_null(session.transaction_us), time_or_null(session.statement_us), time_or_null(session.changed_us),
             is_waiting ? SystemValue("Client") : SystemValue(), is_waiting ? SystemValue("ClientRead") : SystemValue(),
             SystemValue(session.state), SystemValue(), SystemValue(), SystemValue(),

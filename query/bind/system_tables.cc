@@ -175,6 +175,8 @@ std::string owner_name(const Access& access, const Catalog& catalog) {
 
 Access relation_access(const Catalog& catalog, std::string_view key) {
   if (auto view = catalog.views.find(key); view != catalog.views.end()) return view->second->access;
+  if (auto sequence = catalog.sequences.find(key); sequence != catalog.sequences.end())
+    return sequence_access_of(catalog, sequence->second->definition().id);
   auto index = catalog.index_tables.find(key);
   const auto table = catalog.find_table(index == catalog.index_tables.end() ? key : std::string_view(index->second));
   const auto rules = table == nullptr ? catalog.rules.end() : catalog.rules.find(table->schema().id);

@@ -34,7 +34,7 @@ using SystemRow = std::vector<SystemValue>;
 // An access list as an array of texts; NULL where nothing was ever granted or revoked.
 SystemValue access_value(const Access& access, const Catalog& catalog);
 std::string owner_name(const Access& access, const Catalog& catalog);
-// Of a table, view or index, by its key; of others the default.
+// Of a table, view, sequence or index, by its key; of others the default.
 Access relation_access(const Catalog& catalog, std::string_view key);
 
 struct SystemTable {

@@ -103,6 +103,27 @@ void encode_access(ImageWriter* out, Catalog* catalog) {
   }
 }
 
+void encode_sequence_access(ImageWriter* out, const Catalog& catalog) {
+  for (const auto& [name, sequence] : catalog.sequences) {
+    Access access = sequence_access_of(catalog, sequence->definition().id);
+    walk(*out, access);
+  }
+}
+
+void decode_sequence_access(ImageReader* in, Catalog* catalog) {
+  for (const auto& [name, sequence] : catalog->sequences) {
+    Access access;
+    walk(*in, access);
+    catalog->sequence_access[sequence->definition().id] = std::move(access);
+  }
+}
+
+void inherit_sequence_owners(Catalog* catalog) {
+  for (const auto& [name, sequence] : catalog->sequences)
+    if (auto rules = catalog->rules.find(sequence->definition().owner); rules != catalog->rules.end())
+      catalog->sequence_access[sequence->definition().id].owner = rules->second.access.owner;
+}
+
 void decode_access(ImageReader* in, Catalog* catalog) {
   RolesImage::decode(in, &catalog->roles);
   for (const auto& [name, table] : catalog->tables) walk(*in, catalog->rules[table->schema().id].access);

@@ -13,8 +13,9 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 9;
-constexpr uint32_t kVersionBefore = 8;  // without what encode_more() writes: it is read, too
+constexpr uint32_t kVersion = 10;
+// These are read, too: without the access of sequences; without what encode_more() writes, either.
+constexpr uint32_t kVersionWithoutSequences = 9, kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -27,7 +28,7 @@ static_assert(sizeof(ForeignKey) == 96);
 static_assert(sizeof(MaterializedView) == 64);
 static_assert(sizeof(View) == 184);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 968);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 1016);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -360,7 +361,7 @@ bool is_sound(const Catalog& catalog) {
   return true;
 }
 
-// Of triggers and foreign keys in the order of the maps; materialized views.
+// Of triggers and foreign keys in the order of the maps; materialized views; access of sequences.
 void encode_more(ImageWriter* out, Catalog* catalog) {
   for (const auto& [key, trigger] : catalog->triggers) {
     Trigger written = *trigger;
@@ -375,9 +376,10 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
     out->text(key);
     walk(*out, written);
   }
+  encode_sequence_access(out, *catalog);
 }
 
-Status decode_more(ImageReader* in, Catalog* catalog) {
+Status decode_more(ImageReader* in, bool has_sequence_access, Catalog* catalog) {
   for (auto& [key, trigger] : catalog->triggers) {
     auto read = std::make_shared<Trigger>(*trigger);
     walk_more(*in, *read);
@@ -397,6 +399,11 @@ Status decode_more(ImageReader* in, Catalog* catalog) {
     walk(*in, *view);
     if (!in->ok() || catalog->find_table(name) == nullptr) return damaged();
     catalog->materialized_views[name] = std::move(view);
+  }
+  if (!has_sequence_access) {
+    inherit_sequence_owners(catalog);
+  } else {
+    decode_sequence_access(in, catalog);
   }
   return Status();
 }
@@ -478,7 +485,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   ImageReader in(bytes);
   uint32_t version = 0;
   in.number(version);
-  if (in.ok() && version != kVersion && version != kVersionBefore) {
+  if (in.ok() && version != kVersion && version != kVersionWithoutSequences && version != kVersionBefore) {
     return sql_error("0A000",
                      "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
@@ -530,7 +537,8 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   in.text(foreign);
   SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
   decode_access(&in, catalog.get());  // in the order of the maps: foreign tables are in them
-  if (version != kVersionBefore) SCYPER_RETURN_IF_ERROR(decode_more(&in, catalog.get()));
+  if (version != kVersionBefore) SCYPER_RETURN_IF_ERROR(decode_more(&in, version == kVersion, catalog.get()));
+  if (version == kVersionBefore) inherit_sequence_owners(catalog.get());
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;
 }

@@ -231,11 +231,14 @@ class Definer {
   Status may_comment(const ast::CommentStatement& comment) const;
   Status check_new_owner(const Role& owner, std::string_view key) const;
   Status set_owner(const ast::RoleRef& ref, const std::string& name);
+  Status set_sequence_owner(const ast::RoleRef& ref, const std::string& name);
   Status set_routine_owner(const ast::OwnerStatement& statement, ResultSet* result);
   Status change_routine(ast::ObjectKind kind, const ast::ObjectRef& object, const std::function<void(Access*)>& change);
   Status check_owns_nothing(const Role& role);
   Status change_access(const ast::GrantStatement& grant, Accessed kind, std::string_view word, std::string_view key,
                        uint16_t wanted, Access* access, ResultSet* result);
+  Status grant_on_sequence(const ast::GrantStatement& grant, const std::string& key, uint16_t wanted,
+                           ResultSet* result);
   Status grant_on_relation(const ast::GrantStatement& grant, const std::string& key, uint16_t wanted,
                            ResultSet* result);
   Status grant_in_schema(const ast::GrantStatement& grant, const std::string& schema, uint16_t wanted,

@@ -44,20 +44,17 @@ Status Definer::must_own(ast::ObjectKind kind, const std::string& key) const {
                                        : no_owner(view->second->foreign != nullptr ? "foreign table" : "view", key);
   std::string table = key;
   if (auto index = catalog.index_tables.find(key); index != catalog.index_tables.end()) table = index->second;
-  TableId id;
   if (auto sequence = catalog.sequences.find(key); sequence != catalog.sequences.end())
-    id = sequence->second->definition().owner;
+    return owned(sequence_access_of(catalog, sequence->second->definition().id)) ? Status() : no_owner("sequence", key);
+  TableId id;
   if (auto found = catalog.find_table(table); found != nullptr) id = found->schema().id;
   if (auto rules = catalog.rules.find(id); id != TableId() && rules != catalog.rules.end()) {
     const bool is_materialized = table == key && catalog.find_materialized_view(key) != nullptr;
-    const char* what = table != key                        ? "index"
-                       : is_materialized                   ? "materialized view"
-                       : catalog.sequences.count(key) != 0 ? "sequence"
-                                                           : "table";
+    const char* what = table != key ? "index" : is_materialized ? "materialized view" : "table";
     return owned(rules->second.access) ? Status() : no_owner(what, key);
   }
   if (has_schema_right(catalog, &actor(), schema_of(key), kCreateRight)) return Status();
-  return no_owner(catalog.sequences.count(key) != 0 ? "sequence" : "type", key);
+  return no_owner("type", key);
 }
 
 Status Definer::may_use_table(const std::string& key, uint16_t right) const {
@@ -220,6 +217,14 @@ void change_owner(Access* access, uint32_t owner) {
     if (grant.grantor == access->owner) grant.grantor = owner;
   }
   access->owner = owner;
+  auto& grants = access->grants;
+  for (size_t i = 0; i < grants.size(); i++)
+    for (size_t j = grants.size() - 1; j > i; j--) {
+      if (grants[j].grantee != grants[i].grantee || grants[j].grantor != grants[i].grantor) continue;
+      grants[i].privileges |= grants[j].privileges;
+      grants[i].grantable |= grants[j].grantable;
+      grants.erase(grants.begin() + static_cast<std::ptrdiff_t>(j));
+    }
 }
 }  // namespace
 
@@ -234,7 +239,23 @@ Status Definer::set_owner(const ast::RoleRef& ref, const std::string& name) {
   }
   auto table = next().find_table(name);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name, "\" does not exist"), -1);
-  change_owner(&next().rules[table->schema().id].access, owner->id);
+  const TableId id = table->schema().id;
+  change_owner(&next().rules[id].access, owner->id);
+  for (const auto& [key, sequence] : next().sequences)
+    if (sequence->definition().owner == id) change_owner(&next().sequence_access[sequence->definition().id], owner->id);
+  return Status();
+}
+
+Status Definer::set_sequence_owner(const ast::RoleRef& ref, const std::string& name) {
+  SCYPER_ASSIGN_OR_RETURN(const Role* owner, role_of(ref));
+  const storage::SequenceDefinition& definition = next().sequences.find(name)->second->definition();
+  if (const auto table = next().find_table(definition.owner); definition.owner != TableId() && table != nullptr)
+    return with_detail(
+        sql_error("0A000", absl::StrCat("cannot change owner of sequence \"", std::string(bare_name(name)), "\"")),
+        absl::StrCat("Sequence \"", std::string(bare_name(name)), "\" is linked to table \"",
+                     std::string(bare_name(table->schema().name)), "\"."));
+  SCYPER_RETURN_IF_ERROR(check_new_owner(*owner, name));
+  change_owner(&next().sequence_access[definition.id], owner->id);
   return Status();
 }
 
@@ -269,6 +290,8 @@ Status Definer::check_owns_nothing(const Role& role) {
     if (auto rules = next().rules.find(table->schema().id); rules != next().rules.end())
       look(rules->second.access, "table " + name);
   for (const auto& [name, view] : next().views) look(view->access, "view " + name);
+  for (const auto& [name, sequence] : next().sequences)
+    look(sequence_access_of(next(), sequence->definition().id), "sequence " + name);
   for (const auto& [name, routine] : next().routines)
     look(routine->access, absl::StrCat(routine->procedure ? "procedure " : "function ", signature_of(*routine)));
   for (const auto& [name, access] : next().schema_access) look(access, "schema " + name);
@@ -294,10 +317,12 @@ StatusOr<uint16_t> privileges_of(const ast::GrantStatement& grant, Accessed kind
     });
     if (known == std::end(kPrivilegeNames))
       return sql_error("42601", absl::StrCat("unrecognized privilege type \"", name, "\""));
-    if ((rights_on(kind) & known->privilege) == 0)
+    const bool may_be_sequence = kind == Accessed::kRelation && known->privilege == kUsageRight;
+    if ((rights_on(kind) & known->privilege) == 0 && !may_be_sequence)
       return sql_error("0LP01", absl::StrCat("invalid privilege type ", std::string(known->name), " for ",
                                              kind == Accessed::kRelation                   ? "relation"
                                              : kind == Accessed::kSchema                   ? "schema"
+                                             : kind == Accessed::kSequence                 ? "sequence"
                                              : grant.object == ast::ObjectKind::kProcedure ? "procedure"
                                                                                            : "function"));
     wanted |= known->privilege;
@@ -347,8 +372,28 @@ Status Definer::change_access(const ast::GrantStatement& grant, Accessed kind, s
   return Status();
 }
 
+Status Definer::grant_on_sequence(const ast::GrantStatement& grant, const std::string& key, uint16_t wanted,
+                                  ResultSet* result) {
+  const auto found = next().sequences.find(key);
+  const std::string name(bare_name(key));
+  if (found == next().sequences.end() && name_taken(key))
+    return error("42809", absl::StrCat("\"", name, "\" is not a sequence"), -1);
+  if (found == next().sequences.end())
+    return error("42P01", absl::StrCat("relation \"", name, "\" does not exist"), -1);
+  const uint16_t all = rights_on(Accessed::kSequence);
+  if (grant.object == ast::ObjectKind::kTable && grant.privileges.empty()) wanted = all;
+  if ((wanted & ~all) != 0)  // of a table
+    result->notices.push_back(
+        absl::StrCat("WARNING:  sequence \"", name, "\" only supports USAGE, SELECT, and UPDATE privileges"));
+  if ((wanted & all) == 0) return Status();
+  return change_access(grant, Accessed::kSequence, "sequence", key, wanted & all,
+                       &next().sequence_access[found->second->definition().id], result);
+}
+
 Status Definer::grant_on_relation(const ast::GrantStatement& grant, const std::string& key, uint16_t wanted,
                                   ResultSet* result) {
+  if (next().sequences.count(key) != 0) return grant_on_sequence(grant, key, wanted, result);
+  if ((wanted & kUsageRight) != 0) return sql_error("0LP01", "invalid privilege type USAGE for table");
   if (auto found = next().views.find(key); found != next().views.end()) {
     auto view = std::make_shared<View>(*found->second);
     SCYPER_RETURN_IF_ERROR(change_access(grant, Accessed::kRelation, "view", key, wanted, &view->access, result));
@@ -370,6 +415,10 @@ Status Definer::grant_in_schema(const ast::GrantStatement& grant, const std::str
     if (grant.object == ast::ObjectKind::kTable && is_relation)
       SCYPER_RETURN_IF_ERROR(grant_on_relation(grant, key, wanted, result));
   }
+  if (grant.object == ast::ObjectKind::kSequence) {
+    for (const auto& [key, sequence] : old_->sequences)
+      if (schema_of(key) == schema) SCYPER_RETURN_IF_ERROR(grant_on_sequence(grant, key, wanted, result));
+  }
   if (!is_routine(grant.object)) return Status();
   for (auto& [key, routine] : next().routines) {
     const bool is_meant = grant.object == ast::ObjectKind::kRoutine ||
@@ -386,10 +435,11 @@ Status Definer::grant_in_schema(const ast::GrantStatement& grant, const std::str
 Status Definer::grant(const ast::GrantStatement& grant, ResultSet* result) {
   result->command_tag = grant.is_grant ? "GRANT" : "REVOKE";
   const bool on_routine = is_routine(grant.object);
-  const Accessed kind = on_routine                                 ? Accessed::kRoutine
-                        : grant.object == ast::ObjectKind::kSchema ? Accessed::kSchema
-                                                                   : Accessed::kRelation;
-  if (!on_routine && grant.object != ast::ObjectKind::kTable && grant.object != ast::ObjectKind::kSchema)
+  const Accessed kind = on_routine                                   ? Accessed::kRoutine
+                        : grant.object == ast::ObjectKind::kSchema   ? Accessed::kSchema
+                        : grant.object == ast::ObjectKind::kSequence ? Accessed::kSequence
+                                                                     : Accessed::kRelation;
+  if (kind == Accessed::kRelation && grant.object != ast::ObjectKind::kTable)
     return sql_error("0A000",
                      absl::StrCat(grant.is_grant ? "GRANT" : "REVOKE", " ON ", grant.object_name, " is not supported"));
   SCYPER_ASSIGN_OR_RETURN(const uint16_t wanted, privileges_of(grant, kind));
@@ -399,6 +449,8 @@ Status Definer::grant(const ast::GrantStatement& grant, ResultSet* result) {
       SCYPER_RETURN_IF_ERROR(grant_in_schema(grant, name, wanted, result));
     } else if (kind == Accessed::kRelation) {
       SCYPER_RETURN_IF_ERROR(grant_on_relation(grant, name, wanted, result));
+    } else if (kind == Accessed::kSequence) {
+      SCYPER_RETURN_IF_ERROR(grant_on_sequence(grant, name, wanted, result));
     } else if (kind == Accessed::kSchema) {
       if (!has_schema(name)) return error("3F000", absl::StrCat("schema \"", name, "\" does not exist"), -1);
       Access access = schema_access_of(*old_, name);

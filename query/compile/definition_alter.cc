@@ -88,6 +88,15 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
       SCYPER_RETURN_IF_ERROR(set_owner(command.owner, alter.table.name.back()));
     return Status();
   }
+  const bool is_sequence = old_->sequences.count(alter.table.name.back()) != 0;
+  if (alter.object == ast::ObjectKind::kSequence && sets_owner && !is_sequence && !alter.if_exists)
+    return error("42P01", absl::StrCat("relation \"", alter.table.name.back(), "\" does not exist"), -1);
+  if (sets_owner && is_sequence) {
+    if (alter.object == ast::ObjectKind::kSequence) result->command_tag = "ALTER SEQUENCE";
+    for (const auto& command : alter.commands)
+      SCYPER_RETURN_IF_ERROR(set_sequence_owner(command.owner, alter.table.name.back()));
+    return Status();
+  }
   const bool is_materialized = old_->find_materialized_view(alter.table.name.back()) != nullptr;
   if (is_materialized) return alter_materialized_view(alter, result);
   if (alter.object == ast::ObjectKind::kMaterializedView && name_taken(alter.table.name.back()))

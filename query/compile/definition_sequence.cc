@@ -78,6 +78,8 @@ Status Definer::define_owner(const ast::Option& option, storage::SequenceDefinit
   if (c < 0)
     return error("42703", absl::StrCat("column \"", name.back(), "\" of relation \"", table_name, "\" does not exist"),
                  -1);
+  if (sequence_access_of(next(), sequence->id).owner != next().rules[table->schema().id].access.owner)
+    return error("55000", "sequence must have same owner as table it is linked to", -1);
   sequence->owner = table->schema().id;
   sequence->owner_column = static_cast<uint32_t>(c);
   return absl::OkStatus();
@@ -148,8 +150,9 @@ Status Definer::create_sequence(const ast::CreateSequenceStatement& create, Resu
     return absl::OkStatus();
   }
   storage::SequenceState state;
-  SCYPER_RETURN_IF_ERROR(define_sequence_options(create.options, true, &sequence, &state));
   sequence.id = SequenceId(draw_number(&next().next_sequence_id));
+  next().sequence_access[sequence.id].owner = actor().id;
+  SCYPER_RETURN_IF_ERROR(define_sequence_options(create.options, true, &sequence, &state));
   const std::string name = sequence.name;
   next().sequences[name] = std::make_shared<storage::Sequence>(std::move(sequence));
   return absl::OkStatus();
@@ -193,6 +196,7 @@ Status Definer::define_serial(const storage::TableSchema& schema, uint32_t colum
   else if (name_taken(sequence.name))
     return error("42P07", absl::StrCat("relation \"", sequence.name, "\" already exists"), -1);
   sequence.id = SequenceId(draw_number(&next().next_sequence_id));
+  next().sequence_access[sequence.id].owner = rules->access.owner;
   sequence.owner = schema.id;
   sequence.owner_column = column;
   sequence.is_identity = identity != Identity::kNone;
@@ -235,7 +239,8 @@ Status Definer::drop_sequence(const std::string& name, const ast::DropStatement&
       columns[c].default_text.clear();
     }
   }
-  next().sequences.erase(name);
+  next().sequence_access.erase(found->second->definition().id);
+  next().sequences.erase(found);
   return absl::OkStatus();
 }
 

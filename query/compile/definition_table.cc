@@ -30,6 +30,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
     return error("0A000", "partitioned temporary tables are not supported", create.partition_by.location);
   storage::TableSchema schema;
   TableRules rules;
+  rules.access.owner = actor().id;  // of its sequences, too
   schema.id = TableId(draw_number(&next().next_table_id));
   schema.version = 1;
   schema.name = name;
@@ -49,7 +50,6 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   TableId id = schema.id;
   SCYPER_ASSIGN_OR_RETURN(auto table, storage::Table::create(std::move(schema), options_.partitions, arena_));
   next().tables[name] = std::move(table);
-  rules.access.owner = actor().id;
   next().rules[id] = std::move(rules);
   if (create.is_composite) next().composites.insert(name);
   return define_constraints(create, name);

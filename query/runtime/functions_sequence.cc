@@ -2,6 +2,7 @@
 #include "base/object_name.h"
 #include "compile/program_parts.h"
 #include "query/definitions.h"
+#include "runtime/catalog_map.h"
 #include "runtime/function_body.h"
 
 // nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
@@ -47,6 +48,15 @@ extern "C" {
 SCYPER_FUNCTION(nextval) {
   storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
   return sequence == nullptr ? static_cast<int32_t>(Outcome::kError) : draw(c, sequence, out);
+}
+// (map of rights by name, name): the name. What the statement's role has made since may be used.
+SCYPER_FUNCTION(permitted_sequence) {
+  std::string may;
+  const std::string key = object_key_of_text(text_of(args[1]));
+  if (find_entry(text_of(args[0]), key, &may) && may == "f")
+    return c->fail("42501", absl::StrCat("permission denied for sequence ", std::string(bare_name(key))));
+  *out = args[1];
+  return 0;
 }
 SCYPER_FUNCTION(nextval_of_id) {
   storage::Sequence* sequence = catalog_of(c)->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/strong.h"
 #include "query/role.h"
 
 namespace scyper::query {
@@ -37,13 +38,14 @@ constexpr PrivilegeName kPrivilegeNames[] = {
     {kCreateRight, 'C', "CREATE"},
 };
 
-enum class Accessed : uint8_t { kRelation, kRoutine, kSchema };
+enum class Accessed : uint8_t { kRelation, kRoutine, kSchema, kSequence };
 constexpr uint16_t rights_on(Accessed kind) {
   constexpr uint16_t kOfRelations =
       kInsertRight | kSelectRight | kUpdateRight | kDeleteRight | kTruncateRight | kReferencesRight | kTriggerRight;
-  return kind == Accessed::kRelation  ? kOfRelations
-         : kind == Accessed::kRoutine ? uint16_t{kExecuteRight}
-                                      : uint16_t{kUsageRight | kCreateRight};
+  return kind == Accessed::kRelation   ? kOfRelations
+         : kind == Accessed::kRoutine  ? uint16_t{kExecuteRight}
+         : kind == Accessed::kSequence ? uint16_t{kUsageRight | kSelectRight | kUpdateRight}
+                                       : uint16_t{kUsageRight | kCreateRight};
 }
 
 constexpr uint32_t kPublicId = 0;  // everybody, as a grantee
@@ -75,6 +77,7 @@ Grantor best_grantor(const Access& access, Accessed kind, const Roles& roles, co
 bool owns(const Access& access, const Roles& roles, const Role& role);
 // Of a schema; everybody may use public, as in PostgreSQL 15.
 Access schema_access_of(const Catalog& catalog, std::string_view schema);
+Access sequence_access_of(const Catalog& catalog, SequenceId id);
 bool has_schema_right(const Catalog& catalog, const Role* role, std::string_view schema, uint16_t right);
 // As pg_class.relacl has it: {scyper=arwdDxt/scyper,=r/scyper}; empty: by default.
 std::vector<std::string> access_list(const Access& access, const Roles& roles);

@@ -182,6 +182,7 @@ struct Catalog {
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Trigger>> triggers;
   Roles roles;
   std::map<std::string, Access, std::less<>> schema_access;  // of schemas: those whose access is not that of a new one
+  std::map<SequenceId, Access> sequence_access;              // of sequences, likewise; also of some that are gone
 
   std::shared_ptr<storage::Table> find_table(TableId id) const {
     for (const auto& [name, table] : tables)

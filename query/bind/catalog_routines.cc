@@ -39,6 +39,7 @@ std::string quoted_element(const std::string& text) {
 SystemRow routine_row(const Catalog& catalog, const std::string& key, const Routine& routine) {
   std::vector<int64_t> inputs, all;
   std::vector<std::string> modes, names;
+  std::string default_texts;
   size_t defaults = 0;
   bool has_names = false, has_outputs = false;
   int64_t variadic = 0;
@@ -48,6 +49,7 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
     if (!is_output) inputs.push_back(oid);
     all.push_back(oid);
     defaults += p.has_default ? 1 : 0;
+    if (p.has_default) absl::StrAppend(&default_texts, default_texts.empty() ? "" : ", ", p.default_text);
     has_names |= !p.name.empty();
     has_outputs |= p.mode != ParameterMode::kIn || p.variadic;
     if (p.variadic && p.type.id == T::kArray) variadic = parameter_oid(element_of(p.type), "");
@@ -87,6 +89,7 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
           has_outputs ? SystemValue(array_text(all)) : SystemValue(),
           has_outputs ? SystemValue(array_text(modes)) : SystemValue(),
           has_names ? SystemValue(array_text(names)) : SystemValue(),
+          defaults > 0 ? SystemValue(default_texts) : SystemValue(),
           std::string(without_search_path(routine.body)),
           SystemValue(),
           SystemValue(),
@@ -196,7 +199,8 @@ std::vector<SystemTable> catalog_routine_tables() {
        columns_of("oid:int8 proname pronamespace:int8 proowner:int8 prolang:int8 procost:float4 prorows:float4 "
                   "provariadic:int8 prokind prosecdef:bool proleakproof:bool proisstrict:bool proretset:bool "
                   "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:int8[] "
-                  "proallargtypes:int8[] proargmodes:text[] proargnames:text[] prosrc prosqlbody proconfig:text[] "
+                  "proallargtypes:int8[] proargmodes:text[] proargnames:text[] proargdefaults prosrc prosqlbody "
+                  "proconfig:text[] "
                   "proacl:text[]"),
        routines},
       {kSchema, "pg_language", columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool"), languages},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/object_name.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
@@ -71,6 +73,28 @@ std::vector<SystemRow> table_privileges(const Catalog& catalog) {
                         name_in_schema(relation.name), std::string(known.name), is_grantable ? "YES" : "NO",
                         known.privilege == kSelectRight ? "YES" : "NO"});
       }
+  }
+  return rows;
+}
+
+// A table's, for each of its columns.
+std::vector<SystemRow> column_privileges(const Catalog& catalog) {
+  constexpr uint16_t kOfColumns = kSelectRight | kInsertRight | kUpdateRight | kReferencesRight;
+  std::vector<SystemRow> rows;
+  for (const SystemRow& of_table : table_privileges(catalog)) {
+    const bool is_of_columns = std::any_of(
+        std::begin(kPrivilegeNames), std::end(kPrivilegeNames),
+        [&](const auto& known) { return (known.privilege & kOfColumns) != 0 && known.name == of_table[5].text; });
+    if (!is_of_columns) continue;
+    for (const auto& relation : system_relations(catalog)) {
+      if (schema_name(relation.name) != of_table[3].text || name_in_schema(relation.name) != of_table[4].text) continue;
+      const size_t count =
+          relation.schema != nullptr ? storage::visible_columns(*relation.schema) : relation.view->column_names.size();
+      for (size_t i = 0; i < count; i++)
+        rows.push_back({of_table[0], of_table[1], of_table[2], of_table[3], of_table[4],
+                        relation.schema != nullptr ? relation.schema->columns[i].name : relation.view->column_names[i],
+                        of_table[5], of_table[6]});
+    }
   }
   return rows;
 }
@@ -257,6 +281,9 @@ std::vector<SystemTable> information_schema_tables() {
       {kSchema, "table_privileges",
        columns_of("grantor grantee table_catalog table_schema table_name privilege_type is_grantable with_hierarchy"),
        table_privileges},
+      {kSchema, "column_privileges",
+       columns_of("grantor grantee table_catalog table_schema table_name column_name privilege_type is_grantable"),
+       column_privileges},
       {kSchema, "views",
        columns_of("table_catalog table_schema table_name view_definition check_option is_updatable is_insertable_into "
                   "is_trigger_updatable is_trigger_deletable is_trigger_insertable_into"),

@@ -6,6 +6,7 @@
 #include "parse/printer.h"
 #include "query/foreign_table.h"
 #include "query/search_path.h"
+#include "query/settings.h"
 
 namespace scyper::query {
 
@@ -164,14 +165,16 @@ std::vector<SystemRow> tablespaces(const Catalog&) {
           {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
 }
 std::vector<SystemRow> extensions(const Catalog& catalog) {
-  std::vector<SystemRow> rows = {{kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0"}};
+  std::vector<SystemRow> rows = {
+      {kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0", SystemValue(), SystemValue()}};
   for (const std::string& name : catalog.extensions) {
     const bool is_crypto = name == "pgcrypto", is_files = name == kFileWrapper;
     rows.push_back({is_files ? kFileExtensionOid : kFileExtensionOid - (is_crypto ? 1 : 2), name, kOwnerOid,
                     kPublicSchemaOid, true,
                     is_files    ? "1.0"
                     : is_crypto ? "1.3"
-                                : "1.1"});
+                                : "1.1",
+                    SystemValue(), SystemValue()});
   }
   return rows;
 }
@@ -204,6 +207,20 @@ std::vector<SystemRow> foreign_tables(const Catalog& catalog) {
   }
   return rows;
 }
+// As each session begins: what it sets is not in the catalog, SHOW tells it.
+std::vector<SystemRow> setting_list(const Catalog&) {
+  std::vector<SystemRow> rows;
+  for (const Setting& setting : settings()) {
+    const bool is_constant = setting.kind == SettingKind::kConstant;
+    const std::string value(setting.value);
+    rows.push_back({std::string(setting.name), value, SystemValue(),
+                    is_constant ? "Preset Options" : "Customized Options", SystemValue(), SystemValue(),
+                    is_constant ? "internal" : "user", setting.kind == SettingKind::kSwitch ? "bool" : "string",
+                    "default", SystemValue(), SystemValue(), SystemValue(), value, value, SystemValue(), SystemValue(),
+                    false});
+  }
+  return rows;
+}
 std::vector<SystemRow> nothing(const Catalog&) { return {}; }
 
 struct EmptyTable {
@@ -223,6 +240,7 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
     {"pg_partitioned_table", "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector"},
     {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
+    {"pg_policies", "schemaname tablename policyname permissive roles:text[] cmd qual with_check"},
     {"pg_publication",
      "oid:int8 pubname pubowner:int8 puballtables:bool pubinsert:bool pubupdate:bool pubdelete:bool "
      "pubtruncate:bool pubviaroot:bool"},
@@ -279,13 +297,19 @@ std::vector<SystemTable> pg_catalog_tables() {
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
        tablespaces},
       {kSchema, "pg_extension",
-       columns_of("oid:int8 extname extowner:int8 extnamespace:int8 extrelocatable:bool extversion"), extensions},
+       columns_of("oid:int8 extname extowner:int8 extnamespace:int8 extrelocatable:bool extversion extconfig:int8[] "
+                  "extcondition:text[]"),
+       extensions},
       {kSchema, "pg_foreign_data_wrapper",
        columns_of("oid:int8 fdwname fdwowner:int8 fdwhandler:int8 fdwvalidator:int8 fdwacl:text[] fdwoptions:text[]"),
        foreign_wrappers},
       {kSchema, "pg_foreign_server",
        columns_of("oid:int8 srvname srvowner:int8 srvfdw:int8 srvtype srvversion srvacl:text[] srvoptions:text[]"),
        foreign_servers},
+      {kSchema, "pg_settings",
+       columns_of("name setting unit category short_desc extra_desc context vartype source min_val max_val "
+                  "enumvals:text[] boot_val reset_val sourcefile sourceline:int4 pending_restart:bool"),
+       setting_list},
       {kSchema, "pg_foreign_table", columns_of("ftrelid:int8 ftserver:int8 ftoptions:text[]"), foreign_tables},
   };
   for (const EmptyTable& table : kEmptyTables)

@@ -2,7 +2,7 @@
 """What tools read of the catalogs: a node and PostgreSQL 15 have the same schema and must show the same.
 
 Usage: postgres_tools.py SCYPERD
-psql's backslash commands by their whole output, SQLAlchemy's Inspector by what it returns (tools/install-packages puts
+psql's backslash commands by their whole output, what Grafana's and DBeaver's sources have as SQL, SQLAlchemy's Inspector by what it returns (tools/install-packages puts
 SQLAlchemy into ~/.cache/scyper/postgres-clients; skipped where it is not). Each check says what it found; the exit code
 counts the failures.
 """
@@ -92,6 +92,86 @@ SELECT pg_table_is_visible('items'::regclass), pg_table_is_visible('store.shelf'
 SELECT 'abc' OPERATOR(pg_catalog.~) '^(abc)$' COLLATE pg_catalog.default;
 """
 
+# What Grafana's PostgreSQL source asks: its query editor, variables and panels. The same answers.
+GRAFANA = r"""
+SELECT current_setting('server_version_num')::int/100 AS version;
+SELECT extversion FROM pg_extension WHERE extname = 'timescaledb';
+SELECT quote_ident(table_name) AS "table" FROM information_schema.tables
+  WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog', 'timescaledb_information') AND table_type = 'BASE TABLE'
+  AND quote_ident(table_schema) IN (SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM
+    generate_series(array_lower(string_to_array(current_setting('search_path'), ','), 1),
+                    array_upper(string_to_array(current_setting('search_path'), ','), 1)) AS i,
+    string_to_array(current_setting('search_path'), ',') s) ORDER BY 1;
+SELECT quote_ident(column_name) AS "column", data_type AS "type" FROM information_schema.columns WHERE quote_ident(table_name) = 'items' ORDER BY 1;
+SELECT extract(epoch FROM stamp) AS "time", price AS value FROM items WHERE stamp BETWEEN '2024-01-01T00:00:00Z' AND '2024-01-02T00:00:00Z' ORDER BY 1;
+SELECT floor(extract(epoch FROM made)/60)*60 AS "time", name AS metric, avg(price) AS "price" FROM items
+  WHERE made BETWEEN '2024-01-01T00:00:00Z' AND '2024-01-02T00:00:00Z' GROUP BY 1, 2 ORDER BY 1, 2;
+"""
+
+# DBeaver's questions about the objects of a schema: they have numbers of each server's own, so the rows are counted.
+DBEAVER = r"""
+SELECT db.oid, db.* FROM pg_catalog.pg_database db WHERE db.datallowconn AND NOT db.datistemplate AND db.datname = current_database() ORDER BY db.datname;
+SELECT * FROM pg_catalog.pg_settings WHERE name = 'standard_conforming_strings';
+SELECT n.oid, n.*, d.description FROM pg_catalog.pg_namespace n
+  LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = n.oid AND d.objsubid = 0 AND d.classoid = 'pg_namespace'::regclass
+  WHERE nspname IN ('public', 'store') ORDER BY nspname;
+SELECT t.oid, t.*, c.relkind, format_type(nullif(t.typbasetype, 0), t.typtypmod) AS base_type_name, d.description FROM pg_catalog.pg_type t
+  LEFT OUTER JOIN pg_catalog.pg_type et ON et.oid = t.typelem LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+  LEFT OUTER JOIN pg_catalog.pg_description d ON t.oid = d.objoid
+  WHERE t.typname IS NOT NULL AND (c.relkind IS NULL OR c.relkind = 'c') AND (et.typcategory IS NULL OR et.typcategory <> 'C') AND t.typname = 'mood';
+SELECT c.oid, c.*, d.description, pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS partition_expr, pg_catalog.pg_get_partkeydef(c.oid) AS partition_key
+  FROM pg_catalog.pg_class c LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind NOT IN ('i', 'I', 'c');
+SELECT c.oid, a.*, pg_catalog.pg_get_expr(ad.adbin, ad.adrelid, true) AS def_value, dsc.description, dep.objid FROM pg_catalog.pg_attribute a
+  INNER JOIN pg_catalog.pg_class c ON (a.attrelid = c.oid)
+  LEFT OUTER JOIN pg_catalog.pg_attrdef ad ON (a.attrelid = ad.adrelid AND a.attnum = ad.adnum)
+  LEFT OUTER JOIN pg_catalog.pg_description dsc ON (c.oid = dsc.objoid AND a.attnum = dsc.objsubid)
+  LEFT OUTER JOIN pg_depend dep ON dep.refobjid = a.attrelid AND dep.deptype = 'i' AND dep.refobjsubid = a.attnum AND dep.classid = dep.refclassid
+  WHERE NOT a.attisdropped AND a.attnum > 0 AND c.oid = 'items'::regclass ORDER BY a.attnum;
+SELECT c.oid, c.*, t.relname AS tabrelname, rt.relnamespace AS refnamespace, d.description,
+  CASE WHEN c.contype = 'c' THEN substring(pg_get_constraintdef(c.oid), 7) ELSE NULL END consrc_copy FROM pg_catalog.pg_constraint c
+  INNER JOIN pg_catalog.pg_class t ON t.oid = c.conrelid LEFT OUTER JOIN pg_catalog.pg_class rt ON rt.oid = c.confrelid
+  LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_constraint'::regclass
+  WHERE c.conrelid = 'orders'::regclass ORDER BY c.oid;
+SELECT i.*, i.indkey AS keys, c.relname, c.relnamespace, c.relam, c.reltablespace, tc.relname AS tabrelname, dsc.description,
+  pg_catalog.pg_get_expr(i.indpred, i.indrelid) AS pred_expr, pg_catalog.pg_get_expr(i.indexprs, i.indrelid, true) AS expr,
+  pg_catalog.pg_relation_size(i.indexrelid) AS index_rel_size, pg_catalog.pg_stat_get_numscans(i.indexrelid) AS index_num_scans
+  FROM pg_catalog.pg_index i INNER JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid INNER JOIN pg_catalog.pg_class tc ON tc.oid = i.indrelid
+  LEFT OUTER JOIN pg_catalog.pg_description dsc ON i.indexrelid = dsc.objoid WHERE i.indrelid = 'items'::regclass ORDER BY tabrelname, c.relname;
+SELECT pg_catalog.pg_get_indexdef('items_lower'::regclass, 1, true);
+SELECT p.oid AS poid, p.*, pg_catalog.pg_get_expr(p.proargdefaults, 0) AS arg_defaults, d.description FROM pg_catalog.pg_proc p
+  LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = p.oid WHERE p.pronamespace = 'public'::regnamespace ORDER BY p.proname;
+SELECT pg_get_functiondef('surface'::regproc);
+SELECT pg_catalog.pg_get_viewdef('cheap'::regclass, true);
+SELECT x.oid, x.*, p.pronamespace AS func_schema_id, d.description FROM pg_catalog.pg_trigger x LEFT OUTER JOIN pg_catalog.pg_proc p ON p.oid = x.tgfoid
+  LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = x.oid AND d.objsubid = 0 WHERE x.tgrelid = 'items'::regclass AND NOT x.tgisinternal;
+SELECT i.*, c.relnamespace FROM pg_catalog.pg_inherits i, pg_catalog.pg_class c WHERE i.inhrelid = 'items'::regclass AND c.oid = i.inhparent ORDER BY i.inhseqno;
+SELECT c.oid, pg_catalog.pg_total_relation_size(c.oid) AS total_rel_size, pg_catalog.pg_relation_size(c.oid) AS rel_size FROM pg_class c
+  WHERE c.relnamespace = 'store'::regnamespace AND c.relkind = 'r';
+SELECT * FROM pg_catalog.pg_sequences WHERE schemaname = 'public' AND sequencename = 'numbers';
+SELECT a.oid, a.*, pd.description FROM pg_catalog.pg_roles a LEFT JOIN pg_catalog.pg_shdescription pd ON a.oid = pd.objoid WHERE a.oid = 10 ORDER BY a.rolname;
+SELECT t.oid, t.* FROM pg_catalog.pg_tablespace t ORDER BY t.oid;
+SELECT am.oid, am.* FROM pg_catalog.pg_am am WHERE amname IN ('heap', 'btree') ORDER BY am.oid;
+SELECT e.oid, e.*, cfg.tbls, n.nspname AS schema_name FROM pg_catalog.pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+  LEFT JOIN (SELECT ARRAY_AGG(ns.nspname || '.' || cls.relname) tbls, oid_ext FROM
+    (SELECT unnest(e1.extconfig) oid, e1.oid oid_ext FROM pg_catalog.pg_extension e1) c
+    JOIN pg_catalog.pg_class cls ON cls.oid = c.oid JOIN pg_catalog.pg_namespace ns ON ns.oid = cls.relnamespace GROUP BY oid_ext) cfg
+  ON cfg.oid_ext = e.oid ORDER BY e.oid;
+SELECT l.oid, l.*, p.pronamespace AS handler_schema_id FROM pg_catalog.pg_foreign_data_wrapper l LEFT OUTER JOIN pg_catalog.pg_proc p ON p.oid = l.fdwhandler;
+SELECT l.oid, l.* FROM pg_catalog.pg_foreign_server l ORDER BY l.srvname;
+SELECT e.oid, e.* FROM pg_catalog.pg_event_trigger e;
+SELECT e.enumlabel FROM pg_catalog.pg_enum e WHERE e.enumtypid = 'mood'::regtype ORDER BY e.enumsortorder;
+SELECT * FROM information_schema.table_privileges WHERE table_schema = 'public' AND table_name = 'items';
+SELECT * FROM information_schema.column_privileges WHERE table_schema = 'public' AND table_name = 'bare';
+SELECT * FROM pg_catalog.pg_policies;
+SELECT x.oid, x.relname FROM pg_catalog.pg_class x WHERE x.relkind IN ('r', 'v', 'm', 'f', 'p') AND x.relname ILIKE '%item%' ORDER BY x.relname LIMIT 100;
+SELECT x.attname, x.attrelid, x.atttypid, c.relnamespace FROM pg_catalog.pg_attribute x, pg_catalog.pg_class c
+  WHERE c.oid = x.attrelid AND x.attname LIKE 'pri%' AND c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' ORDER BY x.attname LIMIT 100;
+SELECT current_schema(), session_user;
+SHOW search_path;
+SELECT pg_is_in_recovery();
+"""
+
 
 def run_psql(server, text):
     run = subprocess.run(["psql", "-X", "-v", "VERBOSITY=verbose", server.conninfo], input=text, text=True, capture_output=True,
@@ -119,9 +199,25 @@ def check_psql(node, postgres):
     for command, parts in PSQL_PARTS.items():
         found = run_psql(node, command)
         expect(f"psql {command}", "ERROR" not in found and all(part in found for part in parts), found)
-    for query in QUERIES.strip().split(";\n"):
-        query = query.rstrip(";")
+    for query in queries_of(QUERIES):
         compare(query, run_psql(node, query + ";"), run_psql(postgres, query + ";"))
+
+
+def queries_of(text):
+    return [query.rstrip(";") for query in text.strip().split(";\n")]
+
+
+def rows_of(output):
+    found = re.search(r"^\((\d+) rows?\)", output, re.MULTILINE)
+    return int(found.group(1)) if found and "ERROR" not in output else output
+
+
+def check_other_tools(node, postgres):
+    for query in queries_of(GRAFANA):
+        compare(f"Grafana: {query}", run_psql(node, query + ";"), run_psql(postgres, query + ";"))
+    for query in queries_of(DBEAVER):
+        found, wanted = rows_of(run_psql(node, query + ";")), rows_of(run_psql(postgres, query + ";"))
+        expect(f"DBeaver: {query}", found == wanted and isinstance(found, int), f"\nhere       {found}\nPostgreSQL {wanted}")
 
 
 def check_sqlalchemy(node, postgres):
@@ -150,6 +246,7 @@ def main():
     try:
         compare("the schema", run_psql(node, SCHEMA), run_psql(postgres, SCHEMA))
         check_psql(node, postgres)
+        check_other_tools(node, postgres)
         check_sqlalchemy(node, postgres)
         check_activity(node, postgres)
     finally:

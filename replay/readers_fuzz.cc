@@ -261,7 +261,7 @@ bool fuzz_archive(uint8_t reader, std::string bytes, bool is_made_fit) {
       auto table = make_table();
       size_t used = 0;
       uint64_t rows = 0, raw_bytes = 0, hash = 0;
-      return storage::read_archive_block(bytes, 5, 0, table.get(), &used, &rows, &raw_bytes, &hash).ok();
+      return storage::read_archive_block(bytes, 5, 0, {}, table.get(), &used, &rows, &raw_bytes, &hash).ok();
     }
     case kCatalog:
       return query::decode_catalog(bytes, 1, arena()).ok();

@@ -12,11 +12,55 @@ namespace scyper::storage {
 namespace {
 
 constexpr uint64_t kMagic = 0x316e614d50796353;  // "ScyPMan1"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersionBeforeRanges = 2;  // that chunks have
+constexpr uint32_t kNoRanges = UINT32_MAX;
 
-Status damaged(const char* what) { return sql_error("XX001", std::string("the manifest is damaged: ") + what); }
+Status manifest_damaged(const char* what) {
+  return sql_error("XX001", std::string("the manifest is damaged: ") + what);
+}
 
-bool read_table(NumberReader* in, ArchiveTable* table) {
+void put_ranges(std::string* out, const InvalidRanges& ranges) {
+  put_number(out, static_cast<uint32_t>(ranges.ranges().size()));
+  for (const InvalidRanges::Range& range : ranges.ranges()) {
+    put_number(out, static_cast<uint16_t>(range.begin));
+    put_number(out, static_cast<uint16_t>(range.end));
+  }
+}
+
+// Of [0, end), ordered, not touching each other.
+bool read_ranges(NumberReader* in, uint32_t count, uint32_t end, InvalidRanges* ranges) {
+  if (count > ArchiveChunk::kRangesMax) return false;
+  uint32_t before = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t first = in->number<uint16_t>(), behind = in->number<uint16_t>();
+    if (!in->ok || first >= behind || behind > end || (i > 0 && first <= before)) return false;
+    ranges->add(first, behind);
+    before = behind;
+  }
+  return true;
+}
+
+void put_chunk_ranges(std::string* out, const ArchiveChunk& chunk) {
+  put_ranges(out, chunk.gone);
+  if (chunk.has_gaps) {
+    put_ranges(out, chunk.gaps);
+  } else {
+    put_number(out, kNoRanges);
+  }
+}
+
+bool read_chunk_ranges(NumberReader* in, ArchiveChunk* chunk) {
+  if (!read_ranges(in, in->number<uint32_t>(), chunk->rows, &chunk->gone)) return false;
+  if (chunk->present_rows() == 0) return false;
+  const auto gaps = in->number<uint32_t>();
+  chunk->has_gaps = gaps != kNoRanges;
+  if (!chunk->has_gaps) return in->ok;
+  return read_ranges(in, gaps, kChunkTuples, &chunk->gaps) &&
+         chunk->present_rows() + chunk->gaps.positions() <= kChunkTuples;
+}
+
+bool read_table(NumberReader* in, uint32_t version, ArchiveTable* table) {
   table->id = in->number<uint32_t>();
   table->rows = in->number<uint64_t>();
   table->row_ids.resize(in->count(sizeof(uint64_t)));
@@ -35,6 +79,7 @@ bool read_table(NumberReader* in, ArchiveTable* table) {
     if (chunk.file >= table->files.size() || chunk.partition >= table->row_ids.size()) return false;
     const uint64_t size = table->files[chunk.file].bytes;
     if (chunk.offset > size || chunk.bytes > size - chunk.offset || chunk.rows > kChunkTuples) return false;
+    if (version != kVersionBeforeRanges && !read_chunk_ranges(in, &chunk)) return false;
   }
   return in->ok;
 }
@@ -76,6 +121,7 @@ std::string encode_manifest(const ArchiveManifest& manifest) {
         put_number(&out, number);
       }
       for (uint64_t number : {chunk.offset, chunk.bytes, chunk.hash}) put_number(&out, number);
+      put_chunk_ranges(&out, chunk);
     }
   }
   put_number(&out, static_cast<uint32_t>(manifest.streams.size()));
@@ -94,15 +140,16 @@ std::string encode_manifest(const ArchiveManifest& manifest) {
 }
 
 StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
-  if (bytes.size() < 2 * sizeof(uint64_t)) return damaged("it is cut off");
+  if (bytes.size() < 2 * sizeof(uint64_t)) return manifest_damaged("it is cut off");
   uint64_t hash;
   const std::string_view hashed = bytes.substr(0, bytes.size() - sizeof(hash));
   std::memcpy(&hash, bytes.data() + hashed.size(), sizeof(hash));
   NumberReader in{hashed};
-  if (in.number<uint64_t>() != kMagic) return damaged("it does not begin as one");
-  if (hash != XXH3_64bits(hashed.data(), hashed.size())) return damaged("it does not match its hash");
-  if (const auto version = in.number<uint32_t>(); version != kVersion) {
-    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known is 2");
+  if (in.number<uint64_t>() != kMagic) return manifest_damaged("it does not begin as one");
+  if (hash != XXH3_64bits(hashed.data(), hashed.size())) return manifest_damaged("it does not match its hash");
+  const auto version = in.number<uint32_t>();
+  if (version != kVersion && version != kVersionBeforeRanges) {
+    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known are 2 and 3");
   }
   in.number<uint32_t>();
   ArchiveManifest manifest;
@@ -114,7 +161,7 @@ StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
   manifest.partitions = in.number<uint32_t>();
   manifest.tables.resize(in.count(24));
   for (ArchiveTable& table : manifest.tables) {
-    if (!read_table(&in, &table)) return damaged("it contradicts itself");
+    if (!read_table(&in, version, &table)) return manifest_damaged("it contradicts itself");
   }
   manifest.streams.resize(in.count(sizeof(StreamPosition)));
   for (StreamPosition& stream : manifest.streams) {
@@ -126,7 +173,7 @@ StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
     name = std::string(in.text(in.number<uint32_t>()));
     content = std::string(in.text(in.number<uint64_t>()));
   }
-  if (!in.ok || !in.bytes.empty()) return damaged("it contradicts itself");
+  if (!in.ok || !in.bytes.empty()) return manifest_damaged("it contradicts itself");
   return manifest;
 }
 

@@ -1,6 +1,8 @@
 #include <lz4.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "archive_format.h"
 #include "base/check.h"
@@ -8,6 +10,7 @@
 #include "positions.h"
 #include "row_change_format.h"
 #include "row_index.h"
+#include "slots.h"
 #include "storage/archive.h"
 #include "storage/row_apply.h"
 #define XXH_INLINE_ALL
@@ -64,14 +67,40 @@ class BlockLoader {
  public:
   BlockLoader(TablePartition* partition, uint32_t rows) : partition_(partition), rows_(rows) {}
 
-  // Takes the positions: those behind the last one.
-  Status reserve() {
+  // Takes the positions: those behind the last one. gone: by numbers in the chunk, where the block begins with `first`.
+  Status reserve(const InvalidRanges& gone, uint32_t first) {
     CHECK(partition_->free_chunk == 0);
-    for (uint32_t row = 0; row < rows_;) {
+    Status status;
+    gone.for_each_valid(first, first + rows_, [&](uint32_t begin, uint32_t end) {
+      if (status.ok()) status = reserve_rows(begin - first, end - first);
+    });
+    return status;
+  }
+
+  Status column(const ColumnPlan& column, NumberReader* in) {
+    const auto has_nulls = in->number<uint8_t>();
+    const char* nulls = has_nulls != 0 ? in->text(rows_).data() : nullptr;
+    if (!in->ok || has_nulls > 1) return damaged("NULLs of a column");
+    const ColumnAccess& access = column.access;
+    if (access.null_offset == 0 && has_nulls != 0) return damaged("NULLs in a column that has none");
+    for (const Run& run : runs_) put_nulls(access, run, nulls);
+    const uint32_t width = fixed_value_bytes(access.kind);
+    if (width == 0) return texts(column, nulls, in);
+    const std::string_view values = in->text(uint64_t{rows_} * width);
+    if (!in->ok) return damaged("values of a column");
+    for (const Run& run : runs_) {
+      if (!put_fixed_run(access, run, width, values.data())) return damaged("values of a column");
+    }
+    return Status();
+  }
+
+ private:
+  Status reserve_rows(uint32_t row, uint32_t end) {
+    while (row < end) {
       const Tid tid = take_position(partition_);
       if (tid == kNoTid) return no_memory_to_load();
       const uint32_t offset = offset_of(tid);
-      const uint32_t count = std::min(rows_ - row, kChunkTuples - offset);
+      const uint32_t count = std::min(end - row, kChunkTuples - offset);
       char* chunk = chunk_of(partition_, tid);
       auto* header = reinterpret_cast<ChunkHeader*>(chunk);
       header->used += count - 1;
@@ -90,38 +119,27 @@ class BlockLoader {
     return Status();
   }
 
-  Status column(const ColumnPlan& column, NumberReader* in) {
-    const auto has_nulls = in->number<uint8_t>();
-    const char* nulls = has_nulls != 0 ? in->text(rows_).data() : nullptr;
-    if (!in->ok || has_nulls > 1) return damaged("NULLs of a column");
-    const ColumnAccess& access = column.access;
-    if (access.null_offset == 0 && has_nulls != 0) return damaged("NULLs in a column that has none");
-    for (const Run& run : runs_) put_nulls(access, run, nulls);
-    const uint32_t width = fixed_value_bytes(access.kind);
-    if (width > 0) {
-      const std::string_view values = in->text(uint64_t{rows_} * width);
-      if (!in->ok) return damaged("values of a column");
-      for (const Run& run : runs_) {
-        if (!put_fixed_run(access, run, width, values.data())) return damaged("values of a column");
-      }
-      return Status();
-    }
+  Status texts(const ColumnPlan& column, const char* nulls, NumberReader* in) {
     const std::string_view lengths = in->text(uint64_t{rows_} * sizeof(uint32_t));
     if (!in->ok) return damaged("lengths of a column");
+    const auto next = [&](uint32_t row) {
+      uint32_t size;
+      std::memcpy(&size, lengths.data() + uint64_t{row} * sizeof(size), sizeof(size));
+      return in->text(size);
+    };
+    uint32_t row = 0;
     for (const Run& run : runs_) {
-      for (uint32_t i = 0; i < run.count; ++i) {
-        uint32_t size;
-        std::memcpy(&size, lengths.data() + uint64_t{run.first + i} * sizeof(size), sizeof(size));
-        const std::string_view text = in->text(size);
+      while (row < run.first) next(row++);  // it has gone
+      for (uint32_t i = 0; i < run.count; ++i, ++row) {
+        const std::string_view text = next(row);
         if (!in->ok) return damaged("a value of a column");
-        if (nulls != nullptr && nulls[run.first + i] != 0) continue;
-        SCYPER_RETURN_IF_ERROR(value(column, cell_of(access, run.chunk, run.offset + i), text));
+        if (nulls != nullptr && nulls[row] != 0) continue;
+        SCYPER_RETURN_IF_ERROR(value(column, cell_of(column.access, run.chunk, run.offset + i), text));
       }
     }
-    return Status();
+    while (row < rows_) next(row++);
+    return in->ok ? Status() : damaged("a value of a column");
   }
-
- private:
   Status value(const ColumnPlan& column, char* cell, std::string_view text) {
     ChangeResult result;
     if (column.access.kind == CellKind::kArray) {
@@ -159,15 +177,16 @@ StatusOr<BlockHeader> read_block_header(std::string_view bytes, uint64_t lsn, ui
 
 }  // namespace
 
-Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number, Table* table, size_t* used,
-                          uint64_t* rows, uint64_t* raw_bytes, uint64_t* hash) {
+Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number, const InvalidRanges& gone,
+                          Table* table, size_t* used, uint64_t* rows, uint64_t* raw_bytes, uint64_t* hash) {
   SCYPER_ASSIGN_OR_RETURN(const BlockHeader header, read_block_header(bytes, lsn, number));
   const std::string_view body = bytes.substr(sizeof(header), header.body_bytes);
   if (XXH3_64bits(body.data(), body.size()) != header.body_hash) {
     return damaged("the body of a block does not match its hash");
   }
   *used = sizeof(header) + header.body_bytes;
-  *rows += header.rows;
+  const uint64_t first = std::exchange(*rows, *rows + header.rows);
+  if (*rows > kChunkTuples) return damaged("a chunk has too many rows");
   *raw_bytes += header.raw_bytes;
   *hash = XXH3_64bits_withSeed(&header.header_hash, sizeof(header.header_hash), *hash);
   thread_local std::string unpacked;
@@ -188,7 +207,7 @@ Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number,
   }
   TablePartition* partition = table->partition(header.partition);
   BlockLoader loader(partition, header.rows);
-  SCYPER_RETURN_IF_ERROR(loader.reserve());
+  SCYPER_RETURN_IF_ERROR(loader.reserve(gone, static_cast<uint32_t>(first)));
   NumberReader in{raw};
   for (const ColumnPlan& column : partition->plan->columns) SCYPER_RETURN_IF_ERROR(loader.column(column, &in));
   return in.bytes.empty() ? Status() : damaged("a block has bytes behind its last column");
@@ -253,6 +272,7 @@ class TableLoader {
   Status load(const ArchiveChunk& chunk) {
     const ArchiveFile& of = entry_.files[chunk.file];
     TablePartition* partition = table_ != nullptr ? table_->partition(chunk.partition) : nullptr;
+    if (partition != nullptr) begin_chunk(partition, chunk);
     const Tid first = partition != nullptr ? partition->tuple_limit : 0;
     const uint64_t end = chunk.offset + chunk.bytes;
     uint64_t offset = chunk.offset, hash = 0, rows = 0;
@@ -260,7 +280,8 @@ class TableLoader {
       size_t used = 0;
       Status status = read_block(files_[chunk.file].get(), offset, end, &bytes_);
       if (status.ok()) {
-        status = read_archive_block(bytes_, of.lsn, chunk.number + i, table_, &used, &rows, &load_.raw_bytes, &hash);
+        status = read_archive_block(bytes_, of.lsn, chunk.number + i, chunk.gone, table_, &used, &rows,
+                                    &load_.raw_bytes, &hash);
       }
       if (!status.ok()) return at_place(of, offset, status);
       offset += used;
@@ -268,21 +289,45 @@ class TableLoader {
     if (offset != end || rows != chunk.rows || hash != chunk.hash) {
       return at_place(of, chunk.offset, damaged("the blocks are not those that the manifest says"));
     }
-    load_.rows += rows;
+    load_.rows += chunk.present_rows();
     if (partition == nullptr) return Status();
-    if (partition->tuple_limit - first != rows)
+    if (partition->tuple_limit - first != chunk.present_rows())
       return at_place(of, chunk.offset, damaged("blocks of other partitions"));
     if (offset_of(first) != 0) return Status();
-    load_.chunks.push_back(chunk);
-    load_.chunks.back().chunk = static_cast<uint32_t>(first >> kChunkShift);
+    ArchiveChunk& loaded = load_.chunks.emplace_back(chunk);
+    loaded.chunk = static_cast<uint32_t>(first >> kChunkShift);
+    loaded.has_gaps = true;  // there are none
+    loaded.gaps = InvalidRanges();
     return Status();
   }
 
+  // What is to be frozen again stays a chunk of its own, unless much of it has gone, so that the next archive finds it
+  // where it was. The positions before it are free ones, once all is loaded.
+  void begin_chunk(TablePartition* partition, const ArchiveChunk& chunk) {
+    constexpr uint32_t kLostShare = 4;
+    const uint32_t used = offset_of(partition->tuple_limit);
+    if (used == 0 || table_->frozen_store() == nullptr) return;
+    if (chunk.present_rows() < kChunkTuples - kChunkTuples / kLostShare) return;
+    const uint64_t last = partition->tuple_limit >> kChunkShift;
+    shorter_[{partition, last}] = used;
+    seal(partition, last);
+  }
+
+  bool is_shorter(const ArchiveChunk& chunk) const {
+    const auto found = shorter_.find({table_->partition(chunk.partition), chunk.chunk});
+    return found != shorter_.end() && found->second == chunk.present_rows();
+  }
+
   void finish() {
+    for (const auto& [chunk, used] : shorter_) {
+      for (uint32_t i = kChunkTuples; i > used; --i) free_position(chunk.first, (chunk.second << kChunkShift) + i - 1);
+    }
     std::erase_if(load_.chunks, [this](const ArchiveChunk& chunk) {
+      if (is_shorter(chunk)) return false;
       const TablePartition* partition = table_->partition(chunk.partition);
       const uint64_t end = (uint64_t{chunk.chunk} + 1) << kChunkShift;
-      return chunk.rows != kChunkTuples && partition->tuple_limit > end - kChunkTuples + chunk.rows;
+      const uint32_t rows = chunk.present_rows();
+      return rows != kChunkTuples && partition->tuple_limit > end - kChunkTuples + rows;
     });
     for (const ArchiveChunk& chunk : load_.chunks) table_->partition(chunk.partition)->changed[chunk.chunk] = 0;
     for (uint32_t i = 0; i < table_->partition_count(); ++i) table_->partition(i)->next_row_id = entry_.row_ids[i];
@@ -293,6 +338,8 @@ class TableLoader {
   const ArchiveTable& entry_;
   Table* const table_;
   const OnChunk& on_chunk_;
+  // How many positions are used of chunks that end before the next one begins.
+  std::map<std::pair<TablePartition*, uint64_t>, uint32_t> shorter_;
   std::vector<std::unique_ptr<File>> files_;
   std::string bytes_;
   ArchiveLoad load_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -10,6 +12,8 @@
 #include "base/test_seed.h"
 #include "storage/compactor.h"
 #include "table_test_schema.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 // Archives that refer to earlier ones for what has not changed.
 namespace scyper::storage {
@@ -48,6 +52,12 @@ class Archives {
       TablePartition* partitions[] = {table_->partition(0), table_->partition(1)};
       compactor_.take_step(partitions, store_.log.get());
       if (steps % 2 == 0) compactor_.freeze_one();
+    }
+  }
+  // Everything is frozen.
+  void freeze() {
+    TablePartition* partitions[] = {table_->partition(0), table_->partition(1)};
+    while (compactor_.take_step(partitions, store_.log.get()) || compactor_.freeze_one()) {
     }
   }
   Compactor::Counts counts() const { return compactor_.counts(); }
@@ -210,13 +220,169 @@ TEST(ArchiveTest, DamageIsFoundAndWrittenAgain) {
   EXPECT_EQ(archives.loaded(), archives.digest());
 }
 
+uint32_t gone_rows(const ArchiveManifest& manifest) {
+  uint32_t rows = 0;
+  for (const ArchiveChunk& chunk : manifest.tables[0].chunks) rows += chunk.gone.positions();
+  return rows;
+}
+
+// Of a frozen chunk that has been written once, later archives only say what it has lost.
+TEST(ArchiveTest, FrozenChunksAreNotWrittenAgain) {
+  Archives archives(true);
+  archives.append(0, 3 * static_cast<int>(kChunkTuples));
+  archives.append(1, 100);
+  const uint64_t all = archives.write()->stored_bytes();
+  archives.freeze();
+  EXPECT_EQ(archives.write()->stored_bytes(), 0u);
+  for (Tid tid = 100; tid < 200; ++tid) archives.remove(0, tid);
+  archives.change(0, kChunkTuples + 5);
+  archives.change(0, kChunkTuples + 7, false);
+  ArchiveWriter* writer = archives.write();
+  EXPECT_LT(writer->stored_bytes(), 1000u);  // the row that has moved
+  EXPECT_EQ(writer->kept_bytes(), all);
+  EXPECT_EQ(gone_rows(archives.manifest()), 101u);
+  EXPECT_EQ(archives.manifest().tables[0].chunks[0].gone.ranges().size(), 1u);
+  ASSERT_TRUE(archives.load(30).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  // what has gone already, and what goes around it
+  for (Tid tid = 50; tid < 300; ++tid) {
+    if (is_live(archives.table().partition(0), tid)) archives.remove(0, tid);
+  }
+  archives.write();
+  EXPECT_EQ(gone_rows(archives.manifest()), 251u);
+  EXPECT_EQ(archives.manifest().tables[0].chunks[0].gone.ranges().size(), 1u);
+  ASSERT_TRUE(archives.load(40, true).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  // after a restart: the first chunk is shorter, and begins where it began
+  archives.freeze();
+  archives.remove(0, 60);
+  archives.write();
+  EXPECT_EQ(archives.manifest().tables[0].chunks[0].gone.positions(), 251u);
+  ASSERT_TRUE(archives.load(50).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  const std::vector<ArchiveEntry> entries = *list_archives(&archives.disk(), "/a");
+  for (const ArchiveEntry& entry : entries) {
+    if (entry.lsn < 50) ASSERT_TRUE(remove_archive(&archives.disk(), entry).ok());
+  }
+  EXPECT_TRUE(archives.load(50).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+}
+
+TEST(ArchiveTest, FrozenChunksThatHaveLostMuchAreWrittenAgain) {
+  Archives archives(true);
+  archives.append(0, 5 * static_cast<int>(kChunkTuples));
+  archives.freeze();
+  archives.write();
+  for (Tid tid = 0; tid < kChunkTuples / 4; ++tid) archives.remove(0, tid);
+  // more ranges than a manifest takes
+  for (uint32_t i = 0; i <= ArchiveChunk::kRangesMax; ++i) archives.remove(0, kChunkTuples + 3 * i);
+  archives.remove(0, 2 * kChunkTuples);
+  ArchiveWriter* writer = archives.write();
+  EXPECT_GT(writer->stored_bytes(), writer->kept_bytes() / 2);
+  EXPECT_EQ(gone_rows(archives.manifest()), 1u);
+  ASSERT_TRUE(archives.load(20).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  // where rows lay in the second one is not in the manifest: written once more
+  archives.remove(0, kChunkTuples + 1);
+  EXPECT_GT(archives.write()->stored_bytes(), 0u);
+  ASSERT_TRUE(archives.load(30).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+}
+
+// Written in place and then frozen, before and after the marks are taken; cold chunks that become hot again.
+TEST(ArchiveTest, ChangesBeforeChunksFreeze) {
+  Archives archives(true);
+  archives.append(0, 2 * static_cast<int>(kChunkTuples));
+  archives.write();
+  archives.change(0, 3);
+  archives.freeze();
+  archives.remove(0, 4);
+  archives.remove(0, kChunkTuples);
+  archives.write(true);  // takes the marks, and fails
+  archives.remove(0, 5);
+  archives.write();
+  EXPECT_EQ(gone_rows(archives.manifest()), 1u);
+  ASSERT_TRUE(archives.load(archives.lsn()).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  archives.append(1, static_cast<int>(kChunkTuples));
+  archives.write();
+  archives.change(1, 9);
+  archives.compact(1);  // cold
+  for (Tid tid = 1000; tid < 2000; ++tid) archives.remove(1, tid);
+  archives.freeze();  // hot again, and frozen
+  archives.write();
+  ASSERT_TRUE(archives.load(archives.lsn()).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  EXPECT_GT(archives.counts().returned, 0u);
+}
+
+// Frozen chunks are referred to unread: it is the reading back that finds damage.
+TEST(ArchiveTest, FrozenChunksAreNotReadAgain) {
+  Archives archives(true);
+  archives.append(0, 2 * static_cast<int>(kChunkTuples));
+  archives.freeze();
+  archives.write();
+  const ArchiveChunk shared = archives.manifest().tables[0].chunks[1];
+  archives.disk().flip(archive_path("/a", 10) + "/" + archive_file_name(4, 10), shared.offset + shared.bytes / 2, 4);
+  EXPECT_EQ(archives.write()->stored_bytes(), 0u);
+  EXPECT_TRUE(archives.warnings().empty());
+  EXPECT_EQ(sqlstate_of(archives.load(20)), "XX001");
+}
+
+ArchiveManifest manifest_of(const ArchiveChunk& chunk) {
+  ArchiveManifest manifest;
+  ArchiveTable& table = manifest.tables.emplace_back();
+  table.row_ids = {1};
+  table.files = {{10, 1000}};
+  table.chunks = {chunk};
+  return manifest;
+}
+
+TEST(ArchiveTest, RangesOfAManifest) {
+  ArchiveChunk chunk;
+  chunk.rows = 10;
+  chunk.has_gaps = true;
+  chunk.gone.add(2, 4);
+  chunk.gone.add(9, 10);
+  chunk.gaps.add(0, 100);
+  const auto read = decode_manifest(encode_manifest(manifest_of(chunk)));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tables[0].chunks[0].gone.ranges(), chunk.gone.ranges());
+  EXPECT_EQ(read->tables[0].chunks[0].gaps.ranges(), chunk.gaps.ranges());
+  EXPECT_EQ(read->tables[0].chunks[0].present_rows(), 7u);
+  ArchiveChunk all_gone = chunk, too_many = chunk, too_far = chunk;
+  all_gone.gone.add(0, 10);
+  too_many.gaps.add(0, kChunkTuples - 6);
+  too_far.gone.add(11, 12);
+  for (const ArchiveChunk& wrong : {all_gone, too_many, too_far}) {
+    EXPECT_EQ(sqlstate_of(decode_manifest(encode_manifest(manifest_of(wrong))).status()), "XX001");
+  }
+}
+
+// As it was before chunks had ranges.
+TEST(ArchiveTest, ManifestOfVersion2) {
+  ArchiveChunk chunk;
+  chunk.rows = 10;
+  std::string bytes = encode_manifest(manifest_of(chunk));
+  // the ranges; behind them streams, attachments and the hash
+  bytes.erase(bytes.size() - 24, 8);
+  bytes[8] = 2;
+  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size() - sizeof(hash));
+  std::memcpy(bytes.data() + bytes.size() - sizeof(hash), &hash, sizeof(hash));
+  const auto read = decode_manifest(bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_FALSE(read->tables[0].chunks[0].has_gaps);
+  EXPECT_EQ(read->tables[0].chunks[0].present_rows(), 10u);
+}
+
 // Whatever bit of an archive changes, loading it says so, but for what later archives no longer use.
-TEST(ArchiveTest, FlippedBits) {
+void flip_bits(bool compacts) {
   Random random(test_seed());
-  Archives archives;
+  Archives archives(compacts);
   archives.append(0, 3 * static_cast<int>(kChunkTuples));
   archives.append(1, 100);
   archives.write();
+  if (compacts) archives.freeze();
   archives.change(0, 3);
   archives.write();
   const std::string path = archive_path("/a", 20);
@@ -225,7 +391,7 @@ TEST(ArchiveTest, FlippedBits) {
   // in files of its own every byte counts; of the shared file, what the manifest names
   const ArchiveTable entry = archives.manifest().tables[0];
   int unused = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < (compacts ? 500 : 2000); ++i) {
     const std::string name = path + "/" + names[random.below(names.size())];
     const uint64_t offset = random.below(*(*archives.disk().open(name, OpenMode::kRead))->size());
     const auto mask = static_cast<uint8_t>(1u << random.below(8));
@@ -242,16 +408,20 @@ TEST(ArchiveTest, FlippedBits) {
     if (is_used) ASSERT_EQ(sqlstate_of(status), "XX001") << status;
     archives.disk().flip(name, offset, mask);
   }
-  EXPECT_GT(unused, 0);
+  EXPECT_EQ(unused > 0, !compacts);  // all of the frozen chunks is in use
   EXPECT_TRUE(archives.load(20).ok());
 }
 
+TEST(ArchiveTest, FlippedBits) { flip_bits(false); }
+TEST(ArchiveTest, FlippedBitsOfFrozenChunks) { flip_bits(true); }
+
 // After a power loss at any moment each archive that has its manifest is whole.
-TEST(ArchiveTest, PowerLossWhileWriting) {
+void lose_power(bool compacts) {
   Random random(test_seed());
-  Archives archives;
+  Archives archives(compacts);
   archives.append(0, static_cast<int>(kChunkTuples) + 10);
   archives.append(1, 50);
+  std::map<uint64_t, uint64_t> rows;  // of each archive, by LSN
   int images = 0, loaded = 0;
   bool is_busy = false;
   archives.disk().set_observer([&] {
@@ -268,13 +438,18 @@ TEST(ArchiveTest, PowerLossWhileWriting) {
         ASSERT_TRUE(manifest.ok()) << manifest.status();
         auto load = load_archive_table(image.get(), entry.path, manifest->tables[0], nullptr);
         ASSERT_TRUE(load.ok()) << load.status();
+        ASSERT_EQ(load->rows, rows.at(entry.lsn));
       }
     }
     is_busy = false;
   });
-  for (int round = 0; round < 5 && !HasFatalFailure(); ++round) {
+  for (int round = 0; round < 5 && !testing::Test::HasFatalFailure(); ++round) {
+    if (compacts) archives.freeze();
+    rows[archives.lsn() + 10] = archives.table().live_tuples();
     archives.write();
-    archives.change(1, 7);
+    EXPECT_EQ(gone_rows(archives.manifest()), compacts ? 2 * static_cast<uint32_t>(round) : 0);
+    archives.change(1, 7 + static_cast<Tid>(round));
+    if (compacts) archives.remove(0, static_cast<Tid>(round));
     if (round < 2) continue;
     auto entries = *list_archives(&archives.disk(), "/a");
     ASSERT_TRUE(remove_archive(&archives.disk(), entries[0]).ok());
@@ -285,13 +460,16 @@ TEST(ArchiveTest, PowerLossWhileWriting) {
   EXPECT_GT(loaded, 300);
 }
 
+TEST(ArchiveTest, PowerLossWhileWriting) { lose_power(false); }
+TEST(ArchiveTest, PowerLossWhileFrozenChunksAreReferredTo) { lose_power(true); }
+
 // Random changes, archives that fail, loads that go on: every archive is what the table was.
 void change_at_random(bool compacts) {
   Random random(test_seed());
   Archives archives(compacts);
   archives.append(0, 50'000);
   archives.append(1, 35'000);
-  uint64_t kept = 0;
+  uint64_t kept = 0, gone = 0;
   for (int round = 0; round < 25; ++round) {
     for (uint64_t left = random.below(6); left > 0; --left) {
       const auto partition = static_cast<uint32_t>(random.below(kPartitions));
@@ -309,11 +487,13 @@ void change_at_random(bool compacts) {
     const bool fails = random.one_in(4);
     kept += archives.write(fails)->kept_bytes();
     if (fails) continue;
+    gone += gone_rows(archives.manifest());
     const Digest before = archives.digest();
     ASSERT_TRUE(archives.load(archives.lsn(), random.one_in(3)).ok());
     ASSERT_EQ(archives.loaded(), before) << "round " << round;
   }
   EXPECT_GT(kept, 0u);
+  EXPECT_EQ(gone > 0, compacts);
   if (compacts) EXPECT_GT(archives.counts().frozen, 10u);
 }
 

@@ -108,7 +108,7 @@ uint8_t pack_body(const std::string& raw, std::string* block) {
 #ifndef NDEBUG
 // What has no mark is what the file has, byte for byte.
 void check_unchanged(const TablePartition& partition, const ArchiveChunk& chunk, File* file) {
-  if (chunk.blocks != 1) return;
+  if (chunk.blocks != 1 || chunk.gone.positions() > 0) return;
   std::vector<uint32_t> offsets;
   const Tid first = Tid{chunk.chunk} << kChunkShift;
   for (Tid tid = first; tid < first + kChunkTuples; ++tid) {
@@ -124,16 +124,67 @@ void check_unchanged(const TablePartition& partition, const ArchiveChunk& chunk,
 }
 #endif
 
+InvalidRanges positions_without_tuple(const TablePartition& partition, uint32_t chunk) {
+  const FrozenSlot* slot = slot_of(&partition, Tid{chunk} << kChunkShift);
+  if (slot != nullptr && slot->chunk == nullptr) return slot->invalid;
+  const char* cells = slot == nullptr ? partition.chunks[chunk] : slot->chunk;
+  return find_dead(cells + partition.plan->live_offset, kChunkTuples);
+}
+
+// Where the rows of the chunk lie now.
+void note_gaps(const TablePartition& partition, ArchiveChunk* chunk) {
+  const InvalidRanges dead = positions_without_tuple(partition, chunk->chunk);
+  CHECK(dead.positions() + chunk->present_rows() == kChunkTuples);
+  chunk->gaps = InvalidRanges();
+  chunk->has_gaps = dead.ranges().size() <= ArchiveChunk::kRangesMax;
+  for (const InvalidRanges::Range& range : dead.ranges()) {
+    if (chunk->has_gaps && range.end < kChunkTuples) chunk->gaps.add(range.begin, range.end);
+  }
+}
+
+// Takes what is no tuple any more out of a chunk that has lost some since the archive that it is from. False: it is not
+// known which rows these are, or they are a quarter of the blocks.
+bool note_lost_rows(const TablePartition& partition, ArchiveChunk* chunk) {
+  if (!chunk->has_gaps || chunk->chunk >= partition.chunk_count) return false;
+  std::vector<uint32_t> present;  // numbers of rows, in the order of their positions
+  chunk->gone.for_each_valid(0, chunk->rows, [&](uint32_t begin, uint32_t end) {
+    for (; begin < end; ++begin) present.push_back(begin);
+  });
+  const InvalidRanges dead = positions_without_tuple(partition, chunk->chunk);
+  auto row = present.begin();
+  chunk->gaps.for_each_valid(0, kChunkTuples, [&](uint32_t begin, uint32_t end) {
+    for (; begin < end && row != present.end(); ++begin, ++row) {
+      if (dead.contains(begin)) chunk->gone.add(*row, *row + 1);
+    }
+  });
+  CHECK(row == present.end());
+  constexpr uint32_t kLostShare = 4;
+  return chunk->gone.positions() * kLostShare < chunk->rows && chunk->gone.ranges().size() <= ArchiveChunk::kRangesMax;
+}
+
+bool is_frozen(const TablePartition& partition, uint32_t chunk) {
+  const FrozenSlot* slot = slot_of(&partition, Tid{chunk} << kChunkShift);
+  return slot != nullptr && slot->state == ChunkState::kFrozen;
+}
+
+// Takes the marks of a chunk away.
+uint8_t take_mark(TablePartition* partition, uint32_t chunk) {
+  const bool has_changed = std::exchange(partition->changed[chunk], uint8_t{0}) != 0;
+  FrozenSlot* slot = slot_of(partition, Tid{chunk} << kChunkShift);
+  if (slot == nullptr) return has_changed ? kRowsWritten : 0;
+  // what is not hot loses tuples and nothing else
+  const bool was_written = std::exchange(slot->was_written, false);
+  return static_cast<uint8_t>((was_written ? kRowsWritten : 0) | (has_changed ? kRowsLost : 0));
+}
+
 }  // namespace
 
 void take_changed_chunks(const Table& table, ChangedChunks* changed) {
   for (uint32_t i = 0; i < table.partition_count(); ++i) {
-    const TablePartition& partition = *table.partition(i);
+    TablePartition* partition = table.partition(i);
     std::vector<uint8_t>& marks = (*changed)[{table.schema().id.value(), i}];
-    marks.resize(std::max<size_t>(marks.size(), partition.chunk_count));
-    for (uint32_t chunk = 0; chunk < partition.chunk_count; ++chunk) {
-      marks[chunk] |= std::exchange(partition.changed[chunk], uint8_t{0});
-    }
+    marks.resize(std::max<size_t>(marks.size(), partition->chunk_count));
+    for (uint32_t chunk = 0; chunk < partition->chunk_count; ++chunk) marks[chunk] |= take_mark(partition, chunk);
   }
 }
 
@@ -232,21 +283,27 @@ Status ArchiveWriter::write_block(const TablePartition& partition, uint32_t rows
   return Status();
 }
 
-// Those of the base's chunks that have not changed and lie in files that are worth another name: less than half of a
-// file would be waste. Their files stand in made->files and are open in *files.
-std::vector<ArchiveChunk> ArchiveWriter::link_unchanged(ArchiveTable* made, std::vector<std::unique_ptr<File>>* files) {
+// Those of the base's chunks in which nothing was written, without what they have lost, that lie in files which are
+// worth another name: less than half of a file would be waste. Their files stand in made->files and are open in *files.
+std::vector<ArchiveChunk> ArchiveWriter::link_unchanged(const Table& table, ArchiveTable* made,
+                                                        std::vector<std::unique_ptr<File>>* files) {
   std::vector<ArchiveChunk> kept;
   if (options_.base == nullptr) return kept;
   const auto& tables = options_.base->manifest.tables;
   const auto entry =
-      std::find_if(tables.begin(), tables.end(), [made](const ArchiveTable& table) { return table.id == made->id; });
+      std::find_if(tables.begin(), tables.end(), [made](const ArchiveTable& other) { return other.id == made->id; });
   if (entry == tables.end()) return kept;
   std::vector<uint64_t> used(entry->files.size());
   for (const ArchiveChunk& chunk : entry->chunks) {
     const auto changed = options_.base->changed.find({made->id, chunk.partition});
     if (changed == options_.base->changed.end() || chunk.chunk >= changed->second.size()) continue;
-    if (changed->second[chunk.chunk] != 0) continue;
+    const uint8_t mark = changed->second[chunk.chunk];
+    if ((mark & kRowsWritten) != 0) continue;
     kept.push_back(chunk);
+    if ((mark & kRowsLost) != 0 && !note_lost_rows(*table.partition(chunk.partition), &kept.back())) {
+      kept.pop_back();
+      continue;
+    }
     used[chunk.file] += chunk.bytes;
   }
   constexpr uint32_t kNone = UINT32_MAX;
@@ -269,11 +326,11 @@ std::vector<ArchiveChunk> ArchiveWriter::link_unchanged(ArchiveTable* made, std:
 }
 
 // false: it has to be written.
-bool ArchiveWriter::keep_chunk(const TablePartition& partition, const ArchiveChunk& chunk, File* file,
-                               ArchiveTable* made) {
+bool ArchiveWriter::keep_chunk(const TablePartition& partition, ArchiveChunk chunk, File* file, ArchiveTable* made) {
   uint64_t raw_bytes = 0;
   const ArchiveFile& of = made->files[chunk.file];
-  if (Status status = check_archive_chunk(file, of, chunk, &raw_bytes); !status.ok()) {
+  const Status status = is_frozen(partition, chunk.chunk) ? Status() : check_archive_chunk(file, of, chunk, &raw_bytes);
+  if (!status.ok()) {
     if (options_.on_warning) {
       options_.on_warning(path_ + "/" + archive_file_name(made->id, of.lsn) + " at offset " +
                           std::to_string(chunk.offset) + ": " + std::string(status.message()) +
@@ -283,11 +340,10 @@ bool ArchiveWriter::keep_chunk(const TablePartition& partition, const ArchiveChu
   }
 #ifndef NDEBUG
   check_unchanged(partition, chunk, file);
-#else
-  static_cast<void>(partition);
 #endif
-  made->chunks.push_back(chunk);
+  note_gaps(partition, &chunk);
   kept_bytes_ += chunk.bytes;
+  made->chunks.push_back(std::move(chunk));
   pass(raw_bytes);
   return true;
 }
@@ -296,7 +352,7 @@ Status ArchiveWriter::write_table(const Table& table) {
   ArchiveTable made;
   made.id = table.schema().id.value();
   std::vector<std::unique_ptr<File>> files;
-  const std::vector<ArchiveChunk> kept = link_unchanged(&made, &files);
+  const std::vector<ArchiveChunk> kept = link_unchanged(table, &made, &files);
   auto next = kept.begin();
   Output output;
   output.table = made.id;
@@ -314,10 +370,12 @@ Status ArchiveWriter::write_table(const Table& table) {
       if (is_there && keep_chunk(partition, *next, files[next->file].get(), &made)) continue;
       const uint64_t end = std::min<uint64_t>(first + kChunkTuples, partition.tuple_limit);
       SCYPER_RETURN_IF_ERROR(write_chunk(partition, first, end, &output, &chunk));
-      if (chunk.blocks > 0) made.chunks.push_back(chunk);
+      if (chunk.blocks == 0) continue;
+      note_gaps(partition, &chunk);
+      made.chunks.push_back(std::move(chunk));
     }
   }
-  for (const ArchiveChunk& chunk : made.chunks) made.rows += chunk.rows;
+  for (const ArchiveChunk& chunk : made.chunks) made.rows += chunk.present_rows();
   before_table_sync.fires();
   if (output.file != nullptr) {
     SCYPER_RETURN_IF_ERROR(output.file->sync());

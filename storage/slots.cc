@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 #include "positions.h"
@@ -103,6 +104,7 @@ bool make_cold(TablePartition* partition, uint64_t chunk) noexcept {
   unlink_free_chunk(partition, chunk);
   slot.chunk = std::exchange(partition->chunks[chunk], nullptr);
   slot.state = ChunkState::kCold;
+  slot.was_written = std::exchange(partition->changed[chunk], uint8_t{0}) != 0;
   std::memcpy(slot.live_before.get(), slot.chunk + partition->plan->live_offset, kChunkTuples);
   store_of(partition)->cold_chunks.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -114,6 +116,7 @@ void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept {
   free_cold_payloads(partition, slot, true);
   partition->chunks[chunk] = slot.chunk;
   const char* live = slot.chunk + partition->plan->live_offset;
+  if (slot.was_written) partition->changed[chunk] = 1;
   slot = FrozenSlot();
   for (uint32_t i = 0; i < kChunkTuples; ++i) {
     if (live[i] == 0) free_position(partition, (chunk << kChunkShift) + i);

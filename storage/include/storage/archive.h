@@ -12,6 +12,7 @@
 #include "base/disk.h"
 #include "base/pace.h"
 #include "base/status.h"
+#include "storage/invalid_ranges.h"
 #include "storage/log_segment.h"
 #include "storage/table.h"
 
@@ -24,17 +25,25 @@ struct ArchiveFile {
   uint64_t lsn = 0;  // of the archive that wrote it
   uint64_t bytes = 0;
 };
-// The rows of one chunk: consecutive blocks of a file.
+// The rows of one chunk: consecutive blocks of a file. Of a chunk that only loses tuples, as cold and frozen ones do,
+// the blocks stay, and later archives say which of their rows have gone (VLDB 2012, 3.3: only the invalidation status).
 struct ArchiveChunk {
+  static constexpr uint32_t kRangesMax = 1024;  // of `gaps` and of `gone`; beyond, the chunk is written again
+
   uint32_t partition = 0;
   uint32_t chunk = 0;
   uint32_t file = 0;    // position in ArchiveTable::files
   uint32_t number = 0;  // of its first block
   uint32_t blocks = 0;
-  uint32_t rows = 0;
+  uint32_t rows = 0;  // in its blocks
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  uint64_t hash = 0;  // over its blocks' header hashes
+  uint64_t hash = 0;        // over its blocks' header hashes
+  InvalidRanges gone;       // numbers of rows in the blocks that are no tuples any more; never all
+  bool has_gaps = false;    // false: it is not known where the rows lay
+  InvalidRanges gaps = {};  // positions without a tuple before the last one that had one, when the archive was made
+
+  uint32_t present_rows() const { return rows - gone.positions(); }
 };
 struct ArchiveTable {
   uint32_t id = 0;
@@ -77,7 +86,9 @@ Status remove_unfinished(Disk* disk, const std::string& archives, uint64_t lsn);
 Status set_archive_aside(Disk* disk, const ArchiveEntry& archive);
 StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path);
 
-// By table and partition: which chunks have changed, those beyond the end too.
+// By table and partition: how chunks have changed, those beyond the end too.
+constexpr uint8_t kRowsWritten = 1;
+constexpr uint8_t kRowsLost = 2;  // only that, without kRowsWritten: other tuples lie where they lay
 using ChangedChunks = std::map<std::pair<uint32_t, uint32_t>, std::vector<uint8_t>>;
 // Adds a table's marks (TablePartition::changed) to *changed and takes them away. Nobody commits meanwhile.
 void take_changed_chunks(const Table& table, ChangedChunks* changed);
@@ -90,7 +101,8 @@ struct ArchiveBase {
 };
 
 // Writes one archive: tables that nobody changes meanwhile, then the manifest. Chunks that the base has are read and
-// checked there before they are relied upon: damaged ones are written again, as memory still has them.
+// checked there before they are relied upon: damaged ones are written again, as memory still has them. Those of frozen
+// chunks are not even read: whoever keeps archives reads them back afterwards.
 // Threads: one. Fork: made for a child.
 class ArchiveWriter {
  public:
@@ -114,8 +126,9 @@ class ArchiveWriter {
  private:
   struct Output;  // the file of a table
   ArchiveWriter(Disk* disk, std::string archives, std::string path, uint64_t lsn, Options options);
-  std::vector<ArchiveChunk> link_unchanged(ArchiveTable* made, std::vector<std::unique_ptr<File>>* files);
-  bool keep_chunk(const TablePartition& partition, const ArchiveChunk& chunk, File* file, ArchiveTable* made);
+  std::vector<ArchiveChunk> link_unchanged(const Table& table, ArchiveTable* made,
+                                           std::vector<std::unique_ptr<File>>* files);
+  bool keep_chunk(const TablePartition& partition, ArchiveChunk chunk, File* file, ArchiveTable* made);
   Status write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, Output* output, ArchiveChunk* made);
   Status write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made);
   void pass(uint64_t raw_bytes);
@@ -150,8 +163,9 @@ Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk
 // Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice.
 Status fill_indexes(TablePartition* partition);
 
-// One block's header and body, for readers and fuzzing: the rows go to *partition, or nowhere when it is null.
-Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number, Table* table, size_t* used,
-                          uint64_t* rows, uint64_t* raw_bytes, uint64_t* hash);
+// One block's header and body, for readers and fuzzing: the rows go to *table, or nowhere when it is null. *rows: of
+// the chunk's blocks so far; those in `gone` are left out.
+Status read_archive_block(std::string_view bytes, uint64_t lsn, uint32_t number, const InvalidRanges& gone,
+                          Table* table, size_t* used, uint64_t* rows, uint64_t* raw_bytes, uint64_t* hash);
 
 }  // namespace scyper::storage

@@ -39,6 +39,9 @@ struct FrozenSlot {
   const char* image = nullptr;          // frozen: FrozenChunk's
   InvalidRanges invalid;                // frozen: positions without a tuple
   std::unique_ptr<char[]> live_before;  // cold: the live bytes when it became cold
+  // Committed changes before it became cold, since the marks were taken; those after it, which only take tuples out,
+  // are in TablePartition::changed.
+  bool was_written = false;
 };
 
 // Lets the compactor's thread read a table as long as it has rows. Threads: any.

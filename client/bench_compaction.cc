@@ -61,7 +61,8 @@ Status wait_until_frozen(primary::Engine* engine) {
   for (int i = 0; i < kPollsMax; ++i) {
     uint64_t others = 0;
     for (const auto& table : engine->tables()) {
-      if (!table.temperature.attributes.empty()) others += table.temperature.hot.tuples + table.temperature.cold.tuples;
+      if (!table.temperature.attributes.empty())
+        others += table.temperature.hot.tuples + table.temperature.cooling.tuples + table.temperature.cold.tuples;
     }
     if (others == 0) return Status();
     std::this_thread::sleep_for(kPoll);

@@ -361,6 +361,7 @@ TableStorage storage_of(const v1::TableStorage& table) {
   out.name = table.name();
   storage::TableTemperature& t = out.temperature;
   t.hot = {table.hot().chunks(), table.hot().tuples()};
+  t.cooling = {table.cooling().chunks(), table.cooling().tuples()};
   t.cold = {table.cold().chunks(), table.cold().tuples()};
   t.frozen = {table.frozen().chunks(), table.frozen().tuples()};
   t.hot_bytes = table.hot_bytes();
@@ -389,6 +390,9 @@ CompactionStatus compaction_of(const v1::Compaction& c) {
   out.cooled = c.cooled();
   out.frozen = c.frozen();
   out.returned = c.returned();
+  out.cooling = c.cooling();
+  out.reheated = c.reheated();
+  out.relocated_tuples = c.relocated_tuples();
   out.emptied = c.emptied();
   out.without_memory = c.without_memory();
   out.moved_tuples = c.moved_tuples();

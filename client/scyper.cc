@@ -186,7 +186,7 @@ void add_status(CLI::App* app, CommandLine* line) {
   add_output(command, line, {"table", "json"});
   command->add_flag(
       "--storage", line->shows_storage,
-      "instead: what of each table is hot, cold and frozen, how much smaller it is, what compaction does");
+      "instead: what of each table is hot, cooling, cold and frozen, how much smaller it is, what compaction does");
   command->callback([line] {
     line->run = [line] { return line->shows_storage ? run_storage_status(line->common) : run_status(line->common); };
   });

@@ -52,6 +52,7 @@ Json json_of(const TableStorage& table) {
   }
   return {{"name", table.name},
           {"hot", json_of(t.hot)},
+          {"cooling", json_of(t.cooling)},
           {"cold", json_of(t.cold)},
           {"frozen", json_of(t.frozen)},
           {"hot_bytes", t.hot_bytes},
@@ -80,21 +81,25 @@ Json json_of(const CompactionStatus& c) {
           {"emptied", c.emptied},
           {"without_memory", c.without_memory},
           {"moved_tuples", c.moved_tuples},
+          {"cooling", c.cooling},
+          {"reheated", c.reheated},
+          {"relocated_tuples", c.relocated_tuples},
           {"memory_used_bytes", c.memory_used_bytes},
           {"memory_retired_bytes", c.memory_retired_bytes},
           {"memory_budget_bytes", c.memory_budget_bytes}};
 }
 
 std::string tables_text(const StorageStatus& status) {
-  Rows rows = {{"table", "hot", "cold", "frozen", "hot bytes", "frozen bytes", "dictionaries", "ratio", "without tuple",
-                "in ranges"}};
+  Rows rows = {{"table", "hot", "cooling", "cold", "frozen", "hot bytes", "frozen bytes", "dictionaries", "ratio",
+                "without tuple", "in ranges"}};
   for (const TableStorage& table : status.tables) {
     const Temperature& t = table.temperature;
-    rows.push_back({table.name, grouped(t.hot.tuples), grouped(t.cold.tuples), grouped(t.frozen.tuples),
-                    grouped(t.hot_bytes), grouped(t.frozen_bytes), grouped(t.dictionary_bytes), ratio_text(ratio_of(t)),
-                    grouped(t.invalid_tuples), grouped(t.invalid_ranges)});
+    rows.push_back({table.name, grouped(t.hot.tuples), grouped(t.cooling.tuples), grouped(t.cold.tuples),
+                    grouped(t.frozen.tuples), grouped(t.hot_bytes), grouped(t.frozen_bytes),
+                    grouped(t.dictionary_bytes), ratio_text(ratio_of(t)), grouped(t.invalid_tuples),
+                    grouped(t.invalid_ranges)});
   }
-  return format_cells(rows, {false, true, true, true, true, true, true, true, true, true});
+  return format_cells(rows, {false, true, true, true, true, true, true, true, true, true, true});
 }
 
 std::string attributes_text(const StorageStatus& status) {
@@ -118,6 +123,9 @@ std::string compaction_text(const CompactionStatus& c) {
                                 grouped(c.waiting_chunks) + " of them wait, " + grouped(c.frozen) + " were frozen, " +
                                 grouped(c.returned) + " became hot again, " + grouped(c.emptied) + " were emptied"});
   if (c.without_memory > 0) rows.push_back({"without memory", grouped(c.without_memory) + " chunks"});
+  rows.push_back({"cooling", grouped(c.cooling) + " chunks began to, " + grouped(c.reheated) +
+                                 " of them became hot again, " + grouped(c.relocated_tuples) +
+                                 " tuples were read there and moved"});
   rows.push_back({"tuples moved", grouped(c.moved_tuples)});
   rows.push_back({"compressing", seconds_text(c.freeze_seconds)});
   rows.push_back({"of transactions", seconds_text(c.step_seconds) + " in " + grouped(c.steps) + " steps"});

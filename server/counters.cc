@@ -141,7 +141,12 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
   constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
   constexpr char kChunks[] = "scyper_compaction_chunks_total";
   constexpr char kChunksHelp[] =
-      "Chunks that became cold, were frozen, became hot again, were emptied, found no frozen memory.";
+      "Chunks that began to cool, became hot again while they did, became cold, were frozen, became hot again in all, "
+      "were emptied, found no frozen memory.";
+  show(kChunks, kChunksHelp, kCounter, {{"step", "cooling"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().cooling); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "reheated"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().reheated); });
   show(kChunks, kChunksHelp, kCounter, {{"step", "cooled"}},
        [](const Compaction& c) { return static_cast<double>(c.counts().cooled); });
   show(kChunks, kChunksHelp, kCounter, {{"step", "frozen"}},

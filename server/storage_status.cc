@@ -13,6 +13,7 @@ void fill_part(const storage::TableTemperature::Part& part, v1::TableStorage::Pa
 void fill_table(const std::string& name, const storage::TableTemperature& table, v1::TableStorage* out) {
   out->set_name(name);
   fill_part(table.hot, out->mutable_hot());
+  fill_part(table.cooling, out->mutable_cooling());
   fill_part(table.cold, out->mutable_cold());
   fill_part(table.frozen, out->mutable_frozen());
   out->set_hot_bytes(table.hot_bytes);
@@ -48,6 +49,9 @@ void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) 
   out->set_cooled(counts.cooled);
   out->set_frozen(counts.frozen);
   out->set_returned(counts.returned);
+  out->set_cooling(counts.cooling);
+  out->set_reheated(counts.reheated);
+  out->set_relocated_tuples(counts.relocated);
   out->set_emptied(counts.emptied);
   out->set_without_memory(counts.without_memory);
   out->set_moved_tuples(counts.moved);

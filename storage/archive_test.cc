@@ -37,7 +37,8 @@ TableSchema narrow_schema() {
 // A table, its archives, and what an engine does to make them.
 class Archives {
  public:
-  explicit Archives(bool compacts = false) : compacts_(compacts) {
+  explicit Archives(bool compacts = false, bool cools = false)
+      : compacts_(compacts), compactor_({.is_forced = true, .cools_first = cools, .moved_tuples_max = 500}) {
     CHECK(disk_.make_directory("/a").ok());
     table_ = make_table();
   }
@@ -48,6 +49,7 @@ class Archives {
   }
   // So many steps of the compactor.
   void compact(uint64_t steps) {
+    ASSERT_TRUE(compactor_.observe({}).ok());
     for (; steps > 0; --steps) {
       TablePartition* partitions[] = {table_->partition(0), table_->partition(1)};
       compactor_.take_step(partitions, store_.log.get());
@@ -152,7 +154,7 @@ class Archives {
   const bool compacts_;
   std::unique_ptr<FrozenMemory> frozen_memory_ = *FrozenMemory::create(size_t{64} << 20, FrozenPages::kSmall);
   TestStore store_;
-  Compactor compactor_{{.is_forced = true, .moved_tuples_max = 500}};
+  Compactor compactor_;
   SimulatedDisk disk_;
   std::unique_ptr<Table> table_;
   std::unique_ptr<ArchiveWriter> writer_;
@@ -464,9 +466,9 @@ TEST(ArchiveTest, PowerLossWhileWriting) { lose_power(false); }
 TEST(ArchiveTest, PowerLossWhileFrozenChunksAreReferredTo) { lose_power(true); }
 
 // Random changes, archives that fail, loads that go on: every archive is what the table was.
-void change_at_random(bool compacts) {
+void change_at_random(bool compacts, bool cools) {
   Random random(test_seed());
-  Archives archives(compacts);
+  Archives archives(compacts, cools);
   archives.append(0, 50'000);
   archives.append(1, 35'000);
   uint64_t kept = 0, gone = 0;
@@ -474,6 +476,7 @@ void change_at_random(bool compacts) {
     for (uint64_t left = random.below(6); left > 0; --left) {
       const auto partition = static_cast<uint32_t>(random.below(kPartitions));
       const Tid tid = random.below(archives.table().partition(partition)->tuple_limit);
+      note_read(archives.table().partition(partition), tid);
       const bool commits = !random.one_in(4);
       if (random.one_in(3) || !is_live(archives.table().partition(partition), tid)) {
         archives.insert(partition, commits);
@@ -494,11 +497,13 @@ void change_at_random(bool compacts) {
   }
   EXPECT_GT(kept, 0u);
   EXPECT_EQ(gone > 0, compacts);
-  if (compacts) EXPECT_GT(archives.counts().frozen, 10u);
+  if (compacts) EXPECT_GT(archives.counts().frozen, cools ? 0u : 10u);
+  if (cools) EXPECT_GT(archives.counts().relocated, 0u);
 }
 
-TEST(ArchiveTest, RandomChanges) { change_at_random(false); }
-TEST(ArchiveTest, RandomChangesOfACompactedTable) { change_at_random(true); }
+TEST(ArchiveTest, RandomChanges) { change_at_random(false, false); }
+TEST(ArchiveTest, RandomChangesOfACompactedTable) { change_at_random(true, false); }
+TEST(ArchiveTest, RandomChangesOfATableThatCools) { change_at_random(true, true); }
 
 }  // namespace
 }  // namespace scyper::storage

@@ -67,7 +67,7 @@ Datum read_frozen(const TablePartition* partition, Tid tid, uint32_t column) noe
   const FrozenSlot* slot = slot_of(partition, tid);
   CHECK(slot != nullptr && slot->state != ChunkState::kEmpty);
   const ColumnPlan& plan = partition->plan->columns[column];
-  if (slot->state == ChunkState::kCold) return read_datum(plan.access, slot->chunk, offset_of(tid), plan.type);
+  if (slot->chunk != nullptr) return read_datum(plan.access, slot->chunk, offset_of(tid), plan.type);
   return FrozenChunk(slot->image, &partition->table->frozen_store()->dictionaries).column(column).get(offset_of(tid));
 }
 

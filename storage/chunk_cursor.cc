@@ -146,7 +146,7 @@ void decode_selected(const TablePartition* partition, const FrozenChunk& chunk, 
 const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept {
   const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
   if (slot == nullptr) return partition->chunks[chunk];
-  if (slot->state == ChunkState::kCold) return slot->chunk;
+  if (slot->chunk != nullptr) return slot->chunk;
   if (slot->state == ChunkState::kEmpty) return nullptr;
   const FrozenChunk frozen = image_of(partition, slot->image);
   Selection selection{};

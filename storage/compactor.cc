@@ -16,8 +16,10 @@ namespace scyper::storage {
 namespace {
 
 constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
-constexpr uint32_t kQuietWindows = 2;  // of the observer: then a chunk is cold
+constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
 constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
+constexpr uint32_t kFewPages = 16;     // one in so many touched, and
+constexpr uint32_t kFewWindows = 2;    // the same: then a chunk is cooling
 
 uint32_t tuples_at_first(const TablePartition* partition, uint64_t chunk) {
   const FrozenSlot& slot = partition->frozen[chunk];
@@ -34,6 +36,12 @@ std::vector<uint32_t> first_tuples(const FrozenSlot& slot, uint32_t max) {
     for (; begin < end && offsets.size() < max; ++begin) offsets.push_back(begin);
   });
   return offsets;
+}
+
+// And nobody has used it since the window ended.
+bool is_quiet_cooling(const FrozenSlot& slot) {
+  return slot.state == ChunkState::kCooling && slot.cooling->quiet_windows >= kQuietWindows &&
+         slot.cooling->live == reinterpret_cast<const ChunkHeader*>(slot.chunk)->live;
 }
 
 uint64_t ns_since(std::chrono::steady_clock::time_point start) {
@@ -63,23 +71,39 @@ Compactor::~Compactor() {
 }
 
 Status Compactor::observe(const std::set<TableId>& read_by_queries) {
-  if (options_.observer == nullptr) return absl::OkStatus();
-  SCYPER_ASSIGN_OR_RETURN(const std::vector<RangeAccess> accesses, options_.observer->collect(read_by_queries));
-  std::unordered_map<uint64_t, bool> touched;
-  for (const RangeAccess& access : accesses) {
-    touched[access.id.value()] = access.written_units > 0 || (access.knows_reads && access.read_units > 0);
+  std::vector<RangeAccess> accesses;
+  if (options_.observer != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(accesses, options_.observer->collect(read_by_queries));
   }
+  std::unordered_map<uint64_t, const RangeAccess*> by_id;
+  for (const RangeAccess& access : accesses) by_id[access.id.value()] = &access;
   {
     MutexLock lock(&mutex_);
     ++windows_;
     forget_closed();
     for (auto& [chunk, watched] : watched_) {
-      const auto found = watched.is_known ? touched.find(watched.id.value()) : touched.end();
-      if (found == touched.end()) continue;  // watched since
-      watched.quiet_windows = found->second ? 0 : watched.quiet_windows + 1;
+      const auto found = watched.is_known ? by_id.find(watched.id.value()) : by_id.end();
+      if (found != by_id.end()) watched.end_window(*found->second);  // else watched since
     }
   }
   return tell_observer();
+}
+
+void Compactor::Watched::end_window(const RangeAccess& access) {
+  const bool is_touched = access.written_units > 0 || (access.knows_reads && access.read_units > 0);
+  quiet_windows = is_touched ? 0 : quiet_windows + 1;
+  const uint8_t counted = access.knows_reads ? kAccessRead | kAccessWritten : kAccessWritten;
+  const std::vector<bool> before = std::exchange(touched, std::vector<bool>(access.units.size()));
+  size_t units = 0;
+  bool is_new = false;  // was not touched in the window before
+  for (size_t i = 0; i < access.units.size(); ++i) {
+    if ((access.units[i] & counted) == 0) continue;
+    touched[i] = true;
+    ++units;
+    is_new |= i >= before.size() || !before[i];
+  }
+  const bool is_few = units > 0 && units * kFewPages <= access.units.size();
+  few_windows = !is_few ? 0 : is_new ? 1 : few_windows + 1;
 }
 
 // Of what to forget and what else to watch. Without the lock, which owners of partitions take: it waits for the system.
@@ -113,12 +137,12 @@ Status Compactor::tell_observer() {
   return first;
 }
 
-// What was found quiet, if it is still watched.
-bool Compactor::take_quiet(const TablePartition* partition, uint64_t* chunk) {
+// What was found so, if it is still watched.
+bool Compactor::take_watched(const TablePartition* partition, bool (*is_wanted)(const Watched&), uint64_t* chunk) {
   MutexLock lock(&mutex_);
   const auto end = watched_.upper_bound({partition, UINT64_MAX});
   for (auto it = watched_.lower_bound({partition, 0}); it != end; ++it) {
-    if (it->second.quiet_windows < kQuietWindows) continue;
+    if (!is_wanted(it->second)) continue;
     *chunk = it->first.second;
     stop_watching(&it->second);
     watched_.erase(it);
@@ -127,17 +151,71 @@ bool Compactor::take_quiet(const TablePartition* partition, uint64_t* chunk) {
   return false;
 }
 
-// Once a window: the full chunks behind the newest.
+// What is done once a window.
+void Compactor::begin_window(TablePartition* partition) {
+  {
+    MutexLock lock(&mutex_);
+    uint64_t& window = looked_at_[partition];
+    if (window == windows_) return;
+    window = windows_;
+    if (options_.observer != nullptr) watch_more(partition);
+  }
+  if (partition->frozen != nullptr) judge_cooling(partition);
+}
+
+// The full chunks behind the newest.
 void Compactor::watch_more(TablePartition* partition) {
-  MutexLock lock(&mutex_);
-  uint64_t& window = looked_at_[partition];
-  if (window == windows_) return;
-  window = windows_;
   for (uint64_t chunk = 0; chunk + 1 < partition->chunk_count; ++chunk) {
     if (!can_cool(partition, chunk) || watched_.contains({partition, chunk})) continue;
-    watched_[{partition, chunk}] = {partition->table->frozen_store()->gate, partition->plan->schema->id,
-                                    partition->chunks[chunk], partition->plan->chunk_bytes};
+    Watched& watched = watched_[{partition, chunk}];
+    watched.gate = partition->table->frozen_store()->gate;
+    watched.table = partition->plan->schema->id;
+    watched.start = partition->chunks[chunk];
+    watched.bytes = partition->plan->chunk_bytes;
   }
+}
+
+// Cooling chunks by what the last window has shown.
+void Compactor::judge_cooling(TablePartition* partition) {
+  for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+    const FrozenSlot& slot = partition->frozen[chunk];
+    if (slot.state != ChunkState::kCooling) continue;
+    CoolingChunk& cooling = *slot.cooling;
+    const uint32_t live = reinterpret_cast<const ChunkHeader*>(slot.chunk)->live;
+    const uint32_t touched = cooling.touched.count();
+    const uint32_t seen = cooling.live - live + touched;  // those that were touched before have moved, or are to
+    const uint32_t used = seen - std::min(seen, std::exchange(cooling.touched_before, touched));
+    if (live == 0 || (used > 0 && used * options_.reheat_share >= cooling.live)) {
+      return_chunk(partition, chunk);
+      counts_.reheated.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    cooling.quiet_windows = used > 0 ? 0 : cooling.quiet_windows + 1;
+    cooling.live = live;
+  }
+}
+
+// Tuples of cooling chunks that transactions have read, since the last step.
+bool Compactor::move_touched(TablePartition* partition, ChangeLog* log) {
+  for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
+    if (partition->frozen[chunk].state != ChunkState::kCooling) continue;
+    const std::vector<uint32_t> offsets = partition->frozen[chunk].cooling->touched.take(options_.moved_tuples_max);
+    if (offsets.empty()) continue;
+    uint64_t moved = 0;
+    for (const uint32_t offset : offsets) {
+      const Tid tid = (chunk << kChunkShift) + offset;
+      if (!has_tuple(partition, tid)) continue;  // it has moved, or gone
+      if (make_hot(partition, tid, log) == kNoTid) {
+        log->rollback_all();
+        return false;
+      }
+      ++moved;
+    }
+    log->commit();
+    counts_.relocated.fetch_add(moved, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
 }
 
 void Compactor::stop_watching(Watched* watched) {
@@ -243,7 +321,7 @@ bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog
   if (finish_one(partitions)) return true;
   for (TablePartition* partition : partitions) {
     if (partition->table->frozen_store() == nullptr) continue;
-    if (empty_one(partition, log) || cool_one(partition)) return true;
+    if (empty_one(partition, log) || cool_one(partition, log)) return true;
   }
   return false;
 }
@@ -284,7 +362,11 @@ void Compactor::finish(const Job& job) {
     release_image(job.image, partition->table->frozen_store()->dictionaries);
     job.memory->retire(job.image, job.image_bytes);
   }
-  return_to_hot(partition, job.chunk);
+  return_chunk(partition, job.chunk);
+}
+
+void Compactor::return_chunk(TablePartition* partition, uint64_t chunk) {
+  return_to_hot(partition, chunk);
   counts_.returned.fetch_add(1, std::memory_order_relaxed);
   MutexLock lock(&mutex_);
   ++by_table_[partition->plan->schema->id].returned;
@@ -295,21 +377,35 @@ bool Compactor::has_room() const {
   return waiting_.size() + done_.size() + in_work_ < options_.jobs_max;
 }
 
-bool Compactor::cool_one(TablePartition* partition) {
+bool Compactor::cool_one(TablePartition* partition, ChangeLog* log) {
+  begin_window(partition);
+  if (move_touched(partition, log)) return true;
   if (!has_room()) return false;
+  for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
+    if (is_quiet_cooling(partition->frozen[chunk])) return cool(partition, chunk);
+  }
   if (options_.is_forced) return force_one(partition);
-  if (options_.observer == nullptr) return false;
-  watch_more(partition);
+  const auto is_quiet = [](const Watched& watched) { return watched.quiet_windows >= kQuietWindows; };
+  const auto is_used_by_few = [](const Watched& watched) { return watched.few_windows >= kFewWindows; };
   uint64_t chunk = 0;
-  return take_quiet(partition, &chunk) && can_cool(partition, chunk) && cool(partition, chunk);
+  if (take_watched(partition, is_quiet, &chunk)) return can_cool(partition, chunk) && cool(partition, chunk);
+  return take_watched(partition, is_used_by_few, &chunk) && can_cool(partition, chunk) &&
+         begin_cooling(partition, chunk);
 }
 
 bool Compactor::force_one(TablePartition* partition) {
   for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
     if (partition->chunks[chunk] == nullptr) continue;
-    if (seal(partition, chunk) && can_cool(partition, chunk)) return cool(partition, chunk);
+    if (!seal(partition, chunk) || !can_cool(partition, chunk)) continue;
+    return options_.cools_first ? begin_cooling(partition, chunk) : cool(partition, chunk);
   }
   return false;
+}
+
+bool Compactor::begin_cooling(TablePartition* partition, uint64_t chunk) {
+  if (!make_cooling(partition, chunk)) return false;
+  counts_.cooling.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
@@ -368,6 +464,9 @@ Compactor::Counts Compactor::counts() const {
   MutexLock lock(&mutex_);
   counts.waiting = waiting_.size() + done_.size() + in_work_;
   counts.watched = watched_.size();
+  counts.cooling = get(counts_.cooling);
+  counts.reheated = get(counts_.reheated);
+  counts.relocated = get(counts_.relocated);
   return counts;
 }
 

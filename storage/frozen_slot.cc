@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "frozen_gather.h"
@@ -68,6 +69,24 @@ void FrozenStore::remove_image(const char* image) noexcept {
   }
 }
 
+uint32_t TouchedTuples::count() const noexcept {
+  int count = 0;
+  for (const auto& word : words_) count += std::popcount(word.load(std::memory_order_relaxed));
+  return static_cast<uint32_t>(count);
+}
+
+std::vector<uint32_t> TouchedTuples::take(uint32_t max) {
+  std::vector<uint32_t> offsets;
+  for (uint32_t i = 0; i < words_.size() && offsets.size() < max; ++i) {
+    uint64_t bits = words_[i].load(std::memory_order_relaxed);
+    for (; bits != 0 && offsets.size() < max; bits &= bits - 1) {
+      offsets.push_back(i * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+    }
+    words_[i].store(bits, std::memory_order_relaxed);
+  }
+  return offsets;
+}
+
 ChunkWindow::~ChunkWindow() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
@@ -91,7 +110,7 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   const uint32_t offset = offset_of(tid);
   const FrozenSlot* slot = slot_of(partition, tid);
   if (slot == nullptr) return {chunk_of(partition, tid), offset};
-  if (slot->state == ChunkState::kCold) return {slot->chunk, offset};
+  if (slot->chunk != nullptr) return {slot->chunk, offset};
   window[partition->plan->live_offset + place] = slot->invalid.contains(offset) ? 0 : 1;
   if (slot->state == ChunkState::kEmpty) return {window, place};
   const FrozenChunk chunk = chunk_at(partition, *slot);
@@ -111,14 +130,14 @@ TuplePlace open_in_own_window(const TablePartition* partition, Tid tid, std::spa
 bool frozen_has_tuple(const TablePartition* partition, Tid tid) noexcept {
   const FrozenSlot* slot = slot_of(partition, tid);
   CHECK(slot != nullptr);
-  if (slot->state == ChunkState::kCold) return slot->chunk[partition->plan->live_offset + offset_of(tid)] != 0;
+  if (slot->chunk != nullptr) return slot->chunk[partition->plan->live_offset + offset_of(tid)] != 0;
   return !slot->invalid.contains(offset_of(tid));
 }
 
 void set_frozen_live(TablePartition* partition, Tid tid, bool live) noexcept {
   FrozenSlot* slot = slot_of(partition, tid);
   CHECK(slot != nullptr && frozen_has_tuple(partition, tid) != live);
-  if (slot->state == ChunkState::kCold) {
+  if (slot->chunk != nullptr) {
     slot->chunk[partition->plan->live_offset + offset_of(tid)] = live ? 1 : 0;
     reinterpret_cast<ChunkHeader*>(slot->chunk)->live += live ? 1 : -1;
   } else if (live) {

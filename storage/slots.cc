@@ -29,7 +29,7 @@ void unlink_free_chunk(TablePartition* partition, uint64_t chunk) noexcept {
   header->free_head = 0;
 }
 
-// Of all tuples that the chunk had when it became cold and that `lost` says.
+// Of all tuples that the chunk had when it was hot last and that `only_lost` says.
 void free_cold_payloads(TablePartition* partition, const FrozenSlot& slot, bool only_lost) noexcept {
   if (partition->plan->payloads.empty()) return;
   const char* live = slot.chunk + partition->plan->live_offset;
@@ -62,7 +62,7 @@ bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept {
 void free_slots(TablePartition* partition) noexcept {
   for (uint64_t i = 0; partition->frozen != nullptr && i < partition->chunk_count; ++i) {
     FrozenSlot& slot = partition->frozen[i];
-    if (slot.state == ChunkState::kCold) {
+    if (slot.chunk != nullptr) {
       if (partition->heap->large_bytes() > 0) free_cold_payloads(partition, slot, false);
       partition->table->arena()->free(slot.chunk, partition->plan->chunk_bytes);
       store_of(partition)->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
@@ -92,7 +92,10 @@ bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept {
   return hot != nullptr && header_of(hot)->used == kChunkTuples && header_of(hot)->live > 0;
 }
 
-bool make_cold(TablePartition* partition, uint64_t chunk) noexcept {
+namespace {
+
+// From here on only tuples are taken out of the chunk.
+bool leave_hot(TablePartition* partition, uint64_t chunk, ChunkState state) noexcept {
   CHECK(can_cool(partition, chunk));
   if (partition->frozen == nullptr) {
     partition->frozen = new (std::nothrow) FrozenSlot[partition->chunk_capacity];
@@ -103,16 +106,39 @@ bool make_cold(TablePartition* partition, uint64_t chunk) noexcept {
   if (slot.live_before == nullptr) return false;
   unlink_free_chunk(partition, chunk);
   slot.chunk = std::exchange(partition->chunks[chunk], nullptr);
-  slot.state = ChunkState::kCold;
+  slot.state = state;
   slot.was_written = std::exchange(partition->changed[chunk], uint8_t{0}) != 0;
   std::memcpy(slot.live_before.get(), slot.chunk + partition->plan->live_offset, kChunkTuples);
   store_of(partition)->cold_chunks.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
+}  // namespace
+
+bool make_cooling(TablePartition* partition, uint64_t chunk) noexcept {
+  std::unique_ptr<CoolingChunk> cooling(new (std::nothrow) CoolingChunk());
+  if (cooling == nullptr || !leave_hot(partition, chunk, ChunkState::kCooling)) return false;
+  FrozenSlot& slot = partition->frozen[chunk];
+  cooling->live = header_of(slot.chunk)->live;
+  slot.cooling = std::move(cooling);
+  return true;
+}
+
+bool make_cold(TablePartition* partition, uint64_t chunk) noexcept {
+  const FrozenSlot* hot = partition->frozen == nullptr ? nullptr : &partition->frozen[chunk];
+  if (hot == nullptr || hot->state == ChunkState::kHot) return leave_hot(partition, chunk, ChunkState::kCold);
+  FrozenSlot& slot = partition->frozen[chunk];
+  CHECK(slot.state == ChunkState::kCooling && header_of(slot.chunk)->live > 0);
+  free_cold_payloads(partition, slot, true);
+  std::memcpy(slot.live_before.get(), slot.chunk + partition->plan->live_offset, kChunkTuples);
+  slot.cooling.reset();
+  slot.state = ChunkState::kCold;
+  return true;
+}
+
 void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept {
   FrozenSlot& slot = partition->frozen[chunk];
-  CHECK(slot.state == ChunkState::kCold);
+  CHECK(slot.chunk != nullptr);
   free_cold_payloads(partition, slot, true);
   partition->chunks[chunk] = slot.chunk;
   const char* live = slot.chunk + partition->plan->live_offset;

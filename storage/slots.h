@@ -13,9 +13,11 @@ void free_slots(TablePartition* partition) noexcept;
 bool seal(TablePartition* partition, uint64_t chunk) noexcept;
 // Only full chunks that are hot, of tables that allow it.
 bool can_cool(const TablePartition* partition, uint64_t chunk) noexcept;
-// Hot to cold; false: no memory.
+// Hot to cooling; false: no memory.
+bool make_cooling(TablePartition* partition, uint64_t chunk) noexcept;
+// Hot or cooling to cold; false: no memory.
 bool make_cold(TablePartition* partition, uint64_t chunk) noexcept;
-// Cold to hot: positions whose tuple has gone are free ones.
+// Cooling or cold to hot: positions whose tuple has gone are free ones.
 void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept;
 // Cold to frozen, by the image that was made since make_cold(): the chunk and what it refers to are given back.
 void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) noexcept;

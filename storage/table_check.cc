@@ -19,7 +19,8 @@ uint32_t check_slot(const TablePartition* partition, uint32_t number) {
     CHECK(slot.invalid.positions() >= kChunkTuples - chunk.header().live);
     return kChunkTuples - slot.invalid.positions();
   }
-  CHECK(slot.state == ChunkState::kCold && slot.live_before != nullptr);
+  CHECK(slot.chunk != nullptr && slot.live_before != nullptr);
+  CHECK(slot.state == (slot.cooling != nullptr ? ChunkState::kCooling : ChunkState::kCold));
   uint32_t live = 0;
   for (uint32_t i = 0; i < kChunkTuples; ++i) {
     const char byte = slot.chunk[partition->plan->live_offset + i];
@@ -125,7 +126,7 @@ void check_heap(const TablePartition* partition) {
     const char* live = nullptr;
     if (chunk == nullptr) {
       const FrozenSlot& slot = partition->frozen[number];
-      if (slot.state != ChunkState::kCold) continue;
+      if (slot.chunk == nullptr) continue;
       chunk = slot.chunk;
       live = slot.live_before.get();  // what these refer to is freed with the chunk
     } else {

@@ -177,6 +177,11 @@ class Player {
     check_table(*table_);
   }
 
+  // kNoTid now and then.
+  Tid any_row() {
+    const auto row = model_.rows.lower_bound(static_cast<int64_t>(random_.below(400)));
+    return row == model_.rows.end() ? kNoTid : find(row->first);
+  }
   void write_long_notes() { long_notes_ = true; }
   uint64_t failures() const { return failures_; }
   uint64_t out_of_memory() const { return out_of_memory_; }
@@ -373,11 +378,17 @@ TEST_P(TableModelTest, ATinyBudgetFailsStatementsAndLeavesNoTrace) {
 // Steps of a compactor between the transactions, so that these meet chunks in every state.
 class Steps {
  public:
-  Steps(Table* table, ChangeLog* log, FrozenMemory* memory, uint64_t seed)
-      : partition_(table->partition(0)), log_(log), random_(seed) {
+  Steps(Table* table, ChangeLog* log, FrozenMemory* memory, uint64_t seed, bool cools = false)
+      : partition_(table->partition(0)),
+        log_(log),
+        random_(seed),
+        compactor_({.is_forced = true, .cools_first = cools, .moved_tuples_max = 5, .reheat_share = 1}) {
     table->allow_freezing(memory);
   }
-  void take_some() {
+  // A row is read first, as transactions would.
+  void take_some(Tid read) {
+    if (read != kNoTid) note_read(partition_, read);
+    if (random_.one_in(4)) ASSERT_TRUE(compactor_.observe({}).ok());
     for (uint64_t i = random_.below(4); i > 0; --i) {
       if (random_.one_in(2)) {
         compactor_.freeze_one();
@@ -392,11 +403,13 @@ class Steps {
   TablePartition* partition_;
   ChangeLog* log_;
   Random random_;
-  Compactor compactor_{{.is_forced = true, .moved_tuples_max = 5}};
+  Compactor compactor_;
 };
 
-TEST_P(TableModelTest, ACompactedTableAgreesWithAMapAndOneThatIsNot) {
-  const auto [layout, hash] = GetParam();
+class CompactedModelTest : public testing::TestWithParam<std::tuple<Layout, bool, bool>> {};
+
+TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
+  const auto [layout, hash, cools] = GetParam();
   auto memory = *FrozenMemory::create(size_t{256} << 20, FrozenPages::kSmall);
   TestStore store(size_t{1} << 30);
   auto table = store.table(flat_schema(layout));
@@ -409,13 +422,13 @@ TEST_P(TableModelTest, ACompactedTableAgreesWithAMapAndOneThatIsNot) {
   const uint64_t seed = kSeed + static_cast<uint64_t>(layout) * 2 + hash;
   SCOPED_TRACE(seed);
   Player player(&store, table.get(), seed);
-  auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed);
+  auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed, cools);
   uint64_t frozen_bytes_max = 0;
-  for (int i = 0; i < 600 && !HasFatalFailure(); ++i) {
+  for (int i = 0; i < (cools ? 400 : 600) && !HasFatalFailure(); ++i) {
     const std::string redo = player.transact();
     apply(other.get(), replica.get(), redo);
     replica->commit();
-    steps->take_some();
+    steps->take_some(player.any_row());
     frozen_bytes_max = std::max(frozen_bytes_max, table->memory().frozen_bytes);
     if (i % 20 != 0) continue;
     player.compare();
@@ -424,10 +437,15 @@ TEST_P(TableModelTest, ACompactedTableAgreesWithAMapAndOneThatIsNot) {
   player.compare();
   EXPECT_EQ(table_digest(*table), table_digest(*other));
   const Compactor::Counts counts = steps->compactor().counts();
-  EXPECT_GT(counts.frozen, 20u);
+  printf("%lu cooling, %lu reheated, %lu relocated, %lu frozen, %lu returned, %lu emptied, %lu moved\n", counts.cooling,
+         counts.reheated, counts.relocated, counts.frozen, counts.returned, counts.emptied, counts.moved);
+  EXPECT_GT(counts.frozen, cools ? 5u : 20u);
   EXPECT_GT(counts.returned, 10u);
-  EXPECT_GT(counts.emptied, 5u);
-  EXPECT_GT(counts.moved, 20u);
+  EXPECT_GT(counts.emptied, cools ? 2u : 5u);
+  EXPECT_GT(counts.moved, cools ? 5u : 20u);
+  EXPECT_EQ(counts.cooling > 20, cools);
+  EXPECT_EQ(counts.reheated > 5, cools);
+  EXPECT_EQ(counts.relocated > 10, cools);
   EXPECT_GT(player.relocated(), 100u);
   EXPECT_EQ(player.out_of_memory(), 0u);
   EXPECT_GT(frozen_bytes_max, 0u);
@@ -457,7 +475,7 @@ TEST_P(TableModelTest, ATinyBudgetLeavesNoTraceInACompactedTable) {
     player.write_long_notes();
     for (int i = 0; i < 40 && !HasFatalFailure(); ++i) {
       player.transact();
-      steps.take_some();
+      steps.take_some(player.any_row());
       check_table(**table);
     }
     player.compare();
@@ -472,6 +490,9 @@ TEST_P(TableModelTest, ATinyBudgetLeavesNoTraceInACompactedTable) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, TableModelTest,
                          testing::Combine(testing::Values(Layout::kColumn, Layout::kRow), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(Layouts, CompactedModelTest,
+                         testing::Combine(testing::Values(Layout::kColumn, Layout::kRow), testing::Bool(),
+                                          testing::Bool()));
 
 }  // namespace
 }  // namespace scyper::storage

@@ -10,9 +10,10 @@ namespace {
 uint64_t tuples_of(const char* chunk) { return reinterpret_cast<const ChunkHeader*>(chunk)->live; }
 
 void add_slot(const FrozenSlot& slot, TableTemperature* sum) {
-  if (slot.state == ChunkState::kCold) {
-    ++sum->cold.chunks;
-    sum->cold.tuples += tuples_of(slot.chunk);
+  if (slot.chunk != nullptr) {
+    TableTemperature::Part& part = slot.state == ChunkState::kCooling ? sum->cooling : sum->cold;
+    ++part.chunks;
+    part.tuples += tuples_of(slot.chunk);
   } else if (slot.state == ChunkState::kFrozen) {
     ++sum->frozen.chunks;
     sum->frozen.tuples += kChunkTuples - slot.invalid.positions();
@@ -51,7 +52,7 @@ TableTemperature temperature_of(const Table& table) {
     }
     sum.hot_bytes += partition->heap->memory_bytes();
   }
-  sum.hot_bytes += (sum.hot.chunks + sum.cold.chunks) * table.layout().chunk_bytes;
+  sum.hot_bytes += (sum.hot.chunks + sum.cooling.chunks + sum.cold.chunks) * table.layout().chunk_bytes;
   sum.thawed_bytes = sum.frozen.chunks * table.layout().chunk_bytes;
   const TableMemory memory = table.memory();
   sum.frozen_bytes = memory.frozen_bytes;

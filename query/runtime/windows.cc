@@ -253,6 +253,7 @@ int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, in
   char* window = windows_of(c).get(c->depth, opening.window, partition->table->layout().chunk_bytes);
   if (window == nullptr) return fail_memory(c);
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
+  storage::note_read(partition, present);
   const storage::TuplePlace place = storage::open_tuple(partition, present, opening.columns, window, opening.place);
   c->value[0] = reinterpret_cast<int64_t>(place.chunk);
   c->value[1] = place.offset;
@@ -269,7 +270,7 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
   c->value[0] = 0;
   c->value[1] = tid;
   if (slot->state == storage::ChunkState::kEmpty) return 0;
-  if (slot->state == storage::ChunkState::kCold) {
+  if (slot->chunk != nullptr) {
     c->value[0] = is_open != 0 ? 0 : reinterpret_cast<int64_t>(slot->chunk);
     c->value[2] = 0;
     c->value[3] = std::min<int64_t>(storage::kChunkTuples, static_cast<int64_t>(partition->tuple_limit) - tid);

@@ -80,18 +80,36 @@ void Session::set_freezing(uint64_t statements) {
   compactor_ = std::make_unique<storage::Compactor>(forced);
 }
 
-uint64_t Session::frozen_chunks() const { return compactor_ == nullptr ? 0 : compactor_->counts().frozen; }
+void Session::set_cooling() {
+  storage::Compactor::Options forced;
+  forced.is_forced = true;
+  forced.cools_first = true;
+  forced.reheat_share = 1;
+  cooler_ = std::make_unique<storage::Compactor>(forced);
+}
 
+uint64_t Session::frozen_chunks() const {
+  return (compactor_ == nullptr ? 0 : compactor_->counts().frozen) +
+         (cooler_ == nullptr ? 0 : cooler_->counts().frozen);
+}
+
+uint64_t Session::relocated_tuples() const { return cooler_ == nullptr ? 0 : cooler_->counts().relocated; }
+
+// With set_cooling() what is hot cools in sixteen rounds, and freezes in the next sixteen. Windows are long, so that
+// chunks stay cooling.
 void Session::freeze() {
   if (++freezing_ % freezes_after_ != 0) return;
-  const bool leaves_cold = freezing_ / freezes_after_ % 3 == 0;
+  const uint64_t round = freezing_ / freezes_after_;
+  const bool leaves_cold = round % 3 == 0, cools = cooler_ != nullptr && round / 16 % 2 == 0;
+  storage::Compactor* compactor = cools ? cooler_.get() : compactor_.get();
+  if (cools && round % 8 == 0) CHECK(compactor->observe({}).ok());
   for (const auto& [name, table] : database_->catalog()->tables) {
     if (table->frozen_store() == nullptr) continue;
     const std::span<storage::TablePartition* const> partitions(table->partition_array(), table->partition_count());
     bool more = true;
     while (more) {
-      more = compactor_->take_step(partitions, log_.get());
-      while (!leaves_cold && compactor_->freeze_one()) more = true;
+      more = compactor->take_step(partitions, log_.get());
+      while (!leaves_cold && compactor->freeze_one()) more = true;
     }
   }
 }

@@ -40,10 +40,12 @@ class Session {
   // The same of one run of a program().
   std::string text(const Program& program);
   Database& database() { return *database_; }
-  // After so many statements all rows are frozen, now and then they stay cold (docs/compaction.md); 0: never. Wants
-  // DatabaseOptions::frozen_bytes. SCYPER_TEST_FREEZING does both.
+  // After so many statements all rows are frozen, now and then they stay cold (docs/compaction.md); 0:
+  // never. Wants DatabaseOptions::frozen_bytes. SCYPER_TEST_FREEZING does both.
   void set_freezing(uint64_t statements);
-  uint64_t frozen_chunks() const;                                                 // so far
+  void set_cooling();                 // besides: rows cool first, for some time
+  uint64_t frozen_chunks() const;     // so far
+  uint64_t relocated_tuples() const;  // that were read in cooling chunks
   WindowCounts window_counts() const { return query::window_counts(*context_); }  // so far
   void set_time(int64_t microseconds) { context_->transaction_time_us = microseconds; }
   void set_threads(uint32_t threads) { threads_ = threads; }  // of one query
@@ -88,7 +90,7 @@ class Session {
   uint64_t statements_ = 0;
   void freeze();
   uint64_t freezes_after_ = 0, freezing_ = 0;
-  std::unique_ptr<storage::Compactor> compactor_;
+  std::unique_ptr<storage::Compactor> compactor_, cooler_;
 };
 
 }  // namespace scyper::query

@@ -269,6 +269,8 @@ struct CompactionStatus {
   uint64_t steps = 0, watched_chunks = 0, waiting_chunks = 0;
   uint64_t cooled = 0, frozen = 0, returned = 0, emptied = 0, without_memory = 0;  // chunks
   uint64_t moved_tuples = 0;
+  uint64_t cooling = 0, reheated = 0;  // chunks
+  uint64_t relocated_tuples = 0;
   uint64_t memory_used_bytes = 0, memory_retired_bytes = 0, memory_budget_bytes = 0;
 };
 struct StorageStatus {
@@ -311,7 +313,7 @@ class Client {
   // cancel() ends it. Errors of the statement, with position.
   StatusOr<std::unique_ptr<Copying>> open_copy(std::string_view sql);
   StatusOr<NodeStatus> status(int timeout_ms = 2000);
-  // Where tables lie: hot, cold and frozen chunks. Transactions wait while the node counts.
+  // Where tables lie: hot, cooling, cold and frozen chunks. Transactions wait while the node counts.
   StatusOr<StorageStatus> storage();
   // Writes an archive on the node's machine; directory: empty = the data directory's own. Returns when it is done.
   StatusOr<BackupResult> backup(const std::string& directory);

@@ -36,10 +36,10 @@ struct ChunkScan {
 using ChunkSelection = std::array<uint64_t, selection_words(kChunkTuples)>;
 
 // A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it
-// returns the chunk). Cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out positions
-// without a tuple, writes what is selected as the window's live bytes (of all positions of the chunk), decodes the
-// columns at least where they are selected, and returns the window; nullptr: no row. Nothing that it decoded before
-// stays.
+// returns the chunk). Cooling, cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out
+// positions without a tuple, writes what is selected as the window's live bytes (of all positions of the chunk),
+// decodes the columns at least where they are selected, and returns the window; nullptr: no row. Nothing that it
+// decoded before stays.
 const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept;
 
 // The same piece by piece, so that what is decoded is read while it is in a cache.

@@ -27,18 +27,23 @@ namespace scyper::storage {
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
 // Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
 // Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
-// observer (writes only, where it sees no reads).
-// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
-// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
-// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
-// that nothing has to be compressed again.
+// observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched, at
+// most a sixteenth, become cooling: the tuples that transactions change there move to hot chunks at once, those that
+// they read with the next step. A cooling chunk that nobody touches in two windows becomes cold, one that has lost and
+// shown a sixteenth of its tuples in one window hot again. Threads: observe() one, start()'s where that was called;
+// take_step() by whoever the partitions belong to; any number of threads for different partitions. take_step() never
+// waits for the observer. Fork: the child must not call it. Source: Funke et al., VLDB 2012, section 3.3. We differ: a
+// chunk that is being compressed is not written in place, so that nothing has to be compressed again; what was read of
+// a cooling chunk moves after the transaction, which may hold its place; whole scans do not count there.
 class Compactor {
  public:
   struct Options {
     // For tests: every chunk, those that are not full as if they were.
     bool is_forced = false;
+    bool cools_first = false;         // with is_forced: chunks become cooling, and cold when nobody touches them
     uint32_t moved_tuples_max = 256;  // per step: some 0.2 ms
     uint32_t jobs_max = 4;            // chunks between steps 1 and 3
+    uint32_t reheat_share = 16;       // one tuple in so many of a cooling chunk, used in one window: it is hot again
     // Sees accesses by itself (not kCounters), outlives the compactor; null: only `is_forced` makes chunks cold.
     AccessObserver* observer = nullptr;
   };
@@ -77,6 +82,9 @@ class Compactor {
     uint64_t observe_ns = 0;      // in ending windows
     uint64_t waiting = 0;         // chunks between steps 1 and 3 now
     uint64_t watched = 0;         // by the observer now
+    uint64_t cooling = 0;         // chunks that became cooling
+    uint64_t reheated = 0;        // of these, hot again
+    uint64_t relocated = 0;       // tuples that were read in cooling chunks, moved to hot ones
   };
   Counts counts() const;
   // Of the tables that have had frozen chunks since the start.
@@ -111,6 +119,10 @@ class Compactor {
     bool is_known = false;  // to the observer
     WatchId id{0};          // there
     uint32_t quiet_windows = 0;
+    std::vector<bool> touched;  // units, in the last window
+    uint32_t few_windows = 0;   // in a row in which few units were touched, none but in the one before
+
+    void end_window(const RangeAccess& access);
   };
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
 
@@ -118,11 +130,16 @@ class Compactor {
   void end_window();
   Status tell_observer();
   bool finish_one(std::span<TablePartition* const> partitions);
-  bool cool_one(TablePartition* partition);
+  bool cool_one(TablePartition* partition, ChangeLog* log);
   bool force_one(TablePartition* partition);
+  bool begin_cooling(TablePartition* partition, uint64_t chunk);
   bool cool(TablePartition* partition, uint64_t chunk);
-  bool take_quiet(const TablePartition* partition, uint64_t* chunk);
-  void watch_more(TablePartition* partition);
+  bool take_watched(const TablePartition* partition, bool (*is_wanted)(const Watched&), uint64_t* chunk);
+  void begin_window(TablePartition* partition);
+  void watch_more(TablePartition* partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void judge_cooling(TablePartition* partition);
+  bool move_touched(TablePartition* partition, ChangeLog* log);
+  void return_chunk(TablePartition* partition, uint64_t chunk);
   void stop_watching(Watched* watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
@@ -141,7 +158,7 @@ class Compactor {
   std::map<ChunkId, Watched> watched_ ABSL_GUARDED_BY(mutex_);
   std::vector<WatchId> unwatched_ ABSL_GUARDED_BY(mutex_);                       // that the observer is still to forget
   uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
-  std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // for what to watch: in which window
+  std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // begin_window(): in which window
   std::map<TableId, TableCounts> by_table_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
@@ -149,6 +166,7 @@ class Compactor {
   struct {
     std::atomic<uint64_t> cooled{0}, frozen{0}, returned{0}, emptied{0}, moved{0}, without_memory{0};
     std::atomic<uint64_t> windows{0}, failed_windows{0}, freeze_ns{0}, observe_ns{0};
+    std::atomic<uint64_t> cooling{0}, reheated{0}, relocated{0};
   } counts_;
 };
 

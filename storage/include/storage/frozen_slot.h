@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
@@ -25,22 +27,57 @@ class ChangeLog;
 // that whoever forgets to look faults.
 //
 //   hot --- step 1 ---> cold --- step 3 ---> frozen
-//    ^                   |                     |
-//    +---- step 3 -------+                     +--> frozen without tuples (kEmpty: image released, its positions
-//    unused)
-enum class ChunkState : uint8_t { kHot, kCold, kFrozen, kEmpty };
+//    ^ |                ^ |                    |
+//    | +--> cooling ----+ |                    +--> frozen without tuples (kEmpty: image released, its positions
+//    |         |          |                         unused)
+//    +---------+----------+
+enum class ChunkState : uint8_t {
+  kHot,
+  kCooling,  // few tuples are used: whoever uses one moves it away (VLDB 2012, 3.3)
+  kCold,     // being frozen
+  kFrozen,
+  kEmpty
+};
+
+// Which tuples of a cooling chunk transactions have read. note(): any thread, for readers of shared tables run beside
+// each other; else whoever the partition belongs to.
+class TouchedTuples {
+ public:
+  void note(uint32_t offset) noexcept {
+    std::atomic<uint64_t>& word = words_[offset / 64];
+    const uint64_t bit = uint64_t{1} << (offset % 64);
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+  }
+  uint32_t count() const noexcept;
+  // Takes the first ones out, at most `max`.
+  std::vector<uint32_t> take(uint32_t max);
+
+ private:
+  std::array<std::atomic<uint64_t>, kChunkTuples / 64> words_{};
+};
+
+struct CoolingChunk {
+  TouchedTuples touched;
+  // Of the compactor: tuples, and those of them that were touched, when the last window ended; windows in a row in
+  // which none was used.
+  uint32_t live = 0;
+  uint32_t touched_before = 0;
+  uint32_t quiet_windows = 0;
+};
 
 // One chunk of a partition, as far as it is not hot.
 // Owner: TablePartition::frozen. Threads: as the partition; the compactor's own thread reads the chunk of a cold slot
 // (never the slot, which moves when the directory grows) but not its live bytes. Fork: the child may read.
 struct FrozenSlot {
   ChunkState state = ChunkState::kHot;
-  char* chunk = nullptr;                // cold: the chunk. Nobody writes its cells, live bytes are kept as in a hot one
+  // Cooling and cold: the chunk, else null. Nobody writes its cells, live bytes are kept as in a hot one.
+  char* chunk = nullptr;
   const char* image = nullptr;          // frozen: FrozenChunk's
   InvalidRanges invalid;                // frozen: positions without a tuple
-  std::unique_ptr<char[]> live_before;  // cold: the live bytes when it became cold
-  // Committed changes before it became cold, since the marks were taken; those after it, which only take tuples out,
-  // are in TablePartition::changed.
+  std::unique_ptr<char[]> live_before;  // cooling and cold: the live bytes when it became so
+  std::unique_ptr<CoolingChunk> cooling;
+  // Committed changes before it was hot no more, since the marks were taken; those after it, which only take tuples
+  // out, are in TablePartition::changed.
   bool was_written = false;
 };
 
@@ -74,7 +111,7 @@ struct FrozenStore {
   FrozenMemory* const memory;
   RelationDictionaries dictionaries;
   const std::shared_ptr<FreezeGate> gate = std::make_shared<FreezeGate>();
-  std::atomic<uint64_t> cold_chunks{0};
+  std::atomic<uint64_t> cold_chunks{0};  // cooling ones, too
   std::atomic<uint64_t> frozen_chunks{0};
   std::atomic<uint64_t> empty_chunks{0};
   std::atomic<uint64_t> image_bytes{0};
@@ -120,9 +157,17 @@ struct TuplePlace {
   uint32_t offset;
 };
 
-// A position of any chunk; to be called where TablePartition::chunks has null (elsewhere it returns the chunk). Cold:
-// the chunk itself, its own offset. Frozen: decodes these columns and the live byte to position `place` of `window`
-// (get() of the table's chunk_bytes). Texts stay valid until the running transaction ends, even if the tuple is moved.
+// A transaction has read a tuple: of a cooling chunk it will be moved away, once the transaction has ended. Threads: as
+// readers. Fork: a child notes it for itself, to no effect.
+inline void note_read(const TablePartition* partition, Tid tid) noexcept {
+  const FrozenSlot* slot = slot_of(partition, tid);
+  if (slot != nullptr && slot->cooling != nullptr) slot->cooling->touched.note(offset_of(tid));
+}
+
+// A position of any chunk; to be called where TablePartition::chunks has null (elsewhere it returns the chunk). Cooling
+// or cold: the chunk itself, its own offset. Frozen: decodes these columns and the live byte to position `place` of
+// `window` (get() of the table's chunk_bytes). Texts stay valid until the running transaction ends, even if the tuple
+// is moved.
 TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns, char* window,
                       uint32_t place) noexcept;
 

@@ -8,14 +8,14 @@ namespace scyper::storage {
 
 class Table;
 
-// What of a table is hot, cold and frozen (docs/compaction.md), and what it takes. Without indexes.
+// What of a table is hot, cooling, cold and frozen (docs/compaction.md), and what it takes. Without indexes.
 struct TableTemperature {
   struct Part {
     uint64_t chunks = 0;
     uint64_t tuples = 0;
   };
-  Part hot, cold, frozen;
-  uint64_t hot_bytes = 0;         // chunks that are hot or cold, and what their cells refer to
+  Part hot, cooling, cold, frozen;
+  uint64_t hot_bytes = 0;         // chunks that are not frozen, and what their cells refer to
   uint64_t frozen_bytes = 0;      // images
   uint64_t dictionary_bytes = 0;  // of all frozen chunks together
   uint64_t thawed_bytes = 0;      // of frozen chunks if they were hot, without what their cells would refer to

@@ -40,6 +40,12 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
     info.datagrams_sent = counters.sent;
     info.registered_bytes = counters.registered_bytes;
     if (const std::string trouble = multicast_->trouble(); !trouble.empty()) info.note = trouble;
+    if (bulk_ == nullptr) return info;
+    if (const std::string trouble = bulk_->trouble(); !trouble.empty()) {
+      info.note += absl::StrCat(info.note.empty() ? "" : "; ", replication::kBulkByGrpc, trouble);
+    }
+    info.bulk_bytes = bulk_->bytes_sent();
+    info.registered_bytes += bulk_->registered_bytes();
     return info;
   };
   start_multicast();
@@ -78,7 +84,23 @@ std::string Publication::start_rdma() {
   replication::MulticastOptions multicast;
   multicast.kind = replication::MulticastOptions::Kind::kRdma;
   multicast.rdma = options_.rdma;
-  return start_multicast(multicast, "rdma");
+  const std::string why = start_multicast(multicast, "rdma");
+  if (!why.empty() || !options_.rdma.seeds) return why;
+  bulk_ = std::make_unique<replication::BulkServer>(
+      [this](replication::BulkAddress* address) { return offer_bulk(address); });
+  publisher_.bulk = bulk_.get();
+  return "";
+}
+
+StatusOr<std::unique_ptr<replication::BulkChannel>> Publication::offer_bulk(replication::BulkAddress* address) const {
+  replication::RdmaBulkChannel::Options bulk;
+  bulk.cluster = start_.cluster;
+  bulk.interface = options_.multicast_interface;
+  bulk.rdma = options_.rdma;
+  bulk.key = start_.key.has_value() ? &*start_.key : nullptr;
+  SCYPER_ASSIGN_OR_RETURN(auto channel, replication::RdmaBulkChannel::offer(bulk));
+  *address = channel->address();
+  return channel;
 }
 
 std::string Publication::start_pgm() {

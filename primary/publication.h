@@ -11,6 +11,7 @@
 #include "primary/log_options.h"
 #include "replay/recovery.h"
 #include "replication/batch.h"
+#include "replication/bulk_server.h"
 #include "replication/digests.h"
 #include "replication/members.h"
 #include "replication/multicast.h"
@@ -62,6 +63,7 @@ class Publication {
  private:
   void start_multicast();
   std::string start_rdma();
+  StatusOr<std::unique_ptr<replication::BulkChannel>> offer_bulk(replication::BulkAddress* address) const;
   std::string start_pgm();
   std::string start_multicast(const replication::MulticastOptions& options, const std::string& kind);
   bool has_batch(uint64_t lsn, uint64_t term) const;
@@ -80,6 +82,7 @@ class Publication {
   replication::PublisherOptions publisher_;
   replication::TransportInfo transport_;                      // constant after construction, as is the next
   std::shared_ptr<replication::MulticastProcess> multicast_;  // null: unicast
+  std::unique_ptr<replication::BulkServer> bulk_;             // null: no RDMA for archives and the log
 };
 
 }  // namespace scyper::primary

@@ -3,13 +3,20 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bulk_lane.h"
 #include "replication.grpc.pb.h"
+#include "replication/datagram.h"
 #include "wire.h"
 
 namespace scyper::replication {
@@ -18,6 +25,7 @@ namespace {
 
 constexpr uint64_t kArchiveNumberDigits = 20;
 constexpr char kManifest[] = "MANIFEST";
+constexpr std::chrono::milliseconds kFetchRetry{100};
 constexpr int kReconnectMs = 100;  // the least that gRPC waits behind a refused connection, whatever it is told
 
 class GrpcLink final : public Link {
@@ -70,6 +78,7 @@ class GrpcLink final : public Link {
     info.transport.is_encrypted = reply.encrypted();
     info.transport.key_fingerprint = reply.key_fingerprint();
     info.complete_lsn = reply.complete_lsn();
+    info.has_bulk = has_bulk_ = reply.bulk();
     for (const v1::TermStart& start : reply.terms()) info.terms.push_back({start.term(), start.base_lsn()});
     return info;
   }
@@ -86,24 +95,25 @@ class GrpcLink final : public Link {
     request.set_after_lsn(after_lsn);
     request.set_upto_lsn(upto_lsn);
     request.set_after_term(after_term);
+    BulkLane::Use bulk(&lane_, bulk_opener(cluster));
+    request.set_bulk(bulk.number());
     auto reader = call.stub->Follow(&call.context, request);
     v1::LogPiece piece;
     bool goes_on = true;
     bool is_admitted = true;
+    Status broken;  // the channel
     while (goes_on && reader->Read(&piece)) {
       is_admitted = !options_.admits || options_.admits(piece.watermark().term(), piece.node());
       if (!is_admitted) break;
       awaits_positions_ = !piece.ignores_positions();
       std::vector<Parcel> parcels;
-      for (std::string& group : *piece.mutable_groups()) {
-        Parcel parcel;
-        parcel.bytes = std::make_shared<const std::string>(std::move(group));
-        parcels.push_back(std::move(parcel));
-      }
+      broken = take_groups(&piece, &bulk, &parcels);
+      if (!broken.ok()) break;
       goes_on = each(std::move(parcels), decode_watermark(piece.watermark()));
     }
-    if (!goes_on || !is_admitted) call.context.TryCancel();
+    if (!goes_on || !is_admitted || !broken.ok()) call.context.TryCancel();
     Status status = from_grpc(reader->Finish());
+    SCYPER_RETURN_IF_ERROR(broken);
     if (!is_admitted) return absl::UnavailableError("another primary is awaited");
     return goes_on ? status : Status();
   }
@@ -138,6 +148,7 @@ class GrpcLink final : public Link {
   }
 
   bool awaits_positions() const override { return awaits_positions_; }
+  BulkInfo bulk() const override { return lane_.info(); }
 
   StatusOr<Ticket> ticket() override {
     Call call(this);
@@ -150,10 +161,15 @@ class GrpcLink final : public Link {
   }
 
   void redirect(const std::string& target) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    connect_to(target);
-    awaits_positions_ = true;
-    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      connect_to(target);
+      awaits_positions_ = true;
+      for (grpc::ClientContext* context : contexts_) context->TryCancel();
+    }
+    has_bulk_ = false;  // until the new primary has said so
+    ++redirections_;
+    lane_.forget();
   }
 
   void cancel() override {
@@ -167,6 +183,21 @@ class GrpcLink final : public Link {
     std::lock_guard<std::mutex> lock(mutex_);
     return is_cancelled_;
   }
+
+  // For who waits for bulk data of a call that has begun.
+  BulkChannel::GoesOn goes_on() {
+    return [this, before = redirections_.load()] { return !is_cancelled() && redirections_ == before; };
+  }
+  // Empty: there is no channel to be had.
+  BulkLane::Open bulk_opener(const ClusterId& cluster) {
+    if (!options_.connect_bulk || !has_bulk_) return {};
+    return [this, cluster] { return open_bulk(cluster); };
+  }
+  StatusOr<std::pair<uint64_t, std::unique_ptr<BulkChannel>>> open_bulk(const ClusterId& cluster);
+  Status take_groups(v1::LogPiece* piece, BulkLane::Use* bulk, std::vector<Parcel>* out);
+  struct Fetch;
+  Status fetch_some(const ClusterId& cluster, Fetch* fetch);
+  Status take_piece(const v1::ArchivePiece& piece, BulkLane::Use* bulk, Fetch* fetch);
 
   // With the lock. Calls that run keep their connection.
   bool has_new_certificate() const { return options_.tls != nullptr && options_.tls->texts()->version != tls_version_; }
@@ -193,6 +224,9 @@ class GrpcLink final : public Link {
 
   const LinkOptions options_;
   std::atomic<bool> awaits_positions_{true};
+  std::atomic<bool> has_bulk_{false};
+  std::atomic<uint64_t> redirections_{0};
+  BulkLane lane_;
   std::mutex mutex_;  // all that follows
   std::string target_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -212,51 +246,147 @@ std::string archive_name(uint64_t lsn) {
   return std::string(kArchiveNumberDigits - std::min<size_t>(kArchiveNumberDigits, digits.size()), '0') + digits;
 }
 
-StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
-                                              const std::function<void(uint64_t, uint64_t)>& on_progress) {
+StatusOr<std::pair<uint64_t, std::unique_ptr<BulkChannel>>> GrpcLink::open_bulk(const ClusterId& cluster) {
+  Call call(this);
+  call.context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(options_.call_us));
+  v1::OpenBulkRequest request;
+  request.set_cluster(encode_cluster(cluster));
+  request.set_node(options_.node);
+  v1::OpenBulkReply reply;
+  SCYPER_RETURN_IF_ERROR(from_grpc(call.stub->OpenBulk(&call.context, request, &reply)));
+  BulkAddress address;
+  address.host = reply.host();
+  address.port = static_cast<uint16_t>(reply.port());
+  address.token = reply.token();
+  address.is_sealed = reply.sealed();
+  SCYPER_ASSIGN_OR_RETURN(auto channel, options_.connect_bulk(cluster, address));
+  return std::pair(reply.bulk(), std::move(channel));
+}
+
+// Of the message, or of the channel.
+Status GrpcLink::take_groups(v1::LogPiece* piece, BulkLane::Use* bulk, std::vector<Parcel>* out) {
+  const auto add = [&](std::string group) {
+    Parcel parcel;
+    parcel.bytes = std::make_shared<const std::string>(std::move(group));
+    out->push_back(std::move(parcel));
+  };
+  for (std::string& group : *piece->mutable_groups()) add(std::move(group));
+  if (piece->bulk_groups_size() == 0) return Status();
+  uint64_t total = 0;
+  for (const uint64_t size : piece->bulk_groups()) {
+    if (size > kBulkBytesMax || (total += size) > kBulkBytesMax) return absl::DataLossError("an impossible group");
+  }
+  std::string bytes;
+  bytes.reserve(total);
+  SCYPER_RETURN_IF_ERROR(bulk->read(piece->bulk_slot(), total, &bytes, goes_on()));
+  size_t at = 0;
+  for (const uint64_t size : piece->bulk_groups()) {
+    add(bytes.substr(at, size));
+    at += size;
+  }
+  return Status();
+}
+
+// An archive on its way, whatever interrupts it.
+struct GrpcLink::Fetch {
+  Disk* disk = nullptr;
+  std::string archives, path;
+  uint64_t lsn = 0;
+  std::string name;  // of the file that is open
+  std::unique_ptr<File> file;
+  uint64_t file_bytes = 0;  // of it, that are there
+  uint64_t bytes = 0;       // of all files
+  std::string buffer;
+  bool is_interrupted = false;  // by what may be over at the next attempt: the connection, the channel
+  std::function<void(uint64_t, uint64_t)> on_progress;
+};
+
+Status GrpcLink::take_piece(const v1::ArchivePiece& piece, BulkLane::Use* bulk, Fetch* fetch) {
+  if (!is_plain(piece.file())) return absl::DataLossError("the archive has a file with an impossible name");
+  if (fetch->path.empty()) {
+    fetch->lsn = piece.lsn();
+    fetch->path = fetch->archives + "/" + archive_name(piece.lsn());
+    SCYPER_RETURN_IF_ERROR(fetch->disk->make_directory(fetch->archives));
+    SCYPER_RETURN_IF_ERROR(fetch->disk->make_directory(fetch->path));
+    SCYPER_RETURN_IF_ERROR(fetch->disk->sync_directory(fetch->archives));
+  }
+  if (piece.file() != fetch->name) {
+    if (fetch->file != nullptr) SCYPER_RETURN_IF_ERROR(fetch->file->sync());
+    const bool is_manifest =
+        piece.file() == kManifest;  // it makes an archive of the directory: named when all is there
+    const std::string name = is_manifest ? absl::StrCat(kManifest, ".tmp") : piece.file();
+    SCYPER_ASSIGN_OR_RETURN(fetch->file, fetch->disk->open(fetch->path + "/" + name, OpenMode::kCreate));
+    fetch->name = piece.file();
+    fetch->file_bytes = 0;
+  }
+  if (piece.offset() != fetch->file_bytes) return absl::DataLossError("the archive comes with a gap");
+  std::string_view bytes = piece.bytes();
+  if (piece.bulk_bytes() != 0) {
+    if (piece.bulk_bytes() > kBulkBytesMax) return absl::DataLossError("an impossible piece of an archive");
+    fetch->buffer.clear();
+    fetch->is_interrupted = true;  // until it is there
+    SCYPER_RETURN_IF_ERROR(bulk->read(piece.bulk_slot(), piece.bulk_bytes(), &fetch->buffer, goes_on()));
+    fetch->is_interrupted = false;
+    bytes = fetch->buffer;
+  }
+  SCYPER_RETURN_IF_ERROR(fetch->file->write(piece.offset(), bytes));
+  fetch->file_bytes += bytes.size();
+  fetch->bytes += bytes.size();
+  if (fetch->on_progress) fetch->on_progress(fetch->bytes, piece.total_bytes());
+  return Status();
+}
+
+// From where it is.
+Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
+  fetch->is_interrupted = false;
+  BulkLane::Use bulk(&lane_, bulk_opener(cluster));
   Call call(this);
   v1::FetchArchiveRequest request;
   request.set_cluster(encode_cluster(cluster));
+  request.set_bulk(bulk.number());
+  if (fetch->file != nullptr) {
+    request.set_lsn(fetch->lsn);
+    request.set_file(fetch->name);
+    request.set_offset(fetch->file_bytes);
+  }
   auto reader = call.stub->FetchArchive(&call.context, request);
   v1::ArchivePiece piece;
-  std::string path, open_name;
-  std::unique_ptr<File> file;
-  uint64_t total = 0;
-  auto write = [&]() -> Status {
-    if (!is_plain(piece.file())) return absl::DataLossError("the archive has a file with an impossible name");
-    if (path.empty()) {
-      path = archives + "/" + archive_name(piece.lsn());
-      SCYPER_RETURN_IF_ERROR(disk->make_directory(archives));
-      SCYPER_RETURN_IF_ERROR(disk->make_directory(path));
-      SCYPER_RETURN_IF_ERROR(disk->sync_directory(archives));
-    }
-    if (piece.file() != open_name) {
-      if (file != nullptr) SCYPER_RETURN_IF_ERROR(file->sync());
-      open_name = piece.file();
-      const bool is_manifest = open_name == kManifest;  // it makes an archive of the directory: named when all is there
-      const std::string name = is_manifest ? absl::StrCat(kManifest, ".tmp") : open_name;
-      SCYPER_ASSIGN_OR_RETURN(file, disk->open(path + "/" + name, OpenMode::kCreate));
-    }
-    SCYPER_RETURN_IF_ERROR(file->write(piece.offset(), piece.bytes()));
-    total += piece.bytes().size();
-    if (on_progress) on_progress(total, piece.total_bytes());
-    return Status();
-  };
   Status written;
-  while (written.ok() && reader->Read(&piece)) written = write();
+  while (written.ok() && reader->Read(&piece)) written = take_piece(piece, &bulk, fetch);
   if (!written.ok()) call.context.TryCancel();
   Status status = from_grpc(reader->Finish());
   SCYPER_RETURN_IF_ERROR(written);
-  if (absl::IsUnavailable(status) || (absl::IsCancelled(status) && !is_cancelled())) {
-    return sql_error("08006", absl::StrCat("the primary went away while it sent its archive: ", status.message()));
+  // a primary that ends cancels what it has: only this side's own cancel() is final
+  fetch->is_interrupted = absl::IsUnavailable(status) || absl::IsCancelled(status);
+  return status;
+}
+
+StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
+                                              const std::function<void(uint64_t, uint64_t)>& on_progress) {
+  Fetch fetch;
+  fetch.disk = disk;
+  fetch.archives = archives;
+  fetch.on_progress = on_progress;
+  auto moved = std::chrono::steady_clock::now();
+  while (true) {
+    const uint64_t before = fetch.bytes;
+    const Status status = fetch_some(cluster, &fetch);
+    if (status.ok()) break;
+    if (!fetch.is_interrupted || is_cancelled()) return status;
+    const auto now = std::chrono::steady_clock::now();
+    if (fetch.bytes > before) moved = now;
+    if (now - moved > std::chrono::microseconds(options_.call_us)) {
+      return sql_error("08006", absl::StrCat("the primary went away while it sent its archive: ", status.message()));
+    }
+    std::this_thread::sleep_for(kFetchRetry);
   }
-  SCYPER_RETURN_IF_ERROR(status);
-  if (file == nullptr || open_name != kManifest) return absl::DataLossError("the archive has no manifest");
-  SCYPER_RETURN_IF_ERROR(file->sync());
-  SCYPER_RETURN_IF_ERROR(disk->sync_directory(path));
-  SCYPER_RETURN_IF_ERROR(disk->rename(absl::StrCat(path, "/", kManifest, ".tmp"), absl::StrCat(path, "/", kManifest)));
-  SCYPER_RETURN_IF_ERROR(disk->sync_directory(path));
-  return path;
+  if (fetch.file == nullptr || fetch.name != kManifest) return absl::DataLossError("the archive has no manifest");
+  SCYPER_RETURN_IF_ERROR(fetch.file->sync());
+  const std::string manifest = absl::StrCat(fetch.path, "/", kManifest);
+  SCYPER_RETURN_IF_ERROR(disk->sync_directory(fetch.path));
+  SCYPER_RETURN_IF_ERROR(disk->rename(absl::StrCat(manifest, ".tmp"), manifest));
+  SCYPER_RETURN_IF_ERROR(disk->sync_directory(fetch.path));
+  return fetch.path;
 }
 
 }  // namespace

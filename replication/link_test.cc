@@ -8,7 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,8 +20,11 @@
 #include "base/clock.h"
 #include "base/free_port.h"
 #include "base/simulated_disk.h"
+#include "base/test_seed.h"
+#include "replication/bulk_server.h"
 #include "replication/inbox.h"
 #include "replication/publisher.h"
+#include "testing/memory_bulk.h"
 
 namespace scyper::replication {
 namespace {
@@ -53,9 +59,11 @@ class LinkTest : public testing::Test {
       return absl::OutOfRangeError("the log begins later");
     };
     options.ticket = [](const std::string&) { return replication::Ticket(); };
+    options.bulk = &bulk_;
     publisher_ = make_publisher(options);
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    const int port = port_;
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(publisher_.get());
     server_ = builder.BuildAndStart();
   }
@@ -69,7 +77,35 @@ class LinkTest : public testing::Test {
     options.target = absl::StrCat("127.0.0.1:", port_);
     options.node = node;
     options.is_voter = true;
+    options.call_us = call_us_;
+    options.connect_bulk = [this](const ClusterId&, const BulkAddress&) { return connect_bulk(); };
     return Link::make(options);
+  }
+  // A channel in memory: the source's end is offered, the sink's end awaits who connects.
+  StatusOr<std::unique_ptr<BulkChannel>> offer_bulk() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!has_bulk_) return absl::UnavailableError("no device in this test");
+    pair_ = std::make_shared<MemoryBulkPair>(4, test_seed());
+    return std::make_unique<MemoryBulkPair::End>(pair_, /*is_source=*/true, kCluster, nullptr);
+  }
+  StatusOr<std::unique_ptr<BulkChannel>> connect_bulk() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::make_unique<MemoryBulkPair::End>(pair_, /*is_source=*/false, kCluster, nullptr);
+  }
+  void make_archive(const std::map<std::string, std::string>& files) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    archive_ = "/00000000000000000010";
+    ASSERT_TRUE(disk_.make_directory(archive_).ok());
+    for (const auto& [name, bytes] : files) {
+      auto file = disk_.open(archive_ + "/" + name, OpenMode::kCreate);
+      ASSERT_TRUE(file.ok() && (*file)->write(0, bytes).ok());
+    }
+  }
+  void expect_archive(Disk* at, const std::map<std::string, std::string>& files) {
+    for (const auto& [name, bytes] : files) {
+      auto found = at->read_file("/to" + archive_ + "/" + name);
+      EXPECT_TRUE(found.ok() && *found == bytes) << name;
+    }
   }
   void send_group() {
     const uint64_t base = outbox_.watermark().complete_lsn;
@@ -92,6 +128,10 @@ class LinkTest : public testing::Test {
   SimulatedDisk disk_;  // the primary's
   std::mutex mutex_;
   std::string archive_;  // its newest, empty = none
+  bool has_bulk_ = false;
+  std::shared_ptr<MemoryBulkPair> pair_;  // of the channel that was opened last
+  BulkServer bulk_{[this](BulkAddress*) { return offer_bulk(); }};
+  int64_t call_us_ = 5'000'000;
   Outbox outbox_;
   Members members_;
   DigestBook digests_;
@@ -252,6 +292,7 @@ TEST_F(LinkTest, AFetchedArchiveIsThereWholeOrNotAtAll) {
 
 // Another one may send its own: no error of this node's disk, nor of the archive.
 TEST_F(LinkTest, APrimaryThatGoesWhileItSendsItsArchiveIsSaidToHaveGone) {
+  call_us_ = 300'000;
   archive_ = "/00000000000000000010";
   ASSERT_TRUE(disk_.make_directory(archive_).ok());
   for (const char* name : {"/MANIFEST", "/t1.10.dat"}) {
@@ -270,6 +311,109 @@ TEST_F(LinkTest, APrimaryThatGoesWhileItSendsItsArchiveIsSaidToHaveGone) {
                       .status();
   EXPECT_TRUE(has_gone);
   EXPECT_EQ(sqlstate_of(status), "08006") << status;
+}
+
+// Where a byte lies tells its file and its place: what comes twice, or not, is seen.
+std::map<std::string, std::string> archive_files() {
+  std::map<std::string, std::string> files = {{"MANIFEST", std::string(3000, 'm')}, {"empty", ""}};
+  for (const char* name : {"t1.10.dat", "t2.10.dat"}) {
+    std::string& bytes = files[name];
+    bytes.resize(size_t{6} << 20);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(name[1] + i * 31 + i / 1013);
+  }
+  return files;
+}
+
+// A primary that is stopped in the middle and started anew, and a channel that breaks: it goes on at the byte.
+TEST_F(LinkTest, AnArchiveGoesOnAtTheByteWhereItWas) {
+  const auto files = archive_files();
+  make_archive(files);
+  uint64_t total = 0;
+  for (const auto& [name, bytes] : files) total += bytes.size();
+  call_us_ = 60'000'000;
+  for (const bool has_bulk : {false, true}) {
+    has_bulk_ = has_bulk;
+    SimulatedDisk to;
+    ASSERT_TRUE(to.make_directory("/to").ok());
+    auto link = this->link(absl::StrCat("s", has_bulk));
+    ASSERT_TRUE(link->join(nullptr).ok());
+    uint64_t last = 0, of = 0;
+    int interruptions = 0;
+    auto fetched = link->fetch_archive(kCluster, &to, "/to", [&](uint64_t bytes, uint64_t all) {
+      EXPECT_GE(bytes, last);
+      last = bytes;
+      of = all;
+      if (bytes < (interruptions == 0 ? total / 4 : total / 2) || interruptions == 2) return;
+      if (++interruptions == 1 && has_bulk) return pair_->cut();
+      server_->Shutdown(std::chrono::system_clock::now());
+      serve(true);
+    });
+    ASSERT_TRUE(fetched.ok()) << fetched.status();
+    EXPECT_EQ(interruptions, 2);
+    EXPECT_EQ(last, total);  // no byte came twice
+    EXPECT_EQ(of, total);
+    expect_archive(&to, files);
+    EXPECT_EQ(link->bulk().bytes > 0, has_bulk);
+    EXPECT_EQ(bulk_.bytes_sent() > 0, has_bulk);
+    EXPECT_NE(link->bulk().note, "");  // it was given up, or never there, and says so
+  }
+}
+
+TEST_F(LinkTest, WithoutADeviceItGoesByGrpcAndSaysWhy) {
+  const auto files = archive_files();
+  make_archive(files);
+  SimulatedDisk to;
+  ASSERT_TRUE(to.make_directory("/to").ok());
+  auto link = this->link("s");
+  auto joined = link->join(nullptr);
+  ASSERT_TRUE(joined.ok() && joined->has_bulk) << joined.status();
+  ASSERT_TRUE(link->fetch_archive(kCluster, &to, "/to", nullptr).ok());
+  expect_archive(&to, files);
+  EXPECT_EQ(link->bulk().note, "no device in this test");
+  EXPECT_EQ(bulk_.trouble(), "no device in this test");
+  EXPECT_EQ(link->bulk().bytes, 0u);
+}
+
+// Large groups by the channel, small ones beside their announcement, in order; and by gRPC behind the channel's end.
+TEST_F(LinkTest, TheLogComesByTheChannelToo) {
+  has_bulk_ = true;
+  auto link = this->link("s");
+  ASSERT_TRUE(link->join(nullptr).ok());
+  std::mt19937_64 random(test_seed());
+  std::string sent;
+  const auto send = [&](size_t bytes) {
+    std::string group(bytes, '\0');
+    for (char& each : group) each = static_cast<char>(random());
+    sent += group;
+    outbox_.send(group, outbox_.watermark().complete_lsn + kRecords, 0, 0);
+  };
+  for (int i = 0; i < 8; ++i) send(i % 2 == 0 ? size_t{100'000} : size_t{500});
+  std::string got;
+  bool is_cut = false;
+  uint64_t lsn = 0;
+  while (got.size() < sent.size() || !is_cut) {
+    const Status status = link->follow(kCluster, lsn, 0, [&](std::vector<Parcel> parcels, const Watermark&) {
+      for (Parcel& each : parcels) {
+        got += *each.bytes;
+        lsn += kRecords;
+      }
+      if (got.size() < sent.size()) return true;
+      if (std::exchange(is_cut, true)) return false;
+      pair_->cut();
+      send(200'000);
+      return true;
+    });
+    ASSERT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
+  }
+  EXPECT_TRUE(got == sent);
+  EXPECT_GT(link->bulk().bytes, uint64_t{300'000});
+  // another node's channel is its own
+  auto other = this->link("other");
+  ASSERT_TRUE(other->join(nullptr).ok());
+  const Status status =
+      other->follow(kCluster, 0, lsn, [](const std::vector<Parcel>&, const Watermark&) { return true; });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(other->bulk().bytes, uint64_t{300'000});
 }
 
 // gRPC itself refuses for a tenth of a second more.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,9 +14,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "child_program.h"
 #include "shared_ring.h"
-
-extern char** environ;
 
 namespace scyper::replication {
 
@@ -32,14 +30,6 @@ constexpr auto kReadyWait = std::chrono::seconds(10);
 constexpr int kPeriodsUntilNext = 10;
 // Of datagrams by verbs: room for their headers and some of a parcel; what a record of the ring holds.
 constexpr uint32_t kVerbsBytesMin = 256, kVerbsBytesMax = SharedRing::kRecordBytesMax;
-
-std::string program_beside_this(const char* name) {
-  char path[4096];
-  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof(path));
-  if (size <= 0) return "";
-  const std::string self(path, static_cast<size_t>(size));
-  return self.substr(0, self.rfind('/') + 1) + name;
-}
 
 const char* name_of(MulticastOptions::Kind kind) {
   return kind == MulticastOptions::Kind::kRdma ? "scyper-rdma" : "scyper-pgm";
@@ -122,27 +112,9 @@ std::vector<std::string> MulticastProcess::arguments() const {
 
 Status MulticastProcess::spawn() {
   memory_->is_ready.store(0);
-  std::vector<std::string> texts = this->arguments();
-  std::vector<char*> arguments;
-  for (std::string& text : texts) arguments.push_back(text.data());
-  arguments.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  for (int fd : {memory_fd_, node_event_, wire_event_}) {
-    ::posix_spawn_file_actions_adddup2(&actions, fd, fd);  // keeps it open there
-  }
-  const int error = ::posix_spawn(&pid_, program_.c_str(), &actions, &attributes, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error == 0) return Status();
-  pid_ = -1;
-  return absl::UnavailableError(program_ + " cannot be started");
+  const auto started = start_program(program_, arguments(), {memory_fd_, node_event_, wire_event_});
+  pid_ = started.ok() ? *started : -1;
+  return started.status();
 }
 
 bool MulticastProcess::wait_until_ready() {
@@ -159,14 +131,7 @@ bool MulticastProcess::wait_until_ready() {
 }
 
 std::string MulticastProcess::trouble() const {
-  std::string text;
-  if (memory_->is_ready.load() != 0) return text;
-  for (const char* at = memory_->reason; at < memory_->reason + MulticastMemory::kReasonBytes; ++at) {
-    const char each = *at;
-    if (each == 0) break;
-    text += each >= ' ' && each <= '~' ? each : '?';
-  }
-  return text;
+  return memory_->is_ready.load() != 0 ? "" : plain_text(memory_->reason, MulticastMemory::kReasonBytes);
 }
 
 // One that has ended or hangs is replaced.

@@ -25,5 +25,9 @@ Status from_grpc(const grpc::Status& status);
 // A group is at most this large on the wire; replies are unlimited at the secondary's side.
 constexpr size_t kLogPieceBytes = size_t{1} << 20;
 constexpr size_t kArchivePieceBytes = size_t{1} << 20;
+// Less is not worth a channel: the message that announces it carries it.
+constexpr size_t kBulkBytesMin = 64 << 10;
+// Announced at once, at most: a piece, with a group that may be as large as groups are.
+constexpr uint64_t kBulkBytesMax = uint64_t{256} << 20;
 
 }  // namespace scyper::replication

@@ -3,10 +3,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "replication/bulk.h"
 #include "replication/stages.h"
 
 namespace scyper::secondary {
@@ -35,13 +38,38 @@ Timer& stage(MetricsRegistry* given, MetricsRegistry* own, const char* name) {
   return (given != nullptr ? given : own)->timer(replication::kStageMetric, replication::kStageHelp, {{"stage", name}});
 }
 
+using BulkConnector = decltype(replication::LinkOptions::connect_bulk);
+
+// Empty: this node has no RDMA device for it.
+StatusOr<BulkConnector> bulk_connector(const NodeOptions& options) {
+  if (!options.rdma.seeds || (options.interface.empty() && options.rdma.device.empty())) return BulkConnector();
+  std::optional<replication::DatagramKey> key;
+  if (!options.multicast_key_file.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(key, replication::DatagramKey::read(options.multicast_key_file));
+  }
+  replication::RdmaBulkChannel::Options bulk;
+  bulk.interface = options.interface;
+  bulk.rdma = options.rdma;
+  return BulkConnector(
+      [bulk, key](const replication::ClusterId& cluster,
+                  const replication::BulkAddress& address) -> StatusOr<std::unique_ptr<replication::BulkChannel>> {
+        replication::RdmaBulkChannel::Options own = bulk;
+        own.cluster = cluster;
+        own.key = key.has_value() ? &*key : nullptr;
+        SCYPER_ASSIGN_OR_RETURN(auto channel, replication::RdmaBulkChannel::connect(own, address));
+        return std::unique_ptr<replication::BulkChannel>(std::move(channel));
+      });
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   std::unique_ptr<Disk> own_disk;
   if (options.disk == nullptr) own_disk = make_real_disk();
   Disk* disk = own_disk != nullptr ? own_disk.get() : options.disk;
-  return Follower::start(options, std::move(own_disk), disk, replication::Link::make(options.link));
+  replication::LinkOptions link = options.link;
+  SCYPER_ASSIGN_OR_RETURN(link.connect_bulk, bulk_connector(options));
+  return Follower::start(options, std::move(own_disk), disk, replication::Link::make(link));
 }
 
 StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
@@ -268,6 +296,12 @@ NodeInfo Follower::info() const {
     info.resets = counters.resets;
     info.registered_bytes = counters.registered_bytes;
   }
+  const replication::BulkInfo bulk = link_->bulk();
+  if (!bulk.note.empty()) {
+    info.transport_note += absl::StrCat(info.transport_note.empty() ? "" : "; ", replication::kBulkByGrpc, bulk.note);
+  }
+  info.bulk_bytes = bulk.bytes;
+  info.registered_bytes += bulk.registered_bytes;
   info.malformed_datagrams = datagrams_.malformed + datagrams_.foreign;
   info.forged_datagrams = datagrams_.forged;
   info.replayed_datagrams = datagrams_.replayed;

@@ -397,6 +397,7 @@ class FakeLink final : public replication::Link {
   }
   bool awaits_positions() const override { return true; }
   StatusOr<replication::Ticket> ticket() override { return absl::UnavailableError("no tickets"); }
+  replication::BulkInfo bulk() const override { return {}; }
   void cancel() override { is_cancelled_ = true; }
   void redirect(const std::string&) override {}
   replication::Position position() const {

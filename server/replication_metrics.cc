@@ -24,6 +24,8 @@ constexpr char kRepaired[] = "scyper_replication_repaired_groups_total";
 constexpr char kRepairedHelp[] = "Groups that multicast had lost and gRPC has brought.";
 constexpr char kRegistered[] = "scyper_replication_registered_bytes";
 constexpr char kRegisteredHelp[] = "Memory locked for an RDMA device.";
+constexpr char kBulk[] = "scyper_replication_rdma_bytes_total";
+constexpr char kBulkHelp[] = "Archives and ranges of the log that went by RDMA reads instead of gRPC.";
 constexpr char kServes[] = "scyper_replication_serves";
 constexpr char kServesHelp[] = "1 when the node takes queries.";
 constexpr char kDigests[] = "scyper_replication_digests_total";
@@ -59,6 +61,7 @@ void add_primary(const replication::PublisherOptions& publisher, MetricFamilies*
   out->add("scyper_replication_datagrams_sent_total", "Datagrams sent by multicast, repairs aside.", kCounter, {},
            number(transport.datagrams_sent));
   out->add(kRegistered, kRegisteredHelp, kGauge, {}, number(transport.registered_bytes));
+  out->add(kBulk, kBulkHelp, kCounter, {}, number(transport.bulk_bytes));
   out->add(kTransport, kTransportHelp, kGauge, {{"node", ""}, {"transport", transport.kind}}, 1);
   for (const replication::Member& member : members) add_member(publisher, member, watermark.complete_lsn, out);
   for (const auto& [node, comparison] : publisher.digests->comparisons()) {
@@ -84,6 +87,7 @@ void add_secondary(const secondary::NodeInfo& info, MetricFamilies* out) {
            "Multicast sockets given up after an unrecoverable loss, or with their RDMA device.", kCounter, {},
            number(info.resets));
   out->add(kRegistered, kRegisteredHelp, kGauge, {}, number(info.registered_bytes));
+  out->add(kBulk, kBulkHelp, kCounter, {}, number(info.bulk_bytes));
   out->add("scyper_replication_snapshots_total", "Forks at the markers of global snapshots.", kCounter, {},
            number(info.snapshots));
   out->add("scyper_replication_own_digests_total", "Digests of the node's state told to the primary.", kCounter, {},

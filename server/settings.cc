@@ -324,6 +324,8 @@ std::vector<Setting> multicast_settings() {
                      "primary, by RDMA verbs: the largest datagram; 0 = as the port's MTU allows, on InfiniBand 2048 "
                      "at most",
                      0, 4096, SCYPER_FIELD(engine.replication.rdma.datagram_bytes)),
+      switch_setting("rdma_seeding", "by RDMA verbs: archives and ranges of the log for joiners and repairs, too",
+                     SCYPER_FIELD(engine.replication.rdma.seeds)),
       text_setting("multicast_key_file",
                    "file with the 64 hexadecimal digits of the key that multicast is encrypted with; empty = not",
                    SCYPER_FIELD(engine.replication.multicast_key_file)),

@@ -247,7 +247,7 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
 
 int run(const Arguments& arguments) {
   ::setenv("PGM_TIMER", "CLOCK_GETTIME", 1);  // monotonic: the default follows the wall clock
-  MulticastMemory* memory = begin_multicast_program(arguments.memory);
+  MulticastMemory* memory = begin_multicast_program<MulticastMemory>(arguments.memory);
   if (memory == nullptr) return kExitUsage;
   int code = 0;
   pgm_sock_t* socket = open_socket(arguments, &code);

@@ -1,16 +1,16 @@
 #include "endpoint.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+
+#include "rdma/port.h"
 
 namespace scyper::replication {
 
@@ -24,33 +24,6 @@ constexpr uint32_t kInfiniBandBytes = 2048;
 constexpr int kJoinMs = 1500;  // on InfiniBand the subnet manager is asked
 constexpr uint32_t kGroupPairs = 0xffffff;
 constexpr uint64_t kMaxSendSlots = 1024;
-
-std::string with_error(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
-
-bool is_active(ibv_context* device, uint8_t port) {
-  ibv_port_attr state{};
-  return ibv_query_port(device, port, &state) == 0 && state.state == IBV_PORT_ACTIVE;
-}
-
-// The first IPv4 address among the port's identifiers, or the one with that index.
-bool find_address(ibv_context* device, uint8_t port, int32_t gid_index, in_addr* out) {
-  ibv_port_attr state{};
-  if (ibv_query_port(device, port, &state) != 0) return false;
-  for (int i = 0; i < state.gid_tbl_len; ++i) {
-    ibv_gid gid;
-    if (gid_index >= 0 && i != gid_index) continue;
-    if (ibv_query_gid(device, port, i, &gid) == 0 && is_ipv4_gid(gid.raw, &out->s_addr)) return true;
-  }
-  return false;
-}
-
-void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-std::string memlock_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return "unknown";
-  return limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur) + " bytes";
-}
 
 }  // namespace
 
@@ -78,52 +51,15 @@ std::string VerbsEndpoint::open(const Options& options) {
   return error;
 }
 
-std::string VerbsEndpoint::find_interface(const Options& options, in_addr* out) const {
-  if (!options.interface.empty()) {
-    return ::inet_pton(AF_INET, options.interface.c_str(), out) == 1 ? "" : "the interface is no IPv4 address";
-  }
-  int count = 0;
-  ibv_device** devices = ibv_get_device_list(&count);
-  bool is_found = false;
-  for (int i = 0; i < count && !is_found; ++i) {
-    if (!options.device.device.empty() && options.device.device != ibv_get_device_name(devices[i])) continue;
-    ibv_context* device = ibv_open_device(devices[i]);
-    if (device == nullptr) continue;
-    ibv_device_attr all{};
-    if (ibv_query_device(device, &all) != 0) all.phys_port_cnt = 0;
-    for (uint8_t port = 1; port <= all.phys_port_cnt && !is_found; ++port) {
-      if (options.device.port != 0 && port != options.device.port) continue;
-      is_found = is_active(device, port) && find_address(device, port, options.device.gid_index, out);
-    }
-    ibv_close_device(device);
-  }
-  if (devices != nullptr) ibv_free_device_list(devices);
-  if (is_found) return "";
-  return count == 0 ? "there is no RDMA device"
-                    : "no port that is asked for is active and has an IPv4 address: give one";
-}
-
 std::string VerbsEndpoint::bind(const Options& options) {
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  std::string error = find_interface(options, &own.sin_addr);
+  in_addr own{};
+  std::string error = find_interface(options.interface, options.device, &own);
   if (!error.empty()) return error;
   channel_ = rdma_create_event_channel();
   if (channel_ == nullptr) return with_error("no RDMA connection manager");
   make_nonblocking(channel_->fd);
   if (rdma_create_id(channel_, &id_, nullptr, RDMA_PS_UDP) != 0) return with_error("no RDMA identifier");
-  if (rdma_bind_addr(id_, reinterpret_cast<sockaddr*>(&own)) != 0 || id_->verbs == nullptr) {
-    return with_error("no RDMA device has the interface's address");
-  }
-  make_nonblocking(id_->verbs->async_fd);
-  const std::string found = ibv_get_device_name(id_->verbs->device);
-  if (!options.device.device.empty() && options.device.device != found) {
-    return "the interface's address is of device " + found;
-  }
-  if (options.device.port != 0 && options.device.port != id_->port_num) {
-    return "the interface's address is of port " + std::to_string(id_->port_num);
-  }
-  return "";
+  return bind_to_port(id_, own, options.device);
 }
 
 std::string VerbsEndpoint::look_at_port(const Options& options) {
@@ -178,9 +114,7 @@ std::string VerbsEndpoint::make_memory() {
   memory_ = static_cast<char*>(mapped);
   ::madvise(memory_, layout_.bytes(), MADV_DONTFORK);
   region_ = ibv_reg_mr(domain_, memory_, layout_.bytes(), sends_ ? 0 : IBV_ACCESS_LOCAL_WRITE);
-  if (region_ != nullptr) return "";
-  return with_error("memory cannot be registered") + "; " + std::to_string(layout_.bytes()) +
-         " bytes, limit of locked memory: " + memlock_limit();
+  return region_ != nullptr ? "" : registration_error(layout_.bytes());
 }
 
 std::string VerbsEndpoint::join(const Options& options) {
@@ -220,25 +154,7 @@ std::string VerbsEndpoint::check_device() {
     rdma_ack_cm_event(event);
     if (!error.empty()) return error;
   }
-  ibv_async_event news;
-  while (ibv_get_async_event(id_->verbs, &news) == 0) {
-    const ibv_event_type type = news.event_type;
-    ibv_ack_async_event(&news);
-    switch (type) {
-      // What is lost meanwhile is repaired; the group is left as it is.
-      case IBV_EVENT_PORT_ERR:
-      case IBV_EVENT_PORT_ACTIVE:
-      case IBV_EVENT_COMM_EST:
-      case IBV_EVENT_SQ_DRAINED:
-      case IBV_EVENT_PATH_MIG:
-      case IBV_EVENT_GID_CHANGE:
-      case IBV_EVENT_PKEY_CHANGE:
-        break;
-      default:  // another subnet manager knows no members: joined anew, as after errors
-        return std::string("RDMA: ") + ibv_event_type_str(type);
-    }
-  }
-  return "";
+  return look_at_device(id_->verbs);
 }
 
 void VerbsEndpoint::add_send(const SendSlots::Request& request, uint32_t bytes) {

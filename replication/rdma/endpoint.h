@@ -1,7 +1,6 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
@@ -65,7 +64,6 @@ class VerbsEndpoint {
   std::string check_device();
 
  private:
-  std::string find_interface(const Options& options, in_addr* out) const;
   std::string bind(const Options& options);
   std::string look_at_port(const Options& options);
   std::string make_queues(const Options& options);

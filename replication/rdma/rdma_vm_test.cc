@@ -29,6 +29,7 @@
 #include "replication/multicast.h"
 #include "testing/comes_true.h"
 #include "testing/group_maker.h"
+#include "testing/soft_devices.h"
 
 namespace scyper::replication {
 namespace {
@@ -36,12 +37,6 @@ namespace {
 constexpr int kReceivers = 3;
 constexpr int kMtu = 4200;  // of the cables (run_vm); what a device makes of it: 4096
 constexpr ClusterId kCluster{{1, 2}};
-
-void must(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
-std::string address(int i) { return absl::StrCat("10.0.0.", i + 1); }
-void add_device(int i) { must(absl::StrCat("rdma link add rxe", i, " type rxe netdev v", i)); }
-void remove_device(int i) { must(absl::StrCat("rdma link del rxe", i)); }
-void lose(int i, int percent) { must(absl::StrCat("tc qdisc replace dev p", i, " root netem loss ", percent, "%")); }
 
 MulticastOptions options_of(int i) {
   MulticastOptions options;

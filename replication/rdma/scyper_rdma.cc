@@ -3,6 +3,7 @@
 // is ever shared or copied by a fork; and a device that fails ends this process alone. The node starts it anew.
 //   scyper-rdma NODE_PID send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP BYTES_PER_SECOND DEVICE
 //     DATAGRAM_BYTES MEMORY_BYTES event|poll
+// or, for archives and ranges of the log, one end of a connection (rdma/bulk_loop.h).
 // Threads: one.
 
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "multicast_program.h"
 #include "pacer.h"
+#include "rdma/bulk_loop.h"
 #include "rdma/endpoint.h"
 #include "replication/rdma_device_name.h"
 #include "shared_ring.h"
@@ -154,7 +156,7 @@ class Loop {
 };
 
 int run(const Arguments& arguments) {
-  MulticastMemory* memory = begin_multicast_program(arguments.memory);
+  MulticastMemory* memory = begin_multicast_program<MulticastMemory>(arguments.memory);
   if (memory == nullptr) return kExitUsage;
   VerbsEndpoint endpoint;
   std::string why = endpoint.open(arguments.endpoint);
@@ -177,6 +179,8 @@ int run(const Arguments& arguments) {
 }  // namespace scyper::replication
 
 int main(int argc, char** argv) {
+  const bool is_bulk = argc > 2 && (std::strcmp(argv[2], "source") == 0 || std::strcmp(argv[2], "sink") == 0);
+  if (is_bulk) return scyper::replication::run_bulk(argc, argv);
   scyper::replication::Arguments arguments;
   if (argc != 13 || !scyper::replication::RdmaDeviceName::parse(argv[9], &arguments.endpoint.device)) {
     std::fprintf(stderr, "scyper-rdma: started by scyperd, not by hand\n");

@@ -10,6 +10,7 @@
 #include "base/disk.h"
 #include "base/status.h"
 #include "base/tls_files.h"
+#include "replication/bulk.h"
 #include "replication/log_terms.h"
 #include "replication/members.h"
 #include "replication/publisher.h"
@@ -25,6 +26,8 @@ struct LinkOptions {
   std::shared_ptr<TlsFiles> tls;  // null: none
   // Where there are elections: whether redo of that node's term may be taken. May be empty.
   std::function<bool(uint64_t term, const std::string& node)> admits;
+  // A channel for bulk data to where the primary waits. Empty: archives and the log come by gRPC alone.
+  std::function<StatusOr<std::unique_ptr<BulkChannel>>(const ClusterId&, const BulkAddress&)> connect_bulk;
 };
 
 struct JoinInfo {
@@ -34,6 +37,14 @@ struct JoinInfo {
   TransportInfo transport;
   uint64_t complete_lsn = 0;
   std::vector<TermStart> terms;  // of its log, where there are elections; see log_terms.h
+  bool has_bulk = false;         // a channel for bulk data can be asked for
+};
+
+// How archives and the log come.
+struct BulkInfo {
+  std::string note;               // why the channel that there could be is not there; empty: it is, or there is none
+  uint64_t bytes = 0;             // that came by channels
+  uint64_t registered_bytes = 0;  // of the one that is open; 0: none is
 };
 
 // A secondary's way to its primary over gRPC. Calls that wait end with Cancelled after cancel().
@@ -45,7 +56,8 @@ class Link {
 
   // cluster: null = any.
   virtual StatusOr<JoinInfo> join(const ClusterId* cluster) = 0;
-  // The newest archive to a directory below `archives`; its path. NotFound: the primary has none.
+  // The newest archive to a directory below `archives`; its path. NotFound: the primary has none. Goes on at the byte
+  // where it was when the connection breaks; 08006: there has been none for call_us.
   virtual StatusOr<std::string> fetch_archive(
       const ClusterId& cluster, Disk* disk, const std::string& archives,
       const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
@@ -60,6 +72,7 @@ class Link {
   // Whether the primary's commits wait for positions of voters, as far as follow() has been told. True until then.
   virtual bool awaits_positions() const = 0;
   virtual StatusOr<Ticket> ticket() = 0;
+  virtual BulkInfo bulk() const = 0;
   virtual void cancel() = 0;
   // Another primary from now on. Calls that run end.
   virtual void redirect(const std::string& target) = 0;

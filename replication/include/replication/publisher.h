@@ -20,6 +20,8 @@ class Service;
 
 namespace scyper::replication {
 
+class BulkServer;
+
 // How the primary sends, for those who join.
 struct TransportInfo {
   std::string kind = "unicast";  // or "pgm", "rdma"
@@ -32,6 +34,7 @@ struct TransportInfo {
   uint64_t key_fingerprint = 0;
   uint64_t datagrams_sent = 0;
   uint64_t registered_bytes = 0;  // with an RDMA device
+  uint64_t bulk_bytes = 0;        // of archives and the log for those who have asked, by RDMA
 };
 
 struct Ticket {
@@ -59,6 +62,7 @@ struct PublisherOptions {
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node)> ticket;
   bool awaits_positions = true;  // commits wait for what voters have
+  BulkServer* bulk = nullptr;    // null: archives and the log go by gRPC alone
   // Where there are elections: this node's name, and whether its log has a batch of that term up to that LSN, so that
   // whoever says so has a prefix of it. Else empty.
   std::string node;

@@ -95,6 +95,7 @@ struct NodeInfo {
   std::string transport;
   std::string transport_note;     // why not multicast
   uint64_t registered_bytes = 0;  // with an RDMA device
+  uint64_t bulk_bytes = 0;        // of archives and the log, by RDMA
   bool is_connected = false;
   bool serves = false;
 };

@@ -60,7 +60,7 @@ Ends open_ends(const DatagramKey* key = nullptr) {
   if (!source.ok()) return made;
   made.source = *std::move(source);
   auto sink = RdmaBulkChannel::connect(bulk_options(1, key), made.source->address());
-  EXPECT_TRUE(sink.ok()) << sink.status();
+  EXPECT_TRUE(sink.ok()) << sink.status() << "; the source: " << made.source->trouble();
   if (sink.ok()) made.sink = *std::move(sink);
   return made;
 }

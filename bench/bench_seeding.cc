@@ -209,7 +209,8 @@ int main(int argc, char** argv) {
   CLI::App app("an archive to a joining node, by gRPC and by RDMA verbs, in turns");
   app.add_option("--megabytes", options.megabytes);
   app.add_option("--rounds", options.rounds);
-  app.add_option("--directory", options.directory, "for the archive and its copy: memory, or a disk that is not measured");
+  app.add_option("--directory", options.directory,
+                 "for the archive and its copy: memory, or a disk that is not measured");
   app.add_option("--source", options.source, "IPv4 address of the source's RDMA device");
   app.add_option("--sink", options.sink);
   app.add_option("--listen", options.listen, "of the source's gRPC");

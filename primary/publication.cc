@@ -35,11 +35,12 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.partitions = start.partitions;
   publisher_.transport = [this] {
     replication::TransportInfo info = transport_;
-    if (multicast_ == nullptr) return info;
-    const replication::MulticastProcess::Counters counters = multicast_->counters();
-    info.datagrams_sent = counters.sent;
-    info.registered_bytes = counters.registered_bytes;
-    if (const std::string trouble = multicast_->trouble(); !trouble.empty()) info.note = trouble;
+    if (multicast_ != nullptr) {
+      const replication::MulticastProcess::Counters counters = multicast_->counters();
+      info.datagrams_sent = counters.sent;
+      info.registered_bytes = counters.registered_bytes;
+      if (const std::string trouble = multicast_->trouble(); !trouble.empty()) info.note = trouble;
+    }
     if (bulk_ == nullptr) return info;
     if (const std::string trouble = bulk_->trouble(); !trouble.empty()) {
       info.note += absl::StrCat(info.note.empty() ? "" : "; ", replication::kBulkByGrpc, trouble);
@@ -65,6 +66,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
 void Publication::start_multicast() {
   if (options_.transport == TransportChoice::kUnicast) {
     transport_.note = "transport is set to unicast";
+    if (!options_.rdma.device.empty()) start_bulk();
     return;
   }
   if (options_.transport == TransportChoice::kRdma) {
@@ -85,11 +87,16 @@ std::string Publication::start_rdma() {
   multicast.kind = replication::MulticastOptions::Kind::kRdma;
   multicast.rdma = options_.rdma;
   const std::string why = start_multicast(multicast, "rdma");
-  if (!why.empty() || !options_.rdma.seeds) return why;
+  if (why.empty()) start_bulk();
+  return why;
+}
+
+// Whether it works is seen when a secondary asks.
+void Publication::start_bulk() {
+  if (!options_.rdma.seeds) return;
   bulk_ = std::make_unique<replication::BulkServer>(
       [this](replication::BulkAddress* address) { return offer_bulk(address); });
   publisher_.bulk = bulk_.get();
-  return "";
 }
 
 StatusOr<std::unique_ptr<replication::BulkChannel>> Publication::offer_bulk(replication::BulkAddress* address) const {

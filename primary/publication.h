@@ -63,6 +63,7 @@ class Publication {
  private:
   void start_multicast();
   std::string start_rdma();
+  void start_bulk();
   StatusOr<std::unique_ptr<replication::BulkChannel>> offer_bulk(replication::BulkAddress* address) const;
   std::string start_pgm();
   std::string start_multicast(const replication::MulticastOptions& options, const std::string& kind);

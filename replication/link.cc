@@ -78,7 +78,7 @@ class GrpcLink final : public Link {
     info.transport.is_encrypted = reply.encrypted();
     info.transport.key_fingerprint = reply.key_fingerprint();
     info.complete_lsn = reply.complete_lsn();
-    info.has_bulk = has_bulk_ = reply.bulk();
+    info.has_bulk = has_bulk_ = reply.bulk();  // others that become primary are asked, too
     for (const v1::TermStart& start : reply.terms()) info.terms.push_back({start.term(), start.base_lsn()});
     return info;
   }
@@ -167,7 +167,6 @@ class GrpcLink final : public Link {
       awaits_positions_ = true;
       for (grpc::ClientContext* context : contexts_) context->TryCancel();
     }
-    has_bulk_ = false;  // until the new primary has said so
     ++redirections_;
     lane_.forget();
   }

@@ -77,7 +77,8 @@ Status check_multicast(const NodeConfig& config) {
   }
   // a secondary does as the primary does
   const bool may_use_device = config.role == Role::kSecondary || !config.cluster.name.empty() ||
-                              replication.transport == primary::TransportChoice::kRdma;
+                              replication.transport == primary::TransportChoice::kRdma ||
+                              (replication.transport == primary::TransportChoice::kUnicast && replication.rdma.seeds);
   const bool has_device = may_use_device && !replication.rdma.device.empty();
   const std::string& where = has_device ? replication.rdma.device : replication.multicast_interface;
   if (where.empty() || !replication.multicast_key_file.empty()) return {};
@@ -108,9 +109,12 @@ Status check_cluster(const NodeConfig& config) {
   if (config.engine.log.directory.empty()) return absl::InvalidArgumentError("a cluster needs data_directory");
   if (config.server.listen.ends_with(":0"))
     return absl::InvalidArgumentError("a cluster needs listen with a fixed port");
-  if (!config.engine.replication.multicast_interface.empty() || !config.engine.replication.rdma.device.empty()) {
+  const primary::ReplicationOptions& replication = config.engine.replication;
+  const bool is_unicast = replication.transport == primary::TransportChoice::kUnicast;
+  if (!replication.multicast_interface.empty() || (!replication.rdma.device.empty() && !is_unicast)) {
     return absl::InvalidArgumentError(
-        "a cluster does not send by multicast yet: leave out multicast_interface and rdma_device");
+        "a cluster does not send by multicast yet: leave out multicast_interface, and give rdma_device only with "
+        "transport = \"unicast\", for archives and repairs");
   }
   if (config.role != Role::kPrimary || !config.secondary.link.target.empty()) {
     return absl::InvalidArgumentError("in a cluster role and primary are elected: leave them out");

@@ -104,6 +104,11 @@ TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
   EXPECT_TRUE(make({{"rdma_device", "mlx5_0:1:3"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_FALSE(make({{"rdma_device", "mlx5_0:0"}, {"multicast_key_file", "/k"}}).ok());
   EXPECT_TRUE(make({{"transport", "rdma"}}).ok());
+  // archives and repairs alone
+  const Assignment unicast{"transport", "unicast"};
+  EXPECT_FALSE(make({unicast, {"rdma_device", "any"}}).ok());
+  EXPECT_TRUE(make({unicast, {"rdma_device", "any"}, {"multicast_key_file", "/k"}}).ok());
+  EXPECT_TRUE(make({unicast, {"rdma_device", "any"}, {"rdma_seeding", "false"}}).ok());
 }
 
 TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
@@ -130,6 +135,9 @@ TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
                                          {"multicast_interface", "127.0.0.1"},
                                          {"rdma_device", "any"}};
   for (const Assignment& each : wrong) EXPECT_FALSE(make({each}).ok()) << each.first << " = " << each.second;
+  const Assignment device{"rdma_device", "any"}, key{"multicast_key_file", "/k"};
+  EXPECT_TRUE(make({device, key, {"transport", "unicast"}}).ok());
+  EXPECT_FALSE(make({device, key, {"transport", "rdma"}}).ok());
 }
 
 }  // namespace

@@ -207,7 +207,8 @@ def check_node_script(folder):
 
 
 def main(scyperd, scyper):
-    for folder in (KUBERNETES / "base", KUBERNETES / "overlays/development", KUBERNETES / "overlays/production"):
+    for folder in (KUBERNETES / "base", KUBERNETES / "overlays/development", KUBERNETES / "overlays/production",
+                   KUBERNETES / "overlays/rdma"):
         text, documents = documents_of(folder)
         check_schemas(folder.name, text)
         if can_render() or folder.name == "base":

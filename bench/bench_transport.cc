@@ -44,6 +44,8 @@ struct Options {
   std::vector<uint32_t> bytes = {1440, 2048};
   uint32_t receivers = 3;
   double seconds = 2;
+  int rounds = 1;  // of the table, transports in turns
+  std::vector<std::string> transports = {"udp", "pgm", "rdma"};
   uint32_t mtu = 1500;
   uint32_t rate = 200'000'000;
   std::vector<std::string> rdma;  // addresses: of the sender, of receivers
@@ -246,18 +248,7 @@ class Bench {
     directory_ = directory;
     SCYPER_RETURN_IF_ERROR(spaces_.make(options_.receivers + 1, options_.mtu));
     ordered_json out = {{"receivers", options_.receivers}, {"mtu", options_.mtu}};
-    for (const char* transport : {"udp", "pgm"}) {
-      for (uint32_t bytes : options_.bytes) {
-        SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return measure(transport, bytes); }));
-        out["table1"].push_back(std::move(row));
-      }
-    }
-    for (uint32_t bytes : options_.bytes) {
-      if (options_.rdma.empty()) break;
-      if (options_.rdma.size() <= options_.receivers) return absl::InvalidArgumentError("--rdma has too few addresses");
-      SCYPER_ASSIGN_OR_RETURN(ordered_json row, measure("rdma", bytes));
-      out["table1"].push_back(std::move(row));
-    }
+    for (int round = 0; round < options_.rounds; ++round) SCYPER_RETURN_IF_ERROR(measure_all(&out["table1"]));
     for (Form form : {Form::kRaw, Form::kGrouped, Form::kCompressed}) {
       if (options_.log.empty()) break;
       SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return send_redo(form); }));
@@ -271,6 +262,25 @@ class Bench {
   // In a process of its own there: this one's threads stay where they are.
   template <typename Work>
   StatusOr<ordered_json> in_first_space(Work work);
+
+  // A row for each transport and size.
+  Status measure_all(ordered_json* out) {
+    for (const uint32_t bytes : options_.bytes) {
+      for (const std::string& transport : options_.transports) {
+        if (transport == "rdma" && options_.rdma.empty()) continue;
+        if (transport != "rdma") {
+          SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return measure(transport, bytes); }));
+          out->push_back(std::move(row));
+        } else if (options_.rdma.size() <= options_.receivers) {
+          return absl::InvalidArgumentError("--rdma has too few addresses");
+        } else {
+          SCYPER_ASSIGN_OR_RETURN(ordered_json row, measure(transport, bytes));
+          out->push_back(std::move(row));
+        }
+      }
+    }
+    return Status();
+  }
 
   StatusOr<std::unique_ptr<Wire>> open(const std::string& transport) {
     const std::string interface = transport == "rdma" ? options_.rdma[0] : spaces_.address(0);
@@ -420,6 +430,8 @@ int main(int argc, char** argv) {
   CLI::App app("multicast between network namespaces: messages by UDP and PGM, and recorded transactions by PGM");
   app.add_option("--bytes", options.bytes, "sizes of messages")->delimiter(',')->capture_default_str();
   app.add_option("--receivers", options.receivers, "each in a namespace")->capture_default_str();
+  app.add_option("--rounds", options.rounds, "of the table, transports in turns");
+  app.add_option("--transports", options.transports, "of udp, pgm and rdma")->delimiter(',');
   app.add_option("--seconds", options.seconds, "of each measurement")->capture_default_str();
   app.add_option("--mtu", options.mtu, "largest packet")->capture_default_str();
   app.add_option("--rdma", options.rdma,

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -46,6 +47,7 @@ struct SeedingOptions {
   std::string source = "10.0.0.1", sink = "10.0.0.2";  // addresses of devices
   std::string listen = "10.0.0.1:7499";                // the source's gRPC
   std::string name_space;                              // where it listens; empty: here
+  std::string cable;                                   // its interface there; given: gRPC once more, a packet at a time
   uint64_t memory_megabytes = 4;                       // registered, each
 };
 
@@ -142,7 +144,14 @@ void serve(const SeedingOptions& options, const std::string& archive) {
   if (server != nullptr) server->Wait();
 }
 
-int seed(const SeedingOptions& options, bool by_verbs, pid_t source) {
+// Cables without a device take 64 kB at once from TCP, which no soft RDMA device can do: whether they do so.
+void take_much_at_once(const SeedingOptions& options, bool is_much) {
+  const std::string command = absl::StrCat("ip -n ", options.name_space, " link set ", options.cable,
+                                           is_much ? " gso_max_segs 65535" : " gso_max_segs 1");
+  if (std::system(command.c_str()) != 0) std::fprintf(stderr, "failed: %s\n", command.c_str());
+}
+
+int seed(const SeedingOptions& options, bool by_verbs, pid_t source, const char* name) {
   replication::LinkOptions link_options;
   link_options.target = options.listen;
   link_options.node = "sink";
@@ -174,9 +183,9 @@ int seed(const SeedingOptions& options, bool by_verbs, pid_t source) {
   }
   const double source_s = cpu_s_with_children(source) - source_before_s, machine_cpu_s = machine_s() - machine_before_s;
   const auto megabytes = static_cast<double>(bytes) / (1 << 20);
-  std::printf("%s: %.0f MB in %.2f s, %.1f MB/s; source's processes %.2f ms per MB, machine %.2f ms per MB%s%s\n",
-              by_verbs ? "verbs" : "gRPC ", megabytes, seconds, megabytes / seconds, 1e3 * source_s / megabytes,
-              1e3 * machine_cpu_s / megabytes, link->bulk().note.empty() ? "" : "; ", link->bulk().note.c_str());
+  std::printf("%s: %.0f MB in %.2f s, %.1f MB/s; source's processes %.2f ms per MB, machine %.2f ms per MB%s%s\n", name,
+              megabytes, seconds, megabytes / seconds, 1e3 * source_s / megabytes, 1e3 * machine_cpu_s / megabytes,
+              link->bulk().note.empty() ? "" : "; ", link->bulk().note.c_str());
   std::fflush(stdout);
   std::filesystem::remove_all(to);
   return by_verbs && link->bulk().bytes + (1 << 20) < bytes ? 1 : 0;  // it has gone the other way
@@ -193,7 +202,12 @@ int run(const SeedingOptions& options) {
   }
   int failed = 0;
   for (int round = 0; round < options.rounds && failed == 0; ++round) {
-    for (const bool by_verbs : {false, true}) failed += seed(options, by_verbs, source);
+    failed += seed(options, false, source, "gRPC");
+    failed += seed(options, true, source, "verbs");
+    if (options.cable.empty()) continue;
+    take_much_at_once(options, false);
+    failed += seed(options, false, source, "gRPC, packet by packet");
+    take_much_at_once(options, true);
   }
   ::kill(source, SIGKILL);
   ::waitpid(source, nullptr, 0);
@@ -215,6 +229,7 @@ int main(int argc, char** argv) {
   app.add_option("--sink", options.sink);
   app.add_option("--listen", options.listen, "of the source's gRPC");
   app.add_option("--namespace", options.name_space, "network namespace that it listens in");
+  app.add_option("--cable", options.cable, "its interface there: gRPC also a packet at a time, as soft devices do");
   app.add_option("--memory", options.memory_megabytes, "registered by each side, in MB");
   CLI11_PARSE(app, argc, argv);
   return scyper::bench::run(options);

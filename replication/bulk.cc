@@ -69,7 +69,7 @@ void BulkChannel::ring() {
   static_cast<void>(!::write(shared_.wire_event, &one, sizeof(one)));
 }
 
-Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& goes_on) {
+Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& goes_on, bool is_due) {
   BulkMemory& memory = *shared_.memory;
   uint64_t beats = memory.beats.load();
   const auto begin = std::chrono::steady_clock::now();
@@ -84,7 +84,7 @@ Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& go
     } else if (now - heard > kBulkSilence) {
       return fail("the process hangs");
     }
-    if (now - begin > kBulkStall) return fail("the peer does nothing");
+    if (is_due && now - begin > kBulkStall) return fail("the peer does nothing");
     memory.node_bell.arm();
     pollfd event{shared_.node_event, POLLIN, 0};
     if (!is_ready() && ::poll(&event, 1, kBulkWaitMs) > 0) drain(shared_.node_event);
@@ -96,8 +96,9 @@ Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& go
 Status BulkChannel::write(std::string_view bytes, const GoesOn& goes_on) {
   BulkMemory& memory = *shared_.memory;
   while (!bytes.empty()) {
-    SCYPER_RETURN_IF_ERROR(
-        wait([&] { return next_ - memory.released.load(std::memory_order_acquire) < shared_.slots; }, goes_on));
+    SCYPER_RETURN_IF_ERROR(wait([&] { return next_ - memory.released.load(std::memory_order_acquire) < shared_.slots; },
+                                goes_on,
+                                /*is_due=*/false));  // a sink may be slow
     std::string_view piece = bytes.substr(0, payload_bytes());
     bytes.remove_prefix(piece.size());
     bytes_ += piece.size();
@@ -119,7 +120,8 @@ Status BulkChannel::read(uint64_t slot, size_t bytes, std::string* out, const Go
   const size_t end = out->size() + bytes;
   SealedHeader header;
   while (out->size() < end) {
-    SCYPER_RETURN_IF_ERROR(wait([&] { return memory.filled.load(std::memory_order_acquire) != next_; }, goes_on));
+    SCYPER_RETURN_IF_ERROR(
+        wait([&] { return memory.filled.load(std::memory_order_acquire) != next_; }, goes_on, /*is_due=*/true));
     const uint32_t size = memory.sizes[next_ % shared_.slots].load(std::memory_order_relaxed);
     if (memory.filled.load() - next_ > shared_.slots || size > BulkMemory::kSlotBytes) {
       return fail("the process's numbers make no sense");

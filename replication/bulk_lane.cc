@@ -16,6 +16,10 @@ BulkLane::Use::Use(BulkLane* lane, const Open& open) : lane_(lane) {
   if (!open) return;
   std::unique_lock<std::mutex> lock(lane->use_, std::try_to_lock);
   if (!lock.owns_lock()) return;
+  if (lane->is_outdated_.exchange(false)) {
+    lane->close("another primary");
+    lane->next_try_ = {};
+  }
   if (lane->channel_ != nullptr && lane->channel_->is_broken()) {
     const std::string why = lane->channel_->trouble();
     lane->close(why.empty() ? "the channel has broken" : why);
@@ -50,12 +54,6 @@ void BulkLane::close(const std::string& why) {
   number_ = 0;
   note_ = why;
   next_try_ = std::chrono::steady_clock::now() + kBulkPauseBehindOne;
-}
-
-void BulkLane::forget() {
-  std::lock_guard<std::mutex> lock(use_);
-  close("another primary");
-  next_try_ = {};
 }
 
 BulkInfo BulkLane::info() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -35,12 +36,13 @@ class BulkLane {
   };
 
   BulkInfo info() const;
-  // The primary is another one: its channel, too. Waits for the call that has it.
-  void forget();
+  // The primary is another one: the next call asks that for a channel. Waits for nobody.
+  void forget() { is_outdated_ = true; }
 
  private:
   void close(const std::string& why);
 
+  std::atomic<bool> is_outdated_{false};
   std::mutex use_;  // the call's that has it
   uint64_t number_ = 0;
   std::chrono::steady_clock::time_point next_try_;

@@ -413,7 +413,13 @@ TEST_F(LinkTest, TheLogComesByTheChannelToo) {
   const Status status =
       other->follow(kCluster, 0, lsn, [](const std::vector<Parcel>&, const Watermark&) { return true; });
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_GT(other->bulk().bytes, uint64_t{300'000});
+  const uint64_t before = other->bulk().bytes;
+  EXPECT_GT(before, uint64_t{300'000});
+  // and another primary's
+  other->redirect(absl::StrCat("127.0.0.1:", port_));
+  EXPECT_TRUE(other->follow(kCluster, 0, lsn, [](const std::vector<Parcel>&, const Watermark&) { return true; }).ok());
+  EXPECT_GT(other->bulk().bytes, before);
+  EXPECT_EQ(other->bulk().note, "");
 }
 
 // gRPC itself refuses for a tenth of a second more.

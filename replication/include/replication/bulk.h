@@ -69,7 +69,8 @@ class BulkChannel {
   const Shared& shared() const { return shared_; }
 
  private:
-  Status wait(const std::function<bool()>& is_ready, const GoesOn& goes_on);
+  // is_due: it comes within some seconds, or never.
+  Status wait(const std::function<bool()>& is_ready, const GoesOn& goes_on, bool is_due);
   Status fail(const std::string& why);
   uint32_t payload_bytes() const;
   void ring();

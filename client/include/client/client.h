@@ -19,9 +19,9 @@
 namespace scyper::client {
 
 // For programs whose threads call at the same time, each by a Client of its own: every thread then waits for its own
-// connections. By gRPC's default the threads of a process share one epoll and wake up for each other's answers, which
-// with eight of them takes half of their time. Sets GRPC_POLL_STRATEGY unless it is set: first thing in main(), before
-// there are other threads and before gRPC is used. Not where one thread has many connections.
+// connections. By gRPC's default the threads of a process share one epoll and wake up for each other's answers. Sets
+// GRPC_POLL_STRATEGY unless it is set: first thing in main(), before there are other threads and before gRPC is used.
+// Not where one thread has many connections.
 void wait_by_thread();
 
 struct ConnectOptions {

@@ -77,15 +77,15 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
 }
 
 // What saves most time in the first run. Interpreted code is some 20 times as slow as the estimate says; better code
-// costs some 25 us an instruction more to make, while quick code runs, and saves a third of what that computes. Where
-// the query's threads take all cores, making it takes the time of one of them: c of compiling are done after
-// c (threads + 1) of computing, and have to save c.
+// costs some 25 us an instruction more to make, while quick code runs, and saves a third of what that computes, often
+// more. Where the query's threads take all cores, making it takes the time of one of them: c of compiling are done
+// after c * threads of computing, and have to save c of what is left, of which they save about three fifths.
 jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
   if (work_ns < 100e3) return jit::Tiering::Start::kInterpreter;
   static const uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
   const uint32_t threads = QueryThreads::now();
   const double compile_ns = 25e3 * static_cast<double>(instructions);
-  const double needed_ns = compile_ns * (threads < cores ? 1.4 * threads : 4.0 + threads);
+  const double needed_ns = compile_ns * (threads < cores ? 1.4 * threads : 1.6 + threads);
   return work_ns > needed_ns ? jit::Tiering::Start::kBetter : jit::Tiering::Start::kQuick;
 }
 

@@ -23,6 +23,7 @@ struct CostModel {
   double index_next = 40;
   double loop = 1;  // a pair of a nested loop
   double output = 1;
+  double aggregate = 2;  // of an input that is at hand
 
   double build(double rows) const { return rows * (rows < 1 << 18 ? build_cached : build_memory); }
   double probe(double build_rows) const {

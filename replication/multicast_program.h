@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <cstddef>
+#include <initializer_list>
 
 namespace scyper::replication {
 

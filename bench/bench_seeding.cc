@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/disk.h"
+#include "machine_time.h"
 #include "replication/bulk.h"
 #include "replication/bulk_server.h"
 #include "replication/link.h"
@@ -71,15 +72,6 @@ double cpu_s_with_children(pid_t pid) {
   }
   return sum;
 }
-// That all cores have worked: what the kernel does for packets counts to no process.
-double machine_s() {
-  std::ifstream file("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0;
-  file >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq;
-  return (user + nice + system + irq + soft_irq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
 void make_archive(const std::string& directory, uint64_t bytes) {
   std::filesystem::create_directories(directory);
   std::string block(size_t{1} << 20, '\0');
@@ -172,7 +164,7 @@ int seed(const SeedingOptions& options, bool by_verbs, pid_t source, const char*
   const auto disk = make_real_disk();
   const std::string to = options.directory + "/to";
   uint64_t bytes = 0;
-  const double source_before_s = cpu_s_with_children(source), machine_before_s = machine_s();
+  const double source_before_s = cpu_s_with_children(source), machine_before_s = machine_busy_s();
   const auto begin = std::chrono::steady_clock::now();
   const auto fetched =
       link->fetch_archive(kSeedingCluster, disk.get(), to, [&](uint64_t moved, uint64_t) { bytes = moved; });
@@ -181,7 +173,8 @@ int seed(const SeedingOptions& options, bool by_verbs, pid_t source, const char*
     std::fprintf(stderr, "%s\n", fetched.status().ToString().c_str());
     return 1;
   }
-  const double source_s = cpu_s_with_children(source) - source_before_s, machine_cpu_s = machine_s() - machine_before_s;
+  const double source_s = cpu_s_with_children(source) - source_before_s,
+               machine_cpu_s = machine_busy_s() - machine_before_s;
   const auto megabytes = static_cast<double>(bytes) / (1 << 20);
   std::printf("%s: %.0f MB in %.2f s, %.1f MB/s; source's processes %.2f ms per MB, machine %.2f ms per MB%s%s\n", name,
               megabytes, seconds, megabytes / seconds, 1e3 * source_s / megabytes, 1e3 * machine_cpu_s / megabytes,

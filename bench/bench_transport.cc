@@ -23,6 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/histogram.h"
+#include "machine_time.h"
 #include "network_spaces.h"
 #include "node_process.h"
 #include "recorded_log.h"
@@ -61,15 +62,6 @@ int64_t now_ns() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);  // the same in all namespaces
   return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
-}
-
-// That all cores of the machine have worked: what the kernel does for packets counts to no process.
-double busy_s() {
-  std::ifstream file("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0;
-  file >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq;
-  return (user + nice + system + irq + soft_irq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // In front of each piece of a message.
@@ -296,7 +288,7 @@ class Bench {
       SCYPER_RETURN_IF_ERROR(receivers.start(transport, {}));
       SCYPER_ASSIGN_OR_RETURN(auto wire, open(transport));
       ::usleep(200'000);
-      const double busy_start_s = busy_s();
+      const double busy_start_s = machine_busy_s();
       const int64_t start_ns = now_ns(), end_ns = start_ns + static_cast<int64_t>(options_.seconds * 1e9);
       uint64_t count = 0;
       for (; now_ns() < end_ns; ++count) {
@@ -309,7 +301,7 @@ class Bench {
       }
       wire->flush();
       const double sent_s = static_cast<double>(now_ns() - start_ns) / 1e9;
-      if (!is_paced) row["cpu_us_per_message"] = (busy_s() - busy_start_s) * 1e6 / static_cast<double>(count);
+      if (!is_paced) row["cpu_us_per_message"] = (machine_busy_s() - busy_start_s) * 1e6 / static_cast<double>(count);
       for (int i = 0; i < kEnds; ++i) {
         ::usleep(transport == "pgm" ? 100'000 : 20'000);  // PGM repairs before
         Message over;

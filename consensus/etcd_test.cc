@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/comes_true.h"
 #include "consensus/cluster_keys.h"
 #include "testing/etcd_process.h"
 
@@ -20,14 +21,6 @@ std::unique_ptr<Etcd> client(std::vector<std::string> endpoints, int64_t call_us
   options.call_us = call_us;
   options.attempt_us = 3'000'000;
   return *Etcd::make(options);
-}
-
-bool comes_true(const std::function<bool()>& condition) {
-  for (int i = 0; i < 600; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  return false;
 }
 
 // Against a real etcd.

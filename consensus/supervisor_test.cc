@@ -15,20 +15,13 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/comes_true.h"
 #include "base/simulated_disk.h"
 #include "consensus/promise_file.h"
 #include "testing/etcd_process.h"
 
 namespace scyper::consensus {
 namespace {
-
-bool comes_true(const std::function<bool()>& condition) {
-  for (int i = 0; i < 12'000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 // The logs of all nodes.
 class Positions {
@@ -146,14 +139,15 @@ class SupervisorTest : public testing::Test {
   }
   // Lets whoever is to lead write its start.
   bool runs_until(const std::function<bool()>& condition) {
-    return comes_true([&] {
+    const auto turn = [&] {
       for (auto& [name, node] : nodes_) {
         if (node->supervisor == nullptr) continue;
         const Role role = node->supervisor->role();
         if (role.kind == Role::Kind::kLead) node->replica.append(role.leader.term);
       }
       return condition();
-    });
+    };
+    return comes_true(turn, std::chrono::seconds(120));
   }
   int64_t open_until_us(const std::string& name) const {
     const auto& supervisor = nodes_.at(name)->supervisor;

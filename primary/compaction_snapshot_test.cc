@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/comes_true.h"
 #include "base/test_seed.h"
 #include "query/queries.h"
 #include "testing/bank.h"

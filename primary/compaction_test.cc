@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/comes_true.h"
 #include "base/random.h"
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"

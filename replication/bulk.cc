@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/event_fd.h"
 #include "bulk_memory.h"
 #include "child_program.h"
 #include "replication/datagram.h"
@@ -32,11 +32,6 @@ constexpr auto kBulkSilence = std::chrono::seconds(10);
 constexpr auto kBulkStall = std::chrono::seconds(20);
 constexpr auto kBulkReadyWait = std::chrono::seconds(15);
 constexpr char kRdmaProgram[] = "scyper-rdma";
-
-void drain(int event) {
-  uint64_t value;
-  static_cast<void>(!::read(event, &value, sizeof(value)));
-}
 
 }  // namespace
 
@@ -64,9 +59,7 @@ uint32_t BulkChannel::payload_bytes() const {
 }
 
 void BulkChannel::ring() {
-  if (!shared_.memory->wire_bell.rings()) return;
-  const uint64_t one = 1;
-  static_cast<void>(!::write(shared_.wire_event, &one, sizeof(one)));
+  if (shared_.memory->wire_bell.rings()) signal_event(shared_.wire_event);
 }
 
 Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& goes_on, bool is_due) {
@@ -87,7 +80,7 @@ Status BulkChannel::wait(const std::function<bool()>& is_ready, const GoesOn& go
     if (is_due && now - begin > kBulkStall) return fail("the peer does nothing");
     memory.node_bell.arm();
     pollfd event{shared_.node_event, POLLIN, 0};
-    if (!is_ready() && ::poll(&event, 1, kBulkWaitMs) > 0) drain(shared_.node_event);
+    if (!is_ready() && ::poll(&event, 1, kBulkWaitMs) > 0) drain_event(shared_.node_event);
     memory.node_bell.disarm();
   }
   return Status();
@@ -196,8 +189,8 @@ Status RdmaBulkChannel::prepare(const RdmaOptions& options) {
   made.slots = BulkMemory::slots_of(options.memory_bytes);
   const size_t bytes = BulkMemory::bytes(made.slots);
   memory_fd_ = ::memfd_create("scyper-bulk", MFD_CLOEXEC);
-  made.node_event = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  made.wire_event = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  made.node_event = make_event();
+  made.wire_event = make_event();
   if (memory_fd_ >= 0 && ::ftruncate(memory_fd_, static_cast<off_t>(bytes)) == 0) {
     void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd_, 0);
     if (mapped != MAP_FAILED) {
@@ -220,8 +213,7 @@ void RdmaBulkChannel::run(const std::string& program, const std::vector<std::str
     while (::waitid(P_PID, static_cast<id_t>(*started), &about, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
   }
   has_ended_ = true;
-  const uint64_t one = 1;
-  static_cast<void>(!::write(shared().node_event, &one, sizeof(one)));
+  signal_event(shared().node_event);
 }
 
 Status RdmaBulkChannel::wait_until_ready() {
@@ -229,7 +221,7 @@ Status RdmaBulkChannel::wait_until_ready() {
   while (shared().memory->is_ready.load() == 0) {
     if (!has_ended_ && std::chrono::steady_clock::now() < until) {
       pollfd event{shared().node_event, POLLIN, 0};
-      if (::poll(&event, 1, kBulkWaitMs) > 0) drain(shared().node_event);
+      if (::poll(&event, 1, kBulkWaitMs) > 0) drain_event(shared().node_event);
       continue;
     }
     const std::string why = trouble();

@@ -24,6 +24,7 @@
 #include "replication/bulk_server.h"
 #include "replication/inbox.h"
 #include "replication/publisher.h"
+#include "testing/loopback_server.h"
 #include "testing/memory_bulk.h"
 
 namespace scyper::replication {
@@ -61,11 +62,7 @@ class LinkTest : public testing::Test {
     options.ticket = [](const std::string&) { return replication::Ticket(); };
     options.bulk = &bulk_;
     publisher_ = make_publisher(options);
-    grpc::ServerBuilder builder;
-    const int port = port_;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(publisher_.get());
-    server_ = builder.BuildAndStart();
+    server_ = serve_on_loopback(publisher_.get(), &port_);
   }
   ~LinkTest() override {
     outbox_.stop();
@@ -424,7 +421,7 @@ TEST_F(LinkTest, TheLogComesByTheChannelToo) {
 
 // gRPC itself refuses for a tenth of a second more.
 TEST_F(LinkTest, WhoWasRefusedIsServedByTheNextCallOnceSomebodyListens) {
-  const int port = free_port();
+  int port = free_port();
   LinkOptions options;
   options.target = absl::StrCat("127.0.0.1:", port);
   options.node = "s";
@@ -433,10 +430,7 @@ TEST_F(LinkTest, WhoWasRefusedIsServedByTheNextCallOnceSomebodyListens) {
     return link->follow(kCluster, 0, 0, [](const std::vector<Parcel>&, const Watermark&) { return false; });
   };
   EXPECT_TRUE(absl::IsUnavailable(follow()));
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.target, grpc::InsecureServerCredentials());
-  builder.RegisterService(publisher_.get());
-  auto second = builder.BuildAndStart();
+  auto second = serve_on_loopback(publisher_.get(), &port);
   ASSERT_NE(second, nullptr);
   const Status status = follow();
   EXPECT_TRUE(status.ok()) << status;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/event_fd.h"
 #include "child_program.h"
 #include "shared_ring.h"
 
@@ -62,8 +62,8 @@ Status MulticastProcess::prepare() {
   if (::access(program_.c_str(), X_OK) != 0) return absl::NotFoundError(program_ + " is not there");
   memory_fd_ = ::memfd_create("scyper-multicast", MFD_CLOEXEC);
   // for the one process that is started with them
-  node_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  wire_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  node_event_ = make_event();
+  wire_event_ = make_event();
   if (memory_fd_ < 0 || node_event_ < 0 || wire_event_ < 0 || ::ftruncate(memory_fd_, sizeof(MulticastMemory)) != 0) {
     return absl::UnavailableError("no memory to share with the multicast process");
   }
@@ -162,9 +162,7 @@ void MulticastProcess::send(std::string_view datagram) noexcept {
 }
 
 void MulticastProcess::flush() noexcept {
-  if (!memory_->wire_bell.rings()) return;
-  const uint64_t one = 1;
-  static_cast<void>(!::write(wire_event_, &one, sizeof(one)));
+  if (memory_->wire_bell.rings()) signal_event(wire_event_);
 }
 
 bool MulticastProcess::receive(std::string* out, int timeout_ms) {
@@ -172,10 +170,7 @@ bool MulticastProcess::receive(std::string* out, int timeout_ms) {
   if (size == 0) {
     memory_->node_bell.arm();
     pollfd event{node_event_, POLLIN, 0};
-    if (memory_->from_wire.is_empty() && ::poll(&event, 1, timeout_ms) > 0) {
-      uint64_t value;
-      static_cast<void>(!::read(node_event_, &value, sizeof(value)));
-    }
+    if (memory_->from_wire.is_empty() && ::poll(&event, 1, timeout_ms) > 0) drain_event(node_event_);
     memory_->node_bell.disarm();
     size = memory_->from_wire.read(buffer_.data());
   }

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/comes_true.h"
 #include "base/failpoint.h"
 #include "base/simulated_disk.h"
 #include "follower.h"
@@ -24,7 +25,6 @@
 #include "replay/record.h"
 #include "seed.h"
 #include "storage/object_store.h"
-#include "testing/comes_true.h"
 #include "testing/group_maker.h"
 
 namespace scyper::secondary {
@@ -460,14 +460,14 @@ TEST(Follower, ARestartedOneServesWhenItsOwnLogIsConfirmed) {
   EXPECT_EQ(running.node->info().applied_lsn, 250u);
   // on the primary it is on its way to the disk
   running.link->say({1, 0, 250, 240, 0}, {second});
-  ASSERT_TRUE(replication::comes_true([&] {
+  ASSERT_TRUE(comes_true([&] {
     const NodeInfo info = running.node->info();
     return info.is_connected && info.commit_lsn == 240 && running.link->position().term == 1;
   }));
   EXPECT_EQ(sqlstate_of(running.node->readiness()), "57P03");
   EXPECT_FALSE(running.link->position().serves);
   running.link->say({1, 0, 250, 250, 0}, {second});
-  EXPECT_TRUE(replication::comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+  EXPECT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
 }
 
 // The commit point of a later term covers its LSNs, but not what this node has at them.
@@ -483,7 +483,7 @@ TEST(Follower, ATailThatWasNeverConfirmedIsNotServed) {
   ASSERT_NE(running.node, nullptr);
   running.link->say({3, 300, 300, 300, 0}, {first, second, third});
   bool starts_empty = false;
-  ASSERT_TRUE(replication::comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+  ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
   EXPECT_TRUE(starts_empty);
   EXPECT_EQ(running.link->position().term, 0u);  // no copy of anything, at no time
 }
@@ -504,7 +504,7 @@ TEST(Follower, HandsOverWhatRecoveryWouldFind) {
   Running running = start(&disk, nullptr, kDirectory, lsn);
   ASSERT_NE(running.node, nullptr);
   running.link->say({2, first.complete_lsn + 10, lsn, first.complete_lsn + 20, 0}, parcels);
-  ASSERT_TRUE(replication::comes_true([&] { return running.node->info().durable_lsn == lsn; }));
+  ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == lsn; }));
   EXPECT_LT(running.node->info().applied_lsn, lsn);
   auto warm = hand_over(running.node.get());
   ASSERT_TRUE(warm.ok()) << warm.status();
@@ -594,8 +594,7 @@ TEST(Follower, KeepsIndexesOfItsOwn) {
   Node& node = **started;
   const auto follow = [&](const Parcel& parcel) {
     link->say({1, 0, parcel.complete_lsn, parcel.complete_lsn, 0}, {parcel});
-    return replication::comes_true(
-        [&] { return node.info().applied_lsn == parcel.complete_lsn && node.readiness().ok(); });
+    return comes_true([&] { return node.info().applied_lsn == parcel.complete_lsn && node.readiness().ok(); });
   };
   ASSERT_TRUE(follow(first)) << node.readiness();
   EXPECT_EQ(local_indexes_of(*node.database()->catalog(), "t"), 1);
@@ -627,7 +626,7 @@ TEST(Follower, KeepsIndexesOfItsOwn) {
   catalog = node.database()->catalog();
   EXPECT_EQ(local_indexes_of(*catalog, "t") + local_indexes_of(*catalog, "u"), 0);
   EXPECT_EQ(local_indexes_of(*catalog, "late"), 1);
-  ASSERT_TRUE(replication::comes_true([&] { return node.info().durable_lsn == third.complete_lsn; }));
+  ASSERT_TRUE(comes_true([&] { return node.info().durable_lsn == third.complete_lsn; }));
   catalog.reset();  // its tables are the database's
   auto warm = hand_over(&node);
   ASSERT_TRUE(warm.ok()) << warm.status();
@@ -667,10 +666,10 @@ TEST(Follower, HandsOverWhileReplayForks) {
     Running running = start(&disk, nullptr, kDirectory, 10);
     ASSERT_NE(running.node, nullptr);
     running.link->say({1, 0, 10, 10, 0}, {first});
-    ASSERT_TRUE(replication::comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+    ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
     ASSERT_TRUE(arm_failpoints(plan).ok());
     running.link->say({1, 0, 11, 11, 0}, {marked});
-    ASSERT_TRUE(replication::comes_true([&] {
+    ASSERT_TRUE(comes_true([&] {
       const NodeInfo info = running.node->info();
       return info.applied_lsn == 11 && info.durable_lsn == 11;
     }));
@@ -698,10 +697,10 @@ TEST(Follower, WhatThePrimaryHasLostIsKept) {
       ASSERT_NE(running.node, nullptr);
       if (is_heard) {
         running.link->say({1, 0, 260, 260, 0}, {third});
-        ASSERT_TRUE(replication::comes_true([&] { return running.node->info().commit_lsn == 260; }));
+        ASSERT_TRUE(comes_true([&] { return running.node->info().commit_lsn == 260; }));
       }
       running.link->say({2, is_heard ? 250u : 240u, 260, 240, 0}, {});
-      ASSERT_TRUE(replication::comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
+      ASSERT_TRUE(comes_true([&] { return !running.node->failure(&starts_empty).ok(); }));
       const Status failure = running.node->failure(&starts_empty);
       EXPECT_NE(std::string(failure.message()).find(is_heard ? "up to LSN 260" : "up to LSN 250"), std::string::npos)
           << failure;
@@ -731,10 +730,10 @@ TEST(Follower, AnArchiveWaitsForTheLog) {
     Running running = start(of, std::move(disk), directory, 0);
     ASSERT_NE(running.node, nullptr);
     running.link->say({1, 0, 10, 10, 0}, {first});
-    ASSERT_TRUE(replication::comes_true([&] { return running.node->info().durable_lsn == 10; }));
+    ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == 10; }));
     ASSERT_TRUE(arm_failpoints("log.before_group_write=sleep(1000)").ok());
     running.link->say({1, 0, 20, 20, 0}, {second});
-    ASSERT_TRUE(replication::comes_true([&] { return running.node->info().applied_lsn == 20; }));
+    ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == 20; }));
     auto written = running.node->write_archive("");
     ASSERT_TRUE(written.ok()) << written.status();
     EXPECT_EQ(written->first.lsn, 20u);

@@ -8,7 +8,6 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 // before OpenPGM's, which looks for poll and epoll
@@ -20,6 +19,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/event_fd.h"
 #include "multicast_program.h"
 #include "pacer.h"
 #include "shared_ring.h"
@@ -142,10 +142,8 @@ void wait(pgm_sock_t* socket, int event, int64_t timeout_ns) {
   int count = 7;
   pgm_poll_info(socket, fds + 1, &count, POLLIN);
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  if (::ppoll(fds, static_cast<nfds_t>(count + 1), &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) {
-    uint64_t value;
-    static_cast<void>(!::read(event, &value, sizeof(value)));
-  }
+  if (::ppoll(fds, static_cast<nfds_t>(count + 1), &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0)
+    drain_event(event);
 }
 
 void wait_for_node(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory* memory, int64_t timeout_ns) {
@@ -236,8 +234,7 @@ int run_receiver(pgm_sock_t* socket, const Arguments& arguments, MulticastMemory
           (has_room ? memory->received : memory->dropped).fetch_add(1, std::memory_order_relaxed);
         }
       }
-      const uint64_t one = 1;
-      if (memory->node_bell.rings()) static_cast<void>(!::write(arguments.node_event, &one, sizeof(one)));
+      if (memory->node_bell.rings()) signal_event(arguments.node_event);
       continue;
     }
     if (::getppid() != arguments.node) return 0;
@@ -253,8 +250,7 @@ int run(const Arguments& arguments) {
   pgm_sock_t* socket = open_socket(arguments, &code);
   if (socket == nullptr) return code;
   memory->is_ready.store(1);
-  const uint64_t one = 1;
-  static_cast<void>(!::write(arguments.node_event, &one, sizeof(one)));
+  signal_event(arguments.node_event);
   return arguments.sends ? run_sender(socket, arguments, memory) : run_receiver(socket, arguments, memory);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/event_fd.h"
 #include "multicast_program.h"
 #include "pacer.h"
 #include "rdma/connection.h"
@@ -29,11 +30,6 @@ struct BulkArguments {
   int node_event = -1, wire_event = -1;
   VerbsConnection::Options connection;
 };
-
-void wake(int event) {
-  const uint64_t one = 1;
-  static_cast<void>(!::write(event, &one, sizeof(one)));
-}
 
 // Functions give why the process has to end; empty = it has not.
 class BulkLoop {
@@ -76,7 +72,7 @@ class BulkLoop {
       sink_.emplace(&memory_, slots, connection_.window(), &connection_);
     }
     memory_.is_connected.store(1);
-    wake(arguments_.node_event);
+    signal_event(arguments_.node_event);
   }
 
   std::string turn(bool* is_busy) {
@@ -91,7 +87,7 @@ class BulkLoop {
         error = each.is_read ? sink_->on_read() : sink_->on_message(each.message);
       }
     }
-    if (!news_.empty() && memory_.node_bell.rings()) wake(arguments_.node_event);
+    if (!news_.empty() && memory_.node_bell.rings()) signal_event(arguments_.node_event);
     *is_busy = !news_.empty() || can_advance();
     if (!error.empty() || !*is_busy) return error;
     return source_.has_value() ? source_->advance() : sink_->advance();
@@ -130,13 +126,13 @@ int run_channel(const BulkArguments& arguments) {
     memory->address.store(connection.address());
     memory->port.store(connection.port());
     memory->is_ready.store(1);
-    wake(arguments.node_event);
+    signal_event(arguments.node_event);
     why = BulkLoop(arguments, &connection).run();
   }
   memory->registered_bytes.store(0);
   std::snprintf(memory->reason, BulkMemory::kReasonBytes, "%s", why.c_str());
   memory->is_ready.store(0);
-  wake(arguments.node_event);
+  signal_event(arguments.node_event);
   return kBulkExitDevice;
 }
 

@@ -33,6 +33,7 @@
 #include "replication/bulk_server.h"
 #include "replication/link.h"
 #include "replication/publisher.h"
+#include "testing/loopback_server.h"
 #include "testing/memory_bulk.h"
 #include "testing/soft_devices.h"
 
@@ -325,11 +326,7 @@ class SeedingVmTest : public testing::Test {
     options.newest_archive = [this] { return StatusOr<std::string>(archive_); };
     options.bulk = &bulk_;
     publisher_ = make_publisher(options);
-    grpc::ServerBuilder builder;
-    const int port = port_;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(publisher_.get());
-    server_ = builder.BuildAndStart();
+    server_ = serve_on_loopback(publisher_.get(), &port_);
     ASSERT_NE(server_, nullptr);
   }
   std::unique_ptr<Link> link() {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/event_fd.h"
 #include "rdma/port.h"
 
 namespace scyper::replication {
@@ -35,7 +36,6 @@ int64_t now_ms() {
 
 VerbsConnection::~VerbsConnection() {
   if (has_pair_) rdma_destroy_qp(id_);
-  if (events_ > 0) ibv_ack_cq_events(queue_, events_);
   if (queue_ != nullptr) ibv_destroy_cq(queue_);
   if (completions_ != nullptr) ibv_destroy_comp_channel(completions_);
   if (messages_region_ != nullptr) ibv_dereg_mr(messages_region_);
@@ -292,16 +292,7 @@ std::string VerbsConnection::poll(std::vector<News>* out) {
   return "";
 }
 
-std::string VerbsConnection::arm() {
-  if (queue_ == nullptr) return "";
-  ibv_cq* from = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(completions_, &from, &context) == 0) ++events_;
-  if (events_ > 0) ibv_ack_cq_events(queue_, events_);
-  events_ = 0;
-  errno = ibv_req_notify_cq(queue_, 0);
-  return errno == 0 ? "" : with_error("no events of completions");
-}
+std::string VerbsConnection::arm() { return queue_ == nullptr ? "" : arm_completions(completions_, queue_); }
 
 void VerbsConnection::wait(int event, int64_t timeout_ns) {
   pollfd fds[] = {{event, POLLIN, 0},
@@ -309,10 +300,7 @@ void VerbsConnection::wait(int event, int64_t timeout_ns) {
                   {(id_ != nullptr ? id_ : listener_)->verbs->async_fd, POLLIN, 0},
                   {completions_ != nullptr ? completions_->fd : -1, POLLIN, 0}};
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  if (::ppoll(fds, 4, &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) {
-    uint64_t value;
-    static_cast<void>(!::read(event, &value, sizeof(value)));
-  }
+  if (::ppoll(fds, 4, &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) drain_event(event);
 }
 
 }  // namespace scyper::replication

@@ -90,7 +90,6 @@ class VerbsConnection final : public BulkWire {
   bool has_come_ = false;  // what is awaited
   uint32_t window_ = 0, sends_open_ = 0, reads_open_ = 0;
   uint64_t sends_ = 0;
-  uint32_t events_ = 0;  // of completions_, not yet acknowledged
 };
 
 }  // namespace scyper::replication

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/event_fd.h"
 #include "rdma/port.h"
 
 namespace scyper::replication {
@@ -30,7 +31,6 @@ constexpr uint64_t kMaxSendSlots = 1024;
 VerbsEndpoint::~VerbsEndpoint() {
   if (group_ != nullptr) ibv_destroy_ah(group_);
   if (has_pair_) rdma_destroy_qp(id_);
-  if (events_ > 0) ibv_ack_cq_events(queue_, events_);
   if (queue_ != nullptr) ibv_destroy_cq(queue_);
   if (completions_ != nullptr) ibv_destroy_comp_channel(completions_);
   if (region_ != nullptr) ibv_dereg_mr(region_);
@@ -237,16 +237,7 @@ std::string VerbsEndpoint::repost() {
   return error;
 }
 
-std::string VerbsEndpoint::arm() {
-  if (completions_ == nullptr) return "";
-  ibv_cq* from = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(completions_, &from, &context) == 0) ++events_;
-  if (events_ > 0) ibv_ack_cq_events(queue_, events_);
-  events_ = 0;
-  errno = ibv_req_notify_cq(queue_, 0);
-  return errno == 0 ? "" : with_error("no events of completions");
-}
+std::string VerbsEndpoint::arm() { return completions_ == nullptr ? "" : arm_completions(completions_, queue_); }
 
 void VerbsEndpoint::wait(int event, bool awaits_completions, int64_t timeout_ns) {
   pollfd fds[] = {{event, POLLIN, 0},
@@ -254,10 +245,7 @@ void VerbsEndpoint::wait(int event, bool awaits_completions, int64_t timeout_ns)
                   {id_->verbs->async_fd, POLLIN, 0},
                   {awaits_completions && completions_ != nullptr ? completions_->fd : -1, POLLIN, 0}};
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  if (::ppoll(fds, 4, &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) {
-    uint64_t value;
-    static_cast<void>(!::read(event, &value, sizeof(value)));
-  }
+  if (::ppoll(fds, 4, &timeout, nullptr) > 0 && (fds[0].revents & POLLIN) != 0) drain_event(event);
 }
 
 }  // namespace scyper::replication

@@ -83,7 +83,6 @@ class VerbsEndpoint {
   bool sends_ = false, has_pair_ = false, has_joined_ = false;
   int32_t gid_index_ = -1;
   uint32_t datagram_bytes_ = 0, inline_bytes_ = 0;
-  uint32_t events_ = 0;  // of completions_, not yet acknowledged
   RingLayout layout_;
   char* memory_ = nullptr;
 

@@ -88,6 +88,16 @@ std::string bind_to_port(rdma_cm_id* id, const in_addr& own, const RdmaDeviceNam
   return "";
 }
 
+std::string arm_completions(ibv_comp_channel* channel, ibv_cq* queue) {
+  ibv_cq* from = nullptr;
+  void* context = nullptr;
+  unsigned events = 0;
+  while (ibv_get_cq_event(channel, &from, &context) == 0) ++events;
+  if (events > 0) ibv_ack_cq_events(queue, events);
+  errno = ibv_req_notify_cq(queue, 0);
+  return errno == 0 ? "" : with_error("no events of completions");
+}
+
 std::string look_at_device(ibv_context* device) {
   ibv_async_event news;
   while (ibv_get_async_event(device, &news) == 0) {

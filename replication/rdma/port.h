@@ -21,6 +21,8 @@ void make_nonblocking(int fd);
 std::string find_interface(const std::string& interface, const RdmaDeviceName& device, in_addr* out);
 // Binds the identifier to it. Its device and port are those that were asked for, or it is an error.
 std::string bind_to_port(rdma_cm_id* id, const in_addr& own, const RdmaDeviceName& device);
+// The channel tells of the queue's next completion. What it has told until now is taken away.
+std::string arm_completions(ibv_comp_channel* channel, ibv_cq* queue);
 // News of the device and its ports; anything that ends what uses it is an error.
 std::string look_at_device(ibv_context* device);
 

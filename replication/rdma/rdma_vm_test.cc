@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/comes_true.h"
 #include "base/test_seed.h"
 #include "replication/inbox.h"
 #include "replication/multicast.h"
-#include "testing/comes_true.h"
 #include "testing/group_maker.h"
 #include "testing/soft_devices.h"
 

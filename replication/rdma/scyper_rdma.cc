@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "base/event_fd.h"
 #include "multicast_program.h"
 #include "pacer.h"
 #include "rdma/bulk_loop.h"
@@ -38,11 +39,6 @@ struct Arguments {
   int64_t rate = 0;
   VerbsEndpoint::Options endpoint;
 };
-
-void ring(int event) {
-  const uint64_t one = 1;
-  static_cast<void>(!::write(event, &one, sizeof(one)));
-}
 
 // One direction of a node's multicast. Functions give why the process has to end; empty = it has not.
 class Loop {
@@ -83,7 +79,7 @@ class Loop {
       error = endpoint_.repost();
       if (count > 0) {
         is_armed = false;
-        if (memory_.node_bell.rings()) ring(arguments_.node_event);
+        if (memory_.node_bell.rings()) signal_event(arguments_.node_event);
       } else if (!arguments_.endpoint.has_events) {
         std::this_thread::yield();
       } else if (!is_armed) {
@@ -164,7 +160,7 @@ int run(const Arguments& arguments) {
     memory->datagram_bytes.store(endpoint.datagram_bytes());
     memory->registered_bytes.store(endpoint.registered_bytes());
     memory->is_ready.store(1);
-    ring(arguments.node_event);
+    signal_event(arguments.node_event);
     Loop loop(arguments, &endpoint, memory);
     why = arguments.endpoint.sends ? loop.send() : loop.receive();
     memory->resets.fetch_add(1);

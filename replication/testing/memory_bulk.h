@@ -1,6 +1,5 @@
 #pragma once
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/event_fd.h"
 #include "bulk_memory.h"
 #include "rdma/rendezvous.h"
 #include "replication/bulk.h"
@@ -145,7 +145,7 @@ class MemoryBulkPair {
       Shared made;
       made.memory = is_source ? pair_->connection_.source_memory() : pair_->connection_.sink_memory();
       made.slots = pair_->slots_;
-      for (int* each : {&made.node_event, &made.wire_event}) *each = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+      for (int* each : {&made.node_event, &made.wire_event}) *each = make_event();
       open(made, cluster, key);
     }
     ~End() override {

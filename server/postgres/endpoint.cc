@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "base/event_fd.h"
 
 namespace scyper::server::postgres {
 
@@ -123,7 +123,7 @@ Status Endpoint::listen() {
   }
   port_ = port_of(listener_);
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  wake_ = make_event();
   epoll_event on_listener{EPOLLIN, {.u64 = kListenerTag}}, on_wake{EPOLLIN, {.u64 = kWakeTag}};
   if (epoll_ < 0 || wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &on_listener) != 0 ||
       ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &on_wake) != 0) {
@@ -151,8 +151,7 @@ Endpoint::~Endpoint() {
 }
 
 void Endpoint::wake() {
-  const uint64_t one = 1;
-  if (wake_ >= 0) static_cast<void>(!::write(wake_, &one, sizeof one));
+  if (wake_ >= 0) signal_event(wake_);
 }
 
 void Endpoint::begin_stop() {
@@ -192,8 +191,7 @@ void Endpoint::watch() {
       if (tag == kListenerTag) {
         accept_all();
       } else if (tag == kWakeTag) {
-        uint64_t ignored;
-        static_cast<void>(!::read(wake_, &ignored, sizeof ignored));
+        drain_event(wake_);
       } else {
         std::shared_ptr<Session> session;
         {

@@ -374,12 +374,10 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     }
     for (size_t i = 0; i < next.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, next[i]);
     gen_checks(dml, dml.checks, new_value);
-    if (dml.checks_at_once)
-      gen_checks(dml, dml.references, new_value);
-    else
-      note_event(dml, old_value, new_value);
+    if (!dml.checks_at_once) note_event(dml, old_value, new_value);
     gen_update_row(dml, source, descriptor, next);
     if (moves_keys(dml)) source.known.clear();
+    if (dml.checks_at_once) gen_checks(dml, dml.references, new_value);  // unique keys come first
     output_values();
   }
   if (after) {

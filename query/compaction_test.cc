@@ -316,6 +316,45 @@ TEST_P(CompactionTest, ScansFindWhatTheyWant) {
   EXPECT_EQ(plain->window_counts().chunks, 0u);
 }
 
+// Chunks all of whose rows pass tell what is asked of them, and no row is read.
+TEST_P(CompactionTest, WholeChunksAnswer) {
+  std::mt19937_64 random(test_seed());
+  auto plain = make_session(0);
+  auto frozen = make_session(1);
+  for (Session* session : {plain.get(), frozen.get()}) {
+    const Status status = session->script(kManyRows);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  frozen->set_freezing(UINT64_MAX);
+  constexpr char kAsked[] =
+      "SELECT count(*), count(1), count(i), count(s), count(f), sum(i), avg(i), min(i), max(i), sum(k), avg(k), "
+      "min(b), "
+      "sum(b), sum(n), avg(n), min(n), max(n), sum(w), avg(w), max(w), min(d), max(ts) FROM many";
+  for (const char* all : {" WHERE k >= 0 AND k < 99999", " WHERE d >= '2020-01-01' AND ts < '2021-01-01' AND n < 1e30",
+                          " WHERE k BETWEEN -5.5 AND 35999.0 AND (b < 0 OR b <> -7)", ""}) {
+    const WindowCounts before = frozen->window_counts();
+    ASSERT_EQ(frozen->text(absl::StrCat(kAsked, all)), plain->text(absl::StrCat(kAsked, all))) << all;
+    const WindowCounts after = frozen->window_counts();
+    const bool has_nulls = std::string_view(all).find(" n ") != std::string_view::npos;
+    EXPECT_EQ(after.answered - before.answered, has_nulls ? 0u : after.chunks - before.chunks) << all;
+  }
+  EXPECT_NE(frozen->text("EXPLAIN (ANALYZE) SELECT sum(k) FROM many").find("rows=36000"), std::string::npos);
+  const int rounds = GetParam().mode == ExecutionMode::kBetter ? 6 : 60;  // which compiles long
+  for (int round = 0; round < rounds; round++) {
+    std::string query = absl::StrCat(kAsked, " WHERE ", make_condition(&random));
+    if (round % 4 == 0)
+      query = absl::StrCat("SELECT count(*), max(k) FILTER (WHERE i < 7) FROM many WHERE k > ", -round);
+    if (round == rounds / 2) {
+      for (Session* session : {plain.get(), frozen.get()}) {
+        ASSERT_EQ(session->text("DELETE FROM many WHERE k = 17"), "");
+        ASSERT_EQ(session->text("UPDATE many SET i = NULL, n = 3 WHERE k BETWEEN 18000 AND 18003"), "");
+      }
+    }
+    ASSERT_EQ(frozen->text(query), plain->text(query)) << query;
+    ASSERT_EQ(frozen->text(kAsked), plain->text(kAsked));
+  }
+}
+
 TEST_P(CompactionTest, LoopsDecodeOnce) {
   auto frozen = make_session(1);
   const Status status = frozen->script(kManyRows);

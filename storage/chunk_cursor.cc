@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/check.h"
 #include "frozen_gather.h"
@@ -160,6 +161,45 @@ const char* open_chunk(const TablePartition* partition, uint64_t chunk, const Ch
     }
   }
   return window;
+}
+
+namespace {
+
+// Of a chunk none of whose tuples is gone.
+std::optional<__int128> aggregate_column(const FrozenVector& vector, ChunkAggregate::Kind kind, uint32_t values) {
+  if (kind == ChunkAggregate::Kind::kValues) return values;
+  if (values == 0) return 0;
+  if (kind == ChunkAggregate::Kind::kSum) return vector.sum();
+  const Datum bound = kind == ChunkAggregate::Kind::kMin ? vector.min() : vector.max();
+  return bound.null != 0 ? std::nullopt : std::optional(bound.int128());
+}
+
+}  // namespace
+
+bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
+                     std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
+                     __int128* results) noexcept {
+  const FrozenChunk chunk = image_of(partition, slot.image);
+  const uint32_t live = chunk.header().live;
+  if (slot.invalid.positions() != chunk.header().count - live) return false;
+  while (!conditions.empty()) {
+    const Conditions term = take_term(&conditions);
+    if (std::none_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
+          return chunk.column(condition.column).holds_for_all(condition.predicate);
+        })) {
+      return false;
+    }
+  }
+  for (const ChunkAggregate& aggregate : wanted) {
+    std::optional<__int128> result = live;
+    if (aggregate.kind != ChunkAggregate::Kind::kRows) {
+      const FrozenVector vector = chunk.column(aggregate.column);
+      result = aggregate_column(vector, aggregate.kind, live - vector.header().null_count);
+    }
+    if (!result.has_value()) return false;
+    *results++ = *result;
+  }
+  return true;
 }
 
 void ChunkCursor::open(const TablePartition* partition, const FrozenSlot& slot, const ChunkScan& scan, char* window,

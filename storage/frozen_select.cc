@@ -407,4 +407,15 @@ bool FrozenVector::can_skip(const FrozenPredicate& predicate) const {
   return begin == end;
 }
 
+bool FrozenVector::holds_for_all(const FrozenPredicate& predicate) const {
+  const FrozenHeader& head = header();
+  const bool has_values = head.has_bounds != 0;
+  if (predicate.kind == FrozenPredicate::Kind::kIsNull) return !has_values && head.kind != CellKind::kDecimal;
+  if (head.null_count != 0) return false;
+  if (predicate.kind == FrozenPredicate::Kind::kIsNotNull) return true;
+  if (!has_values || !is_number(head) || head.kind == CellKind::kFloat64) return false;
+  FrozenSelection wanted(*this, predicate);
+  return wanted.find_interval() && wanted.covers_all();
+}
+
 }  // namespace scyper::storage

@@ -158,14 +158,21 @@ bool is_stable(const BoundExpr& e) {
   return false;
 }
 
-bool is_immutable(const BoundExpr& expr) {
-  bool is_changing = false;
-  visit(expr, [&](const BoundExpr& e) {
-    is_changing |= e.builtin != nullptr && (e.builtin->op == BuiltinOp::kNow || e.builtin->is_volatile);
-    is_changing |= is_stable(e);
-    is_changing |= e.kind == BoundKind::kUserCall && !e.routine->is_immutable;
-  });
-  return !is_changing;
+// NULL whatever its other arguments are: a constant, or a strict call of one.
+bool is_null_constant(const BoundExpr& e) {
+  if (e.kind == BoundKind::kConst) return e.value.null != 0;
+  const bool is_strict = e.kind == BoundKind::kCast || (e.kind == BoundKind::kBuiltin && e.builtin->strict);
+  return is_strict &&
+         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return is_null_constant(*arg); });
+}
+
+// Of what is left when constants are folded, as PostgreSQL asks.
+bool is_immutable(const BoundExpr& e) {
+  if (is_null_constant(e)) return true;
+  const bool is_changing = (e.builtin != nullptr && (e.builtin->op == BuiltinOp::kNow || e.builtin->is_volatile)) ||
+                           is_stable(e) || (e.kind == BoundKind::kUserCall && !e.routine->is_immutable);
+  return !is_changing &&
+         std::all_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return is_immutable(*arg); });
 }
 
 const BoundExpr* subquery_of(const BoundExpr& expr) {

@@ -521,8 +521,22 @@ StatusOr<BoundPtr> Binder::bind_condition(const ast::Expr& expr, const Scope* sc
   return coerce_boolean(std::move(bound), clause);
 }
 
+namespace {
+
+bool is_without_subqueries(std::string_view clause) {
+  return clause == "check constraints" || clause == "column generation expressions" ||
+         clause == "DEFAULT expressions" || clause == "index expressions" || clause == "index predicates" ||
+         clause == "trigger WHEN conditions";
+}
+
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* scope) {
   if (expr.kind == ExprKind::kQuantifiedArray) return bind_quantified_array(node_as<ast::QuantifiedArray>(expr), scope);
+  if (is_without_subqueries(aggregate_clause_)) {  // before anything is said of what stands in it
+    const std::string place(aggregate_clause_.substr(0, aggregate_clause_.size() - 1));
+    return error("0A000", absl::StrCat("cannot use subquery in ", place), expr.location);
+  }
   if (expr.kind == ExprKind::kArraySubquery) return bind_array_subquery(node_as<ast::ArraySubquery>(expr), scope);
   if (expr.kind == ExprKind::kQuantifiedSubquery)
     return bind_quantified_subquery(node_as<ast::QuantifiedSubquery>(expr), scope);
@@ -576,9 +590,6 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
 
 StatusOr<BoundPtr> Binder::bind_constant(const ast::Expr& expr, const SqlType& type) {
   aggregate_clause_ = "DEFAULT expressions";
-  const bool subquery =
-      expr.kind == ExprKind::kScalarSubquery || expr.kind == ExprKind::kExists || expr.kind == ExprKind::kInSubquery;
-  if (subquery) return error("0A000", "cannot use subquery in DEFAULT expression", expr.location);
   if (expr.kind == ExprKind::kColumnRef)
     return error("0A000", "cannot use column reference in DEFAULT expression", expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, nullptr));

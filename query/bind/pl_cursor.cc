@@ -69,7 +69,8 @@ Status PlBinder::bind_cursor_arguments(const VariableScope::Cursor& cursor, cons
                              statement.location);
     }
     const uint32_t variable = cursor.parameters[at];
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*args[i], binder_.program_->variables[variable].type));
+    const SqlType type = binder_.program_->variables[variable].type;  // the expression may make variables
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, expression(*args[i], type));
     step->query->outputs.push_back({parameters[at].name, std::move(value), false});
     step->into.variables.push_back(variable);
   }

@@ -74,7 +74,7 @@ StatusOr<std::unique_ptr<BoundQuery>> PlBinder::image_query(const BoundExpr& row
   auto query = std::make_unique<BoundQuery>();
   query->id = ++binder_.query_count_;
   for (size_t i = 0; i < targets.size(); i++) {
-    const SqlType& type = binder_.program_->variables[targets[i]].type;
+    const SqlType type = binder_.program_->variables[targets[i]].type;
     BoundPtr field;
     if (what == "assign") {
       SCYPER_ASSIGN_OR_RETURN(field, binder_.image_field(row, i, type));

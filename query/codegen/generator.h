@@ -122,6 +122,8 @@ class Generator {
   Reg add_opening(RowSource* source, bool is_scan);
   Reg gen_scan_bounds(const RowSource& source, const ScanWish& wish, std::vector<ChunkCondition>* conditions);
   Reg gen_scan_filters(const RowSource& source, const ScanWish& wish, std::vector<ChunkFilter>* filters);
+  void gen_whole_chunk(const RowSource& source, const WholeChunks& whole, const std::vector<ChunkCondition>& conditions,
+                       Reg bounds, Block rows);
   OpenPiece gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none);
   void gen_make_hot(RowSource* source, Block gone);
   void note_read(const RowSource& source, uint32_t column);
@@ -337,6 +339,7 @@ class Generator {
   void search_group(const GroupTable& table, const Values& keys, Reg hash, Reg is_new, Reg group);
   struct AggregateSlot;
   using AggregateSlots = std::vector<AggregateSlot>;
+  WholeChunks make_whole_chunks(const PlanNode& node, const AggregateSlots& slots);
   void gen_merge(const GroupTable& table, const PlanNode& node, const std::function<void(Reg, Reg)>& combine,
                  const std::function<void(Reg store)>& emit);
   void gen_merge_source(const GroupTable& table, Reg merged, const std::function<void(Reg, Reg)>& combine);
@@ -554,14 +557,11 @@ class Generator {
   std::unordered_map<uint32_t, RowSource> sources_;  // by relation
   // values of kGroup and kAggregate, by query: subqueries refer to those of enclosing queries
   std::map<uint32_t, const Values*> groups_, aggregates_;
-  const Values* outputs_ = nullptr;  // values of kSubqueryOutput
-  Block handler_ = 0;                // where errors go
-  Block fail_block_ = 0;             // returns Outcome::kError
-  Block misclassified_block_ = 0, return_block_ = 0;
+  const Values* outputs_ = nullptr;                                                  // values of kSubqueryOutput
+  Block handler_ = 0, fail_block_ = 0, misclassified_block_ = 0, return_block_ = 0;  // fail: returns Outcome::kError
   std::map<std::pair<Block, int>, Block> raise_blocks_;
   struct Loop {
-    Block exit;
-    Block next;
+    Block exit, next;
     uint32_t for_loops = 0;  // around its body
   };
   std::map<uint32_t, Loop> labels_;
@@ -577,8 +577,7 @@ class Generator {
   };
   std::map<uint32_t, WorkingTable> working_tables_;                  // of recursive queries, by SharedPlan::number
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
-  Reg row_count_ = ir::kNoReg;                                       // I64 variable: rows of the statement at hand
-  Reg told_rows_ = ir::kNoReg;                                       // I64 variable: ROW_COUNT, where it is asked for
+  Reg row_count_ = ir::kNoReg, told_rows_ = ir::kNoReg;              // I64 variables: rows of the statement; ROW_COUNT
   Value return_value_;
   Reg analysis_ = ir::kNoReg;  // counters
   PlanCounters counters_;      // of the plan at hand
@@ -591,10 +590,11 @@ class Generator {
   bool dispensed_ = false;                             // the next full scan drives a pipeline: it takes morsels
   bool sealed_ = false;                                // the next store to be read is sealed, and others read it too
   int64_t scan_count_ = 0;
-  std::map<uint32_t, Places> filters_;  // of the plan at hand, by number
-  GroupJoin* grouping_ = nullptr;       // the next join's partners are groups
-  uint32_t loops_ = 0;                  // around the place at hand
-  bool staged_ = false;                 // control comes back into a pipeline (stage.cc): ir::demote()
+  const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give
+  std::map<uint32_t, Places> filters_;         // of the plan at hand, by number
+  GroupJoin* grouping_ = nullptr;              // the next join's partners are groups
+  uint32_t loops_ = 0;                         // around the place at hand
+  bool staged_ = false;                        // control comes back into a pipeline (stage.cc): ir::demote()
 };
 
 }  // namespace scyper::query

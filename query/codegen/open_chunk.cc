@@ -122,6 +122,20 @@ bool has_integer_range(const std::vector<ChunkCondition>& conditions, const stor
 }
 }  // namespace
 
+// Goes on where the chunk's aggregates are what is wanted of it, and to `rows` where its rows have to be read.
+void Generator::gen_whole_chunk(const RowSource& source, const WholeChunks& whole,
+                                const std::vector<ChunkCondition>& conditions, Reg bounds, Block rows) {
+  const auto count = static_cast<int64_t>(whole.wanted.size());
+  Reg results = b_.frame_address(b_.reserve_frame(static_cast<uint32_t>(count) * 16));
+  check(b_.call(k_rt_aggregate_chunk, {context(), source.partition, source.tid, data_of(conditions),
+                                       constant(Type::kI64, static_cast<int64_t>(conditions.size())), bounds,
+                                       data_of(whole.wanted), constant(Type::kI64, count), results}));
+  Block told = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, b_.load(Type::kI64, context(), kContextValue), constant(Type::kI64, 0)), rows, told);
+  b_.set_block(told);
+  whole.add(results);
+}
+
 // For a scan that has located its chunk's first position and is at `offset` 0 (a variable) of `all` positions. Goes to
 // `none` where no row is left for which the conjuncts hold. Of a hot chunk only ranges of integers are asked.
 OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg offset, Reg all, Block none) {
@@ -149,7 +163,13 @@ OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg
   b_.assign(is_open, constant(Type::kI64, 0));
   bounds = gen_scan_bounds(*source, wish, &conditions);
   Block closed = b_.new_block(), some = b_.new_block(), more = b_.new_block(), is_hot = b_.new_block();
-  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), closed, is_hot, 2);
+  Block not_hot = wish.whole == nullptr ? closed : b_.new_block();
+  b_.branch(b_.compare(Op::kEq, hot, b_.null_pointer()), not_hot, is_hot, 2);
+  if (wish.whole != nullptr) {
+    b_.set_block(not_hot);
+    gen_whole_chunk(*source, *wish.whole, conditions, bounds, closed);
+    b_.jump(none);
+  }
   b_.set_block(is_hot);
   ask_hot();
   b_.set_block(more);

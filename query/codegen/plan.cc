@@ -196,8 +196,9 @@ void Generator::gen_shared(const PlanNode& node, const Body& body) {
 void Generator::gen_get(const PlanNode& node, const Body& body) {
   sources_[node.relation] = RowSource{};
   sources_[node.relation].relation = node.source;
+  const WholeChunks* whole = whole_chunks_ != nullptr && whole_chunks_->scan == &node ? whole_chunks_ : nullptr;
   auto scan = [&] {
-    gen_table_scan(*node.source, node.path, {views_of(node.conjuncts), &node.filters}, [&] {
+    gen_table_scan(*node.source, node.path, {views_of(node.conjuncts), &node.filters, whole}, [&] {
       Block next = b_.new_block();
       gen_conjuncts(node.conjuncts, next);
       gen_join_filters(node, next);

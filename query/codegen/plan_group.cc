@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
 #include "codegen/hash_table.h"
+#include "codegen/scan_condition.h"
 #include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
 #include "runtime/spill.h"
@@ -477,11 +478,53 @@ Value Generator::finish_state(const Aggregate& aggregate, const std::vector<Aggr
   });
 }
 
+// What frozen chunks can give instead of rows, if the input is a scan that lets them: the results are rows first, then
+// the slots' states.
+WholeChunks Generator::make_whole_chunks(const PlanNode& node, const AggregateSlots& slots) {
+  const PlanNode& input = *node.inputs[0];
+  if (input.kind != PlanKind::kGet || input.path.kind != AccessKind::kFullScan || !input.filters.empty() ||
+      input.source->table == nullptr || !compacts(*input.source->table) || slots.size() >= kChunkAggregatesMax ||
+      !are_scan_conditions_exact(*input.source, views_of(input.conjuncts)))
+    return {};
+  using Kind = storage::ChunkAggregate::Kind;
+  WholeChunks whole{&input, {{Kind::kRows, 0}}, {}};
+  whole.wanted.resize(slots.size() + 1);
+  for (size_t i = 0; i < node.aggregates.size(); i++) {
+    const Aggregate& a = node.aggregates[i];
+    const AggregateSlot& slot = slots[i];
+    if (slot.kind == AggregateSlot::Kind::kGeneric || a.filter != nullptr) return {};
+    if (a.args.empty()) continue;
+    const BoundExpr* given = a.args[0].get();
+    while (widens_integer(*given)) given = given->args[0].get();
+    const BoundExpr& arg = *given;
+    if (slot.kind == AggregateSlot::Kind::kCount && arg.kind == BoundKind::kConst && !arg.nullable) continue;
+    if (arg.kind != BoundKind::kColumn || arg.relation != input.source->id) return {};
+    if (slot.type == Type::kF64) return {};  // sums depend on the order
+    storage::ChunkAggregate& wanted = whole.wanted[i + 1];
+    wanted = {Kind::kValues, arg.index};
+    if (slot.kind == AggregateSlot::Kind::kSum) wanted.kind = Kind::kSum;
+    if (slot.kind == AggregateSlot::Kind::kExtreme)
+      wanted.kind = a.kind == AggregateKind::kMin ? Kind::kMin : Kind::kMax;
+    if (slot.counter <= -2) whole.wanted[static_cast<size_t>(-2 - slot.counter) + 1] = {Kind::kValues, arg.index};
+  }
+  whole.add = [this, &node, &slots, &input](Reg results) {
+    std::vector<int64_t> offsets;
+    for (size_t i = 0; i < slots.size(); i++) offsets.push_back(static_cast<int64_t>(i + 1) * 16);
+    combine_states(node, slots, ir::kNoReg, results, offsets);
+    if (auto found = counters_.find(&input); found != counters_.end())
+      raise_counter(found->second.rows, b_.load(Type::kI64, results));
+  };
+  return whole;
+}
+
 void Generator::gen_plain_aggregation(const PlanNode& node, const Body& body) {
   std::vector<AggregateSlot> slots = lay_out_aggregates(node, nullptr);
   std::vector<Reg> distinct = gen_distinct_tables(node.aggregates);
   clear_states(slots, ir::kNoReg);
+  const WholeChunks whole = make_whole_chunks(node, slots);
+  whole_chunks_ = whole.scan == nullptr ? nullptr : &whole;
   gen_node(*node.inputs[0], [&] { step_states(node, slots, ir::kNoReg, distinct); });
+  whole_chunks_ = nullptr;
   gen_sum_up(node, slots);
   gen_by_one([&] {
     RowSource source;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "codegen/value.h"
 #include "ir/ir.h"
 #include "plan/plan.h"
+#include "storage/chunk_cursor.h"
 
 namespace scyper::query {
 
@@ -34,10 +36,18 @@ struct RowSource {
   bool absent = false;  // the row of NULLs of an outer join
 };
 
+// Of a frozen chunk all of whose rows pass, a reader takes aggregates instead of rows.
+struct WholeChunks {
+  const PlanNode* scan = nullptr;
+  std::vector<storage::ChunkAggregate> wanted;
+  std::function<void(ir::Reg results)> add;  // 128 bits for each
+};
+
 // What rows of a scan have to pass: those that do not need not come.
 struct ScanWish {
   std::vector<const BoundExpr*> conjuncts = {};
   const std::vector<ScanFilter>* filters = nullptr;  // of joins to come
+  const WholeChunks* whole = nullptr;                // none: rows are wanted
 };
 
 // RowBuffer* of the rows that a statement has changed, for the triggers AFTER it; none: nobody asks for them.

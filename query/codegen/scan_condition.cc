@@ -47,7 +47,16 @@ class ConditionFinder {
       for (const auto& arg : e.args) add(*arg);
       return;
     }
-    if (std::optional<Term> term = term_of(e)) add(*std::move(term));
+    std::optional<Term> term = term_of(e);
+    is_exact_ &= term.has_value() && says_all(e);
+    if (term.has_value()) add(*std::move(term));
+  }
+
+  // Whether take() gives all that was added, and no row more.
+  bool is_exact() const {
+    size_t conditions = 0;
+    for (const Term& term : terms_) conditions += term.size();
+    return is_exact_ && conditions <= kConditionsMax;
   }
 
   std::vector<ScanCondition> take() {
@@ -80,6 +89,13 @@ class ConditionFinder {
       }
     }
     terms_.push_back(std::move(term));
+  }
+
+  // Of what has a term: does the term say all of it?
+  static bool says_all(const BoundExpr& e) {
+    if (e.kind == BoundKind::kOr)
+      return std::all_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return says_all(*arg); });
+    return e.kind != BoundKind::kAnd && (e.kind != BoundKind::kBuiltin || e.builtin->name != "like");
   }
 
   std::optional<Term> term_of(const BoundExpr& e) const {
@@ -237,6 +253,7 @@ class ConditionFinder {
 
   const Relation& relation_;
   std::vector<Term> terms_;
+  bool is_exact_ = true;
 };
 
 }  // namespace
@@ -248,6 +265,15 @@ std::vector<ScanCondition> find_scan_conditions(const Relation& relation,
   ConditionFinder finder(relation);
   for (const BoundExpr* e : conjuncts) finder.add(*e);
   return finder.take();
+}
+
+bool are_scan_conditions_exact(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts) {
+  ConditionFinder finder(relation);
+  for (const BoundExpr* e : conjuncts) {
+    if (is_volatile(*e)) return false;
+    finder.add(*e);
+  }
+  return finder.is_exact();
 }
 
 }  // namespace scyper::query

@@ -21,4 +21,7 @@ struct ScanCondition {
 std::vector<ScanCondition> find_scan_conditions(const Relation& relation,
                                                 const std::vector<const BoundExpr*>& conjuncts);
 
+// Do the conjuncts hold for all rows for which those conditions do?
+bool are_scan_conditions_exact(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts);
+
 }  // namespace scyper::query

@@ -1,6 +1,7 @@
 #include "runtime/windows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -296,6 +297,26 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
   c->value[1] = tid + piece.first;
   c->value[2] = piece.begin;
   c->value[3] = piece.end;
+  return 0;
+}
+
+int32_t rt_aggregate_chunk(ExecContext* c, TablePartition* partition, int64_t tid, const ChunkCondition* conditions,
+                           int64_t count, const Datum* bounds, const storage::ChunkAggregate* wanted,
+                           int64_t wanted_count, char* results) noexcept {
+  c->value[0] = 0;
+  const storage::FrozenSlot* slot = storage::slot_of(partition, static_cast<Tid>(tid));
+  if (slot->state != storage::ChunkState::kFrozen) return 0;
+  ChunkWindows& windows = windows_of(c);
+  std::vector<storage::ColumnCondition>& asked = windows.conditions();
+  const auto given = static_cast<size_t>(count);
+  __int128 found[kChunkAggregatesMax];
+  if (!read_conditions(std::span(conditions, given), bounds, partition->table->schema(), &asked)) return 0;
+  const std::span aggregates(wanted, static_cast<size_t>(wanted_count));
+  if (asked.size() != given || !storage::aggregate_chunk(partition, *slot, asked, aggregates, found)) return 0;
+  std::memcpy(results, found, aggregates.size() * sizeof(found[0]));
+  ++windows.counts().chunks;
+  ++windows.counts().answered;
+  c->value[0] = 1;
   return 0;
 }
 

@@ -43,11 +43,14 @@ struct WindowCounts {
   uint64_t skipped = 0;
   uint64_t decoded = 0;
   uint64_t kept = 0;
+  uint64_t answered = 0;  // by their aggregates, no row was read
 };
 WindowCounts window_counts(const ExecContext& c) noexcept;
 
 // Before compaction may go on: what scans have decoded is of images as they are.
 void forget_scans(ExecContext* c) noexcept;
+
+constexpr size_t kChunkAggregatesMax = 64;  // that a scan wants of whole chunks
 
 // In the constant data: a filter that a join gives to the scan (runtime/direct.h), by columns whose cells are integers.
 struct ChunkFilter {
@@ -61,7 +64,10 @@ struct ChunkFilter {
                                        ChunkCondition[], count, Datum[]: bounds, ChunkFilter[], count, JoinFilter*[] \
                                        -> value[0..3] = chunk, null: no row is left; Tid of its position 0; the      \
                                        positions [from, to) to read */                                               \
-  X(rt_make_hot, kI32, 3, false)    /* context, TablePartition*, Tid -> value[0] = Tid, -1: there is no such row */  \
+  X(rt_aggregate_chunk, kI32, 9, false) /* context, TablePartition*, Tid of its first position, ChunkCondition[],    \
+                                           count, Datum[]: bounds, ChunkAggregate[], count, results: 128 bits each   \
+                                           -> value[0] = were they told? */                                          \
+  X(rt_make_hot, kI32, 3, false) /* context, TablePartition*, Tid -> value[0] = Tid, -1: there is no such row */     \
   X(rt_delete_anywhere, kI32, 3, false)
 
 #define SCYPER_DECLARE_RUNTIME(name, result, words, pure) extern const ir::External k_##name;

@@ -33,6 +33,19 @@ struct ChunkScan {
   RowFilter* filter = nullptr;  // asked piece by piece, where it saves decoding
 };
 
+// What is wanted of a whole chunk instead of its rows.
+struct ChunkAggregate {
+  enum class Kind : uint32_t { kRows, kValues, kSum, kMin, kMax };  // kValues: how many are not NULL
+  Kind kind = Kind::kRows;
+  uint32_t column = 0;
+};
+// The aggregates of a frozen chunk's tuples (VLDB 2012, section 6), if by what its vectors know all conditions hold for
+// all of them, and none has been taken out since it was frozen. results: as wanted; kMin and kMax are 0 where there is
+// no value. False: that cannot be told.
+bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
+                     std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
+                     __int128* results) noexcept;
+
 using ChunkSelection = std::array<uint64_t, selection_words(kChunkTuples)>;
 
 // A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it

@@ -108,8 +108,10 @@ class FrozenVector {
   // Writes all words of the selection. False: cannot tell (unconstrained numerics, ranges of jsonb, doubles with
   // negative NaNs); the caller decodes.
   bool select(const FrozenPredicate& predicate, uint64_t* selection) const;
-  // No position qualifies, by the aggregates alone.
+  // By the aggregates alone: no position qualifies, all that were valid when the chunk was frozen do. False: cannot
+  // tell.
   bool can_skip(const FrozenPredicate& predicate) const;
+  bool holds_for_all(const FrozenPredicate& predicate) const;
 
   // The aggregates of all positions that are not NULL, those that are invalid today included if they were valid when
   // the chunk was frozen. NULL: none.

@@ -24,8 +24,12 @@ class Keeper {
   // false: damaged. An error says nothing about the archive.
   StatusOr<bool> is_whole(const std::string& path) {
     const Status status = verify_archive(disk_, path, [this](uint64_t stored_bytes) -> Status {
-                            pace_.pass(stored_bytes);
-                            const Status going_on = keeping_.interruption ? keeping_.interruption() : Status();
+                            Status going_on;
+                            const auto is_over = [&] {
+                              if (keeping_.interruption) going_on = keeping_.interruption();
+                              return !going_on.ok();
+                            };
+                            if (!is_over()) pace_.pass(stored_bytes, is_over);
                             is_interrupted_ = !going_on.ok();
                             return going_on;
                           }).status();

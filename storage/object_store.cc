@@ -191,8 +191,13 @@ class Copier {
       if (got == 0) break;
       SCYPER_RETURN_IF_ERROR(out->write(offset, std::string_view(buffer_).substr(0, got)));
       offset += got;
-      if (on_progress_) SCYPER_RETURN_IF_ERROR(on_progress_(pace_.bytes() + got));
-      pace_.pass(got);
+      Status going_on;
+      const auto is_over = [&, bytes = pace_.bytes() + got] {
+        if (on_progress_) going_on = on_progress_(bytes);
+        return !going_on.ok();
+      };
+      if (!is_over()) pace_.pass(got, is_over);
+      SCYPER_RETURN_IF_ERROR(going_on);
     }
     return out->sync();
   }

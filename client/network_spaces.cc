@@ -29,6 +29,15 @@ Status NetworkSpaces::set_link(uint32_t i, bool is_up) const {
   return sql_error("58030", "the link of " + name(i) + " cannot be set");
 }
 
+Status NetworkSpaces::set_loss(uint32_t i, uint32_t percent, uint16_t port) const {
+  const std::string nft = absl::StrCat("ip netns exec ", name(i), " nft ");
+  const std::string rule =
+      absl::StrCat(" && ", nft, "'add table ip loss; add chain ip loss in { type filter hook input priority 0; };",
+                   " add rule ip loss in udp dport ", port, " numgen random mod 100 < ", percent, " drop'");
+  if (run_quietly(absl::StrCat(nft, "flush ruleset", percent == 0 ? "" : rule))) return Status();
+  return sql_error("58030", "no loss can be set in " + name(i));
+}
+
 Status NetworkSpaces::make(uint32_t count, uint32_t mtu) {
   has_bridge_ = run_quietly(absl::StrCat("ip link add ", bridge(), " type bridge && ip link set ", bridge(),
                                          " up && ip addr add ", subnet(), "254/24 dev ", bridge()));

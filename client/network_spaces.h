@@ -19,6 +19,8 @@ class NetworkSpaces {
   std::string name(uint32_t i) const;     // of the i-th, from 0
   std::string address(uint32_t i) const;  // IPv4
   std::string bridge_address() const;     // of this machine among them
+  // Of the UDP datagrams that reach a port there so many percent are lost from now on; 0 = none.
+  Status set_loss(uint32_t i, uint32_t percent, uint16_t port) const;
   // Up or down: down, it reaches nobody.
   Status set_link(uint32_t i, bool is_up) const;
 

@@ -28,6 +28,7 @@ struct OltpOptions {
   uint32_t batch = 64;        // calls per submission or message
   uint32_t outstanding = 4;   // batches at a time, per worker (in process) or stream
   uint32_t streams = 1;       // over gRPC: connections, each with a thread
+  double rate = 0;            // over gRPC, not unary: calls per second of each stream, at most; 0 = as many as it can
   bool is_unary = false;      // over gRPC: one call at a time per stream
   uint32_t busy_cores = 0;    // in process: those that others need, beside the workers
   bool wants_digest = false;  // of the outcomes in the order of the calls; one lane only

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -7,6 +8,9 @@
 namespace scyper::client {
 
 namespace {
+
+// What a stream with a rate makes up for when it could not send.
+constexpr int64_t kBehindNsMax = 100'000'000;
 
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
@@ -85,11 +89,17 @@ class RemoteLane {
     while (tail_ < head_ && slots_[tail_ % slots_.size()].finished_at_ns != 0) take(slots_[tail_++ % slots_.size()]);
   }
 
+  // How long the next batch has to wait for its turn.
+  int64_t early_ns() const { return run_->options.rate == 0 ? 0 : due_ns_ - now_ns(); }
+
   // Adds and sends one batch; false when the run is over.
   StatusOr<bool> send_batch(Stream* stream) {
     uint32_t count = run_->claim(run_->options.batch);
     if (count == 0) return false;
     int64_t now = now_ns();
+    if (run_->options.rate > 0) {
+      due_ns_ = std::max(due_ns_, now - kBehindNsMax) + static_cast<int64_t>(1e9 * count / run_->options.rate);
+    }
     for (uint32_t i = 0; i < count; ++i) {
       inputs_.next(call_);
       Slot& slot = slots_[head_ % slots_.size()];
@@ -109,12 +119,15 @@ class RemoteLane {
     bool goes_on = true;
     auto handler = [this](const StreamResult& result) { on_result(result); };
     while (goes_on || tail_ < head_) {
-      while (goes_on && head_ - tail_ + run_->options.batch <= slots_.size()) {
+      while (goes_on && head_ - tail_ + run_->options.batch <= slots_.size() && early_ns() <= 0) {
         auto sent = send_batch(stream.get());
         if (!sent.ok()) return stream->finish().ok() ? sent.status() : stream->finish();
         goes_on = *sent;
       }
-      if (tail_ == head_) continue;
+      if (tail_ == head_) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::max<int64_t>(early_ns(), 0)));
+        continue;
+      }
       // One clock reading per message: its results came together.
       Status received = stream->receive([&](const StreamResult& result) {
         if (received_at_ns_ == 0) counter_.tick(received_at_ns_ = now_ns());
@@ -152,6 +165,7 @@ class RemoteLane {
   std::vector<Slot> slots_;
   uint64_t head_ = 0, tail_ = 0;
   int64_t received_at_ns_ = 0;
+  int64_t due_ns_ = 0;  // of the next batch, where there is a rate
   OltpCounter counter_;
 };
 

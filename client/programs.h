@@ -119,9 +119,15 @@ int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions opt
 struct ReplicationBenchOptions {
   ChOptions ch;
   OltpOptions oltp;
-  uint32_t light_batch = 16;  // calls at a time while freshness is measured
+  uint32_t light_batch = 16;                  // calls at a time beside queries
+  std::vector<std::string> parts = {"cost"};  // of: cost, queries, snapshots, joins, freshness, loss
   std::vector<uint32_t> secondaries = {0, 1, 3};
-  std::string transport = "pgm";  // or "unicast"
+  std::vector<uint32_t> nodes = {1, 2, 3, 4};          // queries: the primary among them,
+  std::vector<uint32_t> query_streams = {1, 2, 3, 4};  // to each of them,
+  std::vector<int> queries;                            // 1 to 22; empty = all
+  double load_share = 0.5;                             // freshness: of the greatest load
+  std::vector<uint32_t> losses = {0, 1, 5};            // percent
+  std::string transport = "pgm";                       // or "unicast"
   std::string commit_mode = "local";
   bool is_encrypted = false;
   std::string directory = "/tmp";  // where the nodes' data lie meanwhile

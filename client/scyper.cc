@@ -328,6 +328,31 @@ void add_bench_replication(CLI::App* app, CommandLine* line) {
   add_ch_flags(command, &options.ch);
   options.oltp.seconds = 5;
   options.oltp.outstanding = 16;
+  command
+      ->add_option("--parts", options.parts,
+                   "of: cost, of secondaries for the primary; queries, by nodes and streams; snapshots, global ones; "
+                   "joins; freshness, at a share of the greatest load; loss, of packets")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cost", "queries", "snapshots", "joins", "freshness", "loss"}))
+      ->capture_default_str();
+  command->add_option("--nodes", options.nodes, "queries: numbers of nodes, the primary among them")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 17))
+      ->capture_default_str();
+  command->add_option("--query-streams", options.query_streams, "queries: numbers of streams to each node")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--queries", options.queries, "queries: which of 1 to 22, all without")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 22));
+  command->add_option("--load-share", options.load_share, "freshness: of the greatest load")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+  command->add_option("--losses", options.losses, "loss: percent of the multicast datagrams")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 50))
+      ->capture_default_str();
   command->add_option("--secondaries", options.secondaries, "numbers of secondaries, a run for each")
       ->delimiter(',')
       ->check(CLI::Range(0, 16))
@@ -339,13 +364,15 @@ void add_bench_replication(CLI::App* app, CommandLine* line) {
       ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
       ->capture_default_str();
   command->add_flag("--encrypted", options.is_encrypted, "multicast is encrypted");
-  command->add_option("--seconds", options.oltp.seconds, "of load, and again of lighter load with queries")
+  command
+      ->add_option("--seconds", options.oltp.seconds,
+                   "of load, and again of lighter load with queries; of each measurement")
       ->check(more_than_zero())
       ->capture_default_str();
   command->add_option("--outstanding", options.oltp.outstanding, "batches of 64 calls at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--light-batch", options.light_batch, "calls at a time while freshness is measured")
+  command->add_option("--light-batch", options.light_batch, "calls at a time beside queries")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command->add_option("--directory", options.directory, "where the nodes' data lie meanwhile")->capture_default_str();

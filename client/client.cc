@@ -302,6 +302,10 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.inbox_bytes = r.inbox_bytes();
   out.repairs = r.repairs();
   out.repaired_groups = r.repaired_groups();
+  out.seeded_from = r.seeded_from();
+  out.peer = r.peer();
+  out.peer_groups = r.peer_groups();
+  out.peer_failures = r.peer_failures();
   out.resets = r.resets();
   out.malformed_datagrams = r.malformed_datagrams();
   out.forged_datagrams = r.forged_datagrams();

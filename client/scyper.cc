@@ -18,6 +18,7 @@
 #include "operator_flags.h"
 #include "playground.h"
 #include "programs.h"
+#include "replication_flags.h"
 
 namespace scyper::client {
 namespace {
@@ -319,63 +320,8 @@ void add_bench(CLI::App* app, CommandLine* line) {
 }
 
 void add_bench_replication(CLI::App* app, CommandLine* line) {
-  ReplicationBenchOptions& options = line->bench_replication;
-  CLI::App* command =
-      app->get_subcommand("bench")->add_subcommand("replication",
-                                                   "what secondaries cost the primary and how fresh their answers are: "
-                                                   "nodes as processes on this machine, as root in "
-                                                   "network namespaces");
-  add_ch_flags(command, &options.ch);
-  options.oltp.seconds = 5;
-  options.oltp.outstanding = 16;
-  command
-      ->add_option("--parts", options.parts,
-                   "of: cost, of secondaries for the primary; queries, by nodes and streams; snapshots, global ones; "
-                   "joins; freshness, at a share of the greatest load; loss, of packets")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"cost", "queries", "snapshots", "joins", "freshness", "loss"}))
-      ->capture_default_str();
-  command->add_option("--nodes", options.nodes, "queries: numbers of nodes, the primary among them")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 17))
-      ->capture_default_str();
-  command->add_option("--query-streams", options.query_streams, "queries: numbers of streams to each node")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command->add_option("--queries", options.queries, "queries: which of 1 to 22, all without")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 22));
-  command->add_option("--load-share", options.load_share, "freshness: of the greatest load")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
-  command->add_option("--losses", options.losses, "loss: percent of the multicast datagrams")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 50))
-      ->capture_default_str();
-  command->add_option("--secondaries", options.secondaries, "numbers of secondaries, a run for each")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
-  command->add_option("--transport", options.transport, "of the log")
-      ->check(CLI::IsMember({"pgm", "unicast"}))
-      ->capture_default_str();
-  command->add_option("--commit-mode", options.commit_mode, "of the primary")
-      ->check(CLI::IsMember({"async", "local", "quorum", "quorum_durable"}))
-      ->capture_default_str();
-  command->add_flag("--encrypted", options.is_encrypted, "multicast is encrypted");
-  command
-      ->add_option("--seconds", options.oltp.seconds,
-                   "of load, and again of lighter load with queries; of each measurement")
-      ->check(more_than_zero())
-      ->capture_default_str();
-  command->add_option("--outstanding", options.oltp.outstanding, "batches of 64 calls at a time")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("--light-batch", options.light_batch, "calls at a time beside queries")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  command->add_option("--directory", options.directory, "where the nodes' data lie meanwhile")->capture_default_str();
+  CLI::App* command = add_replication_flags(app->get_subcommand("bench"), &line->bench_replication);
+  add_ch_flags(command, &line->bench_replication.ch);
   add_output(command, line, {"table", "json"});
   add_node_settings(command, line,
                     {"memory", "pages", "layout", "redo", "partitions", "workers", "log_compression", "batch_bytes",

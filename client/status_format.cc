@@ -69,6 +69,11 @@ void add_replication(const NodeStatus& s, Add add) {
     add("repairs", grouped(s.repairs) + ", " + grouped(s.repaired_groups) + " groups, " + grouped(s.resets) +
                        " resets, " + grouped(s.malformed_datagrams) + " malformed, " + grouped(s.forged_datagrams) +
                        " forged, " + grouped(s.replayed_datagrams) + " replayed datagrams");
+    add("began from", s.seeded_from);
+    if (s.peer_groups + s.peer_failures > 0) {
+      add("other secondaries", grouped(s.peer_groups) + " groups" + (s.peer.empty() ? "" : ", last from " + s.peer) +
+                                   ", " + grouped(s.peer_failures) + " failures");
+    }
     add("queries", s.not_serving.empty() ? "served" : s.not_serving);
     return;
   }
@@ -184,6 +189,10 @@ std::string status_json(const NodeStatus& s) {
   number("received_lsn", s.received_lsn);
   number("applied_lsn", s.applied_lsn);
   number("repaired_groups", s.repaired_groups);
+  text("seeded_from", s.seeded_from);
+  text("peer", s.peer);
+  number("peer_groups", s.peer_groups);
+  number("peer_failures", s.peer_failures);
   number("datagrams_sent", s.datagrams_sent);
   number("replication_bytes", s.replication_bytes);
   number("digests", s.digests);

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor.h"
 #include "group_commit.h"
-#include "replay/log_scan.h"
+#include "replay/log_parcels.h"
 #include "replay/recovery.h"
 #include "replication/stages.h"
 #include "storage/archive.h"
@@ -168,28 +168,7 @@ StatusOr<std::string> Publication::newest_archive() const {
 }
 
 Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) const {
-  SCYPER_ASSIGN_OR_RETURN(auto scan, replay::LogScan::open(start_.disk, replay::log_directory(start_.directory),
-                                                           start_.cluster, replay::LogScan::Care::kFollows));
-  SCYPER_RETURN_IF_ERROR(scan->skip_to(after_lsn));
-  replay::ScannedSegment segment;
-  bool is_first = true;
-  while (true) {
-    SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));
-    if (!any) return Status();
-    if (std::exchange(is_first, false) && scan->start_lsn() > after_lsn) {
-      return absl::OutOfRangeError(absl::StrCat("the log begins behind LSN ", scan->start_lsn()));
-    }
-    for (const replay::ScannedGroup& group : segment.groups) {
-      if (group.complete_lsn <= after_lsn) continue;
-      const char* begin = group.batches.front().body.data() - sizeof(replication::BatchHeader);
-      const replay::ScannedBatch& last = group.batches.back();
-      const char* end = last.body.data() - sizeof(replication::BatchHeader) + last.header.total_bytes();
-      replication::Parcel parcel;
-      parcel.complete_lsn = group.complete_lsn;
-      parcel.bytes = std::make_shared<const std::string>(begin, static_cast<size_t>(end - begin));
-      if (!each(std::move(parcel))) return Status();
-    }
-  }
+  return replay::read_parcels(start_.disk, replay::log_directory(start_.directory), start_.cluster, after_lsn, each);
 }
 
 StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {

@@ -58,6 +58,38 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   return Verdict::kNew;
 }
 
+Inbox::Verdict Inbox::offer_of_peer(Parcel parcel, uint64_t term) {
+  if (has(Flaw::kTrustsPeers)) return offer(std::move(parcel));
+  if (term != term_ || !is_matched_) return Verdict::kOldTerm;
+  Parcel bare;  // what its batches say counts
+  bare.bytes = std::move(parcel.bytes);
+  Parcel seen = bare;
+  auto opened = open_parcel(cluster_, &seen);
+  if (!opened.ok() || !follows(seen, *opened)) {
+    ++damaged_;  // there: what is here is not doubted for it
+    return Verdict::kDamaged;
+  }
+  if (seen.term > term_) return Verdict::kOldTerm;  // terms begin by their primary's own word
+  return offer(std::move(bare));
+}
+
+// Whether a group goes on where this node stands, or is known, and what the primary has sent behind it goes on from it.
+bool Inbox::follows(const Parcel& parcel, const std::vector<BatchView>& batches) const {
+  if (parcel.complete_lsn <= received_lsn_) return true;
+  std::vector<ChainPosition> positions = positions_;
+  const bool fits = parcel.base_lsn == received_lsn_ || (is_at_start_ && parcel.base_lsn < received_lsn_);
+  if (!fits || !follow_chain(batches, joins_, &positions).ok()) return false;
+  const auto next = ahead_.find(parcel.complete_lsn);
+  if (next == ahead_.end()) return true;
+  Parcel behind = next->second;
+  const auto opened = open_parcel(cluster_, &behind);
+  return opened.ok() && follow_chain(*opened, joins_, &positions).ok();
+}
+
+bool Inbox::is_shared(uint64_t term) const {
+  return has(Flaw::kTrustsPeers) || (term_ == term && is_matched_ && !has_diverged_);
+}
+
 // For what is next: what lies furthest ahead is missing again later.
 void Inbox::make_room(size_t bytes) {
   while (!ahead_.empty() && bytes_ + bytes > options_.bytes_max) {

@@ -177,5 +177,56 @@ TEST(Inbox, WhatIsNotLoggedYetIsReplaced) {
   EXPECT_TRUE(inbox.is_matched());
 }
 
+// A peer's groups fill gaps while both follow the same primary; nothing else does, and no doubt falls on what is here.
+TEST(Inbox, OtherSecondariesGiveTheHistoryOfOnePrimary) {
+  Joined joined(100);
+  auto& [primary, inbox, first] = joined;
+  GroupMaker other = primary;  // went on with what was never confirmed
+  const Parcel second = primary.make(1, {0, 1}, 10), third = primary.make(1, {0}, 10);
+  const Parcel never = other.make(1, {0, 1}, 10, 50), nor_this = other.make(1, {0}, 10);
+  EXPECT_TRUE(inbox.is_shared(1));
+  EXPECT_FALSE(inbox.is_shared(2));
+  // asked for in another term than this node is in by now
+  EXPECT_EQ(inbox.offer_of_peer(second, 2), Verdict::kOldTerm);
+  EXPECT_EQ(inbox.offer_of_peer(second, 0), Verdict::kOldTerm);
+  // a term begins by its primary's own word
+  GroupMaker later = primary;
+  EXPECT_EQ(inbox.offer_of_peer(later.make(2, {0}, 5), 1), Verdict::kDamaged);
+  EXPECT_EQ(inbox.term(), 1u);
+  // of another history, which the next group of the primary tells
+  EXPECT_EQ(inbox.offer(third), Verdict::kNew);
+  EXPECT_EQ(inbox.received_lsn(), 100u);
+  ASSERT_NE(*never.bytes, *second.bytes);
+  EXPECT_EQ(inbox.offer_of_peer(never, 1), Verdict::kDamaged);
+  EXPECT_EQ(inbox.offer_of_peer(nor_this, 1), Verdict::kDamaged);  // a gap is not left to peers
+  EXPECT_EQ(inbox.damaged(), 3u);
+  EXPECT_FALSE(inbox.has_diverged());
+  EXPECT_EQ(inbox.received_lsn(), 100u);
+  EXPECT_EQ(inbox.offer_of_peer(second, 1), Verdict::kNew);
+  EXPECT_EQ(inbox.received_lsn(), primary.lsn());
+  EXPECT_EQ(inbox.offer_of_peer(second, 1), Verdict::kKnown);
+  // neither a peer nor its groups say what is confirmed
+  EXPECT_EQ(inbox.commit_lsn(), 0u);
+}
+
+// The end of its own log may be nobody's: it neither takes from others nor gives before the primary has been asked.
+TEST(Inbox, WhoDoesNotKnowItsEndTakesAndGivesNothing) {
+  GroupMaker primary(kCluster);
+  static_cast<void>(primary.make(1, {0}, 10));
+  const Parcel last = primary.make(1, {0}, 10);
+  Inbox inbox(kCluster, from_log(1, primary), kLogs);
+  const Parcel next = primary.make(1, {0}, 10);
+  EXPECT_TRUE(inbox.note({1, 0, next.complete_lsn, 0, 0}));
+  EXPECT_FALSE(inbox.is_shared(1));
+  EXPECT_EQ(inbox.offer_of_peer(next, 1), Verdict::kOldTerm);
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(last)), Verdict::kKnown);  // the primary's, compared
+  EXPECT_TRUE(inbox.is_shared(1));
+  EXPECT_EQ(inbox.offer_of_peer(next, 1), Verdict::kNew);
+  // and a new term asks again
+  EXPECT_TRUE(inbox.note({2, next.complete_lsn, next.complete_lsn, 0, 0}));
+  EXPECT_FALSE(inbox.is_shared(1));
+  EXPECT_FALSE(inbox.is_shared(2));
+}
+
 }  // namespace
 }  // namespace scyper::replication

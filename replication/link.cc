@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@ namespace {
 constexpr uint64_t kArchiveNumberDigits = 20;
 constexpr char kManifest[] = "MANIFEST";
 constexpr std::chrono::milliseconds kFetchRetry{100};
+constexpr std::chrono::microseconds kPeersWait{500'000};
 constexpr int kReconnectMs = 100;  // the least that gRPC waits behind a refused connection, whatever it is told
 
 class GrpcLink final : public Link {
@@ -80,7 +82,21 @@ class GrpcLink final : public Link {
     info.complete_lsn = reply.complete_lsn();
     info.has_bulk = has_bulk_ = reply.bulk();  // others that become primary are asked, too
     for (const v1::TermStart& start : reply.terms()) info.terms.push_back({start.term(), start.base_lsn()});
+    if (reply.has_watermark()) info.watermark = decode_watermark(reply.watermark());
+    info.archive_lsn = reply.archive_lsn();
+    info.peers = peers_of(reply);
     return info;
+  }
+
+  StatusOr<std::vector<Peer>> peers(const ClusterId& cluster) override {
+    Call call(this);
+    call.context.set_deadline(std::chrono::system_clock::now() + std::min(kPeersWait, call_time()));
+    v1::JoinRequest request;
+    request.set_cluster(encode_cluster(cluster));
+    request.set_node(options_.node);
+    v1::JoinReply reply;
+    SCYPER_RETURN_IF_ERROR(from_grpc(call.stub->Join(&call.context, request, &reply)));
+    return peers_of(reply);
   }
 
   StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
@@ -95,6 +111,8 @@ class GrpcLink final : public Link {
     request.set_after_lsn(after_lsn);
     request.set_upto_lsn(upto_lsn);
     request.set_after_term(after_term);
+    request.set_peer_term(options_.peer_term);
+    if (options_.peer_term != 0) call.context.set_deadline(std::chrono::system_clock::now() + call_time());
     BulkLane::Use bulk(&lane_, bulk_opener(cluster));
     request.set_bulk(bulk.number());
     auto reader = call.stub->Follow(&call.context, request);
@@ -103,6 +121,10 @@ class GrpcLink final : public Link {
     bool is_admitted = true;
     Status broken;  // the channel
     while (goes_on && reader->Read(&piece)) {
+      if (options_.peer_term != 0 && piece.watermark().term() != options_.peer_term) {
+        broken = absl::FailedPreconditionError("the other secondary answers for another term");
+        break;
+      }
       is_admitted = !options_.admits || options_.admits(piece.watermark().term(), piece.node());
       if (!is_admitted) break;
       awaits_positions_ = !piece.ignores_positions();
@@ -139,6 +161,7 @@ class GrpcLink final : public Link {
       report.set_transport(position->transport);
       report.set_lag_us(position->lag_us);
       report.set_no_room(!position->has_room);
+      report.set_archive_lsn(position->archive_lsn);
       report.clear_digest();
       if (position->digest != nullptr) encode_digest(*position->digest, report.mutable_digest());
       if (!writer->Write(report)) break;
@@ -181,6 +204,15 @@ class GrpcLink final : public Link {
   bool is_cancelled() {
     std::lock_guard<std::mutex> lock(mutex_);
     return is_cancelled_;
+  }
+
+  std::chrono::microseconds call_time() const { return std::chrono::microseconds(options_.call_us); }
+  static std::vector<Peer> peers_of(const v1::JoinReply& reply) {
+    std::vector<Peer> peers;
+    for (const v1::Peer& peer : reply.peers()) {
+      peers.push_back({peer.node(), peer.address(), peer.received_lsn(), peer.archive_lsn()});
+    }
+    return peers;
   }
 
   // For who waits for bulk data of a call that has begun.
@@ -343,6 +375,9 @@ Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
   v1::FetchArchiveRequest request;
   request.set_cluster(encode_cluster(cluster));
   request.set_bulk(bulk.number());
+  request.set_peer_term(options_.peer_term);
+  // a call that goes on beyond is followed by another: only who brings nothing is given up
+  if (options_.peer_term != 0) call.context.set_deadline(std::chrono::system_clock::now() + call_time());
   if (fetch->file != nullptr) {
     request.set_lsn(fetch->lsn);
     request.set_file(fetch->name);
@@ -357,6 +392,7 @@ Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
   SCYPER_RETURN_IF_ERROR(written);
   // a primary that ends cancels what it has: only this side's own cancel() is final
   fetch->is_interrupted = absl::IsUnavailable(status) || absl::IsCancelled(status);
+  if (options_.peer_term != 0) fetch->is_interrupted = absl::IsDeadlineExceeded(status);
   return status;
 }
 
@@ -372,6 +408,10 @@ StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* di
     const Status status = fetch_some(cluster, &fetch);
     if (status.ok()) break;
     if (!fetch.is_interrupted || is_cancelled()) return status;
+    if (options_.peer_term != 0) {  // another one is asked instead
+      if (fetch.bytes == before) return status;
+      continue;
+    }
     const auto now = std::chrono::steady_clock::now();
     if (fetch.bytes > before) moved = now;
     if (now - moved > std::chrono::microseconds(options_.call_us)) {

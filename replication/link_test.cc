@@ -23,6 +23,7 @@
 #include "base/test_seed.h"
 #include "replication/bulk_server.h"
 #include "replication/inbox.h"
+#include "replication/peer_publisher.h"
 #include "replication/publisher.h"
 #include "testing/loopback_server.h"
 #include "testing/memory_bulk.h"
@@ -448,6 +449,154 @@ TEST_F(LinkTest, CancelEndsWhoeverWaits) {
   link->cancel();
   follows.join();
   EXPECT_FALSE(link->join(nullptr).ok());
+}
+
+// Another secondary, which follows the primary of term 1.
+class PeerTest : public LinkTest {
+ protected:
+  PeerTest() {
+    PeerPublisherOptions options;
+    options.cluster = kCluster;
+    options.node = "peer";
+    options.disk = &disk_;
+    options.newest_archive = [this](uint64_t term) -> StatusOr<std::string> {
+      if (term != 1) return absl::FailedPreconditionError("another primary");
+      std::lock_guard<std::mutex> lock(mutex_);
+      return archive_.empty() ? StatusOr<std::string>(absl::NotFoundError("none")) : StatusOr<std::string>(archive_);
+    };
+    options.read_log = [this](uint64_t term, uint64_t after_lsn, uint64_t upto_lsn,
+                              const std::function<bool(Parcel)>& each) -> Status {
+      if (term != 1) return absl::FailedPreconditionError("another primary");
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (log_.empty() || log_.back().complete_lsn <= after_lsn) return absl::OutOfRangeError("not here");
+      for (const Parcel& parcel : log_) {
+        if (parcel.complete_lsn <= after_lsn) continue;
+        if (!each(parcel) || parcel.complete_lsn >= upto_lsn) break;
+      }
+      return Status();
+    };
+    options.is_stopped = [this] { return is_stopped_.load(); };
+    peer_publisher_ = make_peer_publisher(options);
+    peer_server_ = serve_on_loopback(peer_publisher_.get(), &peer_port_);
+  }
+  ~PeerTest() override { stop_peer(); }
+  void stop_peer() {
+    is_stopped_ = true;
+    if (peer_server_ != nullptr) peer_server_->Shutdown(std::chrono::system_clock::now());
+  }
+  std::unique_ptr<Link> peer_link(uint64_t term) const {
+    LinkOptions options;
+    options.target = absl::StrCat("127.0.0.1:", peer_port_);
+    options.node = "s";
+    options.call_us = 60'000'000;  // a busy machine is no peer that hangs
+    options.peer_term = term;
+    return Link::make(options);
+  }
+  // What a range brings, by the last LSN; nothing where it fails.
+  StatusOr<uint64_t> follow(Link* link, uint64_t after_lsn, uint64_t upto_lsn, const ClusterId& cluster = kCluster) {
+    uint64_t last = 0;
+    SCYPER_RETURN_IF_ERROR(
+        link->follow(cluster, after_lsn, upto_lsn, [&](std::vector<Parcel> parcels, const Watermark& watermark) {
+          EXPECT_EQ(watermark.term, 1u);
+          EXPECT_EQ(watermark.commit_lsn, 0u);
+          for (Parcel& parcel : parcels) {
+            EXPECT_TRUE(open_parcel(kCluster, &parcel).ok());
+            last = parcel.complete_lsn;
+          }
+          return true;
+        }));
+    return last;
+  }
+
+  std::vector<Parcel> log_;
+  std::atomic<bool> is_stopped_{false};
+  std::shared_ptr<grpc::Service> peer_publisher_;
+  int peer_port_ = 0;
+  std::unique_ptr<grpc::Server> peer_server_;
+};
+
+TEST_F(PeerTest, GivesTheHistoryOfThePrimaryThatIsNamed) {
+  const auto files = archive_files();
+  make_archive(files);
+  for (int i = 0; i < 10; ++i) send_group();
+  log_ = outbox_.read(0, {}, size_t{1} << 20, std::chrono::milliseconds(0)).parcels;
+  SimulatedDisk to;
+  ASSERT_TRUE(to.make_directory("/to").ok());
+  auto link = peer_link(1);
+  auto fetched = link->fetch_archive(kCluster, &to, "/to", nullptr);
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  expect_archive(&to, files);
+  auto got = follow(link.get(), 2 * kRecords, 5 * kRecords);
+  EXPECT_TRUE(got.ok() && *got == 5 * kRecords) << got.status();
+  EXPECT_TRUE(absl::IsOutOfRange(follow(link.get(), 10 * kRecords, 11 * kRecords).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(follow(link.get(), 0, 0).status()));  // only a primary is followed
+  EXPECT_TRUE(absl::IsFailedPrecondition(follow(link.get(), 0, 6, ClusterId{{7, 8}}).status()));
+  for (const uint64_t term : {uint64_t{0}, uint64_t{2}}) {
+    auto other = peer_link(term);
+    EXPECT_TRUE(absl::IsFailedPrecondition(follow(other.get(), 0, 6).status())) << term;
+    SimulatedDisk nowhere;
+    ASSERT_TRUE(nowhere.make_directory("/to").ok());
+    EXPECT_TRUE(absl::IsFailedPrecondition(other->fetch_archive(kCluster, &nowhere, "/to", nullptr).status())) << term;
+    EXPECT_FALSE(nowhere.exists("/to" + archive_));
+  }
+}
+
+// It is not waited for, as a primary is: there are others to ask.
+TEST_F(PeerTest, OneThatDiesInTheMiddleIsGivenUp) {
+  make_archive(archive_files());
+  SimulatedDisk to;
+  ASSERT_TRUE(to.make_directory("/to").ok());
+  bool has_gone = false;
+  const Status status = peer_link(1)
+                            ->fetch_archive(kCluster, &to, "/to",
+                                            [&](uint64_t, uint64_t) {
+                                              if (!std::exchange(has_gone, true)) stop_peer();
+                                            })
+                            .status();
+  EXPECT_TRUE(has_gone);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(sqlstate_of(status), "08006") << status;
+  EXPECT_FALSE(to.exists("/to" + archive_ + "/MANIFEST"));
+}
+
+// A primary tells who else follows it in its term, the asking one aside, and how new archives are; asked as a secondary
+// that it is no more, it answers for its own term only.
+TEST_F(PeerTest, ThePrimaryNamesThem) {
+  make_archive({{"MANIFEST", "m"}});
+  send_group();
+  const auto enter = [this](const std::string& name, uint64_t term, uint64_t archive_lsn) {
+    Member member;
+    member.name = name;
+    member.address = name + ":1";
+    Position position;
+    position.term = term;
+    position.received_lsn = 2;
+    position.archive_lsn = archive_lsn;
+    members_.report(members_.enter(member), position, clock_.monotonic_ns());
+  };
+  enter("s", 1, 0);
+  enter("a", 1, 7);
+  enter("of another history", 0, 9);
+  auto link = this->link("s");
+  auto joined = link->join(nullptr);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->archive_lsn, 10u);
+  EXPECT_EQ(joined->watermark.term, 1u);
+  EXPECT_EQ(joined->watermark.complete_lsn, kRecords);
+  auto peers = link->peers(kCluster);
+  ASSERT_TRUE(peers.ok()) << peers.status();
+  ASSERT_EQ(peers->size(), 1u);
+  EXPECT_EQ(peers->front().node, "a");
+  EXPECT_EQ(peers->front().address, "a:1");
+  EXPECT_EQ(peers->front().archive_lsn, 7u);
+  EXPECT_EQ(joined->peers.size(), 1u);
+  LinkOptions options;
+  options.target = absl::StrCat("127.0.0.1:", port_);
+  options.peer_term = 2;
+  EXPECT_TRUE(absl::IsFailedPrecondition(follow(Link::make(options).get(), 0, kRecords).status()));
+  options.peer_term = 1;
+  auto got = follow(Link::make(options).get(), 0, kRecords);
+  EXPECT_TRUE(got.ok() && *got == kRecords) << got.status();
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "archive_sender.h"
+#include "bulk_use.h"
 #include "replication.grpc.pb.h"
 #include "replication/bulk_server.h"
 #include "wire.h"
@@ -19,31 +21,6 @@ namespace scyper::replication {
 namespace {
 
 constexpr std::chrono::milliseconds kReadWait{100};
-
-// A channel for one message's bytes, where it is there, free and worth it.
-class BulkUse {
- public:
-  BulkUse(BulkServer* server, uint64_t number, size_t bytes) : server_(server) {
-    if (server == nullptr || number == 0 || bytes < kBulkBytesMin || bytes > kBulkBytesMax) return;
-    named_ = server->find(number);
-    if (named_ == nullptr) return;
-    lock_ = std::unique_lock<std::mutex>(named_->mutex, std::try_to_lock);
-    is_there_ = lock_.owns_lock() && !named_->channel->is_broken();
-  }
-  bool is_there() const { return is_there_; }
-  uint64_t next_slot() const { return named_->channel->next_slot(); }
-  Status write(std::string_view bytes, const BulkChannel::GoesOn& goes_on) {
-    SCYPER_RETURN_IF_ERROR(named_->channel->write(bytes, goes_on));
-    server_->note_sent(bytes.size());
-    return Status();
-  }
-
- private:
-  BulkServer* const server_;
-  std::shared_ptr<BulkServer::Channel> named_;
-  std::unique_lock<std::mutex> lock_;  // gone before what it locks
-  bool is_there_ = false;
-};
 
 class Publisher final : public v1::Replication::Service {
  public:
@@ -65,6 +42,9 @@ class Publisher final : public v1::Replication::Service {
     reply->set_key_fingerprint(transport.key_fingerprint);
     reply->set_complete_lsn(watermark.complete_lsn);
     reply->set_bulk(options_.bulk != nullptr);
+    encode_watermark(watermark, reply->mutable_watermark());
+    if (const auto archive = options_.newest_archive(); archive.ok()) reply->set_archive_lsn(archive_lsn(*archive));
+    add_peers(request->node(), watermark.term, reply);
     if (!options_.terms) return grpc::Status::OK;
     for (const TermStart& start : options_.terms()) {
       v1::TermStart* told = reply->add_terms();
@@ -92,17 +72,17 @@ class Publisher final : public v1::Replication::Service {
   grpc::Status FetchArchive(grpc::ServerContext* context, const v1::FetchArchiveRequest* request,
                             grpc::ServerWriter<v1::ArchivePiece>* writer) override {
     if (!is_ours(request->cluster())) return wrong_cluster();
+    if (!leads(request->peer_term())) return wrong_term();
     auto path = options_.newest_archive();
     if (!path.ok()) return to_grpc(path.status());
-    Status status = send_archive(context, *path, *request, writer);
-    // not "there is no archive": a newer one has taken its place
-    if (absl::IsNotFound(status)) status = absl::AbortedError(status.message());
-    return to_grpc(status);
+    ArchiveSender sender(options_.disk, options_.bulk, [this] { return options_.outbox->is_stopped(); });
+    return to_grpc(sender.send(context, *path, *request, writer));
   }
 
   grpc::Status Follow(grpc::ServerContext* context, const v1::FollowRequest* request,
                       grpc::ServerWriter<v1::LogPiece>* writer) override {
     if (!is_ours(request->cluster())) return wrong_cluster();
+    if (!leads(request->peer_term())) return wrong_term();
     return to_grpc(follow(context, *request, writer));
   }
 
@@ -131,6 +111,7 @@ class Publisher final : public v1::Replication::Service {
       position.transport = report.transport();
       position.lag_us = report.lag_us();
       position.has_room = !report.no_room();
+      position.archive_lsn = report.archive_lsn();
       options_.members->report(number, position, options_.clock->monotonic_ns());
       if (report.has_digest()) options_.digests->add(report.node(), decode_digest(report.digest()));
       if (Status verdict = options_.digests->verdict(report.node()); !verdict.ok()) {
@@ -154,76 +135,31 @@ class Publisher final : public v1::Replication::Service {
   }
 
  private:
+  // Those whose state is known to be this primary's.
+  void add_peers(const std::string& asking, uint64_t term, v1::JoinReply* reply) const {
+    const int64_t now_ns = options_.clock->monotonic_ns();
+    for (const Member& member : options_.members->list()) {
+      if (member.name == asking || member.address.empty() || member.position.term != term) continue;
+      if (now_ns - member.seen_ns > Members::kSilenceNs) continue;
+      v1::Peer* peer = reply->add_peers();
+      peer->set_node(member.name);
+      peer->set_address(member.address);
+      peer->set_received_lsn(member.position.received_lsn);
+      peer->set_archive_lsn(member.position.archive_lsn);
+    }
+  }
+
   bool is_ours(const std::string& bytes) const {
     ClusterId cluster;
     return decode_cluster(bytes, &cluster) && cluster == options_.outbox->cluster();
   }
+  // Whoever asks a secondary that has become primary, of what it was.
+  bool leads(uint64_t peer_term) const { return peer_term == 0 || peer_term == options_.outbox->watermark().term; }
+  static grpc::Status wrong_term() { return {grpc::StatusCode::FAILED_PRECONDITION, "the node leads in another term"}; }
   static grpc::Status wrong_cluster() {
     return {grpc::StatusCode::FAILED_PRECONDITION, "the node belongs to another cluster"};
   }
 
-  // Names in the order in which they are sent, from the one that is asked for on.
-  StatusOr<std::vector<std::string>> archive_names(const std::string& path, const v1::FetchArchiveRequest& request,
-                                                   uint64_t* total) {
-    SCYPER_ASSIGN_OR_RETURN(std::vector<std::string> names, options_.disk->list(path));
-    // without it the directory is no archive: it comes last
-    std::erase(names, "MANIFEST");
-    names.push_back("MANIFEST");
-    for (const std::string& name : names) {
-      SCYPER_ASSIGN_OR_RETURN(auto file, options_.disk->open(path + "/" + name, OpenMode::kRead));
-      SCYPER_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
-      *total += bytes;
-    }
-    if (request.lsn() == 0) return names;
-    const auto from = std::find(names.begin(), names.end(), request.file());
-    if (from == names.end()) return absl::AbortedError("the archive has no such file");
-    names.erase(names.begin(), from);
-    return names;
-  }
-
-  Status send_archive(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
-                      grpc::ServerWriter<v1::ArchivePiece>* writer) {
-    v1::ArchivePiece piece;
-    const std::string number = path.substr(path.rfind('/') + 1);
-    piece.set_lsn(std::strtoull(number.c_str(), nullptr, 10));
-    if (request.lsn() != 0 && request.lsn() != piece.lsn()) return absl::AbortedError("there is a newer archive");
-    uint64_t total = 0;
-    SCYPER_ASSIGN_OR_RETURN(const auto names, archive_names(path, request, &total));
-    piece.set_total_bytes(total);
-    uint64_t offset = request.lsn() == 0 ? 0 : request.offset();
-    for (const std::string& name : names) {
-      SCYPER_ASSIGN_OR_RETURN(auto file, options_.disk->open(path + "/" + name, OpenMode::kRead));
-      piece.set_file(name);
-      const uint64_t begin = std::exchange(offset, 0);
-      uint64_t at = begin;
-      while (true) {
-        std::string bytes(kArchivePieceBytes, '\0');
-        SCYPER_ASSIGN_OR_RETURN(const size_t read, file->read(at, bytes.data(), bytes.size()));
-        bytes.resize(read);
-        piece.set_offset(at);
-        if (read == 0 && at > begin) break;
-        SCYPER_RETURN_IF_ERROR(send_piece(context, request.bulk(), std::move(bytes), &piece, writer));
-        if (options_.outbox->is_stopped()) return absl::UnavailableError("the primary stops");
-        at += read;
-        if (read < kArchivePieceBytes) break;
-      }
-    }
-    return Status();
-  }
-
-  Status send_piece(grpc::ServerContext* context, uint64_t bulk, std::string bytes, v1::ArchivePiece* piece,
-                    grpc::ServerWriter<v1::ArchivePiece>* writer) {
-    BulkUse use(options_.bulk, bulk, bytes.size());
-    piece->set_bulk_bytes(use.is_there() ? bytes.size() : 0);
-    piece->set_bulk_slot(use.is_there() ? use.next_slot() : 0);
-    if (use.is_there()) {
-      piece->clear_bytes();
-    } else {
-      piece->set_bytes(std::move(bytes));
-    }
-    if (context->IsCancelled() || !writer->Write(*piece)) return absl::CancelledError("the secondary has gone");
-    return use.is_there() ? use.write(bytes, [&] { return goes_on(context); }) : Status();
-  }
   bool goes_on(grpc::ServerContext* context) { return !context->IsCancelled() && !options_.outbox->is_stopped(); }
 
   // Groups, which are sent and gone then: by the channel that is asked for, where they are worth it.

@@ -13,13 +13,18 @@ namespace {
 TEST(ReplicationSimulation, SecondariesFollowThroughFaults) {
   const char* given = std::getenv("SCYPER_TEST_SEED");
   const char* count = std::getenv("SCYPER_TEST_SEEDS");
-  if (given != nullptr) return run_simulation(std::strtoull(given, nullptr, 10));
+  if (given != nullptr) {
+    run_simulation(std::strtoull(given, nullptr, 10));
+    return;
+  }
   const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(2000, 80);
+  uint64_t peer_groups = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    run_simulation(seed);
+    peer_groups += run_simulation(seed);
     ASSERT_FALSE(testing::Test::HasFailure())
         << "run again: SCYPER_TEST_SEED=" << seed << " replication_simulation_test";
   }
+  EXPECT_GT(peer_groups, seeds);  // other secondaries have been asked, too
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ constexpr int64_t kNsPerUs = 1000;
 constexpr int64_t kSilenceNs = 3'000'000'000;
 // Kept for the case that this node becomes primary: who follows it then is a little behind, if at all.
 constexpr size_t kNewestBytes = size_t{1} << 20;
+// Kept for other secondaries that have lost what this one has: gaps are noticed within some 30 ms.
+constexpr size_t kSharedBytes = size_t{8} << 20;
 
 replication::Inbox::Start start_of(const Seed& seed) {
   replication::Inbox::Start start;
@@ -69,7 +71,19 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   Disk* disk = own_disk != nullptr ? own_disk.get() : options.disk;
   replication::LinkOptions link = options.link;
   SCYPER_ASSIGN_OR_RETURN(link.connect_bulk, bulk_connector(options));
-  return Follower::start(options, std::move(own_disk), disk, replication::Link::make(link));
+  NodeOptions own = options;
+  // by RDMA all comes from the primary: other secondaries have gRPC only
+  if (!link.connect_bulk && !own.connect_peer) {
+    own.connect_peer = [link](const replication::Peer& peer, uint64_t term, int64_t call_us) {
+      replication::LinkOptions other = link;
+      other.target = peer.address;
+      other.peer_term = term;
+      other.call_us = call_us;
+      other.admits = {};  // of which term it may be is asked for, and checked
+      return replication::Link::make(other);
+    };
+  }
+  return Follower::start(own, std::move(own_disk), disk, replication::Link::make(link));
 }
 
 StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
@@ -93,6 +107,7 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       identity_(seed.identity),
       recovered_(seed.recovered),
       lock_(std::move(seed.lock)),
+      seeded_from_(seed.source),
       database_(std::move(seed.database)),
       requests_(std::move(seed.requests)),
       send_time_(stage(options.metrics, &own_metrics_, "send")),
@@ -101,8 +116,10 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       fork_time_(stage(options.metrics, &own_metrics_, "fork")),
       inbox_(seed.identity.cluster, start_of(seed),
              {options.inbox_bytes, !seed.directory.empty(), options.link.admits == nullptr,
-              options.link.admits == nullptr ? 0 : kNewestBytes}),
-      terms_(recovered_.terms) {}
+              options.link.admits == nullptr ? kSharedBytes : std::max(kSharedBytes, kNewestBytes)}),
+      terms_(recovered_.terms),
+      peer_failures_(seed.peer_failures),
+      archive_lsn_(options.data_directory.empty() ? 0 : recovered_.archive_lsn) {}
 
 Status Follower::begin() {
   applied_bytes_ = recovered_.log_bytes;
@@ -144,6 +161,7 @@ Status Follower::begin() {
   replay_thread_ = std::thread([this] { replay(); });
   pthread_setname_np(replay_thread_.native_handle(), "replay");
   start_queries();
+  start_offering();
   SCYPER_RETURN_IF_ERROR(start_multicast());
   threads_.emplace_back([this] { receive(); });
   pthread_setname_np(threads_.back().native_handle(), "receive");
@@ -182,6 +200,10 @@ void Follower::end_threads() {
   changed_.notify_all();
   if (archivist_ != nullptr) archivist_->stop();
   link_->cancel();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (asked_ != nullptr) asked_->cancel();
+  }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   {
@@ -262,6 +284,7 @@ replication::Position Follower::position() const {
   position.serves = failure_.ok() && !is_behind(0, &why);
   position.has_room = has_room_;
   position.repaired = repaired_groups_;
+  position.archive_lsn = archive_lsn_;
   position.transport = hears_multicast() ? primary_.transport.kind : "unicast";
   position.resets = multicast_ != nullptr ? multicast_->counters().resets : 0;
   return position;
@@ -286,6 +309,10 @@ NodeInfo Follower::info() const {
   info.snapshots = snapshots_;
   info.repairs = repairs_;
   info.repaired_groups = repaired_groups_;
+  info.seeded_from = seeded_from_;
+  info.peer_groups = peer_groups_;
+  info.peer_failures = peer_failures_;
+  info.peer = peer_;
   info.damaged = inbox_.damaged();
   info.transport = hears_multicast() ? primary_.transport.kind : "unicast";
   info.transport_note = transport_note_;

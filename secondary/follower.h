@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,7 @@ class Follower final : public Node {
   query::Queries* queries() override { return queries_.get(); }
   replication::Link* link() override { return link_.get(); }
   const replay::Compaction* compaction() const override { return compaction_.get(); }
+  const replication::PeerPublisherOptions& peer_publisher() const override { return peer_publisher_; }
   void redirect(const std::string& target) override;
   NodeInfo info() const override;
   Status readiness() const override;
@@ -83,11 +85,14 @@ class Follower final : public Node {
   void receive();
   void follow_primary();
   void repair_until_silent();
+  bool repair(const replication::Inbox::Range& missing);
   bool hears_multicast() const;
   void report();
   bool is_waited_for() const;
+  void pause_reports(bool had_room) const;
   enum class Taken : uint8_t { kAll, kFull, kStop };
   Taken take(std::vector<replication::Parcel> parcels, const replication::Watermark& watermark, bool is_repair);
+  Taken give_up(uint64_t lost_lsn, const replication::Watermark& watermark);
   void fail_behind_divergence(const std::string& what);
   void fail_behind_loss(uint64_t lost_lsn, const replication::Watermark& watermark);
   void note_gap();
@@ -100,6 +105,17 @@ class Follower final : public Node {
     return redirections_;
   }
   void wait_to_retry(uint64_t redirections);
+
+  // follower_peers.cc: from and for other secondaries
+  void start_offering();
+  void catch_up_from_peers();
+  bool fetch_from_peers(const replication::Inbox::Range& range);
+  bool fetch_from_peer(const replication::Peer& peer, const replication::Inbox::Range& range, uint64_t term);
+  Taken take_of_peer(std::vector<replication::Parcel> parcels, uint64_t term, bool* is_refused);
+  void refresh_peers();
+  StatusOr<std::string> shared_archive(uint64_t term) const;
+  Status share_log(uint64_t term, uint64_t after_lsn, uint64_t upto_lsn,
+                   const std::function<bool(replication::Parcel)>& each) const;
 
   // follower_replay.cc: what becomes of it
   void replay();
@@ -125,6 +141,7 @@ class Follower final : public Node {
   const replay::NodeIdentity identity_;
   const replay::Recovered recovered_;
   replay::DataLock lock_;
+  const std::string seeded_from_;  // NodeInfo's
   const RealClock clock_;
   std::shared_ptr<query::Database> database_;
   query::LocalIndexes local_indexes_;               // replay's
@@ -147,6 +164,17 @@ class Follower final : public Node {
   Timer& repair_time_;
   Timer& replay_time_;
   Timer& fork_time_;
+
+  replication::PeerPublisherOptions peer_publisher_;  // constant after begin()
+  struct PeerLink {
+    std::shared_ptr<replication::Link> link;
+    uint64_t term = 0;
+    int64_t shunned_ns = 0;  // until then it is not asked
+  };
+  std::map<std::string, PeerLink> peer_links_;  // by address; the receiving thread's, as the next three
+  std::vector<replication::Peer> peers_;
+  int64_t peers_ns_ = 0;  // when they were asked for
+  size_t peer_turn_ = 0;
 
   std::atomic<bool> is_stopping_{false};
   mutable std::mutex mutex_;  // all that follows
@@ -179,6 +207,11 @@ class Follower final : public Node {
   uint64_t snapshots_ = 0;
   uint64_t repairs_ = 0;
   uint64_t repaired_groups_ = 0;
+  std::shared_ptr<replication::Link> asked_;  // the peer, while it is asked
+  std::string peer_;                          // that gave groups last
+  uint64_t peer_groups_ = 0;
+  uint64_t peer_failures_ = 0;
+  uint64_t archive_lsn_ = 0;  // of the newest in the data directory
   uint64_t transactions_ = 0;
   uint64_t applied_bytes_ = 0;   // of log, since the archive that was recovered
   uint64_t archived_bytes_ = 0;  // of them, what the newest archive has

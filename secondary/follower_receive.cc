@@ -31,7 +31,8 @@ constexpr size_t kKnownsMax = 10'000;
 // Positions go out when they change, at most so often where commits wait for them; else so often, as each costs the
 // primary as much as some transactions; and so often when they do not change.
 constexpr std::chrono::microseconds kReportPause{200};
-constexpr std::chrono::microseconds kCalmReportPause{20'000};
+constexpr std::chrono::microseconds kCalmReportPause{100'000};
+constexpr std::chrono::microseconds kRoomLook{20'000};  // for what queries' tickets go by
 constexpr std::chrono::milliseconds kReportPeriod{100};
 }  // namespace
 
@@ -63,6 +64,10 @@ Follower::Taken Follower::take(std::vector<Parcel> parcels, const Watermark& wat
   }
   changed_.notify_all();
   if (!has_diverged) return is_full ? Taken::kFull : Taken::kAll;
+  return give_up(lost_lsn, watermark);
+}
+
+Follower::Taken Follower::give_up(uint64_t lost_lsn, const Watermark& watermark) {
   if (lost_lsn == 0) {
     fail_behind_divergence("the primary's history differs from this node's");
   } else {
@@ -217,6 +222,7 @@ void Follower::listen() {
 }
 
 void Follower::receive() {
+  catch_up_from_peers();
   while (!is_stopping_) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -301,16 +307,21 @@ void Follower::repair_until_silent() {
     since_ns = 0;
     ++repairs_;
     lock.unlock();
-    Status status = link_->follow(identity_.cluster, missing->after_lsn, missing->upto_lsn,
-                                  [this](std::vector<Parcel> parcels, const Watermark& w) {
-                                    return take(std::move(parcels), w, /*is_repair=*/true) == Taken::kAll;
-                                  });
-    if (absl::IsOutOfRange(status)) {
-      return fail(sql_error("XX001", "the primary's log does not reach back to this node's state"),
-                  /*restarts_empty=*/true);
-    }
+    if (!repair(*missing)) return;
     lock.lock();
   }
+}
+
+// From another secondary that has it, else from the primary. False: the node has failed.
+bool Follower::repair(const Inbox::Range& missing) {
+  if (fetch_from_peers(missing)) return true;
+  Status status = link_->follow(identity_.cluster, missing.after_lsn, missing.upto_lsn,
+                                [this](std::vector<Parcel> parcels, const Watermark& w) {
+                                  return take(std::move(parcels), w, /*is_repair=*/true) == Taken::kAll;
+                                });
+  if (!absl::IsOutOfRange(status)) return true;
+  fail(sql_error("XX001", "the primary's log does not reach back to this node's state"), /*restarts_empty=*/true);
+  return false;
 }
 
 // Commits of the primary may wait for what this node has.
@@ -318,6 +329,18 @@ bool Follower::is_waited_for() const {
   // where there are elections it may vote without knowing it
   const bool may_vote = options_.link.is_voter || options_.link.admits != nullptr;
   return may_vote && link_->awaits_positions();
+}
+
+// Positions that nobody waits for are told less often, but for whether there is room for snapshots.
+void Follower::pause_reports(bool had_room) const {
+  if (is_waited_for()) return std::this_thread::sleep_for(kReportPause);
+  const auto may_end = [&] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return is_stopping_ || !failure_.ok() || has_room_ != had_room;
+  };
+  for (auto slept = kRoomLook; !may_end() && slept <= kCalmReportPause; slept += kRoomLook) {
+    std::this_thread::sleep_for(kRoomLook);
+  }
 }
 
 void Follower::report() {
@@ -328,7 +351,7 @@ void Follower::report() {
     const uint64_t redirections = this->redirections();
     Status status = link_->attend([&]() -> std::optional<replication::Position> {
       if (!std::exchange(is_first, false)) {
-        std::this_thread::sleep_for(is_waited_for() ? kReportPause : kCalmReportPause);
+        pause_reports(last.has_room);
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
           // that the end of the log is the primary's makes a copy of it

@@ -238,7 +238,11 @@ StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(
   }
   SCYPER_ASSIGN_OR_RETURN(Archivist::Written written, archivist_->write(archives, term));
   // what lies between the oldest archive that is kept and the end
-  if (written.oldest_own_lsn != 0) droppable_lsn_ = written.oldest_own_lsn;
+  if (written.oldest_own_lsn != 0) {
+    droppable_lsn_ = written.oldest_own_lsn;
+    std::lock_guard<std::mutex> lock(mutex_);
+    archive_lsn_ = std::max(archive_lsn_, written.result.lsn);
+  }
   return std::pair(written.result, written.path);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -342,7 +343,7 @@ TEST(CopiedArchive, PowerLossLeavesAllOrNothing) {
 }
 
 // Says the same again and again, until something else is to be said.
-class FakeLink final : public replication::Link {
+class FakeLink : public replication::Link {
  public:
   explicit FakeLink(uint64_t complete_lsn) : complete_lsn_(complete_lsn) {}
 
@@ -356,16 +357,30 @@ class FakeLink final : public replication::Link {
   StatusOr<replication::JoinInfo> join(const replication::ClusterId*) override {
     replication::JoinInfo info;
     info.cluster = kCluster;
-    info.term = 1;
+    info.term = term_;
+    info.terms = terms_;
     info.partitions = kPartitions;
     info.transport.kind = "unicast";
     info.complete_lsn = complete_lsn_;
+    info.watermark = joined_;
+    info.peers = peers_;
     return info;
   }
-  StatusOr<std::string> fetch_archive(const replication::ClusterId&, Disk*, const std::string&,
+  StatusOr<std::string> fetch_archive(const replication::ClusterId&, Disk* disk, const std::string& archives,
                                       const std::function<void(uint64_t, uint64_t)>&) override {
-    return absl::NotFoundError("there is no archive");
+    return archive_ ? archive_(disk, archives) : absl::NotFoundError("there is no archive");
   }
+  // Before the node starts: what joining tells, and how archives come.
+  void tell(const Watermark& joined, std::vector<replication::Peer> peers) {
+    joined_ = joined;
+    peers_ = std::move(peers);
+  }
+  void set_terms(uint64_t term, std::vector<replication::TermStart> terms) {
+    term_ = term;
+    terms_ = std::move(terms);
+  }
+  using Archive = std::function<StatusOr<std::string>(Disk*, const std::string& archives)>;
+  void give(Archive archive) { archive_ = std::move(archive); }
   Status follow(const replication::ClusterId&, uint64_t after_lsn, uint64_t, const Each& each, uint64_t) override {
     uint64_t said = 0;
     while (!is_cancelled_) {
@@ -407,6 +422,11 @@ class FakeLink final : public replication::Link {
 
  private:
   const uint64_t complete_lsn_;
+  uint64_t term_ = 1;
+  std::vector<replication::TermStart> terms_;
+  Watermark joined_;
+  std::vector<replication::Peer> peers_;
+  Archive archive_;
   std::atomic<bool> is_cancelled_{false};
   mutable std::mutex mutex_;
   Watermark watermark_;
@@ -433,10 +453,8 @@ NodeOptions follower_options(Disk* disk, const std::string& directory) {
   return options;
 }
 
-// own: the disk's owner, when the node may write archives.
-Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
-  const NodeOptions options = follower_options(disk, directory);
-  auto link = std::make_unique<FakeLink>(complete_lsn);
+Running start(const NodeOptions& options, std::unique_ptr<Disk> own, std::unique_ptr<FakeLink> link) {
+  Disk* disk = options.disk;
   Running running;
   running.link = link.get();
   auto seed = make_seed(options, disk, link.get());
@@ -446,6 +464,11 @@ Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& director
   Status begun = running.node->begin();
   EXPECT_TRUE(begun.ok()) << begun;
   return running;
+}
+
+// own: the disk's owner, when the node may write archives.
+Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
+  return start(follower_options(disk, directory), std::move(own), std::make_unique<FakeLink>(complete_lsn));
 }
 
 // Its own log has what was never confirmed when it came.
@@ -741,6 +764,180 @@ TEST(Follower, AnArchiveWaitsForTheLog) {
     disarm_failpoints();
   }
   std::filesystem::remove_all(name);
+}
+
+// Other secondaries, by address: what each has of the log, and where its archive comes from.
+class FakePeers {
+ public:
+  struct One {
+    std::vector<Parcel> log;
+    size_t dies_after = ~size_t{0};  // groups, of each call
+    FakeLink::Archive archive;
+  };
+  std::map<std::string, One> peers;
+
+  auto connect() {
+    return [this](const replication::Peer& peer, uint64_t term, int64_t) -> std::unique_ptr<replication::Link> {
+      return std::make_unique<PeerLink>(this, &peers.at(peer.address), term);
+    };
+  }
+  std::vector<replication::Peer> list(uint64_t archive_lsn) const {
+    std::vector<replication::Peer> all;
+    for (const auto& [address, one] : peers) all.push_back({address, address, 0, one.archive ? archive_lsn : 0});
+    return all;
+  }
+  std::atomic<int> asked{0};
+
+ private:
+  class PeerLink final : public FakeLink {
+   public:
+    PeerLink(FakePeers* owner, One* one, uint64_t term) : FakeLink(0), owner_(owner), one_(one), term_(term) {
+      give(one->archive);
+    }
+    Status follow(const replication::ClusterId&, uint64_t after_lsn, uint64_t upto_lsn, const Each& each,
+                  uint64_t) override {
+      ++owner_->asked;
+      size_t given = 0;
+      for (const Parcel& parcel : one_->log) {
+        if (parcel.complete_lsn <= after_lsn) continue;
+        if (given++ == one_->dies_after) return absl::UnavailableError("it has died");
+        if (!each({GroupMaker::fetched(parcel)}, {term_, 0, 0, 0, 0}) || parcel.complete_lsn >= upto_lsn) break;
+      }
+      return given > 0 ? Status() : absl::OutOfRangeError("it has none");
+    }
+
+   private:
+    FakePeers* const owner_;
+    One* const one_;
+    const uint64_t term_;
+  };
+};
+
+constexpr uint32_t kMany = 1000;  // records of a group
+
+// What was there when it joined comes from others, as far as they have it; the rest, and whatever is wrong, from the
+// primary, and no other history gets in.
+TEST(Follower, CatchesUpFromOtherSecondaries) {
+  enum class Peer : uint8_t { kGood, kDies, kForged, kOfALaterTerm, kHasNothing };
+  for (const Peer kind : {Peer::kGood, Peer::kDies, Peer::kForged, Peer::kOfALaterTerm, Peer::kHasNothing}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    SimulatedDisk disk;
+    make_directory(&disk);
+    GroupMaker primary = primary_log();
+    std::vector<Parcel> parcels;
+    for (int i = 0; i < 10; ++i) parcels.push_back(primary.make(1, {0}, kMany));
+    GroupMaker later = primary;
+    for (int i = 0; i < 10; ++i) parcels.push_back(primary.make(1, {0}, kMany));
+    FakePeers others;
+    FakePeers::One& other = others.peers["other:1"];
+    other.log = parcels;
+    if (kind == Peer::kDies) other.dies_after = 10;
+    if (kind == Peer::kHasNothing) other.log.clear();
+    if (kind == Peer::kForged) {  // a byte of a batch
+      std::string bytes = *parcels[10].bytes;
+      bytes[bytes.size() / 2] ^= 4;
+      other.log[10].bytes = std::make_shared<const std::string>(bytes);
+    }
+    if (kind == Peer::kOfALaterTerm) {  // by its own primary
+      other.log.resize(10);
+      for (int i = 0; i < 10; ++i) other.log.push_back(later.make(2, {0}, kMany));
+    }
+    NodeOptions options = follower_options(&disk, kDirectory);
+    options.connect_peer = others.connect();
+    auto link = std::make_unique<FakeLink>(primary.lsn());
+    link->tell({1, 0, primary.lsn(), primary.lsn(), 0}, others.list(0));
+    Running running = start(options, nullptr, std::move(link));
+    ASSERT_NE(running.node, nullptr);
+    EXPECT_EQ(running.node->info().seeded_from, "log of the primary");
+    const uint64_t given = kind == Peer::kGood ? 20 : kind == Peer::kHasNothing ? 0 : 10;
+    ASSERT_TRUE(comes_true([&] { return running.node->info().durable_lsn == given * kMany; }));
+    ASSERT_TRUE(comes_true([&] { return others.asked > 0 && running.node->info().peer_groups == given; }));
+    if (given > 0) {
+      ASSERT_TRUE(comes_true([&] { return running.node->info().peer == "other:1"; }));
+    }
+    running.link->say({1, 0, primary.lsn(), primary.lsn(), 0}, parcels);
+    ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == primary.lsn(); }));
+    ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+    const NodeInfo info = running.node->info();
+    EXPECT_EQ(info.peer_groups, given);
+    EXPECT_EQ(info.peer_failures, kind == Peer::kGood || kind == Peer::kHasNothing ? 0u : 1u);
+    EXPECT_EQ(info.term, 1u);
+    // what it has it gives to others, of this term only
+    uint64_t shared_lsn = 0;
+    const auto& offer = running.node->peer_publisher();
+    const auto each = [&](const Parcel& parcel) {
+      shared_lsn = parcel.complete_lsn;
+      return true;
+    };
+    EXPECT_TRUE(offer.read_log(1, 3 * kMany, 17 * kMany, each).ok());
+    EXPECT_EQ(shared_lsn, 17u * kMany);
+    EXPECT_TRUE(absl::IsOutOfRange(offer.read_log(1, primary.lsn(), primary.lsn() + 1, each)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(offer.read_log(2, 0, kMany, each)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(offer.newest_archive(2).status()));
+    EXPECT_TRUE(absl::IsNotFound(offer.newest_archive(1).status()));
+    running.link->say({2, primary.lsn(), primary.lsn(), primary.lsn(), 0}, {});  // and it has not been compared yet
+    ASSERT_TRUE(comes_true([&] { return running.node->info().term == 2; }));
+    EXPECT_TRUE(absl::IsFailedPrecondition(offer.read_log(1, 0, kMany, each)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(offer.read_log(2, 0, kMany, each)));
+  }
+}
+
+FakeLink::Archive archive_of(uint64_t lsn, uint64_t term, const replication::ClusterId& cluster = kCluster,
+                             uint32_t partitions = kPartitions) {
+  return [=](Disk* disk, const std::string& archives) -> StatusOr<std::string> {
+    storage::ArchiveManifest manifest;
+    manifest.cluster[0] = cluster.words[0];
+    manifest.cluster[1] = cluster.words[1];
+    manifest.term = term;
+    manifest.lsn = lsn;
+    manifest.partitions = partitions;
+    SCYPER_RETURN_IF_ERROR(replay::write_archive(disk, archives, query::Catalog(), manifest, {}).status());
+    return storage::archive_path(archives, lsn);
+  };
+}
+
+// Whatever is wrong with what another secondary gives, the primary is asked, and nothing is left of it.
+TEST(Seed, ArchivesComeFromOtherSecondaries) {
+  const auto dies = [](Disk* disk, const std::string& archives) -> StatusOr<std::string> {
+    const std::string path = storage::archive_path(archives, 20);
+    SCYPER_RETURN_IF_ERROR(disk->make_directory(archives));
+    SCYPER_RETURN_IF_ERROR(disk->make_directory(path));
+    SCYPER_RETURN_IF_ERROR(disk->open(path + "/MANIFEST.tmp", OpenMode::kCreate).status());
+    return absl::UnavailableError("it has died");
+  };
+  const struct {
+    const char* what;
+    FakeLink::Archive archive;
+    bool is_taken;
+  } kCases[] = {
+      {"good", archive_of(20, 3), true},
+      {"older, of the term that its LSN is of", archive_of(20, 2), true},
+      {"dies in the middle", dies, false},
+      {"a history that the primary's term has cut", archive_of(20, 1), false},
+      {"of a primary that is to come", archive_of(20, 4), false},
+      {"another cluster's", archive_of(20, 3, {{7, 8}}), false},
+      {"of other partitions", archive_of(20, 3, kCluster, kPartitions + 1), false},
+  };
+  for (const auto& [what, archive, is_taken] : kCases) {
+    SCOPED_TRACE(what);
+    SimulatedDisk disk;
+    FakePeers others;
+    others.peers["other:1"].archive = archive;
+    NodeOptions options = follower_options(&disk, kDirectory);
+    options.connect_peer = others.connect();
+    FakeLink link(40);
+    link.set_terms(3, {{1, 0}, {2, 15}, {3, 30}});
+    link.tell({3, 30, 40, 40, 0}, others.list(20));
+    link.give(archive_of(10, 1));
+    auto seed = make_seed(options, &disk, &link);
+    ASSERT_TRUE(seed.ok()) << seed.status();
+    EXPECT_EQ(seed->source, is_taken ? "other:1" : "primary");
+    EXPECT_EQ(seed->recovered.archive_lsn, is_taken ? 20u : 10u);
+    EXPECT_EQ(seed->peer_failures, is_taken ? 0u : 1u);
+    const auto archives = storage::list_archives(&disk, replay::archives_directory(kDirectory));
+    ASSERT_TRUE(archives.ok());
+    EXPECT_EQ(archives->size(), 1u);
+  }
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replay/archive.h"
 #include "replay/log_cut.h"
 #include "storage/archive.h"
 #include "storage/object_store.h"
@@ -18,6 +20,7 @@ namespace scyper::secondary {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{100};
+constexpr int64_t kPeerCallUs = 5'000'000;
 constexpr int kFetchesMax = 5;  // of archives that newer ones take the place of meanwhile
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -99,7 +102,11 @@ class Seeding {
                                                                         &seed_.primary.cluster));
     SCYPER_RETURN_IF_ERROR(cut_divergent(directory));
     SCYPER_ASSIGN_OR_RETURN(const bool has_state, has_own_state(directory));
-    if (!has_state) SCYPER_RETURN_IF_ERROR(fetch(replay::archives_directory(directory)));
+    if (has_state) {
+      seed_.source = "own data";
+    } else {
+      SCYPER_RETURN_IF_ERROR(fetch(replay::archives_directory(directory)));
+    }
     replay::RecoveryOptions recovery;
     recovery.threads = options_.replay_threads;
     recovery.log_may_lag = true;
@@ -151,23 +158,92 @@ class Seeding {
   Status fetch(const std::string& archives) {
     if (!options_.archive_directory.empty()) {
       SCYPER_ASSIGN_OR_RETURN(const bool found, copy_shared(archives));
-      if (found) return Status();
+      if (found) {
+        seed_.source = "shared archive";
+        return Status();
+      }
     }
-    double said_s = now_s();
+    SCYPER_ASSIGN_OR_RETURN(const bool is_there, fetch_from_peers(archives));
+    if (is_there) return Status();
     StatusOr<std::string> path = absl::AbortedError("");
-    for (int i = 0; i < kFetchesMax && absl::IsAborted(path.status()); ++i) {
-      path = link_->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
-        if (now_s() - said_s < 1) return;
-        said_s = now_s();
-        say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
-      });
-    }
+    for (int i = 0; i < kFetchesMax && absl::IsAborted(path.status()); ++i) path = fetch_from(link_, archives);
     if (absl::IsNotFound(path.status())) {
+      seed_.source = "log of the primary";
       say("join: the primary has no archive: its whole log is replayed");
       return Status();
     }
+    seed_.source = "primary";
     if (path.ok()) say("join: fetched the archive " + *path);
     return path.status();
+  }
+
+  StatusOr<std::string> fetch_from(replication::Link* link, const std::string& archives) {
+    double said_s = now_s();
+    return link->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
+      if (now_s() - said_s < 1) return;
+      said_s = now_s();
+      say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
+    });
+  }
+
+  // The newest archive that another secondary has, unless the primary's is newer: its log reaches back to its own.
+  // False: it has to come from the primary, whatever went wrong.
+  StatusOr<bool> fetch_from_peers(const std::string& archives) {
+    std::vector<replication::Peer> peers = seed_.primary.peers;
+    std::erase_if(peers, [&](const replication::Peer& peer) {
+      return peer.archive_lsn == 0 || peer.archive_lsn < seed_.primary.archive_lsn;
+    });
+    if (!options_.connect_peer || peers.empty()) return false;
+    // of equals not all joiners ask the same one first
+    const auto rank = [&](const replication::Peer& peer) {
+      return std::pair(~peer.archive_lsn, std::hash<std::string>()(peer.node + options_.link.node));
+    };
+    std::sort(peers.begin(), peers.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    for (const replication::Peer& peer : peers) {
+      const auto link = options_.connect_peer(peer, seed_.primary.term, kPeerCallUs);
+      const auto path = fetch_from(link.get(), archives);
+      const Status fits = path.ok() ? check_of_peer(*path) : path.status();
+      if (fits.ok()) {
+        seed_.source = peer.node;
+        say(absl::StrCat("join: fetched the archive ", *path, " from ", peer.node));
+        return true;
+      }
+      // it has no room for it, wherever it comes from
+      if (is_disk_full(fits)) return fits;
+      ++seed_.peer_failures;
+      say(absl::StrCat("join: no archive from ", peer.node, ": ", std::string(fits.message())));
+      SCYPER_RETURN_IF_ERROR(remove_fetched(archives));
+    }
+    return false;
+  }
+
+  // What came from a node that this one has no reason to believe: whole, of this cluster, and of the primary's history
+  // as far as that can be told. An archive of an LSN is written in the term of that LSN's batch or later.
+  Status check_of_peer(const std::string& path) {
+    SCYPER_ASSIGN_OR_RETURN(const auto manifest, storage::read_manifest(disk_, path));
+    const replication::JoinInfo& primary = seed_.primary;
+    if (manifest.cluster[0] != primary.cluster.words[0] || manifest.cluster[1] != primary.cluster.words[1] ||
+        manifest.partitions != primary.partitions ||
+        storage::archive_path(path.substr(0, path.rfind('/')), manifest.lsn) != path) {
+      return absl::DataLossError("it is an archive of something else");
+    }
+    uint64_t term_least = primary.terms.empty() ? 0 : replication::term_of(primary.terms, manifest.lsn);
+    if (primary.watermark.term == primary.term && manifest.lsn > primary.watermark.term_lsn) {
+      term_least = primary.term;
+    }
+    if (manifest.term > primary.term || manifest.term < term_least) {
+      return absl::DataLossError(absl::StrCat("it is of term ", manifest.term, " and LSN ", manifest.lsn,
+                                              ", which is not the primary's history"));
+    }
+    return replay::verify_archive(disk_, path).status();
+  }
+
+  // There was nothing before.
+  Status remove_fetched(const std::string& archives) {
+    if (!disk_->exists(archives)) return Status();
+    SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, archives));
+    for (const auto& entry : entries) SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk_, entry));
+    return Status();
   }
 
   // The newest archive of this cluster in the shared directory.

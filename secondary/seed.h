@@ -19,6 +19,8 @@ struct Seed {
   std::unique_ptr<replay::RequestWindow> requests;
   std::string directory;  // log and archives; empty: none
   replay::DataLock lock;  // of it
+  std::string source;     // NodeInfo::seeded_from
+  uint64_t peer_failures = 0;
 };
 // Joins: finds the primary, then the newest state that can be had: this node's own, an archive of the shared directory,
 // the primary's archive, or nothing where the log reaches back to the beginning.

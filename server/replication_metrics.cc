@@ -21,7 +21,7 @@ constexpr char kLagSecondsHelp[] = "Time since the node had applied everything t
 constexpr char kLagBytes[] = "scyper_replication_lag_bytes";
 constexpr char kLagBytesHelp[] = "Log that the primary has sent and the node has not applied.";
 constexpr char kRepaired[] = "scyper_replication_repaired_groups_total";
-constexpr char kRepairedHelp[] = "Groups that multicast had lost and gRPC has brought.";
+constexpr char kRepairedHelp[] = "Groups that multicast had lost, or joining lacked, and gRPC has brought.";
 constexpr char kRegistered[] = "scyper_replication_registered_bytes";
 constexpr char kRegisteredHelp[] = "Memory locked for an RDMA device.";
 constexpr char kBulk[] = "scyper_replication_rdma_bytes_total";
@@ -83,6 +83,13 @@ void add_secondary(const secondary::NodeInfo& info, MetricFamilies* out) {
            number(info.transactions));
   out->add("scyper_replication_repairs_total", "Calls that fetched what was missing.", kCounter, {},
            number(info.repairs));
+  out->add("scyper_replication_peer_groups_total", "Groups that other secondaries have given.", kCounter, {},
+           number(info.peer_groups));
+  out->add("scyper_replication_peer_failures_total",
+           "Failed requests to other secondaries: the primary was asked then.", kCounter, {},
+           number(info.peer_failures));
+  out->add("scyper_replication_seeded_from", "1 for where the node's first state came from.", kGauge,
+           {{"source", info.seeded_from}}, 1);
   out->add("scyper_replication_resets_total",
            "Multicast sockets given up after an unrecoverable loss, or with their RDMA device.", kCounter, {},
            number(info.resets));

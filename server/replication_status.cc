@@ -81,6 +81,10 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
   out->set_inbox_bytes(info.inbox_bytes);
   out->set_repairs(info.repairs);
   out->set_repaired_groups(info.repaired_groups);
+  out->set_seeded_from(info.seeded_from);
+  out->set_peer_groups(info.peer_groups);
+  out->set_peer_failures(info.peer_failures);
+  out->set_peer(info.peer);
   out->set_resets(info.resets);
   out->set_malformed_datagrams(info.malformed_datagrams);
   out->set_forged_datagrams(info.forged_datagrams);

@@ -29,7 +29,9 @@
 #include "queries_service.h"
 #include "query/queries.h"
 #include "readiness.h"
+#include "replication/peer_publisher.h"
 #include "replication/publisher.h"
+#include "secondary_engine.h"
 #include "transactions_service.h"
 #include "unix_socket.h"
 
@@ -226,8 +228,10 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   builder.RegisterService(&parts->health);
   if (const replication::PublisherOptions* publisher = engine->publisher()) {
     parts->publisher = replication::make_publisher(*publisher);
-    builder.RegisterService(parts->publisher.get());
+  } else if (auto* secondary = dynamic_cast<SecondaryEngine*>(engine)) {
+    parts->publisher = replication::make_peer_publisher(secondary->node().peer_publisher());
   }
+  if (parts->publisher != nullptr) builder.RegisterService(parts->publisher.get());
   for (uint32_t i = 0; i < std::max(options.grpc_threads, 1u); ++i) {
     parts->transactions.add_queue(builder.AddCompletionQueue());
   }

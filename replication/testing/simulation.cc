@@ -36,6 +36,8 @@ Inbox::Flaw inbox_flaw(SimulationFlaw flaw) {
       return Inbox::Flaw::kAppliesUnconfirmed;
     case SimulationFlaw::kKeepsTails:
       return Inbox::Flaw::kKeepsTails;
+    case SimulationFlaw::kTrustsPeers:
+      return Inbox::Flaw::kTrustsPeers;
     case SimulationFlaw::kNone:
     case SimulationFlaw::kReusesSource:
       return Inbox::Flaw::kNone;
@@ -166,6 +168,7 @@ class Cluster {
     return text;
   }
   uint64_t rejoined = 0;
+  uint64_t peer_groups = 0;  // that other secondaries gave
   bool writes = true;
 
   void restart_primary() {
@@ -408,10 +411,43 @@ class Cluster {
     if (schedule_.now_ns - secondary->missing_since_ns < kRepairAfterNs || secondary->is_cut_off) return;
     secondary->missing_since_ns = schedule_.now_ns;
     const uint64_t incarnation = secondary->incarnation;
-    schedule_.after(random_.between(0, 10 * kMs), [this, secondary, incarnation, range = *missing] {
+    const bool asks_peer = chance(0.5);
+    schedule_.after(random_.between(0, 10 * kMs), [this, secondary, incarnation, asks_peer, range = *missing] {
       if (secondary->incarnation != incarnation || secondary->is_cut_off) return;
-      fetch(secondary, range);
+      if (!asks_peer || !fetch_from_peer(secondary, range)) fetch(secondary, range);
     });
+  }
+
+  // Of another secondary, which the primary may not reach, in its memory or its log. It may end in the middle, and what
+  // it gives comes when terms have changed. False: it has nothing.
+  bool fetch_from_peer(Secondary* secondary, const Inbox::Range& range) {
+    Secondary* peer = secondaries_[random_.below(secondaries_.size())].get();
+    const uint64_t term = secondary->inbox->term();
+    const bool is_matched = secondary->inbox->is_matched() || flaw_ == SimulationFlaw::kTrustsPeers;
+    if (peer == secondary || !is_matched || !peer->inbox->is_shared(term)) return false;
+    std::vector<Parcel> found;
+    for (const Parcel& parcel : peer->inbox->newest()) {
+      if (parcel.complete_lsn > range.after_lsn && parcel.base_lsn < range.upto_lsn) found.push_back(parcel);
+    }
+    if (found.empty() || found.front().base_lsn > range.after_lsn) {
+      found.clear();
+      for (const Parcel& parcel : peer->log) {
+        if (parcel.complete_lsn > range.after_lsn && parcel.base_lsn < range.upto_lsn) found.push_back(parcel);
+      }
+    }
+    if (found.empty()) return false;
+    if (chance(0.2)) found.resize(random_.below(found.size() + 1));
+    const uint64_t incarnation = secondary->incarnation;
+    schedule_.after(random_.between(0, 20 * kMs), [this, secondary, incarnation, term, found] {
+      if (secondary->incarnation != incarnation) return;
+      for (const Parcel& parcel : found) {
+        Parcel fetched;
+        fetched.bytes = parcel.bytes;
+        peer_groups += secondary->inbox->offer_of_peer(std::move(fetched), term) == Inbox::Verdict::kNew ? 1 : 0;
+      }
+      check_diverged(secondary);
+    });
+    return true;
   }
 
   // As the publisher answers: from memory, or from the log.
@@ -493,7 +529,7 @@ void Primary::send(const Watermark& watermark) noexcept {
 
 }  // namespace
 
-void run_simulation(uint64_t seed, SimulationFlaw flaw) {
+uint64_t run_simulation(uint64_t seed, SimulationFlaw flaw) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed ^ 0x5eed);
   const bool logs = (random.real() < 0.5);
@@ -547,6 +583,7 @@ void run_simulation(uint64_t seed, SimulationFlaw flaw) {
     cluster.run(now_ns);
   }
   EXPECT_TRUE(cluster.all_caught_up()) << "seed " << seed << "\n" << cluster.describe();
+  return cluster.peer_groups;
 }
 
 }  // namespace scyper::replication

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "replication/link.h"
 
 namespace scyper::tests {
 namespace {
@@ -501,6 +502,47 @@ TEST_F(ClusterTest, SecondariesWriteArchivesAndDropLog) {
   EXPECT_NE(nodes_.log_of("s2").find("join: archive " + shared), std::string::npos) << nodes_.log_of("s2");
   EXPECT_EQ(nodes_.log_of("s1").find("starting anew"), std::string::npos);
   nodes_.check({"p", "s1", "s2"}, kWarehouses);
+}
+
+// A joiner gets its archive and the log behind it from another secondary; when that hangs or has gone, from the
+// primary.
+TEST_F(ClusterTest, JoinersAskOtherSecondaries) {
+  start_primary();
+  start_secondary("s1", true);
+  load();
+  transactions(1000);
+  nodes_.wait_until_level("p", {"s1"});
+  ASSERT_EQ(nodes_.scyper("s1", "backup").code, 0);
+  replication::LinkOptions options;
+  options.target = nodes_.target("p");
+  const auto link = replication::Link::make(options);
+  uint64_t archive_lsn = 0;
+  wait_for("the primary to know of the archive", [&] {
+    const auto joined = link->join(nullptr);
+    archive_lsn = joined.ok() && joined->peers.size() == 1 ? joined->peers[0].archive_lsn : 0;
+    return archive_lsn > 0;
+  });
+  transactions(15'000);  // more than a joiner has the primary send at once
+  nodes_.wait_until_level("p", {"s1"});
+  start_secondary("s2", true);
+  transactions(200);
+  nodes_.wait_until_level("p", {"s1", "s2"});
+  const client::NodeStatus second = nodes_.status("s2");
+  EXPECT_EQ(second.seeded_from, "s1") << nodes_.log_of("s2");
+  EXPECT_EQ(second.peer, "s1") << nodes_.log_of("s2");
+  EXPECT_GT(second.peer_groups, 0u);
+  EXPECT_NE(nodes_.scyper("s2", "status").text.find("began from"), std::string::npos);
+  nodes_.signal("s1", SIGSTOP);
+  start_secondary("s3", false);  // s1 is asked, if its silence has not been noticed yet
+  nodes_.wait_until_level("p", {"s2", "s3"});
+  const std::string third = nodes_.status("s3").seeded_from;
+  EXPECT_TRUE(third == "s2" || third == "log of the primary") << third;  // s2 has the archive that it fetched
+  nodes_.kill("s2", SIGKILL);
+  start_secondary("s4", false);
+  nodes_.signal("s1", SIGCONT);
+  nodes_.start_again("s2");
+  nodes_.wait_until_level("p", {"s1", "s2", "s3", "s4"});
+  nodes_.check({"p", "s1", "s2", "s3", "s4"}, kWarehouses);
 }
 
 }  // namespace

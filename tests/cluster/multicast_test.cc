@@ -145,6 +145,19 @@ TEST_F(MulticastTest, LossIsRepaired) {
   check();
 }
 
+// What PGM cannot repair in time, as its repairs are lost, too, comes from the other secondary.
+TEST_F(MulticastTest, TheOtherSecondaryRepairs) {
+  spaces_.lose(2, 90);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (nodes_.status("n2").peer_groups == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << nodes_.scyper("n2", "status").text;
+    transactions(1000);
+  }
+  EXPECT_EQ(nodes_.status("n2").peer, "n3");
+  spaces_.lose(2, 0);
+  check();
+}
+
 // Where no RDMA device has the interface's address: PGM instead.
 class MulticastInTheClearTest : public MulticastTest {
  protected:

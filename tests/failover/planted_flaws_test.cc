@@ -61,6 +61,7 @@ const std::vector<ReplicationFlaw> kReplicationFlaws = {
     {"gap ignored", SimulationFlaw::kIgnoresGaps},
     {"applied before it is confirmed", SimulationFlaw::kAppliesUnconfirmed},
     {"tails of an old term are kept", SimulationFlaw::kKeepsTails},
+    {"secondaries of other terms are believed", SimulationFlaw::kTrustsPeers},
     {"source id reused", SimulationFlaw::kReusesSource},
 };
 

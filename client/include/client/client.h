@@ -218,6 +218,8 @@ struct NodeStatus {
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
   uint64_t forged_datagrams = 0, replayed_datagrams = 0, datagrams_sent = 0, replication_bytes = 0;
   uint64_t digests = 0, digest_lsn = 0;
+  std::string seeded_from, peer;  // of a secondary: its first state's source; who gave groups last
+  uint64_t peer_groups = 0, peer_failures = 0;
   std::vector<StageStatus> stages;
   bool is_encrypted = false;  // multicast
   double lag_ms = 0;

@@ -28,6 +28,7 @@ class Inbox {
     kIgnoresGaps,         // what does not follow is taken as if it did
     kAppliesUnconfirmed,  // groups are handed out that the commit point does not cover
     kKeepsTails,          // what came beyond a new term's start stays
+    kTrustsPeers,         // of another secondary anything is taken, and given to it
   };
   struct Options {
     size_t bytes_max = size_t{64} << 20;
@@ -58,6 +59,9 @@ class Inbox {
     kDiverged,  // the new primary's history differs from what has been applied or logged here: start anew
   };
   Verdict offer(Parcel parcel);
+  // What another secondary has given, asked for the history of that term's primary: taken only while this node follows
+  // that primary, too, and knows that the end of what is here is its. Counts as fetched from the log.
+  Verdict offer_of_peer(Parcel parcel, uint64_t term);
   // False: of a primary of an earlier term. What came with it does not count.
   bool note(const Watermark& watermark);
 
@@ -91,6 +95,9 @@ class Inbox {
   std::vector<Group> unapplied() const;
   // The groups that have been received last, oldest first, up to the end: without gaps.
   std::vector<Parcel> newest() const;
+  // Whether all that is in order here is known to be part of the history of that term's primary, so that others who
+  // follow it may have it.
+  bool is_shared(uint64_t term) const;
   const std::vector<ChainPosition>& positions() const { return positions_; }
 
   // Where to follow the primary from: where missing() begins, or would.
@@ -117,6 +124,7 @@ class Inbox {
  private:
   bool has(Flaw flaw) const { return options_.flaw == flaw; }
   bool begin_term(uint64_t term, uint64_t term_lsn);
+  bool follows(const Parcel& parcel, const std::vector<BatchView>& batches) const;
   void advance();
   void make_room(size_t bytes);
   bool append(Parcel parcel);

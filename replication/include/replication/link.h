@@ -28,6 +28,17 @@ struct LinkOptions {
   std::function<bool(uint64_t term, const std::string& node)> admits;
   // A channel for bulk data to where the primary waits. Empty: archives and the log come by gRPC alone.
   std::function<StatusOr<std::unique_ptr<BulkChannel>>(const ClusterId&, const BulkAddress&)> connect_bulk;
+  // Not 0: the target is another secondary (peer_publisher.h), asked for archives and ranges of the log of that term's
+  // primary. A call that brings nothing for call_us has failed.
+  uint64_t peer_term = 0;
+};
+
+// Another secondary of the same primary, as it said last.
+struct Peer {
+  std::string node;
+  std::string address;  // host:port of its gRPC
+  uint64_t received_lsn = 0;
+  uint64_t archive_lsn = 0;  // 0: it has no archive
 };
 
 struct JoinInfo {
@@ -38,6 +49,9 @@ struct JoinInfo {
   uint64_t complete_lsn = 0;
   std::vector<TermStart> terms;  // of its log, where there are elections; see log_terms.h
   bool has_bulk = false;         // a channel for bulk data can be asked for
+  Watermark watermark;           // of term 0 where the primary does not say it
+  uint64_t archive_lsn = 0;      // of the primary's newest; 0: it has none, or does not say so
+  std::vector<Peer> peers;
 };
 
 // How archives and the log come.
@@ -56,6 +70,8 @@ class Link {
 
   // cluster: null = any.
   virtual StatusOr<JoinInfo> join(const ClusterId* cluster) = 0;
+  // Who else follows the primary now. Does not wait for a primary that is not there.
+  virtual StatusOr<std::vector<Peer>> peers(const ClusterId&) { return std::vector<Peer>(); }
   // The newest archive to a directory below `archives`; its path. NotFound: the primary has none. Goes on at the byte
   // where it was when the connection breaks; 08006: there has been none for call_us.
   virtual StatusOr<std::string> fetch_archive(

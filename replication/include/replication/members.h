@@ -20,14 +20,15 @@ struct Position {
   uint64_t received_lsn = 0;
   uint64_t durable_lsn = 0;  // 0: keeps no log
   uint64_t applied_lsn = 0;
-  uint32_t snapshot = 0;  // number of the newest global snapshot that it has
-  bool serves = false;    // takes queries
-  bool has_room = true;   // for global snapshots
-  uint32_t queries = 0;   // running and waiting there
-  uint64_t repaired = 0;  // groups that it had to fetch
-  uint64_t resets = 0;    // of its multicast transport
-  std::string transport;  // "pgm", "rdma", "unicast"
-  int64_t lag_us = 0;     // since it was up to date
+  uint32_t snapshot = 0;     // number of the newest global snapshot that it has
+  bool serves = false;       // takes queries
+  bool has_room = true;      // for global snapshots
+  uint32_t queries = 0;      // running and waiting there
+  uint64_t repaired = 0;     // groups that it had to fetch
+  uint64_t resets = 0;       // of its multicast transport
+  std::string transport;     // "pgm", "rdma", "unicast"
+  int64_t lag_us = 0;        // since it was up to date
+  uint64_t archive_lsn = 0;  // of the newest archive in its data directory; 0: none
   // Of its newest digested snapshot, once.
   std::shared_ptr<const StateDigest> digest;
 };

@@ -14,6 +14,7 @@
 #include "replay/archive.h"
 #include "replay/compaction.h"
 #include "replication/link.h"
+#include "replication/peer_publisher.h"
 #include "replication/rdma_options.h"
 
 namespace scyper {
@@ -51,6 +52,9 @@ struct NodeOptions {
   MetricsRegistry* metrics = nullptr;                   // for the times of its stages; may be null
   Disk* disk = nullptr;                                 // null: the machine's
   std::function<void(const std::string&)> on_progress;  // lines for people; may be empty
+  // A way to another secondary, for the history of that term's primary. Empty: only the primary is asked.
+  std::function<std::unique_ptr<replication::Link>(const replication::Peer&, uint64_t term, int64_t call_us)>
+      connect_peer;
   // Where there are elections: what the log here has and the primary's has not is cut before the tables are made.
   struct Cutting {
     uint64_t primary_term = 0;                        // who leads, as this node knows: at nobody else's word
@@ -83,6 +87,10 @@ struct NodeInfo {
   uint64_t snapshots = 0;
   uint64_t repairs = 0;  // calls that fetched what was missing
   uint64_t repaired_groups = 0;
+  std::string seeded_from;     // "own data", "shared archive", "primary", "log of the primary", or a secondary's name
+  uint64_t peer_groups = 0;    // that another secondary gave
+  uint64_t peer_failures = 0;  // of asking one: the primary was asked then
+  std::string peer;            // that gave some last
   uint64_t damaged = 0;
   uint64_t malformed_datagrams = 0;
   uint64_t forged_datagrams = 0;
@@ -142,6 +150,8 @@ class Node {
   virtual Status bar(uint64_t term, int64_t timeout_us) = 0;
   // An archive of the state at the next border, and its path. archives: where to; empty = the node's own place.
   virtual StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) = 0;
+  // What it offers to others of its primary. Valid as long as the node.
+  virtual const replication::PeerPublisherOptions& peer_publisher() const = 0;
   // The node stops: no archive is written any more, who waits for one gets 57P03.
   virtual void stop_archives() = 0;
 };

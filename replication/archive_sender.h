@@ -1,0 +1,44 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/disk.h"
+#include "base/status.h"
+#include "replication.grpc.pb.h"
+#include "replication/bulk_server.h"
+
+namespace scyper::replication {
+
+// Of an archive's directory, which its LSN is the name of.
+uint64_t archive_lsn(const std::string& path);
+
+// Sends an archive, file after file, as FetchArchive answers. Threads: one.
+class ArchiveSender {
+ public:
+  // bulk: null = by gRPC alone. is_stopped: whether the node ends.
+  ArchiveSender(Disk* disk, BulkServer* bulk, std::function<bool()> is_stopped)
+      : disk_(disk), bulk_(bulk), is_stopped_(std::move(is_stopped)) {}
+  // Aborted: another archive has taken its place.
+  Status send(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
+              grpc::ServerWriter<v1::ArchivePiece>* writer) const;
+
+ private:
+  Status send_all(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
+                  grpc::ServerWriter<v1::ArchivePiece>* writer) const;
+  StatusOr<std::vector<std::string>> names(const std::string& path, const v1::FetchArchiveRequest& request,
+                                           uint64_t* total) const;
+  Status send_piece(grpc::ServerContext* context, uint64_t bulk, std::string bytes, v1::ArchivePiece* piece,
+                    grpc::ServerWriter<v1::ArchivePiece>* writer) const;
+
+  Disk* const disk_;
+  BulkServer* const bulk_;
+  const std::function<bool()> is_stopped_;
+};
+
+}  // namespace scyper::replication

@@ -74,24 +74,6 @@ void select_any(const FrozenChunk& chunk, Conditions term, Selection* selection)
   for (size_t i = 0; i < any.size(); ++i) (*selection)[i] &= any[i];
 }
 
-// What may be a row: positions with a tuple for which no condition is known not to hold. False: none.
-bool select_rows(const FrozenChunk& chunk, const FrozenSlot& slot, Conditions conditions, Selection* selection) {
-  for (Conditions left = conditions; !left.empty();) {
-    const Conditions term = take_term(&left);
-    if (std::all_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
-          return chunk.column(condition.column).can_skip(condition.predicate);
-        })) {
-      return false;
-    }
-  }
-  set_selection(selection->data(), 0, chunk.header().count);
-  while (!conditions.empty()) select_any(chunk, take_term(&conditions), selection);
-  for (const InvalidRanges::Range& range : slot.invalid.ranges()) {
-    clear_selection(selection->data(), range.begin, range.end);
-  }
-  return std::any_of(selection->begin(), selection->end(), [](uint64_t word) { return word != 0; });
-}
-
 // Bits of words to bytes of 0 and 1.
 void write_live_bytes(const Selection& selection, uint32_t first_word, uint32_t words, char* live) {
   constexpr uint64_t kBitOfByte = 0x8040201008040201, kLowBits = 0x0101010101010101;
@@ -144,6 +126,24 @@ void decode_selected(const TablePartition* partition, const FrozenChunk& chunk, 
 
 }  // namespace
 
+bool select_rows(const FrozenChunk& chunk, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
+                 ChunkSelection* selection) {
+  for (Conditions left = conditions; !left.empty();) {
+    const Conditions term = take_term(&left);
+    if (std::all_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
+          return chunk.column(condition.column).can_skip(condition.predicate);
+        })) {
+      return false;
+    }
+  }
+  set_selection(selection->data(), 0, chunk.header().count);
+  while (!conditions.empty()) select_any(chunk, take_term(&conditions), selection);
+  for (const InvalidRanges::Range& range : invalid.ranges()) {
+    clear_selection(selection->data(), range.begin, range.end);
+  }
+  return std::any_of(selection->begin(), selection->end(), [](uint64_t word) { return word != 0; });
+}
+
 const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept {
   const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
   if (slot == nullptr) return partition->chunks[chunk];
@@ -151,7 +151,7 @@ const char* open_chunk(const TablePartition* partition, uint64_t chunk, const Ch
   if (slot->state == ChunkState::kEmpty) return nullptr;
   const FrozenChunk frozen = image_of(partition, slot->image);
   Selection selection{};
-  if (!select_rows(frozen, *slot, scan.conditions, &selection)) return nullptr;
+  if (!select_rows(frozen, slot->invalid, scan.conditions, &selection)) return nullptr;
   write_live_bytes(selection, 0, static_cast<uint32_t>(selection.size()), window + partition->plan->live_offset);
   const uint32_t count = frozen.header().count;
   for (uint32_t begin = 0; begin < count; begin += kPieceWords * 64) {
@@ -212,7 +212,7 @@ void ChunkCursor::open(const TablePartition* partition, const FrozenSlot& slot, 
   window_ = window;
   decoded_ = decoded;
   selection_ = {};
-  const bool has_rows = select_rows(image_of(partition, image_), slot, scan.conditions, &selection_);
+  const bool has_rows = select_rows(image_of(partition, image_), slot.invalid, scan.conditions, &selection_);
   position_ = has_rows ? 0 : kChunkTuples;
 }
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "slots.h"
 #include "storage/change_log.h"
+#include "storage/hot_views.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
@@ -18,6 +19,7 @@ namespace {
 constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
 constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
 constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
+constexpr uint32_t kFewRelevant = 8;   // one tuple in so many: those move, and the chunk is irrelevant
 constexpr uint32_t kFewPages = 16;     // one in so many touched, and
 constexpr uint32_t kFewWindows = 2;    // the same: then a chunk is cooling
 
@@ -321,7 +323,7 @@ bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog
   if (finish_one(partitions)) return true;
   for (TablePartition* partition : partitions) {
     if (partition->table->frozen_store() == nullptr) continue;
-    if (empty_one(partition, log) || cool_one(partition, log)) return true;
+    if (empty_one(partition, log) || place_one(partition, log) || cool_one(partition, log)) return true;
   }
   return false;
 }
@@ -450,6 +452,49 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
   return false;
 }
 
+void Compactor::place(FrozenSlot* slot, std::shared_ptr<const HotViews> views, uint64_t relevant_to) {
+  slot->views = std::move(views);
+  slot->relevant_to = relevant_to;
+  counts_.placed.fetch_add(1, std::memory_order_relaxed);
+  if (relevant_to == 0) counts_.irrelevant.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The tiering run (ADMS 2015, 4.2) of one chunk, or of a part of what moves away from it.
+bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
+  if (partition->frozen == nullptr) return false;
+  const FrozenStore* store = partition->table->frozen_store();
+  const std::shared_ptr<const HotViews> views = store->hot_views();
+  const auto is_old = [&](const FrozenSlot& slot) { return slot.state == ChunkState::kFrozen && slot.views != views; };
+  FrozenSlot* const end = partition->frozen + partition->chunk_count;
+  FrozenSlot* const slot = std::find_if(partition->frozen, end, is_old);
+  if (slot == end) return false;
+  if (views == nullptr) {
+    slot->views = nullptr;
+    return true;
+  }
+  const Relevance found = find_relevant(FrozenChunk(slot->image, &store->dictionaries), slot->invalid, *views);
+  if (found.count * kFewRelevant > kChunkTuples - slot->invalid.positions()) {
+    place(slot, views, found.views);
+    return true;
+  }
+  const Tid first = static_cast<Tid>(slot - partition->frozen) << kChunkShift;
+  uint32_t moved = 0;
+  for (uint32_t position = 0; position < kChunkTuples && moved < options_.moved_tuples_max; ++position) {
+    if (((found.tuples[position / 64] >> (position % 64)) & 1) == 0) continue;
+    if (make_hot(partition, first + position, log) == kNoTid) {  // no memory: they stay where they are
+      log->rollback_all();
+      place(&partition->frozen[first >> kChunkShift], views, found.views);
+      return true;
+    }
+    ++moved;
+  }
+  log->commit();
+  counts_.relevant_moved.fetch_add(moved, std::memory_order_relaxed);
+  // the directory may have moved
+  if (moved == found.count) place(&partition->frozen[first >> kChunkShift], views, 0);
+  return true;
+}
+
 std::map<TableId, Compactor::TableCounts> Compactor::table_counts() const {
   MutexLock lock(&mutex_);
   return by_table_;
@@ -467,6 +512,9 @@ Compactor::Counts Compactor::counts() const {
   counts.cooling = get(counts_.cooling);
   counts.reheated = get(counts_.reheated);
   counts.relocated = get(counts_.relocated);
+  counts.placed = get(counts_.placed);
+  counts.irrelevant = get(counts_.irrelevant);
+  counts.relevant_moved = get(counts_.relevant_moved);
   return counts;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "bit_packing.h"
-#include "frozen_format.h"
+#include "frozen_interval.h"
 #include "storage/frozen_vector.h"
 
 // Conditions evaluated on codes and runs.
@@ -53,15 +53,6 @@ namespace {
 
 constexpr uint32_t kBlock = 256;  // a multiple of 64
 
-struct Interval {
-  __int128 low;
-  __int128 high;  // included
-  bool is_empty() const { return low > high; }
-};
-
-constexpr __int128 kMaxNumber = static_cast<__int128>(~static_cast<unsigned __int128>(0) >> 1);
-constexpr __int128 kMinNumber = -kMaxNumber - 1;
-
 // Bytes of 0 and 1 to bits.
 void put_flags(const uint8_t* flags, uint32_t count, uint64_t* words) {
   for (uint32_t i = 0; i < count; i += 64, ++words) {
@@ -92,21 +83,11 @@ class FrozenSelection {
   bool find_interval() {
     const bool is_float = head_.kind == CellKind::kFloat64;
     // NaNs with a sign are below all in order of keys, above all in SQL
-    if (is_float && head_.has_bounds != 0 && to_int128(head_.min) < key_of(-std::numeric_limits<double>::infinity())) {
+    if (is_float && head_.has_bounds != 0 &&
+        to_int128(head_.min) < key_of_double(-std::numeric_limits<double>::infinity())) {
       return false;
     }
-    interval_ = {kMinNumber, kMaxNumber};
-    if (predicate_.low.null == 0) {
-      interval_.low = is_float ? float_low() : predicate_.low.int128() + (predicate_.low_included ? 0 : 1);
-      if (!is_float && !predicate_.low_included && predicate_.low.int128() == kMaxNumber) interval_ = {1, 0};
-    }
-    if (predicate_.high.null == 0 && !interval_.is_empty()) {
-      if (!is_float && !predicate_.high_included && predicate_.high.int128() == kMinNumber) {
-        interval_ = {1, 0};
-      } else {
-        interval_.high = is_float ? float_high() : predicate_.high.int128() - (predicate_.high_included ? 0 : 1);
-      }
-    }
+    interval_ = interval_of(is_float, predicate_);
     return true;
   }
   bool covers_nothing() const {
@@ -225,24 +206,6 @@ class FrozenSelection {
  private:
   static StringRef bytes_of(const Datum& datum) {
     return datum.null != 0 ? StringRef{"", 0} : StringRef{datum.data(), datum.size()};
-  }
-  static int64_t key_of(double value) { return order_key(__builtin_bit_cast(int64_t, value)); }
-
-  // SQL's order of doubles: all NaNs are equal and above all else, both zeros are equal.
-  __int128 float_low() const {
-    const auto value = __builtin_bit_cast(double, predicate_.low.lo);
-    const __int128 above_infinity = __int128{key_of(std::numeric_limits<double>::infinity())} + 1;
-    if (value != value) return predicate_.low_included ? above_infinity : kMaxNumber;
-    if (predicate_.low_included) return key_of(value == 0 ? -0.0 : value);
-    return __int128{key_of(value == 0 ? 0.0 : value)} + 1;
-  }
-  __int128 float_high() const {
-    const auto value = __builtin_bit_cast(double, predicate_.high.lo);
-    if (value != value) {
-      return predicate_.high_included ? kMaxNumber : __int128{key_of(std::numeric_limits<double>::infinity())};
-    }
-    if (predicate_.high_included) return key_of(value == 0 ? 0.0 : value);
-    return __int128{key_of(value == 0 ? -0.0 : value)} - 1;
   }
 
   bool matches_number(__int128 number) const { return interval_.low <= number && number <= interval_.high; }

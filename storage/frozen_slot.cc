@@ -69,6 +69,16 @@ void FrozenStore::remove_image(const char* image) noexcept {
   }
 }
 
+std::shared_ptr<const HotViews> FrozenStore::hot_views() const {
+  MutexLock lock(&views_mutex_);
+  return views_;
+}
+
+void FrozenStore::set_hot_views(std::shared_ptr<const HotViews> views) {
+  MutexLock lock(&views_mutex_);
+  views_.swap(views);
+}
+
 uint32_t TouchedTuples::count() const noexcept {
   int count = 0;
   for (const auto& word : words_) count += std::popcount(word.load(std::memory_order_relaxed));

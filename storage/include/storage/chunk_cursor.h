@@ -48,6 +48,11 @@ bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
 
 using ChunkSelection = std::array<uint64_t, selection_words(kChunkTuples)>;
 
+// What may be a row: positions with a tuple for which no condition is known not to hold. *selection: zeros. False:
+// none.
+bool select_rows(const FrozenChunk& chunk, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
+                 ChunkSelection* selection);
+
 // A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it
 // returns the chunk). Cooling, cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out
 // positions without a tuple, writes what is selected as the window's live bytes (of all positions of the chunk),

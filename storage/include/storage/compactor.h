@@ -25,17 +25,17 @@ namespace scyper::storage {
 //   1. take_step(): a full chunk becomes cold;
 //   2. the compactor's thread makes its image and puts it into frozen memory;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
-// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
-// Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
-// observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched, a
-// sixteenth at most, become cooling: tuples that transactions change there move to hot chunks at once, those that they
-// read with the next step. A cooling chunk that nobody touches in two windows becomes cold; one of which a sixteenth of
-// the tuples was used in one window is hot again.
-// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
-// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
-// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
-// that nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold
-// its place; whole scans do not count there.
+// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change), and
+// places them by the table's hot data views (hot_views.h): a chunk of which few tuples are relevant loses these to hot
+// chunks. Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows
+// of the observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched,
+// a sixteenth at most, become cooling: tuples that transactions change there move to hot chunks at once, those that
+// they read with the next step. A cooling chunk that nobody touches in two windows becomes cold; one of which a
+// sixteenth of the tuples was used in one window is hot again. Threads: observe() one, start()'s where that was called;
+// take_step() by whoever the partitions belong to; any number of threads for different partitions. take_step() never
+// waits for the observer. Fork: the child must not call it. Source: Funke et al., VLDB 2012, section 3.3. We differ: a
+// chunk that is being compressed is not written in place, so that nothing has to be compressed again; what was read of
+// a cooling chunk moves after the transaction, which may hold its place; whole scans do not count there.
 class Compactor {
  public:
   struct Options {
@@ -86,6 +86,9 @@ class Compactor {
     uint64_t cooling = 0;         // chunks that became cooling
     uint64_t reheated = 0;        // of these, hot again
     uint64_t relocated = 0;       // tuples that were read in cooling chunks, moved to hot ones
+    uint64_t placed = 0;          // frozen chunks of which it became known to which hot data views they matter
+    uint64_t irrelevant = 0;      // of these, to none
+    uint64_t relevant_moved = 0;  // tuples, from these to hot chunks
   };
   Counts counts() const;
   // Of the tables that have had frozen chunks since the start.
@@ -144,6 +147,8 @@ class Compactor {
   void stop_watching(Watched* watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
+  bool place_one(TablePartition* partition, ChangeLog* log);
+  void place(FrozenSlot* slot, std::shared_ptr<const HotViews> views, uint64_t relevant_to);
   void finish(const Job& job);
   bool has_room() const ABSL_LOCKS_EXCLUDED(mutex_);
   static void drop(const Job& job);
@@ -167,7 +172,7 @@ class Compactor {
   struct {
     std::atomic<uint64_t> cooled{0}, frozen{0}, returned{0}, emptied{0}, moved{0}, without_memory{0};
     std::atomic<uint64_t> windows{0}, failed_windows{0}, freeze_ns{0}, observe_ns{0};
-    std::atomic<uint64_t> cooling{0}, reheated{0}, relocated{0};
+    std::atomic<uint64_t> cooling{0}, reheated{0}, relocated{0}, placed{0}, irrelevant{0}, relevant_moved{0};
   } counts_;
 };
 

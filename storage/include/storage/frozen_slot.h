@@ -22,6 +22,7 @@
 namespace scyper::storage {
 
 class ChangeLog;
+struct HotViews;
 
 // Only a hot chunk has an entry in TablePartition::chunks and is written in place; the others' entries are null, so
 // that whoever forgets to look faults.
@@ -79,6 +80,11 @@ struct FrozenSlot {
   // Committed changes before it was hot no more, since the marks were taken; those after it, which only take tuples
   // out, are in TablePartition::changed.
   bool was_written = false;
+  // Frozen: of which hot data views it may hold tuples, a bit each (hot_views.h): no tuple for which one holds whose
+  // bit is clear. Null: nothing is known. Tuples only leave it, and those that an undo puts back were there before the
+  // transaction, so this stays true.
+  std::shared_ptr<const HotViews> views;
+  uint64_t relevant_to = 0;
 };
 
 // Lets the compactor's thread read a table as long as it has rows. Threads: any.
@@ -107,6 +113,9 @@ struct FrozenStore {
   void remove_image(const char* image) noexcept;
   // Roughly, while others change the table; hot_chunks: less what is not.
   void add_to(TableMemory* sum) const;
+  // By which frozen chunks are placed from now on; null: none. Threads: any.
+  std::shared_ptr<const HotViews> hot_views() const;
+  void set_hot_views(std::shared_ptr<const HotViews> views);
 
   FrozenMemory* const memory;
   RelationDictionaries dictionaries;
@@ -116,6 +125,10 @@ struct FrozenStore {
   std::atomic<uint64_t> empty_chunks{0};
   std::atomic<uint64_t> image_bytes{0};
   const std::unique_ptr<std::atomic<uint64_t>[]> attribute_bytes;  // of them, by column
+
+ private:
+  mutable Mutex views_mutex_;
+  std::shared_ptr<const HotViews> views_ ABSL_GUARDED_BY(views_mutex_);
 };
 
 // The chunk's slot, nullptr: the chunk is hot.

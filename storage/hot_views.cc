@@ -1,0 +1,116 @@
+#include "storage/hot_views.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "frozen_interval.h"
+
+namespace scyper::storage {
+namespace {
+
+using Conditions = std::span<const ColumnCondition>;
+using Kind = FrozenPredicate::Kind;
+
+StringRef text_of(const Datum& datum) { return {datum.data(), datum.size()}; }
+
+bool contains_numbers(bool is_float, const FrozenPredicate& wanted, const FrozenPredicate& given) noexcept {
+  const Interval outer = interval_of(is_float, wanted), inner = interval_of(is_float, given);
+  return inner.is_empty() || (outer.low <= inner.low && inner.high <= outer.high);
+}
+
+bool contains_texts(TypeId type, const FrozenPredicate& wanted, const FrozenPredicate& given) noexcept {
+  if (wanted.low.null == 0) {
+    if (given.low.null != 0) return false;
+    const int order = compare_texts(type, text_of(given.low), text_of(wanted.low));
+    if (order < 0 || (order == 0 && given.low_included && !wanted.low_included)) return false;
+  }
+  if (wanted.high.null == 0) {
+    if (given.high.null != 0) return false;
+    const int order = compare_texts(type, text_of(given.high), text_of(wanted.high));
+    if (order > 0 || (order == 0 && given.high_included && !wanted.high_included)) return false;
+  }
+  return true;
+}
+
+bool implies_one(const TableSchema& schema, const ColumnCondition& given, const ColumnCondition& wanted) noexcept {
+  if (given.column != wanted.column) return false;
+  const Kind is = given.predicate.kind, wants = wanted.predicate.kind;
+  if (wants == Kind::kIsNull) return is == Kind::kIsNull;
+  if (wants == Kind::kIsNotNull) return is != Kind::kIsNull;  // whatever else is asked of a NULL is not true
+  if (wants != Kind::kRange || is != Kind::kRange) return false;
+  const SqlType& type = schema.columns[given.column].type;
+  const CellKind kind = cell_kind_of(type);
+  if (kind == CellKind::kDecimal || kind == CellKind::kArray || type.id == TypeId::kJsonb) return false;
+  return holds_text(kind) ? contains_texts(type.id, wanted.predicate, given.predicate)
+                          : contains_numbers(kind == CellKind::kFloat64, wanted.predicate, given.predicate);
+}
+
+// Whether each alternative of one term is one of another's.
+bool implies_term(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
+  return std::all_of(given.begin(), given.end(), [&](const ColumnCondition& one) {
+    return std::any_of(wanted.begin(), wanted.end(),
+                       [&](const ColumnCondition& other) { return implies_one(schema, one, other); });
+  });
+}
+
+// The first condition and its alternatives.
+Conditions first_term(Conditions conditions) noexcept {
+  size_t count = 1;
+  while (conditions[count - 1].has_alternative) ++count;
+  return conditions.first(count);
+}
+
+bool any_term_implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
+  while (!given.empty()) {
+    const Conditions term = first_term(given);
+    if (implies_term(schema, term, wanted)) return true;
+    given = given.subspan(term.size());
+  }
+  return false;
+}
+
+bool conjunction_implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
+  const FrozenPredicate& only = wanted[0].predicate;
+  const bool has_two_bounds =
+      wanted.size() == 1 && only.kind == Kind::kRange && only.low.null == 0 && only.high.null == 0;
+  if (!has_two_bounds) return any_term_implies(schema, given, wanted);
+  ColumnCondition below = wanted[0], above = wanted[0];  // different conjuncts may give them
+  below.predicate.low = above.predicate.high = Datum();
+  return any_term_implies(schema, given, {&below, 1}) && any_term_implies(schema, given, {&above, 1});
+}
+
+}  // namespace
+
+bool implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
+  while (!wanted.empty()) {
+    const Conditions term = first_term(wanted);
+    if (!conjunction_implies(schema, given, term)) return false;
+    wanted = wanted.subspan(term.size());
+  }
+  return true;
+}
+
+const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& schema, Conditions given) noexcept {
+  if (slot.views == nullptr) return nullptr;
+  const std::vector<HotView>& views = slot.views->views;
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (((slot.relevant_to >> i) & 1) == 0 && implies(schema, given, views[i].conditions)) return &views[i];
+  }
+  return nullptr;
+}
+
+Relevance find_relevant(const FrozenChunk& chunk, const InvalidRanges& invalid, const HotViews& views) {
+  CHECK(views.views.size() <= HotViews::kMax);
+  Relevance found;
+  for (size_t i = 0; i < views.views.size(); ++i) {
+    ChunkSelection selection{};
+    if (!select_rows(chunk, invalid, views.views[i].conditions, &selection)) continue;
+    found.views |= uint64_t{1} << i;
+    for (size_t word = 0; word < selection.size(); ++word) found.tuples[word] |= selection[word];
+  }
+  for (const uint64_t word : found.tuples) found.count += static_cast<uint32_t>(std::popcount(word));
+  return found;
+}
+
+}  // namespace scyper::storage

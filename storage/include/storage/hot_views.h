@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/chunk_cursor.h"
+#include "storage/frozen_slot.h"
+#include "storage/schema.h"
+
+// Relevance of frozen chunks (docs/tiering.md).
+// Source: Meyer et al., ADMS 2015, 4.1: hot data views, tiering columns, tiering run, tiering check. We differ: what is
+// relevant moves to hot chunks, so that no bit per tuple is kept, but one per chunk.
+namespace scyper::storage {
+
+// Tuples that matter to their users. Immutable once others see it.
+struct HotView {
+  std::string name;
+  std::vector<uint32_t> columns;            // that matter of them, ascending
+  std::vector<ColumnCondition> conditions;  // as ChunkScan::conditions; not empty
+  std::deque<std::string> texts;            // that the conditions point to
+
+  HotView() = default;
+  HotView(HotView&&) = default;
+  HotView& operator=(HotView&&) = default;
+  HotView(const HotView&) = delete;
+  HotView& operator=(const HotView&) = delete;
+};
+
+// Those of a table, as one immutable version. Owners: FrozenStore, slots.
+struct HotViews {
+  static constexpr size_t kMax = 64;
+  std::vector<HotView> views;
+  std::string made_of;  // their definitions, for who asks whether they are the same
+};
+
+// Whether all rows for which `given` holds are rows for which `wanted` holds, by the bounds alone; both as
+// ChunkScan::conditions. False: not, or it cannot tell. Neither fails nor allocates; threads: any.
+bool implies(const TableSchema& schema, std::span<const ColumnCondition> given,
+             std::span<const ColumnCondition> wanted) noexcept;
+
+// The tiering check of one chunk that is frozen: a view that `given` implies and of which it holds no tuple; null: it
+// has to be read. Threads: as readers of the partition. Fork: the child may call it.
+const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& schema,
+                                 std::span<const ColumnCondition> given) noexcept;
+
+// Of a frozen chunk.
+struct Relevance {
+  uint64_t views = 0;       // a bit per view that may hold one of its tuples
+  ChunkSelection tuples{};  // of any of them
+  uint32_t count = 0;       // of these
+};
+Relevance find_relevant(const FrozenChunk& chunk, const InvalidRanges& invalid, const HotViews& views);
+
+}  // namespace scyper::storage

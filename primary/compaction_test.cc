@@ -76,6 +76,8 @@ TEST_P(CompactionModesTest, TheSameStateWithAndWithout) {
   {
     Bank bank(frozen(log_options(&disk, GetParam())));
     Bank plain(hot(log_options(&other_disk, GetParam())));
+    for (Bank* one : {&bank, &plain})
+      EXPECT_TRUE(one->run("CREATE HOT DATA VIEW few AS SELECT balance FROM accounts WHERE id IN (3, 5)").ok());
     const uint64_t seed = test_seed();
     for (uint64_t round = 0; round < 5; ++round) {
       change(&bank, 40, seed + round);
@@ -92,6 +94,9 @@ TEST_P(CompactionModesTest, TheSameStateWithAndWithout) {
     auto engine = open_or_null(life % 2 == 0 ? hot(options) : frozen(options));
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(digest_of(engine.get()), with) << life;
+    EXPECT_EQ(engine->database().catalog()->hot_data_views.count("few"), 1u);
+    if (life % 2 == 0) continue;
+    EXPECT_TRUE(comes_true([&] { return engine->compaction()->counts().irrelevant > 0; }));
   }
 }
 

@@ -142,7 +142,7 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
   constexpr char kChunks[] = "scyper_compaction_chunks_total";
   constexpr char kChunksHelp[] =
       "Chunks that began to cool, became hot again while they did, became cold, were frozen, became hot again in all, "
-      "were emptied, found no frozen memory.";
+      "were emptied, found no frozen memory, were asked for hot data views, matter to none of them.";
   show(kChunks, kChunksHelp, kCounter, {{"step", "cooling"}},
        [](const Compaction& c) { return static_cast<double>(c.counts().cooling); });
   show(kChunks, kChunksHelp, kCounter, {{"step", "reheated"}},
@@ -157,6 +157,10 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
        [](const Compaction& c) { return static_cast<double>(c.counts().emptied); });
   show(kChunks, kChunksHelp, kCounter, {{"step", "without_memory"}},
        [](const Compaction& c) { return static_cast<double>(c.counts().without_memory); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "placed"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().placed); });
+  show(kChunks, kChunksHelp, kCounter, {{"step", "irrelevant"}},
+       [](const Compaction& c) { return static_cast<double>(c.counts().irrelevant); });
   show("scyper_compaction_moved_tuples_total", "Tuples moved out of frozen chunks that had lost many.", kCounter, {},
        [](const Compaction& c) { return static_cast<double>(c.counts().moved); });
   show("scyper_compaction_windows_total", "Windows of the access observer that have ended.", kCounter,

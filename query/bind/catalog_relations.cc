@@ -466,6 +466,20 @@ std::vector<SystemRow> triggers(const Catalog& catalog) {
   return rows;
 }
 
+// CREATE HOT DATA VIEW (docs/tiering.md): of ScyPer alone.
+std::vector<SystemRow> hot_data_views(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, view] : catalog.hot_data_views) {
+    const storage::TableSchema& schema = catalog.find_table(view->table)->schema();
+    std::vector<std::string> columns;
+    for (const uint32_t column : view->columns) columns.push_back(quote_identifier(schema.columns[column].name));
+    const std::string all = absl::StrJoin(columns, ", ");
+    const std::string table = name_in_schema(schema.name);
+    rows.push_back({name, schema_name(schema.name), table, all, view->predicate});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<SystemTable> catalog_relation_tables() {
@@ -493,6 +507,7 @@ std::vector<SystemTable> catalog_relation_tables() {
                   "indisreplident:bool indkey:vector indcollation:int8[] indclass:int8[] indoption:vector indexprs "
                   "indpred"),
        indexes},
+      {kSchema, "scyper_hot_data_views", columns_of("viewname schemaname tablename columns predicate"), hot_data_views},
       {kSchema, "pg_indexes", columns_of("schemaname tablename indexname tablespace indexdef"), index_list},
       {kSchema, "pg_constraint",
        columns_of("oid:int8 conname connamespace:int8 contype condeferrable:bool condeferred:bool convalidated:bool "

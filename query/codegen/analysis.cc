@@ -1,8 +1,11 @@
 #include "runtime/analysis.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "codegen/generator.h"
 #include "plan/explain.h"
+#include "storage/frozen_slot.h"
 
 // EXPLAIN and EXPLAIN ANALYZE: counts of what plan nodes do, the statement's plans as text.
 namespace scyper::query {
@@ -12,6 +15,12 @@ using ir::Type;
 
 namespace {
 constexpr int64_t kCounterBytes = 8;
+
+bool scans_by_hot_views(const std::vector<ChunkOpening>& openings) {
+  return std::any_of(openings.begin(), openings.end(), [](const ChunkOpening& opening) {
+    return opening.is_scan && opening.table->frozen_store()->hot_views() != nullptr;
+  });
+}
 }  // namespace
 
 void Generator::gen_node(const PlanNode& node, const Body& body) {
@@ -75,20 +84,31 @@ void Generator::end_analysis() {
   std::string time = counter_text(CounterForm::kMilliseconds, kTimeCounter);
   std::string memory = counter_text(CounterForm::kKilobytes, kMemoryCounter);
   std::string spilled = counter_text(CounterForm::kKilobytes, kSpillCounter);
+  std::vector<std::string> chunks;
+  if (scans_by_hot_views(resources_.openings))
+    for (const uint32_t counter : {kChunksCounter, kSkippedCounter, kIrrelevantCounter})
+      chunks.push_back(counter_text(CounterForm::kCount, counter));
   if (options.json) {
     if (text.empty()) text = absl::StrCat("    \"Plan\": {\"Node Type\": \"Direct\", \"Actual Rows\": ", rows, "}");
     if (options.summary)
-      absl::StrAppend(&text, ",\n    \"Planning Time\": ", resources_.planning_time,
-                      ",\n    \"Memory Usage\": ", memory,
-                      resources_.can_spill ? absl::StrCat(",\n    \"Written To Disk\": ", spilled) : "",
-                      ",\n    \"Code\": \"", code, "\",\n    \"Execution Time\": ", time);
+      absl::StrAppend(
+          &text, ",\n    \"Planning Time\": ", resources_.planning_time, ",\n    \"Memory Usage\": ", memory,
+          resources_.can_spill ? absl::StrCat(",\n    \"Written To Disk\": ", spilled) : "",
+          chunks.empty()
+              ? ""
+              : absl::StrCat(",\n    \"Frozen Chunks\": ", chunks[0], ",\n    \"Frozen Chunks Skipped\": ", chunks[1],
+                             ",\n    \"Frozen Chunks Skipped By Hot Data Views\": ", chunks[2]),
+          ",\n    \"Code\": \"", code, "\",\n    \"Execution Time\": ", time);
     text = absl::StrCat("[\n  {\n", text, "\n  }\n]");
   } else {
     if (text.empty()) text = absl::StrCat(kDirectPlan, " (actual rows=", rows, ")\n");
     if (options.summary)
       absl::StrAppend(&text, "Planning Time: ", resources_.planning_time, " ms\nMemory: ", memory, " kB\n",
-                      resources_.can_spill ? absl::StrCat("Written to Disk: ", spilled, " kB\n") : "", "Code: ", code,
-                      "\nExecution Time: ", time, " ms\n");
+                      resources_.can_spill ? absl::StrCat("Written to Disk: ", spilled, " kB\n") : "",
+                      chunks.empty() ? ""
+                                     : absl::StrCat("Frozen Chunks: ", chunks[0], ", skipped: ", chunks[1],
+                                                    ", of these by hot data views: ", chunks[2], "\n"),
+                      "Code: ", code, "\nExecution Time: ", time, " ms\n");
   }
   check(b_.call(k_rt_analysis_emit, {context(), b_.data(text), constant(Type::kI64, static_cast<int64_t>(text.size())),
                                      analysis_, constant(Type::kI64, options.json ? 1 : 0)}));

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "codegen/generator.h"
-#include "codegen/scan_condition.h"
+#include "plan/scan_condition.h"
 #include "runtime/column_bounds.h"
 
 // Rows of chunks that are not hot (docs/compaction.md), in tables that may have such. The chunk of a hot row is where

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
 #include "codegen/hash_table.h"
-#include "codegen/scan_condition.h"
+#include "plan/scan_condition.h"
 #include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
 #include "runtime/spill.h"

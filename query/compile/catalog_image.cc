@@ -13,9 +13,10 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 10;
-// These are read, too: without the access of sequences; without what encode_more() writes, either.
-constexpr uint32_t kVersionWithoutSequences = 9, kVersionBefore = 8;
+constexpr uint32_t kVersion = 11;
+// These are read, too: without hot data views; without the access of sequences, either; without what encode_more()
+// writes, either.
+constexpr uint32_t kVersionWithoutHotData = 10, kVersionWithoutSequences = 9, kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -28,7 +29,7 @@ static_assert(sizeof(ForeignKey) == 96);
 static_assert(sizeof(MaterializedView) == 64);
 static_assert(sizeof(View) == 184);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 1016);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 1064);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -241,6 +242,14 @@ void walk(IO& io, View& view) {
   walk_names(io, view.relations);
 }
 
+template <typename IO>
+void walk(IO& io, HotDataView& view) {
+  walk_id(io, view.table);
+  walk_positions(io, view.columns);
+  io.text(view.predicate);
+  io.text(view.time_zone);
+}
+
 Status damaged() { return sql_error("XX001", "the catalog of the archive is damaged"); }
 
 bool is_sound(const storage::TableSchema& schema) {
@@ -361,7 +370,7 @@ bool is_sound(const Catalog& catalog) {
   return true;
 }
 
-// Of triggers and foreign keys in the order of the maps; materialized views; access of sequences.
+// Of triggers and foreign keys in the order of the maps; materialized views; access of sequences; hot data views.
 void encode_more(ImageWriter* out, Catalog* catalog) {
   for (const auto& [key, trigger] : catalog->triggers) {
     Trigger written = *trigger;
@@ -377,9 +386,34 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
     walk(*out, written);
   }
   encode_sequence_access(out, *catalog);
+  out->count(catalog->hot_data_views.size());
+  for (const auto& [name, view] : catalog->hot_data_views) {
+    std::string key = name;
+    HotDataView written = *view;
+    out->text(key);
+    walk(*out, written);
+  }
 }
 
-Status decode_more(ImageReader* in, bool has_sequence_access, Catalog* catalog) {
+Status decode_hot_data(ImageReader* in, Catalog* catalog) {
+  const uint32_t views = in->count(0);
+  for (uint32_t i = 0; i < views && in->ok(); ++i) {
+    std::string name;
+    auto view = std::make_shared<HotDataView>();
+    in->text(name);
+    walk(*in, *view);
+    const auto table = in->ok() ? catalog->find_table(view->table) : nullptr;
+    if (table == nullptr || view->columns.empty() ||
+        std::any_of(view->columns.begin(), view->columns.end(),
+                    [&](uint32_t column) { return column >= storage::visible_columns(table->schema()); })) {
+      return damaged();
+    }
+    catalog->hot_data_views[name] = std::move(view);
+  }
+  return Status();
+}
+
+Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   for (auto& [key, trigger] : catalog->triggers) {
     auto read = std::make_shared<Trigger>(*trigger);
     walk_more(*in, *read);
@@ -400,11 +434,12 @@ Status decode_more(ImageReader* in, bool has_sequence_access, Catalog* catalog) 
     if (!in->ok() || catalog->find_table(name) == nullptr) return damaged();
     catalog->materialized_views[name] = std::move(view);
   }
-  if (!has_sequence_access) {
+  if (version == kVersionWithoutSequences) {
     inherit_sequence_owners(catalog);
   } else {
     decode_sequence_access(in, catalog);
   }
+  if (version == kVersion) return decode_hot_data(in, catalog);
   return Status();
 }
 
@@ -485,7 +520,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   ImageReader in(bytes);
   uint32_t version = 0;
   in.number(version);
-  if (in.ok() && version != kVersion && version != kVersionWithoutSequences && version != kVersionBefore) {
+  if (in.ok() && (version > kVersion || version < kVersionBefore)) {
     return sql_error("0A000",
                      "the catalog has version " + std::to_string(version) + ", known is " + std::to_string(kVersion));
   }
@@ -537,7 +572,7 @@ StatusOr<std::shared_ptr<Catalog>> decode_catalog(std::string_view bytes, uint32
   in.text(foreign);
   SCYPER_RETURN_IF_ERROR(decode_foreign(foreign, catalog.get()));
   decode_access(&in, catalog.get());  // in the order of the maps: foreign tables are in them
-  if (version != kVersionBefore) SCYPER_RETURN_IF_ERROR(decode_more(&in, version == kVersion, catalog.get()));
+  if (version != kVersionBefore) SCYPER_RETURN_IF_ERROR(decode_more(&in, version, catalog.get()));
   if (version == kVersionBefore) inherit_sequence_owners(catalog.get());
   if (!in.ok() || !in.is_at_end() || !is_sound(*catalog)) return damaged();
   return catalog;

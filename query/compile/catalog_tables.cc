@@ -1,6 +1,8 @@
 #include "compile/catalog_tables.h"
 
+#include "plan/hot_view.h"
 #include "storage/frozen_chunk.h"
+#include "storage/hot_views.h"
 
 namespace scyper::query {
 
@@ -15,6 +17,18 @@ void note_tables(Catalog* catalog, storage::FrozenMemory* frozen) {
     catalog->schemas[table.get()] = &table->schema();
     if (frozen == nullptr || table->frozen_store() != nullptr) continue;
     if (storage::can_freeze(table->schema())) table->allow_freezing(frozen);
+  }
+  note_hot_views(*catalog);
+}
+
+void note_hot_views(const Catalog& catalog) {
+  for (const auto& [name, table] : catalog.tables) {
+    storage::FrozenStore* store = table->frozen_store();
+    if (store == nullptr) continue;
+    const std::shared_ptr<const storage::HotViews> now = store->hot_views();
+    const std::string wanted = hot_views_text(catalog, table->schema().id);
+    if ((now == nullptr ? std::string() : now->made_of) == wanted) continue;
+    store->set_hot_views(make_hot_views(catalog, table, wanted));
   }
 }
 

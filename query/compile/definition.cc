@@ -104,6 +104,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);
   SCYPER_RETURN_IF_ERROR(status);
+  drop_hot_views_without_table();
   if (is_temporary_ && next_ != nullptr) note_temporary_schemas(next_.get());
   return std::move(next_);
 }

@@ -153,6 +153,7 @@ class Definer {
   Status rename_index(const std::string& from, const std::string& to);
   Status rename_sequence(const std::string& from, const std::string& to);
   Status rename_view(const std::string& from, const std::string& to);
+  void rename_in_hot_views(TableId table, const std::string& from, const std::string& to, bool is_table);
   void move_owned_sequences(TableId table, uint32_t dropped);
   Status comment(const ast::CommentStatement& comment, ResultSet* result);
   StatusOr<std::string> member_to_comment(const ast::CommentStatement& comment);
@@ -287,6 +288,17 @@ class Definer {
                                        const std::vector<SqlType>& wanted);
   StatusOr<RoutinePlace> find_routine(ast::ObjectKind kind, const ast::ObjectRef& object);
   Status create_view(const ast::CreateViewStatement& create, ResultSet* result);
+  // definition_hot_view.cc
+  Status create_hot_view(const ast::CreateViewStatement& create, ResultSet* result);
+  StatusOr<std::shared_ptr<storage::Table>> table_of_hot_view(const ast::CreateViewStatement& create) const;
+  Status define_hot_columns(const std::vector<ast::SelectTarget>& targets, const storage::TableSchema& schema,
+                            HotDataView* view) const;
+  Status check_hot_predicate(const ast::Expr& expr, const std::shared_ptr<storage::Table>& table) const;
+  Status not_hot(int32_t location) const;
+  Status drop_hot_views(const ast::DropStatement& drop, ResultSet* result);
+  void drop_hot_views_without_table();
+  void drop_column_of_hot_views(const storage::TableSchema& schema, uint32_t column);
+  Status check_hot_views(TableId table);
   Status check_replaced(const View& old, const View& view) const;
   Status drop(const ast::DropStatement& drop, ResultSet* result);
   Status drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result);

@@ -95,6 +95,7 @@ Status Definer::may_alter_table(const ast::AlterTableStatement& alter) const {
 }
 
 Status Definer::may_drop(const ast::DropStatement& drop) const {
+  if (drop.is_hot_data) return Status();  // drop_hot_views() says so
   for (const auto& object : drop.objects) {
     const std::string& name = object.name.back();
     if (drop.object == ast::ObjectKind::kSchema) {
@@ -149,6 +150,7 @@ Status Definer::authorize(const ast::Statement& statement) const {
     case ast::StatementKind::kCreateTrigger:
       return may_use_table(node_as<ast::CreateTriggerStatement>(statement).table.name.back(), kTriggerRight);
     case ast::StatementKind::kCreateView: {
+      if (node_as<ast::CreateViewStatement>(statement).is_hot_data) return Status();  // create_hot_view() says so
       const std::string& key = node_as<ast::CreateViewStatement>(statement).view.name.back();
       if (old_->views.count(key) != 0) return must_own(ast::ObjectKind::kView, key);
       return may_create(key);

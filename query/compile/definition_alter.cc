@@ -327,6 +327,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
   if (visible_columns(table->schema()) == 1) return error("0A000", "tables without columns are not supported", -1);
   SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
   drop_sequences_of(id, static_cast<int>(column));
+  drop_column_of_hot_views(table->schema(), column);
   remove_column(&change, column);
   for (auto& [other_name, other] : next().tables)
     for (auto& key : next().rules[other->schema().id].foreign_keys)
@@ -412,7 +413,7 @@ Status Definer::change_type(const ast::AlterTableCommand& command, const std::st
     auto bound = binder.bind_check(*expr, changed);
     if (!bound.ok()) return sql_error(sqlstate_of(bound.status()), std::string(bound.status().message()));
   }
-  return absl::OkStatus();
+  return check_hot_views(changed->schema().id);
 }
 
 Status Definer::set_default(const ast::AlterTableCommand& command, const std::string& name) {

@@ -27,6 +27,7 @@ void merge_cascades(std::vector<std::string>* notices) {
 
 Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   result->command_tag = absl::StrCat("DROP ", drop.object_name);
+  if (drop.is_hot_data) return drop_hot_views(drop, result);
   for (const auto& object : drop.objects)  // all of them are there, before what depends on them counts
     if (drop.object == ast::ObjectKind::kTable && !drop.if_exists && !name_taken(object.name.back()))
       return error("42P01", absl::StrCat("table \"", object.name.back(), "\" does not exist"), -1);

@@ -47,6 +47,15 @@ void rename_in_rules(const std::string& from, const std::string& to, bool is_tab
 
 }  // namespace
 
+void Definer::rename_in_hot_views(TableId table, const std::string& from, const std::string& to, bool is_table) {
+  for (auto& [name, view] : next().hot_data_views) {
+    if (view->table != table) continue;
+    auto changed = std::make_shared<HotDataView>(*view);
+    changed->predicate = renamed(view->predicate, from, to, is_table);
+    view = std::move(changed);
+  }
+}
+
 Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
   result->command_tag = absl::StrCat(
       "ALTER ", rename.object == ast::ObjectKind::kColumn || rename.object == ast::ObjectKind::kConstraint ? "TABLE"
@@ -146,6 +155,7 @@ Status Definer::rename_table(const std::string& from, const std::string& to) {
   move_triggers(from, to);
   move_comments(from, to);
   rename_in_rules(std::string(bare_name(from)), std::string(bare_name(to)), true, &change);
+  rename_in_hot_views(change.schema.id, std::string(bare_name(from)), std::string(bare_name(to)), true);
   for (const auto& index : change.schema.indexes) next().index_tables[index.name] = to;
   if (auto view = next().materialized_views.extract(from); !view.empty()) {
     view.key() = to;
@@ -165,6 +175,7 @@ Status Definer::rename_column(const std::string& name, const std::string& from, 
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.columns[column].name = to;
   rename_in_rules(from, to, false, &change);
+  rename_in_hot_views(change.schema.id, from, to, false);
   return apply_change(std::move(change));
 }
 

@@ -10,6 +10,7 @@
 namespace scyper::query {
 
 Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* result) {
+  if (create.is_hot_data) return create_hot_view(create, result);
   result->command_tag = "CREATE VIEW";
   if (create.persistence != ast::Persistence::kPermanent)
     return error("0A000", "temporary views are not supported", create.view.location);

@@ -119,6 +119,7 @@ struct CreateViewStatement : StatementNode<StatementKind::kCreateView> {
   std::vector<std::string> columns;
   std::vector<Option> options;
   bool check_option = false;
+  bool is_hot_data = false;  // CREATE HOT DATA VIEW
   SelectPtr query;
 };
 
@@ -306,6 +307,7 @@ struct DropStatement : StatementNode<StatementKind::kDrop> {
   bool if_exists = false;
   bool cascade = false;
   bool concurrently = false;
+  bool is_hot_data = false;  // DROP HOT DATA VIEW; `object` says a view
 };
 
 // REFRESH MATERIALIZED VIEW

@@ -1,6 +1,7 @@
 #include "parse/sql_parser.h"
 
 #include <algorithm>
+#include <span>
 
 #include "parse/scanner.h"
 #include "parse/text.h"
@@ -102,32 +103,69 @@ Status check_text(std::string_view text) {
   return check_utf8(text);
 }
 
-// `row` is a word that PostgreSQL's grammar does not take as an option's value, `column` is. Puts 'r', as long as row,
-// in place of it; the converter looks into the original.
-std::string quote_row_layouts(const std::string& text) {
-  std::string quoted = text;
-  const auto tokens = scan(text);
-  if (!tokens.ok()) return quoted;
-  for (size_t i = 2; i < tokens->size(); ++i) {
-    const Token& value = (*tokens)[i];
-    if (value.kind == TokenKind::kWord && value_of(value) == "row" && (*tokens)[i - 1].text == "=" &&
-        value_of((*tokens)[i - 2]) == "layout") {
-      quoted.replace(static_cast<size_t>(value.begin), 3, "'r'");
-    }
-  }
-  return quoted;
+bool is_word(const Token& token, std::string_view word) {
+  return token.kind == TokenKind::kWord && value_of(token) == word;
 }
 
-bool is_row_error(const PgQueryError& error) {
-  return fold_identifier(error.message) == "syntax error at or near \"row\"";
+// A statement that begins here is of hot data views.
+bool starts_hot_data(std::span<const Token> tokens) {
+  return tokens.size() >= 4 && (is_word(tokens[0], "create") || is_word(tokens[0], "drop")) &&
+         is_word(tokens[1], "hot") && is_word(tokens[2], "data") && is_word(tokens[3], "view");
+}
+
+// What is ours in words of PostgreSQL's grammar, each at its place; the converter looks into the original.
+// `row` is a word that it does not take as an option's value, `column` is: 'r', as long as row, in place of it. Blanks
+// in place of HOT DATA.
+std::string without_own_words(const std::string& text) {
+  std::string known = text;
+  const auto tokens = scan(text);
+  if (!tokens.ok()) return known;
+  const auto replace = [&](const Token& token, const std::string& by) {
+    known.replace(static_cast<size_t>(token.begin), by.size(), by);
+  };
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    const std::span<const Token> rest = std::span(*tokens).subspan(i);
+    if (i >= 2 && is_word(rest[0], "row") && (*tokens)[i - 1].text == "=" && value_of((*tokens)[i - 2]) == "layout") {
+      replace(rest[0], "'r'");
+    }
+    if ((i == 0 || (*tokens)[i - 1].text == ";") && starts_hot_data(rest)) {
+      replace(rest[1], "   ");
+      replace(rest[2], "    ");
+    }
+  }
+  return known;
+}
+
+bool is_of_own_words(const PgQueryError& error) {
+  const std::string message = fold_identifier(error.message);
+  return message == "syntax error at or near \"row\"" || message == "syntax error at or near \"hot\"";
+}
+
+// `text`: the statement's, as it was written. Their names have no schema: returns where one has, -1 = none.
+int32_t mark_hot_data(std::string_view text, ast::Statement* statement) {
+  const auto tokens = scan(text);
+  if (!tokens.ok() || !starts_hot_data(*tokens)) return -1;
+  const bool is_create = statement->kind == ast::StatementKind::kCreateView;
+  if (is_create) {
+    ast::node_as<ast::CreateViewStatement>(*statement).is_hot_data = true;
+  } else {
+    auto& drop = ast::node_as<ast::DropStatement>(*statement);
+    drop.is_hot_data = true;
+    drop.object_name = "HOT DATA VIEW";
+  }
+  constexpr size_t kBehindName = 5;
+  for (size_t i = kBehindName; i < (is_create ? kBehindName + 1 : tokens->size()); ++i) {
+    if ((*tokens)[i].text == ".") return (*tokens)[i].begin;
+  }
+  return -1;
 }
 
 StatusOr<std::vector<ast::StatementPtr>> parse_all(const Parsed& parsed, std::string_view original) {
   const RawTree raw(parsed.text);
   if (raw.error() != nullptr) {
-    if (original.empty() && is_row_error(*raw.error())) {
-      const std::string quoted = quote_row_layouts(parsed.text);
-      if (quoted != parsed.text) return parse_all(Parsed{quoted, parsed.prefix, parsed.piece}, parsed.text);
+    if (original.empty() && is_of_own_words(*raw.error())) {
+      const std::string known = without_own_words(parsed.text);
+      if (known != parsed.text) return parse_all(Parsed{known, parsed.prefix, parsed.piece}, parsed.text);
     }
     return raw_error(*raw.error(), parsed);
   }
@@ -136,6 +174,12 @@ StatusOr<std::vector<ast::StatementPtr>> parse_all(const Parsed& parsed, std::st
   for (const Node* statement : items(raw.statements())) {
     out.push_back(converter.top_statement(to<RawStmt>(statement)));
     if (converter.failed()) return converter_error(converter, parsed);
+    if (original.empty()) continue;
+    ast::Statement* made = out.back().get();
+    const int32_t begin = made->location - parsed.piece.offset;
+    const auto length = static_cast<size_t>(made->length);
+    const int32_t dot = mark_hot_data(original.substr(static_cast<size_t>(begin), length), made);
+    if (dot >= 0) return parsed.error("42601", "syntax error at or near \".\"", begin + dot);
   }
   return out;
 }

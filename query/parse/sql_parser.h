@@ -13,7 +13,8 @@ namespace scyper::query {
 // Errors carry PostgreSQL's SQLSTATE and message, and the position in characters from 1:
 //   42601 syntax error; 22021 invalid UTF-8 or a zero byte; 54001 nesting beyond kMaxDepth; 54000 text beyond
 //   kMaxTextBytes; 0A000 what the grammar accepts and the tree does not carry, by name.
-// One word beyond PostgreSQL's grammar: WITH (layout = row), where it wants 'row' quoted.
+// Beyond PostgreSQL's grammar: WITH (layout = row), where it wants 'row' quoted; CREATE HOT DATA VIEW name AS SELECT
+// ..., DROP HOT DATA VIEW ... (views with a mark in the tree).
 
 // Longest accepted text: gRPC's default message size. The worst text (SELECT 1,1,1,...) needs about 130 times its size
 // while it is parsed.

@@ -27,7 +27,7 @@ void SqlWriter::statement(const ast::Statement& node) {
       break;
     case ast::StatementKind::kCreateView: {
       const auto& view = ast::node_as<ast::CreateViewStatement>(node);
-      add(view.or_replace ? "CREATE OR REPLACE VIEW " : "CREATE VIEW ");
+      add(view.is_hot_data ? "CREATE HOT DATA VIEW " : view.or_replace ? "CREATE OR REPLACE VIEW " : "CREATE VIEW ");
       table(view.view);
       names(view.columns);
       options(" WITH ", view.options);

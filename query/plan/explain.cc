@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "plan/expressions.h"
+#include "plan/hot_view.h"
 #include "query/foreign_table.h"
 #include "types/datum_text.h"
 
@@ -171,6 +172,9 @@ class Explainer {
     if (!node.conjuncts.empty())
       lines.emplace_back(node.kind == PlanKind::kJoin ? "Join Filter" : "Filter",
                          show_all(node.conjuncts, relations_, " AND "));
+    if (node.kind == PlanKind::kGet && node.path.kind == AccessKind::kFullScan)
+      if (std::string view = show_hot_view(*node.source, views_of(node.conjuncts)); !view.empty())
+        lines.emplace_back("Hot Data View", std::move(view));
     if (!node.doubtful.empty()) lines.emplace_back("Mark Cond", show_all(node.doubtful, relations_, " AND "));
     if (node.kind == PlanKind::kGroup && !node.exprs.empty())
       lines.emplace_back("Group Key", show_all(node.exprs, relations_, ", "));

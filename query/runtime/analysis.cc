@@ -10,6 +10,7 @@
 #include "plan/explain.h"
 #include "runtime/memory.h"
 #include "runtime/spill_space.h"
+#include "runtime/windows.h"
 
 namespace scyper::query {
 
@@ -73,6 +74,14 @@ int32_t emit_text(ExecContext* c, std::string_view text) {
   return emit_row(c, &row);
 }
 
+// Adds what the context has counted so far, or takes it off.
+void add_window_counts(const ExecContext& c, int64_t sign, int64_t* counters) {
+  const WindowCounts counts = window_counts(c);
+  counters[kChunksCounter] += sign * static_cast<int64_t>(counts.chunks);
+  counters[kSkippedCounter] += sign * static_cast<int64_t>(counts.skipped);
+  counters[kIrrelevantCounter] += sign * static_cast<int64_t>(counts.irrelevant);
+}
+
 extern "C" {
 
 int32_t rt_analysis_start(ExecContext* c) noexcept {
@@ -82,6 +91,7 @@ int32_t rt_analysis_start(ExecContext* c) noexcept {
   std::memset(memory, 0, kBytes);
   c->value[0] = reinterpret_cast<int64_t>(memory);
   reinterpret_cast<int64_t*>(memory)[kStartCounter] = now_ns();
+  add_window_counts(*c, -1, reinterpret_cast<int64_t*>(memory));
   return 0;
 }
 
@@ -92,6 +102,7 @@ int32_t rt_analysis_emit(ExecContext* c, const char* data, int64_t size, int64_t
   counters[kTimeCounter] = now_ns() - counters[kStartCounter];
   counters[kMemoryCounter] = static_cast<int64_t>(c->scratch->used_bytes());
   if (c->spill != nullptr) counters[kSpillCounter] = static_cast<int64_t>(c->spill->limits()->written_bytes.load());
+  add_window_counts(*c, 1, counters);
   std::string text = fill_in({data, static_cast<size_t>(size)}, counters);
   if (one_row != 0) return emit_text(c, text);
   size_t from = 0;

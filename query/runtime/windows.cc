@@ -15,6 +15,7 @@
 #include "storage/change_log.h"
 #include "storage/chunk_cursor.h"
 #include "storage/frozen_slot.h"
+#include "storage/hot_views.h"
 
 namespace scyper::query {
 
@@ -283,6 +284,11 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
     ++c->windows->counts().chunks;
     if (!read_conditions(std::span(conditions, static_cast<size_t>(count)), bounds, schema, &asked)) {
       ++c->windows->counts().skipped;
+      return 0;
+    }
+    if (storage::find_pruning_view(*slot, schema, asked) != nullptr) {
+      ++c->windows->counts().skipped;
+      ++c->windows->counts().irrelevant;
       return 0;
     }
     scan.filters().reset(std::span(filters, static_cast<size_t>(filter_count)), made, partition->table->layout());

@@ -119,6 +119,14 @@ struct MaterializedView {
   bool is_populated = false;
 };
 
+// CREATE HOT DATA VIEW: rows of a table that matter to their users (docs/tiering.md). Immutable.
+struct HotDataView {
+  TableId table;
+  std::vector<uint32_t> columns;  // ascending
+  std::string predicate;          // SQL expression
+  std::string time_zone;          // of the session that wrote it: a mark (query/search_path.h), empty = UTC
+};
+
 enum class ReferentialAction : uint8_t { kNoAction, kRestrict, kCascade, kSetNull, kSetDefault };
 
 // FOREIGN KEY of one table: `columns` are NULL or a key of the referenced table.
@@ -167,9 +175,10 @@ struct Catalog {
   std::map<TableId, TableRules> rules;
   std::map<std::string, std::shared_ptr<const View>, std::less<>> views;  // and foreign tables
   std::map<std::string, std::shared_ptr<const MaterializedView>, std::less<>> materialized_views;
-  std::set<std::string, std::less<>> extensions;                 // CREATE EXTENSION
-  std::set<std::string, std::less<>> foreign_servers;            // CREATE SERVER, of file_fdw
-  std::map<std::string, std::string, std::less<>> index_tables;  // index name -> table name
+  std::map<std::string, std::shared_ptr<const HotDataView>, std::less<>> hot_data_views;  // of no schema
+  std::set<std::string, std::less<>> extensions;                                          // CREATE EXTENSION
+  std::set<std::string, std::less<>> foreign_servers;                                     // CREATE SERVER, of file_fdw
+  std::map<std::string, std::string, std::less<>> index_tables;                           // index name -> table name
   std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>> routines;
   std::map<std::string, std::shared_ptr<storage::Sequence>, std::less<>> sequences;
   uint32_t next_sequence_id = 1;

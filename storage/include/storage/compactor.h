@@ -25,17 +25,19 @@ namespace scyper::storage {
 //   1. take_step(): a full chunk becomes cold;
 //   2. the compactor's thread makes its image and puts it into frozen memory;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
-// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change), and
-// places them by the table's hot data views (hot_views.h): a chunk of which few tuples are relevant loses these to hot
-// chunks. Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows
-// of the observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched,
-// a sixteenth at most, become cooling: tuples that transactions change there move to hot chunks at once, those that
-// they read with the next step. A cooling chunk that nobody touches in two windows becomes cold; one of which a
-// sixteenth of the tuples was used in one window is hot again. Threads: observe() one, start()'s where that was called;
-// take_step() by whoever the partitions belong to; any number of threads for different partitions. take_step() never
-// waits for the observer. Fork: the child must not call it. Source: Funke et al., VLDB 2012, section 3.3. We differ: a
-// chunk that is being compressed is not written in place, so that nothing has to be compressed again; what was read of
-// a cooling chunk moves after the transaction, which may hold its place; whole scans do not count there.
+// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
+// And it places frozen chunks by the table's hot data views (hot_views.h): one of which few tuples are relevant loses
+// these to hot chunks.
+// Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
+// observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched, a
+// sixteenth at most, become cooling: tuples that transactions change there move to hot chunks at once, those that they
+// read with the next step. A cooling chunk that nobody touches in two windows becomes cold; one of which a sixteenth of
+// the tuples was used in one window is hot again.
+// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
+// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
+// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
+// that nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold
+// its place; whole scans do not count there.
 class Compactor {
  public:
   struct Options {

@@ -24,4 +24,12 @@ std::vector<ScanCondition> find_scan_conditions(const Relation& relation,
 // Do the conjuncts hold for all rows for which those conditions do?
 bool are_scan_conditions_exact(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts);
 
+// The terms of which all bounds are constants, and those; what they refer to lives as long as `found`.
+struct ConstantConditions {
+  std::vector<ChunkCondition> conditions;
+  std::vector<Datum> bounds;
+  bool is_whole = true;  // nothing was left out
+};
+ConstantConditions constant_conditions(const std::vector<ScanCondition>& found);
+
 }  // namespace scyper::query

@@ -1,4 +1,4 @@
-#include "codegen/scan_condition.h"
+#include "plan/scan_condition.h"
 
 #include <algorithm>
 #include <optional>
@@ -274,6 +274,37 @@ bool are_scan_conditions_exact(const Relation& relation, const std::vector<const
     finder.add(*e);
   }
   return finder.is_exact();
+}
+
+ConstantConditions constant_conditions(const std::vector<ScanCondition>& found) {
+  ConstantConditions made;
+  size_t conditions = 0, bounds = 0;  // before the term at hand
+  bool is_constant = true;
+  const auto number_of = [&](const BoundExpr* bound) {
+    is_constant &= bound->kind == BoundKind::kConst;
+    made.bounds.push_back(bound->value);
+    return static_cast<int32_t>(made.bounds.size()) - 1;
+  };
+  for (const ScanCondition& one : found) {
+    ChunkCondition condition = one.condition;
+    if (!one.prefix.empty()) {
+      made.bounds.push_back(string_datum(one.prefix.data(), one.prefix.size()));
+      condition.low = static_cast<int32_t>(made.bounds.size()) - 1;
+    }
+    if (one.low != nullptr) condition.low = number_of(one.low);
+    if (one.high != nullptr) condition.high = one.high == one.low ? condition.low : number_of(one.high);
+    made.conditions.push_back(condition);
+    if (condition.has_alternative != 0) continue;
+    if (!is_constant) {
+      made.conditions.resize(conditions);
+      made.bounds.resize(bounds);
+      made.is_whole = false;
+    }
+    conditions = made.conditions.size();
+    bounds = made.bounds.size();
+    is_constant = true;
+  }
+  return made;
 }
 
 }  // namespace scyper::query

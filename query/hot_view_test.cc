@@ -1,0 +1,366 @@
+// Hot data views (docs/tiering.md): defining them, and that scans which leave out chunks by them find what others find.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/test_seed.h"
+#include "parse/text.h"
+#include "query/catalog_image.h"
+#include "storage/hot_views.h"
+#include "testing/session.h"
+
+namespace scyper::query {
+namespace {
+
+constexpr char kShown[] =
+    "SELECT viewname, schemaname, tablename, columns, predicate FROM scyper_hot_data_views ORDER BY 1";
+
+DatabaseOptions options_of(ExecutionMode mode, bool freezes) {
+  DatabaseOptions options;
+  options.execution = mode;
+  options.partitions = 4;
+  if (freezes) options.frozen_bytes = size_t{1} << 30;
+  return options;
+}
+
+class HotViewTest : public testing::Test {
+ protected:
+  HotViewTest() : session_(options_of(ExecutionMode::kInterpreted, true)) {
+    const Status status = session_.script(R"(
+      CREATE TABLE line (id integer PRIMARY KEY, made timestamp, zoned timestamptz, price numeric(8,2), code char(4),
+                         note text, free numeric, ratio double precision, j jsonb, open boolean);
+      CREATE VIEW shown AS SELECT id FROM line; CREATE SCHEMA other; CREATE TABLE other.far (a integer, b text);
+      CREATE MATERIALIZED VIEW stored AS SELECT id FROM line)");
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  std::string q(const std::string& sql) { return session_.text(sql); }
+
+  Session session_;
+};
+
+TEST_F(HotViewTest, AreDefinedShownAndDropped) {
+  EXPECT_EQ(q("CREATE HOT DATA VIEW recent AS SELECT price, made, code FROM line WHERE made >= '2024-05-25'"), "");
+  EXPECT_EQ(q("create  hot /* a */ data view \"Open Ones\" as select * from line where open = true and code in "
+              "('a', 'b') and free is null; "),
+            "");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW far AS SELECT a FROM other.far WHERE a BETWEEN 1 AND 5"), "");
+  EXPECT_EQ(q("SELECT viewname, schemaname, tablename, columns FROM scyper_hot_data_views ORDER BY 1"),
+            "Open Ones|public|line|id, made, zoned, price, code, note, free, ratio, j, open\n"
+            "far|other|far|a\nrecent|public|line|made, price, code");
+  EXPECT_EQ(q("SELECT predicate FROM scyper_hot_data_views WHERE viewname = 'recent'"), "(made >= '2024-05-25')");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW recent AS SELECT id FROM line WHERE id = 1"),
+            "ERROR 42710: hot data view \"recent\" already exists");
+  ResultSet dropped;
+  ASSERT_TRUE(session_.run("DROP HOT DATA VIEW IF EXISTS none, recent", &dropped).ok());
+  EXPECT_EQ(dropped.command_tag, "DROP HOT DATA VIEW");
+  ASSERT_EQ(dropped.notices.size(), 1u);
+  EXPECT_EQ(dropped.notices[0], "NOTICE:  hot data view \"none\" does not exist, skipping");
+  EXPECT_EQ(q("DROP HOT DATA VIEW recent"), "ERROR 42704: hot data view \"recent\" does not exist");
+  EXPECT_EQ(q("DROP HOT DATA VIEW far, \"Open Ones\" CASCADE"), "");
+  EXPECT_EQ(q(kShown), "");
+}
+
+// What belongs to a table goes with it, and follows its names.
+TEST_F(HotViewTest, FollowTheirTables) {
+  ASSERT_EQ(q("CREATE HOT DATA VIEW a AS SELECT id, note, price FROM line WHERE line.price > 5 AND id < 100"), "");
+  ASSERT_EQ(q("CREATE HOT DATA VIEW b AS SELECT note FROM line WHERE note = 'price'"), "");
+  ASSERT_EQ(q("CREATE HOT DATA VIEW c AS SELECT ratio FROM line WHERE id = 3"), "");
+  EXPECT_EQ(q("DROP VIEW shown; "), "");
+  EXPECT_EQ(q("DROP MATERIALIZED VIEW stored"), "");
+  EXPECT_EQ(q("ALTER TABLE line RENAME COLUMN price TO \"Cost\""), "");
+  EXPECT_EQ(q("ALTER TABLE line RENAME TO entry"), "");
+  EXPECT_EQ(q(kShown),
+            "a|public|entry|id, \"Cost\", note|((entry.\"Cost\" > 5) AND (id < 100))\n"
+            "b|public|entry|note|(note = 'price')\nc|public|entry|ratio|(id = 3)");
+  EXPECT_EQ(q("ALTER TABLE entry ALTER COLUMN \"Cost\" TYPE numeric(10,3)"), "");
+  EXPECT_EQ(q("ALTER TABLE entry ALTER COLUMN \"Cost\" TYPE numeric"),
+            "ERROR 0A000: the predicate of hot data view \"a\" does not compare columns of such types with constants");
+  EXPECT_EQ(q("ALTER TABLE entry DROP COLUMN made"), "");
+  EXPECT_EQ(q("ALTER TABLE entry DROP COLUMN ratio"), "");  // all that matters of c
+  EXPECT_EQ(q("ALTER TABLE entry DROP COLUMN note"), "");   // b compares it
+  EXPECT_EQ(q(kShown), "a|public|entry|id, \"Cost\"|((entry.\"Cost\" > 5) AND (id < 100))");
+  EXPECT_EQ(q("TRUNCATE entry"), "");
+  EXPECT_NE(q(kShown), "");
+  EXPECT_EQ(q("DROP TABLE entry"), "");
+  EXPECT_EQ(q(kShown), "");
+}
+
+TEST_F(HotViewTest, AreInTheImageOfACatalog) {
+  ASSERT_EQ(q("SET time zone 'Asia/Tokyo'"), "");
+  ASSERT_EQ(q("CREATE HOT DATA VIEW a AS SELECT id, note FROM line WHERE zoned > '2024-01-01'"), "");
+  const auto catalog = session_.database().catalog();
+  auto read = decode_catalog(encode_catalog(*catalog), 4, session_.database().arena());
+  ASSERT_TRUE(read.ok()) << read.status();
+  const HotDataView &was = *catalog->hot_data_views.at("a"), &is = *(*read)->hot_data_views.at("a");
+  EXPECT_EQ(is.table, was.table);
+  EXPECT_EQ(is.columns, was.columns);
+  EXPECT_EQ(is.predicate, "(zoned > '2024-01-01')");
+  EXPECT_EQ(is.time_zone, "Asia/Tokyo");
+}
+
+TEST_F(HotViewTest, RefuseWhatTheyCannotPromise) {
+  const std::string refused = "ERROR 0A000: not supported in a hot data view";
+  const std::string prefix = "CREATE HOT DATA VIEW v AS ";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"SELECT id FROM line WHERE id > 1 OR id = 0", "OR"},
+      {"SELECT id FROM line WHERE id > 1 AND note LIKE 'a%'", "LIKE"},
+      {"SELECT id FROM line WHERE id <> 1", "<>"},
+      {"SELECT id FROM line WHERE id NOT IN (1, 2)", "NOT"},
+      {"SELECT id FROM line WHERE id NOT BETWEEN 1 AND 2", "NOT"},
+      {"SELECT id FROM line WHERE id BETWEEN SYMMETRIC 2 AND 1", "BETWEEN"},
+      {"SELECT id FROM line WHERE id + 1 > 5", "> 5"},
+      {"SELECT id FROM line WHERE id > free", "> free"},
+      {"SELECT id FROM line WHERE id = NULL", "= NULL"},
+      {"SELECT id FROM line WHERE made > now()", "> now"},
+      {"SELECT id FROM line WHERE made > '2024-01-01' AND open", "open"},
+      {"SELECT id FROM line WHERE free > 1", "> 1"},
+      {"SELECT id FROM line WHERE j = '{}'", "= '"},
+      {"SELECT id FROM line WHERE price < 1e90", "< 1e"},
+      {"SELECT id FROM line WHERE true", "true"},
+      {"SELECT id FROM line l WHERE id = 1", "line l"},
+      {"SELECT id FROM line", "line"},
+      {"SELECT id + 1 FROM line WHERE id = 1", "id + 1"},
+      {"SELECT id AS k FROM line WHERE id = 1", "id AS"},
+  };
+  for (const auto& [query, at] : cases) {
+    const Status status = session_.run(prefix + query);
+    ASSERT_FALSE(status.ok()) << query;
+    EXPECT_EQ(absl::StrCat("ERROR ", sqlstate_of(status), ": ", std::string(status.message())), refused) << query;
+    EXPECT_EQ(position_of(status), static_cast<int32_t>((prefix + query).find(at)) + 1) << query;
+  }
+  for (const char* query :
+       {"SELECT DISTINCT id FROM line WHERE id = 1", "SELECT id FROM line WHERE id = 1 LIMIT 3", "VALUES (1)",
+        "SELECT id FROM line WHERE id = 1 UNION SELECT 1", "SELECT line.id FROM line, other.far WHERE id = 1",
+        "SELECT count(*) FROM line WHERE id = 1", "SELECT id FROM (SELECT 1 AS id) t WHERE id = 1",
+        "WITH t AS (SELECT 1) SELECT id FROM line WHERE id = 1", "SELECT id FROM line WHERE id = 1 FOR UPDATE"})
+    EXPECT_EQ(q(prefix + query), refused) << query;
+}
+
+TEST_F(HotViewTest, RefuseWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM nowhere WHERE id = 1", "42P01: relation \"nowhere\" does not exist"},
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM shown WHERE id = 1", "42809: \"shown\" is not a table"},
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM stored WHERE id = 1", "42809: \"stored\" is not a table"},
+      {"CREATE HOT DATA VIEW v AS SELECT x FROM line WHERE id = 1", "42703: column \"x\" does not exist"},
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM line WHERE x = 1", "42703: column \"x\" does not exist"},
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM line WHERE id = 'a'",
+       "22P02: invalid input syntax for type integer: \"a\""},
+      {"CREATE HOT DATA VIEW v AS SELECT id FROM line WHERE id = (SELECT 1)",
+       "0A000: cannot use subquery in check constraint"},
+      {"CREATE HOT DATA VIEW public.v AS SELECT id FROM line WHERE id = 1", "42601: syntax error at or near \".\""},
+      {"CREATE HOT DATA VIEW v (a) AS SELECT id FROM line WHERE id = 1", "0A000: not supported in a hot data view"},
+      {"CREATE HOT DATA VIEW v AS DELETE FROM line", "42601: syntax error at or near \"DELETE\""},
+      {"CREATE OR REPLACE HOT DATA VIEW v AS SELECT 1", "42601: syntax error at or near \"HOT\""},
+      {"CREATE HOT DATA TABLE v (a integer)", "42601: syntax error at or near \"HOT\""},
+      {"CREATE HOT DATA VIEW", "42601: syntax error at end of input"},
+      {"DROP HOT DATA VIEW a, public.b", "42601: syntax error at or near \".\""},
+      {"SELECT 1 FROM hot data view", "42601: syntax error at or near \"view\""},
+      {"DROP HOT DATA VIEW line", "42704: hot data view \"line\" does not exist"},
+  };
+  for (const auto& [query, error] : cases) EXPECT_EQ(q(query), "ERROR " + error) << query;
+  EXPECT_EQ(q("CREATE TEMPORARY TABLE brief (a integer)"), "");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW v AS SELECT a FROM pg_temp_1.brief WHERE a = 1"),
+            "ERROR 0A000: hot data views of temporary tables are not supported");
+  for (int i = 0; i < 64; i++)
+    ASSERT_EQ(q(absl::StrCat("CREATE HOT DATA VIEW v", i, " AS SELECT id FROM line WHERE id = ", i)), "");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW v64 AS SELECT id FROM line WHERE id = 64"),
+            "ERROR 54000: a table has at most 64 hot data views");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW v65 AS SELECT a FROM other.far WHERE a = 64"), "");
+}
+
+TEST_F(HotViewTest, BelongToWhoOwnsTheTable) {
+  ASSERT_EQ(q("CREATE ROLE guest LOGIN"), "");
+  ASSERT_EQ(q("GRANT SELECT ON line TO guest"), "");
+  ASSERT_EQ(q("CREATE HOT DATA VIEW mine AS SELECT id FROM line WHERE id = 1"), "");
+  ASSERT_EQ(q("SET ROLE guest"), "");
+  EXPECT_EQ(q("CREATE HOT DATA VIEW v AS SELECT id FROM line WHERE id = 1"),
+            "ERROR 42501: must be owner of table line");
+  EXPECT_EQ(q("DROP HOT DATA VIEW mine"), "ERROR 42501: must be owner of table line");
+}
+
+// Within a transaction, and taken back with it.
+TEST_F(HotViewTest, AreTakenBack) {
+  EXPECT_EQ(q("DO $$ BEGIN BEGIN EXECUTE 'CREATE HOT DATA VIEW v AS SELECT id FROM line WHERE id = 1'; "
+              "PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END; "
+              "EXECUTE 'CREATE HOT DATA VIEW w AS SELECT id FROM line WHERE id = 2'; END $$"),
+            "");
+  EXPECT_EQ(q("SELECT viewname FROM scyper_hot_data_views"), "w");
+  EXPECT_EQ(session_.database().catalog()->find_table("line")->frozen_store()->hot_views()->views.size(), 1u);
+}
+
+TEST_F(HotViewTest, PlansShowThem) {
+  ASSERT_EQ(q("INSERT INTO line SELECT g, '2024-01-01', now(), g, 'c', 'n' FROM generate_series(1, 10) g"), "");
+  const auto line = [&](const std::string& condition) {
+    const std::string plan = q("EXPLAIN (COSTS off) SELECT sum(id) FROM line WHERE " + condition);
+    const size_t at = plan.find("Hot Data View: ");
+    return at == std::string::npos ? plan : plan.substr(at + 15, plan.find('\n', at) - at - 15);
+  };
+  EXPECT_EQ(line("price > 5").find("Hot"), std::string::npos);
+  ASSERT_EQ(q("CREATE HOT DATA VIEW dear AS SELECT id FROM line WHERE price >= 5.50"), "");
+  ASSERT_EQ(q("CREATE HOT DATA VIEW coded AS SELECT id FROM line WHERE code IN ('a', 'b') AND note IS NOT NULL"), "");
+  EXPECT_EQ(line("price > 5.5"), "dear");
+  EXPECT_EQ(line("price BETWEEN 6 AND 9.123 AND open"), "dear");
+  EXPECT_EQ(line("price >= 5.495"), "dear");
+  EXPECT_EQ(line("price >= 5.49"), "none, the filter implies no view's predicate");
+  EXPECT_EQ(line("price IN (6, 7.01) OR price > 1000"), "dear");
+  EXPECT_EQ(line("note > 'x' AND code = 'b  '"), "coded");
+  EXPECT_EQ(line("code = 'b'"), "none, the filter implies no view's predicate");
+  EXPECT_EQ(line("price > $1"), "decided with the values of the filter");
+}
+
+// --- answers ---
+
+constexpr char kRows[] = R"(
+CREATE TABLE entry (k integer PRIMARY KEY, i smallint, n numeric(8,2), f double precision, s varchar(20), c char(6),
+                    d date, ts timestamp, u uuid, e boolean) PARTITION BY HASH (k);
+INSERT INTO entry SELECT g, CASE WHEN g % 7 > 0 THEN g * 31 % 50 - 10 END, CASE WHEN g % 5 > 0 THEN g * 17 % 3000 * 1.25 END,
+  CASE g % 60 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' ELSE g % 100 - 50.5 END,
+  CASE WHEN g % 11 > 0 THEN 'name ' || g * 7 % 300 END, 'c' || g * 13 % 40, date '2020-01-01' + g * 11 % 400,
+  timestamp '2020-01-01' + g * interval '10 minutes', lpad(to_hex(g * 3 % 1000), 32, '0')::uuid,
+  CASE WHEN g % 3 > 0 THEN g % 2 = 0 END FROM generate_series(0, 11999) g;
+)";
+
+struct Part {
+  const char* column;
+  std::vector<const char*> values;  // ascending
+};
+const std::vector<Part>& parts() {
+  static const std::vector<Part> kParts = {
+      {"k", {"0", "500", "600", "3000", "11900", "11999"}},
+      {"i", {"-10", "0", "1", "3", "38", "39"}},
+      {"n", {"0", "1.25", "1.26", "100", "3700", "3748.75"}},
+      {"f", {"'-Infinity'", "'-50.5'", "'-0.0'", "'0.0'", "'40'", "'NaN'"}},
+      {"s", {"''", "'name 1'", "'name 12'", "'name 130'", "'name 2'", "'name 99'"}},
+      {"c", {"'c1'", "'c10  '", "'c12'", "'c2'", "'c20'", "'c9'"}},
+      {"d", {"'2020-01-01'", "'2020-01-15'", "'2020-02-01'", "'2020-12-25'", "'2021-02-03'"}},
+      {"ts", {"'2020-01-01'", "'2020-01-02 12:00'", "'2020-02-01'", "'2020-03-20'", "'2020-04-01'"}},
+      {"u",
+       {"'00000000-0000-0000-0000-000000000000'", "'00000000-0000-0000-0000-000000000010'",
+        "'00000000-0000-0000-0000-0000000000ff'", "'00000000-0000-0000-0000-0000000003e7'"}}};
+  return kParts;
+}
+
+// A comparison that views may have. `narrow`: how far inside of the values it keeps.
+std::string comparison(std::mt19937_64* random, const Part& part, size_t narrow) {
+  const size_t last = part.values.size() - 1;
+  const size_t low = std::min(last, narrow + (*random)() % 2), high = last - std::min(last - low, narrow);
+  switch ((*random)() % 6) {
+    case 0:
+      return absl::StrCat(part.column, " = ", part.values[(low + high) / 2]);
+    case 1:
+      return absl::StrCat(part.column, " >= ", part.values[high]);
+    case 2:
+      return absl::StrCat(part.column, " < ", part.values[low + (low < high ? 1 : 0)]);
+    case 3:
+      return absl::StrCat(part.column, " IN (", part.values[low], ", ", part.values[high], ")");
+    case 4:
+      return absl::StrCat(part.column, " IS ", (*random)() % 2 == 0 ? "NOT " : "", "NULL");
+    default:
+      return absl::StrCat(part.column, " BETWEEN ", part.values[low], " AND ", part.values[high]);
+  }
+}
+
+std::string view_predicate(std::mt19937_64* random) {
+  const Part &one = parts()[(*random)() % parts().size()], &other = parts()[(*random)() % parts().size()];
+  std::string text = comparison(random, one, 0);
+  if ((*random)() % 3 == 0) absl::StrAppend(&text, " AND ", comparison(random, other, 0));
+  return text;
+}
+
+std::string filter(std::mt19937_64* random, const std::vector<std::string>& views) {
+  std::string text = views.empty() || (*random)() % 3 == 0
+                         ? comparison(random, parts()[(*random)() % parts().size()], (*random)() % 3)
+                         : views[(*random)() % views.size()];
+  for (uint64_t i = (*random)() % 3; i > 0; i--)
+    absl::StrAppend(&text, " AND ", comparison(random, parts()[(*random)() % parts().size()], (*random)() % 3));
+  return text;
+}
+
+// Changes that bring rows into views and out of them; some are taken back.
+std::string change(std::mt19937_64* random) {
+  const auto number = [&](int n) { return static_cast<int>((*random)() % static_cast<uint64_t>(n)); };
+  const Part& part = parts()[1 + (*random)() % (parts().size() - 1)];
+  const std::string update =
+      absl::StrCat("UPDATE entry SET ", part.column, " = ", part.values[(*random)() % part.values.size()],
+                   " WHERE k % 97 = ", number(97));
+  switch (number(6)) {
+    case 0:
+      return absl::StrCat("DELETE FROM entry WHERE k % 211 = ", number(211));
+    case 1:
+      return absl::StrCat("INSERT INTO entry SELECT k + 20000 + ", number(1000),
+                          ", i, n, f, s, c, d, ts, u, e FROM entry WHERE k % 301 = ", number(301),
+                          " ON CONFLICT DO NOTHING");
+    case 2:
+      return absl::StrCat("DO $$ BEGIN BEGIN ", update, "; DELETE FROM entry WHERE k % 53 = ", number(53),
+                          "; PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END; END $$");
+    default:
+      return update;
+  }
+}
+
+class HotViewAnswersTest : public testing::TestWithParam<ExecutionMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, HotViewAnswersTest,
+                         testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick));
+
+TEST_P(HotViewAnswersTest, AreTheSame) {
+  std::mt19937_64 random(test_seed());
+  Session plain(options_of(GetParam(), false)), frozen(options_of(GetParam(), true));
+  frozen.set_freezing(3);
+  for (Session* session : {&plain, &frozen}) {
+    const Status status = session->script(kRows);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  std::vector<std::string> views;  // predicates
+  for (int round = 0; round < 100; round++) {
+    if (round % 10 == 0) {
+      for (size_t i = 0; i < views.size(); i++) ASSERT_EQ(frozen.text(absl::StrCat("DROP HOT DATA VIEW v", i)), "");
+      views.clear();
+      for (size_t i = 0; i < 3; i++) {
+        views.push_back(view_predicate(&random));
+        const std::string view = absl::StrCat("CREATE HOT DATA VIEW v", i, " AS SELECT * FROM entry WHERE ", views[i]);
+        ASSERT_EQ(frozen.text(view), "") << view;
+      }
+    }
+    if (round % 2 == 0) {
+      const std::string text = change(&random);
+      ASSERT_EQ(frozen.text(text), plain.text(text)) << text;
+    }
+    for (int i = 0; i < 3; i++) {
+      const std::string query =
+          absl::StrCat("SELECT count(*), sum(k), sum(n), min(s), max(c), count(e), min(ts) FROM entry WHERE ",
+                       filter(&random, views));
+      ASSERT_EQ(frozen.text(query), plain.text(query)) << query << "\nviews: " << absl::StrJoin(views, "; ");
+    }
+    const std::string join = absl::StrCat(
+        "SELECT count(*), sum(a.k) FROM generate_series(1, 3) g, entry a WHERE a.i = g AND ", filter(&random, views));
+    ASSERT_EQ(frozen.text(join), plain.text(join)) << join;
+  }
+  EXPECT_GT(frozen.window_counts().irrelevant, 0u);
+  EXPECT_EQ(frozen.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
+}
+
+// By values that are known only when the statement runs.
+TEST(HotViewParametersTest, DecideWhenItRuns) {
+  Session session(options_of(ExecutionMode::kInterpreted, true));
+  session.set_freezing(1);
+  ASSERT_TRUE(session.script(kRows).ok());
+  ASSERT_EQ(session.text("CREATE HOT DATA VIEW v AS SELECT k FROM entry WHERE i BETWEEN 5 AND 6"), "");
+  ASSERT_EQ(session.text("SELECT 1"), "1");
+  const auto pruned = [&](int64_t low, int64_t high) {
+    const uint64_t before = session.window_counts().irrelevant;
+    const Datum bounds[] = {int_datum(low), int_datum(high)};
+    ResultSet result;
+    EXPECT_TRUE(session.run("SELECT count(*) FROM entry WHERE i >= $1 AND i < $2", &result, bounds).ok());
+    return std::pair(session.window_counts().irrelevant - before, result.value(0, 0).lo);
+  };
+  const auto outside = pruned(4, 7), inside = pruned(5, 7), empty = pruned(6, 6);
+  EXPECT_EQ(outside.first, 0u);
+  EXPECT_GE(inside.first, 4u);  // one chunk of each partition at least
+  EXPECT_EQ(empty.second, 0);
+  EXPECT_EQ(absl::StrCat(inside.second), session.text("SELECT count(*) FROM entry WHERE i IN (5, 6)"));
+}
+
+}  // namespace
+}  // namespace scyper::query

@@ -187,6 +187,9 @@ TEST_F(HotViewTest, AreTakenBack) {
               "EXECUTE 'CREATE HOT DATA VIEW w AS SELECT id FROM line WHERE id = 2'; END $$"),
             "");
   EXPECT_EQ(q("SELECT viewname FROM scyper_hot_data_views"), "w");
+  EXPECT_EQ(q("DO $$ BEGIN DROP HOT DATA VIEW w; CREATE HOT DATA VIEW w AS SELECT id FROM line WHERE id = 3; END $$"),
+            "");
+  EXPECT_EQ(q("SELECT predicate FROM scyper_hot_data_views"), "(id = 3)");
   EXPECT_EQ(session_.database().catalog()->find_table("line")->frozen_store()->hot_views()->views.size(), 1u);
 }
 
@@ -339,6 +342,23 @@ TEST_P(HotViewAnswersTest, AreTheSame) {
   }
   EXPECT_GT(frozen.window_counts().irrelevant, 0u);
   EXPECT_EQ(frozen.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
+}
+
+TEST(HotViewAnalysisTest, CountsChunksThatAreSkipped) {
+  Session session(options_of(ExecutionMode::kInterpreted, true));
+  session.set_freezing(1);
+  ASSERT_TRUE(session.script(kRows).ok());
+  const auto chunks = [&](const std::string& options) {
+    const std::string plan =
+        session.text("EXPLAIN (ANALYZE, COSTS off, TIMING off" + options + ") SELECT count(*) FROM entry WHERE i = 5");
+    const size_t at = plan.find("Frozen Chunks");
+    return at == std::string::npos ? "" : plan.substr(at, plan.find("Code", at) - at);
+  };
+  EXPECT_EQ(chunks(""), "");
+  ASSERT_EQ(session.text("CREATE HOT DATA VIEW v AS SELECT k FROM entry WHERE i BETWEEN 5 AND 6"), "");
+  ASSERT_EQ(session.text("SELECT 1"), "1");
+  EXPECT_EQ(chunks(""), "Frozen Chunks: 8, skipped: 4, of these by hot data views: 4\n");
+  EXPECT_NE(chunks(", FORMAT json").find("\"Frozen Chunks Skipped By Hot Data Views\": 4"), std::string::npos);
 }
 
 // By values that are known only when the statement runs.

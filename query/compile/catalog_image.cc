@@ -439,8 +439,7 @@ Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   } else {
     decode_sequence_access(in, catalog);
   }
-  if (version == kVersion) return decode_hot_data(in, catalog);
-  return Status();
+  return version > kVersionWithoutHotData ? decode_hot_data(in, catalog) : Status();
 }
 
 }  // namespace

@@ -357,7 +357,7 @@ TEST(HotViewAnalysisTest, CountsChunksThatAreSkipped) {
   EXPECT_EQ(chunks(""), "");
   ASSERT_EQ(session.text("CREATE HOT DATA VIEW v AS SELECT k FROM entry WHERE i BETWEEN 5 AND 6"), "");
   ASSERT_EQ(session.text("SELECT 1"), "1");
-  EXPECT_EQ(chunks(""), "Frozen Chunks: 8, skipped: 4, of these by hot data views: 4\n");
+  EXPECT_NE(chunks("").find(", skipped: 4, of these by hot data views: 4\n"), std::string::npos) << chunks("");
   EXPECT_NE(chunks(", FORMAT json").find("\"Frozen Chunks Skipped By Hot Data Views\": 4"), std::string::npos);
 }
 

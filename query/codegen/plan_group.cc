@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "codegen/aggregate_state.h"
 #include "codegen/hash_table.h"
-#include "plan/scan_condition.h"
 #include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
+#include "plan/scan_condition.h"
 #include "runtime/spill.h"
 
 namespace scyper::query {

@@ -12,6 +12,7 @@
 #include "client/ch/generator.h"
 #include "client/ch/sql.h"
 #include "client/ch/tables.h"
+#include "storage/frozen_tier.h"
 #include "testing/session.h"
 
 namespace scyper {
@@ -31,6 +32,8 @@ struct Flags {
   bool limit = false;
   bool cpu = false;
   bool compact = false;
+  std::string tier;
+  uint64_t tier_cache_mb = 64;
   uint32_t partitions = 1;
   uint32_t threads = 1;
 };
@@ -65,6 +68,7 @@ query::DatabaseOptions options_of(const Flags& flags) {
   options.partitions = flags.partitions;
   options.memory_bytes = size_t{12} << 30;
   if (flags.compact) options.frozen_bytes = size_t{8} << 30;
+  options.tier = {flags.tier, flags.tier_cache_mb << 20, 0};
   options.layout = flags.layout == "row" ? storage::Layout::kRow : storage::Layout::kColumn;
   options.execution = flags.mode == "interpreted" ? query::ExecutionMode::kInterpreted
                       : flags.mode == "quick"     ? query::ExecutionMode::kQuick
@@ -195,6 +199,14 @@ int run(const Flags& flags) {
     logs += std::log(median(timing.total));
     count++;
   }
+  if (storage::FrozenTier* tier = session.database().tier(); tier != nullptr) {
+    const storage::PageCacheStatistics cache = tier->cache()->statistics();
+    out["tier"] = {{"vector_bytes", tier->counts().tiered_bytes},
+                   {"memory_bytes", tier->resident_bytes()},
+                   {"pages_hit", cache.hits},
+                   {"pages_waited_for", cache.faults},
+                   {"pages_read", cache.pages_read}};
+  }
   out["geomean_ms"] = count == 0 ? 0 : std::round(std::exp(logs / count) * 100) / 100;
   std::cout << out.dump() << std::endl;
   return 0;
@@ -209,6 +221,8 @@ int main(int argc, char** argv) {
   app.add_option("--warehouses", flags.warehouses);
   app.add_flag("--cpu", flags.cpu, "computing time of the process instead of wall-clock time");
   app.add_flag("--compact", flags.compact, "everything is frozen");
+  app.add_option("--tier", flags.tier, "with --compact: the data of everything is in files in this directory");
+  app.add_option("--tier-cache", flags.tier_cache_mb, "MB of the cache that they are read through");
   app.add_flag("--tiny", flags.tiny, "the scaled-down database of the tests");
   app.add_option("--repeat", flags.repeat);
   app.add_option("--profile", flags.profile)->check(CLI::IsMember({"spec", "varied"}));

@@ -7,6 +7,7 @@
 #include "base/comes_true.h"
 #include "base/test_seed.h"
 #include "query/queries.h"
+#include "storage/frozen_tier.h"
 #include "testing/bank.h"
 #include "testing/compacting.h"
 
@@ -16,9 +17,8 @@ namespace {
 
 // Transactions keep the sum; queries on snapshots of every age see it, whatever has been frozen, emptied and written
 // over since; a session's answers stay as they were.
-TEST(CompactionTest, SnapshotsUnderLoad) {
+void run_snapshots_under_load(EngineOptions options) {
   const uint64_t seed = test_seed();
-  EngineOptions options = frozen(Bank::small_options());
   options.queries.snapshots.unused_us_max = 60'000'000;
   Bank bank(options);
   // its rows come and go all the time
@@ -54,7 +54,7 @@ TEST(CompactionTest, SnapshotsUnderLoad) {
   constexpr std::string_view kPoorOfAll =
       "SELECT sum(CASE WHEN balance < 1000 THEN 1 ELSE 0 END)::bigint FROM accounts";
   constexpr std::string_view kShape = "SELECT sum(balance * (branch * 32 + id))::bigint FROM accounts";
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 5; ++round) {
     auto session = queries->open_session({}, nullptr);
     ASSERT_TRUE(session.ok()) << session.status();
     const auto shape = ask(kShape, *session, true);
@@ -74,6 +74,15 @@ TEST(CompactionTest, SnapshotsUnderLoad) {
   EXPECT_GT(counts.emptied, 0u);  // images were given back while snapshots could see them
   EXPECT_GT(counts.moved, 0u);
   EXPECT_GT(counts.placed, 0u);
+  if (storage::FrozenTier* tier = bank.engine().database().tier(); tier != nullptr) {
+    EXPECT_GT(tier->counts().evictions, 0u);
+    EXPECT_GT(tier->cache()->statistics().pages_read, 0u);
+  }
+}
+
+TEST(CompactionTest, SnapshotsUnderLoad) { run_snapshots_under_load(frozen(Bank::small_options())); }
+TEST(CompactionTest, SnapshotsOfTieredChunksUnderLoad) {
+  run_snapshots_under_load(tiered(frozen(Bank::small_options())));
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   database.spill_from_bytes = options_.queries.spill_from_bytes();
   database.foreign_files_directory = options_.queries.foreign_files_directory;
   database.frozen_bytes = options_.compaction.frozen_bytes();
+  database.tier = options_.compaction.tier;
   if (warm != nullptr) {
     database_ = std::move(warm->database);
     compaction_ = std::move(warm->compaction);

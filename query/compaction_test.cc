@@ -4,7 +4,9 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/test_seed.h"
+#include "storage/frozen_tier.h"
 #include "testing/session.h"
 
 namespace scyper::query {
@@ -88,13 +90,13 @@ constexpr const char* kQueries[] = {
 
 class CompactionTest : public testing::TestWithParam<Case> {
  protected:
-  static std::unique_ptr<Session> make_session(uint64_t freezes_after, bool cools = false) {
+  static std::unique_ptr<Session> make_session(uint64_t freezes_after, bool cools = false, bool tiers = false) {
     DatabaseOptions options;
     options.execution = GetParam().mode;
     options.layout = GetParam().layout;
     options.partitions = 4;
     if (freezes_after > 0) options.frozen_bytes = size_t{1} << 30;
-    auto session = std::make_unique<Session>(options);
+    auto session = std::make_unique<Session>(options, size_t{256} << 20, tiers);
     session->set_freezing(freezes_after);
     if (cools) session->set_cooling();
     const Status status = session->script(kSchema);
@@ -192,6 +194,65 @@ TEST_P(CompactionTest, ChangesNoAnswer) {
   compare_changes(seed, plain.get(), frozen.get());
 }
 
+class TieringTest : public CompactionTest {};
+INSTANTIATE_TEST_SUITE_P(Modes, TieringTest,
+                         testing::Values(Case{ExecutionMode::kInterpreted, storage::Layout::kColumn},
+                                         Case{ExecutionMode::kQuick, storage::Layout::kRow}));
+
+// All data of frozen rows is in files, which a cache of 16 pages reads.
+TEST_P(TieringTest, ChangesNoAnswer) {
+  const uint64_t seed = test_seed();
+  auto plain = make_session(0);
+  auto tiered = make_session(1 + seed % 3, false, true);
+  storage::FrozenTier* tier = tiered->database().tier();
+  if (tier == nullptr) GTEST_SKIP() << "no io_uring";
+  compare_changes(seed, plain.get(), tiered.get());
+  EXPECT_GT(tier->counts().evicted_vectors, 100u);
+  EXPECT_GT(tier->cache()->statistics().pages_read, 10u);
+}
+
+// A page that is damaged fails the statements that need it, and no other.
+TEST_P(TieringTest, DamageFailsTheStatementThatMeetsIt) {
+  auto plain = make_session(0);
+  auto tiered = make_session(1, false, true);
+  if (tiered->database().tier() == nullptr) GTEST_SKIP() << "no io_uring";
+  // nothing has read items since they were written
+  ASSERT_TRUE(arm_failpoints("page_cache.bit_flip=fail").ok());
+  for (const char* statement :
+       {"SELECT sum(price) FROM item", "SELECT name FROM item WHERE i = 17", "UPDATE item SET price = 1 WHERE i = 18",
+        "DELETE FROM item WHERE i = 19", "SELECT * FROM item JOIN stock USING (i)",
+        "CREATE INDEX item_note ON item (note)", "ALTER TABLE item ADD COLUMN more integer DEFAULT 7",
+        "DO $$ BEGIN UPDATE item SET price = 1 WHERE i = 20; EXCEPTION WHEN division_by_zero THEN NULL; END $$"}) {
+    const std::string failed = tiered->text(statement);
+    EXPECT_TRUE(failed.starts_with("ERROR XX001: ")) << statement << ": " << failed;
+    EXPECT_NE(failed.find(".tier: page "), std::string::npos) << failed;
+  }
+  constexpr char kOther[] = "INSERT INTO log VALUES (99999, 'new')";
+  EXPECT_EQ(tiered->text(kOther), plain->text(kOther));
+  disarm_failpoints();
+  for (const char* query : kQueries) EXPECT_EQ(tiered->text(query), plain->text(query)) << query;
+  constexpr char kChange[] = "UPDATE item SET price = price + 1 WHERE i IN (17, 18, 19, 20)";
+  EXPECT_EQ(tiered->text(kChange), plain->text(kChange));
+  for (const char* query : kQueries) EXPECT_EQ(tiered->text(query), plain->text(query)) << query;
+}
+
+// A full disk leaves everything in memory.
+TEST_P(TieringTest, WhatTheDiskDoesNotTakeStaysInMemory) {
+  ASSERT_TRUE(arm_failpoints("tier.before_write=fail").ok());
+  auto plain = make_session(0);
+  auto full = make_session(1, false, true);
+  storage::FrozenTier* tier = full->database().tier();
+  if (tier == nullptr) GTEST_SKIP() << "no io_uring";
+  for (const char* query : kQueries) EXPECT_EQ(full->text(query), plain->text(query)) << query;
+  EXPECT_EQ(tier->counts().tiered_vectors, 0u);
+  EXPECT_GT(tier->counts().failed_evictions, 0u);
+  EXPECT_GT(full->frozen_chunks(), 0u);
+  disarm_failpoints();
+  tier->begin_window();
+  for (const char* query : kQueries) EXPECT_EQ(full->text(query), plain->text(query)) << query;
+  EXPECT_GT(tier->counts().tiered_vectors, 10u);
+}
+
 class CoolingTest : public CompactionTest {};
 INSTANTIATE_TEST_SUITE_P(Modes, CoolingTest,
                          testing::Values(Case{ExecutionMode::kInterpreted, storage::Layout::kColumn},
@@ -287,7 +348,7 @@ std::string make_condition(std::mt19937_64* random) {
 TEST_P(CompactionTest, ScansFindWhatTheyWant) {
   std::mt19937_64 random(test_seed());
   auto plain = make_session(0);
-  auto frozen = make_session(1);
+  auto frozen = make_session(1, false, GetParam().mode == ExecutionMode::kQuick);  // with the data in files
   for (Session* session : {plain.get(), frozen.get()}) {
     const Status status = session->script(kManyRows);
     ASSERT_TRUE(status.ok()) << status;

@@ -11,8 +11,9 @@ namespace scyper::replay {
 
 namespace {
 
-storage::Compactor::Options compactor_options(storage::AccessObserver* observer) {
+storage::Compactor::Options compactor_options(storage::AccessObserver* observer, storage::FrozenTier* tier) {
   storage::Compactor::Options options;
+  options.tier = tier;
   options.is_forced = observer == nullptr;
   options.observer = observer;
   return options;
@@ -49,7 +50,7 @@ Compaction::Compaction(query::Database* database, std::unique_ptr<storage::Acces
     : database_(database),
       observer_(std::move(observer)),
       log_(std::move(log)),
-      compactor_(compactor_options(observer_.get())) {}
+      compactor_(compactor_options(observer_.get(), database->tier())) {}
 
 Compaction::~Compaction() = default;
 

@@ -25,10 +25,11 @@ int run_child(const query::ForkedDatabase& forked, int socket) {
   for (const auto& [name, table] : forked.point.catalog->tables) {
     if (storage::is_temporary(table->schema().id)) continue;
     for (uint32_t i = 0; i < table->partition_count(); ++i) {
-      const storage::Digest digest = storage::partition_digest(*table, i);
+      const StatusOr<storage::Digest> digest = storage::partition_digest(*table, i);
+      if (!digest.ok()) return 1;
       Message message;
-      message.lo = digest.lo;
-      message.hi = digest.hi;
+      message.lo = digest->lo;
+      message.hi = digest->hi;
       message.rows = table->partition(i)->live_tuples;
       message.partition = i;
       message.name_bytes = static_cast<uint32_t>(name.size());

@@ -122,6 +122,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.database.foreign_files_directory = options.queries.foreign_files_directory;
   options.compaction = config.engine.compaction;
   options.database.frozen_bytes = options.compaction.frozen_bytes();
+  options.database.tier = options.compaction.tier;
   SCYPER_ASSIGN_OR_RETURN(auto node, secondary::Node::start(options));
   return std::unique_ptr<primary::Engine>(
       std::make_unique<SecondaryEngine>(std::move(node), config.engine, options.link.target));

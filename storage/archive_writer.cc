@@ -117,7 +117,9 @@ void check_unchanged(const TablePartition& partition, const ArchiveChunk& chunk,
   DCHECK(offsets.size() == chunk.rows);
   std::string raw, block, stored(chunk.bytes, '\0');
   ChunkReader reader(&partition, partition.plan->all_columns);
-  put_rows(partition, reader.open(chunk.chunk), offsets, &raw);
+  const char* cells = reader.open(chunk.chunk);
+  if (cells == nullptr) return;  // it cannot be read
+  put_rows(partition, cells, offsets, &raw);
   pack_body(raw, &block);
   auto got = file->read(chunk.offset, stored.data(), stored.size());
   DCHECK(got.ok() && *got == stored.size() && stored.substr(sizeof(BlockHeader)) == block.substr(sizeof(BlockHeader)));
@@ -231,7 +233,7 @@ Status ArchiveWriter::write_chunk(const TablePartition& partition, uint64_t firs
   if (offsets.empty()) return Status();
   ChunkReader reader(&partition, partition.plan->all_columns);
   const char* chunk = reader.open(first >> kChunkShift);
-  if (chunk == nullptr) return out_of_memory();
+  SCYPER_RETURN_IF_ERROR(reader.status());
   put_rows(partition, chunk, offsets, &raw_);
   if (raw_.size() > kBlockBytesMax && offsets.size() > 1) {  // of very long strings
     const uint64_t middle = first + (end - first) / 2;

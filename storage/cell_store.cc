@@ -7,6 +7,8 @@
 #include "storage/change_log.h"
 #include "storage/frozen_slot.h"
 #include "storage/string_heap.h"
+#include "storage/tiered_chunk.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
@@ -64,9 +66,13 @@ bool same_array(const SqlType& element, const ArrayValue& a, const ArrayValue& b
 }
 
 Datum read_frozen(const TablePartition* partition, Tid tid, uint32_t column) noexcept {
+  const ColumnPlan& plan = partition->plan->columns[column];
+  if (is_tiered(partition, tid)) {
+    const TuplePlace place = place_of(partition, tid, {&column, 1});
+    return read_datum(plan.access, place.chunk, place.offset, plan.type);
+  }
   const FrozenSlot* slot = slot_of(partition, tid);
   CHECK(slot != nullptr && slot->state != ChunkState::kEmpty);
-  const ColumnPlan& plan = partition->plan->columns[column];
   if (slot->chunk != nullptr) return read_datum(plan.access, slot->chunk, offset_of(tid), plan.type);
   return FrozenChunk(slot->image, &partition->table->frozen_store()->dictionaries).column(column).get(offset_of(tid));
 }

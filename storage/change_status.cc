@@ -2,18 +2,24 @@
 
 #include "base/check.h"
 #include "storage/change_log.h"
+#include "storage/tiered_chunk.h"
 
 namespace scyper::storage {
 
 std::string key_text(const TablePartition* partition, const IndexDef& index, Tid tid, Table::DatumFormatter format) {
+  const bool is_readable = bring_tuple(partition, tid, index.columns).ok();
   const TableSchema& schema = partition->table->schema();
   std::string names;
   std::string values;
   for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); ++i) {
     const uint32_t column = index.columns[i];
     const char* separator = names.empty() ? "" : ", ";
-    const Datum value = read_column(partition, tid, column);
+    const Datum value = is_readable ? read_column(partition, tid, column) : null_datum();
     names += separator + schema.columns[column].name;
+    if (!is_readable) {
+      values += std::string(separator) + "?";
+      continue;
+    }
     values += separator + (value.null != 0 ? std::string("null") : format(schema.columns[column].type, value));
   }
   return "Key (" + names + ")=(" + values + ")";

@@ -17,10 +17,6 @@ constexpr uint32_t kScattered = 256;  // positions decoded at a time where cells
 constexpr uint32_t kFewShare = 16;
 constexpr uint32_t kPieceWords = 4;  // of a selection: 256 positions are decoded or left out together
 
-FrozenChunk image_of(const TablePartition* partition, const char* image) {
-  return FrozenChunk(image, &partition->table->frozen_store()->dictionaries);
-}
-
 // Cells and NULL bytes of [first, first + count) to the positions from `place` on.
 void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint32_t first, uint32_t count, char* window,
                    uint32_t place) noexcept {
@@ -63,15 +59,18 @@ Conditions take_term(Conditions* conditions) {
   return term;
 }
 
-// Leaves of the selection what one of the alternatives allows; all of it where one of them cannot tell.
-void select_any(const FrozenChunk& chunk, Conditions term, Selection* selection) {
+// Leaves of the selection what one of the alternatives allows; all of it where one of them cannot tell. False: an
+// error.
+bool select_any(VectorReader* vectors, Conditions term, Selection* selection) {
   Selection any{};
   for (const ColumnCondition& condition : term) {
     Selection one;  // of which select() writes what the chunk has
-    if (!chunk.column(condition.column).select(condition.predicate, one.data())) return;
-    for (size_t i = 0; i < selection_words(chunk.header().count); ++i) any[i] |= one[i];
+    if (!vectors->bring(condition.column)) return false;
+    if (!vectors->column(condition.column).select(condition.predicate, one.data())) return true;
+    for (size_t i = 0; i < selection_words(vectors->chunk().header().count); ++i) any[i] |= one[i];
   }
   for (size_t i = 0; i < any.size(); ++i) (*selection)[i] &= any[i];
+  return true;
 }
 
 // Bits of words to bytes of 0 and 1.
@@ -100,8 +99,8 @@ uint32_t count_selected(const Selection& selection, uint32_t first_word, uint32_
 }
 
 // Decodes what is selected of positions [begin, end), at most a piece, to the places that are `first` below: only that
-// where it is little, else all.
-void decode_selected(const TablePartition* partition, const FrozenChunk& chunk, std::span<const uint32_t> columns,
+// where it is little, else all. The columns have been brought.
+void decode_selected(const TablePartition* partition, const VectorReader& chunk, std::span<const uint32_t> columns,
                      const Selection& selection, uint32_t begin, uint32_t end, char* window, uint32_t first) {
   const uint32_t first_word = begin / 64, words = (end - begin + 63) / 64;
   const uint32_t selected = count_selected(selection, first_word, words);
@@ -126,38 +125,42 @@ void decode_selected(const TablePartition* partition, const FrozenChunk& chunk, 
 
 }  // namespace
 
-bool select_rows(const FrozenChunk& chunk, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
-                 ChunkSelection* selection) {
+bool select_rows(VectorReader* vectors, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
+                 ChunkSelection* selection) noexcept {
   for (Conditions left = conditions; !left.empty();) {
     const Conditions term = take_term(&left);
     if (std::all_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
-          return chunk.column(condition.column).can_skip(condition.predicate);
+          return vectors->can_skip(condition.column, condition.predicate);
         })) {
       return false;
     }
   }
-  set_selection(selection->data(), 0, chunk.header().count);
-  while (!conditions.empty()) select_any(chunk, take_term(&conditions), selection);
+  set_selection(selection->data(), 0, vectors->chunk().header().count);
+  while (!conditions.empty()) {
+    if (!select_any(vectors, take_term(&conditions), selection)) return false;
+  }
   for (const InvalidRanges::Range& range : invalid.ranges()) {
     clear_selection(selection->data(), range.begin, range.end);
   }
   return std::any_of(selection->begin(), selection->end(), [](uint64_t word) { return word != 0; });
 }
 
-const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept {
+const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window,
+                       VectorReader* vectors) noexcept {
   const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
   if (slot == nullptr) return partition->chunks[chunk];
   if (slot->chunk != nullptr) return slot->chunk;
   if (slot->state == ChunkState::kEmpty) return nullptr;
-  const FrozenChunk frozen = image_of(partition, slot->image);
+  vectors->open(partition, *slot);
   Selection selection{};
-  if (!select_rows(frozen, slot->invalid, scan.conditions, &selection)) return nullptr;
+  if (!select_rows(vectors, slot->invalid, scan.conditions, &selection) || !vectors->bring(scan.columns))
+    return nullptr;
   write_live_bytes(selection, 0, static_cast<uint32_t>(selection.size()), window + partition->plan->live_offset);
-  const uint32_t count = frozen.header().count;
+  const uint32_t count = vectors->chunk().header().count;
   for (uint32_t begin = 0; begin < count; begin += kPieceWords * 64) {
     const uint32_t end = std::min(begin + kPieceWords * 64, count);
     if (!is_empty(selection, begin / 64, kPieceWords)) {
-      decode_selected(partition, frozen, scan.columns, selection, begin, end, window, 0);
+      decode_selected(partition, *vectors, scan.columns, selection, begin, end, window, 0);
     }
   }
   return window;
@@ -179,13 +182,13 @@ std::optional<__int128> aggregate_column(const FrozenVector& vector, ChunkAggreg
 bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
                      std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
                      __int128* results) noexcept {
-  const FrozenChunk chunk = image_of(partition, slot.image);
+  const FrozenChunk chunk(slot.image, &partition->table->frozen_store()->dictionaries);
   const uint32_t live = chunk.header().live;
   if (slot.invalid.positions() != chunk.header().count - live) return false;
   while (!conditions.empty()) {
     const Conditions term = take_term(&conditions);
     if (std::none_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
-          return chunk.column(condition.column).holds_for_all(condition.predicate);
+          return chunk.head(condition.column).holds_for_all(condition.predicate);
         })) {
       return false;
     }
@@ -193,7 +196,7 @@ bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
   for (const ChunkAggregate& aggregate : wanted) {
     std::optional<__int128> result = live;
     if (aggregate.kind != ChunkAggregate::Kind::kRows) {
-      const FrozenVector vector = chunk.column(aggregate.column);
+      const FrozenVector vector = chunk.head(aggregate.column);
       result = aggregate_column(vector, aggregate.kind, live - vector.header().null_count);
     }
     if (!result.has_value()) return false;
@@ -203,35 +206,41 @@ bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
 }
 
 void ChunkCursor::open(const TablePartition* partition, const FrozenSlot& slot, const ChunkScan& scan, char* window,
-                       uint32_t* decoded) noexcept {
+                       uint32_t* decoded, VectorReader* vectors) noexcept {
   CHECK(slot.state == ChunkState::kFrozen);
   partition_ = partition;
-  image_ = slot.image;
+  vectors_ = vectors;
   columns_ = scan.columns;
   filter_ = decoded == nullptr ? scan.filter : nullptr;
   window_ = window;
   decoded_ = decoded;
   selection_ = {};
-  const bool has_rows = select_rows(image_of(partition, image_), slot.invalid, scan.conditions, &selection_);
+  vectors->open(partition, slot);
+  const bool has_rows = select_rows(vectors, slot.invalid, scan.conditions, &selection_);
   position_ = has_rows ? 0 : kChunkTuples;
 }
 
-// Whether any row is left.
+bool ChunkCursor::decode(std::span<const uint32_t> columns, uint32_t begin, uint32_t end, uint32_t first) noexcept {
+  if (!vectors_->bring(columns)) return false;
+  decode_selected(partition_, *vectors_, columns, selection_, begin, end, window_, first);
+  return true;
+}
+
+// Whether any row is left; false also on errors.
 bool ChunkCursor::filter_rows(uint32_t begin, uint32_t end, uint32_t first) noexcept {
   if (filter_ == nullptr) return true;
-  decode_selected(partition_, image_of(partition_, image_), filter_->columns(), selection_, begin, end, window_, first);
+  if (!decode(filter_->columns(), begin, end, first)) return false;
   filter_->apply(window_, begin - first, end - first, selection_.data() + begin / 64);
   return !is_empty(selection_, begin / 64, (end - begin + 63) / 64);
 }
 
 ChunkCursor::Piece ChunkCursor::next() noexcept {
-  const FrozenChunk chunk = image_of(partition_, image_);
-  while (true) {
+  while (vectors_->status().ok()) {
     while (position_ < kChunkTuples && selection_[position_ / 64] == 0) position_ = (position_ / 64 + 1) * 64;
     if (position_ >= kChunkTuples) return {};
     const uint32_t piece = position_ / kPieceTuples;
     const uint32_t piece_begin = piece * kPieceTuples;
-    const uint32_t piece_end = std::min(piece_begin + kPieceTuples, chunk.header().count);
+    const uint32_t piece_end = std::min(piece_begin + kPieceTuples, vectors_->chunk().header().count);
     const uint32_t begin = position_;
     uint32_t end = piece_end;
     while (selection_[(end - 1) / 64] == 0) end = (end - 1) / 64 * 64;
@@ -241,16 +250,18 @@ ChunkCursor::Piece ChunkCursor::next() noexcept {
     write_live_bytes(selection_, begin / 64, (end - begin + 63) / 64,
                      window_ + partition_->plan->live_offset + begin - first);
     if (decoded_ == nullptr) {
-      decode_selected(partition_, chunk, columns_, selection_, begin, end, window_, first);
+      if (!decode(columns_, begin, end, first)) return {};
     } else if (((*decoded_ >> piece) & 1) == 0) {
+      if (!vectors_->bring(columns_)) return {};
       *decoded_ |= uint32_t{1} << piece;
       for (const uint32_t column : columns_) {
-        decode_column(chunk.column(column), partition_->plan->columns[column].access, piece_begin,
+        decode_column(vectors_->column(column), partition_->plan->columns[column].access, piece_begin,
                       piece_end - piece_begin, window_, piece_begin);
       }
     }
     return {window_, first, begin - first, end - first};
   }
+  return {};
 }
 
 }  // namespace scyper::storage

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "evictor.h"
 #include "slots.h"
 #include "storage/change_log.h"
 #include "storage/hot_views.h"
@@ -28,7 +29,7 @@ uint32_t tuples_at_first(const TablePartition* partition, uint64_t chunk) {
   if (slot.state == ChunkState::kCold) {
     return reinterpret_cast<const ChunkHeader*>(slot.chunk)->live + lost_tuples(partition, chunk);
   }
-  return FrozenChunk(slot.image, &partition->table->frozen_store()->dictionaries).header().live;
+  return FrozenChunk(slot.image, nullptr).header().live;
 }
 
 // Of [0, kChunkTuples), those with a tuple; at most `max`.
@@ -55,7 +56,8 @@ void forget(AccessObserver* observer, WatchId id) { observer->forget(id).IgnoreE
 
 }  // namespace
 
-Compactor::Compactor(const Options& options) : options_(options) {
+Compactor::Compactor(const Options& options)
+    : options_(options), evictor_(options.tier == nullptr ? nullptr : std::make_unique<Evictor>(options.tier)) {
   CHECK(options.observer == nullptr || options.observer->kind() != ObserverKind::kCounters);
 }
 
@@ -253,7 +255,7 @@ void Compactor::run() {
     bool is_over = false;
     {
       MutexLock lock(&mutex_);
-      while (!is_stopping_ && waiting_.empty() && !is_over) {
+      while (!is_stopping_ && waiting_.empty() && !is_over && !is_evicting()) {
         if (window_us_ == 0) {
           wake_.wait(mutex_);
         } else {
@@ -278,10 +280,23 @@ void Compactor::end_window() {
   const auto start = std::chrono::steady_clock::now();
   if (!observe({}).ok()) counts_.failed_windows.fetch_add(1, std::memory_order_relaxed);
   counts_.observe_ns.fetch_add(ns_since(start), std::memory_order_relaxed);
+  if (options_.tier != nullptr) {
+    options_.tier->begin_window();
+    options_.tier->remove_unused();
+  }
   if (when_due_) when_due_(Due::kAll);
 }
 
+bool Compactor::is_evicting() const { return evictor_ != nullptr && evictor_->has_waiting(); }
+
 bool Compactor::freeze_one() {
+  if (freeze_next()) return true;
+  if (evictor_ == nullptr || !evictor_->write_one()) return false;
+  if (when_due_) when_due_(Due::kAll);
+  return true;
+}
+
+bool Compactor::freeze_next() {
   Job job;
   {
     MutexLock lock(&mutex_);
@@ -320,12 +335,21 @@ void Compactor::drop(const Job& job) {
 
 bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog* log) {
   CHECK(log->empty());
-  if (finish_one(partitions)) return true;
+  if (finish_one(partitions) || (evictor_ != nullptr && evictor_->finish_one(partitions))) return true;
   for (TablePartition* partition : partitions) {
     if (partition->table->frozen_store() == nullptr) continue;
     if (empty_one(partition, log) || place_one(partition, log) || cool_one(partition, log)) return true;
   }
-  return false;
+  return evict_some(partitions);
+}
+
+bool Compactor::evict_some(std::span<TablePartition* const> partitions) {
+  if (evictor_ == nullptr || !evictor_->claim(partitions)) return false;
+  {
+    MutexLock lock(&mutex_);  // else the thread could be about to wait
+  }
+  wake_.notify_one();
+  return true;
 }
 
 bool Compactor::finish_one(std::span<TablePartition* const> partitions) {
@@ -431,11 +455,16 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
     const uint32_t lost = lost_tuples(partition, chunk) - (kChunkTuples - first);
     if (lost * kEmptyShare < first) continue;
     const std::vector<uint32_t> offsets = first_tuples(partition->frozen[chunk], options_.moved_tuples_max);
+    bool is_readable = true;
     for (const uint32_t offset : offsets) {
-      if (make_hot(partition, (chunk << kChunkShift) + offset, log) != kNoTid) continue;
+      const Tid tid = (chunk << kChunkShift) + offset;
+      is_readable = bring_tuple(partition, tid).ok();
+      if (is_readable && make_hot(partition, tid, log) != kNoTid) continue;
       log->rollback_all();
-      return false;
+      if (is_readable) return false;
+      break;
     }
+    if (!is_readable) continue;
     log->commit();
     counts_.moved.fetch_add(offsets.size(), std::memory_order_relaxed);
     const bool is_empty = partition->frozen[chunk].invalid.positions() == kChunkTuples;
@@ -472,7 +501,14 @@ bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
     slot->views = nullptr;
     return true;
   }
-  const Relevance found = find_relevant(FrozenChunk(slot->image, &store->dictionaries), slot->invalid, *views);
+  VectorReader vectors;
+  vectors.open(partition, *slot);
+  const std::optional<Relevance> read = find_relevant(&vectors, slot->invalid, *views);
+  if (!read.has_value()) {  // nothing is promised of what cannot be read
+    place(slot, views, ~uint64_t{0});
+    return true;
+  }
+  const Relevance& found = *read;
   if (found.count * kFewRelevant > kChunkTuples - slot->invalid.positions()) {
     place(slot, views, found.views);
     return true;
@@ -481,7 +517,8 @@ bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
   uint32_t moved = 0;
   for (uint32_t position = 0; position < kChunkTuples && moved < options_.moved_tuples_max; ++position) {
     if (((found.tuples[position / 64] >> (position % 64)) & 1) == 0) continue;
-    if (make_hot(partition, first + position, log) == kNoTid) {  // no memory: they stay where they are
+    // no memory, or not to be read: they stay where they are
+    if (!bring_tuple(partition, first + position).ok() || make_hot(partition, first + position, log) == kNoTid) {
       log->rollback_all();
       place(&partition->frozen[first >> kChunkShift], views, found.views);
       return true;

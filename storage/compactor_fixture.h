@@ -50,6 +50,7 @@ class Fixture {
       : memory(*FrozenMemory::create(kMemoryBytes, FrozenPages::kSmall)), compactor(options) {
     table = store.table(small_schema(layout), partitions);
     table->allow_freezing(memory.get());
+    table->frozen_store()->tier = options.tier;
   }
   ~Fixture() { table.reset(); }
 

@@ -164,6 +164,7 @@ TEST(CompactorTest, ScansGetWhatTheyWant) {
     }
     fixture.store.log->commit();
     ChunkWindow window;
+    VectorReader vectors;
     char* memory = window.get(fixture.table->layout().chunk_bytes);
     const std::vector<uint32_t> columns = {0, 1, 2, 3};
     bool skipped = false, few = false, many = false;
@@ -172,7 +173,7 @@ TEST(CompactorTest, ScansGetWhatTheyWant) {
       const int64_t high = low + static_cast<int64_t>(random.below(round % 2 == 0 ? 5 : 800));
       const std::vector<ColumnCondition> conditions = {
           {1, FrozenPredicate::between(int_datum(low), int_datum(high)), false}};
-      const char* chunk = open_chunk(partition, 0, {columns, conditions, nullptr}, memory);
+      const char* chunk = open_chunk(partition, 0, {columns, conditions, nullptr}, memory, &vectors);
       uint32_t wanted = 0;
       for (uint32_t i = 0; i < kChunkTuples; ++i) {
         const Datum amount = read_column(partition, i, 1);
@@ -239,6 +240,7 @@ TEST(CompactorTest, ScansGetWhatTheyWantInPieces) {
     }
     fixture.store.log->commit();
     ChunkWindow passing, kept;
+    VectorReader passing_vectors, kept_vectors;
     uint32_t decoded = 0;
     const std::vector<uint32_t> columns = {0, 1, 2, 3};
     for (int round = 0; round < 40; ++round) {
@@ -255,8 +257,8 @@ TEST(CompactorTest, ScansGetWhatTheyWantInPieces) {
       ChunkCursor cursor;
       const bool keeps = round % 3 != 0;
       char* window = (keeps ? kept : passing).get(fixture.table->layout().chunk_bytes);
-      cursor.open(partition, *slot_of(partition, 0), {columns, conditions, nullptr}, window,
-                  keeps ? &decoded : nullptr);
+      cursor.open(partition, *slot_of(partition, 0), {columns, conditions, nullptr}, window, keeps ? &decoded : nullptr,
+                  keeps ? &kept_vectors : &passing_vectors);
       read_pieces(&fixture, &cursor, columns, [&](uint32_t i) { return live[i]; }, is_wanted);
       if (HasFatalFailure()) return;
     }

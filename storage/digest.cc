@@ -10,13 +10,13 @@
 
 namespace scyper::storage {
 
-Digest partition_digest(const Table& table, uint32_t partition_number) {
+StatusOr<Digest> partition_digest(const Table& table, uint32_t partition_number) {
   const RowPlan& plan = table.plan();
   const TablePartition* partition = table.partition(partition_number);
   Digest digest;
   std::vector<char> body;
   ChunkReader reader(partition, plan.all_columns);
-  const bool is_whole = reader.for_each([&](Tid, const char* chunk, uint32_t offset) {
+  reader.for_each([&](Tid, const char* chunk, uint32_t offset) {
     const uint64_t bytes = row_values_bytes_max(plan.row, chunk, offset);
     if (body.size() < bytes) body.resize(bytes);
     const char* end = put_row_values(body.data(), plan.row, chunk, offset);
@@ -25,15 +25,16 @@ Digest partition_digest(const Table& table, uint32_t partition_number) {
     digest.add(hash.low64, hash.high64);
     return true;
   });
-  CHECK(is_whole);
+  SCYPER_RETURN_IF_ERROR(reader.status());
   return digest;
 }
 
 Digest table_digest(const Table& table) {
   Digest digest;
   for (uint32_t i = 0; i < table.partition_count(); ++i) {
-    const Digest part = partition_digest(table, i);
-    digest.add(part.lo, part.hi);
+    const StatusOr<Digest> part = partition_digest(table, i);
+    CHECK(part.ok());
+    digest.add(part->lo, part->hi);
   }
   return digest;
 }

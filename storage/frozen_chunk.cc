@@ -59,17 +59,53 @@ FrozenImage freeze_chunk(const Table& table, const char* chunk, const char* live
   return image;
 }
 
-const char* publish_image(const FrozenImage& image, FrozenMemory* memory) {
-  const char* block = memory->allocate(image.bytes.size());
+const char* publish_image(std::string_view bytes, FrozenMemory* memory) {
+  const char* block = memory->allocate(bytes.size());
   if (block == nullptr) return nullptr;
-  std::memcpy(memory->writable(block), image.bytes.data(), image.bytes.size());
+  std::memcpy(memory->writable(block), bytes.data(), bytes.size());
   return block;
+}
+
+uint32_t head_bytes(const FrozenHeader& head) {
+  const uint32_t keys = head.has_shared_text != 0 ? head.values : 0;
+  return static_cast<uint32_t>(sizeof(FrozenHeader) + (keys * sizeof(uint32_t) + 7) / 8 * 8);
+}
+
+namespace {
+void append_head(const FrozenHeader& from, std::string* out) {
+  FrozenHeader head = from;
+  const char* values = reinterpret_cast<const char*>(&from) + from.values_at;
+  const size_t end = out->size() + head_bytes(head);
+  head.values_at = sizeof(head);
+  out->append(reinterpret_cast<const char*>(&head), sizeof(head));
+  if (head.has_shared_text != 0) out->append(values, head.values * sizeof(uint32_t));
+  out->resize(end);
+}
+}  // namespace
+
+std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& columns) {
+  FrozenChunkHeader header = chunk.header();
+  std::string image((sizeof(header) + header.columns * sizeof(uint32_t) + 7) / 8 * 8, '\0');
+  for (uint32_t i = 0; i < header.columns; ++i) {
+    auto begin = static_cast<uint32_t>(image.size());
+    const FrozenHeader& head = chunk.header_of(i);
+    if (chunk.has_data(i) && !columns[i]) {
+      image.append(reinterpret_cast<const char*>(&head), head.bytes);
+    } else {
+      append_head(head, &image);
+      begin += kDataElsewhere;
+    }
+    std::memcpy(image.data() + sizeof(header) + i * sizeof(begin), &begin, sizeof(begin));
+  }
+  header.bytes = static_cast<uint32_t>(image.size());
+  std::memcpy(image.data(), &header, sizeof(header));
+  return image;
 }
 
 void release_image(const char* image, const RelationDictionaries& dictionaries) {
   const FrozenChunk chunk(image, &dictionaries);
   for (uint32_t i = 0; i < chunk.header().columns; ++i) {
-    if (dictionaries.column(i) != nullptr) release_frozen(chunk.column(i), dictionaries.column(i));
+    if (dictionaries.column(i) != nullptr) release_frozen(chunk.head(i), dictionaries.column(i));
   }
 }
 

@@ -11,13 +11,6 @@
 #include "tuple_place.h"
 
 namespace scyper::storage {
-namespace {
-
-FrozenChunk chunk_at(const TablePartition* partition, const FrozenSlot& slot) {
-  return FrozenChunk(slot.image, &partition->table->frozen_store()->dictionaries);
-}
-
-}  // namespace
 
 bool FreezeGate::enter() {
   MutexLock lock(&mutex_);
@@ -51,21 +44,26 @@ void FrozenStore::add_to(TableMemory* sum) const {
   sum->dictionary_bytes += dictionaries.memory_bytes();
 }
 
+void FrozenStore::change_resident(int64_t bytes) noexcept {
+  image_bytes.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
+  if (tier != nullptr) tier->add_resident(bytes);
+}
+
 void FrozenStore::add_image(const char* image) noexcept {
   const FrozenChunk chunk(image, &dictionaries);
-  image_bytes.fetch_add(chunk.header().bytes, std::memory_order_relaxed);
+  change_resident(chunk.header().bytes);
   frozen_chunks.fetch_add(1, std::memory_order_relaxed);
   for (uint32_t i = 0; i < chunk.header().columns; ++i) {
-    attribute_bytes[i].fetch_add(chunk.column(i).header().bytes, std::memory_order_relaxed);
+    attribute_bytes[i].fetch_add(chunk.head(i).header().bytes, std::memory_order_relaxed);
   }
 }
 
 void FrozenStore::remove_image(const char* image) noexcept {
   const FrozenChunk chunk(image, &dictionaries);
-  image_bytes.fetch_sub(chunk.header().bytes, std::memory_order_relaxed);
+  change_resident(-int64_t{chunk.header().bytes});
   frozen_chunks.fetch_sub(1, std::memory_order_relaxed);
   for (uint32_t i = 0; i < chunk.header().columns; ++i) {
-    attribute_bytes[i].fetch_sub(chunk.column(i).header().bytes, std::memory_order_relaxed);
+    attribute_bytes[i].fetch_sub(chunk.head(i).header().bytes, std::memory_order_relaxed);
   }
 }
 
@@ -123,18 +121,14 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   if (slot->chunk != nullptr) return {slot->chunk, offset};
   window[partition->plan->live_offset + place] = slot->invalid.contains(offset) ? 0 : 1;
   if (slot->state == ChunkState::kEmpty) return {window, place};
-  const FrozenChunk chunk = chunk_at(partition, *slot);
+  const FrozenStore* store = partition->table->frozen_store();
+  const FrozenChunk chunk(slot->image, &store->dictionaries);
+  const uint32_t now = slot->marks == nullptr ? 0 : store->tier->now();
   for (const uint32_t column : columns) {
+    if (slot->marks != nullptr) mark_use(slot->marks, now, column);
     gather_column(chunk.column(column), partition->plan->columns[column].access, {&offset, 1}, offset - place, window);
   }
   return {window, place};
-}
-
-TuplePlace open_in_own_window(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
-  thread_local ChunkWindow window;
-  char* data = window.get(partition->plan->chunk_bytes);
-  CHECK(data != nullptr);
-  return open_tuple(partition, tid, columns, data, 0);
 }
 
 bool frozen_has_tuple(const TablePartition* partition, Tid tid) noexcept {
@@ -161,8 +155,13 @@ void set_frozen_live(TablePartition* partition, Tid tid, bool live) noexcept {
 const char* ChunkReader::open(uint64_t chunk) {
   if (partition_->chunks[chunk] != nullptr) return partition_->chunks[chunk];
   char* window = window_.get(partition_->plan->chunk_bytes);
-  has_memory_ = window != nullptr;
-  return has_memory_ ? open_chunk(partition_, chunk, {columns_, {}, nullptr}, window) : nullptr;
+  if (window == nullptr) {
+    status_ = sql_error("53200", "out of memory");
+    return nullptr;
+  }
+  const char* opened = open_chunk(partition_, chunk, {columns_, {}, nullptr}, window, &vectors_);
+  status_ = vectors_.status();
+  return opened;
 }
 
 }  // namespace scyper::storage

@@ -100,12 +100,14 @@ const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& sche
   return nullptr;
 }
 
-Relevance find_relevant(const FrozenChunk& chunk, const InvalidRanges& invalid, const HotViews& views) {
+std::optional<Relevance> find_relevant(VectorReader* vectors, const InvalidRanges& invalid, const HotViews& views) {
   CHECK(views.views.size() <= HotViews::kMax);
   Relevance found;
   for (size_t i = 0; i < views.views.size(); ++i) {
     ChunkSelection selection{};
-    if (!select_rows(chunk, invalid, views.views[i].conditions, &selection)) continue;
+    const bool has_rows = select_rows(vectors, invalid, views.views[i].conditions, &selection);
+    if (!vectors->status().ok()) return std::nullopt;
+    if (!has_rows) continue;
     found.views |= uint64_t{1} << i;
     for (size_t word = 0; word < selection.size(); ++word) found.tuples[word] |= selection[word];
   }

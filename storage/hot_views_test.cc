@@ -81,8 +81,9 @@ class MixedChunk {
   const FrozenSlot& slot() const { return table_->partition(0)->frozen[0]; }
   ChunkSelection rows(const Conditions& conditions) const {
     ChunkSelection selection{};
-    const FrozenChunk chunk(slot().image, &table_->frozen_store()->dictionaries);
-    if (!select_rows(chunk, slot().invalid, conditions, &selection)) selection = {};
+    VectorReader vectors;
+    vectors.open(table_->partition(0), slot());
+    if (!select_rows(&vectors, slot().invalid, conditions, &selection)) selection = {};
     return selection;
   }
 

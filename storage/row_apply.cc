@@ -29,6 +29,7 @@ struct RowApplier::Input {
   bool ok = true;
   const char* damage = nullptr;  // what is wrong, when nullptr or kNoTid was returned for it
   std::vector<std::unique_ptr<std::vector<Datum>>> elements;  // of arrays
+  Status unreadable = {};                                     // rather than damage: what the tier says
 
   size_t left() const { return static_cast<size_t>(end - at); }
   uint64_t varint() {
@@ -241,8 +242,23 @@ uint64_t row_id_of(const TablePartition* partition, Tid tid) {
 }
 
 // Whether a tuple that was found before is still there: the compactor moves them.
-bool is_still_there(const TablePartition* partition, Tid tid, uint64_t row_id) {
-  return partition->frozen == nullptr || (has_tuple(partition, tid) && row_id_of(partition, tid) == row_id);
+StatusOr<bool> is_still_there(const TablePartition* partition, Tid tid, uint64_t row_id) {
+  if (partition->frozen == nullptr) return true;
+  if (!has_tuple(partition, tid)) return false;
+  const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
+  SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, {&column, 1}));
+  return row_id_of(partition, tid) == row_id;
+}
+
+Status read_row_ids(const TablePartition* partition, std::unordered_map<uint64_t, Tid>* row_ids) {
+  const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
+  const ColumnAccess& access = partition->plan->columns[column].access;
+  ChunkReader reader(partition, {&column, 1});
+  reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
+    (*row_ids)[load_cell<uint64_t>(cell_of(access, chunk, offset))] = tid;
+    return true;
+  });
+  return reader.status();
 }
 
 }  // namespace
@@ -310,14 +326,16 @@ Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
     const uint64_t wanted = raw != nullptr ? load_cell<uint64_t>(raw) : 0;
     for (bool is_fresh = false; raw != nullptr; is_fresh = true) {
       if (is_fresh || !target->has_row_ids[partition->partition]) {
+        in->unreadable = read_row_ids(partition, &row_ids);
+        if (!in->unreadable.ok()) return kNoTid;
         target->has_row_ids[partition->partition] = true;
-        for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-          if (has_tuple(partition, tid)) row_ids[row_id_of(partition, tid)] = tid;
-        }
       }
       const auto found = row_ids.find(wanted);
       if (found == row_ids.end()) break;
-      if (is_still_there(partition, found->second, wanted)) return found->second;
+      const StatusOr<bool> is_there = is_still_there(partition, found->second, wanted);
+      in->unreadable = is_there.status();
+      if (!is_there.ok()) return kNoTid;
+      if (*is_there) return found->second;
       if (is_fresh) break;
     }
     in->damage = "a row that does not exist";
@@ -413,7 +431,8 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
   TablePartition* partition = partition_of(target, in, allowed);
   if (partition == nullptr) return damaged(in->damage);
   Tid tid = find(target, partition, in);
-  if (tid == kNoTid) return damaged(in->damage);
+  if (tid == kNoTid) return in->unreadable.ok() ? damaged(in->damage) : in->unreadable;
+  SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid));
   mark_changed(partition, tid);
   if (chunk_of(partition, tid) == nullptr) [[unlikely]] {
     tid = make_hot_for_good(partition, tid);
@@ -447,7 +466,8 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
 
 Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) {
   const Tid tid = find(target, partition, in);
-  if (tid == kNoTid) return damaged(in->damage);
+  if (tid == kNoTid) return in->unreadable.ok() ? damaged(in->damage) : in->unreadable;
+  SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid));
   mark_changed(partition, tid);
   if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
   erase_keys(partition, tid);

@@ -38,13 +38,33 @@ void free_cold_payloads(TablePartition* partition, const FrozenSlot& slot, bool 
   }
 }
 
+// Vectors in the tier, and their bytes.
+std::pair<uint64_t, uint64_t> count_tiered(const TieredColumns& tiered) noexcept {
+  std::pair<uint64_t, uint64_t> sum{0, 0};
+  for (const TierPlace& place : tiered.places) {
+    sum.first += place.file != nullptr ? 1 : 0;
+    sum.second += place.file != nullptr ? place.bytes : 0;
+  }
+  return sum;
+}
+
+void forget_tiered(FrozenStore* store, const FrozenSlot& slot) noexcept {
+  const auto [vectors, bytes] = count_tiered(*slot.tiered);
+  store->tiered_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  store->tier->remove_tiered(vectors, bytes);
+}
+
 void retire_image(const TablePartition* partition, FrozenSlot* slot) noexcept {
   FrozenStore* store = store_of(partition);
-  const uint32_t bytes = FrozenChunk(slot->image, &store->dictionaries).header().bytes;
+  const FrozenChunkHeader header = FrozenChunk(slot->image, nullptr).header();
   store->remove_image(slot->image);
   release_image(slot->image, store->dictionaries);
-  store->memory->retire(slot->image, bytes);
+  store->memory->retire(slot->image, header.bytes);
   slot->image = nullptr;
+  if (slot->tiered != nullptr) forget_tiered(store, *slot);
+  slot->tiered.reset();
+  if (store->tier != nullptr) store->tier->free_marks(slot->marks, header.columns);
+  slot->marks = nullptr;
 }
 
 }  // namespace
@@ -162,8 +182,25 @@ void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) n
   slot.live_before.reset();
   slot.image = image;
   slot.state = ChunkState::kFrozen;
+  if (store->tier != nullptr) slot.marks = store->tier->new_marks(header.columns);
   store->add_image(image);
   store->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
+                   std::shared_ptr<const TieredColumns> tiered) noexcept {
+  FrozenSlot& slot = partition->frozen[chunk];
+  FrozenStore* store = store_of(partition);
+  CHECK(slot.state == ChunkState::kFrozen);
+  const uint32_t before = FrozenChunk(slot.image, nullptr).header().bytes;
+  const uint32_t after = FrozenChunk(image, nullptr).header().bytes;
+  store->memory->retire(std::exchange(slot.image, image), before);
+  store->change_resident(int64_t{after} - int64_t{before});
+  if (slot.tiered != nullptr) forget_tiered(store, slot);
+  slot.tiered = std::move(tiered);
+  const auto [vectors, bytes] = count_tiered(*slot.tiered);
+  store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  store->tier->add_tiered(vectors, bytes);
 }
 
 void make_empty(TablePartition* partition, uint64_t chunk) noexcept {

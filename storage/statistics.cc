@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "storage/tiered_chunk.h"
+
 namespace scyper::storage {
 
 namespace {
@@ -55,6 +57,7 @@ class Sampler {
     std::unordered_map<std::string, uint32_t> seen;
     double nulls = 0;
     for (const auto& [partition, tid] : tuples_) {
+      if (!bring_tuple(partition, tid, {&number, 1}).ok()) continue;  // a damaged page: the others tell enough
       Datum value = read_column(partition, tid, number);
       if (value.null) {
         nulls++;

@@ -30,20 +30,23 @@ Status fill_ordered(TablePartition* partition, uint32_t number, const IndexDef& 
     if (result != ChangeResult::kOk) status = build_error(result, conflict, index, format);
     return status.ok();
   });
-  return reader.has_memory() ? status : out_of_memory();
+  status.Update(reader.status());
+  return status;
 }
 
-bool fill_hash(const TablePartition* partition, uint32_t number, HashIndex* hash) {
+Status fill_hash(const TablePartition* partition, uint32_t number, HashIndex* hash) {
   char key[kMaxIndexKeyBytes];
   const IndexPlan& plan = partition->plan->indexes[number];
   ChunkReader reader(partition, plan.columns);
-  return reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
+  const bool is_whole = reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
     const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
     if (info.with_tid) return true;
     const IndexResult result = hash->insert(key, info.size, tid);
     CHECK(result != IndexResult::kDuplicate);
     return result == IndexResult::kOk;
   });
+  if (is_whole) return Status();
+  return reader.status().ok() ? out_of_memory() : reader.status();
 }
 
 }  // namespace
@@ -88,7 +91,8 @@ Status Table::build_hash_companion(uint32_t index) {
   for (TablePartition* partition : partitions_) {
     if (partition->indexes[index].hash != nullptr) continue;
     std::unique_ptr<HashIndex> hash = HashIndex::create(arena_, plan_->indexes[index].hash_key_bytes);
-    if (hash == nullptr || !fill_hash(partition, index, hash.get())) return out_of_memory();
+    if (hash == nullptr) return out_of_memory();
+    SCYPER_RETURN_IF_ERROR(fill_hash(partition, index, hash.get()));
     partition->indexes[index].hash = hash.release();
   }
   return absl::OkStatus();

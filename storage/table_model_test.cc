@@ -378,17 +378,24 @@ TEST_P(TableModelTest, ATinyBudgetFailsStatementsAndLeavesNoTrace) {
 // Steps of a compactor between the transactions, so that these meet chunks in every state.
 class Steps {
  public:
-  Steps(Table* table, ChangeLog* log, FrozenMemory* memory, uint64_t seed, bool cools = false)
+  Steps(Table* table, ChangeLog* log, FrozenMemory* memory, uint64_t seed, bool cools = false,
+        FrozenTier* tier = nullptr)
       : partition_(table->partition(0)),
         log_(log),
         random_(seed),
-        compactor_({.is_forced = true, .cools_first = cools, .moved_tuples_max = 5, .reheat_share = 1}) {
+        tiers_(tier != nullptr),
+        compactor_({.is_forced = true, .cools_first = cools, .moved_tuples_max = 5, .reheat_share = 1, .tier = tier}) {
     table->allow_freezing(memory);
+    table->frozen_store()->tier = tier;
   }
   // A row is read first, as transactions would.
   void take_some(Tid read) {
     if (read != kNoTid) note_read(partition_, read);
     if (random_.one_in(4)) ASSERT_TRUE(compactor_.observe({}).ok());
+    // the last thing that there is to do is to bring data to the tier
+    const bool takes_all = tiers_ && random_.one_in(8);
+    while (takes_all && (compactor_.take_step({&partition_, 1}, log_) || compactor_.freeze_one())) {
+    }
     for (uint64_t i = random_.below(4); i > 0; --i) {
       if (random_.one_in(2)) {
         compactor_.freeze_one();
@@ -403,13 +410,29 @@ class Steps {
   TablePartition* partition_;
   ChangeLog* log_;
   Random random_;
+  const bool tiers_;
   Compactor compactor_;
 };
 
-class CompactedModelTest : public testing::TestWithParam<std::tuple<Layout, bool, bool>> {};
+class CompactedModelTest : public testing::TestWithParam<std::tuple<Layout, bool, bool, bool>> {};
+
+// Reads through a cache of 16 pages. Null: there is no io_uring.
+std::unique_ptr<FrozenTier> make_tiny_tier(const std::string& directory) {
+  FrozenTierOptions options;
+  options.directory = directory;
+  options.cache_bytes = 16 * FrozenTier::kPageBytes;
+  options.memory_bytes = 0;
+  auto tier = FrozenTier::create(options);
+  EXPECT_TRUE(tier.ok() || sqlstate_of(tier.status()) == "0A000") << tier.status();
+  return tier.ok() ? *std::move(tier) : nullptr;
+}
 
 TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
-  const auto [layout, hash, cools] = GetParam();
+  const auto [layout, hash, cools, tiers] = GetParam();
+  std::string directory = testing::TempDir() + "model_tier_XXXXXX";
+  if (tiers) ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  std::unique_ptr<FrozenTier> tier = tiers ? make_tiny_tier(directory) : nullptr;
+  if (tiers && tier == nullptr) GTEST_SKIP() << "no io_uring";
   auto memory = *FrozenMemory::create(size_t{256} << 20, FrozenPages::kSmall);
   TestStore store(size_t{1} << 30);
   auto table = store.table(flat_schema(layout));
@@ -422,7 +445,7 @@ TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
   const uint64_t seed = kSeed + static_cast<uint64_t>(layout) * 2 + hash;
   SCOPED_TRACE(seed);
   Player player(&store, table.get(), seed);
-  auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed, cools);
+  auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed, cools, tier.get());
   uint64_t frozen_bytes_max = 0;
   for (int i = 0; i < (cools ? 400 : 600) && !HasFatalFailure(); ++i) {
     const std::string redo = player.transact();
@@ -453,6 +476,11 @@ TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
   table.reset();
   steps.reset();
   EXPECT_EQ(memory->usage().used_bytes, 0u);
+  if (tier == nullptr) return;
+  EXPECT_GT(tier->counts().evicted_vectors, 50u);
+  EXPECT_GT(tier->cache()->statistics().pages_read, 50u);
+  tier.reset();
+  EXPECT_EQ(rmdir(directory.c_str()), 0);
 }
 
 TEST_P(TableModelTest, ATinyBudgetLeavesNoTraceInACompactedTable) {
@@ -492,7 +520,10 @@ INSTANTIATE_TEST_SUITE_P(Layouts, TableModelTest,
                          testing::Combine(testing::Values(Layout::kColumn, Layout::kRow), testing::Bool()));
 INSTANTIATE_TEST_SUITE_P(Layouts, CompactedModelTest,
                          testing::Combine(testing::Values(Layout::kColumn, Layout::kRow), testing::Bool(),
-                                          testing::Bool()));
+                                          testing::Bool(), testing::Values(false)));
+INSTANTIATE_TEST_SUITE_P(Tiered, CompactedModelTest,
+                         testing::Combine(testing::Values(Layout::kColumn, Layout::kRow), testing::Values(false),
+                                          testing::Values(false), testing::Values(true)));
 
 }  // namespace
 }  // namespace scyper::storage

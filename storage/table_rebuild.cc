@@ -13,7 +13,7 @@ namespace scyper::storage {
 namespace {
 
 // The live tuples of a partition, as they lie or by primary key or row id.
-std::vector<Tid> tuples_of(const TablePartition* partition, bool by_identity) {
+StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_identity) {
   std::vector<Tid> tids;
   tids.reserve(partition->live_tuples);
   for (Tid tid = 0; tid < partition->tuple_limit; ++tid)
@@ -28,12 +28,14 @@ std::vector<Tid> tuples_of(const TablePartition* partition, bool by_identity) {
     if (primary == schema.indexes.size()) {
       char id[sizeof(uint64_t)];
       const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
+      SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, {&column, 1}));
       put_key_integer(id, static_cast<uint64_t>(read_column(partition, tid, column).lo));
       keys.emplace_back(std::string(id, sizeof(id)), tid);
       continue;
     }
     char key[kMaxIndexKeyBytes];
     const IndexPlan& plan = partition->plan->indexes[primary];
+    SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, plan.columns));
     const TuplePlace place = place_of(partition, tid, plan.columns);
     const RowKey info = encode_row_key(plan, place.chunk, place.offset, tid, key);
     keys.emplace_back(std::string(key, info.size), tid);
@@ -61,7 +63,8 @@ class Rebuild {
     const TablePartition* from = old_.partition(number);
     TablePartition* to = table_->partition(number);
     const bool keeps_row_ids = old_.schema().has_row_id && table_->schema().has_row_id;
-    for (Tid tid : tuples_of(from, by_identity)) SCYPER_RETURN_IF_ERROR(copy_row(from, tid, to, keeps_row_ids));
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, by_identity));
+    for (Tid tid : tids) SCYPER_RETURN_IF_ERROR(copy_row(from, tid, to, keeps_row_ids));
     if (keeps_row_ids) to->next_row_id = from->next_row_id;
     return absl::OkStatus();
   }
@@ -69,6 +72,7 @@ class Rebuild {
  private:
   Status copy_row(const TablePartition* from, Tid old_tid, TablePartition* to, bool keeps_row_id) {
     const TableSchema& schema = table_->schema();
+    SCYPER_RETURN_IF_ERROR(bring_tuple(from, old_tid));
     const Tid tid = take_position(to);
     if (tid == kNoTid) return out_of_memory();
     for (const ColumnPlan& column : to->plan->payloads)

@@ -58,6 +58,7 @@ TableTemperature temperature_of(const Table& table) {
   sum.frozen_bytes = memory.frozen_bytes;
   sum.dictionary_bytes = memory.dictionary_bytes;
   if (table.frozen_store() == nullptr) return sum;
+  sum.tiered_bytes = table.frozen_store()->tiered_bytes.load(std::memory_order_relaxed);
   for (uint32_t column = 0; column < table.schema().columns.size(); ++column) {
     sum.attributes.push_back(attribute_of(table, column, sum.frozen.chunks));
   }

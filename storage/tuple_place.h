@@ -5,11 +5,13 @@
 
 #include "positions.h"
 #include "storage/frozen_slot.h"
+#include "storage/tiered_chunk.h"
 
 // Tuples of chunks in any state.
 namespace scyper::storage {
 
-// open_tuple() with a window of the calling thread: valid until its next call there.
+// open_tuple() with a window of the calling thread: valid until its next call there. Where is_tiered(): what
+// bring_tuple() has brought.
 TuplePlace open_in_own_window(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept;
 bool frozen_has_tuple(const TablePartition* partition, Tid tid) noexcept;
 void set_frozen_live(TablePartition* partition, Tid tid, bool live) noexcept;
@@ -43,17 +45,18 @@ class ChunkReader {
  public:
   ChunkReader(const TablePartition* partition, std::span<const uint32_t> columns)
       : partition_(partition), columns_(columns) {}
-  // Live bytes and these columns' cells of positions with a tuple; valid until the next call. nullptr: no tuple, or no
-  // memory, which has_memory() tells.
+  // Live bytes and these columns' cells of positions with a tuple; valid until the next call. nullptr: no tuple, or
+  // !status().ok().
   const char* open(uint64_t chunk);
-  bool has_memory() const { return has_memory_; }
+  // 53200: no memory; else as VectorReader::status().
+  const Status& status() const { return status_; }
 
-  // visit(tid, chunk, offset) for every tuple; false ends it. Whether it came to the end; false: see has_memory().
+  // visit(tid, chunk, offset) for every tuple; false ends it. Whether it came to the end; false: see status().
   template <typename Visit>
   bool for_each(Visit visit) {
     for (Tid first = 0; first < partition_->tuple_limit; first += kChunkTuples) {
       const char* chunk = open(first >> kChunkShift);
-      if (!has_memory_) return false;
+      if (!status_.ok()) return false;
       if (chunk == nullptr) continue;
       const Tid end = std::min<Tid>(first + kChunkTuples, partition_->tuple_limit);
       const char* live = chunk + partition_->plan->live_offset;
@@ -68,7 +71,8 @@ class ChunkReader {
   const TablePartition* partition_;
   std::span<const uint32_t> columns_;
   ChunkWindow window_;
-  bool has_memory_ = true;
+  VectorReader vectors_;
+  Status status_;
 };
 
 }  // namespace scyper::storage

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/table.h"
+#include "testing/compacting.h"
 
 namespace scyper::primary {
 
@@ -81,6 +82,7 @@ EngineOptions Bank::small_options() {
     options.compaction.mode = replay::CompactionMode::kForced;
     options.compaction.frozen_bytes_max = size_t{1} << 30;
     options.compaction.window_us = std::max<uint64_t>(1, std::strtoull(window_us, nullptr, 10));
+    if (std::getenv("SCYPER_TEST_TIERING") != nullptr) options = tiered(std::move(options));
   }
   return options;
 }

@@ -16,7 +16,7 @@ class Bank {
   static constexpr int kBranches = 16;
   static constexpr int kAccounts = 32;  // per branch, 1000 each
 
-  // SCYPER_TEST_COMPACTION: everything is frozen so often, in microseconds.
+  // SCYPER_TEST_COMPACTION: everything is frozen so often, in microseconds; with SCYPER_TEST_TIERING, as tiered().
   static EngineOptions small_options();
   explicit Bank(EngineOptions options = small_options());
 

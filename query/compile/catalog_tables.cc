@@ -2,6 +2,7 @@
 
 #include "plan/hot_view.h"
 #include "storage/frozen_chunk.h"
+#include "storage/frozen_slot.h"
 #include "storage/hot_views.h"
 
 namespace scyper::query {
@@ -11,12 +12,14 @@ StatusOr<std::unique_ptr<storage::FrozenMemory>> make_frozen_memory(size_t bytes
   return storage::FrozenMemory::create(bytes_max);
 }
 
-void note_tables(Catalog* catalog, storage::FrozenMemory* frozen) {
+void note_tables(Catalog* catalog, storage::FrozenMemory* frozen, storage::FrozenTier* tier) {
   catalog->schemas.clear();
   for (const auto& [name, table] : catalog->tables) {
     catalog->schemas[table.get()] = &table->schema();
     if (frozen == nullptr || table->frozen_store() != nullptr) continue;
-    if (storage::can_freeze(table->schema())) table->allow_freezing(frozen);
+    if (!storage::can_freeze(table->schema())) continue;
+    table->allow_freezing(frozen);
+    table->frozen_store()->tier = tier;
   }
   note_hot_views(*catalog);
 }

@@ -46,10 +46,12 @@ jit::TieringOptions tiering_options(const DatabaseOptions& options) {
 class DatabaseImpl final : public Database {
  public:
   DatabaseImpl(const DatabaseOptions& options, std::unique_ptr<storage::Arena> arena,
-               std::unique_ptr<storage::FrozenMemory> frozen, std::unique_ptr<jit::Jit> jit)
+               std::unique_ptr<storage::FrozenMemory> frozen, std::unique_ptr<storage::FrozenTier> tier,
+               std::unique_ptr<jit::Jit> jit)
       : options_(options),
         arena_(std::move(arena)),
         frozen_(std::move(frozen)),
+        tier_(std::move(tier)),
         jit_(std::move(jit)),
         tiering_(*jit_, tiering_options(options)),
         compiler_(&tiering_, options),
@@ -58,6 +60,7 @@ class DatabaseImpl final : public Database {
   const DatabaseOptions& options() const override { return options_; }
   storage::Arena* arena() override { return arena_.get(); }
   storage::FrozenMemory* frozen_memory() override { return frozen_.get(); }
+  storage::FrozenTier* tier() override { return tier_.get(); }
   std::shared_ptr<const Catalog> catalog() const override {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     return catalog_;
@@ -102,7 +105,7 @@ class DatabaseImpl final : public Database {
   Status append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo);
   void restore(std::shared_ptr<const Catalog> catalog) override {
     auto next = std::make_shared<Catalog>(*catalog);
-    note_tables(next.get(), frozen_.get());
+    note_tables(next.get(), frozen_.get(), tier_.get());
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     const bool forgets = next->tables.empty() && next->routines.empty();
     CHECK(forgets || (catalog_->tables.empty() && catalog_->routines.empty()));
@@ -123,6 +126,7 @@ class DatabaseImpl final : public Database {
   const DatabaseOptions options_;
   const std::unique_ptr<storage::Arena> arena_;          // outlives tables
   const std::unique_ptr<storage::FrozenMemory> frozen_;  // likewise; null: no chunk is ever frozen
+  const std::unique_ptr<storage::FrozenTier> tier_;      // likewise; null: frozen chunks stay in memory
   const std::unique_ptr<jit::Jit> jit_;
   jit::Tiering tiering_;
   Compiler compiler_;
@@ -296,7 +300,7 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
     return run_query(sql, std::move(catalog), is_volatile);
   };
   return make_definitions(
-      {&options_, arena_.get(), frozen_.get(), &compiler_, [this] { return catalog(); }, publish, run});
+      {&options_, arena_.get(), frozen_.get(), tier_.get(), &compiler_, [this] { return catalog(); }, publish, run});
 }
 
 // A query of a definition, while nothing else runs.
@@ -316,7 +320,7 @@ Status DatabaseImpl::fill_table(const Definer& definer, const std::shared_ptr<co
   const std::string& sql = definer.rows_text();
   auto trial = std::make_shared<Catalog>(*definer.catalog_for_rows(next));
   trial->version = trial_version();
-  note_tables(trial.get(), frozen_.get());
+  note_tables(trial.get(), frozen_.get(), tier_.get());
   SCYPER_ASSIGN_OR_RETURN(auto prepared,
                           prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), trial));
   auto program = first_program_of(*prepared);
@@ -393,7 +397,7 @@ Status DatabaseImpl::drop_temporary_tables(const std::string& session_schema) {
   drop_session_tables(session_schema, next.get());
   if (next->tables.size() == current->tables.size()) return Status();
   next->version++;
-  note_tables(next.get(), frozen_.get());
+  note_tables(next.get(), frozen_.get(), tier_.get());
   release_dropped(*current, *next);
   std::lock_guard<std::mutex> lock(catalog_mutex_);
   catalog_ = std::move(next);
@@ -445,7 +449,7 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
     SCYPER_RETURN_IF_ERROR(
         end_temporary_tables(session_temporary_schema(), options_.partitions, arena_.get(), next.get()));
   }
-  note_tables(next.get(), frozen_.get());
+  note_tables(next.get(), frozen_.get(), tier_.get());
   release_dropped(*catalog(), *next);
   for (const auto& [name, type] : next->enums) publish_enum(type);
   std::lock_guard<std::mutex> lock(catalog_mutex_);
@@ -583,8 +587,12 @@ StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& opti
   arena->fault_ahead();
   arena->copy_ahead(options.copy_ahead_rate);
   SCYPER_ASSIGN_OR_RETURN(auto frozen, make_frozen_memory(options.frozen_bytes));
+  std::unique_ptr<storage::FrozenTier> tier;
+  if (frozen != nullptr && !options.tier.directory.empty()) {
+    SCYPER_ASSIGN_OR_RETURN(tier, storage::FrozenTier::create(options.tier));
+  }
   SCYPER_ASSIGN_OR_RETURN(auto jit, jit::Jit::create({}));
-  return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(frozen), std::move(jit));
+  return std::make_unique<DatabaseImpl>(options, std::move(arena), std::move(frozen), std::move(tier), std::move(jit));
 }
 
 }  // namespace scyper::query

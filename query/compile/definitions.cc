@@ -241,7 +241,7 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   context->affected_rows = 0;
   if (next == nullptr) return Status();
   next->version = trial_version();
-  note_tables(next.get(), services_.frozen);
+  note_tables(next.get(), services_.frozen, services_.tier);
   SCYPER_RETURN_IF_ERROR(check_running(*now, *next));
   for (const auto& [name, type] : next->enums) publish_enum(type);
   std::string redo;
@@ -315,7 +315,7 @@ void TransactionDefinitions::publish() {
   if (Status status = end_temporary_tables(session_schema_, services_.options->partitions, services_.arena, next.get());
       !status.ok())
     note_temporary_schemas(next.get());
-  note_tables(next.get(), services_.frozen);
+  note_tables(next.get(), services_.frozen, services_.tier);
   release_all_but(*next);
   for (const auto& [name, type] : next->enums) publish_enum(type);
   services_.publish(std::move(next));

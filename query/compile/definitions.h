@@ -14,6 +14,7 @@ struct DefinitionServices {
   const DatabaseOptions* options = nullptr;
   storage::Arena* arena = nullptr;
   storage::FrozenMemory* frozen = nullptr;  // null: no chunk is ever frozen
+  storage::FrozenTier* tier = nullptr;      // null: frozen chunks stay in memory
   Compiler* compiler = nullptr;
   std::function<std::shared_ptr<const Catalog>()> published;
   std::function<void(std::shared_ptr<const Catalog>)> publish;

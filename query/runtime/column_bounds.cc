@@ -104,7 +104,7 @@ bool may_hold(BuiltinOp op, int64_t left_least, int64_t left_largest, int64_t ri
 std::pair<int64_t, int64_t> bounds_of_frozen(const storage::Table& table, const storage::FrozenSlot& slot,
                                              uint32_t column) {
   const storage::FrozenVector vector =
-      storage::FrozenChunk(slot.image, &table.frozen_store()->dictionaries).column(column);
+      storage::FrozenChunk(slot.image, &table.frozen_store()->dictionaries).head(column);
   const Datum least = vector.min(), largest = vector.max();
   if (least.null) return {INT64_MAX, INT64_MIN};  // NULLs only
   return {least.lo, largest.lo};

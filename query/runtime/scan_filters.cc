@@ -113,7 +113,7 @@ bool ScanFilters::can_skip(const storage::FrozenChunk& chunk) const noexcept {
     const KeyPlaces& places = made_[i]->places;
     if (places.size == 0) return true;
     if (filters_[i].count != 1 || !is_exact(places)) continue;  // then the factor is 1
-    const storage::FrozenVector column = chunk.column(filters_[i].columns[0]);
+    const storage::FrozenVector column = chunk.head(filters_[i].columns[0]);
     const Datum low = column.min(), high = column.max();
     if (low.null != 0) {
       if (column.header().null_count == column.count()) return true;

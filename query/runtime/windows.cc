@@ -16,6 +16,7 @@
 #include "storage/chunk_cursor.h"
 #include "storage/frozen_slot.h"
 #include "storage/hot_views.h"
+#include "storage/tiered_chunk.h"
 
 namespace scyper::query {
 
@@ -36,6 +37,8 @@ class WindowScan {
   // Of the chunk that is opened next.
   ScanFilters& filters() { return filters_; }
   storage::ChunkCursor::Piece next(WindowCounts* counts) noexcept;
+  // Why there was no piece, if not because no row is left.
+  const Status& status() const { return (kept_now_ == nullptr ? passing_vectors_ : kept_now_->vectors).status(); }
   // What is decoded may change: images go and others come to their places.
   void forget() noexcept {
     opening_ = nullptr;
@@ -51,6 +54,7 @@ class WindowScan {
     const char* image = nullptr;
     uint32_t pieces = 0;
     storage::ChunkWindow window;
+    storage::VectorReader vectors;  // texts of the window may point there
   };
   Decoded* find(const char* image) noexcept;
 
@@ -62,6 +66,7 @@ class WindowScan {
   const char* first_ = nullptr;  // image
   bool is_repeated_ = false;
   storage::ChunkWindow passing_;
+  storage::VectorReader passing_vectors_;
   std::vector<Decoded> kept_;
 };
 
@@ -83,7 +88,8 @@ bool WindowScan::open(const TablePartition* partition, const storage::FrozenSlot
   char* window = (kept_now_ == nullptr ? passing_ : kept_now_->window).get(partition->table->layout().chunk_bytes);
   if (window == nullptr) return false;
   cursor_.open(partition, slot, {opening.columns, conditions, filters_.is_empty() ? nullptr : &filters_}, window,
-               kept_now_ == nullptr ? nullptr : &kept_now_->pieces);
+               kept_now_ == nullptr ? nullptr : &kept_now_->pieces,
+               kept_now_ == nullptr ? &passing_vectors_ : &kept_now_->vectors);
   is_first_ = true;
   return true;
 }
@@ -115,6 +121,11 @@ class ChunkWindows {
     if (scan == nullptr) scan = std::make_unique<WindowScan>();
     return *scan;
   }
+  storage::TupleTexts* texts(uint32_t depth, uint32_t number, uint32_t tuple) {
+    std::vector<storage::TupleTexts>& all = place(depth, number).texts;
+    if (all.size() <= tuple) all.resize(tuple + 1);
+    return &all[tuple];
+  }
   // Of the chunk at hand.
   std::vector<storage::ColumnCondition>& conditions() { return conditions_; }
   WindowCounts& counts() { return counts_; }
@@ -127,6 +138,7 @@ class ChunkWindows {
  private:
   struct Place {
     storage::ChunkWindow tuples;
+    std::vector<storage::TupleTexts> texts;  // by tuple; of those in the tier
     std::unique_ptr<WindowScan> scan;
   };
   Place& place(uint32_t depth, uint32_t number) noexcept {
@@ -248,6 +260,17 @@ bool read_conditions(std::span<const ChunkCondition> conditions, const Datum* bo
 
 namespace {
 
+int32_t open_tiered(ExecContext* c, TablePartition* partition, Tid tid, const ChunkOpening& opening,
+                    char* window) noexcept {
+  const Status opened = storage::open_tiered_tuple(partition, tid, opening.columns, window, opening.place,
+                                                   c->windows->texts(c->depth, opening.window, opening.place));
+  if (!opened.ok()) return c->fail(opened);
+  c->value[0] = reinterpret_cast<int64_t>(window);
+  c->value[1] = opening.place;
+  c->value[2] = static_cast<int64_t>(tid);
+  return 0;
+}
+
 extern "C" {
 
 int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, int64_t number) noexcept {
@@ -256,6 +279,8 @@ int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, in
   if (window == nullptr) return fail_memory(c);
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
   storage::note_read(partition, present);
+  if (storage::is_tiered(partition, present)) [[unlikely]]
+    return open_tiered(c, partition, present, opening, window);
   const storage::TuplePlace place = storage::open_tuple(partition, present, opening.columns, window, opening.place);
   c->value[0] = reinterpret_cast<int64_t>(place.chunk);
   c->value[1] = place.offset;
@@ -299,6 +324,7 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
     if (!scan.open(partition, *slot, opening, asked)) return fail_memory(c);
   }
   const storage::ChunkCursor::Piece piece = scan.next(&c->windows->counts());
+  if (piece.chunk == nullptr && !scan.status().ok()) return c->fail(scan.status());
   c->value[0] = reinterpret_cast<int64_t>(piece.chunk);
   c->value[1] = tid + piece.first;
   c->value[2] = piece.begin;
@@ -330,6 +356,8 @@ int32_t rt_make_hot(ExecContext* c, TablePartition* partition, int64_t tid) noex
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
   c->value[0] = -1;
   if (!storage::is_live(partition, present)) return 0;
+  const Status brought = storage::bring_tuple(partition, present);
+  if (!brought.ok()) return c->fail(brought);
   const Tid hot = storage::make_hot(partition, present, c->log);
   if (hot == storage::kNoTid) return fail_change(c, c->log->last_result());
   c->value[0] = static_cast<int64_t>(hot);
@@ -337,7 +365,15 @@ int32_t rt_make_hot(ExecContext* c, TablePartition* partition, int64_t tid) noex
 }
 
 int32_t rt_delete_anywhere(ExecContext* c, TablePartition* partition, int64_t tid) noexcept {
-  return fail_change(c, storage::delete_tuple(partition, present_tid(c, partition, static_cast<Tid>(tid)), c->log));
+  Tid present = present_tid(c, partition, static_cast<Tid>(tid));
+  // to take it back reads the keys again: from memory, which cannot fail
+  if (storage::is_tiered(partition, present)) {
+    const Status brought = storage::bring_tuple(partition, present);
+    if (!brought.ok()) return c->fail(brought);
+    present = storage::make_hot(partition, present, c->log);
+    if (present == storage::kNoTid) return fail_change(c, c->log->last_result());
+  }
+  return fail_change(c, storage::delete_tuple(partition, present, c->log));
 }
 
 }  // extern "C"

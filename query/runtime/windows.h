@@ -43,7 +43,7 @@ struct WindowCounts {
   uint64_t skipped = 0;
   uint64_t decoded = 0;
   uint64_t kept = 0;
-  uint64_t answered = 0;  // by their aggregates, no row was read
+  uint64_t answered = 0;    // by their aggregates, no row was read
   uint64_t irrelevant = 0;  // of the skipped ones: by a hot data view
 };
 WindowCounts window_counts(const ExecContext& c) noexcept;

@@ -1,5 +1,7 @@
 #include "testing/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -17,15 +19,17 @@
 #include "runtime/column_bounds.h"
 #include "runtime/spill_space.h"
 #include "storage/compactor.h"
+#include "storage/frozen_tier.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
 
 namespace {
 constexpr const char* kTemporarySchema = "pg_temp_1";
-}
+constexpr size_t kTinyCacheBytes = 16 * storage::FrozenTier::kPageBytes;
+}  // namespace
 
-Session::Session(DatabaseOptions options, size_t scratch_bytes) {
+Session::Session(DatabaseOptions options, size_t scratch_bytes, bool tiers) {
   settings_.emplace(kTemporarySchemaSetting, kTemporarySchema);
   if (const char* threads = std::getenv("SCYPER_TEST_THREADS"); threads != nullptr) {
     threads_ = static_cast<uint32_t>(std::max(1, std::atoi(threads)));
@@ -43,6 +47,7 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
     options.frozen_bytes = size_t{4} << 30;
     set_freezing(std::max<uint64_t>(1, std::strtoull(after, nullptr, 10)));
   }
+  if (options.frozen_bytes > 0 && (tiers || std::getenv("SCYPER_TEST_TIERING") != nullptr)) set_tiering(&options);
   auto database = Database::create(options);
   CHECK(database.ok());
   database_ = *std::move(database);
@@ -72,19 +77,32 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes) {
 
 Session::~Session() = default;
 
-void Session::set_freezing(uint64_t statements) {
-  freezes_after_ = statements;
-  if (compactor_ != nullptr) return;
-  storage::Compactor::Options forced;
-  forced.is_forced = true;
-  compactor_ = std::make_unique<storage::Compactor>(forced);
+void Session::set_tiering(DatabaseOptions* options) {
+  storage::PageCacheOptions smallest;
+  smallest.bytes = kTinyCacheBytes;
+  const Status made = storage::PageCache::create(smallest).status();
+  if (sqlstate_of(made) == "0A000") return;  // containers often forbid io_uring
+  std::string name = "/tmp/session_tier_XXXXXX";
+  CHECK(mkdtemp(name.data()) != nullptr);
+  tier_directory_ = std::unique_ptr<std::string, RemoveDirectory>(new std::string(name));
+  options->tier.directory = name;
+  options->tier.cache_bytes = kTinyCacheBytes;
+  options->tier.memory_bytes = 0;
 }
+
+void Session::RemoveDirectory::operator()(std::string* path) const {
+  rmdir(path->c_str());  // the tier has removed its files
+  delete path;
+}
+
+void Session::set_freezing(uint64_t statements) { freezes_after_ = statements; }
 
 void Session::set_cooling() {
   storage::Compactor::Options forced;
   forced.is_forced = true;
   forced.cools_first = true;
   forced.reheat_share = 1;
+  forced.tier = database_->tier();
   cooler_ = std::make_unique<storage::Compactor>(forced);
 }
 
@@ -99,6 +117,12 @@ uint64_t Session::relocated_tuples() const { return cooler_ == nullptr ? 0 : coo
 // chunks stay cooling.
 void Session::freeze() {
   if (++freezing_ % freezes_after_ != 0) return;
+  if (compactor_ == nullptr) {
+    storage::Compactor::Options forced;
+    forced.is_forced = true;
+    forced.tier = database_->tier();
+    compactor_ = std::make_unique<storage::Compactor>(forced);
+  }
   const uint64_t round = freezing_ / freezes_after_;
   const bool leaves_cold = round % 3 == 0, cools = cooler_ != nullptr && round / 16 % 2 == 0;
   storage::Compactor* compactor = cools ? cooler_.get() : compactor_.get();

@@ -21,7 +21,9 @@ struct SpillLimits;
 // A database of one thread, for tests: every statement runs alone, at once, as its own transaction.
 class Session {
  public:
-  explicit Session(DatabaseOptions options, size_t scratch_bytes = size_t{256} << 20);
+  // tiers: all data of frozen rows goes to files that are read through a tiny cache (docs/tiering.md), where the system
+  // has io_uring; so does SCYPER_TEST_TIERING.
+  explicit Session(DatabaseOptions options, size_t scratch_bytes = size_t{256} << 20, bool tiers = false);
   ~Session();
 
   Status run(std::string_view sql, ResultSet* result = nullptr, std::span<const Datum> parameters = {});
@@ -76,6 +78,12 @@ class Session {
   static std::string text_of(const Status& status, const ResultSet& result);
   Status execute_once(const Program& program, std::span<const Datum> arguments, ResultSet* result);
 
+  struct RemoveDirectory {
+    void operator()(std::string* path) const;
+  };
+  void set_tiering(DatabaseOptions* options);
+
+  std::unique_ptr<std::string, RemoveDirectory> tier_directory_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<storage::ChangeLog> log_;
   std::unique_ptr<ScratchArena> scratch_;

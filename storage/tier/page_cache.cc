@@ -280,6 +280,7 @@ uint16_t PageCache::color(const TierFile& file, uint64_t page) { return state_->
 StatusOr<uint32_t> PageCache::add_process() { return state_->add_process(); }
 void PageCache::enter_process(uint32_t process) noexcept { state_->enter_process(process); }
 void PageCache::remove_process(uint32_t process) noexcept { state_->remove_process(process); }
+bool PageCache::is_child() const noexcept { return state_->is_child(); }
 PageCacheStatistics PageCache::statistics() { return state_->statistics(); }
 const PageCacheOptions& PageCache::options() const { return state_->options(); }
 

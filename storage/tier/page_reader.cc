@@ -58,7 +58,8 @@ class PageReader::Way {
     return true;
   }
 
-  StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+  // pages: from this one on that the reader is known to want.
+  StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin, uint64_t pages = 1) noexcept {
     unpin(pin);
     if (page >= file.pages()) return describe(file, page, PageError::kNoSuchPage, 0);
     const uint64_t id = page_id(file.number(), page);
@@ -70,8 +71,10 @@ class PageReader::Way {
       reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     } else {
       if (is_next) widen();
-      SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin));
-      ahead_end_ = is_next ? std::max(ahead_end_, id + window_) : id + window_;
+      const auto asked =
+          static_cast<uint32_t>(std::clamp<uint64_t>(pages, window_, cache_->options().read_ahead_pages_max));
+      SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin, asked));
+      ahead_end_ = is_next ? std::max(ahead_end_, id + asked) : id + asked;
       trigger_ = id + 1;
     }
     if (is_next && is_hit && id >= trigger_ && trigger_ != 0) go_ahead(file, id);
@@ -106,10 +109,10 @@ class PageReader::Way {
   }
   void widen() noexcept { window_ = std::min(2 * window_, cache_->options().read_ahead_pages_max); }
 
-  StatusOr<uint32_t> demand(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+  StatusOr<uint32_t> demand(const TierFile& file, uint64_t page, uint32_t pin, uint32_t pages) noexcept {
     Wish& wish = reader().demand;
     wish.page = page_id(file.number(), page);
-    wish.pages = window_;
+    wish.pages = pages;
     wish.pin = pin;
     if (cache_->is_child()) {
       wish.state.store(kPosted, std::memory_order_release);
@@ -181,8 +184,10 @@ void PageReader::unpin(uint32_t pin) noexcept { way_->unpin(pin); }
 
 Status PageReader::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
   const size_t page_bytes = way_->page_bytes();
+  const uint64_t end_page = bytes == 0 ? 0 : (offset + bytes - 1) / page_bytes + 1;
   while (bytes > 0) {
-    SCYPER_ASSIGN_OR_RETURN(const char* page, pin(file, offset / page_bytes));
+    const uint64_t number = offset / page_bytes;
+    SCYPER_ASSIGN_OR_RETURN(const char* page, way_->pin(file, number, 0, end_page - number));
     const size_t begin = offset % page_bytes;
     const size_t piece = std::min(bytes, page_bytes - begin);
     std::memcpy(out, page + begin, piece);

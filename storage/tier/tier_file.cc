@@ -13,8 +13,8 @@
 namespace scyper::storage {
 namespace {
 
-constexpr char kMagic[8] = {'S', 'C', 'Y', 'T', 'I', 'E', 'R', '1'};
-constexpr uint32_t kVersion = 1;
+constexpr char kTierMagic[8] = {'S', 'C', 'Y', 'T', 'I', 'E', 'R', '1'};
+constexpr uint32_t kTierVersion = 1;
 constexpr std::string_view kUnsealed = ".tmp";
 // What is gathered before it is written: large enough for the disk's full rate (findings: 2 GB/s at 1 MB).
 constexpr size_t kWriteBytes = size_t{1} << 20;
@@ -55,11 +55,11 @@ StatusOr<TierFileInfo> read_tier_file_info(Disk* disk, const std::string& path) 
   TierFooter footer;
   SCYPER_ASSIGN_OR_RETURN(const size_t got,
                           file->read(size - kDiskBlockBytes, reinterpret_cast<char*>(&footer), sizeof footer));
-  if (got != sizeof footer || std::memcmp(footer.magic, kMagic, sizeof kMagic) != 0) {
+  if (got != sizeof footer || std::memcmp(footer.magic, kTierMagic, sizeof kTierMagic) != 0) {
     return damaged(path, "is not a whole file of the tier");
   }
   if (footer.footer_checksum != footer_checksum(footer)) return damaged(path, "the footer's checksum does not match");
-  if (footer.version != kVersion) {
+  if (footer.version != kTierVersion) {
     return sql_error("0A000", absl::StrCat(path, ": version ", footer.version, " of the tier's files is not known"));
   }
   // compared by division, so that no value of a forged footer overflows
@@ -132,8 +132,8 @@ Status TierFileWriter::seal() {
   SCYPER_RETURN_IF_ERROR(flush(true));
   const size_t bytes = checksums_.size() * sizeof(uint64_t);
   TierFooter footer{};
-  std::memcpy(footer.magic, kMagic, sizeof kMagic);
-  footer.version = kVersion;
+  std::memcpy(footer.magic, kTierMagic, sizeof kTierMagic);
+  footer.version = kTierVersion;
   footer.page_bytes = page_bytes_;
   footer.stamp = stamp_;
   footer.data_bytes = data_bytes_;

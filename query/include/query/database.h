@@ -15,6 +15,11 @@
 #include "query/program.h"
 #include "storage/arena.h"
 #include "storage/frozen_memory.h"
+#include "storage/tier_options.h"
+
+namespace scyper::storage {
+class FrozenTier;
+}
 
 namespace scyper::query {
 
@@ -35,7 +40,8 @@ struct DatabaseOptions {
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
   uint64_t copy_ahead_rate = uint64_t{8} << 30;  // bytes per second; storage::Arena::copy_ahead()
   storage::Layout layout = storage::Layout::kColumn;
-  size_t frozen_bytes = 0;  // at most, of frozen chunks (docs/compaction.md); 0 = no chunk is ever frozen
+  size_t frozen_bytes = 0;          // at most, of frozen chunks (docs/compaction.md); 0 = no chunk is ever frozen
+  storage::FrozenTierOptions tier;  // of frozen chunks
   ExecutionMode execution = ExecutionMode::kAdaptive;
   // Tuples that an operator of a query is estimated to keep from which it gets code to go to disk: a share of the
   // memory of queries that may spill, as estimates err.
@@ -95,6 +101,7 @@ class Database {
   virtual const DatabaseOptions& options() const = 0;
   virtual storage::Arena* arena() = 0;
   virtual storage::FrozenMemory* frozen_memory() = 0;  // null: no chunk is ever frozen
+  virtual storage::FrozenTier* tier() = 0;             // null: frozen chunks stay in memory
   virtual std::shared_ptr<const Catalog> catalog() const = 0;
 
   // The statements of a text, cut at semicolons. 42601 with position.

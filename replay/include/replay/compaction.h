@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "query/database.h"
 #include "storage/compactor.h"
+#include "storage/tier_options.h"
 
 namespace scyper::replay {
 
@@ -29,6 +30,7 @@ struct CompactionOptions {
   size_t frozen_bytes_max = size_t{8} << 30;  // of frozen chunks; beyond it chunks stay hot
   std::string observer = "auto";              // storage::choose_observer()
   uint64_t window_us = 10'000'000;
+  storage::FrozenTierOptions tier;  // query::DatabaseOptions::tier
 
   // query::DatabaseOptions::frozen_bytes
   size_t frozen_bytes() const { return mode == CompactionMode::kOff ? 0 : frozen_bytes_max; }
@@ -71,6 +73,7 @@ class Compaction {
   std::map<TableId, storage::Compactor::TableCounts> table_counts() const { return compactor_.table_counts(); }
   storage::FrozenMemory::Usage memory() const { return database_->frozen_memory()->usage(); }
   size_t memory_budget_bytes() const { return database_->frozen_memory()->budget_bytes(); }
+  storage::FrozenTier* tier() const { return database_->tier(); }  // null: there is none
   uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   uint64_t step_ns() const { return step_ns_.load(std::memory_order_relaxed); }  // in take_step()
 

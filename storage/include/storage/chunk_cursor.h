@@ -6,6 +6,7 @@
 
 #include "storage/frozen_slot.h"
 #include "storage/frozen_vector.h"
+#include "storage/tiered_chunk.h"
 
 // How scans read chunks that are not hot (docs/compaction.md).
 namespace scyper::storage {
@@ -48,17 +49,18 @@ bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
 
 using ChunkSelection = std::array<uint64_t, selection_words(kChunkTuples)>;
 
-// What may be a row: positions with a tuple for which no condition is known not to hold. *selection: zeros. False:
-// none.
-bool select_rows(const FrozenChunk& chunk, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
-                 ChunkSelection* selection);
+// What may be a row of the chunk that is open: positions with a tuple for which no condition is known not to hold.
+// *selection: zeros. False: none, or an error (vectors->status()).
+bool select_rows(VectorReader* vectors, const InvalidRanges& invalid, std::span<const ColumnCondition> conditions,
+                 ChunkSelection* selection) noexcept;
 
 // A whole chunk, at the places of its own positions; to be called where TablePartition::chunks has null (elsewhere it
 // returns the chunk). Cooling, cold: the chunk itself. Frozen: skips by aggregates, selects on codes, leaves out
 // positions without a tuple, writes what is selected as the window's live bytes (of all positions of the chunk),
 // decodes the columns at least where they are selected, and returns the window; nullptr: no row. Nothing that it
-// decoded before stays.
-const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window) noexcept;
+// decoded before stays. `vectors`: what reads the chunk, whose status() is to be looked at where null is returned.
+const char* open_chunk(const TablePartition* partition, uint64_t chunk, const ChunkScan& scan, char* window,
+                       VectorReader* vectors) noexcept;
 
 // The same piece by piece, so that what is decoded is read while it is in a cache.
 // Owner: one thread. Fork: the child may use its own.
@@ -74,16 +76,19 @@ class ChunkCursor {
   };
 
   // A frozen chunk. `decoded`: null, or a bit per piece of what this window holds of this image, all at its own place
-  // and not decoded again; else all pieces lie at the same place. What `scan` refers to lives until the last piece.
+  // and not decoded again; else all pieces lie at the same place. What `scan` refers to lives until the last piece, and
+  // `vectors`, what texts in the window point to, as long as these: one that it keeps for this window only.
   void open(const TablePartition* partition, const FrozenSlot& slot, const ChunkScan& scan, char* window,
-            uint32_t* decoded) noexcept;
+            uint32_t* decoded, VectorReader* vectors) noexcept;
+  // Null, too, where vectors->status() is not OK.
   Piece next() noexcept;
 
  private:
+  bool decode(std::span<const uint32_t> columns, uint32_t begin, uint32_t end, uint32_t first) noexcept;
   bool filter_rows(uint32_t begin, uint32_t end, uint32_t first) noexcept;
 
   const TablePartition* partition_ = nullptr;
-  const char* image_ = nullptr;
+  VectorReader* vectors_ = nullptr;
   std::span<const uint32_t> columns_;
   RowFilter* filter_ = nullptr;
   char* window_ = nullptr;

@@ -21,11 +21,14 @@
 
 namespace scyper::storage {
 
+class Evictor;
+
 // Turns cold chunks of tables (Table::allow_freezing()) into frozen ones, in steps between transactions:
 //   1. take_step(): a full chunk becomes cold;
 //   2. the compactor's thread makes its image and puts it into frozen memory;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
-// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change).
+// Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change), and
+// brings data of frozen chunks to the tier (evictor.h).
 // And it places frozen chunks by the table's hot data views (hot_views.h): one of which few tuples are relevant loses
 // these to hot chunks.
 // Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
@@ -49,6 +52,7 @@ class Compactor {
     uint32_t reheat_share = 16;       // one tuple in so many of a cooling chunk, used in one window: it is hot again
     // Sees accesses by itself (not kCounters), outlives the compactor; null: only `is_forced` makes chunks cold.
     AccessObserver* observer = nullptr;
+    FrozenTier* tier = nullptr;  // of the tables; null: they have none
   };
 
   explicit Compactor(const Options& options);
@@ -65,7 +69,7 @@ class Compactor {
   using WhenDue = std::function<void(Due)>;
   // Step 2 from now on by a thread, which also ends a window so often (0: never).
   void start(uint64_t window_us = 0, WhenDue when_due = {});
-  // Step 2 once, by the caller; false: nothing waits.
+  // Step 2 once, by the caller, of a chunk or an eviction; false: nothing waits.
   bool freeze_one();
 
   // One step for one of these partitions, which belong to the caller, who is between transactions: `log` is empty.
@@ -133,6 +137,9 @@ class Compactor {
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
 
   void run();
+  bool freeze_next();
+  bool is_evicting() const;
+  bool evict_some(std::span<TablePartition* const> partitions);
   void end_window();
   Status tell_observer();
   bool finish_one(std::span<TablePartition* const> partitions);
@@ -169,6 +176,7 @@ class Compactor {
   std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // begin_window(): in which window
   std::map<TableId, TableCounts> by_table_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  const std::unique_ptr<Evictor> evictor_;  // null: there is no tier
   std::thread thread_;
 
   struct {

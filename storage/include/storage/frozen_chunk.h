@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "storage/frozen_memory.h"
 #include "storage/frozen_vector.h"
 #include "storage/invalid_ranges.h"
@@ -24,7 +26,11 @@ class RelationDictionaries {
   std::vector<std::unique_ptr<RelationDictionary>> columns_;
 };
 
-// At the start of a chunk's image; uint32[columns] follow: where each vector's image begins, counted from here.
+// Added to where a vector's image begins: only its head is there (head_bytes()).
+constexpr uint32_t kDataElsewhere = 1;
+
+// At the start of a chunk's image; uint32[columns] follow: where each vector's image begins, counted from here, a
+// multiple of 8.
 struct FrozenChunkHeader {
   uint32_t columns;
   uint32_t count;  // positions; TIDs stay what they were
@@ -33,18 +39,32 @@ struct FrozenChunkHeader {
 };
 static_assert(sizeof(FrozenChunkHeader) == 16);
 
-// A frozen chunk: reads an image, owns nothing. Threads, fork: as FrozenVector.
+// A frozen chunk: reads an image, owns nothing. dictionaries: null where only headers are read. Threads, fork: as
+// FrozenVector.
 class FrozenChunk {
  public:
   FrozenChunk(const char* image, const RelationDictionaries* dictionaries)
       : image_(image), dictionaries_(dictionaries) {}
   const FrozenChunkHeader& header() const { return *reinterpret_cast<const FrozenChunkHeader*>(image_); }
+  // Whether the vector's data is here; else it is in the tier (docs/tiering.md).
+  bool has_data(uint32_t column) const { return (begins()[column] & kDataElsewhere) == 0; }
   FrozenVector column(uint32_t column) const {
-    const auto* begins = reinterpret_cast<const uint32_t*>(image_ + sizeof(FrozenChunkHeader));
-    return FrozenVector(image_ + begins[column], dictionaries_->column(column));
+    CHECK(has_data(column));
+    return head(column);
   }
+  // Of which only what needs no data may be asked: the header; bounds, sum and can_skip() of numbers; values, bounds
+  // and can_skip() of shared texts.
+  FrozenVector head(uint32_t column) const {
+    return FrozenVector(image_ + (begins()[column] & ~kDataElsewhere), dictionaries_->column(column));
+  }
+  const FrozenHeader& header_of(uint32_t column) const {
+    return *reinterpret_cast<const FrozenHeader*>(image_ + (begins()[column] & ~kDataElsewhere));
+  }
+  const RelationDictionaries* dictionaries() const { return dictionaries_; }
 
  private:
+  const uint32_t* begins() const { return reinterpret_cast<const uint32_t*>(image_ + sizeof(FrozenChunkHeader)); }
+
   const char* image_;
   const RelationDictionaries* dictionaries_;
 };
@@ -69,7 +89,15 @@ inline FrozenImage freeze_chunk(const Table& table, const char* chunk, const Rel
 }
 
 // Into frozen memory, from where it is never moved; nullptr: exhausted, the image is as it was.
-const char* publish_image(const FrozenImage& image, FrozenMemory* memory);
+const char* publish_image(std::string_view bytes, FrozenMemory* memory);
+inline const char* publish_image(const FrozenImage& image, FrozenMemory* memory) {
+  return publish_image(image.bytes, memory);
+}
+
+// What stays of a vector whose data is elsewhere: its header, and the keys of shared texts behind it.
+uint32_t head_bytes(const FrozenHeader& head);
+// The image of the same chunk without the data of these columns.
+std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& columns);
 
 // Gives back what the dictionaries hold for it; of a published one: before its memory is retired.
 void release_image(const char* image, const RelationDictionaries& dictionaries);

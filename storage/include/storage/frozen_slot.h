@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "storage/frozen_chunk.h"
+#include "storage/frozen_tier.h"
 #include "storage/frozen_vector.h"
 #include "storage/invalid_ranges.h"
 #include "storage/table.h"
@@ -73,9 +74,12 @@ struct FrozenSlot {
   ChunkState state = ChunkState::kHot;
   // Cooling and cold: the chunk, else null. Nobody writes its cells, live bytes are kept as in a hot one.
   char* chunk = nullptr;
-  const char* image = nullptr;          // frozen: FrozenChunk's
-  InvalidRanges invalid;                // frozen: positions without a tuple
-  std::unique_ptr<char[]> live_before;  // cooling and cold: the live bytes when it became so
+  const char* image = nullptr;  // frozen: FrozenChunk's
+  InvalidRanges invalid;        // frozen: positions without a tuple
+  // Frozen: where the data is that is not in the image; null: all is there.
+  std::shared_ptr<const TieredColumns> tiered;
+  std::atomic<uint32_t>* marks = nullptr;  // FrozenTier::new_marks()
+  std::unique_ptr<char[]> live_before;     // cooling and cold: the live bytes when it became so
   std::unique_ptr<CoolingChunk> cooling;
   // Committed changes before it was hot no more, since the marks were taken; those after it, which only take tuples
   // out, are in TablePartition::changed.
@@ -111,6 +115,8 @@ struct FrozenStore {
   // A chunk becomes frozen, and is it no more.
   void add_image(const char* image) noexcept;
   void remove_image(const char* image) noexcept;
+  // The same with less data in memory: of both directions the bytes that are there then.
+  void change_resident(int64_t bytes) noexcept;
   // Roughly, while others change the table; hot_chunks: less what is not.
   void add_to(TableMemory* sum) const;
   // By which frozen chunks are placed from now on; null: none. Threads: any.
@@ -118,12 +124,14 @@ struct FrozenStore {
   void set_hot_views(std::shared_ptr<const HotViews> views);
 
   FrozenMemory* const memory;
+  FrozenTier* tier = nullptr;  // set before there are rows; outlives it
   RelationDictionaries dictionaries;
   const std::shared_ptr<FreezeGate> gate = std::make_shared<FreezeGate>();
   std::atomic<uint64_t> cold_chunks{0};  // cooling ones, too
   std::atomic<uint64_t> frozen_chunks{0};
   std::atomic<uint64_t> empty_chunks{0};
-  std::atomic<uint64_t> image_bytes{0};
+  std::atomic<uint64_t> image_bytes{0};                            // in memory
+  std::atomic<uint64_t> tiered_bytes{0};                           // of vectors whose data is in the tier
   const std::unique_ptr<std::atomic<uint64_t>[]> attribute_bytes;  // of them, by column
 
  private:
@@ -136,6 +144,11 @@ inline FrozenSlot* slot_of(const TablePartition* partition, Tid tid) noexcept {
   if (partition->frozen == nullptr) return nullptr;
   FrozenSlot* slot = &partition->frozen[tid >> kChunkShift];
   return slot->state == ChunkState::kHot ? nullptr : slot;
+}
+
+// Of a column of a chunk that has marks. Fork: the child may call it.
+inline void mark_use(std::atomic<uint32_t>* marks, uint32_t now, uint32_t column) noexcept {
+  if (marks[column].load(std::memory_order_relaxed) != now) marks[column].store(now, std::memory_order_relaxed);
 }
 
 // Memory of the size and layout of one chunk at a time (of any table), into which tuples of frozen chunks are decoded;
@@ -180,11 +193,12 @@ inline void note_read(const TablePartition* partition, Tid tid) noexcept {
 // A position of any chunk; to be called where TablePartition::chunks has null (elsewhere it returns the chunk). Cooling
 // or cold: the chunk itself, its own offset. Frozen: decodes these columns and the live byte to position `place` of
 // `window` (get() of the table's chunk_bytes). Texts stay valid until the running transaction ends, even if the tuple
-// is moved.
+// is moved. Not where is_tiered() (tiered_chunk.h).
 TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns, char* window,
                       uint32_t place) noexcept;
 
-// Before a tuple is changed in place: moves it into a hot chunk if it is not in one. The index entries then lead to its
+// Before a tuple is changed in place: moves it into a hot chunk if it is not in one. Where is_tiered(), bring_tuple()
+// came before. The index entries then lead to its
 // new place, the old one holds no tuple, and other tuples' places stay; undone with the transaction's changes; no redo.
 // Cells read before stay readable. Returns its place; kNoTid: log->last_result(), nothing has changed. Not between
 // begin and finish of a change. DELETE does not need it: delete_tuple() takes any live tuple.

@@ -123,6 +123,7 @@ class FrozenVector {
 
  private:
   friend class FrozenSelection;
+  friend class ValueFetch;
   const char* at(uint32_t offset) const { return image_ + offset; }
   const uint16_t* run_ends() const { return reinterpret_cast<const uint16_t*>(at(header().run_ends_at)); }
   uint32_t entry_of(uint32_t position) const noexcept;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ struct Relevance {
   ChunkSelection tuples{};  // of any of them
   uint32_t count = 0;       // of these
 };
-Relevance find_relevant(const FrozenChunk& chunk, const InvalidRanges& invalid, const HotViews& views);
+// Of the chunk that is open; nothing: it cannot be read (vectors->status()).
+std::optional<Relevance> find_relevant(VectorReader* vectors, const InvalidRanges& invalid, const HotViews& views);
 
 }  // namespace scyper::storage

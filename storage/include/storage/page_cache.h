@@ -106,6 +106,7 @@ class PageCache {
   StatusOr<uint32_t> add_process();
   void enter_process(uint32_t process) noexcept;   // first thing in the child
   void remove_process(uint32_t process) noexcept;  // the child is reaped, or was never made
+  bool is_child() const noexcept;                  // after enter_process()
 
   PageCacheStatistics statistics();
   const PageCacheOptions& options() const;  // as they were completed
@@ -134,7 +135,7 @@ class PageReader {
   // short read, a checksum that does not match); 53200: all pages of the cache are pinned or under way.
   StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin = 0) noexcept;
   void unpin(uint32_t pin = 0) noexcept;
-  // Copies a piece of the file; uses pin 0.
+  // Copies a piece of the file; uses pin 0. What is missing of it is read at once, as far as pages are read ahead.
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
 
  private:

@@ -5,6 +5,6 @@
 namespace scyper::storage {
 
 // What one partition adds to table_digest(). Fork: the child may call it.
-Digest partition_digest(const Table& table, uint32_t partition);
+StatusOr<Digest> partition_digest(const Table& table, uint32_t partition);
 
 }  // namespace scyper::storage

@@ -21,6 +21,7 @@ struct TableTemperature {
   uint64_t thawed_bytes = 0;      // of frozen chunks if they were hot, without what their cells would refer to
   uint64_t invalid_tuples = 0;    // positions of frozen chunks that have none, and
   uint64_t invalid_ranges = 0;    // how many ranges they are
+  uint64_t tiered_bytes = 0;      // of vectors of frozen chunks whose data is in the tier (docs/tiering.md)
 
   // Of the frozen chunks.
   struct Attribute {

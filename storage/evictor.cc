@@ -1,0 +1,212 @@
+#include "evictor.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "row_plan.h"
+#include "slots.h"
+#include "storage/tier_file.h"
+
+namespace scyper::storage {
+namespace {
+
+Failpoint before_tier_write("tier.before_write");
+
+// One eviction takes at most so much, and leaves so much room below the budget, so that files do not get too many.
+constexpr uint64_t kEvictionBytesMax = uint64_t{256} << 20;
+constexpr uint64_t kRoomShare = 16;
+
+}  // namespace
+
+uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) { return now - candidate.last_use; }
+
+Evictor::~Evictor() {
+  MutexLock lock(&mutex_);
+  for (Job& job : waiting_) drop(&job);
+  for (Job& job : done_) drop(&job);
+}
+
+bool Evictor::has_waiting() const {
+  MutexLock lock(&mutex_);
+  return !waiting_.empty();
+}
+
+// The images in memory of these partitions are added up in *resident.
+std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition* const> partitions,
+                                                        uint64_t* resident) {
+  std::vector<EvictionCandidate> candidates;
+  for (const TablePartition* partition : partitions) {
+    const FrozenStore* store = partition->table->frozen_store();
+    if (store == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      const FrozenSlot& slot = partition->frozen[chunk];
+      if (slot.state != ChunkState::kFrozen) continue;
+      const FrozenChunk image(slot.image, &store->dictionaries);
+      *resident += image.header().bytes;
+      for (uint32_t column = 0; column < image.header().columns; ++column) {
+        const FrozenHeader& head = image.head(column).header();
+        if (!image.has_data(column) || head.bytes <= head_bytes(head)) continue;
+        const uint32_t last_use = slot.marks == nullptr ? 0 : slot.marks[column].load(std::memory_order_relaxed);
+        candidates.push_back({partition, chunk, column, head.bytes - head_bytes(head), last_use});
+      }
+    }
+  }
+  return candidates;
+}
+
+bool Evictor::is_in_work(const TablePartition* partition) const {
+  MutexLock lock(&mutex_);
+  return in_work_.contains(partition);
+}
+
+void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
+  auto* partition = const_cast<TablePartition*>(candidate.partition);
+  const FrozenSlot& slot = partition->frozen[candidate.chunk];
+  auto found = std::find_if(job->pieces.begin(), job->pieces.end(), [&](const Piece& piece) {
+    return piece.partition == partition && piece.chunk == candidate.chunk;
+  });
+  if (found == job->pieces.end()) {
+    job->pieces.push_back({partition->table->frozen_store()->gate, partition, candidate.chunk, slot.image, slot.tiered,
+                           std::vector<bool>(partition->plan->columns.size()), nullptr});
+    found = job->pieces.end() - 1;
+  }
+  found->columns[candidate.column] = true;
+  job->bytes += candidate.bytes;
+}
+
+bool Evictor::claim(std::span<TablePartition* const> partitions) {
+  const uint64_t excess = tier_->excess_bytes();
+  if (excess == 0) return false;
+  uint64_t resident = 0;
+  std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
+  if (candidates.empty()) return false;
+  // as much of all that is too much as these partitions have of all that there is
+  const uint64_t all = std::max(tier_->resident_bytes(), resident);
+  const double share = static_cast<double>(resident) / static_cast<double>(all);
+  const uint64_t wanted = std::min(
+      kEvictionBytesMax,
+      static_cast<uint64_t>(share * static_cast<double>(excess + tier_->memory_budget_bytes() / kRoomShare)) + 1);
+  const uint32_t now = tier_->now();
+  std::sort(candidates.begin(), candidates.end(), [&](const EvictionCandidate& a, const EvictionCandidate& b) {
+    return std::tuple(eviction_rank(b, now), a.partition, a.chunk, a.column) <
+           std::tuple(eviction_rank(a, now), b.partition, b.chunk, b.column);
+  });
+  Job job;
+  job.memory = candidates[0].partition->table->frozen_store()->memory;
+  for (size_t i = 0; i < candidates.size() && job.bytes < wanted; ++i) add_piece(&job, candidates[i]);
+  job.pin = job.memory->pin();
+  tier_->claim(job.bytes);
+  MutexLock lock(&mutex_);
+  for (const Piece& piece : job.pieces) in_work_.insert(piece.partition);
+  waiting_.push_back(std::move(job));
+  return true;
+}
+
+bool Evictor::write_one() {
+  tier_->remove_unused();
+  std::vector<Job> jobs;
+  {
+    MutexLock lock(&mutex_);
+    if (waiting_.empty()) return false;
+    jobs.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
+    waiting_.clear();
+  }
+  const Status written = write_file(jobs);
+  if (!written.ok()) tier_->note_failure();
+  for (Job& job : jobs) {
+    if (written.ok()) make_images(&job);
+    MutexLock lock(&mutex_);
+    done_.push_back(std::move(job));
+  }
+  return true;
+}
+
+// Column by column, so that a scan of few columns reads on where it is.
+Status Evictor::write_file(std::span<Job> jobs) {
+  std::vector<std::pair<Piece*, uint32_t>> all;
+  for (Job& job : jobs) {
+    for (Piece& piece : job.pieces) {
+      piece.places = std::make_shared<TieredColumns>();
+      piece.places->id = tier_->new_id();
+      if (piece.before != nullptr) piece.places->places = piece.before->places;
+      piece.places->places.resize(piece.columns.size());
+      for (uint32_t column = 0; column < piece.columns.size(); ++column) {
+        if (piece.columns[column]) all.emplace_back(&piece, column);
+      }
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.first->partition, a.second, a.first->chunk) <
+           std::tuple(b.first->partition, b.second, b.first->chunk);
+  });
+  uint64_t stamp = 0;
+  const std::string path = tier_->new_path(&stamp);
+  SCYPER_ASSIGN_OR_RETURN(auto writer, TierFileWriter::create(tier_->disk(), path, FrozenTier::kPageBytes, stamp));
+  if (before_tier_write.fires()) return absl::ResourceExhaustedError("failpoint tier.before_write");
+  for (const auto& [piece, column] : all) {
+    const FrozenHeader& head = FrozenChunk(piece->image, nullptr).header_of(column);
+    TierPlace& place = piece->places->places[column];
+    SCYPER_ASSIGN_OR_RETURN(place.offset, writer->append({reinterpret_cast<const char*>(&head), size_t{head.bytes}}));
+    place.bytes = head.bytes;
+    place.values_at = head.values_at;
+  }
+  SCYPER_RETURN_IF_ERROR(writer->seal());
+  SCYPER_ASSIGN_OR_RETURN(const std::shared_ptr<const TierFile> file, tier_->adopt(path));
+  for (const auto& [piece, column] : all) piece->places->places[column].file = file;
+  tier_->note_eviction();
+  return Status();
+}
+
+void Evictor::make_images(Job* job) {
+  for (Piece& piece : job->pieces) {
+    const std::string image = without_data(FrozenChunk(piece.image, nullptr), piece.columns);
+    piece.next = publish_image(image, job->memory);
+    piece.next_bytes = static_cast<uint32_t>(image.size());
+    if (piece.next == nullptr) tier_->note_failure();
+  }
+}
+
+bool Evictor::finish_one(std::span<TablePartition* const> partitions) {
+  Job job;
+  {
+    MutexLock lock(&mutex_);
+    const auto found = std::find_if(done_.begin(), done_.end(), [&](const Job& one) {
+      return std::all_of(one.pieces.begin(), one.pieces.end(), [&](const Piece& piece) {
+        return piece.gate->is_closed() ||
+               std::find(partitions.begin(), partitions.end(), piece.partition) != partitions.end();
+      });
+    });
+    if (found == done_.end()) return false;
+    job = std::move(*found);
+    done_.erase(found);
+    for (const Piece& piece : job.pieces) in_work_.erase(piece.partition);
+  }
+  for (Piece& piece : job.pieces) {
+    if (!piece.gate->is_closed()) finish(&piece);
+  }
+  drop(&job);
+  return true;
+}
+
+void Evictor::finish(Piece* piece) {
+  const FrozenSlot& slot = piece->partition->frozen[piece->chunk];
+  // the image is pinned, so that no other can have come to its place
+  if (piece->next == nullptr || slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
+  replace_image(piece->partition, piece->chunk, std::exchange(piece->next, nullptr), std::move(piece->places));
+}
+
+// What has not come into a slot.
+void Evictor::drop(Job* job) noexcept {
+  for (const Piece& piece : job->pieces) {
+    if (piece.next != nullptr) job->memory->retire(piece.next, piece.next_bytes);
+  }
+  job->pieces.clear();
+  job->memory->unpin(job->pin);
+  tier_->unclaim(job->bytes);
+}
+
+}  // namespace scyper::storage

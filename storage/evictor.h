@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
+#include "storage/frozen_slot.h"
+
+namespace scyper::storage {
+
+// A vector whose data may go to the tier.
+struct EvictionCandidate {
+  const TablePartition* partition;
+  uint64_t chunk;
+  uint32_t column;
+  uint32_t bytes;     // that its eviction frees
+  uint32_t last_use;  // FrozenTier::now()
+};
+// Which goes first: the one with the higher rank. Here the one that nobody has used for longest.
+uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
+
+// Brings data of frozen vectors to the tier when there is more of it in memory than FrozenTierOptions::memory_bytes, in
+// steps as the compactor's:
+//   1. claim(): the coldest vectors of some partitions are noted;
+//   2. write_one(): all that is noted is written to one new file, column by column; each chunk gets an image without;
+//   3. finish_one(): slots get these images and the places, the old ones are retired.
+// An error of the disk, or no memory for the new image: the vectors stay in memory.
+// Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one() one at a
+// time, any. Fork: the child must not call it.
+class Evictor {
+ public:
+  explicit Evictor(FrozenTier* tier) : tier_(tier) {}
+  ~Evictor();  // before the memory of its tables
+  Evictor(const Evictor&) = delete;
+  Evictor& operator=(const Evictor&) = delete;
+
+  bool claim(std::span<TablePartition* const> partitions);
+  bool has_waiting() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool write_one();  // false: nothing waits
+  bool finish_one(std::span<TablePartition* const> partitions);
+
+ private:
+  // A chunk on its way.
+  struct Piece {
+    std::shared_ptr<FreezeGate> gate;
+    TablePartition* partition;
+    uint64_t chunk;
+    const char* image;  // pinned
+    std::shared_ptr<const TieredColumns> before;
+    std::vector<bool> columns;
+    std::shared_ptr<TieredColumns> places;
+    const char* next = nullptr;  // the image without the columns' data; null: there is none
+    uint32_t next_bytes = 0;
+  };
+  // What one claim() found, all of partitions of one owner.
+  struct Job {
+    FrozenMemory* memory = nullptr;
+    FrozenPin pin = 0;
+    uint64_t bytes = 0;
+    std::vector<Piece> pieces;
+  };
+
+  std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
+  void add_piece(Job* job, const EvictionCandidate& candidate);
+  Status write_file(std::span<Job> jobs);
+  void make_images(Job* job);
+  void finish(Piece* piece);
+  void drop(Job* job) noexcept;
+  bool is_in_work(const TablePartition* partition) const;
+
+  FrozenTier* const tier_;
+  mutable Mutex mutex_;
+  std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);
+  std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
+};
+
+}  // namespace scyper::storage

@@ -1,0 +1,227 @@
+#include "storage/frozen_tier.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "tier/shared_memory.h"
+
+namespace scyper::storage {
+namespace {
+
+constexpr std::string_view kTierSuffix = ".tier";
+// Files that are open at once: each takes a descriptor.
+constexpr uint64_t kTierFilesMax = 512;
+// Vectors whose use is marked: 4 MB.
+constexpr size_t kMarksMax = size_t{1} << 20;
+// Children that read: snapshots, archives, digests.
+constexpr uint32_t kProcessesMax = 256;
+// While all pages are pinned or under way, others let go of theirs soon.
+constexpr int kFullRetries = 1000;
+constexpr useconds_t kFullWaitUs = 1000;
+constexpr int kLockRetries = 100;
+constexpr useconds_t kLockWaitUs = 10'000;
+
+bool is_tier_file(std::string_view name) { return name.ends_with(kTierSuffix) || name.ends_with(".tier.tmp"); }
+
+}  // namespace
+
+FrozenTier::FrozenTier(const FrozenTierOptions& options)
+    : options_(options),
+      disk_(make_real_disk()),
+      stamp_((uint64_t{std::random_device()()} << 32 | std::random_device()()) & ~uint64_t{0xffff}) {}
+
+StatusOr<std::unique_ptr<FrozenTier>> FrozenTier::create(const FrozenTierOptions& options) {
+  std::unique_ptr<FrozenTier> tier(new FrozenTier(options));
+  SCYPER_RETURN_IF_ERROR(tier->start());
+  return tier;
+}
+
+Status FrozenTier::start() {
+  if (!disk_->exists(options_.directory)) SCYPER_RETURN_IF_ERROR(disk_->make_directory(options_.directory));
+  directory_ = open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory_ < 0) {
+    return sql_error("58030", absl::StrCat(options_.directory, ": open: ", std::strerror(errno)));
+  }
+  // children of a process that was killed may have it for a moment
+  for (int tries = 0; flock(directory_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    usleep(kLockWaitUs);
+    if (tries < kLockRetries) continue;
+    return sql_error("55006", absl::StrCat("another process uses the tier's directory ", options_.directory));
+  }
+  SCYPER_RETURN_IF_ERROR(empty_directory());
+  PageCacheOptions cache;
+  cache.bytes = options_.cache_bytes;
+  cache.page_bytes = kPageBytes;
+  cache.processes_max = kProcessesMax;
+  SCYPER_ASSIGN_OR_RETURN(cache_, PageCache::create(cache));
+  SCYPER_ASSIGN_OR_RETURN(marks_memory_,
+                          SharedMemory::create("scyper-tier-marks", kMarksMax * sizeof(std::atomic<uint32_t>), true));
+  now_ = reinterpret_cast<std::atomic<uint32_t>*>(marks_memory_->write());
+  now_->store(1);
+  return Status();
+}
+
+FrozenTier::~FrozenTier() {
+  for (std::atomic<PageReader*>& reader : readers_) delete reader.load();
+  remove_unused();
+  cache_.reset();
+  if (directory_ >= 0) close(directory_);
+}
+
+Status FrozenTier::empty_directory() {
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> names, disk_->list(options_.directory));
+  for (const std::string& name : names) {
+    if (is_tier_file(name)) SCYPER_RETURN_IF_ERROR(disk_->remove(absl::StrCat(options_.directory, "/", name)));
+  }
+  return Status();
+}
+
+namespace {
+// Threads go back to the reader that they had, which knows where they were.
+size_t own_reader_place() {
+  static std::atomic<uint32_t> next{0};
+  thread_local const uint32_t place = next.fetch_add(1, std::memory_order_relaxed);
+  return place;
+}
+}  // namespace
+
+StatusOr<PageReader*> FrozenTier::take_reader() {
+  Readers& readers = cache_->is_child() ? child_readers_ : readers_;
+  const size_t own = own_reader_place();
+  for (int tries = 0;; ++tries) {
+    for (size_t i = 0; i < readers.size(); ++i) {
+      std::atomic<PageReader*>& place = readers[(own + i) % readers.size()];
+      if (place.load(std::memory_order_relaxed) == nullptr) continue;
+      PageReader* reader = place.exchange(nullptr, std::memory_order_acquire);
+      if (reader != nullptr) return reader;
+    }
+    auto made = PageReader::create(cache_.get());
+    if (made.ok()) return made->release();
+    // more threads than readers: each has one for as long as one read takes
+    if (tries == kFullRetries) return made.status();
+    usleep(kFullWaitUs);
+  }
+}
+
+void FrozenTier::give_back(PageReader* reader) {
+  Readers& readers = cache_->is_child() ? child_readers_ : readers_;
+  const size_t own = own_reader_place();
+  for (size_t i = 0;; ++i) {  // there are as many places as readers
+    PageReader* empty = nullptr;
+    if (readers[(own + i) % readers.size()].compare_exchange_strong(empty, reader, std::memory_order_release)) return;
+  }
+}
+
+Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
+  SCYPER_ASSIGN_OR_RETURN(PageReader * reader, take_reader());
+  Status status = reader->read(file, offset, bytes, out);
+  for (int tries = 0; sqlstate_of(status) == "53200" && tries < kFullRetries; ++tries) {
+    usleep(kFullWaitUs);
+    status = reader->read(file, offset, bytes, out);
+  }
+  if (!status.ok()) reader->unpin();
+  give_back(reader);
+  return status;
+}
+
+std::string FrozenTier::new_path(uint64_t* stamp) {
+  MutexLock lock(&mutex_);
+  *stamp = ++stamp_;
+  return absl::StrFormat("%s/%016x%s", options_.directory, stamp_, kTierSuffix);
+}
+
+StatusOr<std::shared_ptr<const TierFile>> FrozenTier::adopt(const std::string& path) {
+  auto opened = cache_->open(path);
+  if (!opened.ok()) {
+    disk_->remove(path).IgnoreError();  // else the next start does
+    return opened.status();
+  }
+  files_.fetch_add(1, std::memory_order_relaxed);
+  file_bytes_.fetch_add((*opened)->data_bytes(), std::memory_order_relaxed);
+  const TierFile* file = opened->get();
+  return std::shared_ptr<const TierFile>(file, [this, held = *std::move(opened)](const TierFile*) {
+    MutexLock lock(&mutex_);
+    unused_.push_back(held);
+  });
+}
+
+void FrozenTier::remove_unused() {
+  std::vector<std::shared_ptr<const TierFile>> unused;
+  {
+    MutexLock lock(&mutex_);
+    unused.swap(unused_);
+  }
+  for (const auto& file : unused) {
+    cache_->retire(*file);
+    disk_->remove(file->path()).IgnoreError();  // else the next start does
+    files_.fetch_sub(1, std::memory_order_relaxed);
+    file_bytes_.fetch_sub(file->data_bytes(), std::memory_order_relaxed);
+  }
+}
+
+uint64_t FrozenTier::excess_bytes() const {
+  if (failed_at_.load(std::memory_order_relaxed) == now()) return 0;
+  if (files_.load(std::memory_order_relaxed) >= kTierFilesMax) return 0;
+  const uint64_t kept = options_.memory_bytes + claimed_bytes_.load(std::memory_order_relaxed);
+  return resident_bytes() > kept ? resident_bytes() - kept : 0;
+}
+
+void FrozenTier::note_failure() {
+  failed_evictions_.fetch_add(1, std::memory_order_relaxed);
+  failed_at_.store(now(), std::memory_order_relaxed);
+}
+
+std::atomic<uint32_t>* FrozenTier::new_marks(uint32_t columns) {
+  std::atomic<uint32_t>* marks = nullptr;
+  {
+    MutexLock lock(&mutex_);
+    auto& free = free_marks_[columns];
+    if (!free.empty()) {
+      marks = free.back();
+      free.pop_back();
+    } else if (kMarksMax - used_marks_ >= columns) {
+      marks = now_ + used_marks_;
+      used_marks_ += columns;
+    }
+  }
+  if (marks == nullptr) return nullptr;
+  for (uint32_t i = 0; i < columns; ++i) marks[i].store(now(), std::memory_order_relaxed);
+  return marks;
+}
+
+void FrozenTier::free_marks(std::atomic<uint32_t>* marks, uint32_t columns) {
+  if (marks == nullptr) return;
+  MutexLock lock(&mutex_);
+  free_marks_[columns].push_back(marks);
+}
+
+void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes) {
+  tiered_vectors_.fetch_add(vectors, std::memory_order_relaxed);
+  tiered_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  evicted_vectors_.fetch_add(vectors, std::memory_order_relaxed);
+  evicted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void FrozenTier::remove_tiered(uint64_t vectors, uint64_t bytes) {
+  tiered_vectors_.fetch_sub(vectors, std::memory_order_relaxed);
+  tiered_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+FrozenTier::Counts FrozenTier::counts() const {
+  const auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
+  return {get(files_),           get(file_bytes_),    get(tiered_vectors_), get(tiered_bytes_),
+          get(evicted_vectors_), get(evicted_bytes_), get(evictions_),      get(failed_evictions_)};
+}
+
+}  // namespace scyper::storage

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/disk.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "storage/page_cache.h"
+#include "storage/tier_options.h"
+
+// Where the data of frozen vectors lies that is not in memory (docs/tiering.md).
+namespace scyper::storage {
+
+class SharedMemory;
+
+// Where the data of one vector lies in the tier.
+struct TierPlace {
+  std::shared_ptr<const TierFile> file;  // null: it is in the chunk's image
+  uint64_t offset = 0;
+  uint32_t bytes = 0;      // of the vector's image
+  uint32_t values_at = 0;  // of the header there; the one in memory has its values elsewhere
+};
+
+// Of one frozen chunk. Never changes.
+struct TieredColumns {
+  uint64_t id = 0;                // no other has it
+  std::vector<TierPlace> places;  // by column
+};
+
+// The files of a node's frozen vectors, the cache that they are read through, and how much stays in memory.
+// Files are immutable and written whole, one per eviction (storage/evictor.h). One is removed when no slot refers to
+// it; children that read it are served until they are gone (PageCache::retire()). What files the directory has at the
+// start is removed: nothing refers to them.
+// Marks: per vector of a frozen chunk the window (now()) in which it was used last, in memory that children write, too.
+// Owner: query::Database; outlives its tables. Threads: any. Fork: the child reads, and marks; nothing else.
+class FrozenTier {
+ public:
+  static constexpr size_t kPageBytes = 16384;
+
+  // 55006: another process uses the directory; 0A000: no io_uring; 53200; errors of the disk.
+  static StatusOr<std::unique_ptr<FrozenTier>> create(const FrozenTierOptions& options);
+  ~FrozenTier();
+  FrozenTier(const FrozenTier&) = delete;
+  FrozenTier& operator=(const FrozenTier&) = delete;
+
+  // Copies a piece of a file. XX001: it is damaged; 53200: all pages have been in use for a second.
+  Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
+  PageCache* cache() { return cache_.get(); }
+
+  // A new file's path and stamp, and the file once it is sealed: it goes when the last copy of the pointer does.
+  Disk* disk() { return disk_.get(); }
+  std::string new_path(uint64_t* stamp);
+  StatusOr<std::shared_ptr<const TierFile>> adopt(const std::string& path);
+  // Removes files that nothing refers to any more. Takes as long as the disk likes.
+  void remove_unused();
+
+  uint64_t new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Images that are in memory; by how much they exceed the budget, less what is on its way to the tier. 0 until the
+  // next window when an eviction has failed, and while there are as many files as there may be.
+  void add_resident(int64_t bytes) { resident_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t excess_bytes() const;
+  uint64_t resident_bytes() const { return static_cast<uint64_t>(resident_bytes_.load(std::memory_order_relaxed)); }
+  void claim(uint64_t bytes) { claimed_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void unclaim(uint64_t bytes) { claimed_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void note_failure();
+  size_t memory_budget_bytes() const { return options_.memory_bytes; }
+
+  uint32_t now() const { return now_->load(std::memory_order_relaxed); }
+  void begin_window() { now_->fetch_add(1, std::memory_order_relaxed); }
+  // Null: there is no room for more; then nothing is known of the chunk's use.
+  std::atomic<uint32_t>* new_marks(uint32_t columns);
+  void free_marks(std::atomic<uint32_t>* marks, uint32_t columns);
+
+  struct Counts {
+    uint64_t files = 0;
+    uint64_t file_bytes = 0;       // of their images
+    uint64_t tiered_vectors = 0;   // now
+    uint64_t tiered_bytes = 0;     // of these
+    uint64_t evicted_vectors = 0;  // since the start
+    uint64_t evicted_bytes = 0;
+    uint64_t evictions = 0;         // files written
+    uint64_t failed_evictions = 0;  // that the disk did not take, or for which there was no memory
+  };
+  Counts counts() const;
+  void note_eviction() { evictions_.fetch_add(1, std::memory_order_relaxed); }
+  // Of vectors whose data comes into the tier, and leaves it.
+  void add_tiered(uint64_t vectors, uint64_t bytes);
+  void remove_tiered(uint64_t vectors, uint64_t bytes);
+
+ private:
+  using Readers = std::array<std::atomic<PageReader*>, 64>;
+
+  explicit FrozenTier(const FrozenTierOptions& options);
+  Status start();
+  Status empty_directory();
+  StatusOr<PageReader*> take_reader();
+  void give_back(PageReader* reader);
+
+  const FrozenTierOptions options_;
+  const std::unique_ptr<Disk> disk_;
+  int directory_ = -1;  // locked
+  std::unique_ptr<PageCache> cache_;
+  // Of this process; a child has not those of its parent.
+  Readers readers_{};
+  Readers child_readers_{};
+
+  std::unique_ptr<SharedMemory> marks_memory_;
+  std::atomic<uint32_t>* now_ = nullptr;
+
+  std::atomic<int64_t> resident_bytes_{0};
+  std::atomic<uint64_t> claimed_bytes_{0};
+  std::atomic<uint32_t> failed_at_{0};
+  std::atomic<uint64_t> next_id_{1};
+  std::atomic<uint64_t> tiered_vectors_{0}, tiered_bytes_{0}, evicted_vectors_{0}, evicted_bytes_{0};
+  std::atomic<uint64_t> evictions_{0}, failed_evictions_{0}, files_{0}, file_bytes_{0};
+
+  mutable Mutex mutex_;
+  uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<const TierFile>> unused_ ABSL_GUARDED_BY(mutex_);
+  size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<uint32_t, std::vector<std::atomic<uint32_t>*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns
+};
+
+}  // namespace scyper::storage

@@ -1,0 +1,225 @@
+#include "storage/tiered_chunk.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "frozen_format.h"
+#include "frozen_gather.h"
+#include "row_plan.h"
+#include "tuple_place.h"
+
+namespace scyper::storage {
+
+namespace {
+
+Status damaged_vector(const TierPlace& place) {
+  return sql_error("XX001", absl::StrCat(place.file->path(), ": offset ", place.offset, ": not a frozen vector"));
+}
+
+}  // namespace
+
+void VectorReader::open(const TablePartition* partition, const FrozenSlot& slot) noexcept {
+  FrozenStore* store = partition->table->frozen_store();
+  chunk_ = FrozenChunk(slot.image, &store->dictionaries);
+  tier_ = store->tier;
+  marks_ = slot.marks;
+  tiered_ = slot.tiered.get();
+  status_ = Status();
+  if (tiered_ == nullptr || tiered_->id == id_) return;
+  id_ = tiered_->id;
+  brought_.resize(std::max(brought_.size(), tiered_->places.size()));
+  for (Brought& brought : brought_) brought.is_there = false;
+}
+
+bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
+  if (marks_ == nullptr && tiered_ == nullptr) return true;
+  const uint32_t now = tier_->now();
+  for (const uint32_t column : columns) {
+    if (marks_ != nullptr) mark_use(marks_, now, column);
+    if (chunk_.has_data(column) || brought_[column].is_there) continue;
+    status_.Update(read(column));
+    if (!status_.ok()) return false;
+    brought_[column].is_there = true;
+  }
+  return true;
+}
+
+Status VectorReader::read(uint32_t column) noexcept {
+  const TierPlace& place = tiered_->places[column];
+  Brought& brought = brought_[column];
+  if (brought.capacity < place.bytes) {
+    brought.bytes.reset(new (std::nothrow) char[place.bytes]);
+    brought.capacity = brought.bytes == nullptr ? 0 : place.bytes;
+    if (brought.bytes == nullptr) return sql_error("53200", "out of memory");
+  }
+  SCYPER_RETURN_IF_ERROR(tier_->read(*place.file, place.offset, place.bytes, brought.bytes.get()));
+  const auto& head = *reinterpret_cast<const FrozenHeader*>(brought.bytes.get());
+  return head.bytes == place.bytes ? Status() : damaged_vector(place);
+}
+
+bool VectorReader::can_skip(uint32_t column, const FrozenPredicate& predicate) noexcept {
+  const FrozenVector head = chunk_.head(column);
+  const bool is_value =
+      predicate.kind == FrozenPredicate::Kind::kRange || predicate.kind == FrozenPredicate::Kind::kPrefix;
+  const bool needs_data = is_value && holds_text(head.header().kind) && head.header().has_shared_text == 0;
+  if (chunk_.has_data(column) || !needs_data) return head.can_skip(predicate);
+  return bring(column) && this->column(column).can_skip(predicate);
+}
+
+// Brings what one value of a vector needs to where it would be in the vector's whole image; the rest of that memory has
+// anything. Of a NULL: only that it is one.
+class ValueFetch {
+ public:
+  ValueFetch(FrozenTier* tier, const TierPlace& place, char* image) : tier_(tier), place_(place), image_(image) {}
+
+  Status fetch(const FrozenVector& head, const RelationDictionary* dictionary, uint32_t position, bool* is_null) {
+    FrozenHeader header = head.header();
+    header.values_at = place_.values_at;
+    std::memcpy(image_, &header, sizeof(header));
+    const FrozenVector vector(image_, dictionary);
+    if (header.null_form == NullForm::kBits) {
+      SCYPER_RETURN_IF_ERROR(read(header.nulls_at + position / 64 * 8, 8));
+    } else if (header.null_form == NullForm::kRanges) {
+      SCYPER_RETURN_IF_ERROR(read(header.nulls_at, header.null_ranges * 2 * sizeof(uint16_t)));
+    }
+    *is_null = vector.is_null(position);
+    if (*is_null) return Status();
+    if (header.has_runs != 0) SCYPER_RETURN_IF_ERROR(read(header.run_ends_at, header.entries * sizeof(uint16_t)));
+    const uint32_t entry = vector.entry_of(position);
+    if (header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary) {
+      SCYPER_RETURN_IF_ERROR(read(header.codes_at + uint64_t{entry} * header.code_bits / 8, 8));
+    }
+    const uint32_t value = vector.value_of(entry);
+    if (holds_text(header.kind)) return fetch_text(header, value);
+    const bool has_cell = header.scheme == FrozenScheme::kPlain || header.scheme == FrozenScheme::kDictionary;
+    return has_cell ? read(header.values_at + uint64_t{value} * header.cell_bytes, header.cell_bytes) : Status();
+  }
+
+ private:
+  Status fetch_text(const FrozenHeader& header, uint32_t value) {
+    const uint64_t number = header.values_at + uint64_t{value} * sizeof(uint32_t);
+    if (header.has_shared_text != 0) return read(number, sizeof(uint32_t));
+    SCYPER_RETURN_IF_ERROR(read(number, 2 * sizeof(uint32_t)));
+    uint32_t borders[2];
+    std::memcpy(borders, image_ + number, sizeof(borders));
+    if (borders[1] < borders[0]) return damaged_vector(place_);
+    const uint64_t bytes_at = header.values_at + (uint64_t{header.values} + 1) * sizeof(uint32_t);
+    return read(bytes_at + borders[0], borders[1] - borders[0]);
+  }
+
+  Status read(uint64_t at, uint64_t bytes) {
+    if (at + bytes > place_.bytes) return damaged_vector(place_);
+    return tier_->read(*place_.file, place_.offset + at, bytes, image_ + at);
+  }
+
+  FrozenTier* const tier_;
+  const TierPlace& place_;
+  char* const image_;
+};
+
+namespace {
+
+// Texts that the cell finds in `image` are copied.
+void keep_text(CellKind kind, const char* image, size_t bytes, uint32_t column, TupleTexts* texts, char* cell) {
+  const StringRef text = payload_of(kind, cell);
+  if (text.size == 0 || text.data < image || text.data >= image + bytes) return;
+  save_cell(cell + 8, texts->keep(column, text));  // where both kinds have it
+}
+
+}  // namespace
+
+Status open_tiered_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns, char* window,
+                         uint32_t place, TupleTexts* texts) noexcept {
+  thread_local ChunkWindow image;
+  const FrozenSlot& slot = *slot_of(partition, tid);
+  FrozenStore* store = partition->table->frozen_store();
+  const FrozenChunk chunk(slot.image, &store->dictionaries);
+  const uint32_t offset = offset_of(tid);
+  const uint32_t now = store->tier->now();
+  window[partition->plan->live_offset + place] = slot.invalid.contains(offset) ? 0 : 1;
+  texts->begin(partition->plan->columns.size());
+  for (const uint32_t column : columns) {
+    if (slot.marks != nullptr) mark_use(slot.marks, now, column);
+    const ColumnAccess& access = partition->plan->columns[column].access;
+    if (chunk.has_data(column)) {
+      gather_column(chunk.column(column), access, {&offset, 1}, offset - place, window);
+      continue;
+    }
+    const TierPlace& where = slot.tiered->places[column];
+    char* scratch = image.get(where.bytes);
+    if (scratch == nullptr) return sql_error("53200", "out of memory");
+    const RelationDictionary* dictionary = store->dictionaries.column(column);
+    bool is_null = false;
+    ValueFetch fetch(store->tier, where, scratch);
+    SCYPER_RETURN_IF_ERROR(fetch.fetch(chunk.head(column), dictionary, offset, &is_null));
+    if (is_null) {
+      window[access.null_offset + uint64_t{place} * access.null_stride] = 1;
+      write_empty_cell(access.kind, cell_of(access, window, place), access.cell_bytes);
+      continue;
+    }
+    gather_column(FrozenVector(scratch, dictionary), access, {&offset, 1}, offset - place, window);
+    if (may_have_payload(access.kind)) {
+      keep_text(access.kind, scratch, where.bytes, column, texts, cell_of(access, window, place));
+    }
+  }
+  return Status();
+}
+
+namespace {
+
+// The tuple that this thread opened last by open_in_own_window() or bring_tuple().
+struct OwnTuple {
+  ChunkWindow window;
+  TupleTexts texts;
+  uint64_t chunk = 0;  // TieredColumns::id; 0: of none
+  uint32_t offset = 0;
+  std::vector<bool> columns;
+};
+
+Status open_own(OwnTuple* own, const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
+  char* window = own->window.get(partition->plan->chunk_bytes);
+  if (window == nullptr) return sql_error("53200", "out of memory");
+  if (!is_tiered(partition, tid)) {
+    own->chunk = 0;
+    return Status();
+  }
+  const FrozenSlot& slot = *slot_of(partition, tid);
+  if (own->chunk != slot.tiered->id || own->offset != offset_of(tid)) {
+    own->chunk = slot.tiered->id;
+    own->offset = offset_of(tid);
+    own->columns.assign(partition->plan->columns.size(), false);
+  }
+  window[partition->plan->live_offset] = slot.invalid.contains(own->offset) ? 0 : 1;
+  for (const uint32_t column : columns) {
+    if (own->columns[column]) continue;
+    SCYPER_RETURN_IF_ERROR(open_tiered_tuple(partition, tid, {&column, 1}, window, 0, &own->texts));
+    own->columns[column] = true;
+  }
+  return Status();
+}
+
+OwnTuple* own_tuple() noexcept {
+  thread_local OwnTuple own;
+  return &own;
+}
+
+}  // namespace
+
+TuplePlace open_in_own_window(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
+  OwnTuple* own = own_tuple();
+  const Status status = open_own(own, partition, tid, columns);
+  CHECK(status.ok());  // a tiered tuple has been brought
+  char* window = own->window.get(partition->plan->chunk_bytes);
+  if (is_tiered(partition, tid)) return {window, 0};
+  return open_tuple(partition, tid, columns, window, 0);
+}
+
+Status bring_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
+  if (!is_tiered(partition, tid)) return Status();
+  return open_own(own_tuple(), partition, tid, columns.empty() ? partition->plan->all_columns : columns);
+}
+
+}  // namespace scyper::storage

@@ -374,10 +374,17 @@ TableStorage storage_of(const v1::TableStorage& table) {
   t.thawed_bytes = table.thawed_bytes();
   t.invalid_tuples = table.invalid_tuples();
   t.invalid_ranges = table.invalid_ranges();
+  t.tiered_bytes = table.tiered_bytes();
   for (const v1::TableStorage::Attribute& a : table.attributes()) {
     t.attributes.push_back({a.name(), a.frozen_bytes(), a.thawed_bytes(), a.dictionary_bytes(), a.dictionary_values()});
   }
   return out;
+}
+
+TierStatus tier_of(const v1::Tier& t) {
+  return {t.memory_bytes(), t.memory_budget_bytes(), t.vectors(),     t.vector_bytes(),     t.files(),
+          t.evictions(),    t.failed_evictions(),    t.cache_bytes(), t.cache_used_bytes(), t.cache_hits(),
+          t.cache_faults(), t.pages_read(),          t.read_errors()};
 }
 
 CompactionStatus compaction_of(const v1::Compaction& c) {
@@ -403,6 +410,7 @@ CompactionStatus compaction_of(const v1::Compaction& c) {
   out.memory_used_bytes = c.memory_used_bytes();
   out.memory_retired_bytes = c.memory_retired_bytes();
   out.memory_budget_bytes = c.memory_budget_bytes();
+  if (c.has_tier()) out.tier = tier_of(c.tier());
   return out;
 }
 

@@ -23,7 +23,7 @@ double ratio_of(const Temperature::Attribute& attribute) {
   return ratio_of(attribute.thawed_bytes, attribute.frozen_bytes + attribute.dictionary_bytes);
 }
 double ratio_of(const Temperature& table) {
-  return ratio_of(table.thawed_bytes, table.frozen_bytes + table.dictionary_bytes);
+  return ratio_of(table.thawed_bytes, table.frozen_bytes + table.tiered_bytes + table.dictionary_bytes);
 }
 
 std::string ratio_text(double ratio) {
@@ -57,12 +57,29 @@ Json json_of(const TableStorage& table) {
           {"frozen", json_of(t.frozen)},
           {"hot_bytes", t.hot_bytes},
           {"frozen_bytes", t.frozen_bytes},
+          {"tiered_bytes", t.tiered_bytes},
           {"dictionary_bytes", t.dictionary_bytes},
           {"thawed_bytes", t.thawed_bytes},
           {"ratio", ratio_of(t)},
           {"invalid_tuples", t.invalid_tuples},
           {"invalid_ranges", t.invalid_ranges},
           {"attributes", std::move(attributes)}};
+}
+
+Json json_of(const TierStatus& t) {
+  return {{"memory_bytes", t.memory_bytes},
+          {"memory_budget_bytes", t.memory_budget_bytes},
+          {"vectors", t.vectors},
+          {"vector_bytes", t.vector_bytes},
+          {"files", t.files},
+          {"evictions", t.evictions},
+          {"failed_evictions", t.failed_evictions},
+          {"cache_bytes", t.cache_bytes},
+          {"cache_used_bytes", t.cache_used_bytes},
+          {"cache_hits", t.cache_hits},
+          {"cache_faults", t.cache_faults},
+          {"pages_read", t.pages_read},
+          {"read_errors", t.read_errors}};
 }
 
 Json json_of(const CompactionStatus& c) {
@@ -86,20 +103,21 @@ Json json_of(const CompactionStatus& c) {
           {"relocated_tuples", c.relocated_tuples},
           {"memory_used_bytes", c.memory_used_bytes},
           {"memory_retired_bytes", c.memory_retired_bytes},
-          {"memory_budget_bytes", c.memory_budget_bytes}};
+          {"memory_budget_bytes", c.memory_budget_bytes},
+          {"tier", c.tier.has_value() ? json_of(*c.tier) : Json()}};
 }
 
 std::string tables_text(const StorageStatus& status) {
-  Rows rows = {{"table", "hot", "cooling", "cold", "frozen", "hot bytes", "frozen bytes", "dictionaries", "ratio",
-                "without tuple", "in ranges"}};
+  Rows rows = {{"table", "hot", "cooling", "cold", "frozen", "hot bytes", "frozen bytes", "in files", "dictionaries",
+                "ratio", "without tuple", "in ranges"}};
   for (const TableStorage& table : status.tables) {
     const Temperature& t = table.temperature;
     rows.push_back({table.name, grouped(t.hot.tuples), grouped(t.cooling.tuples), grouped(t.cold.tuples),
-                    grouped(t.frozen.tuples), grouped(t.hot_bytes), grouped(t.frozen_bytes),
+                    grouped(t.frozen.tuples), grouped(t.hot_bytes), grouped(t.frozen_bytes), grouped(t.tiered_bytes),
                     grouped(t.dictionary_bytes), ratio_text(ratio_of(t)), grouped(t.invalid_tuples),
                     grouped(t.invalid_ranges)});
   }
-  return format_cells(rows, {false, true, true, true, true, true, true, true, true, true, true});
+  return format_cells(rows, {false, true, true, true, true, true, true, true, true, true, true, true});
 }
 
 std::string attributes_text(const StorageStatus& status) {
@@ -113,6 +131,17 @@ std::string attributes_text(const StorageStatus& status) {
     }
   }
   return rows.size() == 1 ? "" : format_cells(rows, {false, true, true, true, true, true});
+}
+
+void add_tier(const TierStatus& t, Rows* rows) {
+  rows->push_back({"tier", grouped(t.vector_bytes >> 20) + " MB of " + grouped(t.vectors) + " vectors in " +
+                               grouped(t.files) + " files, " + grouped(t.memory_bytes >> 20) + " of " +
+                               grouped(t.memory_budget_bytes >> 20) + " MB in memory, " + grouped(t.failed_evictions) +
+                               " evictions failed"});
+  rows->push_back({"tier's cache", grouped(t.cache_used_bytes >> 20) + " of " + grouped(t.cache_bytes >> 20) + " MB, " +
+                                       grouped(t.cache_hits) + " pages found, " + grouped(t.cache_faults) +
+                                       " waited for, " + grouped(t.pages_read) + " read, " + grouped(t.read_errors) +
+                                       " errors"});
 }
 
 std::string compaction_text(const CompactionStatus& c) {
@@ -131,6 +160,7 @@ std::string compaction_text(const CompactionStatus& c) {
   rows.push_back({"of transactions", seconds_text(c.step_seconds) + " in " + grouped(c.steps) + " steps"});
   rows.push_back({"frozen memory", grouped(c.memory_used_bytes >> 20) + " of " + grouped(c.memory_budget_bytes >> 20) +
                                        " MB, " + grouped(c.memory_retired_bytes >> 20) + " MB only in snapshots"});
+  if (c.tier.has_value()) add_tier(*c.tier, &rows);
   return format_cells(rows, {false, false});
 }
 

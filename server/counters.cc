@@ -9,6 +9,7 @@
 #include "node_parts.h"
 #include "query/queries.h"
 #include "replication/stages.h"
+#include "storage/frozen_tier.h"
 
 namespace scyper::server {
 
@@ -184,6 +185,53 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
        [](const Compaction& c) { return static_cast<double>(c.memory_budget_bytes()); });
 }
 
+// Where there is none: no such metrics.
+void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vector<MetricsRegistry::Registration>* all) {
+  if (engine->compaction() == nullptr || engine->compaction()->tier() == nullptr) return;
+  using storage::FrozenTier;
+  auto show = [&](const char* name, const char* help, MetricType type, MetricLabels labels,
+                  uint64_t (*read)(FrozenTier*)) {
+    all->push_back(registry->observe(name, help, type, std::move(labels), [engine, read] {
+      const replay::Compaction* compaction = engine->compaction();  // goes when the node becomes primary
+      return compaction == nullptr ? 0 : static_cast<double>(read(compaction->tier()));
+    }));
+  };
+  constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
+  show("scyper_tier_memory_bytes", "Of frozen chunks, what is in memory.", kGauge, {},
+       [](FrozenTier* t) { return t->resident_bytes(); });
+  show("scyper_tier_memory_budget_bytes", "Budget of that.", kGauge, {},
+       [](FrozenTier* t) { return uint64_t{t->memory_budget_bytes()}; });
+  show("scyper_tier_vector_bytes", "Of vectors whose data is in files.", kGauge, {},
+       [](FrozenTier* t) { return t->counts().tiered_bytes; });
+  show("scyper_tier_files", "Files of the tier.", kGauge, {}, [](FrozenTier* t) { return t->counts().files; });
+  constexpr char kEvictions[] = "scyper_tier_evictions_total";
+  constexpr char kEvictionsHelp[] = "Evictions of frozen data from memory, by outcome.";
+  show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "ok"}}, [](FrozenTier* t) { return t->counts().evictions; });
+  show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "error"}},
+       [](FrozenTier* t) { return t->counts().failed_evictions; });
+  show("scyper_tier_cache_bytes", "The tier's page cache, as far as it is filled.", kGauge, {},
+       [](FrozenTier* t) { return t->cache()->statistics().resident_pages * FrozenTier::kPageBytes; });
+  constexpr char kPages[] = "scyper_tier_cache_pages_total";
+  constexpr char kPagesHelp[] =
+      "Pages found in the tier's cache, waited for, read, read ahead and used, read ahead for nothing, evicted.";
+  show(kPages, kPagesHelp, kCounter, {{"event", "hit"}}, [](FrozenTier* t) { return t->cache()->statistics().hits; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "fault"}},
+       [](FrozenTier* t) { return t->cache()->statistics().faults; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "read"}},
+       [](FrozenTier* t) { return t->cache()->statistics().pages_read; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_used"}},
+       [](FrozenTier* t) { return t->cache()->statistics().read_ahead_used_pages; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_wasted"}},
+       [](FrozenTier* t) { return t->cache()->statistics().read_ahead_wasted_pages; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "evicted"}},
+       [](FrozenTier* t) { return t->cache()->statistics().evictions; });
+  show("scyper_tier_read_errors_total", "Reads of the tier that failed, and pages whose checksum did not match.",
+       kCounter, {}, [](FrozenTier* t) {
+         const storage::PageCacheStatistics cache = t->cache()->statistics();
+         return cache.read_errors + cache.short_reads + cache.checksum_errors;
+       });
+}
+
 }  // namespace
 
 std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* registry, primary::Engine* engine) {
@@ -224,6 +272,7 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
         [engine] { return static_cast<double>(engine->queue_depth()); });
   if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
   observe_compaction(registry, engine, &all);
+  observe_tier(registry, engine, &all);
   return all;
 }
 

@@ -255,6 +255,16 @@ std::vector<Setting> compaction_settings() {
                      SCYPER_FIELD(engine.compaction.observer)),
       quantity_setting("compaction_window", "what nobody touches in two of these is cold", parse_duration_us,
                        format_duration_us, 1, 1000, SCYPER_FIELD(engine.compaction.window_us)),
+      text_setting(
+          "tier_directory",
+          "data of compressed chunks beyond tier_memory goes to files there (docs/tiering.md), which are of this "
+          "node alone and of no use to the next start; empty = it stays in memory",
+          SCYPER_FIELD(engine.compaction.tier.directory)),
+      quantity_setting("tier_memory",
+                       "compressed chunks in memory before data goes to the tier; 0, for tests: all goes", parse_bytes,
+                       format_bytes, 1, 0, SCYPER_FIELD(engine.compaction.tier.memory_bytes)),
+      quantity_setting("tier_cache", "cache of the tier's pages, taken when the node starts", parse_bytes, format_bytes,
+                       1, 16 * 16384, SCYPER_FIELD(engine.compaction.tier.cache_bytes)),
   };
 }
 

@@ -1,5 +1,6 @@
 #include "admin_service.h"
 #include "replay/compaction.h"
+#include "storage/frozen_tier.h"
 
 namespace scyper::server {
 
@@ -22,6 +23,7 @@ void fill_table(const std::string& name, const storage::TableTemperature& table,
   out->set_thawed_bytes(table.thawed_bytes);
   out->set_invalid_tuples(table.invalid_tuples);
   out->set_invalid_ranges(table.invalid_ranges);
+  out->set_tiered_bytes(table.tiered_bytes);
   for (const auto& attribute : table.attributes) {
     v1::TableStorage::Attribute* made = out->add_attributes();
     made->set_name(attribute.name);
@@ -33,6 +35,24 @@ void fill_table(const std::string& name, const storage::TableTemperature& table,
 }
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+void fill_tier(storage::FrozenTier* tier, v1::Tier* out) {
+  const storage::FrozenTier::Counts counts = tier->counts();
+  const storage::PageCacheStatistics cache = tier->cache()->statistics();
+  out->set_memory_bytes(tier->resident_bytes());
+  out->set_memory_budget_bytes(tier->memory_budget_bytes());
+  out->set_vectors(counts.tiered_vectors);
+  out->set_vector_bytes(counts.tiered_bytes);
+  out->set_files(counts.files);
+  out->set_evictions(counts.evictions);
+  out->set_failed_evictions(counts.failed_evictions);
+  out->set_cache_bytes(cache.pages * storage::FrozenTier::kPageBytes);
+  out->set_cache_used_bytes(cache.resident_pages * storage::FrozenTier::kPageBytes);
+  out->set_cache_hits(cache.hits);
+  out->set_cache_faults(cache.faults);
+  out->set_pages_read(cache.pages_read);
+  out->set_read_errors(cache.read_errors + cache.short_reads + cache.checksum_errors);
+}
 
 void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) {
   const storage::Compactor::Counts counts = compaction.counts();
@@ -58,6 +78,7 @@ void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) 
   out->set_memory_used_bytes(memory.used_bytes);
   out->set_memory_retired_bytes(memory.retired_bytes);
   out->set_memory_budget_bytes(compaction.memory_budget_bytes());
+  if (compaction.tier() != nullptr) fill_tier(compaction.tier(), out->mutable_tier());
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ class Node(Process):
         super().__init__(directory, name, *prefix, program, "--listen", listen or f"{host}:0", "--http-listen", f"{host}:0", "--node-name", name,
                          "--partitions", 2, "--workers", 1, "--memory", memory, "--pages", "small", "--data-directory", self.folder,
                          "--compaction", compaction, "--compaction-window", "200ms",
+                         "--tier-directory", directory / f"{name}-tier", "--tier-memory", "0", "--tier-cache", "1MB",
                          *flags)
 
     def wait(self):

@@ -262,6 +262,13 @@ struct TableStorage {
   std::string name;
   storage::TableTemperature temperature;
 };
+struct TierStatus {
+  uint64_t memory_bytes = 0, memory_budget_bytes = 0;  // of frozen chunks' images
+  uint64_t vectors = 0, vector_bytes = 0;              // whose data is in files
+  uint64_t files = 0, evictions = 0, failed_evictions = 0;
+  uint64_t cache_bytes = 0, cache_used_bytes = 0;
+  uint64_t cache_hits = 0, cache_faults = 0, pages_read = 0, read_errors = 0;  // pages
+};
 struct CompactionStatus {
   std::string observer;
   uint64_t windows = 0, failed_windows = 0;
@@ -274,6 +281,7 @@ struct CompactionStatus {
   uint64_t cooling = 0, reheated = 0;  // chunks
   uint64_t relocated_tuples = 0;
   uint64_t memory_used_bytes = 0, memory_retired_bytes = 0, memory_budget_bytes = 0;
+  std::optional<TierStatus> tier;
 };
 struct StorageStatus {
   std::vector<TableStorage> tables;

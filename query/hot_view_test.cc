@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/object_name.h"
 #include "base/test_seed.h"
 #include "parse/text.h"
 #include "query/catalog_image.h"
@@ -36,6 +37,11 @@ class HotViewTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status;
   }
   std::string q(const std::string& sql) { return session_.text(sql); }
+  // Views by which the table's chunks are placed.
+  size_t used(const std::string& table) {
+    const auto views = session_.database().catalog()->find_table(table)->frozen_store()->hot_views();
+    return views == nullptr ? 0 : views->views.size();
+  }
 
   Session session_;
 };
@@ -59,6 +65,14 @@ TEST_F(HotViewTest, AreDefinedShownAndDropped) {
   EXPECT_EQ(dropped.notices[0], "NOTICE:  hot data view \"none\" does not exist, skipping");
   EXPECT_EQ(q("DROP HOT DATA VIEW recent"), "ERROR 42704: hot data view \"recent\" does not exist");
   EXPECT_EQ(q("DROP HOT DATA VIEW far, \"Open Ones\" CASCADE"), "");
+  EXPECT_EQ(q("SET search_path = other"), "");  // of tables, not of their names
+  EXPECT_EQ(q("CREATE HOT DATA VIEW far AS SELECT b FROM far WHERE far.a = 1"), "");
+  EXPECT_EQ(q(kShown), "far|other|far|b|(far.a = 1)");
+  EXPECT_EQ(used(object_key("other", "far")), 1u);
+  EXPECT_EQ(q("SET search_path = public"), "");
+  EXPECT_EQ(q("CREATE TABLE unrelated (a integer)"), "");
+  EXPECT_EQ(used(object_key("other", "far")), 1u);
+  EXPECT_EQ(q("DROP HOT DATA VIEW far"), "");
   EXPECT_EQ(q(kShown), "");
 }
 
@@ -83,6 +97,7 @@ TEST_F(HotViewTest, FollowTheirTables) {
   EXPECT_EQ(q(kShown), "a|public|entry|id, \"Cost\"|((entry.\"Cost\" > 5) AND (id < 100))");
   EXPECT_EQ(q("TRUNCATE entry"), "");
   EXPECT_NE(q(kShown), "");
+  EXPECT_EQ(used("entry"), 1u);
   EXPECT_EQ(q("DROP TABLE entry"), "");
   EXPECT_EQ(q(kShown), "");
 }
@@ -190,7 +205,7 @@ TEST_F(HotViewTest, AreTakenBack) {
   EXPECT_EQ(q("DO $$ BEGIN DROP HOT DATA VIEW w; CREATE HOT DATA VIEW w AS SELECT id FROM line WHERE id = 3; END $$"),
             "");
   EXPECT_EQ(q("SELECT predicate FROM scyper_hot_data_views"), "(id = 3)");
-  EXPECT_EQ(session_.database().catalog()->find_table("line")->frozen_store()->hot_views()->views.size(), 1u);
+  EXPECT_EQ(used("line"), 1u);
 }
 
 TEST_F(HotViewTest, PlansShowThem) {

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -40,6 +43,8 @@ constexpr uint32_t kLatencyPerSecond = 1000;
 constexpr int kIdleMs = 200;
 constexpr int kIdleRoundsMax = 25;  // without a datagram a receiver gives up
 constexpr int kEnds = 20;           // of messages that say that a run is over: some may be lost
+constexpr uint16_t kMulticastPort = 7402;
+constexpr int64_t kStandstillNs = 5'000'000'000;  // of the slowest receiver: the sender gives up
 
 struct Options {
   std::vector<uint32_t> bytes = {1440, 2048};
@@ -50,11 +55,14 @@ struct Options {
   uint32_t mtu = 1500;
   uint32_t rate = 200'000'000;
   std::vector<std::string> rdma;  // addresses: of the sender, of receivers
-  std::string log;                // data directory
+  std::vector<std::string> logs;  // data directories
+  std::vector<uint32_t> losses = {0};
   uint64_t entries = 200'000;
+  uint64_t window = uint64_t{1} << 20;
   std::string output = "table";
   // a receiver's own
-  std::string receive, interface, result, cluster;
+  std::string receive, interface, result, cluster, progress;
+  uint32_t number = 0;
   uint64_t base_lsn = 0, complete_lsn = 0;
 };
 
@@ -70,6 +78,34 @@ struct Message {
   int64_t sent_ns = 0;
   uint32_t piece = 0;
   uint32_t is_last = 0;  // piece of the message; 2: the run is over
+};
+
+// How far each receiver is, in a file that all processes of a run map: the sender stays at most a window ahead of the
+// slowest. Nothing else holds it back, and what multicast has lost for good nobody repairs here.
+class SharedProgress {
+ public:
+  static constexpr size_t kReceiversMax = 64;
+  explicit SharedProgress(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ::ftruncate(fd, sizeof(Lsn) * kReceiversMax) != 0) return;
+    void* mapped = ::mmap(nullptr, sizeof(Lsn) * kReceiversMax, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ::close(fd);
+    if (mapped != MAP_FAILED) lsns_ = static_cast<Lsn*>(mapped);
+  }
+  ~SharedProgress() {
+    if (lsns_ != nullptr) ::munmap(lsns_, sizeof(Lsn) * kReceiversMax);
+  }
+  bool is_there() const { return lsns_ != nullptr; }
+  void set(size_t receiver, uint64_t lsn) { lsns_[receiver].store(lsn, std::memory_order_release); }
+  uint64_t least(size_t receivers) const {
+    uint64_t lsn = ~uint64_t{0};
+    for (size_t i = 0; i < receivers; ++i) lsn = std::min(lsn, lsns_[i].load(std::memory_order_acquire));
+    return lsn;
+  }
+
+ private:
+  using Lsn = std::atomic<uint64_t>;
+  Lsn* lsns_ = nullptr;
 };
 
 // --- a receiver ---
@@ -112,6 +148,7 @@ ordered_json receive_redo(Wire* wire, const Options& options) {
   start.lsn = options.base_lsn;
   replication::Inbox inbox(cluster, start, {size_t{256} << 20, false});
   replication::DatagramReader reader(cluster, size_t{64} << 20);
+  SharedProgress progress(options.progress);
   std::string datagram;
   int64_t done_ns = 0;
   int idle = 0;
@@ -131,6 +168,7 @@ ordered_json receive_redo(Wire* wire, const Options& options) {
     inbox.begin_apply(count);
     inbox.applied();
     done_ns = now_ns();
+    if (progress.is_there()) progress.set(options.number, inbox.applied_lsn());
   }
   return {{"applied_lsn", inbox.applied_lsn()}, {"done_ns", done_ns}, {"damaged", inbox.damaged()}};
 }
@@ -172,7 +210,7 @@ class Receivers {
       for (const std::string& each :
            {client::program_beside_this("bench_transport"), std::string("--receive"), what, std::string("--interface"),
             is_rdma ? options_.rdma[i] : spaces_.address(i), std::string("--result"), result(i), std::string("--mtu"),
-            std::to_string(options_.mtu)}) {
+            std::to_string(options_.mtu), std::string("--number"), std::to_string(i - 1)}) {
         arguments.push_back(each);
       }
       arguments.insert(arguments.end(), more.begin(), more.end());
@@ -241,16 +279,40 @@ class Bench {
     SCYPER_RETURN_IF_ERROR(spaces_.make(options_.receivers + 1, options_.mtu));
     ordered_json out = {{"receivers", options_.receivers}, {"mtu", options_.mtu}};
     for (int round = 0; round < options_.rounds; ++round) SCYPER_RETURN_IF_ERROR(measure_all(&out["table1"]));
-    for (Form form : {Form::kRaw, Form::kGrouped, Form::kCompressed}) {
-      if (options_.log.empty()) break;
-      SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return send_redo(form); }));
-      out["redo"].push_back(std::move(row));
+    for (const std::string& log : options_.logs) {
+      for (const uint32_t loss : options_.losses) {
+        for (uint32_t i = 1; i <= options_.receivers; ++i) {
+          SCYPER_RETURN_IF_ERROR(spaces_.set_loss(i, loss, kMulticastPort));
+        }
+        for (Form form : {Form::kRaw, Form::kGrouped, Form::kCompressed}) {
+          SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return send_redo(log, form); }));
+          row["log"] = std::filesystem::path(log).filename().string();
+          row["loss_percent"] = loss;
+          out["redo"].push_back(std::move(row));
+        }
+      }
     }
     std::filesystem::remove_all(directory_);
     return out;
   }
 
  private:
+  // Waits until the slowest receiver is near enough. False: it does not get on.
+  bool wait_for_room(const SharedProgress& progress, const RecordedLog& log, size_t next, size_t* first,
+                     uint64_t* waiting_bytes) const {
+    uint64_t seen_lsn = 0;
+    for (int64_t moved_ns = now_ns(); *waiting_bytes > options_.window; ::usleep(50)) {
+      const uint64_t lsn = progress.least(options_.receivers);
+      while (*first < next && log.parcels[*first].complete_lsn <= lsn) {
+        *waiting_bytes -= log.parcels[(*first)++].bytes->size();
+      }
+      if (lsn != seen_lsn) moved_ns = now_ns();
+      seen_lsn = lsn;
+      if (now_ns() - moved_ns > kStandstillNs) return false;
+    }
+    return true;
+  }
+
   // In a process of its own there: this one's threads stay where they are.
   template <typename Work>
   StatusOr<ordered_json> in_first_space(Work work);
@@ -336,19 +398,28 @@ class Bench {
     (*row)["received"] = least;  // share of what was sent, at the worst receiver
   }
 
-  StatusOr<ordered_json> send_redo(Form form) {
-    SCYPER_ASSIGN_OR_RETURN(const RecordedLog log, read_recorded_log(options_.log, form, options_.entries));
+  StatusOr<ordered_json> send_redo(const std::string& directory, Form form) {
+    SCYPER_ASSIGN_OR_RETURN(const RecordedLog log, read_recorded_log(directory, form, options_.entries));
     const uint64_t complete_lsn = log.parcels.back().complete_lsn;
+    const std::string progress_path = directory_ + "/progress";
+    SharedProgress progress(progress_path);
+    if (!progress.is_there()) return absl::UnavailableError("no memory to share with receivers");
+    for (uint32_t i = 0; i < options_.receivers; ++i) progress.set(i, log.base_lsn);
     Receivers receivers(options_, spaces_, directory_);
-    SCYPER_RETURN_IF_ERROR(
-        receivers.start("redo", {"--cluster", replication::to_string(log.cluster), "--base-lsn",
-                                 std::to_string(log.base_lsn), "--complete-lsn", std::to_string(complete_lsn)}));
+    SCYPER_RETURN_IF_ERROR(receivers.start(
+        "redo", {"--cluster", replication::to_string(log.cluster), "--base-lsn", std::to_string(log.base_lsn),
+                 "--complete-lsn", std::to_string(complete_lsn), "--progress", progress_path}));
     SCYPER_ASSIGN_OR_RETURN(auto wire, open("pgm"));
     ::usleep(200'000);
     replication::DatagramWriter writer(log.cluster, replication::draw_source(), wire->datagram_bytes_max());
-    uint64_t datagrams = 0;
+    uint64_t datagrams = 0, waiting_bytes = 0;
+    size_t first = 0;
     const int64_t start_ns = now_ns();
-    for (const replication::Parcel& parcel : log.parcels) {
+    for (size_t i = 0; i < log.parcels.size(); ++i) {
+      const replication::Parcel& parcel = log.parcels[i];
+      if (waiting_bytes > options_.window) wire->flush();
+      if (!wait_for_room(progress, log, i, &first, &waiting_bytes)) break;
+      waiting_bytes += parcel.bytes->size();
       writer.write(parcel, {1, log.base_lsn, parcel.complete_lsn, parcel.complete_lsn, 0}, [&](std::string_view bytes) {
         wire->send(bytes);
         ++datagrams;
@@ -407,7 +478,8 @@ void print(const ordered_json& out) {
         row["latency_us_p99"].get<double>(), row["cpu_us_per_message"].get<double>());
   }
   for (const auto& row : out.value("redo", ordered_json::array())) {
-    std::printf("redo %-11s %8.0f entries/s, %4.0f bytes on the wire per entry of %.0f, %s\n",
+    std::printf("redo %s, loss %u %%, %-11s %8.0f entries/s, %4.0f bytes on the wire per entry of %.0f, %s\n",
+                row["log"].get<std::string>().c_str(), row["loss_percent"].get<unsigned>(),
                 row["form"].get<std::string>().c_str(), row["entries_per_s"].get<double>(),
                 row["wire_bytes_per_entry"].get<double>(), row["entry_bytes"].get<double>(),
                 row["is_complete"].get<bool>() ? "complete" : "NOT COMPLETE");
@@ -430,7 +502,11 @@ int main(int argc, char** argv) {
                  "messages by RDMA verbs, too, between these addresses of devices, the sender's first")
       ->delimiter(',');
   app.add_option("--rate", options.rate, "PGM, RDMA: bytes per second, repairs included")->capture_default_str();
-  app.add_option("--log", options.log, "data directory with the transactions to send; empty = none are");
+  app.add_option("--log", options.logs, "data directories with transactions to send, of logical or physical redo")
+      ->delimiter(',');
+  app.add_option("--losses", options.losses, "of packets, in percent, while those are sent")->delimiter(',');
+  app.add_option("--window", options.window, "bytes of log that the sender is ahead of the slowest receiver, at most")
+      ->capture_default_str();
   app.add_option("--entries", options.entries, "transactions, at most")->capture_default_str();
   app.add_option("-o,--output", options.output, "how results look")->check(CLI::IsMember({"table", "json"}));
   auto* own = app.add_option_group("a receiver's own");
@@ -438,6 +514,8 @@ int main(int argc, char** argv) {
   own->add_option("--interface", options.interface);
   own->add_option("--result", options.result);
   own->add_option("--cluster", options.cluster);
+  own->add_option("--number", options.number);
+  own->add_option("--progress", options.progress);
   own->add_option("--base-lsn", options.base_lsn);
   own->add_option("--complete-lsn", options.complete_lsn);
   CLI11_PARSE(app, argc, argv);

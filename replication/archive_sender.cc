@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bulk_use.h"
+#include "replication.grpc.pb.h"
 #include "wire.h"
 
 namespace scyper::replication {

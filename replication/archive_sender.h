@@ -1,7 +1,5 @@
 #pragma once
 
-#include <grpcpp/grpcpp.h>
-
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,8 +8,8 @@
 
 #include "base/disk.h"
 #include "base/status.h"
-#include "replication.grpc.pb.h"
 #include "replication/bulk_server.h"
+#include "wire.h"
 
 namespace scyper::replication {
 

@@ -44,7 +44,7 @@ using BulkConnector = decltype(replication::LinkOptions::connect_bulk);
 
 // Empty: this node has no RDMA device for it.
 StatusOr<BulkConnector> bulk_connector(const NodeOptions& options) {
-  if (!options.rdma.seeds || (options.interface.empty() && options.rdma.device.empty())) return BulkConnector();
+  if (!may_have_bulk(options)) return BulkConnector();
   std::optional<replication::DatagramKey> key;
   if (!options.multicast_key_file.empty()) {
     SCYPER_ASSIGN_OR_RETURN(key, replication::DatagramKey::read(options.multicast_key_file));
@@ -72,13 +72,13 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   replication::LinkOptions link = options.link;
   SCYPER_ASSIGN_OR_RETURN(link.connect_bulk, bulk_connector(options));
   NodeOptions own = options;
-  // by RDMA all comes from the primary: other secondaries have gRPC only
-  if (!link.connect_bulk && !own.connect_peer) {
+  if (!own.connect_peer) {
     own.connect_peer = [link](const replication::Peer& peer, uint64_t term, int64_t call_us) {
       replication::LinkOptions other = link;
       other.target = peer.address;
       other.peer_term = term;
       other.call_us = call_us;
+      other.connect_bulk = {};
       other.admits = {};  // of which term it may be is asked for, and checked
       return replication::Link::make(other);
     };

@@ -111,7 +111,7 @@ void Follower::refresh_peers() {
 
 // What a joiner lacks behind its archive. Where there are elections redo of a term is taken at the primary's own word.
 void Follower::catch_up_from_peers() {
-  if (!options_.connect_peer || options_.link.admits != nullptr || peers_.empty()) return;
+  if (!asks_peers(options_, primary_) || options_.link.admits != nullptr || peers_.empty()) return;
   if (primary_.watermark.term == 0) return;
   if (take({}, primary_.watermark, /*is_repair=*/false) == Taken::kStop) return;
   while (!is_stopping_) {
@@ -131,7 +131,7 @@ void Follower::catch_up_from_peers() {
 
 // False: nobody has given anything that is new.
 bool Follower::fetch_from_peers(const Inbox::Range& range) {
-  if (!options_.connect_peer) return false;
+  if (!asks_peers(options_, primary_)) return false;
   refresh_peers();
   uint64_t term;
   {

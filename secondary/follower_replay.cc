@@ -238,8 +238,8 @@ StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(
   }
   SCYPER_ASSIGN_OR_RETURN(Archivist::Written written, archivist_->write(archives, term));
   // what lies between the oldest archive that is kept and the end
-  if (written.oldest_own_lsn != 0) {
-    droppable_lsn_ = written.oldest_own_lsn;
+  if (written.oldest_own_lsn != 0) droppable_lsn_ = written.oldest_own_lsn;
+  if (!options_.data_directory.empty() && archives.empty()) {
     std::lock_guard<std::mutex> lock(mutex_);
     archive_lsn_ = std::max(archive_lsn_, written.result.lsn);
   }

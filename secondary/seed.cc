@@ -193,7 +193,7 @@ class Seeding {
     std::erase_if(peers, [&](const replication::Peer& peer) {
       return peer.archive_lsn == 0 || peer.archive_lsn < seed_.primary.archive_lsn;
     });
-    if (!options_.connect_peer || peers.empty()) return false;
+    if (!asks_peers(options_, seed_.primary) || peers.empty()) return false;
     // of equals not all joiners ask the same one first
     const auto rank = [&](const replication::Peer& peer) {
       return std::pair(~peer.archive_lsn, std::hash<std::string>()(peer.node + options_.link.node));
@@ -274,6 +274,14 @@ class Seeding {
 
 StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link) {
   return Seeding(options, disk, link).run();
+}
+
+bool may_have_bulk(const NodeOptions& options) {
+  return options.rdma.seeds && !(options.interface.empty() && options.rdma.device.empty());
+}
+
+bool asks_peers(const NodeOptions& options, const replication::JoinInfo& primary) {
+  return options.connect_peer != nullptr && !(primary.has_bulk && may_have_bulk(options));
 }
 
 Status keep_history(Disk* disk, const std::string& data_directory, const std::string& why) {

@@ -26,6 +26,10 @@ struct Seed {
 // the primary's archive, or nothing where the log reaches back to the beginning.
 // 55000 after keep_history().
 StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link);
+// Whether this node has an RDMA device for archives and the log, as far as its settings say.
+bool may_have_bulk(const NodeOptions& options);
+// Whether other secondaries are asked for what this node lacks: not where the primary gives it by RDMA.
+bool asks_peers(const NodeOptions& options, const replication::JoinInfo& primary);
 // The primary lacks what this directory has: no secondary starts on it, and nothing of it is removed, until a person
 // has decided. why: a line for people, kept in the directory.
 Status keep_history(Disk* disk, const std::string& data_directory, const std::string& why);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/comes_true.h"
 #include "base/random.h"
 #include "base/simulated_disk.h"
@@ -109,11 +111,11 @@ TEST_P(CompactionModesTest, TheSameStateWithAndWithout) {
 }
 
 // Archives are written from frozen chunks, at rest and by a child, and load as any.
-TEST(CompactionTest, ArchivesOfFrozenTables) {
+void write_archives(EngineOptions (*compacted)(EngineOptions)) {
   SimulatedDisk disk;
   storage::Digest before;
   {
-    Bank bank(frozen(log_options(&disk)));
+    Bank bank(compacted(log_options(&disk)));
     for (int round = 0; round < 3; ++round) {
       work(&bank, 2, 40);
       EXPECT_TRUE(all_is_frozen(&bank.engine()));
@@ -122,9 +124,15 @@ TEST(CompactionTest, ArchivesOfFrozenTables) {
     work(&bank, 2, 20);  // for the log behind it
     before = digest_of(&bank.engine());
   }
-  auto engine = open_or_null(frozen(log_options(&disk)));
+  auto engine = open_or_null(compacted(log_options(&disk)));
   ASSERT_NE(engine, nullptr);
   EXPECT_EQ(digest_of(engine.get()), before);
+}
+TEST(CompactionTest, ArchivesOfFrozenTables) {
+  write_archives([](EngineOptions options) { return frozen(std::move(options)); });
+}
+TEST(CompactionTest, ArchivesOfTieredTables) {
+  write_archives([](EngineOptions options) { return tiered(frozen(std::move(options))); });
 }
 
 // Frozen chunks are referred to without a look: what is damaged there is found when the archive is read back, and all

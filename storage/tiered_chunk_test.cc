@@ -91,7 +91,7 @@ void fill(TablePartition* partition, Random* random) {
     values.push_back(random->one_in(2) ? null_datum() : int_datum(static_cast<int64_t>(random->below(5000))));
     values.push_back(i % 2000 < 900 ? null_datum() : int_datum(i % 365));
     values.push_back(null_datum());
-    values.push_back(text("one of a few " + std::to_string(random->below(9))));
+    values.push_back(text(std::string(80, 'f') + std::to_string(random->below(9))));
     values.push_back(text("for some hundred rows the same text " + std::to_string(i / 400)));
     values.push_back(text(std::string(random->below(90), static_cast<char>('a' + random->below(26)))));
     values.push_back(text("p" + std::to_string(random->below(3000))));

@@ -9,6 +9,7 @@
 #include "base/failpoint.h"
 #include "row_plan.h"
 #include "slots.h"
+#include "storage/hot_views.h"
 #include "storage/tier_file.h"
 
 namespace scyper::storage {
@@ -22,7 +23,10 @@ constexpr uint64_t kRoomShare = 16;
 
 }  // namespace
 
-uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) { return now - candidate.last_use; }
+uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) {
+  const uint64_t of_class = candidate.is_relevant ? 0 : uint64_t{1} << 32;
+  return of_class + (now - candidate.last_use);
+}
 
 Evictor::~Evictor() {
   MutexLock lock(&mutex_);
@@ -51,7 +55,8 @@ std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition
         const FrozenHeader& head = image.head(column).header();
         if (!image.has_data(column) || head.bytes <= head_bytes(head)) continue;
         const uint32_t last_use = slot.marks == nullptr ? 0 : slot.marks[column].load(std::memory_order_relaxed);
-        candidates.push_back({partition, chunk, column, head.bytes - head_bytes(head), last_use});
+        candidates.push_back(
+            {partition, chunk, column, head.bytes - head_bytes(head), last_use, is_relevant(slot, column)});
       }
     }
   }

@@ -21,8 +21,10 @@ struct EvictionCandidate {
   uint32_t column;
   uint32_t bytes;     // that its eviction frees
   uint32_t last_use;  // FrozenTier::now()
+  bool is_relevant;   // to a hot data view (hot_views.h)
 };
-// Which goes first: the one with the higher rank. Here the one that nobody has used for longest.
+// Which goes first: the one with the higher rank. What is relevant stays until all else is gone; of the others the one
+// that nobody has used for longest goes (ADMS 2015, 4.1).
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
 
 // Brings data of frozen vectors to the tier when there is more of it in memory than FrozenTierOptions::memory_bytes, in

@@ -100,6 +100,16 @@ const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& sche
   return nullptr;
 }
 
+bool is_relevant(const FrozenSlot& slot, uint32_t column) noexcept {
+  if (slot.views == nullptr) return false;
+  const std::vector<HotView>& views = slot.views->views;
+  for (size_t i = 0; i < views.size(); ++i) {
+    const std::vector<uint32_t>& columns = views[i].columns;
+    if (((slot.relevant_to >> i) & 1) != 0 && std::binary_search(columns.begin(), columns.end(), column)) return true;
+  }
+  return false;
+}
+
 std::optional<Relevance> find_relevant(VectorReader* vectors, const InvalidRanges& invalid, const HotViews& views) {
   CHECK(views.views.size() <= HotViews::kMax);
   Relevance found;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "compactor_fixture.h"
 #include "storage/child_process.h"
 #include "storage/frozen_tier.h"
+#include "storage/hot_views.h"
 #include "storage/partition_digest.h"
 #include "tuple_place.h"
 
@@ -196,6 +198,36 @@ TEST_F(TieredChunkTest, WhatNobodyUsesGoesFirst) {
 }
 
 // A child reads what its parent has given up meanwhile, through the parent's cache.
+// Vectors of a hot data view's columns, in chunks that hold its tuples, go last, however long ago they were used.
+TEST_F(TieredChunkTest, WhatMattersGoesLast) {
+  options_.memory_bytes = size_t{1} << 40;
+  ASSERT_TRUE(start());
+  Random random(test_seed());
+  fixture_->append(3 * static_cast<int>(kChunkTuples), &random);
+  HotView view;
+  view.columns = {1};
+  view.conditions = {{1, FrozenPredicate::between(int_datum(0), int_datum(999)), false}};
+  auto views = std::make_shared<HotViews>();
+  views->views.push_back(std::move(view));
+  fixture_->table->frozen_store()->set_hot_views(views);
+  fixture_->compact();
+  const uint64_t all = tier_->resident_bytes();
+  tier_->add_resident(static_cast<int64_t>(options_.memory_bytes - all / 2));
+  tier_->begin_window();
+  VectorReader vectors;
+  const std::vector<uint32_t> others = {0, 2, 3};
+  for (Tid tid = 0; tid < 3 * kChunkTuples; tid += kChunkTuples) {
+    vectors.open(fixture_->partition(), *slot_of(fixture_->partition(), tid));
+    ASSERT_TRUE(vectors.bring(others));
+  }
+  fixture_->compact();
+  EXPECT_GT(tier_->counts().tiered_vectors, 0u);
+  for (Tid tid = 0; tid < 3 * kChunkTuples; tid += kChunkTuples) {
+    const FrozenSlot& slot = *slot_of(fixture_->partition(), tid);
+    EXPECT_TRUE(FrozenChunk(slot.image, nullptr).has_data(1));
+  }
+}
+
 TEST_F(TieredChunkTest, AChildSeesFilesAsTheyWere) {
   Random random(test_seed());
   fixture_->append(20'000, &random);

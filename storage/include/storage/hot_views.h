@@ -48,6 +48,9 @@ bool implies(const TableSchema& schema, std::span<const ColumnCondition> given,
 const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& schema,
                                  std::span<const ColumnCondition> given) noexcept;
 
+// Whether a view that may hold tuples of the frozen chunk has the column; false: it was not asked, too.
+bool is_relevant(const FrozenSlot& slot, uint32_t column) noexcept;
+
 // Of a frozen chunk.
 struct Relevance {
   uint64_t views = 0;       // a bit per view that may hold one of its tuples

@@ -411,7 +411,7 @@ class Cluster {
     if (schedule_.now_ns - secondary->missing_since_ns < kRepairAfterNs || secondary->is_cut_off) return;
     secondary->missing_since_ns = schedule_.now_ns;
     const uint64_t incarnation = secondary->incarnation;
-    const bool asks_peer = chance(0.5);
+    const bool asks_peer = chance(0.75);
     schedule_.after(random_.between(0, 10 * kMs), [this, secondary, incarnation, asks_peer, range = *missing] {
       if (secondary->incarnation != incarnation || secondary->is_cut_off) return;
       if (!asks_peer || !fetch_from_peer(secondary, range)) fetch(secondary, range);
@@ -421,10 +421,11 @@ class Cluster {
   // Of another secondary, which the primary may not reach, in its memory or its log. It may end in the middle, and what
   // it gives comes when terms have changed. False: it has nothing.
   bool fetch_from_peer(Secondary* secondary, const Inbox::Range& range) {
-    Secondary* peer = secondaries_[random_.below(secondaries_.size())].get();
+    Secondary* peer = secondary;
+    while (peer == secondary) peer = secondaries_[random_.below(secondaries_.size())].get();
     const uint64_t term = secondary->inbox->term();
     const bool is_matched = secondary->inbox->is_matched() || flaw_ == SimulationFlaw::kTrustsPeers;
-    if (peer == secondary || !is_matched || !peer->inbox->is_shared(term)) return false;
+    if (!is_matched || !peer->inbox->is_shared(term)) return false;
     std::vector<Parcel> found;
     for (const Parcel& parcel : peer->inbox->newest()) {
       if (parcel.complete_lsn > range.after_lsn && parcel.base_lsn < range.upto_lsn) found.push_back(parcel);

@@ -191,7 +191,7 @@ TEST(AdaptiveSwapTest, LongQueriesGoOnInBetterCode) {
   DatabaseOptions options;
   options.partitions = 2;
   Session session(options),
-      stays({.partitions = 2, .execution = ExecutionMode::kQuick, .tier = {}, .foreign_files_directory = {}});
+      stays({.partitions = 2, .tier = {}, .execution = ExecutionMode::kQuick, .foreign_files_directory = {}});
   for (Session* one : {&session, &stays}) ASSERT_TRUE(one->script(kTables).ok());
   session.database().refresh_statistics();
   uint32_t swaps = 0;

@@ -11,13 +11,16 @@ namespace scyper::replication {
 
 namespace {
 
+// Who names no term takes the node for a primary, and is answered as by a node without the service (UNIMPLEMENTED): it
+// looks for the primary at once, as one is that has been elected and does not lead yet.
 class PeerPublisher final : public v1::Replication::Service {
  public:
   explicit PeerPublisher(const PeerPublisherOptions& options) : options_(options) {}
 
   grpc::Status FetchArchive(grpc::ServerContext* context, const v1::FetchArchiveRequest* request,
                             grpc::ServerWriter<v1::ArchivePiece>* writer) override {
-    if (Status fits = check(request->cluster(), request->peer_term()); !fits.ok()) return to_grpc(fits);
+    if (request->peer_term() == 0) return v1::Replication::Service::FetchArchive(context, request, writer);
+    if (Status fits = check(request->cluster()); !fits.ok()) return to_grpc(fits);
     auto path = options_.newest_archive(request->peer_term());
     if (!path.ok()) return to_grpc(path.status());
     ArchiveSender sender(options_.disk, nullptr, options_.is_stopped);
@@ -26,18 +29,18 @@ class PeerPublisher final : public v1::Replication::Service {
 
   grpc::Status Follow(grpc::ServerContext* context, const v1::FollowRequest* request,
                       grpc::ServerWriter<v1::LogPiece>* writer) override {
-    if (Status fits = check(request->cluster(), request->peer_term()); !fits.ok()) return to_grpc(fits);
+    if (request->peer_term() == 0) return v1::Replication::Service::Follow(context, request, writer);
+    if (Status fits = check(request->cluster()); !fits.ok()) return to_grpc(fits);
     if (request->upto_lsn() == 0) return to_grpc(absl::FailedPreconditionError("only a primary is followed"));
     return to_grpc(send_range(context, *request, writer));
   }
 
  private:
-  Status check(const std::string& cluster_bytes, uint64_t term) const {
+  Status check(const std::string& cluster_bytes) const {
     ClusterId cluster;
     if (!decode_cluster(cluster_bytes, &cluster) || !(cluster == options_.cluster)) {
       return absl::FailedPreconditionError("the node belongs to another cluster");
     }
-    if (term == 0) return absl::FailedPreconditionError(absl::StrCat(options_.node, " is not the primary"));
     return Status();
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "base/histogram.h"
 #include "bench_node.h"
 #include "bench_replication.h"
@@ -30,12 +31,6 @@ void say(const CommonOptions& common, const std::string& line) {
   if (common.is_json) return;
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
-}
-
-std::string text_of(const char* format, auto... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
 }
 
 // --- global snapshots ---
@@ -184,13 +179,12 @@ StatusOr<ordered_json> bench_global_snapshots(const CommonOptions& common, const
                       {"fork_ms_p99", ms_of(times.fork_ns, 99)},
                       {"beside_fork_ms_p50", ms_of(times.beside_ns, 50)},
                       {"beside_fork_ms_p99", ms_of(times.beside_ns, 99)}});
-      say(common,
-          text_of("global snapshot, %u secondaries, %.0f tps: on all nodes within %.1f ms (half), %.1f (99 %%); "
-                  "forks %.1f and %.1f, the rest %.1f and %.1f; %llu snapshots, %llu missed",
-                  secondaries, tps, ms_of(times.all_ns, 50), ms_of(times.all_ns, 99), ms_of(times.fork_ns, 50),
-                  ms_of(times.fork_ns, 99), ms_of(times.beside_ns, 50), ms_of(times.beside_ns, 99),
-                  static_cast<unsigned long long>(times.all_ns.count()),
-                  static_cast<unsigned long long>(times.missed)));
+      say(common, absl::StrFormat(
+                      "global snapshot, %u secondaries, %.0f tps: on all nodes within %.1f ms (half), %.1f (99 %%); "
+                      "forks %.1f and %.1f, the rest %.1f and %.1f; %u snapshots, %u missed",
+                      secondaries, tps, ms_of(times.all_ns, 50), ms_of(times.all_ns, 99), ms_of(times.fork_ns, 50),
+                      ms_of(times.fork_ns, 99), ms_of(times.beside_ns, 50), ms_of(times.beside_ns, 99),
+                      times.all_ns.count(), times.missed));
     }
   }
   return rows;
@@ -225,8 +219,8 @@ StatusOr<ordered_json> bench_joins(const CommonOptions& common, const Replicatio
                     {"memory_bytes", status.memory_used_bytes},
                     {"log_bytes", status.log_bytes},
                     {"archive_bytes", archive.stored_bytes}});
-    say(common, text_of("join from the %s: serves after %.2f s (%.0f MB of data)", from, seconds,
-                        static_cast<double>(status.memory_used_bytes) / 1e6));
+    say(common, absl::StrFormat("join from the %s: serves after %.2f s (%.0f MB of data)", from, seconds,
+                                static_cast<double>(status.memory_used_bytes) / 1e6));
   }
   return rows;
 }
@@ -260,9 +254,9 @@ StatusOr<ordered_json> bench_freshness(const CommonOptions& common, const Replic
                     {"answers", prober.times_ns().count()},
                     {"failed", prober.failed()},
                     {"catch_up_s", seconds_since(end)}});
-    say(common, text_of("freshness, %u secondaries, %.0f of %.0f tps: %.1f ms (half), %.1f (99 %%), %llu answers",
-                        secondaries, result.tps(), most.tps(), ms_of(prober.times_ns(), 50),
-                        ms_of(prober.times_ns(), 99), static_cast<unsigned long long>(prober.times_ns().count())));
+    say(common, absl::StrFormat("freshness, %u secondaries, %.0f of %.0f tps: %.1f ms (half), %.1f (99 %%), %u answers",
+                                secondaries, result.tps(), most.tps(), ms_of(prober.times_ns(), 50),
+                                ms_of(prober.times_ns(), 99), prober.times_ns().count()));
   }
   return rows;
 }
@@ -299,7 +293,8 @@ StatusOr<ordered_json> bench_loss(const CommonOptions& common, const Replication
                     {"repaired_groups", repaired - repaired_before},
                     {"transport", level.secondaries.empty() ? "" : level.secondaries.front().transport}});
     repaired_before = repaired;
-    say(common, text_of("loss of %u %%: %.0f logged transactions/s until all secondaries had them (%.2f of without), "
+    say(common,
+        absl::StrFormat("loss of %u %%: %.0f logged transactions/s until all secondaries had them (%.2f of without), "
                         "%.0f tps at the primary",
                         percent, rate, without == 0 ? 0 : rate / without, result.tps()));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "condition_terms.h"
 #include "frozen_gather.h"
 #include "row_plan.h"
 
@@ -49,15 +50,6 @@ void decode_column(const FrozenVector& vector, const ColumnAccess& access, uint3
 
 using Selection = ChunkSelection;
 using Conditions = std::span<const ColumnCondition>;
-
-// Takes the first condition and its alternatives.
-Conditions take_term(Conditions* conditions) {
-  size_t count = 1;
-  while ((*conditions)[count - 1].has_alternative) ++count;
-  const Conditions term = conditions->first(count);
-  *conditions = conditions->subspan(count);
-  return term;
-}
 
 // Leaves of the selection what one of the alternatives allows; all of it where one of them cannot tell. False: an
 // error.

@@ -49,4 +49,9 @@ inline Interval interval_of(bool is_float, const FrozenPredicate& range) {
   return interval;
 }
 
+// A text as a bound; empty where there is none.
+inline StringRef bytes_of(const Datum& bound) {
+  return bound.null != 0 ? StringRef{"", 0} : StringRef{bound.data(), bound.size()};
+}
+
 }  // namespace scyper::storage

@@ -204,10 +204,6 @@ class FrozenSelection {
   }
 
  private:
-  static StringRef bytes_of(const Datum& datum) {
-    return datum.null != 0 ? StringRef{"", 0} : StringRef{datum.data(), datum.size()};
-  }
-
   bool matches_number(__int128 number) const { return interval_.low <= number && number <= interval_.high; }
 
   template <typename Match>

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "condition_terms.h"
 #include "frozen_interval.h"
 
 namespace scyper::storage {
@@ -11,8 +12,6 @@ namespace {
 
 using Conditions = std::span<const ColumnCondition>;
 using Kind = FrozenPredicate::Kind;
-
-StringRef text_of(const Datum& datum) { return {datum.data(), datum.size()}; }
 
 bool contains_numbers(bool is_float, const FrozenPredicate& wanted, const FrozenPredicate& given) noexcept {
   const Interval outer = interval_of(is_float, wanted), inner = interval_of(is_float, given);
@@ -22,12 +21,12 @@ bool contains_numbers(bool is_float, const FrozenPredicate& wanted, const Frozen
 bool contains_texts(TypeId type, const FrozenPredicate& wanted, const FrozenPredicate& given) noexcept {
   if (wanted.low.null == 0) {
     if (given.low.null != 0) return false;
-    const int order = compare_texts(type, text_of(given.low), text_of(wanted.low));
+    const int order = compare_texts(type, bytes_of(given.low), bytes_of(wanted.low));
     if (order < 0 || (order == 0 && given.low_included && !wanted.low_included)) return false;
   }
   if (wanted.high.null == 0) {
     if (given.high.null != 0) return false;
-    const int order = compare_texts(type, text_of(given.high), text_of(wanted.high));
+    const int order = compare_texts(type, bytes_of(given.high), bytes_of(wanted.high));
     if (order > 0 || (order == 0 && given.high_included && !wanted.high_included)) return false;
   }
   return true;
@@ -54,18 +53,9 @@ bool implies_term(const TableSchema& schema, Conditions given, Conditions wanted
   });
 }
 
-// The first condition and its alternatives.
-Conditions first_term(Conditions conditions) noexcept {
-  size_t count = 1;
-  while (conditions[count - 1].has_alternative) ++count;
-  return conditions.first(count);
-}
-
 bool any_term_implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
   while (!given.empty()) {
-    const Conditions term = first_term(given);
-    if (implies_term(schema, term, wanted)) return true;
-    given = given.subspan(term.size());
+    if (implies_term(schema, take_term(&given), wanted)) return true;
   }
   return false;
 }
@@ -84,9 +74,7 @@ bool conjunction_implies(const TableSchema& schema, Conditions given, Conditions
 
 bool implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
   while (!wanted.empty()) {
-    const Conditions term = first_term(wanted);
-    if (!conjunction_implies(schema, given, term)) return false;
-    wanted = wanted.subspan(term.size());
+    if (!conjunction_implies(schema, given, take_term(&wanted))) return false;
   }
   return true;
 }

@@ -116,6 +116,16 @@ StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row,
   return bind(*expr, row != nullptr ? &scope : nullptr);
 }
 
+namespace {
+
+const BoundExpr* subquery_of(const BoundExpr& expr) {
+  const BoundExpr* query = nullptr;
+  visit(expr, [&](const BoundExpr& e) { query = query == nullptr && e.query != nullptr ? &e : query; });
+  return query;
+}
+
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_check(const ast::Expr& expr, std::shared_ptr<storage::Table> table) {
   const std::string name = table->schema().name;
   auto relation = table_relation(std::move(table), name);
@@ -123,9 +133,8 @@ StatusOr<BoundPtr> Binder::bind_check(const ast::Expr& expr, std::shared_ptr<sto
   scope.add(relation.get(), false);
   aggregate_clause_ = "check constraints";
   SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, &scope));
-  const BoundExpr* query = nullptr;
-  visit(*bound, [&](const BoundExpr& e) { query = query == nullptr && e.query != nullptr ? &e : query; });
-  if (query != nullptr) return error("0A000", "cannot use subquery in check constraint", query->location);
+  if (const BoundExpr* query = subquery_of(*bound); query != nullptr)
+    return error("0A000", "cannot use subquery in check constraint", query->location);
   return coerce_boolean(std::move(bound), "CHECK");
 }
 
@@ -173,12 +182,6 @@ bool is_immutable(const BoundExpr& e) {
                            is_stable(e) || (e.kind == BoundKind::kUserCall && !e.routine->is_immutable);
   return !is_changing &&
          std::all_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return is_immutable(*arg); });
-}
-
-const BoundExpr* subquery_of(const BoundExpr& expr) {
-  const BoundExpr* query = nullptr;
-  visit(expr, [&](const BoundExpr& e) { query = query == nullptr && e.query != nullptr ? &e : query; });
-  return query;
 }
 
 }  // namespace

@@ -289,9 +289,9 @@ void Compactor::end_window() {
 
 bool Compactor::is_evicting() const { return evictor_ != nullptr && evictor_->has_waiting(); }
 
+// What goes to the tier goes first: it is bounded by the excess, while chunks may come to be frozen for ever.
 bool Compactor::freeze_one() {
-  if (freeze_next()) return true;
-  if (evictor_ == nullptr || !evictor_->write_one()) return false;
+  if (evictor_ == nullptr || !evictor_->write_one()) return freeze_next();
   if (when_due_) when_due_(Due::kAll);
   return true;
 }
@@ -336,11 +336,12 @@ void Compactor::drop(const Job& job) {
 bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog* log) {
   CHECK(log->empty());
   if (finish_one(partitions) || (evictor_ != nullptr && evictor_->finish_one(partitions))) return true;
+  if (evict_some(partitions)) return true;  // before more is frozen: the budget holds while others have work for ever
   for (TablePartition* partition : partitions) {
     if (partition->table->frozen_store() == nullptr) continue;
     if (empty_one(partition, log) || place_one(partition, log) || cool_one(partition, log)) return true;
   }
-  return evict_some(partitions);
+  return false;
 }
 
 bool Compactor::evict_some(std::span<TablePartition* const> partitions) {

@@ -37,7 +37,7 @@ if(SCYPER_SANITIZE)
 endif()
 
 # One precompiled header for every library, program and test: foreign headers only, which change with the packages alone. Sources
-# include what they use all the same; house programs compile without it and prove that of each header.
+# include what they use all the same, and headers must (tools/checks/precompiled.py).
 set(SCYPER_PCH <algorithm> <atomic> <bit> <chrono> <condition_variable> <cstddef> <cstdint> <cstring> <deque> <functional> <limits> <map>
                <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
                <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
@@ -67,7 +67,7 @@ function(scyper_precompile folder)
     get_target_property(type ${target} TYPE)
     get_target_property(options ${target} COMPILE_OPTIONS)
     get_target_property(libraries ${target} LINK_LIBRARIES)
-    if(NOT type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$" OR target MATCHES "^(link|header)_test_" OR options MATCHES "sanitize=fuzzer")
+    if(NOT type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$" OR options MATCHES "sanitize=fuzzer")
       continue()  # the others' options differ from the header's
     elseif("GTest::gtest" IN_LIST libraries)
       target_precompile_headers(${target} REUSE_FROM scyper_test_pch)
@@ -123,7 +123,7 @@ endfunction()
 # A ctest entry that passes when the program could be built, which `house` does.
 function(scyper_house_program name)
   add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/house/main.cc ${ARGN})
-  target_compile_options(${name} PRIVATE -O0 -g0 -w)  # system headers are not marked as such here
+  target_compile_options(${name} PRIVATE -w)  # system headers are not marked as such here
   add_dependencies(house ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS house)
@@ -142,7 +142,7 @@ function(scyper_link_test library)
   target_link_libraries(${test} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}> ${deps})
 endfunction()
 
-# header_test_X for the folder X: each header compiles alone, without a precompiled one, with what the folder's libraries may see.
+# header_test_X for the folder X: each header compiles alone, but for the precompiled one, with what the folder's libraries may see.
 # Looks for headers when CMake runs, not at every build: the next configuration finds a new one.
 function(scyper_header_test folder)
   file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${folder})
@@ -158,6 +158,7 @@ function(scyper_header_test folder)
   endforeach()
   if(sources)
     scyper_house_program(${test} ${sources})
+    target_precompile_headers(${test} REUSE_FROM scyper_pch)
     foreach(library ${ARGN})
       target_include_directories(${test} PRIVATE $<TARGET_PROPERTY:${library},INCLUDE_DIRECTORIES>)
       target_compile_definitions(${test} PRIVATE $<TARGET_PROPERTY:${library},COMPILE_DEFINITIONS>)

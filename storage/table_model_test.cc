@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "base/test_slice.h"
 #include "storage/compactor.h"
 #include "storage/frozen_slot.h"
 #include "storage/key.h"
@@ -356,7 +357,7 @@ TEST_P(TableModelTest, ATinyBudgetFailsStatementsAndLeavesNoTrace) {
   options.reserve_bytes = size_t{256} << 10;
   uint64_t out_of_memory = 0;
   uint64_t runs = 0;
-  for (size_t extra = 4; extra < 24; ++extra) {
+  for (size_t extra = 4; extra < 24; extra += test_slice(1, 2)) {
     TestStore store(chunk + (extra << 16) + options.reserve_bytes, options);
     StatusOr<std::unique_ptr<Table>> table = Table::create(schema, 1, store.arena.get());
     if (!table.ok()) continue;
@@ -371,8 +372,8 @@ TEST_P(TableModelTest, ATinyBudgetFailsStatementsAndLeavesNoTrace) {
     player.compare();
     out_of_memory += player.out_of_memory();
   }
-  EXPECT_GT(runs, 8u);
-  EXPECT_GT(out_of_memory, 50u);
+  EXPECT_GT(runs, test_slice(8u, 4u));
+  EXPECT_GT(out_of_memory, test_slice(50u, 25u));
 }
 
 // Steps of a compactor between the transactions, so that these meet chunks in every state.
@@ -492,7 +493,7 @@ TEST_P(TableModelTest, ATinyBudgetLeavesNoTraceInACompactedTable) {
   uint64_t out_of_memory = 0;
   uint64_t frozen = 0;
   uint64_t without_memory = 0;
-  for (size_t extra = 6; extra < 14; ++extra) {
+  for (size_t extra = 6; extra < 14; extra += test_slice(1, 2)) {
     auto memory = *FrozenMemory::create((extra % 4 + 2) * FrozenMemory::kFrozenGranuleBytes, FrozenPages::kSmall);
     TestStore store(chunk * 3 + (extra << 16) + options.reserve_bytes, options);
     StatusOr<std::unique_ptr<Table>> table = Table::create(schema, 1, store.arena.get());

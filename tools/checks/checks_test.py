@@ -9,6 +9,7 @@ import unittest
 import format
 import includes
 import lengths
+import precompiled
 import protos
 import readmes
 import shell
@@ -50,6 +51,17 @@ class Format(Tree):
         self.assertEqual([line.split(":")[0] for line in format.unformatted(self.root)], ["base/x.cc"])
         format.unformatted(self.root, fix=True)
         self.assertEqual(format.unformatted(self.root), [])
+
+
+class Precompiled(Tree):
+    def test_names_without_their_headers(self):
+        self.write("cmake/Scyper.cmake", "set(SCYPER_PCH <string> <vector>\n               <iostream>)\n")
+        self.write("base/include/base/text.h", "#pragma once\n#include <string>\nstd::string f();  // std::vector\n")
+        self.write("storage/good.h", '#pragma once\n#include <vector>\n#include "base/text.h"\nstd::vector<std::string> f();\n')
+        self.write("storage/bad.h", '#pragma once\n#include "base/text.h"\nstd::vector<std::string> f();\n')
+        self.assertEqual(list(precompiled.Headers(self.root).problems()),
+                         ["cmake/Scyper.cmake: nothing is known of <iostream> here",
+                          "storage/bad.h: std::vector without <vector>"])
 
 
 class Readmes(Tree):

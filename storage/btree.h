@@ -118,6 +118,23 @@ class BTree final : public OrderedIndex {
     return IndexResult::kOk;
   }
 
+  // Neighbours that are replaced one behind the other need one descent.
+  IndexResult replace_key(const char* bytes, Tid tid) noexcept {
+    const Key key = Key::load(bytes, key_bytes_);
+    if (hint_.leaf == nullptr || key < hint_.low || hint_.high < key) {
+      Path path;
+      descend(key, &path);
+      set_hint(path);
+    }
+    Node* leaf = hint_.leaf;
+    uint32_t place = hint_.replaced + 1;
+    if (place >= leaf->count || !(leaf->keys[place] == key)) place = rank<false>(leaf->keys, leaf->count, key);
+    if (place == leaf->count || !(leaf->keys[place] == key)) return IndexResult::kNotFound;
+    leaf->values[place] = tid;
+    hint_.replaced = place;
+    return IndexResult::kOk;
+  }
+
   void seek_bounds(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
                    bool backward, uint32_t exclusive) const noexcept {
     auto* position = TreePosition::of(cursor);
@@ -157,12 +174,13 @@ class BTree final : public OrderedIndex {
   uint64_t nodes_in_use() const { return nodes_.in_use(); }
 
  private:
-  // The leaf of the last insert and the keys that belong to it (both ends included): the lines of an order come one
-  // behind the other and need one descent. Forgotten when nodes change places.
+  // The leaf of the last insert or replacement and the keys that belong to it (both ends included): the lines of an
+  // order come one behind the other and need one descent. Forgotten when nodes change places.
   struct Hint {
     Node* leaf = nullptr;
     Key low;
     Key high;
+    uint32_t replaced = 0;  // place of the last replacement, if there was one
   };
 
   void set_hint(const Path& path) noexcept {

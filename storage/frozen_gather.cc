@@ -80,6 +80,13 @@ void gather_column(const FrozenVector& vector, const ColumnAccess& access, Posit
                    char* window) noexcept {
   const FrozenHeader& head = vector.header();
   char* cells = window + access.value_offset;
+  if (positions.size() == 1) {
+    const uint64_t place = positions[0] - first;
+    if (access.null_offset != 0) {
+      window[access.null_offset + place * access.null_stride] = vector.is_null(positions[0]) ? 1 : 0;
+    }
+    return vector.decode_one(positions[0], cells + place * access.value_stride);
+  }
   if (access.null_offset != 0) {
     for (const uint32_t position : positions) {
       window[access.null_offset + uint64_t{position - first} * access.null_stride] = vector.is_null(position) ? 1 : 0;

@@ -20,17 +20,35 @@ void float_keys_to_cells(int64_t* cells, uint32_t count) {
 
 }  // namespace
 
+namespace {
+// Where each of some vectors was asked last. Who reads single tuples reads neighbours next (the lines of an order), so
+// the run is mostly the same one or the next. Only guesses: any number does, of whatever vector it is.
+uint16_t* run_guess(const FrozenHeader& head) {
+  constexpr uint32_t kGuessBits = 7;
+  thread_local uint16_t guesses[1u << kGuessBits];
+  const uint64_t number = reinterpret_cast<uint64_t>(&head) / sizeof(uint64_t);  // images are aligned to that
+  return &guesses[(number * 0x9e3779b97f4a7c15) >> (64 - kGuessBits)];
+}
+}  // namespace
+
 uint32_t FrozenVector::entry_of(uint32_t position) const noexcept {
   const FrozenHeader& head = header();
   if (head.has_runs == 0) return position;
-  // the first run that ends behind the position, of which there is one; no branch that could be predicted wrongly
   const uint16_t* ends = run_ends();
+  uint16_t* const guess = run_guess(head);
+  const auto is_run = [&](uint32_t run) {
+    return run < head.entries && position < ends[run] && (run == 0 || ends[run - 1] <= position);
+  };
+  if (is_run(*guess)) return *guess;
+  if (is_run(*guess + 1u)) return ++*guess;
+  // the first run that ends behind the position, of which there is one; no branch that could be predicted wrongly
   uint32_t begin = 0;
   for (uint32_t left = head.entries; left > 1;) {
     const uint32_t half = left / 2;
     begin += half & -static_cast<uint32_t>(ends[begin + half - 1] <= position);
     left -= half;
   }
+  *guess = static_cast<uint16_t>(begin);
   return begin;
 }
 
@@ -254,6 +272,47 @@ void FrozenVector::decode(uint32_t first, uint32_t count, char* cells) const noe
       return decode_numbers(first, count, reinterpret_cast<WideCell*>(cells));
     default:
       return decode_texts(first, count, cells);
+  }
+}
+
+template <typename T>
+T FrozenVector::cell_of_entry(uint32_t entry) const noexcept {
+  const FrozenHeader& head = header();
+  switch (head.scheme) {
+    case FrozenScheme::kConstant:
+      return to_cell<T>(to_int128(head.reference));
+    case FrozenScheme::kPacked:
+      return add_code(to_cell<T>(to_int128(head.reference)), unpack_one(at(head.codes_at), entry, head.code_bits));
+    case FrozenScheme::kDictionary:
+      entry = static_cast<uint32_t>(unpack_one(at(head.codes_at), entry, head.code_bits));
+      [[fallthrough]];
+    default:
+      return load_cell<T>(at(head.values_at) + uint64_t{entry} * sizeof(T));
+  }
+}
+
+void FrozenVector::decode_one(uint32_t position, char* cell) const noexcept {
+  const FrozenHeader& head = header();
+  CHECK(position < head.count);
+  const uint32_t entry = entry_of(position);
+  switch (head.kind) {
+    case CellKind::kBool:
+      return save_cell(cell, cell_of_entry<uint8_t>(entry));
+    case CellKind::kInt16:
+      return save_cell(cell, cell_of_entry<int16_t>(entry));
+    case CellKind::kInt32:
+      return save_cell(cell, cell_of_entry<int32_t>(entry));
+    case CellKind::kInt64:
+      return save_cell(cell, cell_of_entry<int64_t>(entry));
+    case CellKind::kFloat64: {
+      const auto value = cell_of_entry<int64_t>(entry);
+      return save_cell(cell, holds_float_keys(head) ? order_key(value) : value);
+    }
+    case CellKind::kInt128:
+      return save_cell(cell, cell_of_entry<WideCell>(entry));
+    default:
+      if (is_null(position)) return write_empty_cell(head.kind, cell, head.cell_bytes);
+      write_text(head.kind, head.cell_bytes, text(value_of(entry)), cell);
   }
 }
 

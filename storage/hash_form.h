@@ -83,6 +83,7 @@ class WordForm {
     for (uint32_t i = 0; i < Line::kSlots; ++i) value |= line.values[i] & -static_cast<uint64_t>(line.words[i] == key);
     return value - 1;
   }
+  static void set_tid(Line* line, uint32_t slot, Tid tid) { line->values[slot] = tid + 1; }
   bool make_entry(Key key, uint64_t, Tid tid, Entry* entry) {
     *entry = {key, tid + 1};
     return true;
@@ -154,6 +155,7 @@ class PairForm {
     const uint32_t slot = slot_of(line, key);
     return slot < Line::kSlots ? line.tid(slot) : kNoTid;
   }
+  static void set_tid(Line* line, uint32_t slot, Tid tid) { line->put(slot, {line->keys[slot], tid}); }
   bool make_entry(const Key& key, uint64_t, Tid tid, Entry* entry) {
     *entry = {key, tid};
     return true;
@@ -204,6 +206,9 @@ class ApartForm {
   static Tid find(const Line& line, const Key& key) {
     const uint32_t slot = slot_of(line, key);
     return slot < Line::kSlots ? record_of(line.values[slot])->tid : kNoTid;
+  }
+  static void set_tid(Line* line, uint32_t slot, Tid tid) {
+    const_cast<Record*>(record_of(line->values[slot]))->tid = tid;
   }
   bool make_entry(const Key& key, uint64_t hash, Tid tid, Entry* entry) {
     CHECK(key.size <= kMaxIndexKeyBytes);

@@ -90,6 +90,13 @@ IndexResult HashIndex::erase(const char* key, uint32_t size) noexcept {
   return static_cast<ApartTable*>(this)->erase_key(key, size);
 }
 
+IndexResult HashIndex::replace(const char* key, uint32_t size, Tid tid) noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTable*>(this)->replace_key(key, size, tid);
+  if (kind_ == Kind::kPair) return static_cast<PairTable*>(this)->replace_key(key, size, tid);
+  return static_cast<ApartTable*>(this)->replace_key(key, size, tid);
+}
+
 void HashIndex::prefetch(const char* key, uint32_t size) const noexcept {
   DCHECK(key_bytes_ == 0 || size == key_bytes_);
   if (kind_ == Kind::kWord) return prefetch_in(static_cast<const WordTable*>(this), key, size);

@@ -48,9 +48,14 @@ TEST_P(HashModelTest, AgreesWithMap) {
       const Tid tid = random.below(kMaxHashedTid + 1);
       ASSERT_EQ(insert(index.get(), key, tid), it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
       if (it == model.end()) model.emplace(key, tid);
-    } else if (choice < 9) {
+    } else if (choice < 8) {
       ASSERT_EQ(erase(index.get(), key), it == model.end() ? IndexResult::kNotFound : IndexResult::kOk);
       if (it != model.end()) model.erase(it);
+    } else if (choice < 9) {
+      const Tid tid = random.below(kMaxHashedTid + 1);
+      const auto result = index->replace(key.data(), static_cast<uint32_t>(key.size()), tid);
+      ASSERT_EQ(result, it == model.end() ? IndexResult::kNotFound : IndexResult::kOk);
+      if (it != model.end()) it->second = tid;
     } else {
       ASSERT_EQ(find(index.get(), key), it == model.end() ? kNoTid : it->second);
     }

@@ -115,6 +115,15 @@ class HashTable final : public HashIndex {
     return IndexResult::kOk;
   }
 
+  IndexResult replace_key(const char* bytes, uint32_t size, Tid tid) noexcept {
+    CHECK(tid <= Form::kMaxTid);
+    const Key key = Form::load(bytes, size, key_bytes_);
+    const Place place = locate(key, Form::hash(key));
+    if (place.bucket == nullptr) return IndexResult::kNotFound;
+    Form::set_tid(&place.bucket->lines[place.line], place.slot, tid);
+    return IndexResult::kOk;
+  }
+
   size_t memory_bytes() const noexcept override {
     const uint64_t directory_bytes = directory_size() * sizeof(Bucket*);
     return buckets_.bytes() + form_state_.bytes() + (directory_bytes > sizeof(Bucket) ? directory_bytes : 0);

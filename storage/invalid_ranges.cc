@@ -4,6 +4,13 @@
 
 namespace scyper::storage {
 
+void InvalidRanges::add_bits(uint32_t begin, uint32_t end) {
+  if (bits_.size() * 64 < end) bits_.resize((end + 63) / 64);
+  for (; begin < end && begin % 64 != 0; ++begin) bits_[begin / 64] |= uint64_t{1} << (begin % 64);
+  for (; end - begin >= 64; begin += 64) bits_[begin / 64] = ~uint64_t{0};
+  for (; begin < end; ++begin) bits_[begin / 64] |= uint64_t{1} << (begin % 64);
+}
+
 bool InvalidRanges::add(uint32_t begin, uint32_t end) {
   CHECK(begin < end);
   // all that overlap or touch become one
@@ -20,6 +27,7 @@ bool InvalidRanges::add(uint32_t begin, uint32_t end) {
     merged.end = std::max(merged.end, last->end);
   }
   if (known == end - begin) return false;
+  add_bits(begin, end);
   positions_ += end - begin - known;
   if (first == last) {
     ranges_.insert(first, merged);
@@ -31,8 +39,9 @@ bool InvalidRanges::add(uint32_t begin, uint32_t end) {
 }
 
 bool InvalidRanges::remove(uint32_t position) {
+  if (!contains(position)) return false;
   auto it = ranges_.begin() + (first_ending_after(position) - ranges_.cbegin());
-  if (it == ranges_.end() || it->begin > position) return false;
+  bits_[position / 64] &= ~(uint64_t{1} << (position % 64));
   --positions_;
   const Range range = *it;
   if (range.end - range.begin == 1) {
@@ -46,11 +55,6 @@ bool InvalidRanges::remove(uint32_t position) {
     ranges_.insert(it + 1, {position + 1, range.end});
   }
   return true;
-}
-
-bool InvalidRanges::contains(uint32_t position) const {
-  const auto it = first_ending_after(position);
-  return it != ranges_.end() && it->begin <= position;
 }
 
 }  // namespace scyper::storage

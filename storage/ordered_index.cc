@@ -54,6 +54,14 @@ IndexResult OrderedIndex::erase(const char* key, uint32_t size) noexcept {
   return static_cast<RadixTree*>(this)->erase_key(key, size);
 }
 
+IndexResult OrderedIndex::replace(const char* key, uint32_t size, Tid tid) noexcept {
+  DCHECK(key_bytes_ == 0 || size == key_bytes_);
+  if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->replace_key(key, tid);
+  if (kind_ == Kind::kPair) return static_cast<PairTree*>(this)->replace_key(key, tid);
+  if (kind_ == Kind::kTriple) return static_cast<TripleTree*>(this)->replace_key(key, tid);
+  return static_cast<RadixTree*>(this)->replace_key(key, size, tid);
+}
+
 void OrderedIndex::seek(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
                         bool backward, uint32_t exclusive) const noexcept {
   if (kind_ == Kind::kWord) {

@@ -15,6 +15,9 @@ IndexResult insert(OrderedIndex* index, const std::string& key, Tid tid) {
   return index->insert(key.data(), size_of(key), tid);
 }
 IndexResult erase(OrderedIndex* index, const std::string& key) { return index->erase(key.data(), size_of(key)); }
+IndexResult replace(OrderedIndex* index, const std::string& key, Tid tid) {
+  return index->replace(key.data(), size_of(key), tid);
+}
 Tid find(const OrderedIndex* index, const std::string& key) { return index->find(key.data(), size_of(key)); }
 
 std::vector<Tid> scan(const OrderedIndex* index, const std::string& lo, const std::string& hi, bool backward,
@@ -107,9 +110,17 @@ TEST_P(OrderedModelTest, AgreesWithMap) {
       const Tid tid = random.next() >> 1;
       ASSERT_EQ(insert(index.get(), key, tid), it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
       if (it == model.end()) model.emplace(key, tid);
-    } else if (choice < 9) {
+    } else if (choice < 8) {
       ASSERT_EQ(erase(index.get(), key), it == model.end() ? IndexResult::kNotFound : IndexResult::kOk);
       if (it != model.end()) model.erase(it);
+    } else if (choice < 9) {
+      if (it == model.end()) ASSERT_EQ(replace(index.get(), key, 1), IndexResult::kNotFound);
+      // neighbours, too
+      auto next = model.lower_bound(key);
+      for (uint64_t i = random.below(8); next != model.end() && i > 0; ++next, --i) {
+        next->second = random.next() >> 1;
+        ASSERT_EQ(replace(index.get(), next->first, next->second), IndexResult::kOk);
+      }
     } else {
       ASSERT_EQ(find(index.get(), key), it == model.end() ? kNoTid : it->second);
     }

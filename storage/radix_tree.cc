@@ -69,20 +69,32 @@ RadixLeaf* RadixTree::make_leaf(const char* key, uint32_t size, Tid tid) noexcep
 
 void RadixTree::drop_leaf(RadixLeaf* leaf) noexcept { pieces_.give(leaf, RadixLeaf::kHeadBytes + leaf->size); }
 
-Tid RadixTree::find_key(const char* key, uint32_t size) const noexcept {
+RadixLeaf* RadixTree::find_leaf(const char* key, uint32_t size) const noexcept {
   RadixRef ref = root_;
   uint32_t depth = 0;
   while (!ref.empty() && !ref.is_leaf()) {
     RadixNode* node = ref.node();
-    if (depth + node->prefix_size >= size) return kNoTid;
-    if (std::memcmp(node->prefix, key + depth, node->stored_prefix()) != 0) return kNoTid;
+    if (depth + node->prefix_size >= size) return nullptr;
+    if (std::memcmp(node->prefix, key + depth, node->stored_prefix()) != 0) return nullptr;
     depth += node->prefix_size;
     const RadixRef* child = find_child(node, static_cast<uint8_t>(key[depth]));
-    if (child == nullptr) return kNoTid;
+    if (child == nullptr) return nullptr;
     ref = *child;
     ++depth;
   }
-  return !ref.empty() && equal(ref.leaf(), key, size) ? ref.leaf()->tid : kNoTid;
+  return !ref.empty() && equal(ref.leaf(), key, size) ? ref.leaf() : nullptr;
+}
+
+Tid RadixTree::find_key(const char* key, uint32_t size) const noexcept {
+  const RadixLeaf* leaf = find_leaf(key, size);
+  return leaf == nullptr ? kNoTid : leaf->tid;
+}
+
+IndexResult RadixTree::replace_key(const char* key, uint32_t size, Tid tid) noexcept {
+  RadixLeaf* leaf = find_leaf(key, size);
+  if (leaf == nullptr) return IndexResult::kNotFound;
+  leaf->tid = tid;
+  return IndexResult::kOk;
 }
 
 IndexResult RadixTree::insert_key(const char* key, uint32_t size, Tid tid) noexcept {

@@ -21,6 +21,7 @@ class RadixTree final : public OrderedIndex {
   Tid find_key(const char* key, uint32_t size) const noexcept;
   IndexResult insert_key(const char* key, uint32_t size, Tid tid) noexcept;
   IndexResult erase_key(const char* key, uint32_t size) noexcept;
+  IndexResult replace_key(const char* key, uint32_t size, Tid tid) noexcept;
   void seek_bounds(OrderedCursor* cursor, const char* lo, uint32_t lo_size, const char* hi, uint32_t hi_size,
                    bool backward, uint32_t exclusive) const noexcept;
   Tid next_leaf(OrderedCursor* cursor) const noexcept;
@@ -30,6 +31,7 @@ class RadixTree final : public OrderedIndex {
   uint64_t pieces_in_use() const { return pieces_.in_use(); }
 
  private:
+  RadixLeaf* find_leaf(const char* key, uint32_t size) const noexcept;  // nullptr: absent
   RadixLeaf* make_leaf(const char* key, uint32_t size, Tid tid) noexcept;
   void drop_leaf(RadixLeaf* leaf) noexcept;
   void drop_node(RadixNode* node) noexcept { pieces_.give(node, radix_bytes(node->type)); }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "row_index.h"
@@ -13,6 +15,11 @@ RowKey encode_at(const TablePartition* partition, uint32_t index, Tid place, Tid
   return encode_row_key(partition->plan->indexes[index], chunk_of(partition, place), offset_of(place), tid, key);
 }
 
+void set_null(const ColumnAccess& access, char* chunk, uint32_t offset, bool null) {
+  if (access.null_offset == 0) return;
+  chunk[access.null_offset + uint64_t{offset} * access.null_stride] = static_cast<char>(null ? 1 : 0);
+}
+
 // Texts into the heap, all else as it is.
 bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* log) noexcept {
   char* chunk = chunk_of(partition, to);
@@ -22,9 +29,7 @@ bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* l
     const char* cell = cell_of(access, from.chunk, from.offset);
     char* copy = cell_of(access, chunk, offset);
     const bool null = is_null(access, from.chunk, from.offset);
-    if (access.null_offset != 0) {
-      chunk[access.null_offset + uint64_t{offset} * access.null_stride] = static_cast<char>(null ? 1 : 0);
-    }
+    set_null(access, chunk, offset, null);
     if (null) {
       write_empty_cell(access.kind, copy, access.cell_bytes);
       continue;
@@ -38,11 +43,61 @@ bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* l
   return true;
 }
 
+// The same from an image, without a window between.
+bool decode_cells(TablePartition* partition, const FrozenSlot& slot, uint32_t position, Tid to,
+                  ChangeLog* log) noexcept {
+  char* chunk = chunk_of(partition, to);
+  const uint32_t offset = offset_of(to);
+  const FrozenStore* store = partition->table->frozen_store();
+  const FrozenChunk image(slot.image, &store->dictionaries);
+  const uint32_t now = slot.marks == nullptr ? 0 : store->tier->now();
+  uint32_t number = 0;
+  for (const ColumnPlan& column : partition->plan->columns) {
+    const ColumnAccess& access = column.access;
+    if (slot.marks != nullptr) mark_use(slot.marks, now, number);
+    const FrozenVector vector = image.column(number++);
+    char* copy = cell_of(access, chunk, offset);
+    const bool null = access.null_offset != 0 && vector.is_null(position);
+    set_null(access, chunk, offset, null);
+    if (null) {
+      write_empty_cell(access.kind, copy, access.cell_bytes);
+    } else if (may_have_payload(access.kind)) {
+      const Datum text = vector.get(position);
+      if (store_string(partition, log, copy, &access, text.data(), text.size()) != ChangeResult::kOk) return false;
+    } else {
+      vector.decode_one(position, copy);
+    }
+  }
+  return true;
+}
+
+bool copy_tuple(TablePartition* partition, Tid tid, Tid to, ChangeLog* log) noexcept {
+  const FrozenSlot& slot = *slot_of(partition, tid);
+  if (slot.state == ChunkState::kFrozen && !is_tiered(partition, tid)) {
+    return decode_cells(partition, slot, offset_of(tid), to, log);
+  }
+  return copy_cells(partition, place_of(partition, tid, partition->plan->all_columns), to, log);
+}
+
+// Whether entries never end with a Tid, so that they stay where they are and lead elsewhere.
+bool stays_in_place(const IndexPlan& index) { return index.unique && !index.nullable; }
+
+uint32_t count_moving_keys(const TablePartition* partition) {
+  const std::vector<IndexPlan>& indexes = partition->plan->indexes;
+  const auto staying = std::count_if(indexes.begin(), indexes.end(), stays_in_place);
+  return static_cast<uint32_t>(indexes.size()) - static_cast<uint32_t>(staying);
+}
+
 // The entry's undo moves back what has been moved; without one: what has been moved stays so.
 ChangeResult move_entries(TablePartition* partition, Tid from, Tid to, UndoEntry* entry, ChangeLog* log) noexcept {
   for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
     char key[kMaxIndexKeyBytes];
     const RowKey old_key = encode_at(partition, index, to, from, key);
+    if (stays_in_place(partition->plan->indexes[index])) {
+      replace_key(partition, index, key, old_key, to);
+      if (entry != nullptr) entry->moved_indexes |= 1u << index;
+      continue;
+    }
     erase_key(partition, index, key, old_key);
     char moved[kMaxIndexKeyBytes];
     ChangeLog::Conflict conflict;
@@ -68,14 +123,14 @@ Tid make_hot(TablePartition* partition, Tid tid, ChangeLog* log) noexcept {
     log->fail_row(result);
     return kNoTid;
   };
-  if (!log->will_erase_keys(partition->plan->indexes.size())) return fail(log->last_result());
+  if (!log->will_erase_keys(count_moving_keys(partition))) return fail(log->last_result());
   UndoEntry* entry = log->push(UndoEntry::Kind::kRelocate, partition, 0);
   if (entry == nullptr) return fail(log->last_result());
   entry->from = tid;
   entry->tid = take_position(partition);
   if (entry->tid == kNoTid) return fail(ChangeResult::kOutOfMemory);
   const Tid to = entry->tid;
-  if (!copy_cells(partition, place_of(partition, tid, partition->plan->all_columns), to, log)) {
+  if (!copy_tuple(partition, tid, to, log)) {
     return fail(log->last_result());
   }
   const ChangeResult result = move_entries(partition, tid, to, entry, log);
@@ -90,7 +145,7 @@ Tid make_hot_for_good(TablePartition* partition, Tid tid) noexcept {
   CHECK(chunk_of(partition, tid) == nullptr && has_tuple(partition, tid));
   const Tid to = take_position(partition);
   if (to == kNoTid) return kNoTid;
-  if (!copy_cells(partition, place_of(partition, tid, partition->plan->all_columns), to, nullptr)) return kNoTid;
+  if (!copy_tuple(partition, tid, to, nullptr)) return kNoTid;
   if (move_entries(partition, tid, to, nullptr, nullptr) != ChangeResult::kOk) return kNoTid;
   set_live_anywhere(partition, tid, false);
   set_live(partition, to, true);
@@ -104,6 +159,10 @@ void undo_relocate(UndoEntry* entry, ChangeLog* log) noexcept {
   char key[kMaxIndexKeyBytes];
   for (uint32_t moved = entry->moved_indexes; moved != 0; moved &= moved - 1) {
     const auto index = static_cast<uint32_t>(__builtin_ctz(moved));
+    if (stays_in_place(partition->plan->indexes[index])) {
+      replace_key(partition, index, key, encode_at(partition, index, to, entry->from, key), entry->from);
+      continue;
+    }
     erase_key(partition, index, key, encode_at(partition, index, to, to, key));
     restore_key(partition, index, key, encode_at(partition, index, to, entry->from, key), entry->from, log);
   }

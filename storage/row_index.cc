@@ -55,6 +55,13 @@ void erase_key(TablePartition* partition, uint32_t index, const char* key, RowKe
   if (entry.hash != nullptr && !info.with_tid) CHECK(entry.hash->erase(key, info.size) == IndexResult::kOk);
 }
 
+void replace_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid) noexcept {
+  CHECK(info.size > 0 && !info.with_tid);
+  const PartitionIndex& entry = partition->indexes[index];
+  CHECK(entry.ordered->replace(key, info.size, tid) == IndexResult::kOk);
+  if (entry.hash != nullptr) CHECK(entry.hash->replace(key, info.size, tid) == IndexResult::kOk);
+}
+
 void restore_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
                  ChangeLog* log) noexcept {
   if (info.size == 0) return;

@@ -13,6 +13,8 @@ namespace scyper::storage {
 ChangeResult insert_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
                         ChangeLog::Conflict* conflict) noexcept;
 void erase_key(TablePartition* partition, uint32_t index, const char* key, RowKey info) noexcept;
+// A unique key that does not end with its Tid leads to another position of the tuple from now on.
+void replace_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid) noexcept;
 // Puts back a key whose removal is undone: it cannot fail, but may use up the log's reserve.
 void restore_key(TablePartition* partition, uint32_t index, const char* key, RowKey info, Tid tid,
                  ChangeLog* log) noexcept;

@@ -103,6 +103,8 @@ class FrozenVector {
   // or the dictionary.
   // What a cell of a NULL holds, texts excepted (empty), is not defined.
   void decode(uint32_t first, uint32_t count, char* cells) const noexcept;
+  // The same of one position.
+  void decode_one(uint32_t position, char* cell) const noexcept;
   void decode_nulls(uint32_t first, uint32_t count, uint8_t* nulls) const noexcept;
 
   // Writes all words of the selection. False: cannot tell (unconstrained numerics, ranges of jsonb, doubles with
@@ -128,6 +130,8 @@ class FrozenVector {
   const uint16_t* run_ends() const { return reinterpret_cast<const uint16_t*>(at(header().run_ends_at)); }
   uint32_t entry_of(uint32_t position) const noexcept;
   __int128 number(uint32_t entry) const noexcept;
+  template <typename T>
+  T cell_of_entry(uint32_t entry) const noexcept;
   StringRef text(uint32_t value) const noexcept;
   uint32_t value_of(uint32_t entry) const noexcept;
   Datum bound(const uint64_t* words) const noexcept;

@@ -37,6 +37,8 @@ class HashIndex {
   Tid find(const char* key, uint32_t size) const noexcept;  // kNoTid when absent
   IndexResult insert(const char* key, uint32_t size, Tid tid) noexcept;
   IndexResult erase(const char* key, uint32_t size) noexcept;
+  // The key leads to another tuple from now on. Needs no memory.
+  IndexResult replace(const char* key, uint32_t size, Tid tid) noexcept;
   // Fetches the line that find() will read first. Worth it some 100 ns ahead, for keys that are known together.
   void prefetch(const char* key, uint32_t size) const noexcept;
   // The same for fixed keys of at most kMaxWordKeyBytes that the caller has in registers: their bytes as two
@@ -76,6 +78,8 @@ class OrderedIndex {
   // The same as HashIndex::insert_words.
   IndexResult insert_words(uint64_t first, uint64_t second, Tid tid) noexcept;
   IndexResult erase(const char* key, uint32_t size) noexcept;
+  // The same as HashIndex::replace; cursors stay valid.
+  IndexResult replace(const char* key, uint32_t size, Tid tid) noexcept;
   // Positions on the first entry (forward) or last entry (backward) within [lo, hi]: entries whose key is >= lo (as
   // bytes) and whose key's first hi_size bytes are <= hi. So a prefix scan passes the prefix as both lo and hi; sizes 0
   // = open end. exclusive: bit 0 = leave out keys that start with lo, bit 1 = leave out keys that start with hi.

@@ -1,7 +1,11 @@
 #include "plan/access_path.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "bind/make.h"
+#include "plan/scan_condition.h"
 #include "query/local_indexes.h"
 
 namespace scyper::query {
@@ -161,10 +165,39 @@ std::vector<KeyPart> find_parts(const Relation& relation, const std::vector<cons
       BuiltinOp op = side == 0 ? e.builtin->op : mirrored(e.builtin->op);
       const auto number = static_cast<uint32_t>(column);
       if (!comparable(relation.columns[number].type, value.type, op)) continue;
-      parts.push_back({number, op, &value, i});
+      parts.push_back({number, op, &value, i, {}});
     }
   }
   return parts;
+}
+
+// The least text above all that begin with `prefix`; empty: there is none.
+std::string behind_prefix(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
+  return prefix;
+}
+
+// text LIKE 'abc%': what begins with abc lies between two keys; the pattern itself is still to be asked.
+void add_prefixes(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
+                  std::vector<KeyPart>* parts) {
+  for (size_t i = 0; i < conjuncts.size(); i++) {
+    const std::vector<ScanCondition> found = find_scan_conditions(relation, {conjuncts[i]});
+    if (found.size() != 1 || found[0].prefix.empty()) continue;
+    const uint32_t column = found[0].condition.column;
+    const SqlType type = make_type(relation.columns[column].type.id == TypeId::kChar ? TypeId::kChar : TypeId::kText);
+    std::string prefix = found[0].prefix;
+    // keys of char(n) end before its blanks
+    while (type.id == TypeId::kChar && !prefix.empty() && prefix.back() == ' ') prefix.pop_back();
+    if (prefix.empty()) continue;
+    const auto add = [&](BuiltinOp op, std::string text) {
+      std::shared_ptr<const BoundExpr> value = make_text_constant(type, std::move(text), -1);
+      const BoundExpr* shown = value.get();
+      parts->push_back({column, op, shown, i, std::move(value)});
+    };
+    add(BuiltinOp::kGreaterEqual, prefix);
+    if (std::string end = behind_prefix(prefix); !end.empty()) add(BuiltinOp::kLess, std::move(end));
+  }
 }
 
 // For rows of the partial indexes that can be used, their predicates' columns are TRUE.
@@ -173,7 +206,7 @@ void add_predicates(const Relation& relation, const std::vector<const BoundExpr*
   for (const HiddenColumn& hidden : relation.hidden) {
     size_t which = kNoConjunct;
     if (hidden.is_predicate && implies(conjuncts, hidden.exprs, &which))
-      parts->push_back({hidden.column, BuiltinOp::kEqual, hidden.is_true.get(), which});
+      parts->push_back({hidden.column, BuiltinOp::kEqual, hidden.is_true.get(), which, {}});
   }
 }
 
@@ -220,10 +253,11 @@ bool implies(const std::vector<const BoundExpr*>& conjuncts, const std::vector<B
 }
 
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
-                         const std::set<uint32_t>& bound, const WantedOrder& order) {
+                         const std::set<uint32_t>& bound, const WantedOrder& order, PrefixUse prefixes) {
   AccessPath best;
   const storage::TableSchema& schema = relation.table->schema();
   std::vector<KeyPart> parts = find_parts(relation, conjuncts, bound);
+  if (prefixes == PrefixUse::kRanges) add_prefixes(relation, conjuncts, &parts);
   add_predicates(relation, conjuncts, &parts);
   if (schema.scheme != storage::PartitionScheme::kShared) {
     const KeyPart* route = find_part(parts, schema.partition_column, BuiltinOp::kEqual, BuiltinOp::kEqual);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct KeyPart {
   BuiltinOp op = BuiltinOp::kEqual;  // column op value
   const BoundExpr* value = nullptr;
   size_t conjunct = 0;  // that says it, kNoConjunct = it follows from them
+  // Of a LIKE, which says more: `value`, and what texts are between, from what they begin with on.
+  std::shared_ptr<const BoundExpr> made;
 };
 
 enum class AccessKind : uint8_t { kFullScan, kPoint, kRange };
@@ -55,7 +58,12 @@ struct WantedOrder {
 // Do the conjuncts, where they are TRUE, make those of a partial index's predicate so? `which`: one of them that is a
 // conjunct of the predicate, or kNoConjunct.
 bool implies(const std::vector<const BoundExpr*>& conjuncts, const std::vector<BoundPtr>& predicate, size_t* which);
+enum class PrefixUse : uint8_t {
+  kNone,    // LIKE is left to scans
+  kRanges,  // LIKE 'abc%' is a range of an index: for who compares it with a scan
+};
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
-                         const std::set<uint32_t>& bound, const WantedOrder& order);
+                         const std::set<uint32_t>& bound, const WantedOrder& order,
+                         PrefixUse prefixes = PrefixUse::kNone);
 
 }  // namespace scyper::query

@@ -140,6 +140,9 @@ double Estimator::compare_selectivity(const BoundExpr& e) const {
     }
     return op == BuiltinOp::kEqual ? s : 1 - s;
   }
+  if (statistics != nullptr && b->kind == BoundKind::kConst && !b->value.null && !statistics->texts.empty() &&
+      is_string(a->type.id))
+    return text_selectivity(*statistics, op, b->text);
   if (statistics == nullptr || !value.has_value() || statistics->numbers.empty()) return kUnknown;
   const auto& numbers = statistics->numbers;
   double below = static_cast<double>(std::lower_bound(numbers.begin(), numbers.end(), *value) - numbers.begin());
@@ -150,6 +153,18 @@ double Estimator::compare_selectivity(const BoundExpr& e) const {
              : op == BuiltinOp::kGreater   ? n - upto
                                            : n - below;
   return std::clamp(s / n, 0.5 / n, 1.0) * (1 - statistics->null_fraction);
+}
+
+double Estimator::text_selectivity(const storage::ColumnStatistics& statistics, BuiltinOp op,
+                                   const std::string& bound) const {
+  const auto holds = [&](const std::string& text) {
+    const int order = text.compare(bound);
+    if (order == 0) return op == BuiltinOp::kLessEqual || op == BuiltinOp::kGreaterEqual;
+    return (order < 0) == (op == BuiltinOp::kLess || op == BuiltinOp::kLessEqual);
+  };
+  const auto n = static_cast<double>(statistics.texts.size());
+  const auto hits = static_cast<double>(std::count_if(statistics.texts.begin(), statistics.texts.end(), holds));
+  return std::clamp(hits / n, 0.3 / n, 1.0) * (1 - statistics.null_fraction);
 }
 
 double Estimator::like_selectivity(const BoundExpr& e) const {
@@ -194,6 +209,53 @@ double Estimator::selectivity(const BoundExpr& e) const {
     default:
       return 0.5;
   }
+}
+
+namespace {
+// A bound of a table's column that is known when the statement is planned.
+struct ColumnBound {
+  const BoundExpr* column = nullptr;  // null: it is none
+  bool is_low = false;
+};
+ColumnBound bound_of(const BoundExpr& e) {
+  if (e.kind != BoundKind::kBuiltin || e.builtin->op < BuiltinOp::kEqual || e.builtin->op > BuiltinOp::kGreaterEqual)
+    return {};
+  const BoundExpr* a = &without_casts(*e.args[0]);
+  const BoundExpr* b = &without_casts(*e.args[1]);
+  BuiltinOp op = e.builtin->op;
+  if (a->kind == BoundKind::kConst) {
+    std::swap(a, b);
+    op = mirrored(op);
+  }
+  if (op == BuiltinOp::kEqual || op == BuiltinOp::kNotEqual) return {};
+  if (a->kind != BoundKind::kColumn || b->kind != BoundKind::kConst) return {};
+  return {a, op == BuiltinOp::kGreater || op == BuiltinOp::kGreaterEqual};
+}
+}  // namespace
+
+double Estimator::selectivity_of_all(const std::vector<const BoundExpr*>& conjuncts) const {
+  double all = 1;
+  std::vector<bool> is_taken(conjuncts.size(), false);
+  for (size_t i = 0; i < conjuncts.size(); i++) {
+    if (is_taken[i]) continue;
+    double s = selectivity(*conjuncts[i]);
+    const ColumnBound one = bound_of(*conjuncts[i]);
+    const storage::ColumnStatistics* statistics = one.column == nullptr ? nullptr : column(*one.column);
+    const size_t sampled = statistics == nullptr ? 0 : std::max(statistics->numbers.size(), statistics->texts.size());
+    for (size_t j = i + 1; sampled > 0 && j < conjuncts.size(); j++) {
+      const ColumnBound other = bound_of(*conjuncts[j]);
+      const bool is_range = !is_taken[j] && other.column != nullptr && other.is_low != one.is_low &&
+                            other.column->relation == one.column->relation && other.column->index == one.column->index;
+      if (!is_range) continue;
+      is_taken[j] = true;
+      // what one bound leaves out the other one lets pass
+      const double least = 0.5 / static_cast<double>(sampled);
+      s = std::max(least, s + selectivity(*conjuncts[j]) - (1 - statistics->null_fraction));
+      break;
+    }
+    all *= s;
+  }
+  return all;
 }
 
 // Distinct combinations of expressions: of one relation not more than it has rows.

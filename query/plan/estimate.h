@@ -21,6 +21,8 @@ class Estimator {
   double table_rows(const PlanNode& get) const;
   // Fraction of rows that satisfy a conjunct.
   double selectivity(const BoundExpr& conjunct) const;
+  // Of all of them: two bounds of one column are a range, all else is taken to be independent.
+  double selectivity_of_all(const std::vector<const BoundExpr*>& conjuncts) const;
   // Distinct values of an expression in at most `rows` rows.
   double distinct(const BoundExpr& expr, double rows) const;
   // Of the product of two inputs: conjuncts between them. Equalities on one relation are bounded by its rows.
@@ -43,6 +45,7 @@ class Estimator {
   const storage::ColumnStatistics* column(const BoundExpr& expr) const;
   double column_distinct(const BoundExpr& column) const;
   double compare_selectivity(const BoundExpr& e) const;
+  double text_selectivity(const storage::ColumnStatistics& statistics, BuiltinOp op, const std::string& bound) const;
   double like_selectivity(const BoundExpr& e) const;
   double key_rows(const std::vector<const BoundExpr*>& exprs) const;
   double sides_distinct(const std::vector<const BoundExpr*>& exprs, double rows) const;

@@ -117,14 +117,10 @@ void PhysicalPlanner::visit_set(PlanNode* node) {
 
 void PhysicalPlanner::visit_get(PlanNode* node) {
   std::vector<const BoundExpr*> conjuncts;
-  double s = 1;
-  for (const auto& e : node->conjuncts) {
-    conjuncts.push_back(e.get());
-    s *= estimator_.selectivity(*e);
-  }
+  for (const auto& e : node->conjuncts) conjuncts.push_back(e.get());
   double rows = estimator_.table_rows(*node);
-  node->rows = std::max(1.0, rows * s);
-  node->path = choose_access(*node->source, conjuncts, outer_, WantedOrder{});
+  node->rows = std::max(1.0, rows * estimator_.selectivity_of_all(conjuncts));
+  node->path = choose_access(*node->source, conjuncts, outer_, WantedOrder{}, PrefixUse::kRanges);
   node->cost = rows * (costs_.scan + costs_.filter * static_cast<double>(conjuncts.size()));
   if (node->path.kind == AccessKind::kFullScan) return;
   if (node->path.kind == AccessKind::kPoint) {
@@ -132,10 +128,13 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
     return;
   }
   // a range only where it leaves out enough
-  double part = 1;
-  for (const auto& key : node->path.equal)
-    if (key.conjunct != kNoConjunct) part *= estimator_.selectivity(*conjuncts[key.conjunct]);
-  for (const auto& key : node->path.bounds) part *= estimator_.selectivity(*conjuncts[key.conjunct]);
+  std::set<size_t> used;
+  for (const auto& key : node->path.equal) used.insert(key.conjunct);
+  for (const auto& key : node->path.bounds) used.insert(key.conjunct);
+  used.erase(kNoConjunct);
+  std::vector<const BoundExpr*> keys;
+  for (const size_t conjunct : used) keys.push_back(conjuncts[conjunct]);
+  const double part = estimator_.selectivity_of_all(keys);
   double cost = costs_.seek + rows * part * costs_.index_next;
   if (cost < node->cost) {
     node->cost = cost;

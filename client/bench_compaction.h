@@ -13,7 +13,9 @@ using CompactionReport = StatusOr<nlohmann::ordered_json>;
 CompactionReport measure_compaction_oltp(const CommonOptions& common, const CompactionBenchOptions& options);
 // 5.2: updates of frozen tuples, beside those of hot ones.
 CompactionReport measure_compaction_updates(const CommonOptions& common, const CompactionBenchOptions& options);
-// 5.5, 5.6: the 22 queries on everything frozen, beside those on everything hot; sizes; forks with frozen data.
+// 5.6.1: forks with frozen data in the process, beside those without.
+CompactionReport measure_compaction_forks(const CommonOptions& common, const CompactionBenchOptions& options);
+// 5.5, 5.6: the 22 queries on everything frozen, beside those on everything hot; sizes.
 CompactionReport measure_compaction_queries(const CommonOptions& common, const CompactionBenchOptions& options);
 
 // A node with these settings beside those of `common`.

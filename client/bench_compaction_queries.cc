@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kForks = 10;
+constexpr int kForksBefore = 5;
+constexpr int kForks = 20;
 constexpr size_t kFrozenBlockBytes = size_t{1} << 20;
 
 double elapsed_ms(Clock::time_point start) {
@@ -76,44 +78,36 @@ StatusOr<Json> time_queries(const std::map<std::string, Side>& sides, const Comp
               {"queries", std::move(queries)}};
 }
 
-// Mean of some forks, each of a state of its own.
-StatusOr<double> fork_ms(LocalNode* node) {
+// Milliseconds of some forks, each of a state of its own. Before them some that are not counted: what forks split they
+// have split then.
+StatusOr<std::vector<double>> time_forks(LocalNode* node) {
   auto session = local_session(node->engine.get());
   query::Queries* queries = node->engine->queries();
-  const auto before = queries->counters().snapshots;
-  for (int i = 0; i < kForks; ++i) {
+  std::vector<double> times;
+  for (int i = 0; i < kForksBefore + kForks; ++i) {
     SCYPER_RETURN_IF_ERROR(
         session->execute("UPDATE region SET r_name = r_name WHERE r_regionkey = 1", [](const query::ResultSet&) {}));
+    const auto before = queries->counters().snapshots;
     SCYPER_ASSIGN_OR_RETURN(const uint64_t opened, queries->open_session({}, nullptr));
+    const auto after = queries->counters().snapshots;
     SCYPER_RETURN_IF_ERROR(queries->close_session(opened));
+    if (after.forks != before.forks + 1) return sql_error("XX000", "a snapshot was not forked");
+    if (i >= kForksBefore) times.push_back(static_cast<double>(after.fork_ns - before.fork_ns) / 1e6);
   }
-  const auto after = queries->counters().snapshots;
-  return static_cast<double>(after.fork_ns - before.fork_ns) / 1e6 /
-         static_cast<double>(std::max<uint64_t>(after.forks - before.forks, 1));
+  return times;
 }
 
-// What so much more frozen memory in the process adds to a fork. It is filled, as chunks would fill it.
-StatusOr<Json> time_forks(LocalNode* node, const CompactionBenchOptions& options) {
-  std::vector<double> without, with;
-  size_t bytes = 0;
-  for (uint32_t round = 0; round < options.rounds; ++round) {
-    SCYPER_ASSIGN_OR_RETURN(const double alone, fork_ms(node));
-    without.push_back(alone);
-    SCYPER_ASSIGN_OR_RETURN(auto memory, storage::FrozenMemory::create(options.frozen_mb << 20));
-    bytes = 0;
-    for (uint64_t i = 0; i < options.frozen_mb; ++i) {
-      const char* block = memory->allocate(kFrozenBlockBytes);
-      if (block == nullptr) break;
-      std::fill_n(memory->writable(block), kFrozenBlockBytes, '\1');
-      bytes += std::count(block, block + kFrozenBlockBytes, '\1');
-    }
-    SCYPER_ASSIGN_OR_RETURN(const double beside, fork_ms(node));
-    with.push_back(beside);
+// As chunks would fill it, and read, as queries would.
+StatusOr<std::unique_ptr<storage::FrozenMemory>> fill_frozen_memory(uint64_t mb) {
+  SCYPER_ASSIGN_OR_RETURN(auto memory, storage::FrozenMemory::create(mb << 20));
+  for (uint64_t i = 0; i < mb; ++i) {
+    const char* block = memory->allocate(kFrozenBlockBytes);
+    if (block == nullptr) return sql_error("53200", "not so much frozen memory on this machine");
+    std::fill_n(memory->writable(block), kFrozenBlockBytes, '\1');
+    if (std::count(block, block + kFrozenBlockBytes, '\1') != kFrozenBlockBytes)
+      return sql_error("XX000", "lost bytes");
   }
-  return Json{{"frozen_bytes", bytes},
-              {"fork_ms", median_of(without)},
-              {"fork_ms_with_frozen", median_of(with)},
-              {"fork_ms_added", median_of(with) - median_of(without)}};
+  return memory;
 }
 
 constexpr char kUpdateTables[] = R"(
@@ -138,14 +132,27 @@ Status run_all(Session* session, const std::string& sql) {
   return session->execute(sql, [](const query::ResultSet&) {});
 }
 
-StatusOr<double> time_updates(LocalNode* node, const CompactionBenchOptions& options, uint32_t round) {
+// Wall-clock time, and what this process computed meanwhile: what other programs on the machine disturb less.
+struct Elapsed {
+  double ms = 0;
+  double cpu_ms = 0;
+};
+
+double process_cpu_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+StatusOr<Elapsed> time_updates(LocalNode* node, const CompactionBenchOptions& options, uint32_t round) {
   auto session = local_session(node->engine.get());
   const std::string call = "CALL bench_update(" + std::to_string(round + 1) + ", ";
   const std::string behind = ", " + std::to_string(options.orders) + ")";
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + "0" + behind));  // compiles
   const auto start = Clock::now();
+  const double cpu_start = process_cpu_ms();
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + std::to_string(options.updated_orders) + behind));
-  return elapsed_ms(start);
+  return Elapsed{elapsed_ms(start), process_cpu_ms() - cpu_start};
 }
 
 Status fill_lines(Session* session, uint32_t orders) {
@@ -166,19 +173,55 @@ CompactionReport measure_compaction_updates(const CommonOptions& common, const C
   for (LocalNode* node : {hot.get(), frozen.get()}) {
     SCYPER_RETURN_IF_ERROR(fill_lines(local_session(node->engine.get()).get(), options.orders));
   }
-  std::vector<double> hot_ms, frozen_ms;
+  std::vector<double> hot_ms, frozen_ms, hot_cpu_ms, frozen_cpu_ms;
   for (uint32_t round = 0; round < options.rounds; ++round) {
     SCYPER_RETURN_IF_ERROR(wait_until_frozen(frozen->engine.get()));
-    SCYPER_ASSIGN_OR_RETURN(const double on_frozen, time_updates(frozen.get(), options, round));
-    SCYPER_ASSIGN_OR_RETURN(const double on_hot, time_updates(hot.get(), options, round));
-    frozen_ms.push_back(on_frozen);
-    hot_ms.push_back(on_hot);
+    SCYPER_ASSIGN_OR_RETURN(const Elapsed on_frozen, time_updates(frozen.get(), options, round));
+    SCYPER_ASSIGN_OR_RETURN(const Elapsed on_hot, time_updates(hot.get(), options, round));
+    frozen_ms.push_back(on_frozen.ms);
+    frozen_cpu_ms.push_back(on_frozen.cpu_ms);
+    hot_ms.push_back(on_hot.ms);
+    hot_cpu_ms.push_back(on_hot.cpu_ms);
   }
   return Json{{"updated_tuples", options.updated_orders * 10},
               {"of_tuples", options.orders * 10},
               {"hot_ms", median_of(hot_ms)},
               {"frozen_ms", median_of(frozen_ms)},
-              {"frozen_to_hot", median_of(frozen_ms) / median_of(hot_ms)}};
+              {"frozen_to_hot", median_of(frozen_ms) / median_of(hot_ms)},
+              {"hot_cpu_ms", median_of(hot_cpu_ms)},
+              {"frozen_cpu_ms", median_of(frozen_cpu_ms)},
+              {"frozen_to_hot_cpu", median_of(frozen_cpu_ms) / median_of(hot_cpu_ms)}};
+}
+
+// What so much more frozen memory in the process adds to a fork: the same node with it and without, in turns.
+CompactionReport measure_compaction_forks(const CommonOptions& common, const CompactionBenchOptions& options) {
+  ch::Generator generator(generator_options(options.ch));
+  SCYPER_ASSIGN_OR_RETURN(auto node, start_compacting(common, options.ch, {}));
+  SCYPER_RETURN_IF_ERROR(
+      create_ch_database(local_session(node->engine.get()).get(), generator, database_options(options.ch)).status());
+  std::vector<double> without, with;
+  Json pages = Json::object();
+  for (uint32_t round = 0; round < options.rounds; ++round) {
+    SCYPER_ASSIGN_OR_RETURN(const auto alone, time_forks(node.get()));
+    without.insert(without.end(), alone.begin(), alone.end());
+    SCYPER_ASSIGN_OR_RETURN(auto memory, fill_frozen_memory(options.frozen_mb));
+    SCYPER_ASSIGN_OR_RETURN(const auto beside, time_forks(node.get()));
+    with.insert(with.end(), beside.begin(), beside.end());
+    const auto usage = memory->usage();
+    for (uint32_t i = 0; i < storage::kFrozenPageKinds; ++i) {
+      pages[storage::pages_name(static_cast<storage::FrozenPages>(i))] = usage.granted_bytes[i] >> 20;
+    }
+  }
+  const double least = *std::min_element(without.begin(), without.end());
+  const double least_with = *std::min_element(with.begin(), with.end());
+  return Json{{"frozen_mb_by_pages", std::move(pages)},
+              {"forks", without.size()},
+              {"fork_ms", median_of(without)},
+              {"fork_ms_with_frozen", median_of(with)},
+              {"fork_ms_added", median_of(with) - median_of(without)},
+              {"least_fork_ms", least},
+              {"least_fork_ms_with_frozen", least_with},
+              {"least_fork_ms_added", least_with - least}};
 }
 
 CompactionReport measure_compaction_queries(const CommonOptions& common, const CompactionBenchOptions& options) {
@@ -200,7 +243,6 @@ CompactionReport measure_compaction_queries(const CommonOptions& common, const C
     SCYPER_RETURN_IF_ERROR(side.node->engine->queries()->close_session(side.session));
   }
   out["sizes"] = compaction_sizes(frozen->engine.get());
-  SCYPER_ASSIGN_OR_RETURN(out["forks"], time_forks(frozen, options));
   return out;
 }
 

@@ -12,9 +12,9 @@ CLI::App* add_compaction_flags(CLI::App* group, CompactionBenchOptions* options)
   options->oltp.seconds = 1;
   options->oltp.warmup_seconds = 0;
   options->oltp.busy_cores = 1;  // the compactor's
-  command->add_option("--parts", options->parts, "oltp, updates, queries; default: all")
+  command->add_option("--parts", options->parts, "oltp, updates, forks, queries; default: all")
       ->delimiter(',')
-      ->check(CLI::IsMember({"oltp", "updates", "queries"}));
+      ->check(CLI::IsMember({"oltp", "updates", "forks", "queries"}));
   command->add_option("--seconds", options->seconds, "of transactions after loading")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();

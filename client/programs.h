@@ -104,7 +104,7 @@ int run_bench_mixed(const CommonOptions& common, MixedOptions options);
 struct CompactionBenchOptions {
   ChOptions ch;
   OltpOptions oltp;                  // seconds: of one slice
-  std::vector<std::string> parts;    // oltp, updates, queries; empty = all
+  std::vector<std::string> parts;    // oltp, updates, forks, queries; empty = all
   double seconds = 30;               // of transactions after loading
   uint32_t window_ms = 4000;         // of the access observer: loading has to take less than two
   uint32_t rounds = 3;               // of transactions, updates and forks

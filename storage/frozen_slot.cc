@@ -140,14 +140,13 @@ bool frozen_has_tuple(const TablePartition* partition, Tid tid) noexcept {
 
 void set_frozen_live(TablePartition* partition, Tid tid, bool live) noexcept {
   FrozenSlot* slot = slot_of(partition, tid);
-  CHECK(slot != nullptr && frozen_has_tuple(partition, tid) != live);
+  CHECK(slot != nullptr);
   if (slot->chunk != nullptr) {
+    CHECK(frozen_has_tuple(partition, tid) != live);
     slot->chunk[partition->plan->live_offset + offset_of(tid)] = live ? 1 : 0;
     reinterpret_cast<ChunkHeader*>(slot->chunk)->live += live ? 1 : -1;
-  } else if (live) {
-    slot->invalid.remove(offset_of(tid));
   } else {
-    slot->invalid.add(offset_of(tid));
+    CHECK(live ? slot->invalid.remove(offset_of(tid)) : slot->invalid.add(offset_of(tid)));
   }
   std::atomic_ref(partition->live_tuples).store(partition->live_tuples + (live ? 1 : -1), std::memory_order_relaxed);
 }

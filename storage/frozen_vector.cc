@@ -219,32 +219,81 @@ void FrozenVector::decode_codes(uint32_t first, uint32_t count, uint32_t* codes)
   }
 }
 
+namespace {
+
+constexpr uint32_t kPreparedTexts = 256;
+
+// The cells of positions [first, first + count), the first of which is of entry `entry`. codes_of(entry, count, codes)
+// gives numbers of values, write(code, cell) a value's cell.
+template <typename Codes, typename Write>
+void spread_texts(const FrozenHeader& head, const uint16_t* ends, uint32_t entry, uint32_t first, uint32_t count,
+                  char* cells, Codes codes_of, Write write) {
+  const uint32_t stride = head.cell_bytes;
+  const uint32_t written = head.kind == CellKind::kShortString ? std::min(stride, kReferenceBytes) : stride;
+  const uint32_t entries = head.entries;
+  const uint32_t end = first + count;
+  const bool has_runs = head.has_runs != 0;
+  uint32_t codes[kBlock];
+  char* out = cells;
+  for (uint32_t position = first; position < end;) {
+    const uint32_t block = std::min(kBlock, std::min(entries - entry, end - position));
+    codes_of(entry, block, codes);
+    if (!has_runs) {
+      for (uint32_t i = 0; i < block; ++i, out += stride) write(codes[i], out);
+      position += block;
+      entry += block;
+      continue;
+    }
+    for (uint32_t i = 0; i < block && position < end; ++i, ++entry) {
+      const uint32_t run_end = std::min<uint32_t>(ends[entry], end);
+      const char* cell = out;
+      write(codes[i], out);
+      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, written);
+    }
+  }
+}
+
+}  // namespace
+
 void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) const noexcept {
   const FrozenHeader& head = header();
   const CellKind kind = head.kind;
   const uint32_t stride = head.cell_bytes;
-  const uint32_t written = kind == CellKind::kShortString ? std::min(stride, kReferenceBytes) : stride;
-  const uint32_t end = first + count;
-  const bool has_runs = head.has_runs != 0;
-  const uint16_t* ends = run_ends();
+  const bool is_dictionary = head.scheme == FrozenScheme::kDictionary;
+  const bool is_shared = head.has_shared_text != 0;
   // a dictionary is read in no order: let its lines come in theirs
-  if (head.scheme == FrozenScheme::kDictionary && head.has_shared_text == 0 && count >= head.values) {
+  if (is_dictionary && !is_shared && count >= head.values) {
     for (uint32_t line = head.values_at; line < head.bytes; line += 64) __builtin_prefetch(at(line));
   }
-  uint32_t codes[kBlock];
-  uint32_t entry = entry_of(first);
-  char* out = cells;
-  for (uint32_t position = first; position < end;) {
-    const uint32_t block = std::min(kBlock, std::min(head.entries - entry, end - position));
-    decode_codes(entry, block, codes);
-    for (uint32_t i = 0; i < block && position < end; ++i, ++entry) {
-      const uint32_t run_end = has_runs ? std::min<uint32_t>(ends[entry], end) : position + 1;
-      const char* cell = out;
-      write_text(kind, stride, text(codes[i]), out);
-      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, written);
-    }
+  const auto codes_of = [this](uint32_t entry, uint32_t block, uint32_t* codes) { decode_codes(entry, block, codes); };
+  // what the loops below need of the header is in their own variables: the compiler takes a cell for a part of it
+  const auto spread = [&](auto write) {
+    spread_texts(head, run_ends(), entry_of(first), first, count, cells, codes_of, write);
+  };
+  const auto* numbers = reinterpret_cast<const uint32_t*>(at(head.values_at));
+  const char* bytes = reinterpret_cast<const char*>(numbers + head.values + 1);
+  if (is_dictionary && head.values <= std::min(kPreparedTexts, count) && stride >= kReferenceBytes &&
+      kind != CellKind::kDecimal) {
+    char prepared[kPreparedTexts * kReferenceBytes];
+    std::memset(prepared, 0, head.values * kReferenceBytes);
+    for (uint32_t i = 0; i < head.values; ++i) write_text(kind, stride, text(i), prepared + i * kReferenceBytes);
+    spread([&prepared](uint32_t code, char* cell) {
+      std::memcpy(cell, prepared + code * kReferenceBytes, kReferenceBytes);
+    });
+  } else if (is_shared) {
+    const RelationDictionary* dictionary = dictionary_;
+    spread([=](uint32_t code, char* cell) { write_text(kind, stride, dictionary->text(numbers[code]), cell); });
+  } else if (kind == CellKind::kShortString && stride >= kReferenceBytes) {
+    spread([=](uint32_t code, char* cell) {
+      const StringRef own{bytes + numbers[code], numbers[code + 1] - numbers[code]};
+      write_text(CellKind::kShortString, kReferenceBytes, own, cell);
+    });
+  } else {
+    spread([=](uint32_t code, char* cell) {
+      write_text(kind, stride, {bytes + numbers[code], numbers[code + 1] - numbers[code]}, cell);
+    });
   }
-  for_each_null(head, at(head.nulls_at), first, end, [&](uint32_t position) {
+  for_each_null(head, at(head.nulls_at), first, first + count, [&](uint32_t position) {
     write_empty_cell(kind, cells + uint64_t{position - first} * stride, stride);
   });
 }

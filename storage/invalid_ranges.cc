@@ -1,8 +1,23 @@
 #include "storage/invalid_ranges.h"
 
+#include <cstddef>
+
 #include "base/check.h"
 
 namespace scyper::storage {
+
+namespace {
+// The first range that ends at `position` or behind it; no branch that could be predicted wrongly.
+ptrdiff_t first_reaching(const std::vector<InvalidRanges::Range>& ranges, uint32_t position) {
+  size_t begin = 0;
+  for (size_t left = ranges.size(); left > 0;) {
+    const size_t half = (left + 1) / 2;
+    begin += half & -static_cast<size_t>(ranges[begin + half - 1].end < position);
+    left -= half;
+  }
+  return static_cast<ptrdiff_t>(begin);
+}
+}  // namespace
 
 void InvalidRanges::add_bits(uint32_t begin, uint32_t end) {
   if (bits_.size() * 64 < end) bits_.resize((end + 63) / 64);
@@ -14,8 +29,7 @@ void InvalidRanges::add_bits(uint32_t begin, uint32_t end) {
 bool InvalidRanges::add(uint32_t begin, uint32_t end) {
   CHECK(begin < end);
   // all that overlap or touch become one
-  auto first = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
-                                [](const Range& range, uint32_t at) { return range.end < at; });
+  auto first = ranges_.begin() + first_reaching(ranges_, begin);
   auto last = first;
   Range merged{begin, end};
   uint32_t known = 0;

@@ -11,7 +11,7 @@ namespace scyper::storage {
 namespace {
 
 constexpr size_t kSampleTuples = 4096;  // error of a fraction below 2 %; reading them costs about a millisecond
-constexpr size_t kSampleTexts = 256;
+constexpr size_t kSampleTexts = 256;    // at least, where there are so many
 
 bool is_number(const SqlType& type) {
   return type.id == TypeId::kBool || is_integer(type.id) || is_moment(type.id) || type.id == TypeId::kTime ||
@@ -56,6 +56,9 @@ class Sampler {
     ColumnStatistics result;
     std::unordered_map<std::string, uint32_t> seen;
     double nulls = 0;
+    // texts from everywhere, too
+    const size_t step = std::max<size_t>(1, tuples_.size() / kSampleTexts);
+    size_t texts = 0;
     for (const auto& [partition, tid] : tuples_) {
       if (!bring_tuple(partition, tid, {&number, 1}).ok()) continue;  // a damaged page: the others tell enough
       Datum value = read_column(partition, tid, number);
@@ -69,7 +72,7 @@ class Sampler {
       }
       if (!holds_bytes(type.id)) continue;
       std::string text(value.data(), value.size());
-      if (result.texts.size() < kSampleTexts) result.texts.push_back(text);
+      if (texts++ % step == 0) result.texts.push_back(text);
       seen[std::move(text)]++;
     }
     double n = static_cast<double>(tuples_.size());

@@ -39,6 +39,11 @@ std::optional<double> number_of(const BoundExpr& expr) {
   }
 }
 
+bool is_text_value(const BoundExpr& expr) {
+  return expr.kind == BoundKind::kConst && !expr.value.null &&
+         (is_string(expr.type.id) || expr.type.id == TypeId::kUnknown);
+}
+
 const BoundExpr& without_casts(const BoundExpr& expr) {
   const BoundExpr* e = &expr;
   while (e->kind == BoundKind::kCast) e = e->args[0].get();
@@ -140,8 +145,7 @@ double Estimator::compare_selectivity(const BoundExpr& e) const {
     }
     return op == BuiltinOp::kEqual ? s : 1 - s;
   }
-  if (statistics != nullptr && b->kind == BoundKind::kConst && !b->value.null && !statistics->texts.empty() &&
-      is_string(a->type.id))
+  if (statistics != nullptr && !statistics->texts.empty() && is_string(a->type.id) && is_text_value(*b))
     return text_selectivity(*statistics, op, b->text);
   if (statistics == nullptr || !value.has_value() || statistics->numbers.empty()) return kUnknown;
   const auto& numbers = statistics->numbers;
@@ -215,9 +219,10 @@ namespace {
 // A bound of a table's column that is known when the statement is planned.
 struct ColumnBound {
   const BoundExpr* column = nullptr;  // null: it is none
+  const BoundExpr* value = nullptr;
   bool is_low = false;
 };
-ColumnBound bound_of(const BoundExpr& e) {
+ColumnBound column_bound_of(const BoundExpr& e) {
   if (e.kind != BoundKind::kBuiltin || e.builtin->op < BuiltinOp::kEqual || e.builtin->op > BuiltinOp::kGreaterEqual)
     return {};
   const BoundExpr* a = &without_casts(*e.args[0]);
@@ -229,7 +234,13 @@ ColumnBound bound_of(const BoundExpr& e) {
   }
   if (op == BuiltinOp::kEqual || op == BuiltinOp::kNotEqual) return {};
   if (a->kind != BoundKind::kColumn || b->kind != BoundKind::kConst) return {};
-  return {a, op == BuiltinOp::kGreater || op == BuiltinOp::kGreaterEqual};
+  return {a, b, op == BuiltinOp::kGreater || op == BuiltinOp::kGreaterEqual};
+}
+
+// Values of the sample that the bound can be compared with.
+size_t count_comparable(const storage::ColumnStatistics& statistics, const ColumnBound& bound) {
+  if (is_string(bound.column->type.id)) return is_text_value(*bound.value) ? statistics.texts.size() : 0;
+  return number_of(*bound.value).has_value() ? statistics.numbers.size() : 0;
 }
 }  // namespace
 
@@ -239,13 +250,14 @@ double Estimator::selectivity_of_all(const std::vector<const BoundExpr*>& conjun
   for (size_t i = 0; i < conjuncts.size(); i++) {
     if (is_taken[i]) continue;
     double s = selectivity(*conjuncts[i]);
-    const ColumnBound one = bound_of(*conjuncts[i]);
+    const ColumnBound one = column_bound_of(*conjuncts[i]);
     const storage::ColumnStatistics* statistics = one.column == nullptr ? nullptr : column(*one.column);
-    const size_t sampled = statistics == nullptr ? 0 : std::max(statistics->numbers.size(), statistics->texts.size());
+    const size_t sampled = statistics == nullptr ? 0 : count_comparable(*statistics, one);
     for (size_t j = i + 1; sampled > 0 && j < conjuncts.size(); j++) {
-      const ColumnBound other = bound_of(*conjuncts[j]);
+      const ColumnBound other = column_bound_of(*conjuncts[j]);
       const bool is_range = !is_taken[j] && other.column != nullptr && other.is_low != one.is_low &&
-                            other.column->relation == one.column->relation && other.column->index == one.column->index;
+                            other.column->relation == one.column->relation &&
+                            other.column->index == one.column->index && count_comparable(*statistics, other) > 0;
       if (!is_range) continue;
       is_taken[j] = true;
       // what one bound leaves out the other one lets pass

@@ -481,7 +481,7 @@ class BTree final : public OrderedIndex {
                   uint64_t* nodes) const;
 
   Node* root_ = nullptr;
-  Hint hint_;  // written by inserts only
+  Hint hint_;  // written by inserts and replacements only
   NodePool nodes_;
 };
 

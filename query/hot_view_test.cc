@@ -359,6 +359,19 @@ TEST_P(HotViewAnswersTest, AreTheSame) {
   EXPECT_EQ(frozen.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
 }
 
+// An integer and a numeric as the bounds of one range, in either order.
+TEST(ScanBoundsTest, AreReadAsTheyAre) {
+  Session plain(options_of(ExecutionMode::kInterpreted, false)), frozen(options_of(ExecutionMode::kInterpreted, true));
+  frozen.set_freezing(1);
+  for (Session* session : {&plain, &frozen}) ASSERT_TRUE(session->script(kRows).ok());
+  ASSERT_GT(frozen.frozen_chunks(), 0u);
+  for (const char* condition : {"n <= 100 AND n >= 0.5", "n >= 0.5 AND n <= 100", "n BETWEEN 3 AND 4.5",
+                                "n BETWEEN 2.5 AND 4", "k < 10.5 AND k > 5", "k > 5 AND k < 10.5"}) {
+    const std::string query = absl::StrCat("SELECT count(*), sum(k) FROM entry WHERE ", condition);
+    EXPECT_EQ(frozen.text(query), plain.text(query)) << condition;
+  }
+}
+
 TEST(HotViewAnalysisTest, CountsChunksThatAreSkipped) {
   Session session(options_of(ExecutionMode::kInterpreted, true));
   session.set_freezing(1);

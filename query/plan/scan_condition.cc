@@ -70,13 +70,13 @@ class ConditionFinder {
   }
 
  private:
-  // Two bounds of one column are one range.
+  // Two bounds of one column are one range, where they are read alike: an integer is not a numeric.
   void add(Term term) {
     for (Term& other : terms_) {
       if (term.size() != 1 || other.size() != 1) continue;
       ScanCondition &a = other[0], &b = term[0];
       const bool are_ranges = a.condition.kind == Kind::kRange && b.condition.kind == Kind::kRange;
-      if (!are_ranges || a.condition.column != b.condition.column) continue;
+      if (!are_ranges || a.condition.column != b.condition.column || a.condition.bound != b.condition.bound) continue;
       if (a.low == nullptr && b.high == nullptr) {
         a.low = b.low;
         a.condition.low_included = b.condition.low_included;

@@ -1,6 +1,7 @@
 // Hot data views (docs/tiering.md): defining them, and that scans which leave out chunks by them find what others find.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "base/test_seed.h"
 #include "parse/text.h"
 #include "query/catalog_image.h"
+#include "storage/frozen_tier.h"
 #include "storage/hot_views.h"
 #include "testing/session.h"
 
@@ -357,6 +359,31 @@ TEST_P(HotViewAnswersTest, AreTheSame) {
   }
   EXPECT_GT(frozen.window_counts().irrelevant, 0u);
   EXPECT_EQ(frozen.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
+}
+
+// What was read of the tier, where there is one.
+TEST(TierAnalysisTest, CountsPages) {
+  const auto pages = [](Session* session, const std::string& options) {
+    const std::string plan =
+        session->text("EXPLAIN (ANALYZE, COSTS off, TIMING off" + options + ") SELECT sum(n), min(s) FROM entry");
+    const size_t at = plan.find("Tier Pages");
+    return at == std::string::npos ? std::string() : plan.substr(at, plan.find("Code", at) - at);
+  };
+  Session tiered(options_of(ExecutionMode::kInterpreted, true), size_t{64} << 20, /*tiers=*/true);
+  if (tiered.database().tier() == nullptr) GTEST_SKIP() << "no io_uring";
+  tiered.set_freezing(1);
+  ASSERT_TRUE(tiered.script(kRows).ok());
+  for (int i = 0; i < 4; i++) ASSERT_EQ(tiered.text("SELECT 1"), "1");
+  uint64_t asked = 0, read = 0, waits = 0;
+  const std::string line = pages(&tiered, "");
+  ASSERT_EQ(std::sscanf(line.c_str(), "Tier Pages: %lu, read: %lu, waits: %lu", &asked, &read, &waits), 3) << line;
+  EXPECT_GT(asked, 0u);
+  EXPECT_LE(waits, asked);
+  EXPECT_LE(waits, read);
+  EXPECT_NE(pages(&tiered, ", FORMAT json").find("\"Tier Page Waits\": "), std::string::npos);
+  Session plain(options_of(ExecutionMode::kInterpreted, false));
+  ASSERT_TRUE(plain.script(kRows).ok());
+  EXPECT_EQ(pages(&plain, ""), "");
 }
 
 // An integer and a numeric as the bounds of one range, in either order.

@@ -21,6 +21,30 @@ bool scans_by_hot_views(const std::vector<ChunkOpening>& openings) {
     return opening.is_scan && opening.table->frozen_store()->hot_views() != nullptr;
   });
 }
+
+bool reads_tier(const std::vector<ChunkOpening>& openings) {
+  return std::any_of(openings.begin(), openings.end(),
+                     [](const ChunkOpening& opening) { return opening.table->frozen_store()->tier != nullptr; });
+}
+
+// Lines about what was read of frozen chunks, where that depends on hot data views or the tier.
+std::string show_frozen_counts(const std::vector<ChunkOpening>& openings, bool is_json) {
+  const auto count = [](uint32_t counter) { return counter_text(CounterForm::kCount, counter); };
+  std::string text;
+  if (scans_by_hot_views(openings)) {
+    absl::StrAppend(&text, is_json ? ",\n    \"Frozen Chunks\": " : "Frozen Chunks: ", count(kChunksCounter),
+                    is_json ? ",\n    \"Frozen Chunks Skipped\": " : ", skipped: ", count(kSkippedCounter),
+                    is_json ? ",\n    \"Frozen Chunks Skipped By Hot Data Views\": " : ", of these by hot data views: ",
+                    count(kIrrelevantCounter), is_json ? "" : "\n");
+  }
+  if (reads_tier(openings)) {
+    absl::StrAppend(&text, is_json ? ",\n    \"Tier Pages\": " : "Tier Pages: ", count(kTierPagesCounter),
+                    is_json ? ",\n    \"Tier Pages Read\": " : ", read: ", count(kTierReadCounter),
+                    is_json ? ",\n    \"Tier Page Waits\": " : ", waits: ", count(kTierWaitsCounter),
+                    is_json ? "" : "\n");
+  }
+  return text;
+}
 }  // namespace
 
 void Generator::gen_node(const PlanNode& node, const Body& body) {
@@ -84,30 +108,20 @@ void Generator::end_analysis() {
   std::string time = counter_text(CounterForm::kMilliseconds, kTimeCounter);
   std::string memory = counter_text(CounterForm::kKilobytes, kMemoryCounter);
   std::string spilled = counter_text(CounterForm::kKilobytes, kSpillCounter);
-  std::vector<std::string> chunks;
-  if (scans_by_hot_views(resources_.openings))
-    for (const uint32_t counter : {kChunksCounter, kSkippedCounter, kIrrelevantCounter})
-      chunks.push_back(counter_text(CounterForm::kCount, counter));
+  const std::string frozen = show_frozen_counts(resources_.openings, options.json);
   if (options.json) {
     if (text.empty()) text = absl::StrCat("    \"Plan\": {\"Node Type\": \"Direct\", \"Actual Rows\": ", rows, "}");
     if (options.summary)
-      absl::StrAppend(
-          &text, ",\n    \"Planning Time\": ", resources_.planning_time, ",\n    \"Memory Usage\": ", memory,
-          resources_.can_spill ? absl::StrCat(",\n    \"Written To Disk\": ", spilled) : "",
-          chunks.empty()
-              ? ""
-              : absl::StrCat(",\n    \"Frozen Chunks\": ", chunks[0], ",\n    \"Frozen Chunks Skipped\": ", chunks[1],
-                             ",\n    \"Frozen Chunks Skipped By Hot Data Views\": ", chunks[2]),
-          ",\n    \"Code\": \"", code, "\",\n    \"Execution Time\": ", time);
+      absl::StrAppend(&text, ",\n    \"Planning Time\": ", resources_.planning_time,
+                      ",\n    \"Memory Usage\": ", memory,
+                      resources_.can_spill ? absl::StrCat(",\n    \"Written To Disk\": ", spilled) : "", frozen,
+                      ",\n    \"Code\": \"", code, "\",\n    \"Execution Time\": ", time);
     text = absl::StrCat("[\n  {\n", text, "\n  }\n]");
   } else {
     if (text.empty()) text = absl::StrCat(kDirectPlan, " (actual rows=", rows, ")\n");
     if (options.summary)
       absl::StrAppend(&text, "Planning Time: ", resources_.planning_time, " ms\nMemory: ", memory, " kB\n",
-                      resources_.can_spill ? absl::StrCat("Written to Disk: ", spilled, " kB\n") : "",
-                      chunks.empty() ? ""
-                                     : absl::StrCat("Frozen Chunks: ", chunks[0], ", skipped: ", chunks[1],
-                                                    ", of these by hot data views: ", chunks[2], "\n"),
+                      resources_.can_spill ? absl::StrCat("Written to Disk: ", spilled, " kB\n") : "", frozen,
                       "Code: ", code, "\nExecution Time: ", time, " ms\n");
   }
   check(b_.call(k_rt_analysis_emit, {context(), b_.data(text), constant(Type::kI64, static_cast<int64_t>(text.size())),

@@ -11,6 +11,7 @@
 #include "runtime/memory.h"
 #include "runtime/spill_space.h"
 #include "runtime/windows.h"
+#include "storage/page_cache.h"
 
 namespace scyper::query {
 
@@ -74,12 +75,16 @@ int32_t emit_text(ExecContext* c, std::string_view text) {
   return emit_row(c, &row);
 }
 
-// Adds what the context has counted so far, or takes it off.
+// Adds what the context and its thread have counted so far, or takes it off.
 void add_window_counts(const ExecContext& c, int64_t sign, int64_t* counters) {
   const WindowCounts counts = window_counts(c);
   counters[kChunksCounter] += sign * static_cast<int64_t>(counts.chunks);
   counters[kSkippedCounter] += sign * static_cast<int64_t>(counts.skipped);
   counters[kIrrelevantCounter] += sign * static_cast<int64_t>(counts.irrelevant);
+  const storage::PageReader::Uses uses = storage::PageReader::uses_of_thread();
+  counters[kTierPagesCounter] += sign * static_cast<int64_t>(uses.pages);
+  counters[kTierReadCounter] += sign * static_cast<int64_t>(uses.read);
+  counters[kTierWaitsCounter] += sign * static_cast<int64_t>(uses.waits);
 }
 
 extern "C" {

@@ -14,7 +14,9 @@ constexpr uint32_t kTimeCounter = 3, kMemoryCounter = 4, kSpillCounter = 5;
 constexpr uint32_t kFirstFormCounter = 6, kFormCounter = 7;  // ir::CodeForm at the start, at the end
 // Of the statement, by its own thread: frozen chunks that scans came by, skipped, by hot data views.
 constexpr uint32_t kChunksCounter = 8, kSkippedCounter = 9, kIrrelevantCounter = 10;
-constexpr uint32_t kFirstNodeCounter = 11;
+// Pages of the tier, likewise: asked for, read, waited for.
+constexpr uint32_t kTierPagesCounter = 11, kTierReadCounter = 12, kTierWaitsCounter = 13;
+constexpr uint32_t kFirstNodeCounter = 14;
 
 #define SCYPER_ANALYSIS_FUNCTIONS(X)                                                         \
   X(rt_analysis_start, kI32, 1, false)  /* context -> value[0] = int64[kAnalysisCounters] */ \

@@ -42,6 +42,8 @@ Status describe(const TierFile& file, uint64_t page, PageError error, int32_t de
 
 class PageReader::Way {
  public:
+  static inline constinit thread_local Uses uses;
+
   explicit Way(PageCache::State* cache) : cache_(cache) {}
   ~Way() {
     if (number_ == kReadersMax) return;
@@ -67,12 +69,15 @@ class PageReader::Way {
     const bool is_hit = frame != kNoFrame;
     const bool is_next = id == last_ + 1;
     if (!is_next && id != last_) forget_way();
+    ++uses.pages;
     if (is_hit) {
       reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     } else {
       if (is_next) widen();
       const auto asked =
           static_cast<uint32_t>(std::clamp<uint64_t>(pages, window_, cache_->options().read_ahead_pages_max));
+      ++uses.waits;
+      uses.read += count_missing(id, std::min(id + asked, page_id(file.number(), file.pages())));
       SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin, asked));
       ahead_end_ = is_next ? std::max(ahead_end_, id + asked) : id + asked;
       trigger_ = id + 1;
@@ -130,6 +135,12 @@ class PageReader::Way {
     return wish.frame;
   }
 
+  uint64_t count_missing(uint64_t begin, uint64_t end) noexcept {
+    uint64_t missing = 0;
+    for (; begin < end; ++begin) missing += cache_->find(begin, kChainMax) == kNoFrame ? 1 : 0;
+    return missing;
+  }
+
   // The window that follows is asked for when the reader comes to the one before, so that it computes meanwhile. It is
   // as many pages that are missing: between those that are there, too, the disk has enough to do.
   void go_ahead(const TierFile& file, uint64_t id) noexcept {
@@ -144,6 +155,7 @@ class PageReader::Way {
       missing += cache_->find(ahead_end_, kChainMax) == kNoFrame ? 1 : 0;
     }
     trigger_ = begin;
+    uses.read += missing;
     if (missing == 0) return;
     if (!cache_->is_child()) {
       cache_->ask_ahead(begin, static_cast<uint32_t>(ahead_end_ - begin));
@@ -165,6 +177,8 @@ class PageReader::Way {
   uint64_t ahead_end_ = 0;
   uint64_t trigger_ = 0;
 };
+
+PageReader::Uses PageReader::uses_of_thread() noexcept { return Way::uses; }
 
 PageReader::PageReader(std::unique_ptr<Way> way) : way_(std::move(way)) {}
 PageReader::~PageReader() = default;

@@ -125,6 +125,14 @@ class PageReader {
  public:
   static constexpr uint32_t kPins = 4;
 
+  // Of all readers, what they did for the calling thread: for who asks before and after.
+  struct Uses {
+    uint64_t pages = 0;  // that were asked for
+    uint64_t read = 0;   // of the disk, because of that: ahead, too
+    uint64_t waits = 0;  // for the disk
+  };
+  static Uses uses_of_thread() noexcept;
+
   // 53400: too many readers in this process (64).
   static StatusOr<std::unique_ptr<PageReader>> create(PageCache* cache);
   ~PageReader();

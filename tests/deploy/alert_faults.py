@@ -76,5 +76,5 @@ class Faults:
         self.fires("ScyperWorkRefused", "queries find no room", self.refuse)
         self.fires("ScyperSnapshotsLost", "processes of snapshots are killed", self.kill_snapshots)
         self.run("backup")
-        self.fires("ScyperArchiveDamaged", "a byte of an archive has changed", self.damage_archives)
+        self.fires("ScyperFileDamaged", "a byte of an archive has changed", self.damage_archives)
         self.fires("ScyperMemoryNearlyFull", "a table grows", self.fill)

@@ -375,6 +375,16 @@ TableStorage storage_of(const v1::TableStorage& table) {
   t.invalid_tuples = table.invalid_tuples();
   t.invalid_ranges = table.invalid_ranges();
   t.tiered_bytes = table.tiered_bytes();
+  t.relevant_tuples = table.relevant_tuples();
+  t.irrelevant_tuples = table.irrelevant_tuples();
+  for (const v1::TableStorage::LearnedView& view : table.learned_views()) {
+    out.learned_views.push_back({view.name(),
+                                 view.workload(),
+                                 view.condition(),
+                                 {view.columns().begin(), view.columns().end()},
+                                 view.statements(),
+                                 view.rows_left_out()});
+  }
   for (const v1::TableStorage::Attribute& a : table.attributes()) {
     t.attributes.push_back({a.name(), a.frozen_bytes(), a.thawed_bytes(), a.dictionary_bytes(), a.dictionary_values()});
   }

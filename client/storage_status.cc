@@ -39,8 +39,15 @@ std::string seconds_text(double seconds) {
 
 Json json_of(const Temperature::Part& part) { return {{"chunks", part.chunks}, {"tuples", part.tuples}}; }
 
+Json json_of(const LearnedView& view) {
+  return {{"name", view.name},       {"workload", view.workload},     {"condition", view.condition},
+          {"columns", view.columns}, {"statements", view.statements}, {"rows_left_out", view.rows_left_out}};
+}
+
 Json json_of(const TableStorage& table) {
   const Temperature& t = table.temperature;
+  Json views = Json::array();
+  for (const LearnedView& view : table.learned_views) views.push_back(json_of(view));
   Json attributes = Json::array();
   for (const Temperature::Attribute& attribute : t.attributes) {
     attributes.push_back({{"name", attribute.name},
@@ -63,6 +70,9 @@ Json json_of(const TableStorage& table) {
           {"ratio", ratio_of(t)},
           {"invalid_tuples", t.invalid_tuples},
           {"invalid_ranges", t.invalid_ranges},
+          {"relevant_tuples", t.relevant_tuples},
+          {"irrelevant_tuples", t.irrelevant_tuples},
+          {"learned_views", std::move(views)},
           {"attributes", std::move(attributes)}};
 }
 
@@ -120,6 +130,28 @@ std::string tables_text(const StorageStatus& status) {
   return format_cells(rows, {false, true, true, true, true, true, true, true, true, true, true, true});
 }
 
+std::string percent_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", share * 100);
+  return text;
+}
+
+// Of tables whose frozen chunks were asked for hot data views.
+std::string relevance_text(const StorageStatus& status) {
+  Rows rows = {
+      {"table", "frozen and relevant", "irrelevant", "learned view of", "condition", "statements", "rows left out"}};
+  for (const TableStorage& table : status.tables) {
+    const Temperature& t = table.temperature;
+    if (t.relevant_tuples + t.irrelevant_tuples == 0 && table.learned_views.empty()) continue;
+    rows.push_back({table.name, grouped(t.relevant_tuples), grouped(t.irrelevant_tuples), "", "", "", ""});
+    for (const LearnedView& view : table.learned_views) {
+      rows.push_back(
+          {"", "", "", view.workload, view.condition, percent_text(view.statements), percent_text(view.rows_left_out)});
+    }
+  }
+  return rows.size() == 1 ? "" : format_cells(rows, {false, true, true, false, false, true, true});
+}
+
 std::string attributes_text(const StorageStatus& status) {
   Rows rows = {{"attribute", "frozen bytes", "thawed bytes", "ratio", "dictionary", "values"}};
   for (const TableStorage& table : status.tables) {
@@ -175,7 +207,7 @@ std::string storage_json(const StorageStatus& status) {
 }
 
 std::string storage_table(const StorageStatus& status) {
-  std::string out = tables_text(status) + attributes_text(status);
+  std::string out = tables_text(status) + relevance_text(status) + attributes_text(status);
   return out + (status.compaction.has_value() ? compaction_text(*status.compaction) : "compaction: off\n");
 }
 

@@ -87,5 +87,53 @@ TEST(CompactionTest, SnapshotsOfTieredChunksUnderLoad) {
   run_snapshots_under_load(tiered(frozen(Bank::small_options())));
 }
 
+// Queries in snapshots' children tell what they ask; what transactions ask is learned apart.
+TEST(CompactionTest, LearnsOfQueriesAndTransactions) {
+  Bank bank(tiered(frozen(Bank::small_options(), 50'000)));
+  if (bank.engine().database().tier() == nullptr) GTEST_SKIP() << "no io_uring";
+  constexpr std::string_view kQuery = "SELECT sum(balance)::bigint FROM accounts WHERE id IN (3, 5)";
+  const auto query = [&](std::string_view sql) {
+    query::ResultSet result;
+    const Status status = bank.engine().queries()->execute(sql, {}, {}, &result, nullptr);
+    EXPECT_TRUE(status.ok()) << status;
+    std::string text;
+    for (size_t row = 0; status.ok() && row < result.row_count(); ++row) {
+      const Datum& value = result.value(row, 0);
+      text += result.columns[0].type.id == TypeId::kText ? std::string(value.data(), value.size()) + "\n"
+                                                         : std::to_string(value.lo);
+    }
+    return text;
+  };
+  const auto learned = [&](std::string_view workload) -> std::string {
+    for (const Engine::TableInfo& table : bank.engine().tables()) {
+      if (table.name != "accounts") continue;
+      for (const query::LearnedViewInfo& view : table.learned_views) {
+        if (view.workload == workload) return view.condition;
+      }
+    }
+    return "";
+  };
+  const auto change = [&] { EXPECT_TRUE(bank.run("CALL deposit($1, $2, $3)", {3, 31, 1}).ok()); };
+  EXPECT_TRUE(comes_true([&] {
+    change();  // else the snapshot stays, as it was before rows were frozen
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(query(kQuery), "32000");
+    EXPECT_EQ(bank.value_of("SELECT count(*) FROM accounts WHERE id = 9"), 16);
+    return learned("analytics") != "" && learned("transactions") != "";
+  }));
+  EXPECT_EQ(learned("analytics"), "(id = 3 OR id = 5)");
+  EXPECT_EQ(learned("transactions"), "id = 9");
+  // and left out of what is read
+  EXPECT_TRUE(comes_true([&] {
+    change();
+    EXPECT_EQ(query(kQuery), "32000");
+    const std::string plan = query(std::string("EXPLAIN (ANALYZE) ") + std::string(kQuery));
+    const size_t at = plan.find("by hot data views: ");
+    return at != std::string::npos && plan[at + 19] != '0';
+  }));
+  EXPECT_GE(bank.engine().compaction()->views_adopted(), 2u);
+  EXPECT_GT(bank.engine().compaction()->learning(storage::Workload::kAnalytics).samples, 0u);
+  bank.check_tables();
+}
+
 }  // namespace
 }  // namespace scyper::primary

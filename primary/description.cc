@@ -111,6 +111,7 @@ Engine::TableInfo describe_table(const query::Catalog& catalog, const storage::T
   storage::TableMemory memory = table.memory();
   info.bytes = memory.chunk_bytes + memory.heap_bytes + memory.index_bytes;
   info.temperature = storage::temperature_of(table);
+  info.learned_views = query::learned_views(table);
   info.bytes += info.temperature.frozen_bytes + info.temperature.dictionary_bytes;
   info.layout = schema.layout == storage::Layout::kRow ? "row" : "column";
   info.columns = columns_of(schema);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <memory>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,10 @@
 #include "base/test_seed.h"
 #include "parse/text.h"
 #include "query/catalog_image.h"
+#include "query/learned_views.h"
+#include "storage/frozen_slot.h"
 #include "storage/frozen_tier.h"
+#include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
 #include "testing/session.h"
 
@@ -359,6 +363,129 @@ TEST_P(HotViewAnswersTest, AreTheSame) {
   }
   EXPECT_GT(frozen.window_counts().irrelevant, 0u);
   EXPECT_EQ(frozen.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
+}
+
+// --- learned views ---
+
+void allow_learning(Session* session) {
+  for (const auto& [name, table] : session->database().catalog()->tables)
+    if (table->frozen_store() != nullptr && table->frozen_store()->learner == nullptr)
+      table->frozen_store()->learner = std::make_unique<storage::HotViewLearner>(table->schema());
+}
+
+std::vector<LearnedViewInfo> views_of(Session* session, const char* table) {
+  return learned_views(*session->database().catalog()->find_table(table));
+}
+
+class LearnedViewAnswersTest : public testing::TestWithParam<ExecutionMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, LearnedViewAnswersTest,
+                         testing::Values(ExecutionMode::kInterpreted, ExecutionMode::kQuick));
+
+// Few rows, by bounds that move.
+std::string repeated_filter(std::mt19937_64* random, uint64_t kind) {
+  const uint64_t step = (*random)() % 8;
+  switch (kind % 8) {
+    case 0:
+      return absl::StrCat("k BETWEEN ", 500 + step, " AND 600");
+    case 1:
+      return absl::StrCat("i = ", 5 + step % 2);
+    case 2:
+      return absl::StrCat("n >= 100 AND n < ", 200 + step);
+    case 3:
+      return absl::StrCat("s IN ('name 12', 'name ", 130 + step % 3, "')");
+    case 4:
+      return absl::StrCat("c = 'c9' AND f > ", step);
+    case 5:
+      return absl::StrCat("d >= date '2021-01-24' + ", step);
+    case 6:
+      return absl::StrCat("ts > timestamp '2020-03-20 0", step, ":00'");
+    default:
+      return absl::StrCat("u < '00000000-0000-0000-0000-0000000000", 10 + step, "'");
+  }
+}
+
+TEST_P(LearnedViewAnswersTest, AreTheSameWhileViewsComeAndGo) {
+  std::mt19937_64 random(test_seed());
+  Session plain(options_of(GetParam(), false)), learning(options_of(GetParam(), true));
+  learning.set_freezing(3);
+  for (Session* session : {&plain, &learning}) ASSERT_TRUE(session->script(kRows).ok());
+  allow_learning(&learning);
+  LearningChanges changes;
+  uint64_t kinds[2] = {};
+  for (int round = 0; round < 90; round++) {
+    if (round % 15 == 0)
+      for (uint64_t& kind : kinds) kind = random();
+    if (round % 3 == 0) {
+      const std::string text = change(&random);
+      ASSERT_EQ(learning.text(text), plain.text(text)) << text;
+    }
+    for (int i = 0; i < 6; i++) {
+      const std::string query =
+          absl::StrCat("SELECT count(*), sum(k), sum(n), min(s), max(c), count(e), min(ts) FROM entry WHERE ",
+                       i == 5 ? filter(&random, {}) : repeated_filter(&random, kinds[i % 2]));
+      ASSERT_EQ(learning.text(query), plain.text(query)) << query;
+    }
+    const LearningChanges now = learn_hot_views(*learning.database().catalog());
+    changes.adopted += now.adopted;
+    changes.given_up += now.given_up;
+  }
+  EXPECT_GT(changes.adopted, 1u);
+  EXPECT_GT(learning.window_counts().irrelevant, 0u);
+  EXPECT_EQ(learning.text("SELECT count(*), sum(k) FROM entry"), plain.text("SELECT count(*), sum(k) FROM entry"));
+}
+
+TEST(LearnedViewTest, AreShownAsSql) {
+  Session session(options_of(ExecutionMode::kInterpreted, true));
+  session.set_freezing(1);
+  ASSERT_TRUE(session.script(kRows).ok());
+  allow_learning(&session);
+  for (int i = 0; i < 12; i++) {
+    session.text("SELECT sum(k) FROM entry WHERE n BETWEEN 100 AND 200.5");
+    session.text(i % 2 == 0 ? "SELECT sum(k) FROM entry WHERE s = 'name 12' AND e IS NULL"
+                            : "SELECT sum(k) FROM entry WHERE s = 'name 130'");
+  }
+  EXPECT_TRUE(views_of(&session, "entry").empty());
+  for (int i = 0; i < 3; i++) {
+    learn_hot_views(*session.database().catalog());
+    session.text("SELECT 1");
+  }
+  const std::vector<LearnedViewInfo> views = views_of(&session, "entry");
+  ASSERT_EQ(views.size(), 2u);
+  EXPECT_EQ(views[0].condition, "(s = 'name 12' OR s = 'name 130')");  // the fewest rows
+  EXPECT_EQ(views[1].condition, "n BETWEEN 100.00 AND 200.50");
+  EXPECT_EQ(views[1].workload, "transactions");
+  EXPECT_EQ(views[1].columns, (std::vector<std::string>{"k", "n"}));
+  EXPECT_EQ(views[1].statements, 0.5);
+  EXPECT_GT(views[1].rows_left_out, 0.9);
+  const std::string plan = session.text("EXPLAIN (COSTS off) SELECT sum(k) FROM entry WHERE n = 150");
+  EXPECT_NE(plan.find("Hot Data View: learned_transactions_"), std::string::npos) << plan;
+  // in use beside those by hand, which come and go
+  ASSERT_EQ(session.text("CREATE HOT DATA VIEW v AS SELECT k FROM entry WHERE i = 3"), "");
+  EXPECT_EQ(session.text("SELECT viewname FROM scyper_hot_data_views"), "v");
+  EXPECT_EQ(session.database().catalog()->find_table("entry")->frozen_store()->hot_views()->views.size(), 3u);
+  ASSERT_EQ(session.text("DROP HOT DATA VIEW v"), "");
+  EXPECT_EQ(session.database().catalog()->find_table("entry")->frozen_store()->hot_views()->views.size(), 2u);
+}
+
+// Each scan of a statement once, however often it runs.
+TEST(LearnedViewTest, ScansAreNotedOnceAStatement) {
+  Session session(options_of(ExecutionMode::kInterpreted, true));
+  session.set_freezing(1);
+  ASSERT_TRUE(session.script(kRows).ok());
+  allow_learning(&session);
+  const auto noted = [&] {
+    learn_hot_views(*session.database().catalog());
+    return learning_state(*session.database().catalog(), storage::Workload::kTransactions).samples;
+  };
+  ASSERT_EQ(noted(), 0u);
+  session.text("SELECT count(*) FROM generate_series(1, 20) g, entry a WHERE a.i = g AND a.n > 5");
+  const uint64_t first = noted();
+  EXPECT_GE(first, 1u);
+  EXPECT_LE(first, 2u);
+  session.text("SELECT n FROM entry WHERE k = 77");  // by an index
+  EXPECT_EQ(noted(), first);
+  session.text("SELECT count(*) FROM entry WHERE i > 50 AND i < 40");  // reads nothing
+  EXPECT_LE(noted(), first + 1);
 }
 
 // What was read of the tier, where there is one.

@@ -11,11 +11,13 @@ namespace scyper::replay {
 
 namespace {
 
-storage::Compactor::Options compactor_options(storage::AccessObserver* observer, storage::FrozenTier* tier) {
+storage::Compactor::Options compactor_options(storage::AccessObserver* observer, storage::FrozenTier* tier,
+                                              std::function<void()> at_window_end) {
   storage::Compactor::Options options;
   options.tier = tier;
   options.is_forced = observer == nullptr;
   options.observer = observer;
+  options.at_window_end = std::move(at_window_end);
   return options;
 }
 
@@ -50,9 +52,16 @@ Compaction::Compaction(query::Database* database, std::unique_ptr<storage::Acces
     : database_(database),
       observer_(std::move(observer)),
       log_(std::move(log)),
-      compactor_(compactor_options(observer_.get(), database->tier())) {}
+      compactor_(compactor_options(observer_.get(), database->tier(), [this] { learn(); })) {}
 
 Compaction::~Compaction() = default;
+
+// By the compactor's thread.
+void Compaction::learn() {
+  const query::LearningChanges changes = query::learn_hot_views(*database_->catalog());
+  views_adopted_.fetch_add(changes.adopted, std::memory_order_relaxed);
+  views_given_up_.fetch_add(changes.given_up, std::memory_order_relaxed);
+}
 
 void Compaction::set_when_due(WhenDue when_due) {
   MutexLock lock(&due_mutex_);

@@ -185,6 +185,34 @@ void observe_compaction(MetricsRegistry* registry, primary::Engine* engine,
        [](const Compaction& c) { return static_cast<double>(c.memory_budget_bytes()); });
 }
 
+// Hot data views that are learned.
+void observe_learning(MetricsRegistry* registry, primary::Engine* engine,
+                      std::vector<MetricsRegistry::Registration>* all) {
+  if (engine->compaction() == nullptr || engine->compaction()->tier() == nullptr) return;
+  if (!engine->compaction()->tier()->learns()) return;
+  using replay::Compaction;
+  auto show = [&](const char* name, const char* help, MetricType type, MetricLabels labels,
+                  std::function<uint64_t(const Compaction&)> read) {
+    all->push_back(registry->observe(name, help, type, std::move(labels), [engine, read = std::move(read)] {
+      const Compaction* compaction = engine->compaction();  // goes when the node becomes primary
+      return compaction == nullptr ? 0 : static_cast<double>(read(*compaction));
+    }));
+  };
+  for (const storage::Workload workload : {storage::Workload::kTransactions, storage::Workload::kAnalytics}) {
+    const MetricLabels labels = {{"workload", storage::workload_name(workload)}};
+    show("scyper_tier_learned_views", "Hot data views that were learned and are in use.", MetricType::kGauge, labels,
+         [workload](const Compaction& c) { return c.learning(workload).views; });
+    show("scyper_tier_learning_samples", "Scans that are remembered to learn hot data views.", MetricType::kGauge,
+         labels, [workload](const Compaction& c) { return c.learning(workload).samples; });
+  }
+  constexpr char kChanges[] = "scyper_tier_learned_view_changes_total";
+  constexpr char kChangesHelp[] = "Hot data views that were learned, and given up.";
+  show(kChanges, kChangesHelp, MetricType::kCounter, {{"change", "adopted"}},
+       [](const Compaction& c) { return c.views_adopted(); });
+  show(kChanges, kChangesHelp, MetricType::kCounter, {{"change", "given_up"}},
+       [](const Compaction& c) { return c.views_given_up(); });
+}
+
 // Where there is none: no such metrics.
 void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vector<MetricsRegistry::Registration>* all) {
   if (engine->compaction() == nullptr || engine->compaction()->tier() == nullptr) return;
@@ -273,6 +301,7 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
   if (engine->queries() != nullptr) observe_queries(registry, engine->queries(), &all);
   observe_compaction(registry, engine, &all);
   observe_tier(registry, engine, &all);
+  observe_learning(registry, engine, &all);
   return all;
 }
 

@@ -265,6 +265,9 @@ std::vector<Setting> compaction_settings() {
                        format_bytes, 1, 0, SCYPER_FIELD(engine.compaction.tier.memory_bytes)),
       quantity_setting("tier_cache", "cache of the tier's pages, taken when the node starts", parse_bytes, format_bytes,
                        1, 16 * 16384, SCYPER_FIELD(engine.compaction.tier.cache_bytes)),
+      switch_setting("tier_learning",
+                     "with tier_directory: hot data views are learned from what statements ask (docs/tiering.md)",
+                     SCYPER_FIELD(engine.compaction.tier.learns)),
   };
 }
 

@@ -11,8 +11,18 @@ void fill_part(const storage::TableTemperature::Part& part, v1::TableStorage::Pa
   out->set_tuples(part.tuples);
 }
 
-void fill_table(const std::string& name, const storage::TableTemperature& table, v1::TableStorage* out) {
-  out->set_name(name);
+void fill_view(const query::LearnedViewInfo& view, v1::TableStorage::LearnedView* out) {
+  out->set_name(view.name);
+  out->set_workload(view.workload);
+  out->set_condition(view.condition);
+  for (const std::string& column : view.columns) out->add_columns(column);
+  out->set_statements(view.statements);
+  out->set_rows_left_out(view.rows_left_out);
+}
+
+void fill_table(const primary::Engine::TableInfo& info, v1::TableStorage* out) {
+  const storage::TableTemperature& table = info.temperature;
+  out->set_name(info.name);
   fill_part(table.hot, out->mutable_hot());
   fill_part(table.cooling, out->mutable_cooling());
   fill_part(table.cold, out->mutable_cold());
@@ -24,6 +34,9 @@ void fill_table(const std::string& name, const storage::TableTemperature& table,
   out->set_invalid_tuples(table.invalid_tuples);
   out->set_invalid_ranges(table.invalid_ranges);
   out->set_tiered_bytes(table.tiered_bytes);
+  out->set_relevant_tuples(table.relevant_tuples);
+  out->set_irrelevant_tuples(table.irrelevant_tuples);
+  for (const query::LearnedViewInfo& view : info.learned_views) fill_view(view, out->add_learned_views());
   for (const auto& attribute : table.attributes) {
     v1::TableStorage::Attribute* made = out->add_attributes();
     made->set_name(attribute.name);
@@ -84,7 +97,7 @@ void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) 
 }  // namespace
 
 void fill_storage(NodeParts* node, v1::StorageResponse* out) {
-  for (const auto& table : node->engine->tables()) fill_table(table.name, table.temperature, out->add_tables());
+  for (const auto& table : node->engine->tables()) fill_table(table, out->add_tables());
   const replay::Compaction* compaction = node->engine->compaction();
   if (compaction != nullptr) fill_compaction(*compaction, out->mutable_compaction());
 }

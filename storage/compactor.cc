@@ -11,6 +11,7 @@
 #include "evictor.h"
 #include "slots.h"
 #include "storage/change_log.h"
+#include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
 #include "tuple_place.h"
 
@@ -20,7 +21,6 @@ namespace {
 constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
 constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
 constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
-constexpr uint32_t kFewRelevant = 8;   // one tuple in so many: those move, and the chunk is irrelevant
 constexpr uint32_t kFewPages = 16;     // one in so many touched, and
 constexpr uint32_t kFewWindows = 2;    // the same: then a chunk is cooling
 
@@ -284,6 +284,7 @@ void Compactor::end_window() {
     options_.tier->begin_window();
     options_.tier->remove_unused();
   }
+  if (options_.at_window_end) options_.at_window_end();
   if (when_due_) when_due_(Due::kAll);
 }
 
@@ -339,7 +340,8 @@ bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog
   if (evict_some(partitions)) return true;  // before more is frozen: the budget holds while others have work for ever
   for (TablePartition* partition : partitions) {
     if (partition->table->frozen_store() == nullptr) continue;
-    if (empty_one(partition, log) || place_one(partition, log) || cool_one(partition, log)) return true;
+    if (empty_one(partition, log) || place_one(partition, log) || measure_one(partition) || cool_one(partition, log))
+      return true;
   }
   return false;
 }
@@ -504,16 +506,13 @@ bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
   }
   VectorReader vectors;
   vectors.open(partition, *slot);
-  const std::optional<Relevance> read = find_relevant(&vectors, slot->invalid, *views);
+  const uint32_t most = (kChunkTuples - slot->invalid.positions()) / kFewRelevant;
+  const std::optional<Relevance> read = find_relevant(&vectors, *slot, *views, most);
   if (!read.has_value()) {  // nothing is promised of what cannot be read
     place(slot, views, ~uint64_t{0});
     return true;
   }
   const Relevance& found = *read;
-  if (found.count * kFewRelevant > kChunkTuples - slot->invalid.positions()) {
-    place(slot, views, found.views);
-    return true;
-  }
   const Tid first = static_cast<Tid>(slot - partition->frozen) << kChunkShift;
   uint32_t moved = 0;
   for (uint32_t position = 0; position < kChunkTuples && moved < options_.moved_tuples_max; ++position) {
@@ -521,7 +520,7 @@ bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
     // no memory, or not to be read: they stay where they are
     if (!bring_tuple(partition, first + position).ok() || make_hot(partition, first + position, log) == kNoTid) {
       log->rollback_all();
-      place(&partition->frozen[first >> kChunkShift], views, found.views);
+      place(&partition->frozen[first >> kChunkShift], views, ~uint64_t{0});
       return true;
     }
     ++moved;
@@ -529,8 +528,14 @@ bool Compactor::place_one(TablePartition* partition, ChangeLog* log) {
   log->commit();
   counts_.relevant_moved.fetch_add(moved, std::memory_order_relaxed);
   // the directory may have moved
-  if (moved == found.count) place(&partition->frozen[first >> kChunkShift], views, 0);
+  if (moved == found.count) place(&partition->frozen[first >> kChunkShift], views, found.views);
   return true;
+}
+
+// One chunk for views that may be learned.
+bool Compactor::measure_one(TablePartition* partition) {
+  HotViewLearner* learner = partition->table->frozen_store()->learner.get();
+  return learner != nullptr && learner->measure_one(partition);
 }
 
 std::map<TableId, Compactor::TableCounts> Compactor::table_counts() const {

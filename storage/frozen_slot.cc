@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "frozen_gather.h"
 #include "storage/chunk_cursor.h"
+#include "storage/hot_view_learner.h"
+#include "storage/hot_views.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
@@ -34,6 +36,12 @@ bool FreezeGate::is_closed() {
   MutexLock lock(&mutex_);
   return is_closed_;
 }
+
+FrozenStore::FrozenStore(const TableSchema& schema, FrozenMemory* where)
+    : memory(where),
+      dictionaries(schema),
+      attribute_bytes(std::make_unique<std::atomic<uint64_t>[]>(schema.columns.size())) {}
+FrozenStore::~FrozenStore() = default;
 
 void FrozenStore::add_to(TableMemory* sum) const {
   sum->cold_chunks += cold_chunks.load(std::memory_order_relaxed);
@@ -74,7 +82,24 @@ std::shared_ptr<const HotViews> FrozenStore::hot_views() const {
 
 void FrozenStore::set_hot_views(std::shared_ptr<const HotViews> views) {
   MutexLock lock(&views_mutex_);
-  views_.swap(views);
+  defined_.swap(views);
+  put_views_together();
+}
+
+void FrozenStore::set_learned_views(std::vector<std::shared_ptr<const HotView>> views) {
+  MutexLock lock(&views_mutex_);
+  learned_.swap(views);
+  put_views_together();
+}
+
+void FrozenStore::put_views_together() {
+  views_ = defined_;
+  if (learned_.empty()) return;
+  auto all = defined_ == nullptr ? std::make_shared<HotViews>() : std::make_shared<HotViews>(*defined_);
+  const size_t room = HotViews::kMax - all->views.size();
+  all->views.insert(all->views.end(), learned_.begin(),
+                    learned_.begin() + static_cast<ptrdiff_t>(std::min(room, learned_.size())));
+  views_ = std::move(all);
 }
 
 uint32_t TouchedTuples::count() const noexcept {

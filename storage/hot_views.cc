@@ -70,7 +70,31 @@ bool conjunction_implies(const TableSchema& schema, Conditions given, Conditions
   return any_term_implies(schema, given, {&below, 1}) && any_term_implies(schema, given, {&above, 1});
 }
 
+// The slot was asked for this very view before, in another version.
+bool promises_none(const FrozenSlot& slot, const HotView& view) noexcept {
+  if (slot.views == nullptr) return false;
+  const auto& views = slot.views->views;
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (views[i].get() == &view) return ((slot.relevant_to >> i) & 1) == 0;
+  }
+  return false;
+}
+
+// What a bound of a text points to.
+void keep_text(Datum* bound, HotView* view) {
+  if (bound->null != 0) return;
+  const std::string& text = view->texts.emplace_back(bound->data(), bound->size());
+  *bound = string_datum(text.data(), text.size());
+}
+
 }  // namespace
+
+void add_condition(const TableSchema& schema, const ColumnCondition& condition, HotView* view) {
+  ColumnCondition& added = view->conditions.emplace_back(condition);
+  if (!holds_bytes(schema.columns[condition.column].type.id)) return;
+  keep_text(&added.predicate.low, view);
+  keep_text(&added.predicate.high, view);
+}
 
 bool implies(const TableSchema& schema, Conditions given, Conditions wanted) noexcept {
   while (!wanted.empty()) {
@@ -81,35 +105,45 @@ bool implies(const TableSchema& schema, Conditions given, Conditions wanted) noe
 
 const HotView* find_pruning_view(const FrozenSlot& slot, const TableSchema& schema, Conditions given) noexcept {
   if (slot.views == nullptr) return nullptr;
-  const std::vector<HotView>& views = slot.views->views;
+  const auto& views = slot.views->views;
   for (size_t i = 0; i < views.size(); ++i) {
-    if (((slot.relevant_to >> i) & 1) == 0 && implies(schema, given, views[i].conditions)) return &views[i];
+    if (((slot.relevant_to >> i) & 1) == 0 && implies(schema, given, views[i]->conditions)) return views[i].get();
   }
   return nullptr;
 }
 
 bool is_relevant(const FrozenSlot& slot, uint32_t column) noexcept {
   if (slot.views == nullptr) return false;
-  const std::vector<HotView>& views = slot.views->views;
+  const auto& views = slot.views->views;
   for (size_t i = 0; i < views.size(); ++i) {
-    const std::vector<uint32_t>& columns = views[i].columns;
+    const std::vector<uint32_t>& columns = views[i]->columns;
     if (((slot.relevant_to >> i) & 1) != 0 && std::binary_search(columns.begin(), columns.end(), column)) return true;
   }
   return false;
 }
 
-std::optional<Relevance> find_relevant(VectorReader* vectors, const InvalidRanges& invalid, const HotViews& views) {
+std::optional<Relevance> find_relevant(VectorReader* vectors, const FrozenSlot& slot, const HotViews& views,
+                                       uint32_t most) {
   CHECK(views.views.size() <= HotViews::kMax);
   Relevance found;
   for (size_t i = 0; i < views.views.size(); ++i) {
+    if (promises_none(slot, *views.views[i])) continue;
     ChunkSelection selection{};
-    const bool has_rows = select_rows(vectors, invalid, views.views[i].conditions, &selection);
+    const bool has_rows = select_rows(vectors, slot.invalid, views.views[i]->conditions, &selection);
     if (!vectors->status().ok()) return std::nullopt;
     if (!has_rows) continue;
-    found.views |= uint64_t{1} << i;
-    for (size_t word = 0; word < selection.size(); ++word) found.tuples[word] |= selection[word];
+    uint32_t count = 0;
+    for (size_t word = 0; word < selection.size(); ++word) {
+      selection[word] |= found.tuples[word];
+      count += static_cast<uint32_t>(std::popcount(selection[word]));
+    }
+    if (count > most) {
+      found.views |= uint64_t{1} << i;
+      continue;
+    }
+    found.tuples = selection;
+    found.count = count;
   }
-  for (const uint64_t word : found.tuples) found.count += static_cast<uint32_t>(std::popcount(word));
   return found;
 }
 

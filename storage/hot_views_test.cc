@@ -245,7 +245,8 @@ HotView view_of(const char* name, uint32_t column, const FrozenPredicate& predic
 std::shared_ptr<const HotViews> amounts(std::vector<std::array<int64_t, 2>> ranges) {
   auto views = std::make_shared<HotViews>();
   for (const auto& [low, high] : ranges) {
-    views->views.push_back(view_of("amounts", 1, FrozenPredicate::between(int_datum(low), int_datum(high))));
+    views->views.push_back(std::make_shared<const HotView>(
+        view_of("amounts", 1, FrozenPredicate::between(int_datum(low), int_datum(high)))));
   }
   return views;
 }
@@ -262,7 +263,7 @@ void check_promises(const TablePartition* partition, uint32_t* irrelevant) {
       if (!frozen_has_tuple(partition, tid)) continue;
       const Datum amount = read_column(partition, tid, 1);
       for (size_t view = 0; view < slot.views->views.size(); ++view) {
-        const FrozenPredicate& range = slot.views->views[view].conditions[0].predicate;
+        const FrozenPredicate& range = slot.views->views[view]->conditions[0].predicate;
         const bool holds = amount.null == 0 && amount.lo >= range.low.lo && amount.lo <= range.high.lo;
         ASSERT_TRUE(!holds || ((slot.relevant_to >> view) & 1) != 0) << tid << " " << view;
       }

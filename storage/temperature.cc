@@ -19,6 +19,8 @@ void add_slot(const FrozenSlot& slot, TableTemperature* sum) {
     sum->frozen.tuples += kChunkTuples - slot.invalid.positions();
     sum->invalid_tuples += slot.invalid.positions();
     sum->invalid_ranges += slot.invalid.ranges().size();
+    if (slot.views == nullptr) return;
+    (slot.relevant_to == 0 ? sum->irrelevant_tuples : sum->relevant_tuples) += kChunkTuples - slot.invalid.positions();
   }
 }
 

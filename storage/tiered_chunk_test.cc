@@ -208,7 +208,7 @@ TEST_F(TieredChunkTest, WhatMattersGoesLast) {
   view.columns = {1};
   view.conditions = {{1, FrozenPredicate::between(int_datum(0), int_datum(999)), false}};
   auto views = std::make_shared<HotViews>();
-  views->views.push_back(std::move(view));
+  views->views.push_back(std::make_shared<const HotView>(std::move(view)));
   fixture_->table->frozen_store()->set_hot_views(views);
   fixture_->compact();
   const uint64_t all = tier_->resident_bytes();

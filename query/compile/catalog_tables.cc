@@ -3,6 +3,7 @@
 #include "plan/hot_view.h"
 #include "storage/frozen_chunk.h"
 #include "storage/frozen_slot.h"
+#include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
 
 namespace scyper::query {
@@ -20,6 +21,8 @@ void note_tables(Catalog* catalog, storage::FrozenMemory* frozen, storage::Froze
     if (!storage::can_freeze(table->schema())) continue;
     table->allow_freezing(frozen);
     table->frozen_store()->tier = tier;
+    if (tier != nullptr && tier->learns())
+      table->frozen_store()->learner = std::make_unique<storage::HotViewLearner>(table->schema());
   }
   note_hot_views(*catalog);
 }

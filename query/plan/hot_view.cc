@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "plan/expressions.h"
 #include "plan/scan_condition.h"
 #include "runtime/scan_conditions.h"
+#include "types/datum_text.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -19,19 +21,36 @@ size_t count_terms(const auto& conditions) {
       std::count_if(conditions.begin(), conditions.end(), [](const auto& one) { return one.has_alternative == 0; }));
 }
 
-// What one bound of a text points to.
-void keep_text(Datum* bound, storage::HotView* view) {
-  if (bound->null != 0) return;
-  const std::string& text = view->texts.emplace_back(bound->data(), bound->size());
-  *bound = string_datum(text.data(), text.size());
-}
-
 std::vector<const BoundExpr*> conjuncts_of(const BoundExpr& expr) {
   if (expr.kind != BoundKind::kAnd) return {&expr};
   std::vector<const BoundExpr*> all;
   for (const BoundPtr& arg : expr.args)
     for (const BoundExpr* one : conjuncts_of(*arg)) all.push_back(one);
   return all;
+}
+
+std::string show_value(const SqlType& type, const Datum& value) {
+  std::string text;
+  append_datum(&text, type, value);
+  const bool is_plain = is_number(type.id) && text.find_first_not_of("0123456789.-") == std::string::npos;
+  return is_plain ? text : quote_literal(text);
+}
+
+std::string show_condition(const storage::ColumnDef& column, const storage::FrozenPredicate& predicate) {
+  using Kind = storage::FrozenPredicate::Kind;
+  const std::string name = quote_identifier(column.name);
+  if (predicate.kind == Kind::kIsNull) return name + " IS NULL";
+  if (predicate.kind == Kind::kIsNotNull) return name + " IS NOT NULL";
+  const bool has_low = predicate.low.null == 0, has_high = predicate.high.null == 0;
+  const std::string low = has_low ? show_value(column.type, predicate.low) : "";
+  const std::string high = has_high ? show_value(column.type, predicate.high) : "";
+  if (has_low && has_high && low == high) return absl::StrCat(name, " = ", low);
+  if (has_low && has_high && predicate.low_included && predicate.high_included)
+    return absl::StrCat(name, " BETWEEN ", low, " AND ", high);
+  std::string text;
+  if (has_low) absl::StrAppend(&text, name, predicate.low_included ? " >= " : " > ", low);
+  if (has_high) absl::StrAppend(&text, has_low ? " AND " : "", name, predicate.high_included ? " <= " : " < ", high);
+  return text;
 }
 
 }  // namespace
@@ -49,13 +68,7 @@ bool add_hot_condition(const BoundExpr& conjunct, const storage::TableSchema& sc
       count_terms(read) != count_terms(constant.conditions)) {
     return false;
   }
-  for (storage::ColumnCondition& condition : read) {
-    if (holds_bytes(schema.columns[condition.column].type.id)) {
-      keep_text(&condition.predicate.low, view);
-      keep_text(&condition.predicate.high, view);
-    }
-    view->conditions.push_back(condition);
-  }
+  for (const storage::ColumnCondition& condition : read) storage::add_condition(schema, condition, view);
   return true;
 }
 
@@ -94,11 +107,25 @@ std::shared_ptr<const storage::HotViews> make_hot_views(const Catalog& catalog,
   for (const auto& [name, definition] : catalog.hot_data_views) {
     if (definition->table != table->schema().id || made->views.size() == storage::HotViews::kMax) continue;
     StatusOr<storage::HotView> view = make_hot_view(catalog, table, name, *definition);
-    if (view.ok()) made->views.push_back(*std::move(view));
+    if (view.ok()) made->views.push_back(std::make_shared<const storage::HotView>(*std::move(view)));
   }
   if (made->views.empty()) return nullptr;
   made->made_of = std::move(made_of);
   return made;
+}
+
+std::string show_conditions(const storage::TableSchema& schema, std::span<const storage::ColumnCondition> conditions) {
+  std::string text;
+  bool is_term = true;  // begins
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    const storage::ColumnCondition& one = conditions[i];
+    if (is_term && i > 0) text += " AND ";
+    if (is_term && one.has_alternative) text += "(";
+    absl::StrAppend(&text, is_term ? "" : " OR ", show_condition(schema.columns[one.column], one.predicate));
+    if (!is_term && !one.has_alternative) text += ")";
+    is_term = !one.has_alternative;
+  }
+  return text;
 }
 
 std::string show_hot_view(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts) {
@@ -110,8 +137,8 @@ std::string show_hot_view(const Relation& relation, const std::vector<const Boun
   const ConstantConditions constant = constant_conditions(found);
   std::vector<storage::ColumnCondition> read;
   if (!read_conditions(constant.conditions, constant.bounds.data(), schema, &read)) return "no row passes the filter";
-  for (const storage::HotView& view : views->views)
-    if (storage::implies(schema, read, view.conditions)) return view.name;
+  for (const auto& view : views->views)
+    if (storage::implies(schema, read, view->conditions)) return view->name;
   return constant.is_whole ? "none, the filter implies no view's predicate" : "decided with the values of the filter";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ std::shared_ptr<const storage::HotViews> make_hot_views(const Catalog& catalog,
                                                         std::string made_of);
 StatusOr<storage::HotView> make_hot_view(const Catalog& catalog, const std::shared_ptr<storage::Table>& table,
                                          const std::string& name, const HotDataView& definition);
+
+// A view's conditions as SQL.
+std::string show_conditions(const storage::TableSchema& schema, std::span<const storage::ColumnCondition> conditions);
 
 // For EXPLAIN: the view whose rows a scan with these conjuncts keeps to, or why there is none; empty: the table has
 // none.

@@ -8,6 +8,7 @@
 
 #include "query/program.h"
 #include "runtime/memory.h"
+#include "runtime/scan_samples.h"
 #include "runtime/spill.h"
 #include "storage/table.h"
 
@@ -141,7 +142,11 @@ Outcome run_in_team(const Program& program, ExecContext* main, const Datum* argu
   std::vector<Outcome> outcomes(threads, Outcome::kOk);
   std::vector<std::thread> running;
   for (uint32_t i = 1; i < threads; i++) members.push_back(make_member(*main, &team, i, scratch_bytes));
-  for (uint32_t i = 1; i < threads; i++) running.emplace_back([&, i] { outcomes[i] = run(&members[i - 1]->context); });
+  for (uint32_t i = 1; i < threads; i++)
+    running.emplace_back([&, i, samples = ScanSamples::current] {
+      const ScanSamples::Scope scope(samples);
+      outcomes[i] = run(&members[i - 1]->context);
+    });
   outcomes[0] = run(main);
   for (auto& thread : running) thread.join();
   for (const auto& member : members) main->swaps += member->context.swaps;

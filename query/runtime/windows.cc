@@ -12,9 +12,11 @@
 #include "runtime/runtime.h"
 #include "runtime/scan_conditions.h"
 #include "runtime/scan_filters.h"
+#include "runtime/scan_samples.h"
 #include "storage/change_log.h"
 #include "storage/chunk_cursor.h"
 #include "storage/frozen_slot.h"
+#include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
 #include "storage/tiered_chunk.h"
 
@@ -39,6 +41,13 @@ class WindowScan {
   storage::ChunkCursor::Piece next(WindowCounts* counts) noexcept;
   // Why there was no piece, if not because no row is left.
   const Status& status() const { return (kept_now_ == nullptr ? passing_vectors_ : kept_now_->vectors).status(); }
+  // A statement begins.
+  void begin() noexcept {
+    forget();
+    noted_ = nullptr;
+  }
+  // Whether it is the first time in the statement.
+  bool note(const ChunkOpening& opening) noexcept { return std::exchange(noted_, &opening) != &opening; }
   // What is decoded may change: images go and others come to their places.
   void forget() noexcept {
     opening_ = nullptr;
@@ -61,6 +70,7 @@ class WindowScan {
   storage::ChunkCursor cursor_;
   ScanFilters filters_;
   const ChunkOpening* opening_ = nullptr;  // programs that run one after the other have other columns
+  const ChunkOpening* noted_ = nullptr;    // note_scan()
   Decoded* kept_now_ = nullptr;
   bool is_first_ = false;        // piece of the chunk
   const char* first_ = nullptr;  // image
@@ -129,10 +139,13 @@ class ChunkWindows {
   // Of the chunk at hand.
   std::vector<storage::ColumnCondition>& conditions() { return conditions_; }
   WindowCounts& counts() { return counts_; }
+  // Scans of a statement that are still to be noted.
+  size_t& notes_left() { return notes_left_; }
   void forget_scans() noexcept {
+    notes_left_ = ScanSamples::kMax;
     for (std::vector<Place>& own : places_)
       for (Place& place : own)
-        if (place.scan != nullptr) place.scan->forget();
+        if (place.scan != nullptr) place.scan->begin();
   }
 
  private:
@@ -151,6 +164,7 @@ class ChunkWindows {
   std::vector<std::vector<Place>> places_;  // by depth of calls, by number in the program
   std::vector<storage::ColumnCondition> conditions_;
   WindowCounts counts_;
+  size_t notes_left_ = ScanSamples::kMax;
 };
 
 WindowCounts window_counts(const ExecContext& c) noexcept {
@@ -260,6 +274,22 @@ bool read_conditions(std::span<const ChunkCondition> conditions, const Datum* bo
 
 namespace {
 
+// What a scan asks, once a statement, for the views that are learned of it.
+void note_scan(ChunkWindows* windows, WindowScan* scan, const storage::Table& table, const ChunkOpening& opening) {
+  storage::HotViewLearner* learner = table.frozen_store()->learner.get();
+  if (learner == nullptr || !scan->note(opening) || windows->notes_left() == 0) return;
+  --windows->notes_left();
+  ScanSamples* samples = ScanSamples::current;
+  const auto transactions = storage::Workload::kTransactions;
+  if (samples != nullptr ? !samples->wants(&opening) : !learner->wants(transactions)) return;
+  storage::HotView asked = storage::make_sample(table.schema(), opening.columns, windows->conditions());
+  if (samples != nullptr) {
+    samples->add(&table, std::move(asked));
+  } else {
+    learner->note(transactions, std::move(asked));
+  }
+}
+
 int32_t open_tiered(ExecContext* c, TablePartition* partition, Tid tid, const ChunkOpening& opening,
                     char* window) noexcept {
   const Status opened = storage::open_tiered_tuple(partition, tid, opening.columns, window, opening.place,
@@ -311,6 +341,7 @@ int32_t rt_open_chunk(ExecContext* c, TablePartition* partition, int64_t tid, in
       ++c->windows->counts().skipped;
       return 0;
     }
+    note_scan(c->windows.get(), &scan, *partition->table, opening);
     if (storage::find_pruning_view(*slot, schema, asked) != nullptr) {
       ++c->windows->counts().skipped;
       ++c->windows->counts().irrelevant;

@@ -15,10 +15,12 @@
 #include "query/program_image.h"
 #include "runtime/column_bounds.h"
 #include "runtime/foreign_files.h"
+#include "runtime/scan_samples.h"
 #include "runtime/spill_space.h"
 #include "runtime/swap.h"
 #include "snapshot/channel.h"
 #include "snapshot/messages.h"
+#include "snapshot/sample_message.h"
 #include "snapshot/sandbox.h"
 #include "snapshot/statistics_message.h"
 #include "storage/change_log.h"
@@ -81,6 +83,7 @@ class Execution final : public RowSink, public CodeSource {
       const ColumnBounds::Scope scope(bounds_);
       const CodeSource::Scope code_scope(this);
       const ForeignFiles::Scope file_scope(&files_);
+      const ScanSamples::Scope sample_scope(&samples_);
       outcome = program_->run_shared(&context_, arguments_.values().data(), header_.threads,
                                      header_.memory_bytes / std::max<uint32_t>(1, header_.threads));
       if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(take_rows(&context_));
@@ -173,6 +176,7 @@ class Execution final : public RowSink, public CodeSource {
         put_text(&body, text);
     }
     for (const std::string& notice : notices_) put_text(&body, notice);
+    for (const auto& [table, asked] : samples_.all()) put_sample(&body, table, asked);
     channel_->send(static_cast<uint32_t>(ToParent::kDone), id_, body);
   }
 
@@ -187,6 +191,7 @@ class Execution final : public RowSink, public CodeSource {
   SpillSpace spill_;
   ColumnBounds* const bounds_;
   ForeignFiles files_;
+  ScanSamples samples_;
   ExecContext context_;
   ResultSet result_;
   ResultSet arguments_;

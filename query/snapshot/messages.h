@@ -24,7 +24,7 @@ enum class ToChild : uint32_t {
 enum class ToParent : uint32_t {
   kReady = 1,       // unfinished transactions are taken back
   kRows = 2,        // id: query; body: columns (query/column_batch.h)
-  kDone = 3,        // id: query; body: DoneHeader, then texts
+  kDone = 3,        // id: query; body: DoneHeader, then texts, then samples (sample_message.h)
   kDropped = 4,     // id: program
   kStatistics = 5,  // body: statistics_message.h
   kWantsCode = 6,   // id: query; answered by kBetter for its program, or kNoCode

@@ -11,7 +11,10 @@
 #include "query/column_batch.h"
 #include "query/error_status.h"
 #include "snapshot/messages.h"
+#include "snapshot/sample_message.h"
 #include "snapshot/statistics_message.h"
+#include "storage/frozen_slot.h"
+#include "storage/hot_view_learner.h"
 
 namespace scyper::query {
 
@@ -188,6 +191,21 @@ void Snapshot::publish_statistics(std::string_view body) const {
       if (table.get() == address && has_schema_of_cut(*table)) table->set_statistics(statistics);
 }
 
+// What the query's scans have asked.
+void Snapshot::learn_from(std::string_view samples) const {
+  const storage::Table* address = nullptr;
+  storage::HotView asked;
+  while (take_sample(&samples, &address, &asked))
+    for (const auto& [name, table] : point_.catalog->tables) {
+      if (table.get() != address || !has_schema_of_cut(*table) || !fits_table(asked, *table)) continue;
+      storage::HotViewLearner* learner =
+          table->frozen_store() == nullptr ? nullptr : table->frozen_store()->learner.get();
+      if (learner == nullptr || !learner->wants(storage::Workload::kAnalytics)) break;
+      learner->note(storage::Workload::kAnalytics, std::move(asked));
+      break;
+    }
+}
+
 void Snapshot::kill(std::string_view reason) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -315,7 +333,7 @@ void Snapshot::take(Frame frame) {
   }
 }
 
-void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) {
+void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) const {
   DoneHeader done;
   CHECK(take_bytes(&body, &done, sizeof done));
   Status status;
@@ -333,6 +351,7 @@ void Snapshot::finish_query(SnapshotQuery* query, std::string_view body) {
     query->notices_.emplace_back();
     CHECK(take_text(&body, &query->notices_.back()));
   }
+  learn_from(body);
   if (!status.ok()) status = with_notices(std::move(status), query->notices_);
   query->finish(std::move(status));
 }

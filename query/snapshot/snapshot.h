@@ -137,7 +137,8 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   void publish_statistics(std::string_view body) const;
   bool has_schema_of_cut(const storage::Table& table) const;
   void take(Frame frame);
-  static void finish_query(SnapshotQuery* query, std::string_view body);
+  void finish_query(SnapshotQuery* query, std::string_view body) const;
+  void learn_from(std::string_view samples) const;
   void lose();
   bool ship(const std::shared_ptr<const Program>& program, uint64_t* number);
   bool send_better(Shipped* shipped);

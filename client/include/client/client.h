@@ -258,9 +258,17 @@ struct Description {
   std::vector<RoutineDescription> routines;
 };
 
+// A hot data view that the node has made of what statements ask (docs/tiering.md).
+struct LearnedView {
+  std::string name, workload, condition;
+  std::vector<std::string> columns;
+  double statements = 0;     // share of the workload's sampled ones that it contains
+  double rows_left_out = 0;  // share of the rows in chunks that those need not read
+};
 struct TableStorage {
   std::string name;
   storage::TableTemperature temperature;
+  std::vector<LearnedView> learned_views;
 };
 struct TierStatus {
   uint64_t memory_bytes = 0, memory_budget_bytes = 0;  // of frozen chunks' images

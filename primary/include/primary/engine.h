@@ -19,6 +19,7 @@
 #include "primary/open_transaction.h"
 #include "primary/redo_sink.h"
 #include "query/database.h"
+#include "query/learned_views.h"
 #include "query/queries.h"
 #include "query/result.h"
 #include "query/settings.h"
@@ -200,6 +201,7 @@ class Engine {
     std::vector<std::string> indexes;
     std::vector<std::string> constraints;  // "CONSTRAINT t_a_check CHECK ((a > 0))", foreign keys; "TRIGGER ..."
     storage::TableTemperature temperature;
+    std::vector<query::LearnedViewInfo> learned_views;  // docs/tiering.md
   };
   virtual std::vector<TableInfo> tables() = 0;
   struct RoutineInfo {

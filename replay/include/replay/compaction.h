@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "query/database.h"
+#include "query/learned_views.h"
 #include "storage/compactor.h"
 #include "storage/tier_options.h"
 
@@ -74,18 +75,27 @@ class Compaction {
   storage::FrozenMemory::Usage memory() const { return database_->frozen_memory()->usage(); }
   size_t memory_budget_bytes() const { return database_->frozen_memory()->budget_bytes(); }
   storage::FrozenTier* tier() const { return database_->tier(); }  // null: there is none
+  // Hot data views that came into use because of what was asked, and went.
+  uint64_t views_adopted() const { return views_adopted_.load(std::memory_order_relaxed); }
+  uint64_t views_given_up() const { return views_given_up_.load(std::memory_order_relaxed); }
+  query::LearningState learning(storage::Workload workload) const {
+    return query::learning_state(*database_->catalog(), workload);
+  }
   uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   uint64_t step_ns() const { return step_ns_.load(std::memory_order_relaxed); }  // in take_step()
 
  private:
   Compaction(query::Database* database, std::unique_ptr<storage::AccessObserver> observer,
              std::unique_ptr<storage::ChangeLog> log);
+  void learn();
 
   query::Database* const database_;
   const std::unique_ptr<storage::AccessObserver> observer_;  // null: forced
   const std::unique_ptr<storage::ChangeLog> log_;
   std::atomic<uint64_t> steps_{0};
   std::atomic<uint64_t> step_ns_{0};
+  std::atomic<uint64_t> views_adopted_{0};
+  std::atomic<uint64_t> views_given_up_{0};
   Mutex due_mutex_;
   WhenDue when_due_ ABSL_GUARDED_BY(due_mutex_);
   storage::Compactor compactor_;  // last: its thread uses the rest

@@ -53,6 +53,8 @@ class Compactor {
     // Sees accesses by itself (not kCounters), outlives the compactor; null: only `is_forced` makes chunks cold.
     AccessObserver* observer = nullptr;
     FrozenTier* tier = nullptr;  // of the tables; null: they have none
+    // Called by start()'s thread when a window has ended, before steps are due. Empty: nobody.
+    std::function<void()> at_window_end = {};
   };
 
   explicit Compactor(const Options& options);
@@ -157,6 +159,7 @@ class Compactor {
   void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
   bool place_one(TablePartition* partition, ChangeLog* log);
+  static bool measure_one(TablePartition* partition);
   void place(FrozenSlot* slot, std::shared_ptr<const HotViews> views, uint64_t relevant_to);
   void finish(const Job& job);
   bool has_room() const ABSL_LOCKS_EXCLUDED(mutex_);

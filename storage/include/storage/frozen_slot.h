@@ -23,6 +23,8 @@
 namespace scyper::storage {
 
 class ChangeLog;
+class HotViewLearner;
+struct HotView;
 struct HotViews;
 
 // Only a hot chunk has an entry in TablePartition::chunks and is written in place; the others' entries are null, so
@@ -108,10 +110,8 @@ class FreezeGate {
 
 // What the frozen chunks of a table have in common. Owner: Table.
 struct FrozenStore {
-  FrozenStore(const TableSchema& schema, FrozenMemory* where)
-      : memory(where),
-        dictionaries(schema),
-        attribute_bytes(std::make_unique<std::atomic<uint64_t>[]>(schema.columns.size())) {}
+  FrozenStore(const TableSchema& schema, FrozenMemory* where);
+  ~FrozenStore();
   // A chunk becomes frozen, and is it no more.
   void add_image(const char* image) noexcept;
   void remove_image(const char* image) noexcept;
@@ -119,12 +119,15 @@ struct FrozenStore {
   void change_resident(int64_t bytes) noexcept;
   // Roughly, while others change the table; hot_chunks: less what is not.
   void add_to(TableMemory* sum) const;
-  // By which frozen chunks are placed from now on; null: none. Threads: any.
+  // By which frozen chunks are placed from now on: those that were made by hand, null: none, then those that were
+  // learned, as far as there is room (HotViews::kMax). Threads: any.
   std::shared_ptr<const HotViews> hot_views() const;
   void set_hot_views(std::shared_ptr<const HotViews> views);
+  void set_learned_views(std::vector<std::shared_ptr<const HotView>> views);
 
   FrozenMemory* const memory;
-  FrozenTier* tier = nullptr;  // set before there are rows; outlives it
+  FrozenTier* tier = nullptr;               // set before there are rows, as the next; outlives it
+  std::unique_ptr<HotViewLearner> learner;  // null: no view is learned
   RelationDictionaries dictionaries;
   const std::shared_ptr<FreezeGate> gate = std::make_shared<FreezeGate>();
   std::atomic<uint64_t> cold_chunks{0};  // cooling ones, too
@@ -135,8 +138,12 @@ struct FrozenStore {
   const std::unique_ptr<std::atomic<uint64_t>[]> attribute_bytes;  // of them, by column
 
  private:
+  void put_views_together() ABSL_EXCLUSIVE_LOCKS_REQUIRED(views_mutex_);
+
   mutable Mutex views_mutex_;
-  std::shared_ptr<const HotViews> views_ ABSL_GUARDED_BY(views_mutex_);
+  std::shared_ptr<const HotViews> defined_ ABSL_GUARDED_BY(views_mutex_);
+  std::vector<std::shared_ptr<const HotView>> learned_ ABSL_GUARDED_BY(views_mutex_);
+  std::shared_ptr<const HotViews> views_ ABSL_GUARDED_BY(views_mutex_);  // both
 };
 
 // The chunk's slot, nullptr: the chunk is hot.

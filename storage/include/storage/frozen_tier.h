@@ -73,6 +73,7 @@ class FrozenTier {
   void unclaim(uint64_t bytes) { claimed_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   void note_failure();
   size_t memory_budget_bytes() const { return options_.memory_bytes; }
+  bool learns() const { return options_.learns; }
 
   uint32_t now() const { return now_->load(std::memory_order_relaxed); }
   void begin_window() { now_->fetch_add(1, std::memory_order_relaxed); }

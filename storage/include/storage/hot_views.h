@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@
 // Source: Meyer et al., ADMS 2015, 4.1: hot data views, tiering columns, tiering run, tiering check. We differ: what is
 // relevant moves to hot chunks, so that no bit per tuple is kept, but one per chunk.
 namespace scyper::storage {
+
+// Of a frozen chunk's tuples, one in so many may move away so that the chunk matters no more.
+constexpr uint32_t kFewRelevant = 8;
 
 // Tuples that matter to their users. Immutable once others see it.
 struct HotView {
@@ -34,9 +38,12 @@ struct HotView {
 // Those of a table, as one immutable version. Owners: FrozenStore, slots.
 struct HotViews {
   static constexpr size_t kMax = 64;
-  std::vector<HotView> views;
-  std::string made_of;  // their definitions, for who asks whether they are the same
+  std::vector<std::shared_ptr<const HotView>> views;  // one that is in several versions is the same view
+  std::string made_of;  // definitions of those that were made by hand, for who asks whether they are the same
 };
+
+// Adds a condition with the texts that it points to.
+void add_condition(const TableSchema& schema, const ColumnCondition& condition, HotView* view);
 
 // Whether all rows for which `given` holds are rows for which `wanted` holds, by the bounds alone; both as
 // ChunkScan::conditions. False: not, or it cannot tell. Neither fails nor allocates; threads: any.
@@ -53,11 +60,13 @@ bool is_relevant(const FrozenSlot& slot, uint32_t column) noexcept;
 
 // Of a frozen chunk.
 struct Relevance {
-  uint64_t views = 0;       // a bit per view that may hold one of its tuples
-  ChunkSelection tuples{};  // of any of them
+  uint64_t views = 0;       // a bit per view that may hold one of its tuples when `tuples` have gone
+  ChunkSelection tuples{};  // that are to go
   uint32_t count = 0;       // of these
 };
-// Of the chunk that is open; nothing: it cannot be read (vectors->status()).
-std::optional<Relevance> find_relevant(VectorReader* vectors, const InvalidRanges& invalid, const HotViews& views);
+// Of the chunk that is open, whose slot it is: its tuples of views, in their order, as long as there are no more than
+// `most`. What the slot promises of a view is not looked for again. Nothing: it cannot be read (vectors->status()).
+std::optional<Relevance> find_relevant(VectorReader* vectors, const FrozenSlot& slot, const HotViews& views,
+                                       uint32_t most);
 
 }  // namespace scyper::storage

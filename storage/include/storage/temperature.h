@@ -23,6 +23,10 @@ struct TableTemperature {
   uint64_t invalid_ranges = 0;    // how many ranges they are
   uint64_t tiered_bytes = 0;      // of vectors of frozen chunks whose data is in the tier (docs/tiering.md)
 
+  // Of frozen chunks that were asked for the table's hot data views: in those that hold tuples of one, and of none.
+  uint64_t relevant_tuples = 0;
+  uint64_t irrelevant_tuples = 0;
+
   // Of the frozen chunks.
   struct Attribute {
     std::string name;

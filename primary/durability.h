@@ -80,6 +80,7 @@ class Durability {
   StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
                                                    const std::function<void(uint64_t)>& on_progress);
   std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
+  void begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options);
   Status set_base(uint64_t lsn);
   void note_archive(const storage::ArchiveManifest& manifest);
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "durability.h"
 #include "replay/archive_keeping.h"
+#include "storage/frozen_tier.h"
 #include "storage/object_store.h"
 
 // Archives beside transactions.
@@ -48,6 +49,14 @@ std::shared_ptr<storage::ArchiveBase> Durability::take_base(const query::Catalog
   return base;
 }
 
+// The same for all that only the data directory's archives have.
+void Durability::begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options) {
+  options->base = take_base(catalog);
+  storage::FrozenTier* tier = environment_->database->tier();
+  options->has_places = tier != nullptr;
+  if (tier != nullptr) tier->keep_all(lsn);
+}
+
 // The archive that has just been written.
 Status Durability::set_base(uint64_t lsn) {
   auto base = std::make_shared<storage::ArchiveBase>();
@@ -81,7 +90,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   request.at_cut = [this, is_own](const query::ForkPoint& point, storage::ArchiveManifest* manifest,
                                   replay::ArchiveOptions* options) {
     attach_state(point.lsn, manifest);
-    if (is_own) options->base = take_base(*point.catalog);
+    if (is_own) begin_own(*point.catalog, point.lsn, options);
   };
   request.wait_logged = [this](uint64_t lsn, const std::function<Status()>& interruption) {
     return log_->wait_confirmed(lsn, interruption);
@@ -102,7 +111,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
     attach_state(lsn, &manifest);
     options.on_warning = warn;
-    if (is_own) options.base = take_base(*environment_->database->catalog());
+    if (is_own) begin_own(*environment_->database->catalog(), lsn, &options);
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     if (!result.ok()) static_cast<void>(storage::remove_unfinished(disk_, archives, lsn));
     return result.status();
@@ -130,6 +139,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_here(const Runner& runner,
     warn(line);
   };
   keeping.on_warning = warn;
+  keeping.tier = environment_->database->tier();
   const auto write = [&](bool is_again) {
     if (is_again) base_.reset();  // everything is written
     return archive(runner, own, true, on_progress);

@@ -85,6 +85,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   writing.on_progress = options.on_progress;
   writing.base = options.base;
   writing.on_warning = options.on_warning;
+  writing.has_places = options.has_places;
   SCYPER_ASSIGN_OR_RETURN(auto writer, storage::ArchiveWriter::create(disk, archives, manifest.lsn, writing));
   ArchiveResult result;
   result.lsn = manifest.lsn;
@@ -157,15 +158,19 @@ Status build_indexes(Team* team, const TablesOfArchive& tables, std::string_view
 }
 
 Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const query::Catalog& catalog,
-                   ArchiveLoaded* loaded) {
+                   bool uses_places, ArchiveLoaded* loaded) {
   SCYPER_ASSIGN_OR_RETURN(auto tables, match_tables(path, loaded->manifest, catalog));
   Team team(threads);
-  std::atomic<uint64_t> raw_bytes{0}, rows{0};
+  std::atomic<uint64_t> raw_bytes{0}, rows{0}, placed_rows{0};
+  std::vector<Status> places(tables.size());
   const double start_s = now_s();
   SCYPER_RETURN_IF_ERROR(run_pieces(&team, tables.size(), [&](size_t i) -> Status {
-    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second));
+    SCYPER_ASSIGN_OR_RETURN(
+        auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second, {}, uses_places));
     raw_bytes += one.raw_bytes;
     rows += one.rows;
+    placed_rows += one.placed_rows;
+    places[i] = one.places;
     loaded->manifest.tables[i].chunks = std::move(one.chunks);
     return Status();
   }));
@@ -174,6 +179,10 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
   SCYPER_RETURN_IF_ERROR(build_indexes(&team, tables, companions != nullptr ? *companions : std::string_view()));
   loaded->raw_bytes = raw_bytes;
   loaded->rows = rows;
+  loaded->placed_rows = placed_rows;
+  for (const Status& status : places) {
+    if (!status.ok()) loaded->warnings.emplace_back(status.message());
+  }
   loaded->load_s = loaded_s - start_s;
   loaded->index_s = now_s() - loaded_s;
   return Status();
@@ -182,7 +191,7 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
 }  // namespace
 
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
-                                     const OnStatements& on_statements) {
+                                     const OnStatements& on_statements, bool uses_places) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const uint32_t partitions = database->options().partitions;
@@ -197,7 +206,7 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   database->restore(catalog);
   const std::string* statements = loaded.manifest.attachment("statements");
   if (on_statements && statements != nullptr) on_statements(decode_statements(*statements));
-  const Status status = load_tables(disk, path, threads, *catalog, &loaded);
+  const Status status = load_tables(disk, path, threads, *catalog, uses_places, &loaded);
   if (status.ok()) return loaded;
   database->restore(std::make_shared<const query::Catalog>());
   return status;

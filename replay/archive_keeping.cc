@@ -1,12 +1,14 @@
 #include "replay/archive_keeping.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/pace.h"
+#include "storage/frozen_tier.h"
 
 namespace scyper::replay {
 
@@ -92,10 +94,19 @@ class Keeper {
   bool is_interrupted_ = false;  // by keeping_.interruption
 };
 
-}  // namespace
+// Files of the tier that only other archives have named may go. When it cannot be told which there are, they stay.
+void keep_tier_files(Disk* disk, const std::string& archives, storage::FrozenTier* tier) {
+  auto entries = storage::list_archives(disk, archives);
+  if (tier == nullptr || !entries.ok()) return;
+  std::set<uint64_t> lsns;
+  for (const storage::ArchiveEntry& entry : *entries) {
+    if (entry.is_complete) lsns.insert(entry.lsn);
+  }
+  tier->keep_only(lsns);
+}
 
-StatusOr<ArchiveKept> write_kept_archive(Disk* disk, const std::string& archives, const ArchiveKeeping& keeping,
-                                         const WriteArchive& write) {
+StatusOr<ArchiveKept> write_and_retire(Disk* disk, const std::string& archives, const ArchiveKeeping& keeping,
+                                       const WriteArchive& write) {
   for (const bool is_again : {false, true}) {
     ArchiveKept kept;
     SCYPER_ASSIGN_OR_RETURN(kept.written, write(is_again));
@@ -110,6 +121,15 @@ StatusOr<ArchiveKept> write_kept_archive(Disk* disk, const std::string& archives
     return kept;
   }
   return sql_error("58030", absl::StrCat(archives, ": archives are damaged as soon as they are written"));
+}
+
+}  // namespace
+
+StatusOr<ArchiveKept> write_kept_archive(Disk* disk, const std::string& archives, const ArchiveKeeping& keeping,
+                                         const WriteArchive& write) {
+  auto kept = write_and_retire(disk, archives, keeping, write);
+  keep_tier_files(disk, archives, keeping.tier);
+  return kept;
 }
 
 }  // namespace scyper::replay

@@ -15,6 +15,7 @@
 #include "replay/archive.h"
 #include "replay/log_cut.h"
 #include "replay/log_scan.h"
+#include "storage/frozen_tier.h"
 
 namespace scyper::replay {
 
@@ -59,6 +60,8 @@ class Recovery {
   void remember(const RecordView& record) const;
   Status make_replayer();
   Status load_newest_archive();
+  Status load(const storage::ArchiveEntry& entry, bool uses_places);
+  void keep_tier_files(const std::vector<storage::ArchiveEntry>& entries) const;
   bool is_wanted(const storage::ArchiveEntry& entry, const storage::ArchiveManifest& manifest) const;
   Status check_start(const LogScan& scan);
   Status torn_error(const LogScan& scan) const;
@@ -90,11 +93,55 @@ bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::Arch
   return options_.range.to_time_us == INT64_MAX || manifest.time_us - kPostgresEpochUs <= options_.range.to_time_us;
 }
 
+Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
+  auto loaded = load_archive(
+      disk_, entry.path, std::max(1u, options_.threads), database_,
+      [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); }, uses_places);
+  if (!loaded.ok()) {
+    SCYPER_RETURN_IF_ERROR(make_replayer());  // what was compiled was for those tables
+    return loaded.status();
+  }
+  const std::string* requests = loaded->manifest.attachment("requests");
+  if (requests != nullptr && options_.requests != nullptr) {
+    SCYPER_RETURN_IF_ERROR(options_.requests->decode(*requests));
+  }
+  result_.archive_lsn = loaded->manifest.lsn;
+  result_.archive_bytes = loaded->raw_bytes;
+  result_.archive_s = loaded->load_s;
+  result_.index_s = loaded->index_s;
+  result_.term = result_.last_term = std::max<uint64_t>(1, loaded->manifest.term);
+  result_.lacks_positions = result_.may_be_in_group = true;
+  if (options_.archives.empty()) {
+    result_.base = std::make_shared<storage::ArchiveBase>();
+    result_.base->path = entry.path;
+    result_.base->manifest.lsn = loaded->manifest.lsn;
+    result_.base->manifest.tables = std::move(loaded->manifest.tables);
+  }
+  for (const std::string& warning : loaded->warnings) {
+    say(absl::StrCat("recovery: rows of the archive are read instead of the tier: ", warning));
+  }
+  say(absl::StrFormat("recovery: %d rows, %.1f MB in %.2f s, indexes in %.2f s", loaded->rows,
+                      static_cast<double>(loaded->raw_bytes) / 1e6, loaded->load_s, loaded->index_s));
+  if (loaded->placed_rows > 0) say(absl::StrCat("recovery: ", loaded->placed_rows, " of these rows stay in the tier"));
+  return Status();
+}
+
+// What the archives name stays when the node serves.
+void Recovery::keep_tier_files(const std::vector<storage::ArchiveEntry>& entries) const {
+  if (database_->tier() == nullptr || !options_.archives.empty()) return;
+  for (const storage::ArchiveEntry& entry : entries) {
+    if (!entry.is_complete) continue;
+    auto stamps = storage::read_archive_tier_files(disk_, entry.path);
+    if (stamps.ok()) database_->tier()->keep(entry.lsn, *std::move(stamps));
+  }
+}
+
 // The newest one that is whole; an older one needs more of the log, which retention keeps.
 Status Recovery::load_newest_archive() {
   const std::string archives = options_.archives.empty() ? archives_directory(directory_) : options_.archives;
   if (!disk_->exists(archives)) return Status();
   SCYPER_ASSIGN_OR_RETURN(auto entries, storage::list_archives(disk_, archives));
+  keep_tier_files(entries);
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     if (!entry->is_complete) {
       if (options_.cuts) SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk_, *entry));
@@ -109,31 +156,12 @@ Status Recovery::load_newest_archive() {
     }
     if (status.ok()) {
       say(absl::StrCat("recovery: archive of LSN ", entry->lsn));
-      auto loaded = load_archive(disk_, entry->path, std::max(1u, options_.threads), database_,
-                                 [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); });
-      status = loaded.status();
-      if (!loaded.ok()) SCYPER_RETURN_IF_ERROR(make_replayer());  // what was compiled was for those tables
-      if (loaded.ok()) {
-        const std::string* requests = loaded->manifest.attachment("requests");
-        if (requests != nullptr && options_.requests != nullptr) {
-          SCYPER_RETURN_IF_ERROR(options_.requests->decode(*requests));
-        }
-        result_.archive_lsn = loaded->manifest.lsn;
-        result_.archive_bytes = loaded->raw_bytes;
-        result_.archive_s = loaded->load_s;
-        result_.index_s = loaded->index_s;
-        result_.term = result_.last_term = std::max<uint64_t>(1, loaded->manifest.term);
-        result_.lacks_positions = result_.may_be_in_group = true;
-        if (options_.archives.empty()) {
-          result_.base = std::make_shared<storage::ArchiveBase>();
-          result_.base->path = entry->path;
-          result_.base->manifest.lsn = loaded->manifest.lsn;
-          result_.base->manifest.tables = std::move(loaded->manifest.tables);
-        }
-        say(absl::StrFormat("recovery: %d rows, %.1f MB in %.2f s, indexes in %.2f s", loaded->rows,
-                            static_cast<double>(loaded->raw_bytes) / 1e6, loaded->load_s, loaded->index_s));
-        return Status();
+      status = load(*entry, true);
+      if (sqlstate_of(status) == "XX001" && database_->tier() != nullptr) {
+        say(absl::StrCat("recovery: what is in the tier cannot be used: ", std::string(status.message())));
+        status = load(*entry, false);
       }
+      if (status.ok()) return Status();
     }
     if (sqlstate_of(status) != "XX001") return status;
     say(absl::StrCat("recovery: the archive cannot be used: ", std::string(status.message())));

@@ -18,6 +18,8 @@ uint64_t archive_lsn(const std::string& path) {
 StatusOr<std::vector<std::string>> ArchiveSender::names(const std::string& path, const v1::FetchArchiveRequest& request,
                                                         uint64_t* total) const {
   SCYPER_ASSIGN_OR_RETURN(std::vector<std::string> names, disk_->list(path));
+  // this node's tier is not the other one's
+  std::erase_if(names, [](const std::string& name) { return name.ends_with(".places"); });
   // without it the directory is no archive: it comes last
   std::erase(names, "MANIFEST");
   names.push_back("MANIFEST");

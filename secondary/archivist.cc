@@ -45,6 +45,7 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   keeping.interruption = [this] { return child_.interruption(); };
   keeping.on_damage = options_.on_damage;
   keeping.on_warning = options_.on_warning;
+  keeping.tier = options_.tier;
   SCYPER_ASSIGN_OR_RETURN(auto kept, replay::write_kept_archive(disk_, options_.own, keeping,
                                                                 [&](bool) { return write_to(options_.own, term); }));
   Written written;
@@ -64,8 +65,11 @@ StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives,
   request.manifest.partitions = identity_.partitions;
   request.options.bytes_per_second_max = options_.bytes_per_second_max;
   uint64_t lsn = 0;
-  request.at_cut = [&](const query::ForkPoint& point, storage::ArchiveManifest* manifest, replay::ArchiveOptions*) {
+  request.at_cut = [&](const query::ForkPoint& point, storage::ArchiveManifest* manifest,
+                       replay::ArchiveOptions* options) {
     lsn = point.lsn;
+    options->has_places = options_.tier != nullptr && archives == options_.own;
+    if (options->has_places) options_.tier->keep_all(lsn);
     manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
   };
   request.wait_logged = wait_logged_;

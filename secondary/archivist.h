@@ -11,6 +11,7 @@
 #include "replay/archive_child.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
+#include "storage/frozen_tier.h"
 #include "storage/object_store.h"
 
 namespace scyper::secondary {
@@ -27,6 +28,7 @@ class Archivist {
     std::string shared;  // a directory or a store (storage/object_store.h); empty: none
     uint64_t bytes_per_second_max = 0;
     uint32_t kept = 2;
+    storage::FrozenTier* tier = nullptr;                 // of the node; its own archives name the files. May be null
     std::function<void(const std::string&)> on_damage;   // of its own archives: a line for people. May be empty
     std::function<void(const std::string&)> on_warning;  // the same, when they could not be checked. May be empty
   };

@@ -143,6 +143,7 @@ Status Follower::begin() {
   archives.shared = options_.archive_directory;
   archives.bytes_per_second_max = options_.archive_rate;
   archives.kept = options_.archives_kept;
+  archives.tier = database_->tier();
   archives.on_damage = [this](const std::string& line) {
     damaged_archives_.fetch_add(1, std::memory_order_relaxed);
     say(line);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "archive_format.h"
+#include "archive_places.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "positions.h"
@@ -13,6 +15,7 @@
 #include "slots.h"
 #include "storage/archive.h"
 #include "storage/row_apply.h"
+#include "tuple_place.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -232,16 +235,20 @@ Status read_block(File* file, uint64_t offset, uint64_t end, std::string* bytes)
 // The files of one table of an archive, and how its chunks get into a table.
 class TableLoader {
  public:
-  TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table, const OnChunk& on_chunk)
-      : disk_(disk), path_(path), entry_(entry), table_(table), on_chunk_(on_chunk) {}
+  TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table, const OnChunk& on_chunk,
+              bool uses_places)
+      : disk_(disk), path_(path), entry_(entry), table_(table), on_chunk_(on_chunk), uses_places_(uses_places) {}
 
   StatusOr<ArchiveLoad> run() {
     for (const ArchiveFile& file : entry_.files) SCYPER_RETURN_IF_ERROR(open(file));
     if (table_ != nullptr && entry_.row_ids.size() != table_->partition_count()) {
       return damaged(path_ + "/MANIFEST: another number of partitions than the definition of the table");
     }
+    const bool has_tier = table_ != nullptr && table_->frozen_store() != nullptr && table_->frozen_store()->tier;
+    if (uses_places_ && has_tier) place_chunks();
     for (const ArchiveChunk& chunk : entry_.chunks) {
-      SCYPER_RETURN_IF_ERROR(load(chunk));
+      const bool is_placed = placed_.contains({chunk.partition, chunk.chunk});
+      if (!is_placed) SCYPER_RETURN_IF_ERROR(load(chunk));
       if (on_chunk_) SCYPER_RETURN_IF_ERROR(on_chunk_(chunk.bytes));
     }
     if (load_.rows != entry_.rows) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
@@ -267,6 +274,22 @@ class TableLoader {
     if (table_ == nullptr) (*opened)->drop_cached();  // it is the disk that is checked
     files_.push_back(*std::move(opened));
     return Status();
+  }
+
+  // Before there are rows, so that each is a whole chunk of its partition.
+  void place_chunks() {
+    PlacesReader::ArchiveChunks chunks;
+    for (const ArchiveChunk& chunk : entry_.chunks) chunks.emplace(std::pair(chunk.partition, chunk.chunk), &chunk);
+    std::vector<const ArchiveChunk*> placed;
+    load_.places = PlacesReader(disk_, path_, table_).read(&chunks, &placed);
+    std::map<uint32_t, uint32_t> next;  // by partition
+    for (const ArchiveChunk* chunk : placed) {
+      placed_.emplace(chunk->partition, chunk->chunk);
+      ArchiveChunk& loaded = load_.chunks.emplace_back(*chunk);  // its rows lie where they lay
+      loaded.chunk = next[chunk->partition]++;
+      load_.rows += chunk->present_rows();
+      load_.placed_rows += chunk->present_rows();
+    }
   }
 
   Status load(const ArchiveChunk& chunk) {
@@ -323,11 +346,14 @@ class TableLoader {
       for (uint32_t i = kChunkTuples; i > used; --i) free_position(chunk.first, (chunk.second << kChunkShift) + i - 1);
     }
     std::erase_if(load_.chunks, [this](const ArchiveChunk& chunk) {
-      if (is_shorter(chunk)) return false;
       const TablePartition* partition = table_->partition(chunk.partition);
+      if (is_shorter(chunk) || partition->chunks[chunk.chunk] == nullptr) return false;
       const uint64_t end = (uint64_t{chunk.chunk} + 1) << kChunkShift;
       const uint32_t rows = chunk.present_rows();
       return rows != kChunkTuples && partition->tuple_limit > end - kChunkTuples + rows;
+    });
+    std::sort(load_.chunks.begin(), load_.chunks.end(), [](const ArchiveChunk& a, const ArchiveChunk& b) {
+      return std::pair(a.partition, a.chunk) < std::pair(b.partition, b.chunk);
     });
     for (const ArchiveChunk& chunk : load_.chunks) table_->partition(chunk.partition)->changed[chunk.chunk] = 0;
     for (uint32_t i = 0; i < table_->partition_count(); ++i) table_->partition(i)->next_row_id = entry_.row_ids[i];
@@ -338,6 +364,8 @@ class TableLoader {
   const ArchiveTable& entry_;
   Table* const table_;
   const OnChunk& on_chunk_;
+  const bool uses_places_;
+  std::set<std::pair<uint32_t, uint32_t>> placed_;  // of the archive's chunks
   // How many positions are used of chunks that end before the next one begins.
   std::map<std::pair<TablePartition*, uint64_t>, uint32_t> shorter_;
   std::vector<std::unique_ptr<File>> files_;
@@ -348,9 +376,9 @@ class TableLoader {
 }  // namespace
 
 StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
-                                         const OnChunk& on_chunk) {
+                                         const OnChunk& on_chunk, bool uses_places) {
   before_table_load.fires();
-  return TableLoader(disk, path, entry, table, on_chunk).run();
+  return TableLoader(disk, path, entry, table, on_chunk, uses_places).run();
 }
 
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes) {
@@ -376,14 +404,17 @@ Status fill_indexes(TablePartition* partition) {
   char key[kMaxIndexKeyBytes];
   for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
     const IndexPlan& plan = partition->plan->indexes[index];
-    for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
-      if (*live_byte(partition, tid) == 0) continue;
-      const RowKey info = encode_row_key(plan, chunk_of(partition, tid), offset_of(tid), tid, key);
+    ChunkReader reader(partition, plan.columns);
+    ChangeResult result = ChangeResult::kOk;
+    const auto insert = [&](Tid tid, const char* chunk, uint32_t offset) {
+      const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
       ChangeLog::Conflict conflict;
-      const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
-      if (result == ChangeResult::kOutOfMemory) return no_memory_to_load();
-      if (result != ChangeResult::kOk) return damaged("an archive has a key twice");
-    }
+      result = insert_key(partition, index, key, info, tid, &conflict);
+      return result == ChangeResult::kOk;
+    };
+    if (reader.for_each(insert)) continue;
+    SCYPER_RETURN_IF_ERROR(reader.status());
+    return result == ChangeResult::kOutOfMemory ? no_memory_to_load() : damaged("an archive has a key twice");
   }
   return Status();
 }

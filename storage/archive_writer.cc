@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "archive_format.h"
+#include "archive_places.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "change_status.h"
@@ -385,8 +386,20 @@ Status ArchiveWriter::write_table(const Table& table) {
     made.files.push_back({lsn_, output.bytes});
   }
   after_table_sync.fires();
+  if (options_.has_places) try_places(table, made);
   tables_.push_back(std::move(made));
   return Status();
+}
+
+// The archive is whole without them.
+void ArchiveWriter::try_places(const Table& table, const ArchiveTable& made) {
+  const Status status = write_places(disk_, path_, table, made, [this](uint64_t bytes) { pass(bytes); });
+  if (status.ok()) return;
+  const std::string name = path_ + "/" + places_file_name(made.id);
+  disk_->remove(name).IgnoreError();
+  if (options_.on_warning) {
+    options_.on_warning(name + ": " + std::string(status.message()) + ": a restart from this archive reads all rows");
+  }
 }
 
 Status ArchiveWriter::finish(ArchiveManifest manifest) {

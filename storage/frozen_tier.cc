@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -14,10 +17,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/failpoint.h"
+#include "storage/tier_file.h"
 #include "tier/shared_memory.h"
 
 namespace scyper::storage {
 namespace {
+
+Failpoint before_tier_remove("tier.before_remove");
 
 constexpr std::string_view kTierSuffix = ".tier";
 // Files that are open at once: each takes a descriptor.
@@ -32,7 +39,14 @@ constexpr useconds_t kFullWaitUs = 1000;
 constexpr int kLockRetries = 100;
 constexpr useconds_t kLockWaitUs = 10'000;
 
-bool is_tier_file(std::string_view name) { return name.ends_with(kTierSuffix) || name.ends_with(".tier.tmp"); }
+// Of a file's name: its stamp.
+std::optional<uint64_t> stamp_of(std::string_view name) {
+  uint64_t stamp = 0;
+  const char* end = name.data() + name.size() - kTierSuffix.size();
+  if (!name.ends_with(kTierSuffix) || name.size() != 16 + kTierSuffix.size()) return std::nullopt;
+  const auto [behind, error] = std::from_chars(name.data(), end, stamp, 16);
+  return error == std::errc() && behind == end ? std::optional(stamp) : std::nullopt;
+}
 
 }  // namespace
 
@@ -59,7 +73,7 @@ Status FrozenTier::start() {
     if (tries < kLockRetries) continue;
     return sql_error("55006", absl::StrCat("another process uses the tier's directory ", options_.directory));
   }
-  SCYPER_RETURN_IF_ERROR(empty_directory());
+  SCYPER_RETURN_IF_ERROR(find_files());
   PageCacheOptions cache;
   cache.bytes = options_.cache_bytes;
   cache.page_bytes = kPageBytes;
@@ -74,15 +88,18 @@ Status FrozenTier::start() {
 
 FrozenTier::~FrozenTier() {
   for (std::atomic<PageReader*>& reader : readers_) delete reader.load();
-  remove_unused();
+  remove_closed();  // what was found may be wanted by the next process, if this one has never served
   cache_.reset();
   if (directory_ >= 0) close(directory_);
 }
 
-Status FrozenTier::empty_directory() {
+// Only those that have their name are whole.
+Status FrozenTier::find_files() {
+  SCYPER_RETURN_IF_ERROR(remove_unsealed_tier_files(disk_.get(), options_.directory));
   SCYPER_ASSIGN_OR_RETURN(const std::vector<std::string> names, disk_->list(options_.directory));
+  MutexLock lock(&mutex_);
   for (const std::string& name : names) {
-    if (is_tier_file(name)) SCYPER_RETURN_IF_ERROR(disk_->remove(absl::StrCat(options_.directory, "/", name)));
+    if (const auto stamp = stamp_of(name); stamp.has_value()) found_.insert(*stamp);
   }
   return Status();
 }
@@ -135,10 +152,16 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
   return status;
 }
 
+std::string FrozenTier::path_of(uint64_t stamp) const {
+  return absl::StrFormat("%s/%016x%s", options_.directory, stamp, kTierSuffix);
+}
+
 std::string FrozenTier::new_path(uint64_t* stamp) {
   MutexLock lock(&mutex_);
-  *stamp = ++stamp_;
-  return absl::StrFormat("%s/%016x%s", options_.directory, stamp_, kTierSuffix);
+  do {
+    *stamp = ++stamp_;
+  } while (found_.contains(*stamp) || closed_.contains(*stamp) || open_.contains(*stamp));
+  return path_of(*stamp);
 }
 
 StatusOr<std::shared_ptr<const TierFile>> FrozenTier::adopt(const std::string& path) {
@@ -147,26 +170,96 @@ StatusOr<std::shared_ptr<const TierFile>> FrozenTier::adopt(const std::string& p
     disk_->remove(path).IgnoreError();  // else the next start does
     return opened.status();
   }
+  MutexLock lock(&mutex_);
+  return take_up(*std::move(opened));
+}
+
+std::shared_ptr<const TierFile> FrozenTier::take_up(std::shared_ptr<const TierFile> file) {
   files_.fetch_add(1, std::memory_order_relaxed);
-  file_bytes_.fetch_add((*opened)->data_bytes(), std::memory_order_relaxed);
-  const TierFile* file = opened->get();
-  return std::shared_ptr<const TierFile>(file, [this, held = *std::move(opened)](const TierFile*) {
+  file_bytes_.fetch_add(file->data_bytes(), std::memory_order_relaxed);
+  const TierFile* raw = file.get();
+  std::shared_ptr<const TierFile> handle(raw, [this, held = std::move(file)](const TierFile*) {
     MutexLock lock(&mutex_);
     unused_.push_back(held);
   });
+  found_.erase(raw->stamp());
+  closed_.erase(raw->stamp());
+  open_[raw->stamp()] = handle;
+  return handle;
 }
 
-void FrozenTier::remove_unused() {
+StatusOr<std::shared_ptr<const TierFile>> FrozenTier::open_again(uint64_t stamp, uint64_t data_bytes) {
+  const std::string path = path_of(stamp);
+  std::shared_ptr<const TierFile> file;  // its end takes the lock
+  MutexLock lock(&mutex_);
+  if (const auto open = open_.find(stamp); open != open_.end()) {
+    file = open->second.lock();
+    if (file != nullptr && file->data_bytes() == data_bytes) return file;
+  }
+  if (!disk_->exists(path)) return sql_error("XX001", absl::StrCat(path, ": the file is missing"));
+  SCYPER_ASSIGN_OR_RETURN(std::shared_ptr<const TierFile> opened, cache_->open(path));
+  if (opened->stamp() == stamp && opened->data_bytes() == data_bytes) return take_up(std::move(opened));
+  cache_->retire(*opened);
+  return sql_error("XX001", absl::StrCat(path, ": is another file of the tier"));
+}
+
+void FrozenTier::keep(uint64_t archive_lsn, std::set<uint64_t> stamps) {
+  MutexLock lock(&mutex_);
+  archived_[archive_lsn].merge(stamps);
+}
+
+void FrozenTier::keep_all(uint64_t archive_lsn) {
+  MutexLock lock(&mutex_);
+  for (const auto& [stamp, file] : open_) archived_[archive_lsn].insert(stamp);
+}
+
+void FrozenTier::keep_only(const std::set<uint64_t>& archive_lsns) {
+  MutexLock lock(&mutex_);
+  std::erase_if(archived_, [&](const auto& archive) { return !archive_lsns.contains(archive.first); });
+}
+
+// Nobody here reads them any more.
+void FrozenTier::retire_unused() {
   std::vector<std::shared_ptr<const TierFile>> unused;
   {
     MutexLock lock(&mutex_);
     unused.swap(unused_);
+    for (const auto& file : unused) {
+      const auto open = open_.find(file->stamp());
+      if (open == open_.end() || !open->second.expired()) continue;  // it has been opened again
+      open_.erase(open);
+      closed_.insert(file->stamp());
+    }
   }
   for (const auto& file : unused) {
     cache_->retire(*file);
-    disk_->remove(file->path()).IgnoreError();  // else the next start does
     files_.fetch_sub(1, std::memory_order_relaxed);
     file_bytes_.fetch_sub(file->data_bytes(), std::memory_order_relaxed);
+  }
+}
+
+void FrozenTier::remove_unused() {
+  {
+    MutexLock lock(&mutex_);
+    closed_.merge(found_);
+  }
+  remove_closed();
+}
+
+void FrozenTier::remove_closed() {
+  retire_unused();
+  std::vector<uint64_t> gone;
+  {
+    MutexLock lock(&mutex_);
+    std::set<uint64_t> named;
+    for (const auto& [archive, stamps] : archived_) named.insert(stamps.begin(), stamps.end());
+    std::set_difference(closed_.begin(), closed_.end(), named.begin(), named.end(), std::back_inserter(gone));
+  }
+  for (const uint64_t stamp : gone) {
+    if (before_tier_remove.fires()) return;
+    if (!disk_->remove(path_of(stamp)).ok() && disk_->exists(path_of(stamp))) continue;  // tried again
+    MutexLock lock(&mutex_);
+    closed_.erase(stamp);
   }
 }
 
@@ -206,9 +299,10 @@ void FrozenTier::free_marks(std::atomic<uint32_t>* marks, uint32_t columns) {
   free_marks_[columns].push_back(marks);
 }
 
-void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes) {
+void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes, bool is_evicted) {
   tiered_vectors_.fetch_add(vectors, std::memory_order_relaxed);
   tiered_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (!is_evicted) return;
   evicted_vectors_.fetch_add(vectors, std::memory_order_relaxed);
   evicted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
@@ -220,8 +314,10 @@ void FrozenTier::remove_tiered(uint64_t vectors, uint64_t bytes) {
 
 FrozenTier::Counts FrozenTier::counts() const {
   const auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
-  return {get(files_),           get(file_bytes_),    get(tiered_vectors_), get(tiered_bytes_),
-          get(evicted_vectors_), get(evicted_bytes_), get(evictions_),      get(failed_evictions_)};
+  MutexLock lock(&mutex_);
+  return {get(files_),          get(file_bytes_),   found_.size() + closed_.size(),
+          get(tiered_vectors_), get(tiered_bytes_), get(evicted_vectors_),
+          get(evicted_bytes_),  get(evictions_),    get(failed_evictions_)};
 }
 
 }  // namespace scyper::storage

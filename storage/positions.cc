@@ -9,7 +9,6 @@
 #include "storage/string_heap.h"
 
 namespace scyper::storage {
-namespace {
 
 bool grow_directory(TablePartition* partition) noexcept {
   const uint32_t capacity = std::max(8u, partition->chunk_capacity * 2);
@@ -29,8 +28,6 @@ bool grow_directory(TablePartition* partition) noexcept {
   partition->chunk_capacity = capacity;
   return true;
 }
-
-}  // namespace
 
 Tid take_new_chunk_position(TablePartition* partition) noexcept {
   if (partition->frozen != nullptr && refill_empty(partition)) return take_position(partition);

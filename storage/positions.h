@@ -9,6 +9,8 @@
 namespace scyper::storage {
 
 Tid take_new_chunk_position(TablePartition* partition) noexcept;
+// Room for more chunks; false: no memory.
+bool grow_directory(TablePartition* partition) noexcept;
 
 inline uint16_t* free_links(const TablePartition* partition, char* chunk) {
   return reinterpret_cast<uint16_t*>(chunk + partition->plan->free_offset);

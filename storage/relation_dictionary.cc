@@ -1,6 +1,8 @@
 #include "storage/relation_dictionary.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -28,12 +30,38 @@ uint32_t RelationDictionary::acquire(std::string_view value) {
     if (key == first_of(segment)) segments_[segment].store(new Entry[kFirstEntries << segment]);
     ++used_;
   }
+  put(key, value);
+  return key;
+}
+
+void RelationDictionary::put(uint32_t key, std::string_view value) {
   char* bytes = new char[value.size() + 1];  // one more: no empty allocation
   if (!value.empty()) std::memcpy(bytes, value.data(), value.size());
   entry(key) = {bytes, static_cast<uint32_t>(value.size()), 1};
   keys_.emplace(std::string_view(bytes, value.size()), key);
   text_bytes_ += value.size();
-  return key;
+}
+
+bool RelationDictionary::restore(uint32_t key, std::string_view value) {
+  MutexLock lock(&mutex_);
+  if (key >= kMaxKeys || keys_.contains(value)) return false;
+  for (; used_ <= key; ++used_) {
+    const uint32_t segment = segment_of(used_);
+    if (used_ == first_of(segment)) segments_[segment].store(new Entry[kFirstEntries << segment]);
+    free_.push_back(used_);
+  }
+  // the last one, when they come in order
+  const auto free = std::find(free_.rbegin(), free_.rend(), key);
+  if (free == free_.rend()) return false;
+  free_.erase(std::next(free).base());
+  put(key, value);
+  return true;
+}
+
+void RelationDictionary::hold(uint32_t key) {
+  MutexLock lock(&mutex_);
+  CHECK(key < used_ && entry(key).references > 0);
+  ++entry(key).references;
 }
 
 void RelationDictionary::release(uint32_t key) {

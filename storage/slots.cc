@@ -187,6 +187,34 @@ void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) n
   store->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
 }
 
+bool append_frozen(TablePartition* partition, const char* image, InvalidRanges invalid,
+                   std::shared_ptr<const TieredColumns> tiered) noexcept {
+  const uint64_t chunk = partition->chunk_count;
+  FrozenStore* store = store_of(partition);
+  CHECK(partition->tuple_limit == chunk << kChunkShift);
+  if (chunk == partition->chunk_capacity && !grow_directory(partition)) return false;
+  if (partition->frozen == nullptr) {
+    partition->frozen = new (std::nothrow) FrozenSlot[partition->chunk_capacity];
+    if (partition->frozen == nullptr) return false;
+  }
+  partition->chunks[chunk] = nullptr;
+  partition->changed[chunk] = 0;
+  FrozenSlot& slot = partition->frozen[chunk];
+  slot.state = ChunkState::kFrozen;
+  slot.image = image;
+  slot.invalid = std::move(invalid);
+  slot.tiered = std::move(tiered);
+  slot.marks = store->tier->new_marks(FrozenChunk(image, nullptr).header().columns);
+  store->add_image(image);
+  const auto [vectors, bytes] = count_tiered(*slot.tiered);
+  store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  store->tier->add_tiered(vectors, bytes, false);
+  ++partition->chunk_count;
+  partition->tuple_limit = (chunk + 1) << kChunkShift;
+  partition->live_tuples += kChunkTuples - slot.invalid.positions();
+  return true;
+}
+
 void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
                    std::shared_ptr<const TieredColumns> tiered) noexcept {
   FrozenSlot& slot = partition->frozen[chunk];

@@ -21,6 +21,10 @@ bool make_cold(TablePartition* partition, uint64_t chunk) noexcept;
 void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept;
 // Cold to frozen, by the image that was made since make_cold(): the chunk and what it refers to are given back.
 void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
+// A frozen chunk behind the last one, which is full: as it was in another process, some of its data in the tier. False:
+// no memory.
+bool append_frozen(TablePartition* partition, const char* image, InvalidRanges invalid,
+                   std::shared_ptr<const TieredColumns> tiered) noexcept;
 // A frozen chunk gets an image of the same chunk with less data, and where the rest is now (evictor.h).
 void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
                    std::shared_ptr<const TieredColumns> tiered) noexcept;

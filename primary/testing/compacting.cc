@@ -1,8 +1,7 @@
 #include "testing/compacting.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -14,11 +13,11 @@
 namespace scyper::primary {
 namespace {
 
-// Removed when the process ends: by then the tiers have removed their files.
+// Removed when the process ends: archives may have kept files there.
 class Directories {
  public:
   ~Directories() {
-    for (const std::string& name : names_) rmdir(name.c_str());
+    for (const std::string& name : names_) std::filesystem::remove_all(name);
   }
   std::string make() {
     std::string name = "/tmp/engine_tier_XXXXXX";

@@ -22,6 +22,7 @@ struct ArchiveOptions {
   std::function<Status()> before_finish;
   std::shared_ptr<const storage::ArchiveBase> base;    // whose unchanged chunks are not written again. May be null
   std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
+  bool has_places = false;  // of the node's own: names files of its tier, which FrozenTier::keep_all() keeps
 };
 struct ArchiveResult {
   uint64_t lsn = 0;
@@ -39,6 +40,8 @@ struct ArchiveLoaded {
   storage::ArchiveManifest manifest;  // after a load its chunks are those that are chunks of the tables now
   uint64_t raw_bytes = 0;
   uint64_t rows = 0;
+  uint64_t placed_rows = 0;           // of them: in the tier, not read
+  std::vector<std::string> warnings;  // why not all are that could be
   double load_s = 0;
   double index_s = 0;
 };
@@ -47,10 +50,11 @@ std::string encode_statements(const std::vector<std::string>& texts);
 std::vector<std::string> decode_statements(std::string_view bytes);
 
 // An archive into an empty database, with `threads`. On error the database is as empty as before.
+// uses_places: what is in the node's tier stays there; an error may come of it, then without.
 // on_statements: may be empty; gets the archive's statements when there are definitions but no rows yet.
 using OnStatements = std::function<void(const std::vector<std::string>&)>;
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
-                                     const OnStatements& on_statements = {});
+                                     const OnStatements& on_statements = {}, bool uses_places = true);
 // Reads everything from the disk and checks every hash, without a database. XX001 names the damage.
 StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk = {});
 

@@ -8,6 +8,10 @@
 #include "base/status.h"
 #include "replay/archive.h"
 
+namespace scyper::storage {
+class FrozenTier;
+}
+
 namespace scyper::replay {
 
 // Which archives of a data directory stay. Nothing goes for whose loss another archive has to make up before that one
@@ -18,6 +22,7 @@ struct ArchiveKeeping {
   std::function<Status()> interruption;                // asked now and then: why not to go on. May be empty
   std::function<void(const std::string&)> on_damage;   // a line for each damaged archive. May be empty
   std::function<void(const std::string&)> on_warning;  // a line for what older archives do not allow now. May be empty
+  storage::FrozenTier* tier = nullptr;                 // keeps the files that these archives name. May be null
 };
 struct ArchiveKept {
   ArchiveResult written;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,6 +77,9 @@ struct ArchiveEntry {
 };
 std::string archive_path(const std::string& archives, uint64_t lsn);
 std::string archive_file_name(uint32_t table, uint64_t lsn);
+std::string places_file_name(uint32_t table);
+// Stamps of the tier's files that an archive of the node's own names.
+StatusOr<std::set<uint64_t>> read_archive_tier_files(Disk* disk, const std::string& path);
 // By LSN. Directories without a manifest were not finished: nobody needs them.
 StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives);
 Status remove_archive(Disk* disk, const ArchiveEntry& archive);
@@ -110,7 +114,8 @@ class ArchiveWriter {
     uint64_t bytes_per_second_max = 0;  // of raw data; 0 = no bound
     // After each chunk: raw bytes so far.
     std::function<void(uint64_t)> on_progress;
-    std::shared_ptr<const ArchiveBase> base;             // null: everything is written
+    std::shared_ptr<const ArchiveBase> base;  // null: everything is written
+    bool has_places = false;  // where data of frozen chunks lies in the tier, too (docs/tiering.md, "Restarts")
     std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
   };
   static StatusOr<std::unique_ptr<ArchiveWriter>> create(Disk* disk, std::string archives, uint64_t lsn,
@@ -131,6 +136,7 @@ class ArchiveWriter {
   bool keep_chunk(const TablePartition& partition, ArchiveChunk chunk, File* file, ArchiveTable* made);
   Status write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, Output* output, ArchiveChunk* made);
   Status write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made);
+  void try_places(const Table& table, const ArchiveTable& made);
   void pass(uint64_t raw_bytes);
 
   Disk* const disk_;
@@ -147,20 +153,24 @@ class ArchiveWriter {
 
 // Reads one table of an archive into an empty table of the same definition, without filling its indexes; or checks it,
 // when table is null. Whatever the bytes are, nothing outside of them is read. Threads: one per table.
+// uses_places: chunks whose data is in the table's tier are taken as they are; rows are read of all others.
 // XX001 with the place when something is damaged, or cannot be read. on_chunk: after each, with the bytes that it takes
 // in its file; an error ends the reading; may be empty.
 struct ArchiveLoad {
   uint64_t rows = 0;
+  uint64_t placed_rows = 0;  // of them: not read
+  Status places;             // why not all are that could be
   uint64_t raw_bytes = 0;
   // Those that are now the whole of a chunk of the table, by its number there: their marks are taken away.
   std::vector<ArchiveChunk> chunks;
 };
 using OnChunk = std::function<Status(uint64_t stored_bytes)>;
 StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
-                                         const OnChunk& on_chunk = {});
+                                         const OnChunk& on_chunk = {}, bool uses_places = true);
 // Reads the blocks of one chunk and checks them against their hashes, without looking into them.
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes);
-// Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice.
+// Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice, or what the tier cannot
+// give back.
 Status fill_indexes(TablePartition* partition);
 
 // One block's header and body, for readers and fuzzing: the rows go to *table, or nowhere when it is null. *rows: of

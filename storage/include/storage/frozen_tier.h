@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,12 @@ struct TieredColumns {
 };
 
 // The files of a node's frozen vectors, the cache that they are read through, and how much stays in memory.
-// Files are immutable and written whole, one per eviction (storage/evictor.h). One is removed when no slot refers to
-// it; children that read it are served until they are gone (PageCache::retire()). What files the directory has at the
-// start is removed: nothing refers to them.
-// Marks: per vector of a frozen chunk the window (now()) in which it was used last, in memory that children write, too.
-// Owner: query::Database; outlives its tables. Threads: any. Fork: the child reads, and marks; nothing else.
+// Files are immutable and written whole, one per eviction (storage/evictor.h), and known by their stamps. One is
+// removed when no slot refers to it and no archive names it; children that read it are served until they are gone
+// (PageCache::retire()). What the directory has at the start can be opened again; what nobody has opened, and no
+// archive names, goes with the first remove_unused(). Marks: per vector of a frozen chunk the window (now()) in which
+// it was used last, in memory that children write, too. Owner: query::Database; outlives its tables. Threads: any.
+// Fork: the child reads, and marks; nothing else.
 class FrozenTier {
  public:
   static constexpr size_t kPageBytes = 16384;
@@ -59,8 +61,17 @@ class FrozenTier {
   Disk* disk() { return disk_.get(); }
   std::string new_path(uint64_t* stamp);
   StatusOr<std::shared_ptr<const TierFile>> adopt(const std::string& path);
-  // Removes files that nothing refers to any more. Takes as long as the disk likes.
+  // Removes files that nothing refers to any more, those that were there at the start, too: recovery is over. Takes as
+  // long as the disk likes.
   void remove_unused();
+
+  // A file that was there at the start; it may be opened several times. XX001: it is missing, damaged, or another one.
+  StatusOr<std::shared_ptr<const TierFile>> open_again(uint64_t stamp, uint64_t data_bytes);
+  // The node's own archive of this LSN names these files, or all that slots may refer to now: they stay until
+  // keep_only() leaves it out.
+  void keep(uint64_t archive_lsn, std::set<uint64_t> stamps);
+  void keep_all(uint64_t archive_lsn);
+  void keep_only(const std::set<uint64_t>& archive_lsns);
 
   uint64_t new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -84,6 +95,7 @@ class FrozenTier {
   struct Counts {
     uint64_t files = 0;
     uint64_t file_bytes = 0;       // of their images
+    uint64_t archived_files = 0;   // besides: only archives name them, or nobody, until they are removed
     uint64_t tiered_vectors = 0;   // now
     uint64_t tiered_bytes = 0;     // of these
     uint64_t evicted_vectors = 0;  // since the start
@@ -94,7 +106,7 @@ class FrozenTier {
   Counts counts() const;
   void note_eviction() { evictions_.fetch_add(1, std::memory_order_relaxed); }
   // Of vectors whose data comes into the tier, and leaves it.
-  void add_tiered(uint64_t vectors, uint64_t bytes);
+  void add_tiered(uint64_t vectors, uint64_t bytes, bool is_evicted = true);
   void remove_tiered(uint64_t vectors, uint64_t bytes);
 
  private:
@@ -102,7 +114,11 @@ class FrozenTier {
 
   explicit FrozenTier(const FrozenTierOptions& options);
   Status start();
-  Status empty_directory();
+  Status find_files();
+  std::string path_of(uint64_t stamp) const;
+  std::shared_ptr<const TierFile> take_up(std::shared_ptr<const TierFile> file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void retire_unused();
+  void remove_closed();
   StatusOr<PageReader*> take_reader();
   void give_back(PageReader* reader);
 
@@ -126,7 +142,11 @@ class FrozenTier {
 
   mutable Mutex mutex_;
   uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<const TierFile>> unused_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::weak_ptr<const TierFile>> open_ ABSL_GUARDED_BY(mutex_);  // by stamp
+  std::vector<std::shared_ptr<const TierFile>> unused_ ABSL_GUARDED_BY(mutex_);     // no slot has them any more
+  std::set<uint64_t> found_ ABSL_GUARDED_BY(mutex_);                                // at the start, not opened since
+  std::set<uint64_t> closed_ ABSL_GUARDED_BY(mutex_);                               // on the disk, were open
+  std::map<uint64_t, std::set<uint64_t>> archived_ ABSL_GUARDED_BY(mutex_);         // stamps by archives' LSNs
   size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 1;
   std::map<uint32_t, std::vector<std::atomic<uint32_t>*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns
 };

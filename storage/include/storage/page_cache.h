@@ -55,16 +55,18 @@ struct PageCacheStatistics {
 // A file of the tier that is open. Never changes. Fork: the child may read it.
 class TierFile {
  public:
-  TierFile(uint32_t number, std::string path, uint64_t pages, uint64_t data_bytes)
-      : number_(number), path_(std::move(path)), pages_(pages), data_bytes_(data_bytes) {}
+  TierFile(uint32_t number, std::string path, uint64_t stamp, uint64_t pages, uint64_t data_bytes)
+      : number_(number), path_(std::move(path)), stamp_(stamp), pages_(pages), data_bytes_(data_bytes) {}
   uint32_t number() const { return number_; }  // never used again
   const std::string& path() const { return path_; }
+  uint64_t stamp() const { return stamp_; }  // TierFileInfo's
   uint64_t pages() const { return pages_; }
   uint64_t data_bytes() const { return data_bytes_; }
 
  private:
   const uint32_t number_;
   const std::string path_;
+  const uint64_t stamp_;
   const uint64_t pages_;
   const uint64_t data_bytes_;
 };

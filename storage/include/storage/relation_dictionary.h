@@ -36,6 +36,9 @@ class RelationDictionary {
   // The value's key, its count raised by one; kNoKey when there are 2^26 of them.
   uint32_t acquire(std::string_view value);
   void release(uint32_t key);
+  // As it was in another process: the value gets this key, its count is one. False: not of a dictionary.
+  bool restore(uint32_t key, std::string_view value);
+  void hold(uint32_t key);  // as acquire() of its value, whose count is above zero
   uint32_t find(std::string_view value) const;
 
   StringRef text(uint32_t key) const {
@@ -65,6 +68,8 @@ class RelationDictionary {
     const uint32_t segment = segment_of(key);
     return segments_[segment].load(std::memory_order_acquire)[key - first_of(segment)];
   }
+
+  void put(uint32_t key, std::string_view value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::atomic<Entry*> segments_[kSegments] = {};
   mutable Mutex mutex_;

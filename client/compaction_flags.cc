@@ -39,4 +39,20 @@ CLI::App* add_compaction_flags(CLI::App* group, CompactionBenchOptions* options)
   return command;
 }
 
+CLI::App* add_tiering_flags(CLI::App* group, TieringBenchOptions* options) {
+  CLI::App* command = group->add_subcommand(
+      "tiering", "what the tier of frozen chunks saves: restarts with cold data in place, beside those without a tier");
+  command->add_option("--parts", options->parts, "restart; default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"restart"}));
+  command->add_option("--directory", options->directory, "where data and tier are meanwhile")->capture_default_str();
+  command->add_option("--cold-pct", options->cold_pct, "of frozen chunks' bytes, what is in the tier")
+      ->check(CLI::Range(1.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "of restarts; the best of them counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  return command;
+}
+
 }  // namespace scyper::client

@@ -115,6 +115,16 @@ struct CompactionBenchOptions {
 };
 int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions options);
 
+// `scyper bench tiering`: what the tier of frozen chunks costs and saves, in this process.
+struct TieringBenchOptions {
+  ChOptions ch;
+  std::vector<std::string> parts;  // restart; empty = all
+  std::string directory = "/tmp";  // of data and tier, which go at the end
+  double cold_pct = 70;            // of frozen chunks' bytes: in the tier
+  uint32_t rounds = 3;
+};
+int run_bench_tiering(const CommonOptions& common, TieringBenchOptions options);
+
 // `scyper bench replication`: a primary with so many secondaries as processes on this machine.
 struct ReplicationBenchOptions {
   ChOptions ch;

@@ -55,6 +55,7 @@ struct CommandLine {
   OlapOptions olap;
   MixedOptions mixed;
   CompactionBenchOptions bench_compaction;
+  TieringBenchOptions bench_tiering;
   std::map<std::string, std::string> node_settings;
   std::list<CLI::Option*> node_options;
   CLI::Option* target_option = nullptr;
@@ -270,6 +271,14 @@ void add_bench_compaction(CLI::App* group, CommandLine* line) {
       [line] { line->run = [line] { return run_bench_compaction(line->common, line->bench_compaction); }; });
 }
 
+void add_bench_tiering(CLI::App* group, CommandLine* line) {
+  CLI::App* command = add_tiering_flags(group, &line->bench_tiering);
+  add_ch_flags(command, &line->bench_tiering.ch);
+  add_output(command, line, {"table", "json"});
+  add_node_settings(command, line, kQueryKeys);
+  command->callback([line] { line->run = [line] { return run_bench_tiering(line->common, line->bench_tiering); }; });
+}
+
 void add_bench(CLI::App* app, CommandLine* line) {
   CLI::App* group = app->add_subcommand("bench", "benchmarks")->require_subcommand(1);
   CLI::App* command = group->add_subcommand(
@@ -317,6 +326,7 @@ void add_bench(CLI::App* app, CommandLine* line) {
   add_bench_olap(group, line);
   add_bench_mixed(group, line);
   add_bench_compaction(group, line);
+  add_bench_tiering(group, line);
 }
 
 void add_bench_replication(CLI::App* app, CommandLine* line) {

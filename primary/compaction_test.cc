@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/comes_true.h"
+#include "base/failpoint.h"
 #include "base/random.h"
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
@@ -67,6 +73,26 @@ void change(Bank* bank, int rounds, uint64_t seed) {
     if (i % 16 == 0) EXPECT_TRUE(bank->run("UPDATE accounts SET balance = balance + id").ok());
   }
   EXPECT_TRUE(bank->run("DELETE FROM accounts WHERE id >= 1000").ok());
+}
+
+std::set<std::string> files_of(const std::string& directory) {
+  std::set<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) files.insert(file.path());
+  return files;
+}
+
+// A bit of each page of those that are there; a second time puts them back.
+void flip_bytes(const std::set<std::string>& files) {
+  for (const std::string& file : files) {
+    if (!std::filesystem::exists(file)) continue;
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
+    for (std::streamoff at = 100; at < size - 16384; at += 16384) {
+      char byte = 0;
+      stream.seekg(at).get(byte);
+      stream.seekp(at).put(static_cast<char>(byte ^ 4));
+    }
+  }
 }
 
 class CompactionModesTest : public testing::TestWithParam<RedoMode> {};
@@ -168,6 +194,56 @@ TEST_P(CompactionModesTest, RestartsInPlace) {
   auto hot_engine = open_or_null(hot(log_options(&disk, GetParam())));
   ASSERT_NE(hot_engine, nullptr);
   EXPECT_EQ(digest_of(hot_engine.get()), before);
+}
+
+// A damaged page fails the statements that read it, until the chunk has been made anew of the archive's rows.
+TEST(CompactionTest, DamagedColdPagesAreRepaired) {
+  SimulatedDisk disk;
+  const EngineOptions options = tiered(frozen(log_options(&disk)));
+  if (options.compaction.tier.directory.empty()) GTEST_SKIP() << "no io_uring";
+  constexpr std::string_view kUpdate = "UPDATE accounts SET balance = balance + 1 WHERE balance > 0";
+  Bank bank(options);
+  // more than the cache holds
+  ASSERT_TRUE(bank.run("INSERT INTO accounts SELECT g % 16, 10000 + g, (g::bigint * 7919) % 1000000007 "
+                       "FROM generate_series(1, 120000) g")
+                  .ok());
+  storage::FrozenTier* tier = bank.engine().database().tier();
+  EXPECT_TRUE(all_is_frozen(&bank.engine()));
+  EXPECT_TRUE(comes_true([&] { return tier->counts().tiered_bytes > 20 * storage::FrozenTier::kPageBytes; }));
+  ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+  const storage::Digest before = digest_of(&bank.engine());
+  const std::set<std::string> files = files_of(options.compaction.tier.directory);
+  flip_bytes(files);
+  EXPECT_FALSE(bank.run(kUpdate).ok());
+  EXPECT_TRUE(comes_true([&] { return bank.run("UPDATE accounts SET balance = balance WHERE balance > 0").ok(); }));
+  EXPECT_GT(tier->counts().repaired_chunks, 0u);
+  flip_bytes(files);  // what nobody has read
+  EXPECT_EQ(digest_of(&bank.engine()), before);
+}
+
+// Whichever read of the tier fails at a start, the rows of the archive are taken instead.
+TEST(CompactionTest, DamageAtAStart) {
+  SimulatedDisk disk;
+  const EngineOptions options = tiered(frozen(log_options(&disk)));
+  if (options.compaction.tier.directory.empty()) GTEST_SKIP() << "no io_uring";
+  storage::Digest before;
+  {
+    Bank bank(options);
+    work(&bank, 2, 40);
+    EXPECT_TRUE(all_is_frozen(&bank.engine()));
+    EXPECT_TRUE(comes_true([&] { return bank.engine().database().tier()->counts().tiered_vectors > 20; }));
+    ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+    EXPECT_TRUE(bank.run("UPDATE accounts SET balance = balance + 1").ok());
+    work(&bank, 2, 20);
+    before = digest_of(&bank.engine());
+  }
+  for (int skipped = 0; skipped < 24; skipped += 3) {
+    ASSERT_TRUE(arm_failpoints("page_cache.bit_flip=fail@" + std::to_string(skipped) + "*1").ok());
+    auto engine = open_or_null(options);
+    disarm_failpoints();
+    ASSERT_NE(engine, nullptr) << skipped;
+    EXPECT_EQ(digest_of(engine.get()), before) << skipped;
+  }
 }
 
 // Frozen chunks are referred to without a look: what is damaged there is found when the archive is read back, and all

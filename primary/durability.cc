@@ -88,6 +88,8 @@ Status Durability::open(replay::WarmState* warm) {
   if (options.disk == nullptr) own_disk_ = make_real_disk();
   disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
   SCYPER_RETURN_IF_ERROR(warm != nullptr ? take_over(warm) : recover());
+  repair_ = std::make_unique<replay::ChunkRepair>(disk_, environment_->database->tier());
+  repair_->set_base(base_);
   if (options_.replication.term != 0) {
     SCYPER_RETURN_IF_ERROR(begin_elected_term());
   } else if (options_.replication.is_on) {

@@ -19,6 +19,7 @@
 #include "query/fork.h"
 #include "replay/archive.h"
 #include "replay/archive_child.h"
+#include "replay/chunk_repair.h"
 #include "replay/data_lock.h"
 #include "replay/recovery.h"
 #include "replay/warm_state.h"
@@ -107,6 +108,7 @@ class Durability {
   std::mutex archiving_;                              // held while an archive is written; for the two below
   std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null
   storage::ChangedChunks changed_;                    // since then, as far as taken from the tables
+  std::unique_ptr<replay::ChunkRepair> repair_;       // by these
   std::mutex watch_mutex_;                            // for the two below
   std::condition_variable watch_changed_;
   bool is_watched_ = false;

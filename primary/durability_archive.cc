@@ -43,6 +43,7 @@ void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) 
 // While nothing runs or all are paused. What the next of the data directory's archives need not write.
 std::shared_ptr<storage::ArchiveBase> Durability::take_base(const query::Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables) storage::take_changed_chunks(*table, &changed_);
+  repair_->note_changed(changed_);
   if (base_ == nullptr) return nullptr;
   auto base = std::make_shared<storage::ArchiveBase>(*base_);
   base->changed = changed_;
@@ -66,6 +67,7 @@ Status Durability::set_base(uint64_t lsn) {
   note_archive(base->manifest);
   base_ = std::move(base);
   changed_.clear();
+  repair_->set_base(base_);
   return Status();
 }
 

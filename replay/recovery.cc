@@ -46,7 +46,9 @@ class Recovery {
     before_archive.fires();
     if (options_.uses_archive) SCYPER_RETURN_IF_ERROR(load_newest_archive());
     after_archive.fires();
-    SCYPER_RETURN_IF_ERROR(replay_log());
+    Status replayed = replay_log();
+    if (sqlstate_of(replayed) == "XX001" && result_.placed_rows > 0) replayed = replay_without_tier(replayed);
+    SCYPER_RETURN_IF_ERROR(replayed);
     after_replay.fires();
     SCYPER_RETURN_IF_ERROR(set_damaged_aside());
     return std::move(result_);
@@ -70,6 +72,7 @@ class Recovery {
   Status set_damaged_aside();
   Status end_log(LogScan* scan) const;
   Status replay_log();
+  Status replay_without_tier(const Status& why);
 
   Disk* const disk_;
   const std::string& directory_;
@@ -78,6 +81,7 @@ class Recovery {
   const RecoveryOptions& options_;
   std::unique_ptr<Replayer> replayer_;
   std::vector<storage::ArchiveEntry> damaged_;  // archives
+  bool uses_places_ = true;
   Recovered result_;
 };
 
@@ -107,6 +111,7 @@ Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
   }
   result_.archive_lsn = loaded->manifest.lsn;
   result_.archive_bytes = loaded->raw_bytes;
+  result_.placed_rows = loaded->placed_rows;
   result_.archive_s = loaded->load_s;
   result_.index_s = loaded->index_s;
   result_.term = result_.last_term = std::max<uint64_t>(1, loaded->manifest.term);
@@ -124,6 +129,18 @@ Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
                       static_cast<double>(loaded->raw_bytes) / 1e6, loaded->load_s, loaded->index_s));
   if (loaded->placed_rows > 0) say(absl::StrCat("recovery: ", loaded->placed_rows, " of these rows stay in the tier"));
   return Status();
+}
+
+// A page that the log needed may be damaged: once more, with the rows of the archive.
+Status Recovery::replay_without_tier(const Status& why) {
+  say(absl::StrCat("recovery: once more, without what is in the tier: ", std::string(why.message())));
+  uses_places_ = false;
+  const uint64_t damaged = std::exchange(result_, Recovered()).damaged_archives;
+  result_.damaged_archives = damaged;
+  database_->restore(std::make_shared<const query::Catalog>());
+  SCYPER_RETURN_IF_ERROR(make_replayer());
+  SCYPER_RETURN_IF_ERROR(load_newest_archive());
+  return replay_log();
 }
 
 // What the archives name stays when the node serves.
@@ -156,8 +173,8 @@ Status Recovery::load_newest_archive() {
     }
     if (status.ok()) {
       say(absl::StrCat("recovery: archive of LSN ", entry->lsn));
-      status = load(*entry, true);
-      if (sqlstate_of(status) == "XX001" && database_->tier() != nullptr) {
+      status = load(*entry, uses_places_);
+      if (sqlstate_of(status) == "XX001" && uses_places_ && database_->tier() != nullptr) {
         say(absl::StrCat("recovery: what is in the tier cannot be used: ", std::string(status.message())));
         status = load(*entry, false);
       }

@@ -52,6 +52,12 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   written.result = kept.written;
   written.path = storage::archive_path(options_.own, kept.written.lsn);
   written.oldest_own_lsn = kept.oldest_lsn;
+  // marks are never taken here: what they do not say has been changed is as in any archive
+  auto base = std::make_shared<storage::ArchiveBase>();
+  base->path = written.path;
+  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, written.path));
+  base->manifest.attachments.clear();
+  repair_.set_base(std::move(base));
   return written;
 }
 

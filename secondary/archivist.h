@@ -4,11 +4,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/disk.h"
 #include "query/fork.h"
 #include "replay/archive.h"
 #include "replay/archive_child.h"
+#include "replay/chunk_repair.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
 #include "storage/frozen_tier.h"
@@ -41,7 +43,10 @@ class Archivist {
         identity_(identity),
         requests_(requests),
         fork_(std::move(fork)),
-        wait_logged_(std::move(wait_logged)) {}
+        wait_logged_(std::move(wait_logged)),
+        repair_(disk, options.tier) {}
+  // The archive that the node has begun with, if it is one of its own.
+  void set_base(std::shared_ptr<const storage::ArchiveBase> base) { repair_.set_base(std::move(base)); }
 
   bool has_place() const { return !options_.own.empty() || !options_.shared.empty(); }
   struct Written {
@@ -72,6 +77,7 @@ class Archivist {
   const WaitLogged wait_logged_;
   std::mutex writing_;
   replay::ArchiveChild child_;
+  replay::ChunkRepair repair_;
 };
 
 }  // namespace scyper::secondary

@@ -153,6 +153,7 @@ Status Follower::begin() {
       archives, disk_, identity_, requests_.get(),
       [this](query::ForkRequest request) { return fork(std::move(request)); },
       [this](uint64_t lsn, const auto& interruption) { return wait_logged(lsn, interruption); });
+  archivist_->set_base(recovered_.base);
   if (!options_.data_directory.empty()) {
     SCYPER_ASSIGN_OR_RETURN(keeper_, LogKeeper::open(disk_, options_.data_directory, identity_, recovered_,
                                                      options_.segment_bytes, options_.log_retention_bytes));

@@ -258,7 +258,7 @@ std::vector<Setting> compaction_settings() {
       text_setting(
           "tier_directory",
           "data of compressed chunks beyond tier_memory goes to files there (docs/tiering.md), which are of this "
-          "node alone and of no use to the next start; empty = it stays in memory",
+          "node alone; empty = it stays in memory",
           SCYPER_FIELD(engine.compaction.tier.directory)),
       quantity_setting("tier_memory",
                        "compressed chunks in memory before data goes to the tier; 0, for tests: all goes", parse_bytes,

@@ -381,6 +381,55 @@ StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, co
   return TableLoader(disk, path, entry, table, on_chunk, uses_places).run();
 }
 
+namespace {
+
+// Brings the rows of a chunk, which are its first tuples, to the positions beside `gaps`.
+void spread_rows(TablePartition* partition, uint32_t rows, const InvalidRanges& gaps) {
+  std::vector<uint32_t> positions;
+  gaps.for_each_valid(0, kChunkTuples, [&](uint32_t begin, uint32_t end) {
+    for (; begin < end && positions.size() < rows; ++begin) positions.push_back(begin);
+  });
+  CHECK(positions.size() == rows);
+  char* chunk = partition->chunks[0];
+  char* live = chunk + partition->plan->live_offset;
+  for (uint32_t row = rows; row-- > 0;) {  // no row goes to a lower position
+    const uint32_t position = positions[row];
+    if (position == row) continue;
+    for (const ColumnPlan& column : partition->plan->columns) {
+      const ColumnAccess& access = column.access;
+      std::memcpy(cell_of(access, chunk, position), cell_of(access, chunk, row), access.cell_bytes);
+      if (access.null_offset == 0) continue;
+      chunk[access.null_offset + uint64_t{position} * access.null_stride] =
+          chunk[access.null_offset + uint64_t{row} * access.null_stride];
+    }
+    live[row] = 0;
+    live[position] = 1;
+  }
+  reinterpret_cast<ChunkHeader*>(chunk)->used = kChunkTuples;
+  partition->tuple_limit = kChunkTuples;
+}
+
+}  // namespace
+
+StatusOr<std::string> freeze_archive_chunk(Disk* disk, const std::string& path, const ArchiveTable& entry,
+                                           const ArchiveChunk& chunk, const Table& table) {
+  if (!chunk.has_gaps) return sql_error("55000", "the archive does not say where the rows of the chunk lay");
+  constexpr size_t kReserve = size_t{8} << 30;
+  SCYPER_ASSIGN_OR_RETURN(const auto arena, Arena::create(kReserve, kReserve, PageMode::kSmall));
+  SCYPER_ASSIGN_OR_RETURN(const auto rows, Table::create(table.schema(), table.partition_count(), arena.get()));
+  ArchiveTable one;
+  one.id = entry.id;
+  one.rows = chunk.present_rows();
+  one.row_ids = entry.row_ids;
+  one.files = {entry.files[chunk.file]};
+  one.chunks = {chunk};
+  one.chunks[0].file = 0;
+  SCYPER_RETURN_IF_ERROR(load_archive_table(disk, path, one, rows.get()).status());
+  TablePartition* partition = rows->partition(chunk.partition);
+  spread_rows(partition, chunk.present_rows(), chunk.gaps);
+  return freeze_chunk(*rows, partition->chunks[0], table.frozen_store()->dictionaries).bytes;
+}
+
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes) {
   thread_local std::string bytes;
   const uint64_t end = chunk.offset + chunk.bytes;

@@ -32,11 +32,17 @@ Evictor::~Evictor() {
   MutexLock lock(&mutex_);
   for (Job& job : waiting_) drop(&job);
   for (Job& job : done_) drop(&job);
+  for (const std::deque<Repair>* repairs : {&damaged_, &repaired_}) {
+    for (const Repair& repair : *repairs) {
+      if (repair.next != nullptr) repair.memory->retire(repair.next, repair.next_bytes);
+      repair.memory->unpin(repair.pin);
+    }
+  }
 }
 
 bool Evictor::has_waiting() const {
   MutexLock lock(&mutex_);
-  return !waiting_.empty();
+  return !waiting_.empty() || !damaged_.empty();
 }
 
 // The images in memory of these partitions are added up in *resident.
@@ -84,6 +90,7 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 }
 
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
+  if (claim_damaged(partitions)) return true;
   const uint64_t excess = tier_->excess_bytes();
   if (excess == 0) return false;
   uint64_t resident = 0;
@@ -113,6 +120,7 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
 
 bool Evictor::write_one() {
   tier_->remove_unused();
+  if (repair_one()) return true;
   std::vector<Job> jobs;
   {
     MutexLock lock(&mutex_);
@@ -176,6 +184,7 @@ void Evictor::make_images(Job* job) {
 }
 
 bool Evictor::finish_one(std::span<TablePartition* const> partitions) {
+  if (finish_repair(partitions)) return true;
   Job job;
   {
     MutexLock lock(&mutex_);
@@ -212,6 +221,97 @@ void Evictor::drop(Job* job) noexcept {
   job->pieces.clear();
   job->memory->unpin(job->pin);
   tier_->unclaim(job->bytes);
+}
+
+namespace {
+
+bool is_damaged(const TieredColumns& tiered, std::span<const FrozenTier::DamagedPage> pages) {
+  return std::any_of(tiered.places.begin(), tiered.places.end(), [&](const TierPlace& place) {
+    if (place.file == nullptr) return false;
+    const uint64_t first = place.offset / FrozenTier::kPageBytes;
+    const uint64_t last = (place.offset + place.bytes - 1) / FrozenTier::kPageBytes;
+    return std::any_of(pages.begin(), pages.end(), [&](const FrozenTier::DamagedPage& page) {
+      return page.file == place.file->number() && page.first <= last && first <= page.last;
+    });
+  });
+}
+
+}  // namespace
+
+bool Evictor::claim_damaged(std::span<TablePartition* const> partitions) {
+  const std::vector<FrozenTier::DamagedPage> pages = tier_->damage();
+  if (pages.empty()) return false;
+  bool has_found = false;
+  for (TablePartition* partition : partitions) {
+    FrozenStore* store = partition->table->frozen_store();
+    if (store == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
+    MutexLock lock(&mutex_);
+    if (std::exchange(looked_[partition], tier_->now()) == tier_->now()) continue;
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      const FrozenSlot& slot = partition->frozen[chunk];
+      // what has been written since the newest archive is nowhere else
+      if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr || slot.was_written) continue;
+      if (!is_damaged(*slot.tiered, pages)) continue;
+      in_work_.insert(partition);
+      damaged_.push_back({store->gate, partition, chunk, slot.image, store->memory, store->memory->pin()});
+      has_found = true;
+      break;  // one at a time
+    }
+  }
+  return has_found;
+}
+
+bool Evictor::repair_one() {
+  Repair repair;
+  {
+    MutexLock lock(&mutex_);
+    if (damaged_.empty()) return false;
+    repair = damaged_.front();
+    damaged_.pop_front();
+  }
+  if (repair.gate->enter()) {
+    const Table& table = *repair.partition->table;
+    auto image = tier_->make_again(table, repair.partition->partition, static_cast<uint32_t>(repair.chunk));
+    if (image.ok()) {
+      repair.next = publish_image(*image, repair.memory);
+      repair.next_bytes = static_cast<uint32_t>(image->size());
+      if (repair.next == nullptr) release_image(image->data(), table.frozen_store()->dictionaries);
+    }
+    repair.gate->leave();
+  }
+  MutexLock lock(&mutex_);
+  repaired_.push_back(repair);
+  return true;
+}
+
+bool Evictor::finish_repair(std::span<TablePartition* const> partitions) {
+  Repair repair;
+  {
+    MutexLock lock(&mutex_);
+    const auto found = std::find_if(repaired_.begin(), repaired_.end(), [&](const Repair& one) {
+      return one.gate->is_closed() ||
+             std::find(partitions.begin(), partitions.end(), one.partition) != partitions.end();
+    });
+    if (found == repaired_.end()) return false;
+    repair = *found;
+    repaired_.erase(found);
+    in_work_.erase(repair.partition);
+    looked_.erase(repair.partition);  // there may be more
+    if (repair.next == nullptr) looked_[repair.partition] = tier_->now();
+  }
+  if (repair.next != nullptr && !repair.gate->is_closed()) {
+    const FrozenSlot& slot = repair.partition->frozen[repair.chunk];
+    if (slot.state == ChunkState::kFrozen && slot.image == repair.image) {
+      put_back_image(repair.partition, repair.chunk, repair.next);
+      tier_->note_repair();
+      repair.next = nullptr;
+    } else {
+      release_image(repair.next, repair.partition->table->frozen_store()->dictionaries);
+    }
+  }
+  if (repair.next != nullptr) repair.memory->retire(repair.next, repair.next_bytes);
+  repair.memory->unpin(repair.pin);
+  return true;
 }
 
 }  // namespace scyper::storage

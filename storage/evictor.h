@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -33,8 +34,10 @@ uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
 //   2. write_one(): all that is noted is written to one new file, column by column; each chunk gets an image without;
 //   3. finish_one(): slots get these images and the places, the old ones are retired.
 // An error of the disk, or no memory for the new image: the vectors stay in memory.
-// Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one() one at a
-// time, any. Fork: the child must not call it.
+// Chunks of which pages were found damaged (FrozenTier::damage()) go the same way in the other direction: their image
+// is made anew of rows that an archive has, and comes to their place, whole. What cannot be repaired is tried again in
+// each window. Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one()
+// one at a time, any. Fork: the child must not call it.
 class Evictor {
  public:
   explicit Evictor(FrozenTier* tier) : tier_(tier) {}
@@ -60,6 +63,17 @@ class Evictor {
     const char* next = nullptr;  // the image without the columns' data; null: there is none
     uint32_t next_bytes = 0;
   };
+  // A damaged chunk, and the image in its place; null: there is none.
+  struct Repair {
+    std::shared_ptr<FreezeGate> gate;
+    TablePartition* partition;
+    uint64_t chunk;
+    const char* image;  // pinned
+    FrozenMemory* memory;
+    FrozenPin pin;
+    const char* next = nullptr;
+    uint32_t next_bytes = 0;
+  };
   // What one claim() found, all of partitions of one owner.
   struct Job {
     FrozenMemory* memory = nullptr;
@@ -74,6 +88,9 @@ class Evictor {
   void make_images(Job* job);
   void finish(Piece* piece);
   void drop(Job* job) noexcept;
+  bool claim_damaged(std::span<TablePartition* const> partitions);
+  bool repair_one();
+  bool finish_repair(std::span<TablePartition* const> partitions);
   bool is_in_work(const TablePartition* partition) const;
 
   FrozenTier* const tier_;
@@ -81,6 +98,10 @@ class Evictor {
   std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);
   std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
+  std::deque<Repair> damaged_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Repair> repaired_ ABSL_GUARDED_BY(mutex_);
+  // In which window a partition's chunks were looked at last, while something is damaged.
+  std::map<const TablePartition*, uint32_t> looked_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace scyper::storage

@@ -83,6 +83,7 @@ Status FrozenTier::start() {
                           SharedMemory::create("scyper-tier-marks", kMarksMax * sizeof(std::atomic<uint32_t>), true));
   now_ = reinterpret_cast<std::atomic<uint32_t>*>(marks_memory_->write());
   now_->store(1);
+  damage_ = now_ + 1;
   return Status();
 }
 
@@ -148,8 +149,40 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
     status = reader->read(file, offset, bytes, out);
   }
   if (!status.ok()) reader->unpin();
+  if (sqlstate_of(status) == "XX001") note_damage(file, offset, bytes);
   give_back(reader);
   return status;
+}
+
+void FrozenTier::note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept {
+  const uint32_t number = damage_->fetch_add(1, std::memory_order_relaxed) % kDamageMax;
+  std::atomic<uint32_t>* entry = damage_ + 1 + size_t{number} * 3;
+  entry[1].store(static_cast<uint32_t>(offset / kPageBytes), std::memory_order_relaxed);
+  entry[2].store(static_cast<uint32_t>((offset + bytes - 1) / kPageBytes), std::memory_order_relaxed);
+  entry[0].store(file.number() + 1, std::memory_order_relaxed);
+}
+
+std::vector<FrozenTier::DamagedPage> FrozenTier::damage() const {
+  std::vector<DamagedPage> pages;
+  if (damage_->load(std::memory_order_relaxed) == 0) return pages;
+  for (size_t i = 0; i < kDamageMax; ++i) {
+    const std::atomic<uint32_t>* entry = damage_ + 1 + i * 3;
+    const uint32_t file = entry[0].load(std::memory_order_relaxed);
+    if (file == 0) continue;
+    pages.push_back({file - 1, entry[1].load(std::memory_order_relaxed), entry[2].load(std::memory_order_relaxed)});
+  }
+  return pages;
+}
+
+void FrozenTier::set_chunk_source(ChunkSource source) {
+  MutexLock lock(&source_mutex_);
+  source_ = std::move(source);
+}
+
+StatusOr<std::string> FrozenTier::make_again(const Table& table, uint32_t partition, uint32_t chunk) {
+  MutexLock lock(&source_mutex_);
+  if (source_ == nullptr) return sql_error("55000", "nothing has the rows of the chunk");
+  return source_(table, partition, chunk);
 }
 
 std::string FrozenTier::path_of(uint64_t stamp) const {
@@ -315,9 +348,10 @@ void FrozenTier::remove_tiered(uint64_t vectors, uint64_t bytes) {
 FrozenTier::Counts FrozenTier::counts() const {
   const auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
   MutexLock lock(&mutex_);
-  return {get(files_),          get(file_bytes_),   found_.size() + closed_.size(),
-          get(tiered_vectors_), get(tiered_bytes_), get(evicted_vectors_),
-          get(evicted_bytes_),  get(evictions_),    get(failed_evictions_)};
+  return {get(files_),           get(file_bytes_),   found_.size() + closed_.size(),
+          get(tiered_vectors_),  get(tiered_bytes_), get(evicted_vectors_),
+          get(evicted_bytes_),   get(evictions_),    get(repaired_chunks_),
+          get(failed_evictions_)};
 }
 
 }  // namespace scyper::storage

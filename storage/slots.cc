@@ -231,6 +231,16 @@ void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
   store->tier->add_tiered(vectors, bytes);
 }
 
+void put_back_image(TablePartition* partition, uint64_t chunk, const char* image) noexcept {
+  FrozenSlot& slot = partition->frozen[chunk];
+  FrozenStore* store = store_of(partition);
+  CHECK(slot.state == ChunkState::kFrozen);
+  retire_image(partition, &slot);
+  slot.image = image;
+  slot.marks = store->tier->new_marks(FrozenChunk(image, nullptr).header().columns);
+  store->add_image(image);
+}
+
 void make_empty(TablePartition* partition, uint64_t chunk) noexcept {
   FrozenSlot& slot = partition->frozen[chunk];
   CHECK(slot.state == ChunkState::kFrozen && slot.invalid.positions() == kChunkTuples);

@@ -28,6 +28,8 @@ bool append_frozen(TablePartition* partition, const char* image, InvalidRanges i
 // A frozen chunk gets an image of the same chunk with less data, and where the rest is now (evictor.h).
 void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
                    std::shared_ptr<const TieredColumns> tiered) noexcept;
+// A frozen chunk gets an image of the same chunk that is whole; nothing of it is in the tier any more.
+void put_back_image(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
 // A frozen chunk without tuples gives its image back.
 void make_empty(TablePartition* partition, uint64_t chunk) noexcept;
 // A hot chunk in place of one that has no tuples; all its positions are free ones. False: there is none, or no memory.

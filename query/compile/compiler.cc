@@ -173,6 +173,12 @@ std::shared_ptr<RoutinePrograms> Compiler::routines_of(const Catalog& catalog) {
   return routines.programs;
 }
 
+void Compiler::forget_routines() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  published_ = {};
+  trial_ = {};
+}
+
 void Compiler::set_limits(ProgramResources* resources) const {
   resources->shared_from_ns = options_.shared_from_ns;
   resources->spill_from_bytes = static_cast<double>(options_.spill_from_bytes);

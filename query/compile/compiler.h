@@ -57,6 +57,7 @@ class Compiler {
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
+  void forget_routines();  // a database's catalog is replaced by one whose version says nothing
   // The plans of a statement's queries.
   StatusOr<std::string> explain_plan(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                      std::shared_ptr<const Catalog> catalog, const ExplainOptions& options);

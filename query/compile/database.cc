@@ -109,6 +109,7 @@ class DatabaseImpl final : public Database {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     const bool forgets = next->tables.empty() && next->routines.empty();
     CHECK(forgets || (catalog_->tables.empty() && catalog_->routines.empty()));
+    compiler_.forget_routines();  // of other tables, though the catalog's version may be the same
     catalog_ = std::move(next);
   }
   void refresh_statistics() override {

@@ -70,6 +70,7 @@ struct Recovered {
   uint64_t damaged_archives = 0;
   std::shared_ptr<storage::ArchiveBase> base;  // the archive, when it is one of the directory's own
   uint64_t archive_bytes = 0;                  // uncompressed, read
+  uint64_t placed_rows = 0;                    // of the archive's: left in the tier
   uint64_t transactions = 0;
   uint64_t physical = 0;   // of them
   uint64_t log_bytes = 0;  // of groups, from the segment on that the archive lies in

@@ -167,6 +167,10 @@ struct ArchiveLoad {
 using OnChunk = std::function<Status(uint64_t stored_bytes)>;
 StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
                                          const OnChunk& on_chunk = {}, bool uses_places = true);
+// The image of a chunk as the archive has its rows, each at the position where it lay; the table's dictionaries hold
+// what it lists (release_image()). For chunks that have only lost tuples since. Threads: any.
+StatusOr<std::string> freeze_archive_chunk(Disk* disk, const std::string& path, const ArchiveTable& entry,
+                                           const ArchiveChunk& chunk, const Table& table);
 // Reads the blocks of one chunk and checks them against their hashes, without looking into them.
 Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk& chunk, uint64_t* raw_bytes);
 // Fills the ordered indexes of a partition from its tuples. XX001 for a key that exists twice, or what the tier cannot

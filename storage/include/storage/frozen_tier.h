@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,6 +22,7 @@
 namespace scyper::storage {
 
 class SharedMemory;
+class Table;
 
 // Where the data of one vector lies in the tier.
 struct TierPlace {
@@ -56,6 +58,22 @@ class FrozenTier {
   // Copies a piece of a file. XX001: it is damaged; 53200: all pages have been in use for a second.
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
   PageCache* cache() { return cache_.get(); }
+
+  // What read() has found damaged lately, here and in children: pages [first, last] of a file.
+  struct DamagedPage {
+    uint32_t file;  // TierFile::number()
+    uint32_t first;
+    uint32_t last;
+  };
+  std::vector<DamagedPage> damage() const;
+  // Makes the whole image of a chunk anew that has only lost tuples since: of what else has its rows. Empty: nothing
+  // does. When it returns, nothing runs in the one before.
+  using ChunkSource = std::function<StatusOr<std::string>(const Table&, uint32_t partition, uint32_t chunk)>;
+  void set_chunk_source(ChunkSource source) ABSL_LOCKS_EXCLUDED(source_mutex_);
+  // 55000: nothing has it.
+  StatusOr<std::string> make_again(const Table& table, uint32_t partition, uint32_t chunk)
+      ABSL_LOCKS_EXCLUDED(source_mutex_);
+  void note_repair() { repaired_chunks_.fetch_add(1, std::memory_order_relaxed); }
 
   // A new file's path and stamp, and the file once it is sealed: it goes when the last copy of the pointer does.
   Disk* disk() { return disk_.get(); }
@@ -100,7 +118,8 @@ class FrozenTier {
     uint64_t tiered_bytes = 0;     // of these
     uint64_t evicted_vectors = 0;  // since the start
     uint64_t evicted_bytes = 0;
-    uint64_t evictions = 0;         // files written
+    uint64_t evictions = 0;  // files written
+    uint64_t repaired_chunks = 0;
     uint64_t failed_evictions = 0;  // that the disk did not take, or for which there was no memory
   };
   Counts counts() const;
@@ -130,15 +149,21 @@ class FrozenTier {
   Readers readers_{};
   Readers child_readers_{};
 
+  static constexpr size_t kDamageMax = 32;
+  void note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept;
+
   std::unique_ptr<SharedMemory> marks_memory_;
   std::atomic<uint32_t>* now_ = nullptr;
+  std::atomic<uint32_t>* damage_ = nullptr;  // a number of reads, then file + 1, first and last page of the last ones
+  Mutex source_mutex_;
+  ChunkSource source_ ABSL_GUARDED_BY(source_mutex_);
 
   std::atomic<int64_t> resident_bytes_{0};
   std::atomic<uint64_t> claimed_bytes_{0};
   std::atomic<uint32_t> failed_at_{0};
   std::atomic<uint64_t> next_id_{1};
   std::atomic<uint64_t> tiered_vectors_{0}, tiered_bytes_{0}, evicted_vectors_{0}, evicted_bytes_{0};
-  std::atomic<uint64_t> evictions_{0}, failed_evictions_{0}, files_{0}, file_bytes_{0};
+  std::atomic<uint64_t> evictions_{0}, failed_evictions_{0}, repaired_chunks_{0}, files_{0}, file_bytes_{0};
 
   mutable Mutex mutex_;
   uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -147,7 +172,7 @@ class FrozenTier {
   std::set<uint64_t> found_ ABSL_GUARDED_BY(mutex_);                                // at the start, not opened since
   std::set<uint64_t> closed_ ABSL_GUARDED_BY(mutex_);                               // on the disk, were open
   std::map<uint64_t, std::set<uint64_t>> archived_ ABSL_GUARDED_BY(mutex_);         // stamps by archives' LSNs
-  size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 1;
+  size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 2 + 3 * kDamageMax;
   std::map<uint32_t, std::vector<std::atomic<uint32_t>*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns
 };
 

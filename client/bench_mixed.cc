@@ -1,5 +1,7 @@
 // `scyper bench mixed`.
 
+#include "bench_mixed.h"
+
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -8,11 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "bench_node.h"
 #include "client/ch/sql.h"
 #include "progress.h"
 #include "query/queries.h"
-#include "thread_times.h"
 
 namespace scyper::client {
 
@@ -75,23 +75,13 @@ class QuerySession {
   std::thread thread_;
 };
 
-struct Round {
-  double tps_alone = 0;
-  double tps_beside = 0;
-  double p99_us_alone = 0;
-  double p99_us_beside = 0;
-  double max_us_beside = 0;
-  uint64_t answered = 0;
-  uint64_t failed = 0;
-  uint64_t snapshots = 0;
-  double seconds_beside = 0;
-  std::map<std::string, ThreadTimes> threads_alone, threads_beside;
-};
-
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
-StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generator, const MixedOptions& options) {
-  Round round;
+}  // namespace
+
+StatusOr<MixedRound> run_mixed_round(primary::Engine* engine, const ch::Generator& generator,
+                                     const MixedOptions& options) {
+  MixedRound round;
   const auto begun = thread_times();
   SCYPER_ASSIGN_OR_RETURN(OltpResult alone, run_oltp_in_process(engine, generator, options.oltp, options.drivers, {}));
   const auto between = thread_times();
@@ -112,6 +102,8 @@ StatusOr<Round> run_round(primary::Engine* engine, const ch::Generator& generato
   return round;
 }
 
+namespace {
+
 // Who took the time of the cores.
 nlohmann::ordered_json threads_json(const std::map<std::string, ThreadTimes>& threads) {
   auto out = nlohmann::ordered_json::object();
@@ -121,7 +113,7 @@ nlohmann::ordered_json threads_json(const std::map<std::string, ThreadTimes>& th
   return out;
 }
 
-nlohmann::ordered_json round_json(const Round& round) {
+nlohmann::ordered_json round_json(const MixedRound& round) {
   return {{"tps_alone", round.tps_alone},
           {"tps_beside_queries", round.tps_beside},
           {"ratio", round.tps_beside / round.tps_alone},
@@ -144,7 +136,7 @@ StatusOr<nlohmann::ordered_json> bench(const CommonOptions& common, const MixedO
   auto rounds = nlohmann::ordered_json::array();
   double alone = 0, beside = 0;
   for (uint32_t i = 0; i < options.rounds; ++i) {
-    SCYPER_ASSIGN_OR_RETURN(Round round, run_round(node->engine.get(), generator, options));
+    SCYPER_ASSIGN_OR_RETURN(MixedRound round, run_mixed_round(node->engine.get(), generator, options));
     alone += round.tps_alone;
     beside += round.tps_beside;
     rounds.push_back(round_json(round));

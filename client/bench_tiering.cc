@@ -5,20 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
-#include <utility>
 
-#include "base/disk.h"
-#include "bench_compaction.h"
-#include "bench_node.h"
 #include "error_format.h"
-#include "query/database.h"
-#include "replay/recovery.h"
 #include "storage/frozen_tier.h"
 
 namespace scyper::client {
@@ -29,131 +20,36 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kTieringPoll = std::chrono::milliseconds(100);
 constexpr int kTieringPollsMax = 6000;
+constexpr int kQuietPolls = 30;
 
-double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double used_cpu_s() {
-  timespec time;
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
-// One data directory and one tier, of nodes that live one after the other.
-class RestartBench {
- public:
-  RestartBench(const CommonOptions& common, const TieringBenchOptions& options, const std::string& directory)
-      : common_(common), options_(options), directory_(directory) {}
-
-  TieringReport run() {
-    // what frozen chunks take is known when nothing has been evicted
-    SCYPER_RETURN_IF_ERROR(
-        live(config_.engine.compaction.frozen_bytes_max, true, [this](primary::Engine* engine) -> Status {
-          frozen_bytes_ = engine->compaction()->tier()->resident_bytes();
-          return Status();
-        }));
-    const auto kept = static_cast<uint64_t>(static_cast<double>(frozen_bytes_) * (1 - options_.cold_pct / 100));
-    SCYPER_RETURN_IF_ERROR(live(kept, false, [&](primary::Engine* engine) -> Status {
-      const storage::FrozenTier* tier = engine->compaction()->tier();
-      for (int i = 0; tier->resident_bytes() > kept && i < kTieringPollsMax; ++i) {
-        std::this_thread::sleep_for(kTieringPoll);
-      }
-      evicted_bytes_ = frozen_bytes_ - std::min(frozen_bytes_, tier->resident_bytes());
-      return engine->write_archive("", nullptr).status();
-    }));
-    std::map<bool, Json> best;
-    for (uint32_t round = 0; round < options_.rounds; ++round) {
-      for (const bool has_tier : {false, true}) {
-        SCYPER_ASSIGN_OR_RETURN(Json one, restart(has_tier, kept));
-        Json& other = best[has_tier];
-        if (other.is_null() || one["seconds"] < other["seconds"]) other = std::move(one);
-      }
-    }
-    Json out;
-    out["evicted_pct"] = 100.0 * static_cast<double>(evicted_bytes_) / static_cast<double>(frozen_bytes_);
-    out["frozen_mb"] = static_cast<double>(frozen_bytes_) / 1e6;
-    out["restart_times_faster"] = best[false]["seconds"].get<double>() / best[true]["seconds"].get<double>();
-    out["without_tiering"] = best[false];
-    out["with_tiering"] = best[true];
-    return out;
-  }
-
- private:
-  // A node that freezes everything, until `work` has been done.
-  Status live(uint64_t tier_memory, bool is_first, const std::function<Status(primary::Engine*)>& work) {
-    const std::vector<server::Assignment> settings = {{"compaction", "forced"},
-                                                      {"compaction_window", "1s"},
-                                                      {"archive_rate", "0"},
-                                                      {"tier_directory", directory_ + "/tier"},
-                                                      {"tier_memory", std::to_string(tier_memory) + "B"},
-                                                      {"data_directory", directory_ + "/data"}};
-    SCYPER_ASSIGN_OR_RETURN(auto node, start_compacting(common_, options_.ch, settings));
-    config_ = node->config;
-    if (is_first) {
-      ch::Generator generator(generator_options(options_.ch));
-      auto session = local_session(node->engine.get());
-      SCYPER_RETURN_IF_ERROR(create_ch_database(session.get(), generator, database_options(options_.ch)).status());
-    }
-    SCYPER_RETURN_IF_ERROR(wait_until_frozen(node->engine.get()));
-    return work(node->engine.get());
-  }
-
-  // The archive is read from the disk, as after a restart of the machine; the tier is always.
-  Status drop_cached(Disk* disk) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ + "/data")) {
-      if (!entry.is_regular_file()) continue;
-      SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(entry.path(), OpenMode::kRead));
-      file->drop_cached();
-    }
-    return Status();
-  }
-
-  StatusOr<Json> restart(bool has_tier, uint64_t tier_memory) {
-    auto disk = make_real_disk();
-    const std::string data = directory_ + "/data";
-    SCYPER_RETURN_IF_ERROR(drop_cached(disk.get()));
-    const double begin_s = wall_s(), begin_cpu_s = used_cpu_s();
-    SCYPER_ASSIGN_OR_RETURN(auto identity, replay::open_data_directory(disk.get(), data, 0));
-    query::DatabaseOptions options;
-    options.partitions = config_.engine.partitions;
-    options.memory_bytes = config_.engine.memory_bytes;
-    options.page_mode = config_.engine.page_mode;
-    options.layout = config_.engine.layout;
-    options.execution = config_.engine.execution;
-    options.frozen_bytes = config_.engine.compaction.frozen_bytes();
-    if (has_tier) options.tier = config_.engine.compaction.tier;
-    options.tier.memory_bytes = tier_memory;
-    SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(options));
-    replay::RecoveryOptions recovery;
-    recovery.threads = options_.ch.threads;
-    SCYPER_ASSIGN_OR_RETURN(auto recovered, replay::recover(disk.get(), data, identity, database.get(), recovery));
-    Json out;
-    out["seconds"] = wall_s() - begin_s;
-    out["cpu_seconds"] = used_cpu_s() - begin_cpu_s;
-    out["archive_seconds"] = recovered.archive_s;
-    out["index_seconds"] = recovered.index_s;
-    out["replay_seconds"] = recovered.replay_s + recovered.read_s;
-    out["archive_mb_read"] = static_cast<double>(recovered.archive_bytes) / 1e6;
-    out["rows_in_place"] = recovered.placed_rows;
-    if (has_tier) {
-      const auto pages = database->tier()->cache()->statistics().pages_read;
-      out["tier_mb_read"] = static_cast<double>(pages * storage::FrozenTier::kPageBytes) / 1e6;
-    }
-    return out;
-  }
-
-  const CommonOptions& common_;
-  const TieringBenchOptions& options_;
-  const std::string directory_;
-  server::NodeConfig config_;
-  uint64_t frozen_bytes_ = 0;
-  uint64_t evicted_bytes_ = 0;
-};
-
-TieringReport measure_tiering(const CommonOptions& common, const TieringBenchOptions& options) {
+TieringReport measure_tiering(const CommonOptions& common, const TieringBenchOptions& options,
+                              const std::string& directory) {
+  const auto is_wanted = [&](std::string_view part) {
+    return options.parts.empty() || std::find(options.parts.begin(), options.parts.end(), part) != options.parts.end();
+  };
   Json out, details;
-  SCYPER_ASSIGN_OR_RETURN(Json restart, measure_tiering_restart(common, options));
-  out["restart_times_faster"] = restart["restart_times_faster"];
-  out["evicted_pct"] = restart["evicted_pct"];
-  details["restart"] = std::move(restart);
+  if (is_wanted("restart")) {
+    SCYPER_ASSIGN_OR_RETURN(Json restart, measure_tiering_restart(common, options, directory));
+    out["restart_times_faster"] = restart["restart_times_faster"];
+    out["restart_evicted_pct"] = restart["evicted_pct"];
+    details["restart"] = std::move(restart);
+  }
+  if (is_wanted("rounds")) {
+    SCYPER_ASSIGN_OR_RETURN(details["rounds"], measure_tiering_rounds(common, options, directory));
+    double worst = 0;
+    for (const Json& one : details["rounds"]) {
+      for (const Json& time : one["tiered_pruning"]["times"]) {
+        worst = std::max(worst, time["to_memory_pruning"].get<double>());
+      }
+    }
+    out["rounds_to_memory_worst"] = worst;
+  }
+  if (is_wanted("mixed")) {
+    SCYPER_ASSIGN_OR_RETURN(Json mixed, measure_tiering_mixed(common, options, directory));
+    out["mixed_loss_pct"] = mixed["mixed_loss_pct"];
+    out["evicted_pct"] = mixed["evicted_pct"];
+    details["mixed"] = std::move(mixed);
+  }
   out["warehouses"] = options.ch.warehouses;
   out["details"] = std::move(details);
   return out;
@@ -161,18 +57,31 @@ TieringReport measure_tiering(const CommonOptions& common, const TieringBenchOpt
 
 }  // namespace
 
-TieringReport measure_tiering_restart(const CommonOptions& common, const TieringBenchOptions& options) {
-  const std::string directory = options.directory + "/scyper-bench-tiering-" + std::to_string(::getpid());
-  std::filesystem::create_directories(directory);
-  auto report = RestartBench(common, options, directory).run();
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
-  return report;
+Status wait_until_placed(primary::Engine* engine) {
+  const storage::FrozenTier* tier = engine->compaction()->tier();
+  const auto state = [&] {
+    const auto counts = engine->compaction()->counts();
+    return counts.frozen + counts.emptied + counts.moved + counts.placed + counts.relevant_moved +
+           (tier == nullptr ? 0 : tier->counts().evictions);
+  };
+  uint64_t before = state();
+  for (int i = 0, quiet = 0; i < kTieringPollsMax; ++i) {
+    std::this_thread::sleep_for(kTieringPoll);
+    const uint64_t now = state();
+    quiet = now > 0 && now == before && (tier == nullptr || tier->excess_bytes() == 0) ? quiet + 1 : 0;
+    if (quiet == kQuietPolls) return Status();
+    before = now;
+  }
+  return sql_error("57014", "chunks are still moved after ten minutes");
 }
 
 int run_bench_tiering(const CommonOptions& common, TieringBenchOptions options) {
   options.ch.is_quiet = options.ch.is_quiet || common.is_json;
-  auto report = measure_tiering(common, options);
+  const std::string directory = options.directory + "/scyper-bench-tiering-" + std::to_string(::getpid());
+  std::filesystem::create_directories(directory);
+  auto report = measure_tiering(common, options, directory);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
   if (!report.ok()) return show_failure(report.status(), common.is_json);
   if (common.is_json) {
     std::printf("%s\n", report->dump(2).c_str());

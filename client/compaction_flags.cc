@@ -41,16 +41,37 @@ CLI::App* add_compaction_flags(CLI::App* group, CompactionBenchOptions* options)
 
 CLI::App* add_tiering_flags(CLI::App* group, TieringBenchOptions* options) {
   CLI::App* command = group->add_subcommand(
-      "tiering", "what the tier of frozen chunks saves: restarts with cold data in place, beside those without a tier");
-  command->add_option("--parts", options->parts, "restart; default: all")
+      "tiering", "what the tier of frozen chunks costs and saves, on nodes in this process, after ADMS 2015");
+  command->add_option("--parts", options->parts, "restart, rounds, mixed; default: all")
       ->delimiter(',')
-      ->check(CLI::IsMember({"restart"}));
-  command->add_option("--directory", options->directory, "where data and tier are meanwhile")->capture_default_str();
-  command->add_option("--cold-pct", options->cold_pct, "of frozen chunks' bytes, what is in the tier")
+      ->check(CLI::IsMember({"restart", "rounds", "mixed"}));
+  command->add_option("--directory", options->directory, "where the nodes' files are meanwhile")->capture_default_str();
+  command->add_option("--cold-pct", options->cold_pct, "of all bytes, what is not in memory")
       ->check(CLI::Range(1.0, 100.0))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "of restarts; the best of them counts")
+  command->add_option("--cache-pct", options->cache_pct, "of the frozen bytes, the cache of the tier's pages")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "of restarts, of nodes with and without a tier")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--seconds", options->seconds, "of transactions alone, and again beside queries")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_option("--warm-seconds", options->warm_seconds, "of transactions before these")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_option("--lines", options->lines, "of the table of the rounds of queries")
+      ->check(CLI::Range(uint64_t{40'000}, uint64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--hot-pct", options->hot_pct, "of these lines that are hot")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--hot-queries-pct", options->hot_queries_pct, "of the queries that want hot lines only")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--query-rounds", options->query_rounds, "of three analytical and 100 point queries")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   return command;
 }

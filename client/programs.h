@@ -118,10 +118,16 @@ int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions opt
 // `scyper bench tiering`: what the tier of frozen chunks costs and saves, in this process.
 struct TieringBenchOptions {
   ChOptions ch;
-  std::vector<std::string> parts;  // restart; empty = all
-  std::string directory = "/tmp";  // of data and tier, which go at the end
-  double cold_pct = 70;            // of frozen chunks' bytes: in the tier
-  uint32_t rounds = 3;
+  std::vector<std::string> parts;  // restart, rounds, mixed; empty = all
+  std::string directory = "/tmp";  // of the nodes' files, which go at the end
+  double cold_pct = 70;            // of all bytes: not in memory
+  double cache_pct = 13;           // of the frozen bytes: cache of the tier's pages
+  uint32_t rounds = 3;             // of restarts, of nodes with and without a tier
+  double seconds = 10;             // of transactions alone, and beside queries
+  uint64_t lines = 2'000'000;      // of the table of the rounds of queries
+  std::vector<double> hot_pct = {10, 20};
+  std::vector<double> hot_queries_pct = {50, 65, 80, 95};
+  uint32_t query_rounds = 10;
 };
 int run_bench_tiering(const CommonOptions& common, TieringBenchOptions options);
 

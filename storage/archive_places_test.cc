@@ -1,3 +1,5 @@
+#include "archive_places.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 

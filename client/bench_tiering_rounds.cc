@@ -27,6 +27,7 @@ constexpr int kDistricts = 10;
 constexpr int kLines = 10;
 constexpr int kItems = 10'000;
 constexpr int kPointQueries = 100;  // of a round
+constexpr double kMemoryOfHot = 2;  // the views' rows are not the same ones, and heads stay
 constexpr uint64_t kSeed = 2015;
 
 constexpr char kTable[] = R"(
@@ -92,7 +93,7 @@ class Rounds {
     if (configuration.is_tiered) {
       SCYPER_RETURN_IF_ERROR(measure_bytes());
       std::filesystem::create_directories(directory);
-      const auto hot = static_cast<uint64_t>(static_cast<double>(frozen_bytes_) * hot_pct / 100);
+      const auto hot = static_cast<uint64_t>(static_cast<double>(frozen_bytes_) * kMemoryOfHot * hot_pct / 100);
       const auto cache = static_cast<uint64_t>(static_cast<double>(frozen_bytes_) * options_.cache_pct / 100);
       settings.push_back({"tier_directory", directory});
       settings.push_back({"tier_memory", std::to_string(hot) + "B"});

@@ -251,6 +251,18 @@ std::shared_ptr<const HotViews> amounts(std::vector<std::array<int64_t, 2>> rang
   return views;
 }
 
+// Some of those there are, at other places, and others, of which one has many tuples.
+std::shared_ptr<const HotViews> other_views(const HotViews* before, Random* random) {
+  const auto low = static_cast<int64_t>(random->below(900));
+  auto views = std::make_shared<HotViews>(*amounts({{low, low + 20}, {low + 50, low + 50}, {low, low + 400}}));
+  for (size_t i = 0; before != nullptr && i < before->views.size(); ++i) {
+    if (views->views.size() == 8 || random->one_in(3)) continue;
+    views->views.insert(views->views.begin() + static_cast<ptrdiff_t>(random->below(views->views.size())),
+                        before->views[i]);
+  }
+  return views;
+}
+
 // No tuple that a chunk holds is one of a view that is not to find any there.
 void check_promises(const TablePartition* partition, uint32_t* irrelevant) {
   *irrelevant = 0;
@@ -332,9 +344,8 @@ TEST(HotViewsTest, PromisesHoldWhileRowsChange) {
   uint32_t irrelevant = 0, most = 0;
   for (int round = 0; round < 150; ++round) {
     if (round % 10 == 0) {
-      const auto low = static_cast<int64_t>(random.below(900));
-      fixture.table->frozen_store()->set_hot_views(random.one_in(8) ? nullptr
-                                                                    : amounts({{low, low + 20}, {low + 50, low + 50}}));
+      fixture.table->frozen_store()->set_hot_views(
+          random.one_in(8) ? nullptr : other_views(fixture.table->frozen_store()->hot_views().get(), &random));
     }
     for (uint64_t i = random.below(30); i > 0; --i) change();
     check_promises(partition, &irrelevant);  // before the transaction ends

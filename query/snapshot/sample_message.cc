@@ -90,6 +90,7 @@ bool take_sample(std::string_view* in, const storage::Table** table, storage::Ho
 
 bool fits_table(const storage::HotView& asked, const storage::Table& table) {
   const size_t count = table.schema().columns.size();
+  if (!asked.conditions.empty() && asked.conditions.back().has_alternative) return false;
   return std::all_of(asked.columns.begin(), asked.columns.end(), [&](uint32_t column) { return column < count; }) &&
          std::all_of(asked.conditions.begin(), asked.conditions.end(),
                      [&](const storage::ColumnCondition& one) { return one.column < count; });

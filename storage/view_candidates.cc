@@ -14,7 +14,7 @@ namespace {
 using Kind = FrozenPredicate::Kind;
 using Alternatives = std::vector<FrozenPredicate>;
 
-constexpr size_t kListedMax = 32;                 // values of a list
+constexpr size_t kListValuesMax = 32;             // values of a list
 constexpr double kTrims[] = {0, 0.1, 0.25, 0.5};  // of the samples, which a view does not have to contain
 constexpr double kTemplateTrims[] = {0, 0.25};
 
@@ -151,7 +151,7 @@ Alternatives list_of(const ValueOrder& order, const Asked& asked, double trim) {
   size_t contained = 0;
   const auto wanted = static_cast<size_t>((1 - trim) * static_cast<double>(all));
   for (const auto& [value, count] : values) {
-    if (count < 2 || list.size() == kListedMax || (contained >= wanted && !list.empty())) break;
+    if (count < 2 || list.size() == kListValuesMax || (contained >= wanted && !list.empty())) break;
     list.push_back(FrozenPredicate::equal(value));
     contained += count;
   }

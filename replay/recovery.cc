@@ -135,8 +135,8 @@ Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
 Status Recovery::replay_without_tier(const Status& why) {
   say(absl::StrCat("recovery: once more, without what is in the tier: ", std::string(why.message())));
   uses_places_ = false;
-  const uint64_t damaged = std::exchange(result_, Recovered()).damaged_archives;
-  result_.damaged_archives = damaged;
+  result_ = Recovered();
+  damaged_.clear();
   database_->restore(std::make_shared<const query::Catalog>());
   SCYPER_RETURN_IF_ERROR(make_replayer());
   SCYPER_RETURN_IF_ERROR(load_newest_archive());

@@ -41,9 +41,9 @@ constexpr useconds_t kLockWaitUs = 10'000;
 
 // Of a file's name: its stamp.
 std::optional<uint64_t> stamp_of(std::string_view name) {
+  if (!name.ends_with(kTierSuffix) || name.size() != 16 + kTierSuffix.size()) return std::nullopt;
   uint64_t stamp = 0;
   const char* end = name.data() + name.size() - kTierSuffix.size();
-  if (!name.ends_with(kTierSuffix) || name.size() != 16 + kTierSuffix.size()) return std::nullopt;
   const auto [behind, error] = std::from_chars(name.data(), end, stamp, 16);
   return error == std::errc() && behind == end ? std::optional(stamp) : std::nullopt;
 }
@@ -148,8 +148,10 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
     usleep(kFullWaitUs);
     status = reader->read(file, offset, bytes, out);
   }
-  if (!status.ok()) reader->unpin();
-  if (sqlstate_of(status) == "XX001") note_damage(file, offset, bytes);
+  if (!status.ok()) {
+    reader->unpin();
+    if (sqlstate_of(status) == "XX001") note_damage(file, offset, bytes);
+  }
   give_back(reader);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
@@ -298,7 +299,7 @@ Status PlacesReader::read_texts(std::string_view body) {
     const auto key = in.number<uint32_t>();
     const std::string_view text = in.text(in.number<uint32_t>());
     if (!in.ok || !dictionary->restore(key, text)) return places_damaged("texts contradict themselves");
-    held_.emplace_hint(held_.end(), column, key);
+    held_.emplace(column, key);
   }
   return in.ok ? Status() : places_damaged("texts are cut off");
 }

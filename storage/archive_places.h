@@ -4,12 +4,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/disk.h"
 #include "base/status.h"
 #include "storage/archive.h"
@@ -60,7 +60,7 @@ class PlacesReader {
   uint64_t number_ = 0;
   std::vector<std::shared_ptr<const TierFile>> files_;  // null: it cannot be used
   Status files_status_;
-  std::set<std::pair<uint32_t, uint32_t>> held_;  // columns and keys
+  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> held_;  // columns and keys
 };
 
 }  // namespace scyper::storage

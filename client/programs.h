@@ -123,6 +123,7 @@ struct TieringBenchOptions {
   double cold_pct = 70;            // of all bytes: not in memory
   double cache_pct = 13;           // of the frozen bytes: cache of the tier's pages
   uint32_t rounds = 3;             // of restarts, of nodes with and without a tier
+  double warm_seconds = 10;        // of transactions before what is measured
   double seconds = 10;             // of transactions alone, and beside queries
   uint64_t lines = 2'000'000;      // of the table of the rounds of queries
   std::vector<double> hot_pct = {10, 20};

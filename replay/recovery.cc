@@ -47,7 +47,7 @@ class Recovery {
     if (options_.uses_archive) SCYPER_RETURN_IF_ERROR(load_newest_archive());
     after_archive.fires();
     Status replayed = replay_log();
-    if (sqlstate_of(replayed) == "XX001" && result_.placed_rows > 0) replayed = replay_without_tier(replayed);
+    if (sqlstate_of(replayed) == "XX001" && is_tier_damaged()) replayed = replay_without_tier(replayed);
     SCYPER_RETURN_IF_ERROR(replayed);
     after_replay.fires();
     SCYPER_RETURN_IF_ERROR(set_damaged_aside());
@@ -61,6 +61,8 @@ class Recovery {
   LogScan::Care care() const { return options_.syncs ? LogScan::Care::kBelieves : LogScan::Care::kLooks; }
   void remember(const RecordView& record) const;
   Status make_replayer();
+  Status begin_anew();
+  bool is_tier_damaged() const { return database_->tier() != nullptr && !database_->tier()->damage().empty(); }
   Status load_newest_archive();
   Status load(const storage::ArchiveEntry& entry, bool uses_places);
   void keep_tier_files(const std::vector<storage::ArchiveEntry>& entries) const;
@@ -107,7 +109,11 @@ Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
   }
   const std::string* requests = loaded->manifest.attachment("requests");
   if (requests != nullptr && options_.requests != nullptr) {
-    SCYPER_RETURN_IF_ERROR(options_.requests->decode(*requests));
+    const Status decoded = options_.requests->decode(*requests);
+    if (!decoded.ok()) {
+      SCYPER_RETURN_IF_ERROR(begin_anew());
+      return decoded;
+    }
   }
   result_.archive_lsn = loaded->manifest.lsn;
   result_.archive_bytes = loaded->raw_bytes;
@@ -131,14 +137,19 @@ Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
   return Status();
 }
 
+// Without what was loaded, and what was compiled for it.
+Status Recovery::begin_anew() {
+  database_->restore(std::make_shared<const query::Catalog>());
+  return make_replayer();
+}
+
 // A page that the log needed may be damaged: once more, with the rows of the archive.
 Status Recovery::replay_without_tier(const Status& why) {
   say(absl::StrCat("recovery: once more, without what is in the tier: ", std::string(why.message())));
   uses_places_ = false;
   result_ = Recovered();
   damaged_.clear();
-  database_->restore(std::make_shared<const query::Catalog>());
-  SCYPER_RETURN_IF_ERROR(make_replayer());
+  SCYPER_RETURN_IF_ERROR(begin_anew());
   SCYPER_RETURN_IF_ERROR(load_newest_archive());
   return replay_log();
 }
@@ -174,7 +185,7 @@ Status Recovery::load_newest_archive() {
     if (status.ok()) {
       say(absl::StrCat("recovery: archive of LSN ", entry->lsn));
       status = load(*entry, uses_places_);
-      if (sqlstate_of(status) == "XX001" && uses_places_ && database_->tier() != nullptr) {
+      if (sqlstate_of(status) == "XX001" && uses_places_ && is_tier_damaged()) {
         say(absl::StrCat("recovery: what is in the tier cannot be used: ", std::string(status.message())));
         status = load(*entry, false);
       }

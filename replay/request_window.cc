@@ -166,6 +166,11 @@ Status RequestWindow::decode(std::string_view bytes) {
   Input in{bytes};
   if (in.number<uint32_t>() != kVersion) return damaged;
   std::lock_guard<std::mutex> lock(mutex_);
+  requests_.clear();
+  order_.clear();
+  clients_.clear();
+  idle_.clear();
+  row_bytes_ = 0;
   forgotten_client_ = in.number<uint64_t>();
   rows_from_lsn_ = in.number<uint64_t>();
   for (auto left = in.number<uint64_t>(); left > 0 && in.ok; --left) {

@@ -24,7 +24,7 @@ StatusOr<Archivist::Written> Archivist::write(const std::string& archives, uint6
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
   Written written;
   if (is_elsewhere || options_.own.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(written.result, write_to(to, term));
+    SCYPER_ASSIGN_OR_RETURN(written.result, write_to(to, term, nullptr));
     written.path = storage::archive_path(to, written.result.lsn);
   } else {
     SCYPER_ASSIGN_OR_RETURN(written, write_own(term));
@@ -46,12 +46,16 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   keeping.on_damage = options_.on_damage;
   keeping.on_warning = options_.on_warning;
   keeping.tier = options_.tier;
-  SCYPER_ASSIGN_OR_RETURN(auto kept, replay::write_kept_archive(disk_, options_.own, keeping,
-                                                                [&](bool) { return write_to(options_.own, term); }));
+  bool is_found = false;
+  SCYPER_ASSIGN_OR_RETURN(auto kept, replay::write_kept_archive(disk_, options_.own, keeping, [&](bool) {
+                            return write_to(options_.own, term, &is_found);
+                          }));
   Written written;
   written.result = kept.written;
   written.path = storage::archive_path(options_.own, kept.written.lsn);
   written.oldest_own_lsn = kept.oldest_lsn;
+  // of before a restart: its chunks have other numbers now, which the base of the start has
+  if (is_found) return written;
   // marks are never taken here: what they do not say has been changed is as in any archive
   auto base = std::make_shared<storage::ArchiveBase>();
   base->path = written.path;
@@ -61,7 +65,7 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   return written;
 }
 
-StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives, uint64_t term) {
+StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives, uint64_t term, bool* is_found) {
   replay::ArchiveChild::Request request;
   request.archives = archives;
   request.nice = 5;
@@ -82,6 +86,7 @@ StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives,
   auto result = child_.write(disk_, fork_, std::move(request));
   const std::string path = storage::archive_path(archives, lsn);
   if (result.ok() || !child_.interruption().ok() || !disk_->exists(path + "/MANIFEST")) return result;
+  if (is_found != nullptr) *is_found = true;
   replay::ArchiveResult found;  // nothing has happened since
   SCYPER_ASSIGN_OR_RETURN(const storage::ArchiveManifest manifest, storage::read_manifest(disk_, path));
   found.lsn = lsn;

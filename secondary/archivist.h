@@ -62,7 +62,8 @@ class Archivist {
   void stop() { child_.stop(); }
 
  private:
-  StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term);
+  // is_found: there was one of this LSN; may be null.
+  StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term, bool* is_found);
   StatusOr<std::string> copy(const std::string& path, const std::string& to);
   Status share(const std::string& path, uint64_t lsn);
   StatusOr<Written> write_own(uint64_t term);

@@ -246,8 +246,10 @@ bool Evictor::claim_damaged(std::span<TablePartition* const> partitions) {
     FrozenStore* store = partition->table->frozen_store();
     if (store == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
     MutexLock lock(&mutex_);
-    if (std::exchange(looked_[partition], tier_->now()) == tier_->now()) continue;
-    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+    Look& look = looked_[partition];
+    if (std::exchange(look.window, tier_->now()) == tier_->now()) continue;
+    for (uint64_t i = 0; i < partition->chunk_count; ++i) {
+      const uint64_t chunk = (look.next + i) % partition->chunk_count;
       const FrozenSlot& slot = partition->frozen[chunk];
       // what has been written since the newest archive is nowhere else
       if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr || slot.was_written) continue;
@@ -296,8 +298,8 @@ bool Evictor::finish_repair(std::span<TablePartition* const> partitions) {
     repair = *found;
     repaired_.erase(found);
     in_work_.erase(repair.partition);
-    looked_.erase(repair.partition);  // there may be more
-    if (repair.next == nullptr) looked_[repair.partition] = tier_->now();
+    const uint32_t now = tier_->now();
+    looked_[repair.partition] = {repair.next == nullptr ? now : now - 1, repair.chunk + 1};  // there may be more
   }
   if (repair.next != nullptr && !repair.gate->is_closed()) {
     const FrozenSlot& slot = repair.partition->frozen[repair.chunk];

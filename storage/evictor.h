@@ -100,8 +100,13 @@ class Evictor {
   std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
   std::deque<Repair> damaged_ ABSL_GUARDED_BY(mutex_);
   std::deque<Repair> repaired_ ABSL_GUARDED_BY(mutex_);
-  // In which window a partition's chunks were looked at last, while something is damaged.
-  std::map<const TablePartition*, uint32_t> looked_ ABSL_GUARDED_BY(mutex_);
+  // While something is damaged: the window in which a partition's chunks were looked at last, and where to go on, so
+  // that one which cannot be repaired does not keep others from it.
+  struct Look {
+    uint32_t window = 0;
+    uint64_t next = 0;
+  };
+  std::map<const TablePartition*, Look> looked_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace scyper::storage

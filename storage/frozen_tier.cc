@@ -157,10 +157,19 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
 }
 
 void FrozenTier::note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept {
+  const auto first = static_cast<uint32_t>(offset / kPageBytes);
+  const auto last = static_cast<uint32_t>((offset + bytes - 1) / kPageBytes);
+  const auto is_noted = [&](const std::atomic<uint32_t>* entry) {
+    return entry[0].load(std::memory_order_relaxed) == file.number() + 1 &&
+           entry[1].load(std::memory_order_relaxed) == first && entry[2].load(std::memory_order_relaxed) == last;
+  };
+  for (size_t i = 0; i < kDamageMax; ++i) {  // one that is read again and again leaves room for others
+    if (is_noted(damage_ + 1 + i * 3)) return;
+  }
   const uint32_t number = damage_->fetch_add(1, std::memory_order_relaxed) % kDamageMax;
   std::atomic<uint32_t>* entry = damage_ + 1 + size_t{number} * 3;
-  entry[1].store(static_cast<uint32_t>(offset / kPageBytes), std::memory_order_relaxed);
-  entry[2].store(static_cast<uint32_t>((offset + bytes - 1) / kPageBytes), std::memory_order_relaxed);
+  entry[1].store(first, std::memory_order_relaxed);
+  entry[2].store(last, std::memory_order_relaxed);
   entry[0].store(file.number() + 1, std::memory_order_relaxed);
 }
 

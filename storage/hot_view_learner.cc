@@ -67,6 +67,7 @@ bool HotViewLearner::wants(Workload workload) noexcept {
 }
 
 void HotViewLearner::note(Workload workload, HotView asked) {
+  if (is_evaluating_.load(std::memory_order_relaxed)) return;
   MutexLock lock(&mutex_);
   std::vector<HotView>& noted = noted_[static_cast<size_t>(workload)];
   if (noted.size() < kNotedMax) {
@@ -78,23 +79,26 @@ void HotViewLearner::note(Workload workload, HotView asked) {
 
 HotViewLearner::Changes HotViewLearner::evaluate(FrozenStore* store) {
   std::vector<std::shared_ptr<const HotView>> views;
-  Changes changes;
-  {
-    MutexLock lock(&mutex_);
-    ++window_;
-    take_noted();
-    if (trial_ == nullptr) {
-      if (std::exchange(has_changed_, false)) begin_trial();
-      return {};
-    }
-    const bool is_measured = trial_->tuples > 0 && window_ > trial_->window;
-    if (!is_measured && window_ < trial_->window + kTrialWindowsMax) return {};
-    changes = judge();
-    trial_ = nullptr;
-    if (changes.adopted + changes.given_up == 0) return {};
-    for (const LearnedView& one : views_) views.push_back(one.view);
+  is_evaluating_.store(true, std::memory_order_relaxed);
+  const Changes changes = take_step(&views);
+  is_evaluating_.store(false, std::memory_order_relaxed);
+  if (changes.adopted + changes.given_up > 0) store->set_learned_views(std::move(views));
+  return changes;
+}
+
+HotViewLearner::Changes HotViewLearner::take_step(std::vector<std::shared_ptr<const HotView>>* views) {
+  MutexLock lock(&mutex_);
+  ++window_;
+  take_noted();
+  if (trial_ == nullptr) {
+    if (std::exchange(has_changed_, false)) begin_trial();
+    return {};
   }
-  store->set_learned_views(std::move(views));
+  const bool is_measured = trial_->tuples > 0 && window_ > trial_->window;
+  if (!is_measured && window_ < trial_->window + kTrialWindowsMax) return {};
+  const Changes changes = judge();
+  trial_ = nullptr;
+  for (const LearnedView& one : views_) views->push_back(one.view);
   return changes;
 }
 
@@ -178,6 +182,7 @@ bool HotViewLearner::take_chunk(const TablePartition* partition, uint64_t* chunk
 }
 
 bool HotViewLearner::measure_one(const TablePartition* partition) {
+  if (is_evaluating_.load(std::memory_order_relaxed)) return false;
   std::shared_ptr<Trial> trial;
   uint64_t chunk = 0;
   {

@@ -195,6 +195,7 @@ std::vector<Alternatives> forms_of(const SqlType& type, const Asked& asked, doub
   const ValueOrder order(type);
   if (!order.exists()) return forms;
   add(list_of(order, asked, trim));
+  if (type.id == TypeId::kEnum) return forms;  // chunks are asked for single labels
   add(range_of(order, asked, trim, true, true, least));
   add(range_of(order, asked, trim, true, false, least));
   add(range_of(order, asked, trim, false, true, least));

@@ -193,7 +193,7 @@ class Generator {
   void gen_insert_key(const RowSource& source, size_t number, const Values& values);
   WordKey gen_word_key(const Relation& relation, const storage::IndexDef& index,
                        const std::vector<const KeyPart*>& parts, Block no_match);
-  void gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg address, Reg* size,
+  void gen_key_part(const storage::ColumnDef& column, int64_t flags, Value value, Reg address, Reg* size,
                     int64_t* fixed, Block no_match);
   void gen_materialised(const Relation& relation, Reg rows, const std::vector<int>& slots,
                         const std::function<void()>& body);

@@ -43,14 +43,16 @@ std::pair<ir::Reg, ir::Reg> Generator::gen_key(const Relation& relation, const s
     bool descending = !index.descending.empty() && index.descending[i];
     Value value = gen(*parts[i]->value);
     reject_null(&value, no_match);
-    gen_key_part(column, descending, value, base, &size, &fixed, no_match);
+    const int64_t flags = (descending ? kKeyDescending : 0) | (parts[i]->op == BuiltinOp::kEqual ? 0 : kKeyBound);
+    gen_key_part(column, flags, value, base, &size, &fixed, no_match);
   }
   Reg total = size == ir::kNoReg ? constant(Type::kI64, fixed) : size;
   return {base, total};
 }
 
-void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, Value value, Reg base, Reg* size,
+void Generator::gen_key_part(const storage::ColumnDef& column, int64_t flags, Value value, Reg base, Reg* size,
                              int64_t* fixed, Block no_match) {
+  const bool descending = (flags & kKeyDescending) != 0;
   Reg address = *size == ir::kNoReg ? b_.offset(base, *fixed) : b_.index(base, *size, 1);
   auto advance = [&](Reg bytes) {
     if (*size == ir::kNoReg) {
@@ -74,14 +76,14 @@ void Generator::gen_key_part(const storage::ColumnDef& column, bool descending, 
   if (is_string(column.type.id)) {
     Reg written = b_.call(k_rt_key_text,
                           {address, value.a, value.b, constant(Type::kI64, column.type.id == TypeId::kChar ? 1 : 0),
-                           constant(Type::kI64, descending ? 1 : 0)});
+                           constant(Type::kI64, flags)});
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
     b_.set_block(next);
     return advance(written);
   }
   if (column.type.id == TypeId::kBytea) {
-    Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, descending ? 1 : 0)});
+    Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, flags)});
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
     b_.set_block(next);

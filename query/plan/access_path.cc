@@ -256,8 +256,9 @@ AccessPath choose_access(const Relation& relation, const std::vector<const Bound
                          const std::set<uint32_t>& bound, const WantedOrder& order, PrefixUse prefixes) {
   AccessPath best;
   const storage::TableSchema& schema = relation.table->schema();
-  std::vector<KeyPart> parts = find_parts(relation, conjuncts, bound);
-  if (prefixes == PrefixUse::kRanges) add_prefixes(relation, conjuncts, &parts);
+  std::vector<KeyPart> parts;
+  if (prefixes == PrefixUse::kRanges) add_prefixes(relation, conjuncts, &parts);  // mostly narrower than other bounds
+  for (KeyPart& part : find_parts(relation, conjuncts, bound)) parts.push_back(std::move(part));
   add_predicates(relation, conjuncts, &parts);
   if (schema.scheme != storage::PartitionScheme::kShared) {
     const KeyPart* route = find_part(parts, schema.partition_column, BuiltinOp::kEqual, BuiltinOp::kEqual);

@@ -184,6 +184,19 @@ double Estimator::like_selectivity(const BoundExpr& e) const {
   return std::max(hits, 0.3) / static_cast<double>(statistics->texts.size());
 }
 
+double Estimator::prefix_selectivity(const BoundExpr& like, const std::vector<KeyPart>& bounds) const {
+  const storage::ColumnStatistics* statistics = column(without_casts(*like.args[0]));
+  if (statistics == nullptr || statistics->texts.empty()) return kUnknownLike;
+  const auto is_between = [&](const std::string& text) {
+    return std::all_of(bounds.begin(), bounds.end(), [&](const KeyPart& bound) {
+      if (bound.made == nullptr) return true;
+      return bound.op == BuiltinOp::kLess ? text < bound.made->text : text >= bound.made->text;
+    });
+  };
+  const auto hits = std::count_if(statistics->texts.begin(), statistics->texts.end(), is_between);
+  return std::max(static_cast<double>(hits), 0.3) / static_cast<double>(statistics->texts.size());
+}
+
 double Estimator::selectivity(const BoundExpr& e) const {
   switch (e.kind) {
     case BoundKind::kAnd: {

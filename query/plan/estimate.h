@@ -23,6 +23,8 @@ class Estimator {
   double selectivity(const BoundExpr& conjunct) const;
   // Of all of them: two bounds of one column are a range, all else is taken to be independent.
   double selectivity_of_all(const std::vector<const BoundExpr*>& conjuncts) const;
+  // Of the bounds of a LIKE, which say what its texts begin with.
+  double prefix_selectivity(const BoundExpr& like, const std::vector<KeyPart>& bounds) const;
   // Distinct values of an expression in at most `rows` rows.
   double distinct(const BoundExpr& expr, double rows) const;
   // Of the product of two inputs: conjuncts between them. Equalities on one relation are bounded by its rows.

@@ -122,29 +122,39 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
   for (const auto& e : node->conjuncts) conjuncts.push_back(e.get());
   double rows = estimator_.table_rows(*node);
   node->rows = std::max(1.0, rows * estimator_.selectivity_of_all(conjuncts));
-  node->path = choose_access(*node->source, conjuncts, outer_, WantedOrder{}, PrefixUse::kRanges);
-  node->cost = rows * (costs_.scan + costs_.filter * static_cast<double>(conjuncts.size()));
-  if (node->path.kind == AccessKind::kFullScan) return;
-  if (node->path.kind == AccessKind::kPoint) {
-    node->cost = costs_.lookup;
-    return;
-  }
-  // a range only where it leaves out enough
-  std::set<size_t> used;
-  for (const auto& key : node->path.equal) used.insert(key.conjunct);
-  for (const auto& key : node->path.bounds) used.insert(key.conjunct);
-  used.erase(kNoConjunct);
-  std::vector<const BoundExpr*> keys;
-  for (const size_t conjunct : used) keys.push_back(conjuncts[conjunct]);
-  const double part = estimator_.selectivity_of_all(keys);
-  double cost = costs_.seek + rows * part * costs_.index_next;
-  if (cost < node->cost) {
+  const double scan = rows * (costs_.scan + costs_.filter * static_cast<double>(conjuncts.size()));
+  node->cost = scan;
+  // a range only where it leaves out enough; one of a LIKE may leave out less than another
+  for (const PrefixUse prefixes : {PrefixUse::kNone, PrefixUse::kRanges}) {
+    AccessPath path = choose_access(*node->source, conjuncts, outer_, WantedOrder{}, prefixes);
+    node->path.route = path.route;
+    const double cost = path_cost(path, conjuncts, rows);
+    if (cost < 0 || (cost >= node->cost && path.kind != AccessKind::kPoint)) continue;
     node->cost = cost;
-    return;
+    node->path = std::move(path);
+    if (node->path.kind == AccessKind::kPoint) return;
   }
-  const BoundExpr* route = node->path.route;
-  node->path = AccessPath{};
-  node->path.route = route;
+}
+
+// Cost of reading what an index gives; below 0: there is none.
+double PhysicalPlanner::path_cost(const AccessPath& path, const std::vector<const BoundExpr*>& conjuncts,
+                                  double rows) const {
+  if (path.kind == AccessKind::kFullScan) return -1;
+  if (path.kind == AccessKind::kPoint) return costs_.lookup;
+  std::set<size_t> used;
+  double part = 1;
+  for (const auto* keys : {&path.equal, &path.bounds}) {
+    for (const KeyPart& key : *keys) {
+      if (key.conjunct != kNoConjunct && key.made == nullptr) used.insert(key.conjunct);
+    }
+  }
+  // all texts that begin so are read, of which the pattern may let few through
+  if (!path.bounds.empty() && path.bounds[0].made != nullptr) {
+    part = estimator_.prefix_selectivity(*conjuncts[path.bounds[0].conjunct], path.bounds);
+  }
+  std::vector<const BoundExpr*> others;
+  for (const size_t conjunct : used) others.push_back(conjuncts[conjunct]);
+  return costs_.seek + rows * part * estimator_.selectivity_of_all(others) * costs_.index_next;
 }
 
 // Cost of finding the partners of one row by an index of the table; below 0: there is none.

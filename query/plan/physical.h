@@ -57,6 +57,7 @@ class PhysicalPlanner {
   void visit(PlanPtr* node);
   void visit_set(PlanNode* node);
   void visit_get(PlanNode* node);
+  double path_cost(const AccessPath& path, const std::vector<const BoundExpr*>& conjuncts, double rows) const;
   void visit_inner(PlanPtr* node);
   void visit_join(PlanNode* node);
   void visit_group(PlanNode* node);

@@ -334,28 +334,32 @@ int64_t rt_index_next_many(storage::TablePartition* partition, int64_t index, st
   return count;
 }
 
-int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_padded, int64_t descending) noexcept {
+int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_padded, int64_t flags) noexcept {
   size_t bytes = storage::key_string_bytes(data, static_cast<size_t>(size), blank_padded != 0);
-  if (bytes >= storage::kMaxKeyBytes) return -1;  // no row has such a key
+  const bool is_too_long = bytes >= storage::kMaxKeyBytes;  // no row has such a key
+  if (is_too_long && (flags & kKeyBound) == 0) return -1;
+  bytes = std::min<size_t>(bytes, storage::kMaxKeyBytes - 1);
   if (bytes > 0) std::memcpy(out, data, bytes);
-  out[bytes] = 0;
-  if (descending != 0)
+  out[bytes] = is_too_long ? 1 : 0;
+  if ((flags & kKeyDescending) != 0)
     for (size_t i = 0; i <= bytes; i++) out[i] = static_cast<char>(~out[i]);
   return static_cast<int64_t>(bytes) + 1;
 }
 
-int64_t rt_key_bytea(char* out, const char* data, int64_t size, int64_t descending) noexcept {
+int64_t rt_key_bytea(char* out, const char* data, int64_t size, int64_t flags) noexcept {
   char* end = out;
-  if (static_cast<size_t>(size) >= storage::kMaxKeyBytes) return -1;
+  bool is_too_long = false;
   for (int64_t i = 0; i < size; i++) {
     const size_t bytes = (data[i] == 0 ? 2 : 1) + 2;  // with the end
-    if (static_cast<size_t>(end - out) + bytes > storage::kMaxKeyBytes) return -1;
+    is_too_long = static_cast<size_t>(end - out) + bytes > storage::kMaxKeyBytes;
+    if (is_too_long) break;
     *end++ = data[i];
     if (data[i] == 0) *end++ = static_cast<char>(0xff);
   }
+  if (is_too_long && (flags & kKeyBound) == 0) return -1;
   *end++ = 0;
-  *end++ = 0;
-  if (descending != 0)
+  *end++ = is_too_long ? 1 : 0;
+  if ((flags & kKeyDescending) != 0)
     for (char* p = out; p < end; p++) *p = static_cast<char>(~*p);
   return end - out;
 }

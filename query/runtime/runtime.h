@@ -174,9 +174,9 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
                                        lo exclusive, 4 hi exclusive */                                                 \
   X(rt_index_next, kI64, 3, false)  /* TablePartition*, index, cursor -> Tid */                                        \
   X(rt_index_next_many, kI64, 5, false) /* TablePartition*, index, cursor, Tids, how many at most -> how many */       \
-  X(rt_key_text, kI64, 5, false)    /* out, data, size, char(n)?, descending? -> bytes written; at most kKeyTextMax */ \
-  X(rt_key_bytea, kI64, 4, false)   /* out, data, size, descending? -> bytes written, -1: no row has such a key */     \
-  X(rt_key_decimal, kI64, 5, false) /* out, lo, hi, scale, descending? -> bytes written */                             \
+  X(rt_key_text, kI64, 5, false) /* out, data, size, char(n)?, KeyFlags -> bytes written, -1: no row has such a key */ \
+  X(rt_key_bytea, kI64, 4, false)       /* out, data, size, KeyFlags -> bytes written, -1: no row has such a key */    \
+  X(rt_key_decimal, kI64, 5, false)     /* out, lo, hi, scale, descending? -> bytes written */                         \
   X(rt_insert_begin, kI64, 2, false)    /* context, TablePartition* -> Tid; kNoTid: error */                           \
   X(rt_insert_finish, kI32, 3, false)   /* context, TablePartition*, Tid */                                            \
   X(rt_insert_abandon, kVoid, 3, false) /* context, TablePartition*, Tid */                                            \
@@ -233,7 +233,9 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DECLARE_RUNTIME)
 #undef SCYPER_DECLARE_RUNTIME
 
-constexpr int64_t kKeyTextMax = 1024;  // longer values: the key is cut by an error in the index code, not here
-constexpr int64_t kKeyBytesMax = 2048;
+// KeyFlags of rt_key_text and rt_key_bytea. A bound of a range that is longer than any row's key is the place between
+// the rows' keys where it would lie.
+constexpr int64_t kKeyDescending = 1;
+constexpr int64_t kKeyBound = 2;
 
 }  // namespace scyper::query

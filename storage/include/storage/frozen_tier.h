@@ -75,7 +75,8 @@ class FrozenTier {
       ABSL_LOCKS_EXCLUDED(source_mutex_);
   void note_repair() { repaired_chunks_.fetch_add(1, std::memory_order_relaxed); }
 
-  // A new file's path and stamp, and the file once it is sealed: it goes when the last copy of the pointer does.
+  // A new file's path and stamp, and the file once it is sealed: it goes when the last copy of the pointer does and no
+  // archive names it.
   Disk* disk() { return disk_.get(); }
   std::string new_path(uint64_t* stamp);
   StatusOr<std::shared_ptr<const TierFile>> adopt(const std::string& path);

@@ -67,7 +67,7 @@ class HotViewLearner {
 
   // Whether the scan that asks is to be noted; cheap, and mostly no where there are many.
   bool wants(Workload workload) noexcept;
-  void note(Workload workload, HotView asked);
+  void note(Workload workload, HotView asked);  // lost while evaluate() is at work: nobody waits for it
 
   // At the end of a window: the next step of making views, which are set in `store` when they change.
   struct Changes {
@@ -102,6 +102,7 @@ class HotViewLearner {
     std::map<const TablePartition*, std::vector<uint64_t>> left;  // chunks to ask
   };
 
+  Changes take_step(std::vector<std::shared_ptr<const HotView>>* views) ABSL_LOCKS_EXCLUDED(mutex_);
   void take_noted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void begin_trial() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const HotView> with_columns(Workload workload, HotView view) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -115,6 +116,7 @@ class HotViewLearner {
 
   const TableSchema schema_;                              // types of the columns: they stay as long as the rows
   std::array<std::atomic<uint64_t>, kWorkloads> seen_{};  // scans of this window
+  std::atomic<bool> is_evaluating_{false};
   mutable Mutex mutex_;
   Random random_ ABSL_GUARDED_BY(mutex_){1};
   std::array<std::vector<HotView>, kWorkloads> noted_ ABSL_GUARDED_BY(mutex_);  // in this window

@@ -1,0 +1,20 @@
+-- bounds that are longer than any row's key: ranges of an ordered index still hold what lies between them
+CREATE TABLE words (k integer PRIMARY KEY, s text, b bytea);
+CREATE INDEX words_s ON words (s);
+CREATE INDEX words_b ON words (b);
+INSERT INTO words SELECT g, chr(97 + g % 26) || g, ('\x' || lpad(to_hex(g % 256), 2, '0'))::bytea FROM generate_series(1, 200) g;
+INSERT INTO words VALUES (301, repeat('m', 1000), '\x6d'), (302, repeat('m', 1998), '\x00'), (303, 'm', '\x6d00'), (304, NULL, NULL);
+SELECT count(*) FROM words WHERE s > repeat('m', 3000);
+SELECT count(*) FROM words WHERE s >= repeat('m', 3000);
+SELECT count(*) FROM words WHERE s < repeat('m', 3000);
+SELECT count(*) FROM words WHERE s <= repeat('m', 3000) AND s > 'm';
+SELECT count(*) FROM words WHERE s = repeat('m', 3000);
+UPDATE words SET k = k + 1000 WHERE s > repeat('z', 2500) RETURNING k;
+UPDATE words SET k = k + 1000 WHERE s >= repeat('y', 2500) AND s < 'z2' RETURNING k, s;
+DELETE FROM words WHERE s > repeat('m', 2500) AND s < repeat('n', 2500) RETURNING k;
+DELETE FROM words WHERE s <= repeat('m', 2500) AND s >= 'm' RETURNING k, length(s);
+DELETE FROM words WHERE s = repeat('m', 2500) RETURNING k;
+DELETE FROM words WHERE b > ('\x' || repeat('6d', 3000))::bytea AND b < ('\x' || repeat('70', 3000))::bytea RETURNING k, b;
+DELETE FROM words WHERE b < ('\x' || repeat('00', 3000))::bytea RETURNING k, b;
+DELETE FROM words WHERE b <= ('\x' || repeat('02', 3000))::bytea RETURNING k, b;
+SELECT count(*), min(s), max(s), count(b) FROM words;

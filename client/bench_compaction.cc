@@ -159,9 +159,7 @@ CompactionReport measure(const CommonOptions& common, const CompactionBenchOptio
 
 }  // namespace
 
-int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions options) {
-  options.ch.is_quiet = options.ch.is_quiet || common.is_json;
-  auto report = measure(common, options);
+int show_bench_report(const CompactionReport& report, const CommonOptions& common) {
   if (!report.ok()) return show_failure(report.status(), common.is_json);
   if (common.is_json) {
     std::printf("%s\n", report->dump(2).c_str());
@@ -171,6 +169,11 @@ int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions opt
     if (name != "details") std::printf("%s: %s\n", name.c_str(), value.dump().c_str());
   }
   return kExitOk;
+}
+
+int run_bench_compaction(const CommonOptions& common, CompactionBenchOptions options) {
+  options.ch.is_quiet = options.ch.is_quiet || common.is_json;
+  return show_bench_report(measure(common, options), common);
 }
 
 }  // namespace scyper::client

@@ -28,4 +28,7 @@ nlohmann::ordered_json compaction_sizes(primary::Engine* engine);
 
 double median_of(std::vector<double> values);
 
+// Prints all, or in a table all but "details"; the exit code.
+int show_bench_report(const CompactionReport& report, const CommonOptions& common);
+
 }  // namespace scyper::client

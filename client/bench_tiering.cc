@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "error_format.h"
+#include "bench_compaction.h"
 #include "storage/frozen_tier.h"
 
 namespace scyper::client {
@@ -82,15 +81,7 @@ int run_bench_tiering(const CommonOptions& common, TieringBenchOptions options) 
   auto report = measure_tiering(common, options, directory);
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
-  if (!report.ok()) return show_failure(report.status(), common.is_json);
-  if (common.is_json) {
-    std::printf("%s\n", report->dump(2).c_str());
-    return kExitOk;
-  }
-  for (const auto& [name, value] : report->items()) {
-    if (name != "details") std::printf("%s: %s\n", name.c_str(), value.dump().c_str());
-  }
-  return kExitOk;
+  return show_bench_report(report, common);
 }
 
 }  // namespace scyper::client

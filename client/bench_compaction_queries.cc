@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "query/queries.h"
 #include "result_format.h"
 #include "storage/frozen_memory.h"
+#include "thread_times.h"
 
 namespace scyper::client {
 
@@ -138,21 +138,15 @@ struct Elapsed {
   double cpu_ms = 0;
 };
 
-double process_cpu_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
-}
-
 StatusOr<Elapsed> time_updates(LocalNode* node, const CompactionBenchOptions& options, uint32_t round) {
   auto session = local_session(node->engine.get());
   const std::string call = "CALL bench_update(" + std::to_string(round + 1) + ", ";
   const std::string behind = ", " + std::to_string(options.orders) + ")";
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + "0" + behind));  // compiles
   const auto start = Clock::now();
-  const double cpu_start = process_cpu_ms();
+  const double cpu_start_s = process_cpu_s();
   SCYPER_RETURN_IF_ERROR(run_all(session.get(), call + std::to_string(options.updated_orders) + behind));
-  return Elapsed{elapsed_ms(start), process_cpu_ms() - cpu_start};
+  return Elapsed{elapsed_ms(start), (process_cpu_s() - cpu_start_s) * 1e3};
 }
 
 Status fill_lines(Session* session, uint32_t orders) {

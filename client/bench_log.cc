@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <string>
 
@@ -16,17 +15,11 @@
 #include "programs.h"
 #include "query/database.h"
 #include "replay/recovery.h"
+#include "thread_times.h"
 
 namespace scyper::client {
 
 namespace {
-
-// Of this process: on a busy machine a better measure than the clock.
-double cpu_s() {
-  timespec time;
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
 
 // One way of running the same transactions.
 struct LogRun {
@@ -90,26 +83,20 @@ StatusOr<LogRun> run_once(const CommonOptions& common, const BenchLogOptions& op
     }
     oltp.transactions = options.transactions;
     oltp.mix.seed = 8;
-    const double before_s = cpu_s();
+    const double before_s = process_cpu_s();
     SCYPER_ASSIGN_OR_RETURN(auto result, run_oltp_in_process(engine.get(), generator, oltp, 1, nullptr));
-    run.execute_cpu_s = cpu_s() - before_s;
+    run.execute_cpu_s = process_cpu_s() - before_s;
     run.execute_s = result.seconds;
   }
   if (mode == primary::RedoMode::kNone) return run;
   SCYPER_RETURN_IF_ERROR(add_log_sizes(directory, from_lsn, &run));
   auto disk = make_real_disk();
   SCYPER_ASSIGN_OR_RETURN(auto identity, replay::open_data_directory(disk.get(), directory, 0));
-  query::DatabaseOptions database_options;
-  database_options.partitions = config.engine.partitions;
-  database_options.memory_bytes = config.engine.memory_bytes;
-  database_options.page_mode = config.engine.page_mode;
-  database_options.layout = config.engine.layout;
-  database_options.execution = config.engine.execution;
-  SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(database_options));
+  SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(recovered_database(config)));
   replay::RecoveryOptions recovery;
-  const double before_s = cpu_s();
+  const double before_s = process_cpu_s();
   SCYPER_ASSIGN_OR_RETURN(auto recovered, replay::recover(disk.get(), directory, identity, database.get(), recovery));
-  run.recovery_cpu_s = cpu_s() - before_s;
+  run.recovery_cpu_s = process_cpu_s() - before_s;
   run.archive_load_s = recovered.archive_s;
   run.index_s = recovered.index_s;
   run.replay_s = recovered.replay_s;

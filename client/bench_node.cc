@@ -28,4 +28,14 @@ ChDatabaseOptions database_options(const ChOptions& ch) {
   return options;
 }
 
+query::DatabaseOptions recovered_database(const server::NodeConfig& config) {
+  query::DatabaseOptions options;
+  options.partitions = config.engine.partitions;
+  options.memory_bytes = config.engine.memory_bytes;
+  options.page_mode = config.engine.page_mode;
+  options.layout = config.engine.layout;
+  options.execution = config.engine.execution;
+  return options;
+}
+
 }  // namespace scyper::client

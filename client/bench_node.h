@@ -5,6 +5,7 @@
 #include "base/metrics.h"
 #include "ch_database.h"
 #include "programs.h"
+#include "query/database.h"
 #include "server/server.h"
 
 namespace scyper::client {
@@ -21,5 +22,8 @@ struct LocalNode {
 StatusOr<std::unique_ptr<LocalNode>> start_node(const CommonOptions& common, const ChOptions& ch, bool has_server);
 
 ChDatabaseOptions database_options(const ChOptions& ch);
+
+// Of a database that is recovered without a node, from what one with this configuration has left.
+query::DatabaseOptions recovered_database(const server::NodeConfig& config);
 
 }  // namespace scyper::client

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "query/database.h"
 #include "replay/recovery.h"
 #include "storage/frozen_tier.h"
+#include "thread_times.h"
 
 namespace scyper::client {
 
@@ -28,11 +28,6 @@ constexpr auto kEvictionPoll = std::chrono::milliseconds(100);
 constexpr int kEvictionPollsMax = 6000;
 
 double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double used_cpu_s() {
-  timespec time;
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
 
 // One data directory and one tier, of nodes that live one after the other.
 class RestartBench {
@@ -107,14 +102,9 @@ class RestartBench {
     auto disk = make_real_disk();
     const std::string data = directory_ + "/data";
     SCYPER_RETURN_IF_ERROR(drop_cached(disk.get()));
-    const double begin_s = wall_s(), begin_cpu_s = used_cpu_s();
+    const double begin_s = wall_s(), begin_cpu_s = process_cpu_s();
     SCYPER_ASSIGN_OR_RETURN(auto identity, replay::open_data_directory(disk.get(), data, 0));
-    query::DatabaseOptions options;
-    options.partitions = config_.engine.partitions;
-    options.memory_bytes = config_.engine.memory_bytes;
-    options.page_mode = config_.engine.page_mode;
-    options.layout = config_.engine.layout;
-    options.execution = config_.engine.execution;
+    query::DatabaseOptions options = recovered_database(config_);
     options.frozen_bytes = config_.engine.compaction.frozen_bytes();
     if (has_tier) options.tier = config_.engine.compaction.tier;
     options.tier.memory_bytes = tier_memory;
@@ -124,7 +114,7 @@ class RestartBench {
     SCYPER_ASSIGN_OR_RETURN(auto recovered, replay::recover(disk.get(), data, identity, database.get(), recovery));
     Json out;
     out["seconds"] = wall_s() - begin_s;
-    out["cpu_seconds"] = used_cpu_s() - begin_cpu_s;
+    out["cpu_seconds"] = process_cpu_s() - begin_cpu_s;
     out["archive_seconds"] = recovered.archive_s;
     out["index_seconds"] = recovered.index_s;
     out["replay_seconds"] = recovered.replay_s + recovered.read_s;

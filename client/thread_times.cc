@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -81,6 +82,12 @@ std::map<std::string, ThreadTimes> difference(const std::map<std::string, Thread
     if (more.cpu_ms >= kShownMsMin) result[name] = more;
   }
   return result;
+}
+
+double process_cpu_s() {
+  timespec time;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 }  // namespace scyper::client

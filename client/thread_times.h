@@ -21,4 +21,7 @@ std::map<std::string, ThreadTimes> thread_times();
 std::map<std::string, ThreadTimes> difference(const std::map<std::string, ThreadTimes>& before,
                                               const std::map<std::string, ThreadTimes>& after);
 
+// Of all its threads: on a busy machine a better measure than the clock.
+double process_cpu_s();
+
 }  // namespace scyper::client

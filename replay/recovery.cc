@@ -47,7 +47,9 @@ class Recovery {
     if (options_.uses_archive) SCYPER_RETURN_IF_ERROR(load_newest_archive());
     after_archive.fires();
     Status replayed = replay_log();
-    if (sqlstate_of(replayed) == "XX001" && is_tier_damaged()) replayed = replay_without_tier(replayed);
+    if (sqlstate_of(replayed) == "XX001" && result_.placed_rows > 0 && is_tier_damaged()) {
+      replayed = replay_without_tier(replayed);
+    }
     SCYPER_RETURN_IF_ERROR(replayed);
     after_replay.fires();
     SCYPER_RETURN_IF_ERROR(set_damaged_aside());

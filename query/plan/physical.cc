@@ -122,17 +122,18 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
   for (const auto& e : node->conjuncts) conjuncts.push_back(e.get());
   double rows = estimator_.table_rows(*node);
   node->rows = std::max(1.0, rows * estimator_.selectivity_of_all(conjuncts));
-  const double scan = rows * (costs_.scan + costs_.filter * static_cast<double>(conjuncts.size()));
-  node->cost = scan;
+  node->cost = rows * (costs_.scan + costs_.filter * static_cast<double>(conjuncts.size()));
   // a range only where it leaves out enough; one of a LIKE may leave out less than another
-  for (const PrefixUse prefixes : {PrefixUse::kNone, PrefixUse::kRanges}) {
+  for (const PrefixUse prefixes : {PrefixUse::kRanges, PrefixUse::kNone}) {
     AccessPath path = choose_access(*node->source, conjuncts, outer_, WantedOrder{}, prefixes);
+    const bool is_prefix = !path.bounds.empty() && path.bounds[0].made != nullptr;
     node->path.route = path.route;
     const double cost = path_cost(path, conjuncts, rows);
-    if (cost < 0 || (cost >= node->cost && path.kind != AccessKind::kPoint)) continue;
-    node->cost = cost;
-    node->path = std::move(path);
-    if (node->path.kind == AccessKind::kPoint) return;
+    if (cost >= 0 && (cost < node->cost || path.kind == AccessKind::kPoint)) {
+      node->cost = cost;
+      node->path = std::move(path);
+    }
+    if (!is_prefix) return;
   }
 }
 

@@ -54,7 +54,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };
-  publisher_.ticket = [this](const std::string& node) { return ticket(node); };
+  publisher_.ticket = [this](const std::string& node, const PartitionSet& reads) { return ticket(node, reads); };
   publisher_.awaits_positions = start.is_quorum;
   if (!start.is_elected) return;
   publisher_.node = options.node;
@@ -171,7 +171,7 @@ Status Publication::read_log(uint64_t after_lsn, const std::function<bool(replic
   return replay::read_parcels(start_.disk, replay::log_directory(start_.directory), start_.cluster, after_lsn, each);
 }
 
-StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
+StatusOr<replication::Ticket> Publication::ticket(const std::string& node, const PartitionSet& reads) {
   if (options_.admits) SCYPER_RETURN_IF_ERROR(options_.admits());
   // older snapshots are kept by the nodes, which know their ages; here only what is asked for afresh
   const Marker marker = markers_.draw(std::max<int64_t>(options_.marker_distance_us, 0));
@@ -180,7 +180,7 @@ StatusOr<replication::Ticket> Publication::ticket(const std::string& node) {
   ticket.term = start_.term;
   ticket.snapshot = marker.snapshot;
   ticket.lsn = marker.lsn;
-  const auto member = members_.choose(node, publisher_.clock->monotonic_ns());
+  const auto member = members_.choose(node, reads, publisher_.clock->monotonic_ns());
   if (!member.has_value()) return ticket;
   ticket.node = member->name;
   ticket.address = member->address;

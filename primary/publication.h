@@ -58,7 +58,7 @@ class Publication {
 
   // For a query that arrives now: a global snapshot with everything committed before, and the node that has least to
   // do. node: who asks, and takes it itself when it can; empty = the primary.
-  StatusOr<replication::Ticket> ticket(const std::string& node);
+  StatusOr<replication::Ticket> ticket(const std::string& node, const PartitionSet& reads);
 
  private:
   void start_multicast();

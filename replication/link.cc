@@ -148,6 +148,7 @@ class GrpcLink final : public Link {
     report.set_node(options_.node);
     report.set_address(options_.address);
     report.set_voter(options_.is_voter);
+    encode_partitions(options_.partitions, report.mutable_partitions());
     while (std::optional<Position> position = next()) {
       report.set_term(position->term);
       report.set_received_lsn(position->received_lsn);
@@ -173,11 +174,12 @@ class GrpcLink final : public Link {
   bool awaits_positions() const override { return awaits_positions_; }
   BulkInfo bulk() const override { return lane_.info(); }
 
-  StatusOr<Ticket> ticket() override {
+  StatusOr<Ticket> ticket(const PartitionSet& reads) override {
     Call call(this);
     call.context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(options_.call_us));
     v1::TicketRequest request;
     request.set_node(options_.node);
+    encode_partitions(reads, request.mutable_partitions());
     v1::TicketReply reply;
     SCYPER_RETURN_IF_ERROR(from_grpc(call.stub->Ticket(&call.context, request, &reply)));
     return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};

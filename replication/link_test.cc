@@ -60,7 +60,7 @@ class LinkTest : public testing::Test {
     options.read_log = [](uint64_t, const std::function<bool(Parcel)>&) {
       return absl::OutOfRangeError("the log begins later");
     };
-    options.ticket = [](const std::string&) { return replication::Ticket(); };
+    options.ticket = [](const std::string&, const PartitionSet&) { return replication::Ticket(); };
     options.bulk = &bulk_;
     publisher_ = make_publisher(options);
     server_ = serve_on_loopback(publisher_.get(), &port_);

@@ -69,7 +69,7 @@ std::vector<Member> Members::list() const {
   return all;
 }
 
-std::optional<Member> Members::choose(const std::string& asking, int64_t now_ns) {
+std::optional<Member> Members::choose(const std::string& asking, const PartitionSet& reads, int64_t now_ns) {
   std::lock_guard<std::mutex> lock(mutex_);
   Member* best = nullptr;
   std::pair<uint64_t, uint64_t> least;  // to do, turn
@@ -77,6 +77,7 @@ std::optional<Member> Members::choose(const std::string& asking, int64_t now_ns)
     const Position& position = member.position;
     if (!position.serves || !position.has_room || position.term != term_ || now_ns - member.seen_ns > kSilenceNs)
       continue;
+    if (!member.partitions.covers(reads)) continue;
     const uint64_t load = member.name == asking ? 0 : uint64_t{1} + member.tickets + position.queries;
     if (best != nullptr && least <= std::pair(load, member.turn)) continue;
     best = &member;

@@ -59,7 +59,7 @@ TEST(Members, TicketsOfAConnectionBeforeDoNotCount) {
 // By what they have to do, and in turns where that is the same.
 TEST(Members, QueriesGoToThoseWithLeastToDo) {
   Members members(1, [] {});
-  EXPECT_FALSE(members.choose("", 0).has_value());
+  EXPECT_FALSE(members.choose("", PartitionSet::all(), 0).has_value());
   std::map<std::string, uint64_t> numbers;
   auto report = [&](const std::string& name, uint32_t queries, bool has_room = true, uint64_t term = 1) {
     Position position;
@@ -70,7 +70,7 @@ TEST(Members, QueriesGoToThoseWithLeastToDo) {
     members.report(numbers[name], position, 0);
   };
   auto chosen = [&](const std::string& asking = "", int64_t now_ns = 1) {
-    auto member = members.choose(asking, now_ns);
+    auto member = members.choose(asking, PartitionSet::all(), now_ns);
     return member.has_value() ? member->name : "";
   };
   for (const char* name : {"a", "b", "c"}) numbers[name] = members.enter(voter(name));
@@ -87,6 +87,33 @@ TEST(Members, QueriesGoToThoseWithLeastToDo) {
   report("b", 0, /*has_room=*/true, /*term=*/2);
   EXPECT_EQ(chosen(), "a");
   EXPECT_EQ(chosen("", Members::kSilenceNs + 1), "");
+}
+
+TEST(Members, QueriesGoToThoseWhoSubscribeToWhatTheyRead) {
+  Members members(1, [] {});
+  const auto enter = [&](const std::string& name, const char* partitions) {
+    Member member = voter(name);
+    member.partitions = *PartitionSet::parse(partitions);
+    Position position;
+    position.term = 1;
+    position.serves = true;
+    members.report(members.enter(member), position, 0);
+  };
+  enter("low", "0-3");
+  enter("high", "2-7");
+  const auto chosen = [&](const PartitionSet& reads, const std::string& asking = "") {
+    auto member = members.choose(asking, reads, 0);
+    return member.has_value() ? member->name : "";
+  };
+  EXPECT_EQ(chosen(*PartitionSet::parse("0")), "low");
+  EXPECT_EQ(chosen(*PartitionSet::parse("0")), "low");
+  EXPECT_EQ(chosen(*PartitionSet::parse("4,7")), "high");
+  EXPECT_EQ(chosen(*PartitionSet::parse("2-3"), "low"), "low");
+  EXPECT_EQ(chosen(*PartitionSet::parse("0,7")), "");
+  EXPECT_EQ(chosen(PartitionSet::all()), "");
+  EXPECT_EQ(chosen(PartitionSet(), "high"), "high");  // tables that all have
+  enter("whole", "");
+  EXPECT_EQ(chosen(PartitionSet::all(), "low"), "whole");
 }
 
 }  // namespace

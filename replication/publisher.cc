@@ -95,6 +95,7 @@ class Publisher final : public v1::Replication::Service {
         member.name = report.node();
         member.address = report.address();
         member.is_voter = report.voter();
+        member.partitions = decode_partitions(report.partitions());
         number = options_.members->enter(member);
         options_.digests->forget(member.name);
       }
@@ -124,7 +125,7 @@ class Publisher final : public v1::Replication::Service {
   }
 
   grpc::Status Ticket(grpc::ServerContext*, const v1::TicketRequest* request, v1::TicketReply* reply) override {
-    auto ticket = options_.ticket(request->node());
+    auto ticket = options_.ticket(request->node(), decode_partitions(request->partitions()));
     if (!ticket.ok()) return to_grpc(ticket.status());
     reply->set_term(ticket->term);
     reply->set_snapshot(ticket->snapshot);

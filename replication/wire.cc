@@ -14,6 +14,15 @@ bool decode_cluster(const std::string& bytes, ClusterId* cluster) {
   return true;
 }
 
+void encode_partitions(const PartitionSet& from, WireWords* to) {
+  to->Clear();
+  for (const uint64_t word : from.words()) to->Add(word);
+}
+
+PartitionSet decode_partitions(const WireWords& from) {
+  return PartitionSet::of_words({from.data(), static_cast<size_t>(from.size())});
+}
+
 void encode_watermark(const Watermark& from, v1::Watermark* to) {
   to->set_term(from.term);
   to->set_term_lsn(from.term_lsn);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "replication.pb.h"
 #include "replication/digests.h"
@@ -15,6 +16,9 @@ namespace scyper::replication {
 std::string encode_cluster(const ClusterId& cluster);
 // False: not 16 bytes.
 bool decode_cluster(const std::string& bytes, ClusterId* cluster);
+using WireWords = google::protobuf::RepeatedField<uint64_t>;
+void encode_partitions(const PartitionSet& from, WireWords* to);
+PartitionSet decode_partitions(const WireWords& from);
 void encode_watermark(const Watermark& from, v1::Watermark* to);
 Watermark decode_watermark(const v1::Watermark& from);
 void encode_digest(const StateDigest& from, v1::StateDigest* to);

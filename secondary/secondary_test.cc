@@ -411,7 +411,7 @@ class FakeLink : public replication::Link {
     return Status();
   }
   bool awaits_positions() const override { return true; }
-  StatusOr<replication::Ticket> ticket() override { return absl::UnavailableError("no tickets"); }
+  StatusOr<replication::Ticket> ticket(const PartitionSet&) override { return absl::UnavailableError("no tickets"); }
   replication::BulkInfo bulk() const override { return {}; }
   void cancel() override { is_cancelled_ = true; }
   void redirect(const std::string&) override {}

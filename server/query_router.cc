@@ -64,7 +64,7 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const q
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
   if (is_here || publisher == nullptr || !wants_global(options) || publisher->members->list().empty()) return Route();
-  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket(""));
+  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", PartitionSet::all()));
   if (ticket.node.empty()) return Route();
   return Route{ticket.node, ticket.address, ticket, ""};
 }
@@ -85,7 +85,7 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
 }
 
 StatusOr<replication::Ticket> QueryRouter::ask_for_ticket() {
-  auto ticket = secondary_->node().link()->ticket();
+  auto ticket = secondary_->node().link()->ticket(PartitionSet::all());
   if (ticket.ok()) return ticket;
   return with_hint(
       sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),

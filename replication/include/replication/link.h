@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/disk.h"
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "base/tls_files.h"
 #include "replication/bulk.h"
@@ -22,6 +23,7 @@ struct LinkOptions {
   std::string node;     // this node's name
   std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
   bool is_voter = false;
+  PartitionSet partitions = PartitionSet::all();  // that it subscribes to
   int64_t call_us = 5'000'000;    // until joining or asking for a ticket has failed
   std::shared_ptr<TlsFiles> tls;  // null: none
   // Where there are elections: whether redo of that node's term may be taken. May be empty.
@@ -87,7 +89,7 @@ class Link {
   virtual Status attend(const std::function<std::optional<Position>()>& next) = 0;
   // Whether the primary's commits wait for positions of voters, as far as follow() has been told. True until then.
   virtual bool awaits_positions() const = 0;
-  virtual StatusOr<Ticket> ticket() = 0;
+  virtual StatusOr<Ticket> ticket(const PartitionSet& reads) = 0;
   virtual BulkInfo bulk() const = 0;
   virtual void cancel() = 0;
   // Another primary from now on. Calls that run end.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/partition_set.h"
+
 namespace scyper::replication {
 
 struct StateDigest;
@@ -38,6 +40,7 @@ struct Member {
   std::string name;
   std::string address;  // host:port of its gRPC
   bool is_voter = false;
+  PartitionSet partitions = PartitionSet::all();  // that it subscribes to
   Position position;
   int64_t seen_ns = 0;
   uint32_t tickets = 0;  // given and not yet over, as far as the primary knows
@@ -64,10 +67,10 @@ class Members {
   // Of all that follow; ~0 when nobody does.
   uint64_t applied_lsn_min() const;
   std::vector<Member> list() const;
-  // For a query that arrives now: of those that serve, have room and were heard within kSilenceNs the one with least to
-  // do; of equals the one that was chosen longest ago. asking: the member who asks and takes the query itself if it
-  // can.
-  std::optional<Member> choose(const std::string& asking, int64_t now_ns);
+  // For a query that arrives now and reads those partitions: of those that subscribe to them, serve, have room and were
+  // heard within kSilenceNs the one with least to do; of equals the one that was chosen longest ago. asking: the member
+  // who asks and takes the query itself if it can.
+  std::optional<Member> choose(const std::string& asking, const PartitionSet& reads, int64_t now_ns);
   // number: of the connection that the ticket was given for; when that is over it does not count any more.
   void add_ticket(uint64_t number, int change);
 

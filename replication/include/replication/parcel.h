@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "replication/batch.h"
 
@@ -31,6 +32,11 @@ struct Watermark {
   int64_t time_us = 0;        // the primary's clock, for lag; never for decisions
   friend bool operator==(const Watermark&, const Watermark&) = default;
 };
+
+// Stream 0 has what runs alone, for everybody; stream n + 1 has partition n (docs/transaction_redo.md).
+inline bool has_stream(const PartitionSet& partitions, uint32_t stream) {
+  return stream == 0 || partitions.has(stream - 1);
+}
 
 struct BatchView {
   BatchHeader header;

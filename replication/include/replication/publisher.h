@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/disk.h"
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "replication/digests.h"
 #include "replication/log_terms.h"
@@ -60,7 +61,7 @@ struct PublisherOptions {
   std::function<StatusOr<std::string>()> newest_archive;
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
-  std::function<StatusOr<Ticket>(const std::string& node)> ticket;
+  std::function<StatusOr<Ticket>(const std::string& node, const PartitionSet& reads)> ticket;
   bool awaits_positions = true;  // commits wait for what voters have
   BulkServer* bulk = nullptr;    // null: archives and the log go by gRPC alone
   // Where there are elections: this node's name, and whether its log has a batch of that term up to that LSN, so that

@@ -1,27 +1,28 @@
 #include "base/partition_set.h"
 
-#include <absl/strings/numbers.h>
-#include <absl/strings/str_cat.h>
-#include <absl/strings/str_split.h>
-
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace scyper {
 
 StatusOr<PartitionSet> PartitionSet::parse(std::string_view text) {
-  if (absl::StripAsciiWhitespace(text).empty()) return all();
+  const std::string list(text);
+  if (list.find_first_not_of(" \t") == std::string::npos) return all();
   PartitionSet set;
-  for (const std::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<std::string_view, std::string_view> bounds = absl::StrSplit(part, absl::MaxSplits('-', 1));
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(list, ','))) {
+    const std::vector<std::string> bounds = absl::StrSplit(part, absl::MaxSplits('-', 1));
     uint32_t first = 0, last = 0;
-    const bool is_range = part.find('-') != std::string_view::npos;
-    if (!absl::SimpleAtoi(bounds.first, &first) || (is_range && !absl::SimpleAtoi(bounds.second, &last)))
-      return sql_error("22023", absl::StrCat("no list of partitions as 0-3,7: ", text));
-    if (!is_range) last = first;
+    if (!absl::SimpleAtoi(bounds.front(), &first) || !absl::SimpleAtoi(bounds.back(), &last))
+      return sql_error("22023", absl::StrCat("no list of partitions as 0-3,7: ", list));
     if (first > last || last >= kLimit)
-      return sql_error("22023", absl::StrCat("partitions rise and are below ", kLimit, ": ", text));
+      return sql_error("22023", absl::StrCat("partitions rise and are below ", kLimit, ": ", list));
     for (uint32_t partition = first; partition <= last; ++partition) set.add(partition);
   }
   return set;

@@ -8,6 +8,8 @@
 namespace scyper {
 namespace {
 
+PartitionSet set_of(const char* text) { return *PartitionSet::parse(text); }
+
 TEST(PartitionSet, ReadsWhatItWrites) {
   for (const char* text : {"0", "0-3", "0-3,7", "1,3,5-4095", "63-64"}) {
     const auto set = PartitionSet::parse(text);
@@ -16,9 +18,9 @@ TEST(PartitionSet, ReadsWhatItWrites) {
     EXPECT_EQ(PartitionSet::of_words(set->words()), *set);
     EXPECT_FALSE(set->is_all());
   }
-  EXPECT_EQ(PartitionSet::parse("3, 2,1-2 ")->to_string(), "1-3");
-  EXPECT_TRUE(PartitionSet::parse("")->is_all());
-  EXPECT_TRUE(PartitionSet::of_words({})->is_all());
+  EXPECT_EQ(set_of("3, 2,1-2 ").to_string(), "1-3");
+  EXPECT_TRUE(set_of("").is_all());
+  EXPECT_TRUE(PartitionSet::of_words({}).is_all());
   EXPECT_EQ(PartitionSet().to_string(), "none");
   EXPECT_EQ(PartitionSet::of_words(PartitionSet().words()), PartitionSet());
 }

@@ -1,6 +1,7 @@
 #include "placement.h"
 
 #include "absl/strings/str_cat.h"
+#include "query/partitions_read.h"
 #include "storage/schema.h"
 
 namespace scyper::primary {
@@ -44,22 +45,7 @@ Classification::Classification(const query::Footprint& footprint, uint32_t parti
 Placement Classification::route(std::span<const Datum> arguments) const {
   if (partitions_ == 1) return {Placement::Kind::kPartition, 0};
   Gathered gathered{partitions_};
-  for (const Route& route : routes_) {
-    if (route.kind == Route::Kind::kConstant) {
-      gathered.add(route.constant);
-      continue;
-    }
-    const Datum& value = arguments[route.argument];
-    if (value.null) continue;  // column = NULL finds nothing
-    if (route.kind == Route::Kind::kArgument) {
-      gathered.add(value.lo);
-      continue;
-    }
-    const auto* array = reinterpret_cast<const ArrayValue*>(value.lo);
-    for (int32_t i = 0; i < array->size; ++i) {
-      if (!array->elements[i].null) gathered.add(array->elements[i].lo);
-    }
-  }
+  query::for_each_route(routes_, arguments, [&](int64_t value) { gathered.add(value); });
   if (gathered.different) return {Placement::Kind::kCrossing, 0};
   return {gathered.any ? Placement::Kind::kPartition : Placement::Kind::kAnywhere, gathered.partition};
 }

@@ -85,6 +85,7 @@ class GrpcLink final : public Link {
     if (reply.has_watermark()) info.watermark = decode_watermark(reply.watermark());
     info.archive_lsn = reply.archive_lsn();
     info.peers = peers_of(reply);
+    info.takes_partial = reply.takes_partial();
     return info;
   }
 

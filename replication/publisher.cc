@@ -33,6 +33,7 @@ class Publisher final : public v1::Replication::Service {
     reply->set_cluster(encode_cluster(options_.outbox->cluster()));
     reply->set_term(watermark.term);
     reply->set_partitions(options_.partitions);
+    reply->set_takes_partial(options_.takes_partial);
     reply->set_transport(transport.kind);
     reply->set_multicast_group(transport.multicast_group);
     reply->set_multicast_port(transport.multicast_port);

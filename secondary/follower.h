@@ -52,6 +52,7 @@ class Follower final : public Node {
   int64_t silence_us() const override;
   Status failure(bool* restarts_empty) const override;
   uint32_t partitions() const override { return identity_.partitions; }
+  bool takes_partial() const override { return primary_.takes_partial; }
   Status run_at_border(std::function<void()> work) override;
   StatusOr<std::pair<replay::ArchiveResult, std::string>> write_archive(const std::string& archives) override;
   void stop_archives() override { archivist_->stop(); }

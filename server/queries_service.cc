@@ -234,7 +234,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
   Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
     query::QueryOptions options = query_options_of(request().query(), context().peer());
     const bool is_here = request().query().here() || request().query().has_ticket() || query::mentions_activity(sql);
-    SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, &options));
+    SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, sql, arguments, &options));
     while (true) {
       bool has_begun = false;
       Status status = route.address.empty() ? run_here(queries, sql, arguments, options, route.notice, &has_begun)

@@ -54,29 +54,45 @@ bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "
 QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
     : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
 
-StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, query::QueryOptions* options) {
-  auto route = secondary_ != nullptr ? route_of_secondary(is_here, options) : route_of_primary(is_here, *options);
+StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, std::string_view sql, std::span<const Datum> arguments,
+                                                query::QueryOptions* options) {
+  const Query query{sql, arguments};
+  auto route =
+      secondary_ != nullptr ? route_of_secondary(is_here, query, options) : route_of_primary(is_here, query, *options);
   if (route.ok() && !route->address.empty()) passed_on_.fetch_add(1, std::memory_order_relaxed);
   return route;
 }
 
-StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const query::QueryOptions& options) const {
+StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const Query& query,
+                                                           const query::QueryOptions& options) const {
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
   if (is_here || publisher == nullptr || !wants_global(options) || publisher->members->list().empty()) return Route();
-  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", PartitionSet::all()));
+  const PartitionSet reads = publisher->takes_partial ? read_by(query) : PartitionSet::all();
+  SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", reads));
   if (ticket.node.empty()) return Route();
   return Route{ticket.node, ticket.address, ticket, ""};
 }
 
-StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query::QueryOptions* options) {
+// Of an older plan and arguments at most as many partitions as of the one that will run: that is compared where it
+// runs.
+PartitionSet QueryRouter::read_by(const Query& query) const {
+  return engine_->queries()->partitions_of(query.sql, query.arguments);
+}
+
+StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, const Query& query,
+                                                             query::QueryOptions* options) {
+  const PartitionSet& held = secondary_->options().queries.partitions;
   if (is_here || !wants_global(*options)) {
+    // what it has not the primary answers, as fresh as it has been asked for
+    if (!is_here && !held.is_all() && !held.covers(read_by(query))) return Route{"", secondary_->primary(), {}, ""};
     SCYPER_RETURN_IF_ERROR(secondary_->node().readiness_for(staleness_us_of(*options)));
     Route route;
     route.notice = stale_notice(secondary_->node().silence_us());
     return route;
   }
-  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket());
+  const PartitionSet reads = secondary_->node().takes_partial() ? read_by(query) : PartitionSet::all();
+  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket(reads));
   if (ticket.node == secondary_->options().queries.node) {
     use(ticket, &options->freshness);
     return Route{ticket.node, "", ticket, ""};
@@ -84,8 +100,8 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, query
   return Route{ticket.node, ticket.node.empty() ? secondary_->primary() : ticket.address, ticket, ""};
 }
 
-StatusOr<replication::Ticket> QueryRouter::ask_for_ticket() {
-  auto ticket = secondary_->node().link()->ticket(PartitionSet::all());
+StatusOr<replication::Ticket> QueryRouter::ask_for_ticket(const PartitionSet& reads) {
+  auto ticket = secondary_->node().link()->ticket(reads);
   if (ticket.ok()) return ticket;
   return with_hint(
       sql_error("57P03", "the primary cannot be asked for a snapshot: " + std::string(ticket.status().message())),
@@ -99,7 +115,8 @@ Status QueryRouter::pin(query::Freshness* freshness) {
   options.freshness = *freshness;
   SCYPER_RETURN_IF_ERROR(secondary_->node().readiness_for(staleness_us_of(options)));
   if (!wants_global(options)) return Status();
-  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket());
+  // a session stays where it was opened: any snapshot that this node can have will do
+  SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket(PartitionSet()));
   use(ticket, freshness);
   return Status();
 }

@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "primary/engine.h"
 #include "query/queries.h"
@@ -41,9 +43,10 @@ class QueryRouter {
     replication::Ticket ticket;
     std::string notice;  // goes with the answer: this node hears no primary; else empty
   };
-  // Changes *options to the ticket's snapshot. is_here: this node, whatever the load; the request has been passed on
-  // already, has a session, or asks for it.
-  StatusOr<Route> route(bool is_here, query::QueryOptions* options);
+  // Of a query, by what of the partitioned tables it reads. Changes *options to the ticket's snapshot. is_here: this
+  // node, whatever the load; the request has been passed on already, has a session, or asks for it.
+  StatusOr<Route> route(bool is_here, std::string_view sql, std::span<const Datum> arguments,
+                        query::QueryOptions* options);
   // The wish of a session that this node is to have: on a secondary a fresh one gets the snapshot of a ticket, which
   // other secondaries have, too.
   Status pin(query::Freshness* freshness);
@@ -60,9 +63,14 @@ class QueryRouter {
   std::shared_ptr<grpc::Channel> channel(const std::string& address);
 
  private:
-  StatusOr<Route> route_of_primary(bool is_here, const query::QueryOptions& options) const;
-  StatusOr<Route> route_of_secondary(bool is_here, query::QueryOptions* options);
-  StatusOr<replication::Ticket> ask_for_ticket();
+  struct Query {
+    std::string_view sql;
+    std::span<const Datum> arguments;
+  };
+  StatusOr<Route> route_of_primary(bool is_here, const Query& query, const query::QueryOptions& options) const;
+  StatusOr<Route> route_of_secondary(bool is_here, const Query& query, query::QueryOptions* options);
+  PartitionSet read_by(const Query& query) const;
+  StatusOr<replication::Ticket> ask_for_ticket(const PartitionSet& reads);
 
   const ServerOptions options_;
   primary::Engine* const engine_;

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "parse/printer.h"
 
 // pg_class and what belongs to relations: columns, defaults, indexes, constraints, sequences, triggers, comments.
 namespace scyper::query {

@@ -91,6 +91,7 @@ void Generator::note_route(const BoundExpr* expr) {
     return;
   }
   std::optional<Route> route = route_of(*expr);
+  footprint.is_beyond_routes |= !route.has_value() || !storage::routes_as_integer(expr->type.id);
   if (route.has_value() &&
       std::find(footprint.routes.begin(), footprint.routes.end(), *route) == footprint.routes.end())
     footprint.routes.push_back(*route);

@@ -50,6 +50,7 @@ const char* command_of(const ast::Statement& statement) {
 }
 
 void merge_route(Footprint* footprint, const std::optional<Route>& route) {
+  footprint->is_beyond_routes |= !route.has_value();
   if (!route.has_value()) return;  // found out at run time: a wrong guess is undone and requeued
   if (std::find(footprint->routes.begin(), footprint->routes.end(), *route) == footprint->routes.end())
     footprint->routes.push_back(*route);
@@ -61,6 +62,7 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
   footprint->writes_shared |= callee.writes_shared;
   footprint->reads_partitioned |= callee.reads_partitioned;
   footprint->all_partitions |= callee.all_partitions;
+  footprint->is_beyond_routes |= callee.is_beyond_routes;
   footprint->is_volatile |= callee.is_volatile;
   for (const Route& route : callee.routes) {
     if (route.kind == Route::Kind::kConstant) {
@@ -69,7 +71,10 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
     }
     std::optional<Route> mapped = args[route.argument];
     if (mapped.has_value() && route.kind == Route::Kind::kArrayArgument) {
-      if (mapped->kind != Route::Kind::kArgument) continue;
+      if (mapped->kind != Route::Kind::kArgument) {
+        footprint->is_beyond_routes = true;
+        continue;
+      }
       mapped->kind = Route::Kind::kArrayArgument;
     }
     merge_route(footprint, mapped);

@@ -7,6 +7,7 @@
 #include "compile/program_parts.h"
 #include "query/column_batch.h"
 #include "query/local_indexes.h"
+#include "query/partitions_read.h"
 #include "query/program.h"
 #include "query/query_threads.h"
 #include "runtime/foreign_files.h"
@@ -277,6 +278,21 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   return stream;
 }
 
+PartitionSet Queries::read_by(const Program& program, std::span<const Datum> arguments) const {
+  return partitions_read(program.footprint(), arguments, database_->options().partitions);
+}
+
+PartitionSet Queries::partitions_of(std::string_view sql, std::span<const Datum> arguments) {
+  if (mentions_activity(sql)) return PartitionSet();
+  const auto prepared = prepare(sql, database_->catalog(), /*reuses_code=*/true);
+  if (!prepared.ok()) return PartitionSet::all();
+  if ((*prepared)->kind() == Prepared::Kind::kRows) return PartitionSet();
+  if ((*prepared)->kind() != Prepared::Kind::kProgram) return PartitionSet::all();
+  const auto program = database_->first_program_of(**prepared);
+  if (arguments.size() != program->parameter_types().size()) return PartitionSet::all();
+  return read_by(*program, arguments);
+}
+
 Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
                       const QueryOptions& options, int64_t deadline_ns, QueryStream* stream) {
   if (prepared.kind() != Prepared::Kind::kProgram) return sql_error("0A000", "only queries run on snapshots");
@@ -289,6 +305,10 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
     return sql_error("08P01", "bind message supplies " + std::to_string(arguments.size()) +
                                   " parameters, but prepared statement \"\" requires " +
                                   std::to_string(program->parameter_types().size()));
+  }
+  if (!options_.partitions.covers(read_by(*program, arguments))) {
+    return with_hint(sql_error("55000", "this node has not all partitions that the query reads"),
+                     "It has " + options_.partitions.to_string() + ". Ask the primary.");
   }
   if (options.argument_types != nullptr && *options.argument_types != program->parameter_types()) {
     return with_hint(sql_error("0A000", "cached plan must not change types of parameters"),

@@ -182,7 +182,7 @@ StatusOr<std::unique_ptr<QueryAnswer>> answer_there(NodeParts* node, const Query
 
 StatusOr<std::unique_ptr<QueryAnswer>> answer_routed(NodeParts* node, const QueryRun& run) {
   query::QueryOptions options = run.options;
-  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, &options));
+  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, run.sql, run.arguments, &options));
   while (true) {
     auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
     if (answer.ok()) return answer;

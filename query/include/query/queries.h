@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/partition_set.h"
 #include "query/database.h"
 #include "query/result.h"
 #include "query/session_activity.h"
@@ -31,6 +32,8 @@ struct QueriesOptions {
   int64_t session_idle_us_max = 300'000'000;     // then its snapshot is given back; using it later fails with 25P03
   uint64_t query_bytes_max = uint64_t{1} << 30;  // intermediate results of one query; 53200 beyond
   int64_t silence_us_max = 30'000'000;  // of a child, after the deadline of its query: then it is taken for stuck
+  // Of partitioned tables, what this node has: 55000 for queries that read more.
+  PartitionSet partitions = PartitionSet::all();
   std::string foreign_files_directory;  // of the files that foreign tables read; empty: none can be read
   SnapshotOptions snapshots;
 
@@ -126,6 +129,8 @@ class Queries {
   bool is_query(std::string_view sql);
   // The statements of a text.
   StatusOr<std::vector<std::string>> split(std::string_view sql) { return database_->split(sql); }
+  // What of partitioned tables a run could read, as far as its text and arguments say; all where it cannot be prepared.
+  PartitionSet partitions_of(std::string_view sql, std::span<const Datum> arguments);
   // 0A000 when the statement writes.
   StatusOr<std::unique_ptr<QueryStream>> run(std::string_view sql, std::span<const Datum> arguments,
                                              const QueryOptions& options);
@@ -189,6 +194,7 @@ class Queries {
   StatusOr<std::unique_ptr<QueryStream>> answer_at_once(const Prepared& prepared);
   Status start(const Prepared& prepared, const Snapshots::Use& snapshot, std::span<const Datum> arguments,
                const QueryOptions& options, int64_t deadline_ns, QueryStream* stream);
+  PartitionSet read_by(const Program& program, std::span<const Datum> arguments) const;
   Status make_code(const Program& program, const QueryOptions& options);
   void keep(std::pair<std::string, uint64_t> key, PreparedPointer prepared, bool is_settled);
   void drop_idle_sessions(int64_t now_ns);

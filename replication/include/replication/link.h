@@ -24,8 +24,8 @@ struct LinkOptions {
   std::string address;  // host:port of this node's gRPC, for queries that the primary sends here
   bool is_voter = false;
   PartitionSet partitions = PartitionSet::all();  // that it subscribes to
-  int64_t call_us = 5'000'000;    // until joining or asking for a ticket has failed
-  std::shared_ptr<TlsFiles> tls;  // null: none
+  int64_t call_us = 5'000'000;                    // until joining or asking for a ticket has failed
+  std::shared_ptr<TlsFiles> tls;                  // null: none
   // Where there are elections: whether redo of that node's term may be taken. May be empty.
   std::function<bool(uint64_t term, const std::string& node)> admits;
   // A channel for bulk data to where the primary waits. Empty: archives and the log come by gRPC alone.
@@ -54,6 +54,7 @@ struct JoinInfo {
   Watermark watermark;           // of term 0 where the primary does not say it
   uint64_t archive_lsn = 0;      // of the primary's newest; 0: it has none, or does not say so
   std::vector<Peer> peers;
+  bool takes_partial = false;  // secondaries may subscribe to some partitions
 };
 
 // How archives and the log come.

@@ -56,6 +56,7 @@ struct PublisherOptions {
   Disk* disk = nullptr;
   const Clock* clock = nullptr;
   uint32_t partitions = 0;
+  bool takes_partial = false;  // secondaries may subscribe to some of them
   std::function<TransportInfo()> transport;
   // The directory of the newest archive. NotFound: there is none.
   std::function<StatusOr<std::string>()> newest_archive;

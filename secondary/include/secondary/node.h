@@ -141,6 +141,8 @@ class Node {
   // OK while it works. Otherwise the process has to start anew; restarts_empty: after removing its log and archives.
   virtual Status failure(bool* restarts_empty) const = 0;
   virtual uint32_t partitions() const = 0;
+  // Whether the primary that was joined lets secondaries subscribe to some of them.
+  virtual bool takes_partial() const = 0;
   // Runs a function at the border of a group, while nothing is applied. 57P03 when the node stops.
   virtual Status run_at_border(std::function<void()> work) = 0;
   // A child with a copy of all tables at the border of a group.

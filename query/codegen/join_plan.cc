@@ -1,6 +1,8 @@
 #include "codegen/join_plan.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace scyper::query {
 
@@ -44,7 +46,10 @@ class Planner {
   Planner(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t target)
       : query_(query), own_(own_relations(query)), known_(outer), target_(target) {
     has_order_ = wanted_order(query, &order_relation_, &order_);
-    for (const auto& conjunct : query.where) pending_.push_back(conjunct.get());
+    for (const auto& conjunct : query.where) {
+      pending_.push_back(conjunct.get());
+      note_fixed(*conjunct);
+    }
   }
 
   JoinPlan plan() {
@@ -89,7 +94,27 @@ class Planner {
   AccessPath access(const FromEntry& entry, const std::vector<const BoundExpr*>& conjuncts) const {
     WantedOrder order;
     if (has_order_ && plan_.steps.empty() && entry.relation->id == order_relation_) order = order_;
-    return choose_access(*entry.relation, conjuncts, known_, order);
+    AccessPath path = choose_access(*entry.relation, conjuncts, known_, order);
+    // a column's value that WHERE has settled is known before the statement runs: it tells where that has to run
+    if (path.route != nullptr && path.route->kind == BoundKind::kColumn) {
+      auto fixed = fixed_.find({path.route->relation, path.route->index});
+      if (fixed != fixed_.end()) path.route = fixed->second;
+    }
+    return path;
+  }
+
+  // column = value, of integers, in WHERE.
+  void note_fixed(const BoundExpr& conjunct) {
+    if (conjunct.kind != BoundKind::kBuiltin || conjunct.builtin->op != BuiltinOp::kEqual) return;
+    for (size_t side = 0; side < 2; side++) {
+      const BoundExpr* column = conjunct.args[side].get();
+      while (widens_integer(*column)) column = column->args[0].get();
+      const BoundExpr& value = *conjunct.args[1 - side];
+      const bool is_settled =
+          value.kind == BoundKind::kVariable || (value.kind == BoundKind::kConst && !value.value.null);
+      if (column->kind == BoundKind::kColumn && is_integer(column->type.id) && is_settled && is_integer(value.type.id))
+        fixed_.emplace(std::pair(column->relation, column->index), &value);
+    }
   }
 
   // The rows of the target are needed where they lie. If no index finds them for a row of the others, it comes first.
@@ -231,6 +256,7 @@ class Planner {
   std::set<uint32_t> known_;
   const uint32_t target_;
   std::vector<const BoundExpr*> pending_;
+  std::map<std::pair<uint32_t, uint32_t>, const BoundExpr*> fixed_;  // (relation, column): its value in all rows
   bool has_order_ = false;
   uint32_t order_relation_ = 0;
   WantedOrder order_;

@@ -216,6 +216,19 @@ const KeyPart* find_part(const std::vector<KeyPart>& parts, uint32_t column, Bui
   return nullptr;
 }
 
+// What decides the partition: a value that is known before the statement runs, where there is one.
+const BoundExpr* find_route(const std::vector<KeyPart>& parts, uint32_t column) {
+  const BoundExpr* found = nullptr;
+  for (const KeyPart& part : parts) {
+    if (part.column != column || part.op != BuiltinOp::kEqual) continue;
+    bool has_columns = false;
+    visit(*part.value, [&](const BoundExpr& e) { has_columns |= e.kind == BoundKind::kColumn; });
+    if (!has_columns) return part.value;
+    if (found == nullptr) found = part.value;
+  }
+  return found;
+}
+
 bool delivers_order(const storage::IndexDef& index, const storage::TableSchema& schema, size_t equal,
                     const WantedOrder& order) {
   if (order.columns.empty() || order.columns.size() + equal > index.columns.size()) return false;
@@ -261,8 +274,7 @@ AccessPath choose_access(const Relation& relation, const std::vector<const Bound
   for (KeyPart& part : find_parts(relation, conjuncts, bound)) parts.push_back(std::move(part));
   add_predicates(relation, conjuncts, &parts);
   if (schema.scheme != storage::PartitionScheme::kShared) {
-    const KeyPart* route = find_part(parts, schema.partition_column, BuiltinOp::kEqual, BuiltinOp::kEqual);
-    if (route != nullptr) best.route = route->value;
+    best.route = find_route(parts, schema.partition_column);
   }
   bool one_partition = best.route != nullptr || schema.scheme == storage::PartitionScheme::kShared;
   const BoundExpr* route = best.route;

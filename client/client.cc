@@ -274,6 +274,7 @@ SecondaryStatus secondary_status_of(const v1::Secondary& s) {
                       s.digest_lsn(),
                       s.difference()};
   out.has_room = !s.no_room();
+  out.partitions = s.partitions();
   return out;
 }
 
@@ -302,6 +303,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.inbox_bytes = r.inbox_bytes();
   out.repairs = r.repairs();
   out.repaired_groups = r.repaired_groups();
+  out.subscribed = r.subscribed();
   out.seeded_from = r.seeded_from();
   out.peer = r.peer();
   out.peer_groups = r.peer_groups();

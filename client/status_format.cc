@@ -17,16 +17,16 @@ std::string secondaries_json(const NodeStatus& s) {
   std::string out;
   for (size_t i = 0; i < s.secondaries.size(); ++i) {
     const SecondaryStatus& n = s.secondaries[i];
-    out += std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
-           ", \"voter\": " + (n.voter ? "true" : "false") + ", \"transport\": " + json_string(n.transport) +
-           ", \"received_lsn\": " + std::to_string(n.received_lsn) +
-           ", \"durable_lsn\": " + std::to_string(n.durable_lsn) +
-           ", \"applied_lsn\": " + std::to_string(n.applied_lsn) + ", \"repaired\": " + std::to_string(n.repaired) +
-           ", \"lag_ms\": " + std::to_string(n.lag_ms) + ", \"lag_bytes\": " + std::to_string(n.lag_bytes) +
-           ", \"digests_equal\": " + std::to_string(n.digests_equal) +
-           ", \"digests_different\": " + std::to_string(n.digests_different) +
-           ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") +
-           ", \"has_room\": " + (n.has_room ? "true" : "false") + "}";
+    out +=
+        std::string(i > 0 ? ", " : "") + "{\"node\": " + json_string(n.node) +
+        ", \"voter\": " + (n.voter ? "true" : "false") + ", \"transport\": " + json_string(n.transport) +
+        ", \"received_lsn\": " + std::to_string(n.received_lsn) +
+        ", \"durable_lsn\": " + std::to_string(n.durable_lsn) + ", \"applied_lsn\": " + std::to_string(n.applied_lsn) +
+        ", \"repaired\": " + std::to_string(n.repaired) + ", \"lag_ms\": " + std::to_string(n.lag_ms) +
+        ", \"lag_bytes\": " + std::to_string(n.lag_bytes) + ", \"digests_equal\": " + std::to_string(n.digests_equal) +
+        ", \"digests_different\": " + std::to_string(n.digests_different) +
+        ", \"difference\": " + json_string(n.difference) + ", \"serves\": " + (n.serves ? "true" : "false") +
+        ", \"has_room\": " + (n.has_room ? "true" : "false") + ", \"partitions\": " + json_string(n.partitions) + "}";
   }
   return out;
 }
@@ -69,6 +69,7 @@ void add_replication(const NodeStatus& s, Add add) {
     add("repairs", grouped(s.repairs) + ", " + grouped(s.repaired_groups) + " groups, " + grouped(s.resets) +
                        " resets, " + grouped(s.malformed_datagrams) + " malformed, " + grouped(s.forged_datagrams) +
                        " forged, " + grouped(s.replayed_datagrams) + " replayed datagrams");
+    if (!s.subscribed.empty()) add("subscribes to partitions", s.subscribed);
     add("began from", s.seeded_from);
     if (s.peer_groups + s.peer_failures > 0) {
       add("other secondaries", grouped(s.peer_groups) + " groups" + (s.peer.empty() ? "" : ", last from " + s.peer) +
@@ -82,6 +83,7 @@ void add_replication(const NodeStatus& s, Add add) {
     std::string text = n.address + ", LSN received " + grouped(n.received_lsn);
     if (n.voter) text += ", durable " + grouped(n.durable_lsn);
     text += ", applied " + grouped(n.applied_lsn) + ", snapshot " + grouped(n.snapshot) + ", " + n.transport;
+    if (!n.partitions.empty()) text += ", partitions " + n.partitions;
     if (n.repaired > 0) text += ", repaired " + grouped(n.repaired);
     text += ", lag " + grouped(s.last_lsn > n.applied_lsn ? s.last_lsn - n.applied_lsn : 0) + " transactions, " +
             grouped(n.lag_bytes) + " bytes, " + std::to_string(static_cast<int64_t>(n.lag_ms)) + " ms";
@@ -189,6 +191,7 @@ std::string status_json(const NodeStatus& s) {
   number("received_lsn", s.received_lsn);
   number("applied_lsn", s.applied_lsn);
   number("repaired_groups", s.repaired_groups);
+  text("subscribed", s.subscribed);
   text("seeded_from", s.seeded_from);
   text("peer", s.peer);
   number("peer_groups", s.peer_groups);

@@ -33,6 +33,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.disk = start.disk;
   publisher_.clock = &environment->clock;
   publisher_.partitions = start.partitions;
+  publisher_.takes_partial = options.takes_partial;
   publisher_.transport = [this] {
     replication::TransportInfo info = transport_;
     if (multicast_ != nullptr) {
@@ -51,6 +52,9 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   };
   start_multicast();
   publisher_.newest_archive = [this] { return newest_archive(); };
+  publisher_.archive_parts = [this](const std::string& path, const PartitionSet& partitions) {
+    return storage::archive_ranges(start_.disk, path, partitions);
+  };
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "bulk_use.h"
 #include "replication.grpc.pb.h"
 #include "wire.h"
@@ -14,25 +15,43 @@ uint64_t archive_lsn(const std::string& path) {
   return std::strtoull(path.substr(path.rfind('/') + 1).c_str(), nullptr, 10);
 }
 
-// Names in the order in which they are sent, from the one that is asked for on.
-StatusOr<std::vector<std::string>> ArchiveSender::names(const std::string& path, const v1::FetchArchiveRequest& request,
-                                                        uint64_t* total) const {
-  SCYPER_ASSIGN_OR_RETURN(std::vector<std::string> names, disk_->list(path));
+// In the order in which they are sent, from the file that is asked for on.
+StatusOr<std::vector<ArchiveSender::Part>> ArchiveSender::parts(const std::string& path,
+                                                                const v1::FetchArchiveRequest& request,
+                                                                uint64_t* total) const {
+  const PartitionSet partitions = decode_partitions(request.partitions());
+  std::vector<std::string> names;
+  ArchiveParts some;
+  if (partitions.is_all()) {
+    SCYPER_ASSIGN_OR_RETURN(names, disk_->list(path));
+  } else {
+    if (!parts_of_) return absl::FailedPreconditionError("archives are given whole here");
+    SCYPER_ASSIGN_OR_RETURN(some, parts_of_(path, partitions));
+    for (const auto& [name, ranges] : some) names.push_back(name);
+  }
   // this node's tier is not the other one's
   std::erase_if(names, [](const std::string& name) { return name.ends_with(".places"); });
   // without it the directory is no archive: it comes last
   std::erase(names, "MANIFEST");
   names.push_back("MANIFEST");
+  std::vector<Part> parts;
   for (const std::string& name : names) {
     SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path + "/" + name, OpenMode::kRead));
     SCYPER_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
-    *total += bytes;
+    const auto found = some.find(name);
+    if (found == some.end()) {
+      parts.push_back({name, bytes, {{0, bytes}}});
+    } else {
+      parts.push_back({name, bytes, std::move(found->second)});
+    }
+    for (const auto& [begin, end] : parts.back().ranges) *total += end - begin;
   }
-  if (request.lsn() == 0) return names;
-  const auto from = std::find(names.begin(), names.end(), request.file());
-  if (from == names.end()) return absl::AbortedError("the archive has no such file");
-  names.erase(names.begin(), from);
-  return names;
+  if (request.lsn() == 0) return parts;
+  const auto from =
+      std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.name == request.file(); });
+  if (from == parts.end()) return absl::AbortedError("the archive has no such file");
+  parts.erase(parts.begin(), from);
+  return parts;
 }
 
 Status ArchiveSender::send(grpc::ServerContext* context, const std::string& path,
@@ -49,27 +68,40 @@ Status ArchiveSender::send_all(grpc::ServerContext* context, const std::string& 
   piece.set_lsn(archive_lsn(path));
   if (request.lsn() != 0 && request.lsn() != piece.lsn()) return absl::AbortedError("there is a newer archive");
   uint64_t total = 0;
-  SCYPER_ASSIGN_OR_RETURN(const auto names, this->names(path, request, &total));
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<Part> parts, this->parts(path, request, &total));
   piece.set_total_bytes(total);
-  uint64_t offset = request.lsn() == 0 ? 0 : request.offset();
-  for (const std::string& name : names) {
-    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path + "/" + name, OpenMode::kRead));
-    piece.set_file(name);
-    const uint64_t begin = std::exchange(offset, 0);
-    uint64_t at = begin;
-    while (true) {
-      std::string bytes(kArchivePieceBytes, '\0');
-      SCYPER_ASSIGN_OR_RETURN(const size_t read, file->read(at, bytes.data(), bytes.size()));
-      bytes.resize(read);
-      piece.set_offset(at);
-      if (read == 0 && at > begin) break;
-      SCYPER_RETURN_IF_ERROR(send_piece(context, request.bulk(), std::move(bytes), &piece, writer));
-      if (is_stopped_()) return absl::UnavailableError("the node stops");
-      at += read;
-      if (read < kArchivePieceBytes) break;
-    }
+  uint64_t begin = request.lsn() == 0 ? 0 : request.offset();
+  for (const Part& part : parts) {
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path + "/" + part.name, OpenMode::kRead));
+    piece.set_file(part.name);
+    const uint64_t from = std::exchange(begin, 0);
+    SCYPER_RETURN_IF_ERROR(send_part(context, request.bulk(), part, file.get(), from, &piece, writer));
   }
   return Status();
+}
+
+// From `begin` on. What is left out is a gap between two pieces; the last one ends where the file does.
+Status ArchiveSender::send_part(grpc::ServerContext* context, uint64_t bulk, const Part& part, File* file,
+                                uint64_t begin, v1::ArchivePiece* piece,
+                                grpc::ServerWriter<v1::ArchivePiece>* writer) const {
+  uint64_t sent = begin;
+  bool has_sent = false;
+  const auto send_at = [&](uint64_t at, uint64_t size) -> Status {
+    std::string bytes(size, '\0');
+    SCYPER_ASSIGN_OR_RETURN(const size_t read, file->read(at, bytes.data(), size));
+    if (read != size) return absl::DataLossError(absl::StrCat(part.name, " of the archive is cut off"));
+    piece->set_offset(at);
+    SCYPER_RETURN_IF_ERROR(send_piece(context, bulk, std::move(bytes), piece, writer));
+    sent = at + size;
+    has_sent = true;
+    return is_stopped_() ? absl::UnavailableError("the node stops") : Status();
+  };
+  for (const auto& [from, to] : part.ranges) {
+    for (uint64_t at = std::max(from, begin); at < to; at = sent) {
+      SCYPER_RETURN_IF_ERROR(send_at(at, std::min<uint64_t>(kArchivePieceBytes, to - at)));
+    }
+  }
+  return has_sent && sent >= part.size ? Status() : send_at(part.size, 0);
 }
 
 Status ArchiveSender::send_piece(grpc::ServerContext* context, uint64_t bulk, std::string bytes,

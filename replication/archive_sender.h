@@ -9,6 +9,7 @@
 #include "base/disk.h"
 #include "base/status.h"
 #include "replication/bulk_server.h"
+#include "replication/publisher.h"
 #include "wire.h"
 
 namespace scyper::replication {
@@ -19,9 +20,11 @@ uint64_t archive_lsn(const std::string& path);
 // Sends an archive, file after file, as FetchArchive answers. Threads: one.
 class ArchiveSender {
  public:
-  // bulk: null = by gRPC alone. is_stopped: whether the node ends.
-  ArchiveSender(Disk* disk, BulkServer* bulk, std::function<bool()> is_stopped)
-      : disk_(disk), bulk_(bulk), is_stopped_(std::move(is_stopped)) {}
+  // bulk: null = by gRPC alone. is_stopped: whether the node ends. parts_of: what some of the partitions need; empty =
+  // archives are sent whole only.
+  ArchiveSender(Disk* disk, BulkServer* bulk, std::function<bool()> is_stopped,
+                decltype(PublisherOptions::archive_parts) parts_of = {})
+      : disk_(disk), bulk_(bulk), is_stopped_(std::move(is_stopped)), parts_of_(std::move(parts_of)) {}
   // Aborted: another archive has taken its place.
   Status send(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
               grpc::ServerWriter<v1::ArchivePiece>* writer) const;
@@ -29,14 +32,23 @@ class ArchiveSender {
  private:
   Status send_all(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
                   grpc::ServerWriter<v1::ArchivePiece>* writer) const;
-  StatusOr<std::vector<std::string>> names(const std::string& path, const v1::FetchArchiveRequest& request,
-                                           uint64_t* total) const;
+  // A file, and what is sent of it.
+  struct Part {
+    std::string name;
+    uint64_t size = 0;  // of all of it
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  };
+  StatusOr<std::vector<Part>> parts(const std::string& path, const v1::FetchArchiveRequest& request,
+                                    uint64_t* total) const;
+  Status send_part(grpc::ServerContext* context, uint64_t bulk, const Part& part, File* file, uint64_t begin,
+                   v1::ArchivePiece* piece, grpc::ServerWriter<v1::ArchivePiece>* writer) const;
   Status send_piece(grpc::ServerContext* context, uint64_t bulk, std::string bytes, v1::ArchivePiece* piece,
                     grpc::ServerWriter<v1::ArchivePiece>* writer) const;
 
   Disk* const disk_;
   BulkServer* const bulk_;
   const std::function<bool()> is_stopped_;
+  const decltype(PublisherOptions::archive_parts) parts_of_;
 };
 
 }  // namespace scyper::replication

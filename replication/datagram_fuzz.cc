@@ -16,8 +16,9 @@ namespace {
 
 constexpr ClusterId kCluster{{7, 9}};
 constexpr size_t kMemoryBytesMax = 1 << 20;
-constexpr uint8_t kSealed = 1;   // the input has sealed datagrams
-constexpr uint8_t kMadeFit = 2;  // hashes are made right, so that all other fields are looked at
+constexpr uint8_t kSealed = 1;        // the input has sealed datagrams
+constexpr uint8_t kMadeFit = 2;       // hashes are made right, so that all other fields are looked at
+constexpr uint8_t kSubscribed = 128;  // the node has some of the partitions: bodies of others are left out
 
 DatagramKey key() {
   std::array<uint8_t, DatagramKey::kBytes> bytes;
@@ -88,7 +89,9 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const DatagramKey secret = key();
   DatagramReader reader(kCluster, kMemoryBytesMax, (how & kSealed) != 0 ? &secret : nullptr);
-  Inbox inbox(kCluster, {}, {1 << 20, false});
+  Inbox::Options options{1 << 20, false};
+  if ((how & kSubscribed) != 0) options.partitions = *PartitionSet::parse("1");
+  Inbox inbox(kCluster, {}, options);
   size_t taken = 0;
   while (rest.size() > 2) {
     const size_t wanted = static_cast<uint8_t>(rest[0]) | size_t{static_cast<uint8_t>(rest[1])} << 8;
@@ -99,7 +102,8 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
     auto received = reader.read(datagram, inbox.term());
     if (received.watermark.has_value()) inbox.note(*received.watermark);
     if (received.parcel.has_value()) {
-      taken += inbox.offer(*std::move(received.parcel)) == Inbox::Verdict::kNew ? 1 : 0;
+      auto parcel = partial_parcel(*received.parcel, options.partitions);
+      if (parcel.ok()) taken += inbox.offer(*std::move(parcel)) == Inbox::Verdict::kNew ? 1 : 0;
     }
     CHECK(reader.memory_bytes() <= kMemoryBytesMax);
   }
@@ -109,7 +113,7 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
 std::vector<std::string> datagram_seeds() {
   std::vector<std::string> seeds;
   // the last: its batches lie in one datagram, so that they are made fit, too
-  for (uint8_t how : {uint8_t{0}, kSealed, kMadeFit}) {
+  for (uint8_t how : {uint8_t{0}, kSealed, kSubscribed, kMadeFit}) {
     const size_t datagram_bytes = how == kMadeFit ? 2048 : 600;
     const DatagramKey secret = key();
     DatagramWriter writer(kCluster, 5, datagram_bytes, (how & kSealed) != 0 ? &secret : nullptr);

@@ -28,7 +28,7 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   if (has_diverged_) return Verdict::kDiverged;
   const bool is_described = parcel.complete_lsn != 0;  // what was fetched says it in its batches only
   if (is_described && parcel.complete_lsn <= received_lsn_ && parcel.term <= term_) return Verdict::kKnown;
-  auto opened = open_parcel(cluster_, &parcel);
+  auto opened = open_parcel(cluster_, &parcel, options_.partitions);
   if (!opened.ok()) {
     ++damaged_;
     return Verdict::kDamaged;
@@ -64,7 +64,7 @@ Inbox::Verdict Inbox::offer_of_peer(Parcel parcel, uint64_t term) {
   Parcel bare;  // what its batches say counts
   bare.bytes = std::move(parcel.bytes);
   Parcel seen = bare;
-  auto opened = open_parcel(cluster_, &seen);
+  auto opened = open_parcel(cluster_, &seen, options_.partitions);
   if (!opened.ok() || !follows(seen, *opened)) {
     ++damaged_;  // there: what is here is not doubted for it
     return Verdict::kDamaged;
@@ -82,7 +82,7 @@ bool Inbox::follows(const Parcel& parcel, const std::vector<BatchView>& batches)
   const auto next = ahead_.find(parcel.complete_lsn);
   if (next == ahead_.end()) return true;
   Parcel behind = next->second;
-  const auto opened = open_parcel(cluster_, &behind);
+  const auto opened = open_parcel(cluster_, &behind, options_.partitions);
   return opened.ok() && follow_chain(*opened, joins_, &positions).ok();
 }
 
@@ -171,7 +171,7 @@ bool Inbox::match(const Parcel& parcel, const std::vector<BatchView>& batches) {
 bool Inbox::append(Parcel parcel) {
   Group group;
   group.positions_before = positions_;
-  auto opened = open_parcel(cluster_, &parcel);
+  auto opened = open_parcel(cluster_, &parcel, options_.partitions);
   CHECK(opened.ok());
   const bool fits = parcel.base_lsn == received_lsn_ || is_at_start_ || has(Flaw::kIgnoresGaps);
   if (has(Flaw::kIgnoresGaps)) positions_.assign(positions_.size(), {});

@@ -11,8 +11,8 @@ using Verdict = Inbox::Verdict;
 using Range = Inbox::Range;
 
 constexpr ClusterId kCluster{{7, 9}};
-constexpr Inbox::Options kLogs{size_t{1} << 20, true};
-constexpr Inbox::Options kLogsNot{size_t{1} << 20, false};
+const Inbox::Options kLogs{size_t{1} << 20, true};
+const Inbox::Options kLogsNot{size_t{1} << 20, false};
 
 // A node that restarts from its own log.
 Inbox::Start from_log(uint64_t term, const GroupMaker& log) {
@@ -226,6 +226,39 @@ TEST(Inbox, WhoDoesNotKnowItsEndTakesAndGivesNothing) {
   EXPECT_TRUE(inbox.note({2, next.complete_lsn, next.complete_lsn, 0, 0}));
   EXPECT_FALSE(inbox.is_shared(1));
   EXPECT_FALSE(inbox.is_shared(2));
+}
+
+// The headers decide on order and chains, as they do for whole groups; what is not as the subscription says is damage.
+TEST(Inbox, SomeOfThePartitionsFollowAsAllDo) {
+  PartitionSet set;
+  set.add(1);
+  Inbox::Options options = kLogsNot;
+  options.partitions = set;
+  GroupMaker primary(kCluster);
+  Inbox inbox(kCluster, {}, options);
+  const auto partial = [&set](const Parcel& whole) { return *partial_parcel(whole, set); };
+  const Parcel first = primary.make(1, {0, 1, 2}, 2), second = primary.make(1, {1, 3}, 2);
+  const Parcel third = primary.make(1, {2}, 2);
+  EXPECT_EQ(inbox.offer(first), Verdict::kDamaged);
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(partial(first))), Verdict::kNew);
+  EXPECT_EQ(inbox.offer(partial(third)), Verdict::kNew);  // ahead
+  EXPECT_TRUE(inbox.note({1, 0, 12, 12, 0}));
+  EXPECT_EQ(inbox.missing(), (Range{6, 10}));
+  PartitionSet other = set;
+  other.add(2);
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(*partial_parcel(second, other))), Verdict::kDamaged);
+  EXPECT_EQ(inbox.offer(GroupMaker::fetched(partial(second))), Verdict::kNew);  // nothing of it but headers
+  EXPECT_EQ(inbox.received_lsn(), 12u);
+  EXPECT_EQ(inbox.bytes(), partial(first).bytes->size() + 2 * sizeof(BatchHeader) + partial(third).bytes->size());
+  const std::vector<std::vector<bool>> has_bodies = {{true, false, true}, {false, false}, {true}};
+  for (size_t i = 0; i < has_bodies.size(); ++i) {
+    const Inbox::Group* group = inbox.next_to_apply(i);
+    ASSERT_NE(group, nullptr);
+    std::vector<bool> found;
+    for (const BatchView& batch : group->batches) found.push_back(batch.has_body);
+    EXPECT_EQ(found, has_bodies[i]) << i;
+  }
+  EXPECT_EQ(inbox.damaged(), 2u);
 }
 
 }  // namespace

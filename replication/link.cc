@@ -61,11 +61,15 @@ class GrpcLink final : public Link {
     v1::JoinRequest request;
     if (cluster != nullptr) request.set_cluster(encode_cluster(*cluster));
     request.set_node(options_.node);
+    encode_partitions(options_.partitions, request.mutable_partitions());
     v1::JoinReply reply;
     const Status joined = from_grpc(call.stub->Join(&call.context, request, &reply));
     // a primary that ends cancels what it has: only this side's own cancel() is final
     if (absl::IsCancelled(joined) && !is_cancelled()) return absl::UnavailableError(joined.message());
-    SCYPER_RETURN_IF_ERROR(joined);
+    SCYPER_RETURN_IF_ERROR(refusal_of(joined));
+    if (!options_.partitions.is_all() && !reply.takes_partial()) {  // it does not even know the question
+      return sql_error("55000", "the primary takes no secondaries that subscribe to some partitions");
+    }
     JoinInfo info;
     if (!decode_cluster(reply.cluster(), &info.cluster) || reply.partitions() == 0) {
       return absl::DataLossError("the primary's answer makes no sense");
@@ -113,6 +117,7 @@ class GrpcLink final : public Link {
     request.set_upto_lsn(upto_lsn);
     request.set_after_term(after_term);
     request.set_peer_term(options_.peer_term);
+    encode_partitions(options_.partitions, request.mutable_partitions());
     if (options_.peer_term != 0) call.context.set_deadline(std::chrono::system_clock::now() + call_time());
     BulkLane::Use bulk(&lane_, bulk_opener(cluster));
     request.set_bulk(bulk.number());
@@ -207,6 +212,12 @@ class GrpcLink final : public Link {
   bool is_cancelled() {
     std::lock_guard<std::mutex> lock(mutex_);
     return is_cancelled_;
+  }
+
+  // As a statement's: of who is asked the code is known alone.
+  static Status refusal_of(const Status& status) {
+    if (absl::IsFailedPrecondition(status)) return sql_error("55000", std::string(status.message()));
+    return absl::IsInvalidArgument(status) ? sql_error("22023", std::string(status.message())) : status;
   }
 
   std::chrono::microseconds call_time() const { return std::chrono::microseconds(options_.call_us); }
@@ -353,7 +364,14 @@ Status GrpcLink::take_piece(const v1::ArchivePiece& piece, BulkLane::Use* bulk, 
     fetch->name = piece.file();
     fetch->file_bytes = 0;
   }
-  if (piece.offset() != fetch->file_bytes) return absl::DataLossError("the archive comes with a gap");
+  const bool has_gap = piece.offset() != fetch->file_bytes;
+  if (has_gap && (options_.partitions.is_all() || piece.offset() < fetch->file_bytes)) {
+    return absl::DataLossError("the archive comes with a gap");
+  }
+  if (has_gap) {  // other partitions' rows
+    SCYPER_RETURN_IF_ERROR(fetch->file->resize(piece.offset()));
+    fetch->file_bytes = piece.offset();
+  }
   std::string_view bytes = piece.bytes();
   if (piece.bulk_bytes() != 0) {
     if (piece.bulk_bytes() > kBulkBytesMax) return absl::DataLossError("an impossible piece of an archive");
@@ -379,6 +397,7 @@ Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
   request.set_cluster(encode_cluster(cluster));
   request.set_bulk(bulk.number());
   request.set_peer_term(options_.peer_term);
+  encode_partitions(options_.partitions, request.mutable_partitions());
   // a call that goes on beyond is followed by another: only who brings nothing is given up
   if (options_.peer_term != 0) call.context.set_deadline(std::chrono::system_clock::now() + call_time());
   if (fetch->file != nullptr) {

@@ -25,119 +25,12 @@
 #include "replication/inbox.h"
 #include "replication/peer_publisher.h"
 #include "replication/publisher.h"
-#include "testing/loopback_server.h"
-#include "testing/memory_bulk.h"
+#include "testing/link_fixture.h"
 
 namespace scyper::replication {
 namespace {
 
-constexpr ClusterId kCluster{{7, 9}};
 constexpr uint64_t kGroups = 2000;
-constexpr uint64_t kRecords = 3;  // of a group
-
-class LinkTest : public testing::Test {
- protected:
-  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20, 0, {}}), members_(1, [] {}) { serve(true); }
-  // The same again, of another commit mode.
-  void awaits_positions(bool awaits) {
-    server_->Shutdown(std::chrono::system_clock::now());
-    serve(awaits);
-  }
-  void serve(bool awaits_positions) {
-    PublisherOptions options;
-    options.awaits_positions = awaits_positions;
-    options.outbox = &outbox_;
-    options.members = &members_;
-    options.digests = &digests_;
-    options.clock = &clock_;
-    options.partitions = 2;
-    options.transport = [] { return TransportInfo(); };
-    options.disk = &disk_;
-    options.newest_archive = [this] {
-      std::lock_guard<std::mutex> lock(mutex_);
-      return archive_.empty() ? StatusOr<std::string>(absl::NotFoundError("none")) : StatusOr<std::string>(archive_);
-    };
-    options.read_log = [](uint64_t, const std::function<bool(Parcel)>&) {
-      return absl::OutOfRangeError("the log begins later");
-    };
-    options.ticket = [](const std::string&, const PartitionSet&) { return replication::Ticket(); };
-    options.bulk = &bulk_;
-    publisher_ = make_publisher(options);
-    server_ = serve_on_loopback(publisher_.get(), &port_);
-  }
-  ~LinkTest() override {
-    outbox_.stop();
-    server_->Shutdown(std::chrono::system_clock::now());
-  }
-
-  std::unique_ptr<Link> link(const std::string& node) {
-    LinkOptions options;
-    options.target = absl::StrCat("127.0.0.1:", port_);
-    options.node = node;
-    options.is_voter = true;
-    options.call_us = call_us_;
-    options.connect_bulk = [this](const ClusterId&, const BulkAddress&) { return connect_bulk(); };
-    return Link::make(options);
-  }
-  // A channel in memory: the source's end is offered, the sink's end awaits who connects.
-  StatusOr<std::unique_ptr<BulkChannel>> offer_bulk() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!has_bulk_) return absl::UnavailableError("no device in this test");
-    pair_ = std::make_shared<MemoryBulkPair>(4, test_seed());
-    return std::make_unique<MemoryBulkPair::End>(pair_, /*is_source=*/true, kCluster, nullptr);
-  }
-  StatusOr<std::unique_ptr<BulkChannel>> connect_bulk() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return std::make_unique<MemoryBulkPair::End>(pair_, /*is_source=*/false, kCluster, nullptr);
-  }
-  void make_archive(const std::map<std::string, std::string>& files) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    archive_ = "/00000000000000000010";
-    ASSERT_TRUE(disk_.make_directory(archive_).ok());
-    for (const auto& [name, bytes] : files) {
-      auto file = disk_.open(archive_ + "/" + name, OpenMode::kCreate);
-      ASSERT_TRUE(file.ok() && (*file)->write(0, bytes).ok());
-    }
-  }
-  void expect_archive(Disk* at, const std::map<std::string, std::string>& files) {
-    for (const auto& [name, bytes] : files) {
-      auto found = at->read_file("/to" + archive_ + "/" + name);
-      EXPECT_TRUE(found.ok() && *found == bytes) << name;
-    }
-  }
-  void send_group() {
-    const uint64_t base = outbox_.watermark().complete_lsn;
-    BatchHeader header;
-    header.cluster = kCluster;
-    header.term = 1;
-    header.number = ++position_.number;
-    header.previous_hash = position_.hash;
-    header.first_lsn = base + 1;
-    header.last_lsn = header.complete_lsn = base + kRecords;
-    header.count = kRecords;
-    const std::string raw(100, 'r');
-    std::string out(batch_bytes_max(raw.size()), '\0');
-    out.resize(write_batch(&header, raw, false, out.data()));
-    position_.hash = header.header_hash;
-    outbox_.send(out, header.complete_lsn, 0, 0);
-  }
-
-  RealClock clock_;
-  SimulatedDisk disk_;  // the primary's
-  std::mutex mutex_;
-  std::string archive_;  // its newest, empty = none
-  bool has_bulk_ = false;
-  std::shared_ptr<MemoryBulkPair> pair_;  // of the channel that was opened last
-  BulkServer bulk_{[this](BulkAddress*) { return offer_bulk(); }};
-  int64_t call_us_ = 5'000'000;
-  Outbox outbox_;
-  Members members_;
-  DigestBook digests_;
-  std::shared_ptr<grpc::Service> publisher_;
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
-  ChainPosition position_;  // of the one stream
-};
 
 // The log writer sends and confirms by what the followers report, two of them, while others look.
 TEST_F(LinkTest, FollowersReportAndTheLogWriterConfirms) {
@@ -309,17 +202,6 @@ TEST_F(LinkTest, APrimaryThatGoesWhileItSendsItsArchiveIsSaidToHaveGone) {
                       .status();
   EXPECT_TRUE(has_gone);
   EXPECT_EQ(sqlstate_of(status), "08006") << status;
-}
-
-// Where a byte lies tells its file and its place: what comes twice, or not, is seen.
-std::map<std::string, std::string> archive_files() {
-  std::map<std::string, std::string> files = {{"MANIFEST", std::string(3000, 'm')}, {"empty", ""}};
-  for (const char* name : {"t1.10.dat", "t2.10.dat"}) {
-    std::string& bytes = files[name];
-    bytes.resize(size_t{6} << 20);
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(name[1] + i * 31 + i / 1013);
-  }
-  return files;
 }
 
 // A primary that is stopped in the middle and started anew, and a channel that breaks: it goes on at the byte.

@@ -20,6 +20,8 @@ uint64_t Members::enter(const Member& member) {
     members_[number] = member;
     members_[number].number = number;
     if (!voters_.empty()) members_[number].is_voter = is_named(voters_, member.name);
+    // some of the partitions are no copy of what is to be confirmed
+    if (!member.partitions.is_all()) members_[number].is_voter = false;
   }
   on_change_();
   return number;

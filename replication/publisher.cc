@@ -28,6 +28,8 @@ class Publisher final : public v1::Replication::Service {
 
   grpc::Status Join(grpc::ServerContext*, const v1::JoinRequest* request, v1::JoinReply* reply) override {
     if (!request->cluster().empty() && !is_ours(request->cluster())) return wrong_cluster();
+    const PartitionSet partitions = decode_partitions(request->partitions());
+    if (Status given = check_subscription(partitions); !given.ok()) return to_grpc(given);
     const Watermark watermark = options_.outbox->watermark();
     const TransportInfo transport = options_.transport();
     reply->set_cluster(encode_cluster(options_.outbox->cluster()));
@@ -74,9 +76,12 @@ class Publisher final : public v1::Replication::Service {
                             grpc::ServerWriter<v1::ArchivePiece>* writer) override {
     if (!is_ours(request->cluster())) return wrong_cluster();
     if (!leads(request->peer_term())) return wrong_term();
+    const PartitionSet partitions = decode_partitions(request->partitions());
+    if (Status given = check_subscription(partitions); !given.ok()) return to_grpc(given);
     auto path = options_.newest_archive();
     if (!path.ok()) return to_grpc(path.status());
-    ArchiveSender sender(options_.disk, options_.bulk, [this] { return options_.outbox->is_stopped(); });
+    ArchiveSender sender(
+        options_.disk, options_.bulk, [this] { return options_.outbox->is_stopped(); }, options_.archive_parts);
     return to_grpc(sender.send(context, *path, *request, writer));
   }
 
@@ -84,7 +89,9 @@ class Publisher final : public v1::Replication::Service {
                       grpc::ServerWriter<v1::LogPiece>* writer) override {
     if (!is_ours(request->cluster())) return wrong_cluster();
     if (!leads(request->peer_term())) return wrong_term();
-    return to_grpc(follow(context, *request, writer));
+    const PartitionSet partitions = decode_partitions(request->partitions());
+    if (Status given = check_subscription(partitions); !given.ok()) return to_grpc(given);
+    return to_grpc(follow(context, *request, partitions, writer));
   }
 
   grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader, v1::AttendReply*) override {
@@ -137,12 +144,24 @@ class Publisher final : public v1::Replication::Service {
   }
 
  private:
-  // Those whose state is known to be this primary's.
+  // Whether a subscription is given here.
+  Status check_subscription(const PartitionSet& partitions) const {
+    if (partitions.is_all()) return Status();
+    if (!options_.takes_partial) {
+      return absl::FailedPreconditionError(
+          "the primary takes no secondaries that subscribe to some partitions: partial_secondaries is off there");
+    }
+    if (partitions.highest() < options_.partitions) return Status();
+    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partitions.highest(),
+                                                   ": the database has ", options_.partitions, ", from 0 on"));
+  }
+
+  // Those whose state is known to be this primary's, all of it.
   void add_peers(const std::string& asking, uint64_t term, v1::JoinReply* reply) const {
     const int64_t now_ns = options_.clock->monotonic_ns();
     for (const Member& member : options_.members->list()) {
       if (member.name == asking || member.address.empty() || member.position.term != term) continue;
-      if (now_ns - member.seen_ns > Members::kSilenceNs) continue;
+      if (now_ns - member.seen_ns > Members::kSilenceNs || !member.partitions.is_all()) continue;
       v1::Peer* peer = reply->add_peers();
       peer->set_node(member.name);
       peer->set_address(member.address);
@@ -192,7 +211,15 @@ class Publisher final : public v1::Replication::Service {
     return !options_.awaits_positions && has_begun;
   }
 
-  Status follow(grpc::ServerContext* context, const v1::FollowRequest& request,
+  // What a subscription takes of a group. Adds its bytes to *bytes.
+  static Status add_group(const Parcel& parcel, const PartitionSet& partitions, v1::LogPiece* message, size_t* bytes) {
+    SCYPER_ASSIGN_OR_RETURN(const Parcel part, partial_parcel(parcel, partitions));
+    message->add_groups(*part.bytes);
+    *bytes += part.bytes->size();
+    return Status();
+  }
+
+  Status follow(grpc::ServerContext* context, const v1::FollowRequest& request, const PartitionSet& partitions,
                 grpc::ServerWriter<v1::LogPiece>* writer) {
     uint64_t lsn = request.after_lsn();
     const uint64_t upto = request.upto_lsn();
@@ -205,15 +232,16 @@ class Publisher final : public v1::Replication::Service {
     while (!context->IsCancelled() && !options_.outbox->is_stopped()) {
       Outbox::Piece piece = options_.outbox->read(lsn, seen, kLogPieceBytes, kReadWait);
       if (piece.is_too_old) {
-        SCYPER_RETURN_IF_ERROR(send_files(context, request, &lsn, piece.watermark, writer));
+        SCYPER_RETURN_IF_ERROR(send_files(context, request, partitions, &lsn, piece.watermark, writer));
       } else {
         if (piece.parcels.empty() && piece.watermark == seen && upto == 0) continue;
         message.Clear();
         message.set_node(options_.node);
         message.set_ignores_positions(ignores_positions(piece.watermark));
+        size_t bytes = 0;
         for (const Parcel& parcel : piece.parcels) {
           if (upto != 0 && lsn >= upto) break;
-          message.add_groups(*parcel.bytes);
+          SCYPER_RETURN_IF_ERROR(add_group(parcel, partitions, &message, &bytes));
           lsn = parcel.complete_lsn;
         }
         encode_watermark(piece.watermark, message.mutable_watermark());
@@ -226,8 +254,8 @@ class Publisher final : public v1::Replication::Service {
   }
 
   // What is not in memory any more.
-  Status send_files(grpc::ServerContext* context, const v1::FollowRequest& request, uint64_t* lsn,
-                    const Watermark& watermark, grpc::ServerWriter<v1::LogPiece>* writer) {
+  Status send_files(grpc::ServerContext* context, const v1::FollowRequest& request, const PartitionSet& partitions,
+                    uint64_t* lsn, const Watermark& watermark, grpc::ServerWriter<v1::LogPiece>* writer) {
     v1::LogPiece message;
     message.set_node(options_.node);
     message.set_ignores_positions(ignores_positions(watermark));
@@ -242,8 +270,8 @@ class Publisher final : public v1::Replication::Service {
     };
     const uint64_t before = *lsn, upto = request.upto_lsn();
     SCYPER_RETURN_IF_ERROR(options_.read_log(*lsn, [&](Parcel parcel) {
-      bytes += parcel.bytes->size();
-      message.add_groups(*parcel.bytes);
+      sent = add_group(parcel, partitions, &message, &bytes);
+      if (!sent.ok()) return false;
       *lsn = parcel.complete_lsn;
       if (bytes >= kLogPieceBytes) flush();
       return sent.ok() && (upto == 0 || *lsn < upto) && !options_.outbox->is_stopped();

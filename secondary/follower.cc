@@ -36,6 +36,18 @@ replication::Inbox::Start start_of(const Seed& seed) {
   return start;
 }
 
+replication::Inbox::Options inbox_options(const NodeOptions& options, const Seed& seed) {
+  const bool is_elected = options.link.admits != nullptr;
+  replication::Inbox::Options inbox;
+  inbox.bytes_max = options.inbox_bytes;
+  inbox.logs = !seed.directory.empty();
+  inbox.holds_confirmed = !is_elected;
+  inbox.partitions = options.link.partitions;
+  // nobody asks for what has some of the partitions only
+  if (inbox.partitions.is_all()) inbox.newest_bytes = is_elected ? std::max(kSharedBytes, kNewestBytes) : kSharedBytes;
+  return inbox;
+}
+
 Timer& stage(MetricsRegistry* given, MetricsRegistry* own, const char* name) {
   return (given != nullptr ? given : own)->timer(replication::kStageMetric, replication::kStageHelp, {{"stage", name}});
 }
@@ -63,6 +75,17 @@ StatusOr<BulkConnector> bulk_connector(const NodeOptions& options) {
       });
 }
 
+// What has some of the partitions only is nobody's copy.
+Status check_subscription(const NodeOptions& options) {
+  if (options.link.partitions.is_all()) return Status();
+  if (options.link.is_voter) return sql_error("22023", "a secondary with a subscription cannot be a voter");
+  if (!options.data_directory.empty() || !options.archive_directory.empty())
+    return sql_error("22023", "a secondary with a subscription keeps neither log nor archives");
+  if (options.link.admits != nullptr)
+    return sql_error("22023", "a secondary with a subscription takes no part in elections");
+  return Status();
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
@@ -88,6 +111,7 @@ StatusOr<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
 
 StatusOr<std::unique_ptr<Node>> Follower::start(const NodeOptions& options, std::unique_ptr<Disk> own_disk, Disk* disk,
                                                 std::unique_ptr<replication::Link> link) {
+  SCYPER_RETURN_IF_ERROR(check_subscription(options));
   SCYPER_RETURN_IF_ERROR(query::LocalIndexes::parse(options.local_indexes).status());  // before anything is fetched
   SCYPER_ASSIGN_OR_RETURN(Seed seed, make_seed(options, disk, link.get()));
   if (options.on_seeded) options.on_seeded();
@@ -114,9 +138,7 @@ Follower::Follower(const NodeOptions& options, std::unique_ptr<Disk> own_disk, D
       repair_time_(stage(options.metrics, &own_metrics_, "repair")),
       replay_time_(stage(options.metrics, &own_metrics_, "replay")),
       fork_time_(stage(options.metrics, &own_metrics_, "fork")),
-      inbox_(seed.identity.cluster, start_of(seed),
-             {options.inbox_bytes, !seed.directory.empty(), options.link.admits == nullptr,
-              options.link.admits == nullptr ? kSharedBytes : std::max(kSharedBytes, kNewestBytes)}),
+      inbox_(seed.identity.cluster, start_of(seed), inbox_options(options, seed)),
       terms_(recovered_.terms),
       peer_failures_(seed.peer_failures),
       archive_lsn_(options.data_directory.empty() ? 0 : recovered_.archive_lsn) {}
@@ -311,6 +333,7 @@ NodeInfo Follower::info() const {
   info.snapshots = snapshots_;
   info.repairs = repairs_;
   info.repaired_groups = repaired_groups_;
+  info.subscribed = options_.link.partitions.to_string();
   info.seeded_from = seeded_from_;
   info.peer_groups = peer_groups_;
   info.peer_failures = peer_failures_;

@@ -114,6 +114,7 @@ class Follower final : public Node {
   bool fetch_from_peer(const replication::Peer& peer, const replication::Inbox::Range& range, uint64_t term);
   Taken take_of_peer(std::vector<replication::Parcel> parcels, uint64_t term, bool* is_refused);
   void refresh_peers();
+  bool shares(uint64_t term) const;
   StatusOr<std::string> shared_archive(uint64_t term) const;
   Status share_log(uint64_t term, uint64_t after_lsn, uint64_t upto_lsn,
                    const std::function<bool(replication::Parcel)>& each) const;

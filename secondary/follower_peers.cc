@@ -45,12 +45,15 @@ void Follower::start_offering() {
   peers_ns_ = clock_.monotonic_ns();
 }
 
+// With the lock. What has some of the partitions only is for nobody else.
+bool Follower::shares(uint64_t term) const { return options_.link.partitions.is_all() && inbox_.is_shared(term); }
+
 // Archives are of states that were applied: of what is confirmed.
 StatusOr<std::string> Follower::shared_archive(uint64_t term) const {
   uint64_t applied_lsn;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_ || !failure_.ok() || !is_own_confirmed_ || !inbox_.is_shared(term)) {
+    if (is_stopping_ || !failure_.ok() || !is_own_confirmed_ || !shares(term)) {
       return absl::FailedPreconditionError("the node does not know whether its state is that primary's");
     }
     applied_lsn = inbox_.applied_lsn();
@@ -71,7 +74,7 @@ Status Follower::share_log(uint64_t term, uint64_t after_lsn, uint64_t upto_lsn,
   uint64_t logged_lsn = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_ || !failure_.ok() || !inbox_.is_shared(term)) {
+    if (is_stopping_ || !failure_.ok() || !shares(term)) {
       return absl::FailedPreconditionError("the node does not know whether its log is that primary's");
     }
     newest = inbox_.newest();

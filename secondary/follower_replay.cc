@@ -36,7 +36,9 @@ std::vector<replay::ScannedGroup> scanned(const std::vector<Inbox::Group>& group
     if (group.parcel.snapshot == 0 && lose_group.fires()) continue;
     replay::ScannedGroup scanned;
     scanned.complete_lsn = group.parcel.complete_lsn;
-    for (const replication::BatchView& batch : group.batches) scanned.batches.push_back({batch.header, batch.body, 0});
+    for (const replication::BatchView& batch : group.batches) {
+      if (batch.has_body) scanned.batches.push_back({batch.header, batch.body, 0});
+    }
     out.push_back(std::move(scanned));
   }
   return out;
@@ -229,6 +231,8 @@ Status Follower::take_snapshot(uint64_t term, uint32_t snapshot, uint64_t lsn) {
 }
 
 StatusOr<std::pair<replay::ArchiveResult, std::string>> Follower::write_archive(const std::string& archives) {
+  if (!options_.link.partitions.is_all())
+    return sql_error("0A000", "a secondary that subscribes to some partitions writes no archives");
   if (own_disk_ == nullptr) return sql_error("0A000", "archives need the machine's disk");
   uint64_t term;
   {

@@ -882,6 +882,62 @@ TEST(Follower, CatchesUpFromOtherSecondaries) {
   }
 }
 
+PartitionSet one_partition() {
+  PartitionSet set;
+  set.add(1);
+  return set;
+}
+
+// The records of its streams are applied, of the others nothing; it gives nothing and asks nobody but the primary.
+TEST(Follower, OneWithASubscriptionAppliesItsStreams) {
+  const auto disk = make_real_disk();
+  GroupMaker primary = primary_log();
+  std::vector<Parcel> parcels;
+  const std::vector<std::vector<uint32_t>> streams = {{0, 1, 2, 3}, {1, 3}, {2}, {0, 3}};  // 40 of 0 and 2
+  for (const auto& each : streams) {
+    parcels.push_back(*replication::partial_parcel(primary.make(1, each, 10), one_partition()));
+  }
+  FakePeers others;
+  others.peers["other:1"].log = parcels;
+  NodeOptions options = follower_options(disk.get(), "");
+  options.link.partitions = one_partition();
+  options.connect_peer = others.connect();
+  auto link = std::make_unique<FakeLink>(primary.lsn());
+  link->tell({1, 0, primary.lsn(), primary.lsn(), 0}, others.list(0));
+  Running running = start(options, nullptr, std::move(link));
+  ASSERT_NE(running.node, nullptr);
+  running.link->say({1, 0, primary.lsn(), primary.lsn(), 0}, parcels);
+  ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == primary.lsn(); }));
+  const NodeInfo info = running.node->info();
+  EXPECT_EQ(info.transactions, 40u);
+  EXPECT_EQ(info.subscribed, "1");
+  EXPECT_EQ(others.asked, 0);
+  const auto& offer = running.node->peer_publisher();
+  EXPECT_TRUE(absl::IsFailedPrecondition(offer.read_log(1, 0, 10, [](const Parcel&) { return true; })));
+  EXPECT_TRUE(absl::IsFailedPrecondition(offer.newest_archive(1).status()));
+  EXPECT_EQ(sqlstate_of(running.node->write_archive("/tmp/nowhere").status()), "0A000");
+}
+
+// Before anybody is asked.
+TEST(Follower, OneWithASubscriptionIsNobodysCopy) {
+  const auto refused = [](const std::function<void(NodeOptions*)>& change) {
+    NodeOptions options = follower_options(nullptr, "");
+    options.link.target = "127.0.0.1:1";
+    options.join_us_max = 1000;
+    options.link.call_us = 100'000;
+    options.link.partitions = one_partition();
+    change(&options);
+    return sqlstate_of(Node::start(options).status());
+  };
+  EXPECT_EQ(refused([](NodeOptions*) {}), "08001");  // that nobody is there is all
+  EXPECT_EQ(refused([](NodeOptions* options) { options->link.is_voter = true; }), "22023");
+  EXPECT_EQ(refused([](NodeOptions* options) { options->data_directory = "/nowhere"; }), "22023");
+  EXPECT_EQ(refused([](NodeOptions* options) { options->archive_directory = "/nowhere"; }), "22023");
+  EXPECT_EQ(
+      refused([](NodeOptions* options) { options->link.admits = [](uint64_t, const std::string&) { return true; }; }),
+      "22023");
+}
+
 FakeLink::Archive archive_of(uint64_t lsn, uint64_t term, const replication::ClusterId& cluster = kCluster,
                              uint32_t partitions = kPartitions) {
   return [=](Disk* disk, const std::string& archives) -> StatusOr<std::string> {

@@ -78,6 +78,9 @@ class Seeding {
         return Status();
       }
       if (absl::IsCancelled(joined.status()) || absl::IsDataLoss(joined.status())) return joined.status();
+      // its subscription is: waiting does not change that
+      const bool is_refused = absl::IsFailedPrecondition(joined.status()) || absl::IsInvalidArgument(joined.status());
+      if (is_refused && !options_.link.partitions.is_all()) return joined.status();
       if (now_s() - start_s > static_cast<double>(options_.join_us_max) / 1e6) {
         return with_hint(sql_error("08001", absl::StrCat("no primary at ", options_.link.target, ": ",
                                                          std::string(joined.status().message()))),
@@ -281,6 +284,7 @@ bool may_have_bulk(const NodeOptions& options) {
 }
 
 bool asks_peers(const NodeOptions& options, const replication::JoinInfo& primary) {
+  if (!options.link.partitions.is_all()) return false;
   return options.connect_peer != nullptr && !(primary.has_bulk && may_have_bulk(options));
 }
 

@@ -28,7 +28,8 @@ struct Seed {
 StatusOr<Seed> make_seed(const NodeOptions& options, Disk* disk, replication::Link* link);
 // Whether this node has an RDMA device for archives and the log, as far as its settings say.
 bool may_have_bulk(const NodeOptions& options);
-// Whether other secondaries are asked for what this node lacks: not where the primary gives it by RDMA.
+// Whether other secondaries are asked for what this node lacks: not where the primary gives it by RDMA, nor for
+// some of the partitions.
 bool asks_peers(const NodeOptions& options, const replication::JoinInfo& primary);
 // The primary lacks what this directory has: no secondary starts on it, and nothing of it is removed, until a person
 // has decided. why: a line for people, kept in the directory.

@@ -87,6 +87,25 @@ Status check_multicast(const NodeConfig& config) {
                    "Give multicast_key_file, or insecure_listen where the network is trusted.");
 }
 
+// What has some of the partitions only is nobody's copy, and never leads.
+Status check_subscription(const NodeConfig& config) {
+  if (config.secondary.link.partitions.is_all()) return {};
+  const char* other = nullptr;
+  if (!config.cluster.name.empty()) {
+    other = "cluster: it takes no part in elections";
+  } else if (config.role != Role::kSecondary) {
+    other = "role = \"primary\": a primary has all partitions";
+  } else if (config.secondary.link.is_voter) {
+    other = "voter: it has not all that a quorum confirms";
+  } else if (!config.engine.log.directory.empty()) {
+    other = "data_directory: it starts from the primary each time";
+  } else if (!config.secondary.archive_directory.empty()) {
+    other = "archive_directory: archives are of all partitions";
+  }
+  if (other == nullptr) return {};
+  return absl::InvalidArgumentError(std::string("subscribe does not go with ") + other);
+}
+
 // What elections need, and what they do not go with yet.
 Status check_cluster(const NodeConfig& config) {
   const ClusterSettings& cluster = config.cluster;
@@ -185,6 +204,7 @@ StatusOr<NodeConfig> make_config(const std::vector<Assignment>& file, const std:
   SCYPER_RETURN_IF_ERROR(apply(environment, "environment", &config));
   SCYPER_RETURN_IF_ERROR(apply(flags, "command line", &config));
   SCYPER_RETURN_IF_ERROR(check_multicast(config));
+  SCYPER_RETURN_IF_ERROR(check_subscription(config));
   SCYPER_RETURN_IF_ERROR(check_cluster(config));
   return config;
 }

@@ -111,6 +111,34 @@ TEST_F(ConfigTest, MulticastBeyondLoopbackIsEncrypted) {
   EXPECT_TRUE(make({unicast, {"rdma_device", "any"}, {"rdma_seeding", "false"}}).ok());
 }
 
+TEST_F(ConfigTest, ASubscriptionIsForSecondariesThatKeepNothing) {
+  auto make = [](std::vector<Assignment> more) {
+    std::vector<Assignment> flags = {{"subscribe", "0-3,7"}, {"role", "secondary"}, {"primary", "127.0.0.1:1"}};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return make_config({}, {}, flags);
+  };
+  auto right = make({});
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_EQ(right->secondary.link.partitions, *PartitionSet::parse("0-3,7"));
+  EXPECT_NE(print_config(*right).find("subscribe = \"0-3,7\""), std::string::npos);
+  const std::vector<std::pair<Assignment, std::string>> wrong = {{{"subscribe", "3-1"}, "partitions rise"},
+                                                                 {{"role", "primary"}, "a primary has all"},
+                                                                 {{"voter", "on"}, "voter"},
+                                                                 {{"data_directory", "/d"}, "data_directory"},
+                                                                 {{"archive_directory", "/a"}, "archives"},
+                                                                 {{"cluster", "c"}, "elections"}};
+  for (const auto& [setting, why] : wrong) {
+    const Status status = make({setting}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << setting.first << ": " << status;
+    EXPECT_NE(status.message().find(why), absl::string_view::npos) << status;
+    // whoever has all of them may
+    if (setting.first != "cluster" && setting.first != "subscribe")
+      EXPECT_TRUE(make({setting, {"subscribe", ""}}).ok()) << setting.first;
+  }
+  EXPECT_FALSE(make_config({}, {}, {})->engine.replication.takes_partial);
+  EXPECT_TRUE(make_config({}, {}, {{"partial_secondaries", "on"}})->engine.replication.takes_partial);
+}
+
 TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
   const std::vector<Assignment> right = {{"cluster", "c"},         {"etcd", "127.0.0.1:2379"},
                                          {"node_name", "n1"},      {"voter_names", "n1,n2,n3"},

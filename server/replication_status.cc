@@ -46,6 +46,7 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
     made->set_node(member.name);
     made->set_address(member.address);
     made->set_voter(member.is_voter);
+    made->set_partitions(member.partitions.to_string());
     made->set_received_lsn(member.position.received_lsn);
     made->set_durable_lsn(member.position.durable_lsn);
     made->set_applied_lsn(member.position.applied_lsn);
@@ -81,6 +82,7 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
   out->set_inbox_bytes(info.inbox_bytes);
   out->set_repairs(info.repairs);
   out->set_repaired_groups(info.repaired_groups);
+  out->set_subscribed(info.subscribed);
   out->set_seeded_from(info.seeded_from);
   out->set_peer_groups(info.peer_groups);
   out->set_peer_failures(info.peer_failures);

@@ -62,6 +62,16 @@ Setting number_setting(std::string key, std::string help, uint32_t least, uint32
           [member](const NodeConfig& config) { return std::to_string(member(const_cast<NodeConfig&>(config))); }};
 }
 
+template <typename Member>
+Setting partitions_setting(std::string key, std::string help, Member member) {
+  return {std::move(key), std::move(help), false,
+          [member](NodeConfig* config, std::string_view text) -> Status {
+            SCYPER_ASSIGN_OR_RETURN(member(*config), PartitionSet::parse(text));
+            return {};
+          },
+          [member](const NodeConfig& config) { return quote(member(const_cast<NodeConfig&>(config)).to_string()); }};
+}
+
 // unit: what the field counts, in bytes or microseconds.
 template <typename Member>
 Setting quantity_setting(std::string key, std::string help, StatusOr<uint64_t> (*parse)(std::string_view),
@@ -365,6 +375,14 @@ std::vector<Setting> replication_settings() {
       text_setting("advertise", "secondary: host:port at which other nodes reach its gRPC; empty = as listen",
                    SCYPER_FIELD(secondary.link.address)),
       switch_setting("voter", "secondary: counts in the quorum commit modes", SCYPER_FIELD(secondary.link.is_voter)),
+      switch_setting("partial_secondaries",
+                     "primary: takes secondaries that subscribe to some partitions; transactions that cross partitions "
+                     "are logged as changes of rows then, whatever redo says",
+                     SCYPER_FIELD(engine.replication.takes_partial)),
+      partitions_setting("subscribe",
+                         "secondary: partitions that it holds, as 0-3,7, of all partitioned tables; it keeps no data "
+                         "directory; empty = all",
+                         SCYPER_FIELD(secondary.link.partitions)),
       text_setting("secondary_indexes",
                    "secondary: its own indexes, for queries: tables with columns, separated by semicolons",
                    SCYPER_FIELD(secondary.local_indexes)),

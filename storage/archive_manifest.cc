@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -228,6 +229,33 @@ StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path) {
     return sql_error(sqlstate_of(manifest.status()), path + "/MANIFEST: " + std::string(manifest.status().message()));
   }
   return manifest;
+}
+
+StatusOr<std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>>> archive_ranges(
+    Disk* disk, const std::string& path, const PartitionSet& partitions) {
+  SCYPER_ASSIGN_OR_RETURN(const ArchiveManifest manifest, read_manifest(disk, path));
+  std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>> ranges;
+  for (const ArchiveTable& table : manifest.tables) {
+    const bool is_shared = table.row_ids.size() == 1;
+    for (const ArchiveChunk& chunk : table.chunks) {
+      if (!is_shared && !partitions.has(chunk.partition)) continue;
+      const std::string name = archive_file_name(table.id, table.files[chunk.file].lsn);
+      ranges[name].emplace_back(chunk.offset, chunk.offset + chunk.bytes);
+    }
+  }
+  for (auto& [name, of_file] : ranges) {
+    std::sort(of_file.begin(), of_file.end());
+    size_t last = 0;  // what follows at once goes with it
+    for (size_t i = 1; i < of_file.size(); ++i) {
+      if (of_file[i].first > of_file[last].second) {
+        of_file[++last] = of_file[i];
+      } else {
+        of_file[last].second = std::max(of_file[last].second, of_file[i].second);
+      }
+    }
+    of_file.resize(last + 1);
+  }
+  return ranges;
 }
 
 }  // namespace scyper::storage

@@ -193,6 +193,46 @@ TEST(ArchiveTest, UnchangedChunksAreNotWrittenAgain) {
   EXPECT_EQ(archives.loaded(), archives.digest());
 }
 
+// Chunks of earlier archives' files, too; and no byte more.
+TEST(ArchiveTest, SomePartitionsNeedTheirChunksOnly) {
+  Archives archives;
+  for (uint32_t partition : {0, 1, 0, 1}) archives.append(partition, 40'000);
+  archives.write();
+  archives.change(0, 5);
+  archives.change(1, 5);
+  archives.write();
+  const std::string path = archive_path("/a", archives.lsn());
+  const ArchiveTable& entry = archives.manifest().tables.front();
+  EXPECT_EQ(entry.files.size(), 2u);
+  for (uint32_t partition = 0; partition < kPartitions; ++partition) {
+    PartitionSet set;
+    set.add(partition);
+    const auto ranges = archive_ranges(&archives.disk(), path, set);
+    ASSERT_TRUE(ranges.ok()) << ranges.status();
+    SimulatedDisk to;
+    uint64_t sent = 0, needed = 0;
+    for (const auto& [name, of_file] : *ranges) {
+      const std::string bytes = *archives.disk().read_file(path + "/" + name);
+      auto file = *to.open("/" + name, OpenMode::kCreate);
+      for (const auto& [begin, end] : of_file) {
+        EXPECT_LT(begin, end);
+        EXPECT_TRUE(file->write(begin, std::string_view(bytes).substr(begin, end - begin)).ok());
+        sent += end - begin;
+      }
+    }
+    for (const ArchiveChunk& chunk : entry.chunks) {
+      if (chunk.partition != partition) continue;
+      needed += chunk.bytes;
+      const ArchiveFile& of = entry.files[chunk.file];
+      auto file = to.open("/" + archive_file_name(entry.id, of.lsn), OpenMode::kRead);
+      ASSERT_TRUE(file.ok()) << file.status();
+      uint64_t raw_bytes = 0;
+      EXPECT_TRUE(check_archive_chunk(file->get(), of, chunk, &raw_bytes).ok());
+    }
+    EXPECT_EQ(sent, needed);
+  }
+}
+
 TEST(ArchiveTest, FilesThatAreMostlyOldAreWrittenAgain) {
   Archives archives;
   archives.append(0, 4 * static_cast<int>(kChunkTuples));

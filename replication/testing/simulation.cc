@@ -18,12 +18,16 @@
 #include "replication/inbox.h"
 #include "replication/members.h"
 #include "replication/outbox.h"
+#include "testing/schedule.h"
+#include "testing/stream_history.h"
 
 namespace scyper::replication {
 namespace {
 
 constexpr ClusterId kCluster{{7, 9}};
 constexpr uint32_t kStreams = 5;
+constexpr size_t kWhole = 3;    // secondaries that have all partitions
+constexpr size_t kPartial = 2;  // and that subscribe to some
 const DatagramKey kKey({1, 2, 3});
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kRepairAfterNs = 30 * kMs;
@@ -51,26 +55,6 @@ struct Faults {
   int64_t delay_ns = 1 * kMs;
 };
 
-// Time stands still but for the next event.
-class Schedule {
- public:
-  int64_t now_ns = 0;
-  void at(int64_t ns, std::function<void()> what) { events_.emplace(std::pair(ns, ++count_), std::move(what)); }
-  void after(int64_t ns, std::function<void()> what) { at(now_ns + ns, std::move(what)); }
-  bool step(int64_t until_ns) {
-    if (events_.empty() || events_.begin()->first.first > until_ns) return false;
-    now_ns = events_.begin()->first.first;
-    auto what = std::move(events_.begin()->second);
-    events_.erase(events_.begin());
-    what();
-    return true;
-  }
-
- private:
-  std::map<std::pair<int64_t, uint64_t>, std::function<void()>> events_;
-  uint64_t count_ = 0;
-};
-
 class Cluster;
 
 // What one incarnation of the primary sends with, or a part of one.
@@ -84,10 +68,13 @@ struct Primary final : Transmitter {
 
 struct Secondary {
   std::string name;
+  PartitionSet partitions = PartitionSet::all();
+  bool logs = false;
   std::unique_ptr<Inbox> inbox;
   std::unique_ptr<DatagramReader> reader;
   uint64_t start_lsn = 0;  // what it did not apply itself
   uint64_t applied_hash = 0;
+  std::vector<uint64_t> applied_streams;  // the same by stream; empty: it has applied nothing yet
   uint64_t member = 0;
   int64_t missing_since_ns = -1;
   Inbox::Range missing{0, 0};
@@ -102,9 +89,11 @@ class Cluster {
   Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed, SimulationFlaw flaw)
       : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed), flaw_(flaw) {
     start_primary();
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < kWhole + kPartial; ++i) {
       secondaries_.push_back(std::make_unique<Secondary>());
       secondaries_.back()->name = "s" + std::to_string(i);
+      secondaries_.back()->logs = logs_ && i < kWhole;
+      if (i >= kWhole) secondaries_.back()->partitions = draw_partitions();
       join(secondaries_.back().get(), 0);
     }
     tick();
@@ -189,6 +178,13 @@ class Cluster {
 
  private:
   bool chance(double p) { return random_.real() < p; }
+  PartitionSet draw_partitions() {
+    PartitionSet set;
+    for (uint32_t partition = 0; partition + 1 < kStreams; ++partition) {
+      if (chance(0.5)) set.add(partition);
+    }
+    return set;
+  }
   uint64_t complete_lsn() const { return log_.empty() ? 0 : log_.back().complete_lsn; }
 
   void start_primary() {
@@ -216,6 +212,7 @@ class Cluster {
     Member member;
     member.name = secondary.name;
     member.is_voter = true;
+    member.partitions = secondary.partitions;
     return members_->enter(member);
   }
 
@@ -280,6 +277,7 @@ class Cluster {
     for (; remembered_ < log_.size() && log_[remembered_].complete_lsn <= commit; ++remembered_) {
       const Parcel& parcel = log_[remembered_];
       hash = mix(hash, parcel);
+      streams_.add(parcel, kCluster);
       auto [known, is_new] = confirmed_.emplace(parcel.complete_lsn, hash);
       ASSERT_EQ(known->second, hash) << "confirmed history has changed at LSN " << parcel.complete_lsn;
     }
@@ -288,20 +286,30 @@ class Cluster {
     return (hash ^ std::hash<std::string>()(*parcel.bytes)) * 0x9E3779B97F4A7C15ull + parcel.complete_lsn;
   }
 
+  // As it comes from the primary's log: it says all in its batches.
+  static Parcel fetched(const Secondary& secondary, const Parcel& parcel) {
+    Parcel bare;
+    bare.bytes = partial_parcel(parcel, secondary.partitions)->bytes;
+    return bare;
+  }
+
   void receive(Secondary* secondary, const std::string& datagram) {
     auto received = secondary->reader->read(datagram, secondary->inbox->term());
     if (received.watermark.has_value()) {
       ASSERT_LE(received.watermark->term, term_) << "a forged datagram was believed";
     }
     if (received.watermark.has_value()) secondary->inbox->note(*received.watermark);
-    if (received.parcel.has_value()) secondary->inbox->offer(*std::move(received.parcel));
+    if (received.parcel.has_value()) {
+      auto parcel = partial_parcel(*received.parcel, secondary->partitions);
+      if (parcel.ok()) secondary->inbox->offer(*std::move(parcel));
+    }
     check_diverged(secondary);
   }
 
   void check_diverged(Secondary* secondary) {
     if (!secondary->inbox->has_diverged()) return;
     // only what was logged before it was confirmed may differ, never what was applied
-    ASSERT_TRUE(logs_);
+    ASSERT_TRUE(secondary->logs);
     secondary->log.clear();
     join(secondary, 0);
   }
@@ -313,8 +321,9 @@ class Cluster {
     Inbox::Start start;
     start.joins = start.may_be_in_group = false;
     secondary->applied_hash = 0;
+    secondary->applied_streams.clear();
     const uint64_t commit = outbox_->watermark().commit_lsn;
-    if (how == 1 && logs_ && !secondary->log.empty()) {
+    if (how == 1 && secondary->logs && !secondary->log.empty()) {
       std::vector<ChainPosition> positions;
       for (Parcel parcel : secondary->log) {
         ASSERT_TRUE(follow_chain(*open_parcel(kCluster, &parcel), true, &positions).ok());
@@ -335,7 +344,8 @@ class Cluster {
       secondary->start_lsn = start.lsn;
     }
     Inbox::Options options;
-    options.logs = logs_;
+    options.logs = secondary->logs;
+    options.partitions = secondary->partitions;
     options.bytes_max = 60'000;
     options.newest_bytes = 5'000;
     options.flaw = inbox_flaw(flaw_);
@@ -355,7 +365,7 @@ class Cluster {
 
   void work(Secondary* secondary) {
     Inbox& inbox = *secondary->inbox;
-    if (logs_ && chance(0.8)) {
+    if (secondary->logs && chance(0.8)) {
       if (const Inbox::Group* group = inbox.next_to_log()) {
         secondary->log.push_back(group->parcel);
         inbox.logged();
@@ -367,7 +377,7 @@ class Cluster {
       Position position;
       position.term = inbox.is_matched() ? inbox.term() : 0;
       position.received_lsn = inbox.received_lsn();
-      position.durable_lsn = logs_ ? inbox.logged_lsn() : 0;
+      position.durable_lsn = secondary->logs ? inbox.logged_lsn() : 0;
       position.applied_lsn = inbox.applied_lsn();
       members_->report(secondary->member, position, schedule_.now_ns);
     }
@@ -383,13 +393,14 @@ class Cluster {
     ASSERT_TRUE(parcel.base_lsn == before || (before == secondary->start_lsn && parcel.base_lsn < before))
         << "applied " << parcel.base_lsn << " behind " << before;
     ASSERT_TRUE(confirmed_.contains(parcel.complete_lsn)) << "applied before it was confirmed";
+    streams_.check(parcel, group->batches, secondary->partitions, &secondary->applied_streams);
     inbox.begin_apply(1);
     inbox.applied();
     ASSERT_EQ(inbox.applied_lsn(), parcel.complete_lsn);
     const uint64_t hash = std::hash<std::string>()(*parcel.bytes);
-    auto [known, is_new] = applied_.emplace(parcel.complete_lsn, hash);
+    auto [known, is_new] = applied_.emplace(std::pair(parcel.complete_lsn, secondary->partitions.to_string()), hash);
     ASSERT_EQ(known->second, hash) << "two nodes applied different groups at LSN " << parcel.complete_lsn;
-    if (secondary->start_lsn == 0) {
+    if (secondary->start_lsn == 0 && secondary->partitions.is_all()) {
       secondary->applied_hash = mix(secondary->applied_hash, parcel);
       ASSERT_EQ(confirmed_[parcel.complete_lsn], secondary->applied_hash);
     }
@@ -411,7 +422,7 @@ class Cluster {
     if (schedule_.now_ns - secondary->missing_since_ns < kRepairAfterNs || secondary->is_cut_off) return;
     secondary->missing_since_ns = schedule_.now_ns;
     const uint64_t incarnation = secondary->incarnation;
-    const bool asks_peer = chance(0.75);
+    const bool asks_peer = secondary->partitions.is_all() && chance(0.75);
     schedule_.after(random_.between(0, 10 * kMs), [this, secondary, incarnation, asks_peer, range = *missing] {
       if (secondary->incarnation != incarnation || secondary->is_cut_off) return;
       if (!asks_peer || !fetch_from_peer(secondary, range)) fetch(secondary, range);
@@ -422,7 +433,7 @@ class Cluster {
   // it gives comes when terms have changed. False: it has nothing.
   bool fetch_from_peer(Secondary* secondary, const Inbox::Range& range) {
     Secondary* peer = secondary;
-    while (peer == secondary) peer = secondaries_[random_.below(secondaries_.size())].get();
+    while (peer == secondary) peer = secondaries_[random_.below(kWhole)].get();
     const uint64_t term = secondary->inbox->term();
     const bool is_matched = secondary->inbox->is_matched() || flaw_ == SimulationFlaw::kTrustsPeers;
     if (!is_matched || !peer->inbox->is_shared(term)) return false;
@@ -442,9 +453,8 @@ class Cluster {
     schedule_.after(random_.between(0, 20 * kMs), [this, secondary, incarnation, term, found] {
       if (secondary->incarnation != incarnation) return;
       for (const Parcel& parcel : found) {
-        Parcel fetched;
-        fetched.bytes = parcel.bytes;
-        peer_groups += secondary->inbox->offer_of_peer(std::move(fetched), term) == Inbox::Verdict::kNew ? 1 : 0;
+        peer_groups +=
+            secondary->inbox->offer_of_peer(fetched(*secondary, parcel), term) == Inbox::Verdict::kNew ? 1 : 0;
       }
       check_diverged(secondary);
     });
@@ -463,9 +473,7 @@ class Cluster {
       }
     }
     for (const Parcel& parcel : parcels) {
-      Parcel fetched;
-      fetched.bytes = parcel.bytes;
-      secondary->inbox->offer(std::move(fetched));
+      secondary->inbox->offer(fetched(*secondary, parcel));
     }
     check_diverged(secondary);
   }
@@ -515,7 +523,9 @@ class Cluster {
   std::unique_ptr<Members> members_;
   std::unique_ptr<Outbox> outbox_;
   std::vector<std::unique_ptr<Secondary>> secondaries_;
-  std::map<uint64_t, uint64_t> confirmed_, applied_;
+  std::map<uint64_t, uint64_t> confirmed_;
+  StreamHistory streams_{kStreams};                               // that are confirmed
+  std::map<std::pair<uint64_t, std::string>, uint64_t> applied_;  // by subscription, too
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> snapshots_;
 };
 
@@ -545,7 +555,7 @@ uint64_t run_simulation(uint64_t seed, SimulationFlaw flaw) {
   for (int round = 0; round < 20 && !testing::Test::HasFailure(); ++round) {
     now_ns += static_cast<int64_t>(5 + random.below(60)) * kMs;
     cluster.run(now_ns);
-    auto& secondary = cluster.secondaries()[random.below(3)];
+    auto& secondary = cluster.secondaries()[random.below(kWhole + kPartial)];
     switch (random.below(7)) {
       case 0:
         cluster.partition(secondary.get(), true);

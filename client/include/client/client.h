@@ -164,8 +164,9 @@ struct SecondaryStatus {  // as the primary sees it
   uint64_t repaired = 0, resets = 0;
   double silent_ms = 0, lag_ms = 0;
   uint64_t lag_bytes = 0, digests_equal = 0, digests_different = 0, digest_lsn = 0;
-  std::string difference;  // of digests, the newest
-  bool has_room = true;    // for snapshots
+  std::string difference;       // of digests, the newest
+  bool has_room = true;         // for snapshots
+  std::string partitions = {};  // that it subscribes to, as 0-3,7; empty: all
 };
 
 // Of fresh answers: group, send, repair, replay, fork, query.
@@ -218,6 +219,7 @@ struct NodeStatus {
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;
   uint64_t forged_datagrams = 0, replayed_datagrams = 0, datagrams_sent = 0, replication_bytes = 0;
   uint64_t digests = 0, digest_lsn = 0;
+  std::string subscribed;         // of a secondary: its partitions, as 0-3,7; empty: all
   std::string seeded_from, peer;  // of a secondary: its first state's source; who gave groups last
   uint64_t peer_groups = 0, peer_failures = 0;
   std::vector<StageStatus> stages;

@@ -34,6 +34,7 @@ enum class TransportChoice : uint8_t {
 // A primary with secondaries (docs/replication.md). Needs a data directory.
 struct ReplicationOptions {
   bool is_on = false;
+  bool takes_partial = false;                // secondaries that subscribe to some partitions
   uint32_t voters = 3;                       // that the quorum modes count, this node included
   size_t retained_bytes = size_t{64} << 20;  // of the log in memory, for repairs
   int64_t marker_distance_us = 5'000;        // between two global snapshots, at least

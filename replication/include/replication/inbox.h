@@ -38,6 +38,7 @@ class Inbox {
     // Of what is done with: kept for newest(), and the last one in any case. 0: none.
     size_t newest_bytes = 0;
     Flaw flaw = Flaw::kNone;
+    PartitionSet partitions = PartitionSet::all();  // parcels have the bodies of their streams, and no others
   };
   struct Start {
     uint64_t term = 0;

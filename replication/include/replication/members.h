@@ -53,7 +53,7 @@ class Members {
   static constexpr int64_t kSilenceNs = 2'000'000'000;  // since a member's last word: then it gets no queries
 
   // on_change: after each report, without locks; must be quick.
-  // voters: names that count in the quorums; empty: those that say so themselves.
+  // voters: names that count in the quorums; empty: those that say so themselves. Of some partitions nobody counts.
   Members(uint64_t term, std::function<void()> on_change, std::vector<std::string> voters = {})
       : term_(term), on_change_(std::move(on_change)), voters_(std::move(voters)) {}
 

@@ -40,13 +40,20 @@ inline bool has_stream(const PartitionSet& partitions, uint32_t stream) {
 
 struct BatchView {
   BatchHeader header;
-  std::string_view body;  // as stored, in the parcel's bytes
+  std::string_view body;  // as stored, in the parcel's bytes; empty where it is not there
+  bool has_body = true;   // else its stream is not subscribed to
 };
 
-// Reads the batches of a whole group and checks that they are one: hashes, cluster, numbering within the group, one
-// complete point, and that they hold each LSN behind base_lsn once. Completes all but the bytes of *parcel from them;
-// what was set before must agree. Whatever the bytes are, nothing outside of them is read.
-StatusOr<std::vector<BatchView>> open_parcel(const ClusterId& cluster, Parcel* parcel);
+// Reads the batches of a group and checks that they are one: hashes, cluster, numbering within the group, one complete
+// point, and that they hold each LSN behind base_lsn once. Completes all but the bytes of *parcel from them; what was
+// set before must agree. Whatever the bytes are, nothing outside of them is read.
+// partitions: those whose streams have their bodies in it, behind the headers of all batches. DataLoss for a body that
+// is not there, as for one that should not be.
+StatusOr<std::vector<BatchView>> open_parcel(const ClusterId& cluster, Parcel* parcel,
+                                             const PartitionSet& partitions = PartitionSet::all());
+// Of a whole group what a subscription takes: a copy of the headers and of the bodies of its streams. Of one that is
+// partial already, by the same subscription, that one. What bodies hold is for open_parcel() to check; errors as there.
+StatusOr<Parcel> partial_parcel(const Parcel& parcel, const PartitionSet& partitions);
 
 // Where a stream's chain of hashes stands.
 struct ChainPosition {

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -47,6 +49,9 @@ struct Ticket {
   uint64_t member = 0;  // the node's connection; at the primary only
 };
 
+// Of an archive's files, by name: ranges of bytes, rising, each with its end behind it.
+using ArchiveParts = std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>>;
+
 // What a primary offers to its secondaries, as a gRPC service (proto/replication.proto).
 // All functions are called by any thread and may wait.
 struct PublisherOptions {
@@ -60,6 +65,8 @@ struct PublisherOptions {
   std::function<TransportInfo()> transport;
   // The directory of the newest archive. NotFound: there is none.
   std::function<StatusOr<std::string>()> newest_archive;
+  // Of an archive there what some partitions and all shared tables need, its manifest aside: no more is sent.
+  std::function<StatusOr<ArchiveParts>(const std::string& path, const PartitionSet& partitions)> archive_parts;
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node, const PartitionSet& reads)> ticket;

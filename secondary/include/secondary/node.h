@@ -25,7 +25,7 @@ namespace scyper::secondary {
 
 class Node;
 struct NodeOptions {
-  replication::LinkOptions link;
+  replication::LinkOptions link;  // its partitions: those that the node holds; see docs/replication.md, Subscriptions
   // Log and archives of this node; empty: it keeps none, and starts from the primary's archive each time.
   std::string data_directory;
   // Shared storage: archives are looked for there before the primary is asked for one, and written there. May be empty.
@@ -87,6 +87,7 @@ struct NodeInfo {
   uint64_t snapshots = 0;
   uint64_t repairs = 0;  // calls that fetched what was missing
   uint64_t repaired_groups = 0;
+  std::string subscribed;      // partitions, as 0-3,7; empty = all
   std::string seeded_from;     // "own data", "shared archive", "primary", "log of the primary", or a secondary's name
   uint64_t peer_groups = 0;    // that another secondary gave
   uint64_t peer_failures = 0;  // of asking one: the primary was asked then

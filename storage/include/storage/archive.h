@@ -12,6 +12,7 @@
 
 #include "base/disk.h"
 #include "base/pace.h"
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "storage/invalid_ranges.h"
 #include "storage/log_segment.h"
@@ -89,6 +90,10 @@ Status remove_unfinished(Disk* disk, const std::string& archives, uint64_t lsn);
 // start.
 Status set_archive_aside(Disk* disk, const ArchiveEntry& archive);
 StatusOr<ArchiveManifest> read_manifest(Disk* disk, const std::string& path);
+// What loading some partitions, with all shared tables, reads of an archive's files, the manifest aside: by name ranges
+// of bytes, rising, each with its end behind it. Files of which nothing is read are not named.
+StatusOr<std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>>> archive_ranges(
+    Disk* disk, const std::string& path, const PartitionSet& partitions);
 
 // By table and partition: how chunks have changed, those beyond the end too.
 constexpr uint8_t kRowsWritten = 1;

@@ -37,6 +37,8 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
     : number_(number),
       environment_(environment),
       log_(std::move(log)),
+      rows_elsewhere_(environment->options->physical_crossing ? query::RowsElsewhere::kLacked
+                                                              : query::RowsElsewhere::kNone),
       definitions_(query::open_definitions(environment->database)),
       scratch_(environment->options->scratch_bytes_max) {
   share_.number = number;
@@ -205,7 +207,9 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
   RedoMode mode = environment_->options->redo;
-  bool is_physical = mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && binding.is_volatile);
+  const bool is_alone_physical = environment_->options->physical_crossing && transaction->crossing;
+  bool is_physical =
+      mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && (binding.is_volatile || is_alone_physical));
   if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
 }
 
@@ -217,6 +221,7 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
   run_number_.store(run, std::memory_order_release);
   const query::StatementSettings::Scope scope(&settings_);
   const query::Definitions::Scope definitions(definitions_.get());
+  const query::RowsElsewhereScope rows(rows_elsewhere_);
   Outcome outcome = program.run(&context_, arguments);
   run_number_.store(run + 1, std::memory_order_release);
   if (limits.cancelled != nullptr) [[unlikely]]
@@ -471,6 +476,7 @@ void Executor::define(Transaction* transaction) noexcept {
   run.wants_rows = environment_->options->redo != RedoMode::kNone;
   run.row_bytes_max = kRecordBytesMax;
   {
+    const query::RowsElsewhereScope rows(rows_elsewhere_);
     MutexLock lock(&environment_->definition_mutex);
     transaction->status = database->define(statement.prepared(), &transaction->result, &run);
     environment_->catalog_version.store(database->catalog()->version, std::memory_order_relaxed);

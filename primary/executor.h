@@ -16,6 +16,7 @@
 #include "procedures.h"
 #include "query/database.h"
 #include "query/definitions.h"
+#include "query/rows_elsewhere.h"
 #include "redo_stream.h"
 #include "replay/compaction.h"
 #include "replay/request_window.h"
@@ -172,6 +173,7 @@ class Executor {
   const uint32_t number_;
   ExecutorEnvironment* const environment_;
   const std::unique_ptr<storage::ChangeLog> log_;
+  const query::RowsElsewhere rows_elsewhere_;
   const std::unique_ptr<query::Definitions> definitions_;
 
   // the worker's

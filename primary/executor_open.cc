@@ -118,6 +118,7 @@ Status Executor::run_open(std::string_view sql, std::span<const Datum> parameter
     }
     case query::Prepared::Kind::kDefinition: {
       const query::Definitions::Scope definitions(definitions_.get());
+      const query::RowsElsewhereScope rows(rows_elsewhere_);
       MutexLock lock(&environment_->definition_mutex);
       SCYPER_RETURN_IF_ERROR(definitions_->define(&context_, text, nullptr, {}));
       result->command_tag = definitions_->command_tag();

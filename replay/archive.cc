@@ -85,6 +85,7 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   writing.on_progress = options.on_progress;
   writing.base = options.base;
   writing.on_warning = options.on_warning;
+  writing.by_partition = options.by_partition;
   writing.has_places = options.has_places;
   SCYPER_ASSIGN_OR_RETURN(auto writer, storage::ArchiveWriter::create(disk, archives, manifest.lsn, writing));
   ArchiveResult result;
@@ -158,7 +159,7 @@ Status build_indexes(Team* team, const TablesOfArchive& tables, std::string_view
 }
 
 Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const query::Catalog& catalog,
-                   bool uses_places, ArchiveLoaded* loaded) {
+                   bool uses_places, const PartitionSet& held, ArchiveLoaded* loaded) {
   SCYPER_ASSIGN_OR_RETURN(auto tables, match_tables(path, loaded->manifest, catalog));
   Team team(threads);
   std::atomic<uint64_t> raw_bytes{0}, rows{0}, placed_rows{0};
@@ -166,7 +167,7 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
   const double start_s = now_s();
   SCYPER_RETURN_IF_ERROR(run_pieces(&team, tables.size(), [&](size_t i) -> Status {
     SCYPER_ASSIGN_OR_RETURN(
-        auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second, {}, uses_places));
+        auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second, {}, uses_places, held));
     raw_bytes += one.raw_bytes;
     rows += one.rows;
     placed_rows += one.placed_rows;
@@ -191,7 +192,7 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
 }  // namespace
 
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
-                                     const OnStatements& on_statements, bool uses_places) {
+                                     const OnStatements& on_statements, bool uses_places, const PartitionSet& held) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const uint32_t partitions = database->options().partitions;
@@ -206,18 +207,19 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   database->restore(catalog);
   const std::string* statements = loaded.manifest.attachment("statements");
   if (on_statements && statements != nullptr) on_statements(decode_statements(*statements));
-  const Status status = load_tables(disk, path, threads, *catalog, uses_places, &loaded);
+  const Status status = load_tables(disk, path, threads, *catalog, uses_places, held, &loaded);
   if (status.ok()) return loaded;
   database->restore(std::make_shared<const query::Catalog>());
   return status;
 }
 
-StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk) {
+StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk,
+                                       const PartitionSet& held) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const double start_s = now_s();
   for (const storage::ArchiveTable& entry : loaded.manifest.tables) {
-    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, entry, nullptr, on_chunk));
+    SCYPER_ASSIGN_OR_RETURN(auto one, storage::load_archive_table(disk, path, entry, nullptr, on_chunk, true, held));
     loaded.raw_bytes += one.raw_bytes;
     loaded.rows += one.rows;
   }

@@ -104,7 +104,7 @@ bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::Arch
 Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
   auto loaded = load_archive(
       disk_, entry.path, std::max(1u, options_.threads), database_,
-      [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); }, uses_places);
+      [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); }, uses_places, options_.partitions);
   if (!loaded.ok()) {
     SCYPER_RETURN_IF_ERROR(make_replayer());  // what was compiled was for those tables
     return loaded.status();
@@ -244,6 +244,7 @@ Status Recovery::set_damaged_aside() {
 Status Recovery::make_replayer() {
   Replayer::Options options;
   options.threads = std::max(1u, options_.threads);
+  options.partitions = options_.partitions;
   replayer_.reset();
   SCYPER_ASSIGN_OR_RETURN(replayer_, Replayer::create(database_, options));
   if (options_.requests != nullptr) {

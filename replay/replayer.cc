@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "query/program.h"
+#include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
 #include "storage/change_log.h"
 #include "storage/row_apply.h"
@@ -41,6 +42,14 @@ Status failed(const RedoHeader& header, const Status& cause) {
                                                                       " failed: ", std::string(cause.message())));
 }
 Status diverged(const RedoHeader& header, const char* what) { return failed(header, sql_error("XX001", what)); }
+
+// What ran alone may have read or written any partition: on some of them it does not run.
+Status needs_all(const RedoHeader& header) {
+  return with_hint(sql_error("55000", absl::StrCat("the partition-crossing transaction with LSN ", header.lsn,
+                                                   " is logged as a statement, which a node that has some partitions "
+                                                   "only cannot replay")),
+                   "Set partial_secondaries = on at the primary, and let this node begin from an archive of later.");
+}
 
 bool skip_client(const RedoHeader& header, std::string_view* body) {
   if ((header.flags & kRedoHasClient) == 0) return true;
@@ -148,6 +157,10 @@ class Lane {
   }
 
   Status apply(const RecordView& record, StreamWindow* window) {
+    const bool is_statement =
+        record.header.kind == RedoKind::kLogical || record.header.kind == RedoKind::kLogicalText;
+    if (is_statement && is_partial_ && record.header.partition == kNoPartition) return needs_all(record.header);
+    const query::RowsElsewhereScope rows(is_partial_ ? query::RowsElsewhere::kLacking : query::RowsElsewhere::kNone);
     std::string_view body = record.body;
     if (!skip_client(record.header, &body)) return diverged(record.header, "its client is missing");
     switch (record.header.kind) {
@@ -191,6 +204,7 @@ class Lane {
        std::unique_ptr<storage::ChangeLog> log)
       : statements_(statements),
         log_(std::move(log)),
+        is_partial_(!options.partitions.is_all()),
         scratch_(options.scratch_bytes_max),
         applier_(
             [database](TableId id) -> storage::Table* {
@@ -202,6 +216,7 @@ class Lane {
             },
             [database](SequenceId id) { return database->catalog()->find_sequence(id); },
             [this, database](std::string_view text) { return define(database, text); }) {
+    applier_.set_held(options.partitions);
     log_->record_redo(false);
     context_.set_log(log_.get());
     context_.scratch = &scratch_;
@@ -241,6 +256,7 @@ class Lane {
 
   Statements* const statements_;
   const std::unique_ptr<storage::ChangeLog> log_;
+  const bool is_partial_;
   query::ScratchArena scratch_;
   storage::RowApplier applier_;
   ExecContext context_;
@@ -252,7 +268,7 @@ class Lane {
 class ReplayerImpl final : public Replayer {
  public:
   ReplayerImpl(query::Database* database, const Options& options)
-      : database_(database), statements_(database), team_(options.threads) {}
+      : database_(database), held_(options.partitions), statements_(database), team_(options.threads) {}
 
   Status start(const Options& options) {
     for (uint32_t i = 0; i < team_.size(); ++i) {
@@ -293,6 +309,7 @@ class ReplayerImpl final : public Replayer {
   static bool next_record(StreamWindow* window, uint64_t before_lsn, RecordView* record, Status* status);
 
   query::Database* const database_;
+  const PartitionSet held_;
   Statements statements_;
   Team team_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -313,6 +330,7 @@ Status ReplayerImpl::unpack(std::span<const ScannedGroup> groups) {
         return sql_error("XX001", absl::StrCat("the log has stream ", stream, ", the database ",
                                                database_->options().partitions, " partitions"));
       }
+      if (stream != kAloneStream && !held_.has(stream - 1)) continue;
       if (stream >= windows_.size()) {
         windows_.resize(stream + 1);
         batches.resize(stream + 1);
@@ -444,6 +462,8 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   if (!skip_client(record.header, &text)) return diverged(record.header, "its client is missing");
   query::ResultSet result;
   std::string_view rows;
+  const query::RowsElsewhereScope elsewhere(held_.is_all() ? query::RowsElsewhere::kNone
+                                                           : query::RowsElsewhere::kLacking);
   auto prepared = database_->prepare(query::Database::definition_of_log(text, &rows));
   Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
   if (!status.ok()) return failed(record.header, status);

@@ -1,6 +1,7 @@
 #include "replication/digests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,10 @@ constexpr size_t kNodesMax = 1000;
 constexpr uint64_t kRoundsMax = 3;  // of a node that has been told and is not heard of
 }  // namespace
 
-std::string describe_difference(const StateDigest& own, const StateDigest& other) {
+std::string describe_difference(const StateDigest& all, const StateDigest& other, const PartitionSet& subscribed) {
+  StateDigest own;
+  std::copy_if(all.parts.begin(), all.parts.end(), std::back_inserter(own.parts),
+               [&](const StateDigest::Part& part) { return part.is_shared || subscribed.has(part.partition); });
   for (size_t i = 0; i < std::max(own.parts.size(), other.parts.size()); ++i) {
     const StateDigest::Part* a = i < own.parts.size() ? &own.parts[i] : nullptr;
     const StateDigest::Part* b = i < other.parts.size() ? &other.parts[i] : nullptr;
@@ -34,7 +38,7 @@ std::string describe_difference(const StateDigest& own, const StateDigest& other
 
 void DigestBook::compare(const StateDigest& own, const StateDigest& other, const std::string& name) {
   Node* node = &nodes_[name];
-  const std::string difference = describe_difference(own, other);
+  const std::string difference = describe_difference(own, other, node->subscribed);
   node->comparison.lsn = own.lsn;
   node->round = own_count_;
   if (difference.empty()) {
@@ -61,10 +65,11 @@ void DigestBook::add_own(StateDigest digest) {
   if (own_.size() > kOwnKept) own_.pop_front();
 }
 
-void DigestBook::add(const std::string& name, StateDigest digest) {
+void DigestBook::add(const std::string& name, StateDigest digest, const PartitionSet& subscribed) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (nodes_.size() >= kNodesMax && !nodes_.contains(name)) return;
   Node& node = nodes_[name];
+  node.subscribed = subscribed;
   for (const StateDigest& own : own_) {
     if (own.lsn != digest.lsn || own.term != digest.term) continue;
     return compare(own, digest, name);

@@ -97,9 +97,9 @@ class Publisher final : public v1::Replication::Service {
   grpc::Status Attend(grpc::ServerContext*, grpc::ServerReader<v1::PositionReport>* reader, v1::AttendReply*) override {
     v1::PositionReport report;
     uint64_t number = 0;
+    Member member;
     while (!options_.outbox->is_stopped() && reader->Read(&report)) {
       if (number == 0) {
-        Member member;
         member.name = report.node();
         member.address = report.address();
         member.is_voter = report.voter();
@@ -122,7 +122,9 @@ class Publisher final : public v1::Replication::Service {
       position.has_room = !report.no_room();
       position.archive_lsn = report.archive_lsn();
       options_.members->report(number, position, options_.clock->monotonic_ns());
-      if (report.has_digest()) options_.digests->add(report.node(), decode_digest(report.digest()));
+      if (report.has_digest()) {
+        options_.digests->add(report.node(), decode_digest(report.digest()), member.partitions);
+      }
       if (Status verdict = options_.digests->verdict(report.node()); !verdict.ok()) {
         options_.members->leave(number);
         return to_grpc(verdict);

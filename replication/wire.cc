@@ -52,7 +52,7 @@ void encode_digest(const StateDigest& from, v1::StateDigest* to) {
 StateDigest decode_digest(const v1::StateDigest& from) {
   StateDigest digest{from.term(), from.snapshot(), from.lsn(), {}};
   for (const v1::StateDigest::Part& part : from.parts()) {
-    digest.parts.push_back({part.table(), part.partition(), part.lo(), part.hi(), part.rows()});
+    digest.parts.push_back({part.table(), part.partition(), part.lo(), part.hi(), part.rows(), false});
   }
   return digest;
 }

@@ -148,6 +148,7 @@ Status Follower::begin() {
   SCYPER_ASSIGN_OR_RETURN(local_indexes_, query::LocalIndexes::parse(options_.local_indexes));
   replay::Replayer::Options replaying;
   replaying.threads = std::max(1u, options_.replay_threads);
+  replaying.partitions = options_.link.partitions;
   SCYPER_ASSIGN_OR_RETURN(replayer_, replay::Replayer::create(database_.get(), replaying));
   replayer_->set_observer([this](const replay::RecordView& record) { requests_->finish(record); });
   make_local_indexes();

@@ -113,6 +113,7 @@ class Seeding {
     replay::RecoveryOptions recovery;
     recovery.threads = options_.replay_threads;
     recovery.log_may_lag = true;
+    recovery.partitions = options_.link.partitions;
     recovery.requests = seed_.requests.get();
     recovery.on_progress = options_.on_progress;
     SCYPER_ASSIGN_OR_RETURN(seed_.recovered,

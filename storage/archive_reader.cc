@@ -236,28 +236,44 @@ Status read_block(File* file, uint64_t offset, uint64_t end, std::string* bytes)
 class TableLoader {
  public:
   TableLoader(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table, const OnChunk& on_chunk,
-              bool uses_places)
-      : disk_(disk), path_(path), entry_(entry), table_(table), on_chunk_(on_chunk), uses_places_(uses_places) {}
+              bool uses_places, const PartitionSet& held)
+      : disk_(disk),
+        path_(path),
+        entry_(entry),
+        table_(table),
+        on_chunk_(on_chunk),
+        uses_places_(uses_places && held.is_all()),
+        held_(held) {}
 
   StatusOr<ArchiveLoad> run() {
-    for (const ArchiveFile& file : entry_.files) SCYPER_RETURN_IF_ERROR(open(file));
+    std::vector<bool> is_needed(entry_.files.size(), held_.is_all());
+    for (const ArchiveChunk& chunk : entry_.chunks) is_needed[chunk.file] = is_needed[chunk.file] || is_held(chunk);
+    for (size_t i = 0; i < entry_.files.size(); ++i) {
+      files_.emplace_back();
+      if (is_needed[i]) SCYPER_RETURN_IF_ERROR(open(entry_.files[i]));
+    }
     if (table_ != nullptr && entry_.row_ids.size() != table_->partition_count()) {
       return damaged(path_ + "/MANIFEST: another number of partitions than the definition of the table");
     }
     const bool has_tier = table_ != nullptr && table_->frozen_store() != nullptr && table_->frozen_store()->tier;
     if (uses_places_ && has_tier) place_chunks();
+    uint64_t wanted_rows = 0;
     for (const ArchiveChunk& chunk : entry_.chunks) {
+      if (!is_held(chunk)) continue;
+      wanted_rows += chunk.present_rows();
       const bool is_placed = placed_.contains({chunk.partition, chunk.chunk});
       if (!is_placed) SCYPER_RETURN_IF_ERROR(load(chunk));
       if (on_chunk_) SCYPER_RETURN_IF_ERROR(on_chunk_(chunk.bytes));
     }
-    if (load_.rows != entry_.rows) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
+    if (load_.rows != (held_.is_all() ? entry_.rows : wanted_rows)) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
     if (table_ != nullptr) finish();
     return std::move(load_);
   }
 
  private:
-  std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn); }
+  // What is shared is in partition 0 of its table, which has no other.
+  bool is_held(const ArchiveChunk& chunk) const { return entry_.row_ids.size() == 1 || held_.has(chunk.partition); }
+  std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn, file.partition); }
   Status at_place(const ArchiveFile& file, uint64_t offset, const Status& status) const {
     return sql_error(sqlstate_of(status),
                      name_of(file) + " at offset " + std::to_string(offset) + ": " + std::string(status.message()));
@@ -272,7 +288,7 @@ class TableLoader {
       return at_place(file, size, damaged("the file does not have the size the manifest says"));
     }
     if (table_ == nullptr) (*opened)->drop_cached();  // it is the disk that is checked
-    files_.push_back(*std::move(opened));
+    files_.back() = *std::move(opened);
     return Status();
   }
 
@@ -365,10 +381,11 @@ class TableLoader {
   Table* const table_;
   const OnChunk& on_chunk_;
   const bool uses_places_;
+  const PartitionSet held_;
   std::set<std::pair<uint32_t, uint32_t>> placed_;  // of the archive's chunks
   // How many positions are used of chunks that end before the next one begins.
   std::map<std::pair<TablePartition*, uint64_t>, uint32_t> shorter_;
-  std::vector<std::unique_ptr<File>> files_;
+  std::vector<std::unique_ptr<File>> files_;  // null: has nothing that is wanted
   std::string bytes_;
   ArchiveLoad load_;
 };
@@ -376,9 +393,9 @@ class TableLoader {
 }  // namespace
 
 StatusOr<ArchiveLoad> load_archive_table(Disk* disk, const std::string& path, const ArchiveTable& entry, Table* table,
-                                         const OnChunk& on_chunk, bool uses_places) {
+                                         const OnChunk& on_chunk, bool uses_places, const PartitionSet& held) {
   before_table_load.fires();
-  return TableLoader(disk, path, entry, table, on_chunk, uses_places).run();
+  return TableLoader(disk, path, entry, table, on_chunk, uses_places, held).run();
 }
 
 namespace {

@@ -315,6 +315,46 @@ TablePartition* RowApplier::partition_of(Target* target, Input* in, uint32_t all
   return nullptr;
 }
 
+bool RowApplier::is_held(const Target& target, const TablePartition& partition) const {
+  return target.is_shared || held_.has(partition.partition);
+}
+
+// The values of a key that is not simple, in index order. False: damage.
+bool RowApplier::read_key(const Target& target, Input* in, std::vector<Datum>* values) {
+  values->resize(target.key_format->columns().size());
+  for (const bool varying : {false, true}) {
+    for (size_t i = 0; i < values->size(); ++i) {
+      const SqlType& type = target.key_format->columns()[i].type;
+      if (holds_bytes(type.id) == varying) (*values)[i] = in->value(type);
+    }
+  }
+  return in->ok;
+}
+
+// The key of a row that is not here.
+void RowApplier::pass_key(const Target& target, Input* in) {
+  std::vector<Datum> values;
+  if (!target.has_key) {
+    in->bytes(sizeof(uint64_t));
+  } else if (target.has_simple_key) {
+    in->bytes(target.plan->key.fixed_bytes);
+  } else {
+    read_key(target, in, &values);
+  }
+}
+
+void RowApplier::pass_values(const RowValues& values, Input* in) {
+  const char* base = in->bytes(values.fixed_bytes);
+  for (const RowValues::Column& column : values.varying) {
+    if (!in->ok || bit_of(base, column.null_bit)) continue;
+    if (column.access.kind == CellKind::kArray) {
+      in->array(column.type);
+    } else {
+      in->string();
+    }
+  }
+}
+
 // The tuple that the key at hand names, or kNoTid.
 Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
   const RowValues& form = target->plan->key;
@@ -351,14 +391,8 @@ Tid RowApplier::find(Target* target, TablePartition* partition, Input* in) {
     for (const RowValues::Column& column : form.fixed) out = put_simple_part(out, base + column.at, column.bytes);
     size = static_cast<size_t>(out - key);
   } else {
-    std::vector<Datum> values(target->key_format->columns().size());
-    for (const bool varying : {false, true}) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        const SqlType& type = target->key_format->columns()[i].type;
-        if (holds_bytes(type.id) == varying) values[i] = in->value(type);
-      }
-    }
-    size = in->ok ? target->key_format->encode(values, key) : kKeyTooLarge;
+    std::vector<Datum> values;
+    size = read_key(*target, in, &values) ? target->key_format->encode(values, key) : kKeyTooLarge;
     if (size == kKeyTooLarge) {
       in->damage = "key";
       return kNoTid;
@@ -430,6 +464,12 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
   if (change == nullptr) return damaged(in->damage);
   TablePartition* partition = partition_of(target, in, allowed);
   if (partition == nullptr) return damaged(in->damage);
+  if (!is_held(*target, *partition)) {
+    pass_key(*target, in);
+    pass_values(change->values, in);
+    return in->ok ? Status() : damaged("values");
+  }
+  ++rows_;
   Tid tid = find(target, partition, in);
   if (tid == kNoTid) return in->unreadable.ok() ? damaged(in->damage) : in->unreadable;
   SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid));
@@ -522,19 +562,30 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
       last_number_ = static_cast<uint32_t>(table);
     }
     Target* target = last_target_;
-    ++rows_;
     if (!in.elements.empty()) in.elements.clear();
     if (kind == RowChangeKind::kUpdate) {
       SCYPER_RETURN_IF_ERROR(update(target, begin, &in, allowed));
       continue;
     }
     if (kind != RowChangeKind::kInsert && kind != RowChangeKind::kDelete) return damaged("kind of row change");
-    TablePartition* partition = partition_of(target, &in, allowed);
-    if (partition == nullptr) return damaged(in.damage);
-    SCYPER_RETURN_IF_ERROR(kind == RowChangeKind::kInsert ? insert(target, partition, &in)
-                                                          : remove(target, partition, &in));
+    SCYPER_RETURN_IF_ERROR(insert_or_remove(kind == RowChangeKind::kInsert, target, &in, allowed));
   }
   return Status();
+}
+
+Status RowApplier::insert_or_remove(bool inserts, Target* target, Input* in, uint32_t allowed) {
+  TablePartition* partition = partition_of(target, in, allowed);
+  if (partition == nullptr) return damaged(in->damage);
+  if (!is_held(*target, *partition)) {
+    if (inserts) {
+      pass_values(target->plan->row, in);
+    } else {
+      pass_key(*target, in);
+    }
+    return in->ok ? Status() : damaged("values");
+  }
+  ++rows_;
+  return inserts ? insert(target, partition, in) : remove(target, partition, in);
 }
 
 StatusOr<std::unique_ptr<OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type) {

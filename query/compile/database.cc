@@ -122,7 +122,8 @@ class DatabaseImpl final : public Database {
   Status explain(const PreparedStatement& prepared, ResultSet* result);
   StatusOr<std::shared_ptr<const Program>> copy_program(ast::CopyStatement* copy, const CopyTarget& target,
                                                         std::shared_ptr<const Catalog> catalog);
-  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile);
+  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
+                                Definer::QueryFacts* facts);
 
   const DatabaseOptions options_;
   const std::unique_ptr<storage::Arena> arena_;          // outlives tables
@@ -246,14 +247,6 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared
   return program;
 }
 
-namespace {
-void visit_programs(const Program& program, std::vector<const Program*>* seen) {
-  if (std::find(seen->begin(), seen->end(), &program) != seen->end()) return;
-  seen->push_back(&program);
-  for (const Program* callee : program.parts().callees) visit_programs(*callee, seen);
-}
-}  // namespace
-
 std::shared_ptr<const Program> DatabaseImpl::first_program_of(const Prepared& base) const {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   CHECK(prepared.kind_ == Prepared::Kind::kProgram);
@@ -297,8 +290,8 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     catalog_ = std::move(next);
   };
-  auto run = [this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
-    return run_query(sql, std::move(catalog), is_volatile);
+  auto run = [this](const std::string& sql, std::shared_ptr<const Catalog> catalog, Definer::QueryFacts* facts) {
+    return run_query(sql, std::move(catalog), facts);
   };
   return make_definitions(
       {&options_, arena_.get(), frozen_.get(), tier_.get(), &compiler_, [this] { return catalog(); }, publish, run});
@@ -306,12 +299,13 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
 
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
-                                            bool* is_volatile) {
+                                            Definer::QueryFacts* facts) {
   SCYPER_ASSIGN_OR_RETURN(
       auto prepared,
       prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), std::move(catalog)));
   auto program = first_program_of(*prepared);
-  *is_volatile = program->footprint().is_volatile;
+  facts->is_volatile = program->footprint().is_volatile;
+  facts->reads_others = reads_others(*program);
   return query_alone(options_, arena_.get(), *program);
 }
 
@@ -433,9 +427,8 @@ Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionR
   const ZoneScope zone(prepared.zone_.get());
   const RoleScope roles(&prepared.roles_);
   SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, current->roles));
-  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog, bool* is_volatile) {
-    return run_query(sql, std::move(catalog), is_volatile);
-  });
+  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog,
+                            Definer::QueryFacts* facts) { return run_query(sql, std::move(catalog), facts); });
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, result));
   if (run != nullptr && !parsed.is_temporary) {
     run->log = definer.definition_text();

@@ -17,6 +17,8 @@
 
 namespace scyper::query {
 
+struct BoundProgram;
+
 // Position of a visible column, -1 = none.
 int find_column(const storage::TableSchema& schema, std::string_view name);
 Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index);
@@ -28,10 +30,14 @@ class Definer {
           std::string_view text)
       : options_(options), arena_(arena), old_(std::move(catalog)), text_(text) {}
 
+  // What replaying a definition depends on, of a query that it runs.
+  struct QueryFacts {
+    bool is_volatile = false;    // it would answer otherwise
+    bool reads_others = false;   // of partitioned tables more than the one that its rows are of
+  };
   // Runs a query on a catalog, alone: for definitions that read their tables.
-  // `is_volatile`: out, would it answer otherwise when it is replayed?
   using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog,
-                                                   bool* is_volatile)>;
+                                                   QueryFacts* facts)>;
   void set_runner(Runner runner) { runner_ = std::move(runner); }
 
   // Variables of the routine that it runs in, and their types: parameters of CREATE TABLE AS.
@@ -121,8 +127,10 @@ class Definer {
   Status drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status check_views(const std::string& name);
   // definition_query.cc
-  StatusOr<ResultSet> query(const std::string& sql, bool* is_volatile = nullptr);
+  StatusOr<ResultSet> query(const std::string& sql, QueryFacts* facts = nullptr);
   StatusOr<bool> has_no_rows(const std::string& sql);
+  Status check_repeats(const BoundProgram& bound, const QueryFacts& facts, const storage::ColumnDef& column,
+                       bool may_draw) const;
   Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
                   bool may_draw = false);
   // definition_routine.cc: ALTER FUNCTION, PROCEDURE, ROUTINE

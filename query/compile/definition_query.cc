@@ -9,6 +9,7 @@
 #include "plan/expressions.h"
 #include "query/error_status.h"
 #include "query/exec_context.h"
+#include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
 
 // What definitions ask of the data: rows that a new rule would refuse, values for new columns.
@@ -41,40 +42,64 @@ bool is_repeatable(BoundQuery* query, bool program_is_volatile, bool may_draw) {
   return repeats;
 }
 
+bool has_subquery(BoundQuery* query) {
+  bool any = false;
+  rewrite(query, [&](BoundPtr* slot) {
+    any |= (*slot)->query != nullptr;
+    return false;
+  });
+  return any;
+}
+
 }  // namespace
 
-StatusOr<ResultSet> Definer::query(const std::string& sql, bool* is_volatile) {
+StatusOr<ResultSet> Definer::query(const std::string& sql, QueryFacts* facts) {
   if (runner_ == nullptr) return error("0A000", "this definition needs to read its table", -1);
   // a version of its own: what is compiled for it is not taken for the one that will be published
   static std::atomic<uint64_t> trials{uint64_t{1} << 62};
   auto catalog = std::make_shared<Catalog>(next());
   catalog->version = trials.fetch_add(1);
-  bool ignored = false;
-  return runner_(sql, std::move(catalog), is_volatile != nullptr ? is_volatile : &ignored);
+  QueryFacts ignored;
+  return runner_(sql, std::move(catalog), facts != nullptr ? facts : &ignored);
 }
 
+// Of rows that a rule refuses. Where some are not here, the primary has looked.
 StatusOr<bool> Definer::has_no_rows(const std::string& sql) {
+  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking) return true;
   SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql));
   return rows.row_count() == 0;
+}
+
+// Whoever replays the definition gets the same values for the rows that it has.
+Status Definer::check_repeats(const BoundProgram& bound, const QueryFacts& facts, const storage::ColumnDef& column,
+                              bool may_draw) const {
+  const bool is_partial_somewhere = RowsElsewhereScope::now() == RowsElsewhere::kLacked;
+  const bool needs_all = facts.reads_others || may_draw || has_subquery(bound.query.get());
+  const char* why = nullptr;
+  if (!is_repeatable(bound.query.get(), facts.is_volatile, may_draw)) {
+    why = "that are volatile or depend on the time are not supported for tables with rows";
+  } else if (is_partial_somewhere && needs_all) {
+    why = "that depend on other rows or on a sequence are not supported for tables with rows while "
+          "partial_secondaries is on";
+  } else {
+    return Status();
+  }
+  return with_hint(
+      error("0A000", absl::StrCat("values of column \"", column.name, "\" ", why), -1),
+      "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
 }
 
 // One column of rows, cast to `column` as an assignment. What the values point to lives as long as this.
 Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
                          bool may_draw) {
-  bool is_volatile = false;
-  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &is_volatile));
+  QueryFacts facts;
+  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &facts));
   results_.push_back(std::move(rows));
   const ResultSet& kept = results_.back();
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
   Binder binder(next(), sql);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(*statements[0], {}));
-  if (kept.row_count() > 0 && !is_repeatable(bound->query.get(), is_volatile, may_draw))
-    return with_hint(error("0A000",
-                           absl::StrCat("values of column \"", column.name,
-                                        "\" that are volatile or depend on the time are not supported for tables "
-                                        "with rows"),
-                           -1),
-                     "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
+  if (kept.row_count() > 0) SCYPER_RETURN_IF_ERROR(check_repeats(*bound, facts, column, may_draw));
   const SqlType from = bound->query->outputs[0].expr->type;
   const SqlType shown = kept.columns[0].type;  // results have some types as texts
   if (!can_assign(from, column.type))

@@ -7,6 +7,7 @@
 #include "compile/definition.h"
 #include "parse/name_path.h"
 #include "parse/text.h"
+#include "query/rows_elsewhere.h"
 
 // CREATE, ALTER, DROP SEQUENCE; the sequences of serial and identity columns.
 namespace scyper::query {
@@ -124,8 +125,10 @@ Status Definer::define_sequence_options(const std::vector<ast::Option>& options,
     state->is_called = false;
     if (option->has_value) read_integer(option->value, &state->value);
   }
+  // a node that lacks partitions lacks what their transactions have drawn
+  const bool knows_state = is_new || RowsElsewhereScope::now() != RowsElsewhere::kLacking;
   const bool below = state->value < sequence->minimum;
-  if (below || state->value > sequence->maximum)
+  if (knows_state && (below || state->value > sequence->maximum))
     return error("22023",
                  absl::StrCat("RESTART value (", state->value,
                               below ? ") cannot be less than MINVALUE (" : ") cannot be greater than MAXVALUE (",

@@ -121,4 +121,23 @@ const ChunkOpening& Program::opening(int64_t number) const noexcept {
 }
 const Program& Program::callee(size_t number) const noexcept { return *parts_->callees[number]; }
 
+void visit_programs(const Program& program, std::vector<const Program*>* seen) {
+  if (std::find(seen->begin(), seen->end(), &program) != seen->end()) return;
+  seen->push_back(&program);
+  for (const Program* callee : program.parts().callees) visit_programs(*callee, seen);
+}
+
+bool reads_others(const Program& program) {
+  std::vector<const Program*> all;
+  visit_programs(program, &all);
+  ptrdiff_t own = 0, called = 0;
+  for (const Program* one : all) {
+    const auto& tables = one->parts().resources.tables;
+    (one == &program ? own : called) += std::count_if(tables.begin(), tables.end(), [](const auto& table) {
+      return table->schema().scheme != storage::PartitionScheme::kShared;
+    });
+  }
+  return own > 1 || called > 0;
+}
+
 }  // namespace scyper::query

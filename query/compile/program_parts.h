@@ -38,4 +38,9 @@ struct ProgramParts {
   Compiler* compiler = nullptr;     // for dynamic SQL; none in a snapshot
 };
 
+// A program and what it calls, each once.
+void visit_programs(const Program& program, std::vector<const Program*>* seen);
+// Whether it reads partitioned tables beyond the one that its own rows are of: more of them, or any in what it calls.
+bool reads_others(const Program& program);
+
 }  // namespace scyper::query

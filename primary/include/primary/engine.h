@@ -51,6 +51,10 @@ struct EngineOptions {
   storage::Layout layout = storage::Layout::kColumn;  // where a table does not say WITH (layout = ...)
   ExecutionMode execution = ExecutionMode::kAdaptive;
   RedoMode redo = RedoMode::kLogical;
+  // What runs alone is logged physically whatever `redo` says, and definitions are refused (0A000) whose values depend
+  // on rows of several partitions: so that nodes which hold some partitions can replay the log (docs/replication.md,
+  // Subscriptions). Not with RedoMode::kNone.
+  bool physical_crossing = false;
   uint32_t queue_capacity = 4096;  // transactions per worker; a full queue refuses with 53300 and a retry hint
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
   size_t redo_bytes_max = size_t{64} << 20;       // physical redo per transaction; 53400 beyond; to kRecordBytesMax

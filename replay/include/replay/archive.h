@@ -22,7 +22,8 @@ struct ArchiveOptions {
   std::function<Status()> before_finish;
   std::shared_ptr<const storage::ArchiveBase> base;    // whose unchanged chunks are not written again. May be null
   std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
-  bool has_places = false;  // of the node's own: names files of its tier, which FrozenTier::keep_all() keeps
+  bool by_partition = false;  // files of partitioned tables: ArchiveWriter::Options
+  bool has_places = false;    // of the node's own: names files of its tier, which FrozenTier::keep_all() keeps
 };
 struct ArchiveResult {
   uint64_t lsn = 0;
@@ -52,10 +53,14 @@ std::vector<std::string> decode_statements(std::string_view bytes);
 // An archive into an empty database, with `threads`. On error the database is as empty as before.
 // uses_places: what is in the node's tier stays there; an error may come of it, then without.
 // on_statements: may be empty; gets the archive's statements when there are definitions but no rows yet.
+// held: the partitions that are loaded of partitioned tables, as of storage::load_archive_table().
 using OnStatements = std::function<void(const std::vector<std::string>&)>;
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
-                                     const OnStatements& on_statements = {}, bool uses_places = true);
-// Reads everything from the disk and checks every hash, without a database. XX001 names the damage.
-StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk = {});
+                                     const OnStatements& on_statements = {}, bool uses_places = true,
+                                     const PartitionSet& held = PartitionSet::all());
+// Reads everything from the disk, or what is of those partitions and what is shared, and checks every hash, without a
+// database. XX001 names the damage.
+StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk = {},
+                                       const PartitionSet& held = PartitionSet::all());
 
 }  // namespace scyper::replay

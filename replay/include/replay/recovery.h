@@ -49,6 +49,8 @@ struct RecoveryOptions {
   // Of a secondary, which need not log what it applies before it archives it: a log that ends before the archive has
   // nothing of use, and goes (cuts). Else it is damage: what was acknowledged may be missing.
   bool log_may_lag = false;
+  // Of partitioned tables; not all: Replayer::Options::partitions, and files of an archive without any may be absent.
+  PartitionSet partitions = PartitionSet::all();
   std::string archives;  // other places than the data directory's own
   std::string log;
   Replayer::Observer observer;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "query/database.h"
 #include "replay/log_scan.h"
@@ -24,6 +25,9 @@ class Replayer {
     uint32_t threads = 1;
     size_t redo_bytes_max = size_t{64} << 20;
     size_t scratch_bytes_max = size_t{256} << 20;
+    // Of partitioned tables only these partitions are kept; what is shared is whole. Streams and rows of others are
+    // passed over. The log has to be one that was written for it (EngineOptions::physical_crossing): 55000 otherwise.
+    PartitionSet partitions = PartitionSet::all();
   };
   static StatusOr<std::unique_ptr<Replayer>> create(query::Database* database, const Options& options);
   virtual ~Replayer() = default;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/partition_set.h"
 #include "query/fork.h"
 #include "replication/digests.h"
 
@@ -9,7 +10,8 @@
 namespace scyper::replay {
 
 // Its child computes; nothing else has to be set. The caller forks at the cut.
-query::ForkRequest make_digest_request();
+// held: the partitions of partitioned tables that the node has. Others are left out, unless there are rows in them.
+query::ForkRequest make_digest_request(const PartitionSet& held = PartitionSet::all());
 // Waits for the child: table by table and partition by partition, term, snapshot and LSN of the fork's point. 58030
 // when it has died.
 StatusOr<replication::StateDigest> read_digest(const query::Forked& forked);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 
 namespace scyper::replication {
@@ -19,21 +20,27 @@ struct StateDigest {
     uint32_t partition = 0;
     uint64_t lo = 0, hi = 0;  // sum of the rows' hashes
     uint64_t rows = 0;
-    friend bool operator==(const Part&, const Part&) = default;
+    bool is_shared = false;  // every node has it. A node knows it of its own; it is not told
+    friend bool operator==(const Part& a, const Part& b) {
+      return a.table == b.table && a.partition == b.partition && a.lo == b.lo && a.hi == b.hi && a.rows == b.rows;
+    }
   };
   uint64_t term = 0;
   uint32_t snapshot = 0;
   uint64_t lsn = 0;
   std::vector<Part> parts;  // by table and partition
 };
-// The first place where `other` differs from `own`, for people; empty: nowhere.
-std::string describe_difference(const StateDigest& own, const StateDigest& other);
+// The first place where `other` differs from what `own` has of those partitions and of shared tables, for people; empty:
+// nowhere. Partitions beyond them should not be there: nodes do not tell of them unless they have rows.
+std::string describe_difference(const StateDigest& own, const StateDigest& other,
+                                const PartitionSet& subscribed = PartitionSet::all());
 
 // A primary's digests and what its secondaries have told of theirs. Bounded. Threads: any.
 class DigestBook {
  public:
   void add_own(StateDigest digest);
-  void add(const std::string& node, StateDigest digest);
+  // subscribed: the partitions that the node has to have.
+  void add(const std::string& node, StateDigest digest, const PartitionSet& subscribed = PartitionSet::all());
 
   // DataLoss: the node's newest digest differs from this node's own at the same cut, and it is to begin anew. One node
   // at a time, until it has been found equal: where all differ it is the primary whose tables are wrong, and the others
@@ -54,6 +61,7 @@ class DigestBook {
   struct Node {
     Comparison comparison;
     std::deque<StateDigest> waiting;  // for this node's own
+    PartitionSet subscribed = PartitionSet::all();
     Status verdict;
     uint64_t round = 0;  // own_count_ when it was compared last
   };

@@ -5,8 +5,10 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/partition_set.h"
 #include "base/status.h"
 #include "storage/sequence.h"
 #include "storage/table.h"
@@ -32,10 +34,12 @@ class RowApplier {
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
   // partition: the only one of partitioned tables that the changes may lie in.
   Status apply(std::string_view changes, uint32_t partition);
+  // Of partitioned tables only rows of these partitions are applied from now on; the others are passed over.
+  void set_held(PartitionSet held) { held_ = std::move(held); }
   // The definition of a table has changed.
   void forget();
 
-  uint64_t rows() const { return rows_; }
+  uint64_t rows() const { return rows_; }  // applied
 
  private:
   friend StatusOr<std::unique_ptr<struct OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type);
@@ -48,7 +52,12 @@ class RowApplier {
   UpdatePlan* update_plan(Target* target, const char* begin, Input* in);
   Status update(Target* target, const char* begin, Input* in, uint32_t allowed);
   Status remove(Target* target, TablePartition* partition, Input* in);
+  Status insert_or_remove(bool inserts, Target* target, Input* in, uint32_t allowed);
   TablePartition* partition_of(Target* target, Input* in, uint32_t allowed);
+  bool is_held(const Target& target, const TablePartition& partition) const;
+  static bool read_key(const Target& target, Input* in, std::vector<Datum>* values);
+  static void pass_key(const Target& target, Input* in);
+  static void pass_values(const RowValues& values, Input* in);
   Status apply_sequence(Input* in);
   Status apply_definition(Input* in, uint32_t allowed);
   static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,
@@ -61,6 +70,7 @@ class RowApplier {
   std::unordered_map<uint32_t, std::unique_ptr<Target>> targets_;
   uint32_t last_number_ = 0;
   Target* last_target_ = nullptr;  // of that number
+  PartitionSet held_ = PartitionSet::all();
   uint64_t rows_ = 0;
 };
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <random>
@@ -17,9 +17,11 @@
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
 #include "query/program.h"
+#include "replay/compaction.h"
 #include "replay/recovery.h"
 #include "replay/state_digest.h"
 #include "replication/digests.h"
+#include "storage/archive.h"
 #include "storage/partition_digest.h"
 #include "testing/compacting.h"
 #include "testing/restarts.h"
@@ -94,6 +96,7 @@ class PartialReplayTest : public testing::Test {
     options.memory_bytes = size_t{128} << 20;
     options.page_mode = storage::PageMode::kSmall;
     options.execution = query::ExecutionMode::kInterpreted;
+    options.frozen_bytes = size_t{64} << 20;
     SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(options));
     SCYPER_ASSIGN_OR_RETURN(const auto identity, replay::open_data_directory(disk, "/data", 0));
     recovery.partitions = held;
@@ -114,6 +117,8 @@ class PartialReplayTest : public testing::Test {
                     .ok());
     return state;
   }
+  static bool remove_files_of_others(Disk* disk, const PartitionSet& held);
+  void freeze(query::Database* database);
   void compare(const PartitionSet& held, bool uses_archive);
   void compare_answers(query::Database* database, const PartitionSet& held);
 
@@ -333,10 +338,42 @@ void PartialReplayTest::compare_answers(query::Database* database, const Partiti
   }
 }
 
+// Files of an archive that hold partitions beyond these. Whether there were any.
+bool PartialReplayTest::remove_files_of_others(Disk* disk, const PartitionSet& held) {
+  bool any = false;
+  const auto archives = storage::list_archives(disk, "/data/archives");
+  if (!archives.ok()) return false;
+  for (const storage::ArchiveEntry& archive : *archives) {
+    const storage::ArchiveManifest manifest = *storage::read_manifest(disk, archive.path);
+    for (const storage::ArchiveTable& table : manifest.tables) {
+      for (const storage::ArchiveFile& file : table.files) {
+        if (file.partition == storage::ArchiveFile::kAllPartitions || held.has(file.partition)) continue;
+        const std::string name = storage::archive_file_name(table.id, file.lsn, file.partition);
+        any |= disk->remove(absl::StrCat(archive.path, "/", name)).ok();
+      }
+    }
+  }
+  return any;
+}
+
+// Compaction of a database in which most partitions are empty.
+void PartialReplayTest::freeze(query::Database* database) {
+  const EngineOptions frozen_options = frozen(options_, 1000);
+  auto compaction = replay::Compaction::start(database, frozen_options.compaction);
+  ASSERT_TRUE(compaction.ok()) << compaction.status();
+  replay::Compaction::Share share;
+  share.count = 1;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+  while (std::chrono::steady_clock::now() < end) {
+    if (!(*compaction)->take_step(&share, nullptr)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void PartialReplayTest::compare(const PartitionSet& held, bool uses_archive) {
   SCOPED_TRACE(absl::StrCat("partitions ", held.to_string(), uses_archive ? " from the archive" : " from the log"));
   const StateDigest wanted = primary_state();
   const auto image = disk_.after_kill();
+  EXPECT_EQ(remove_files_of_others(image.get(), held), uses_archive && !held.covers(*PartitionSet::parse("0-3")));
   replay::RecoveryOptions recovery;
   recovery.uses_archive = uses_archive;
   const auto database = recover(image.get(), held, recovery);
@@ -351,6 +388,8 @@ void PartialReplayTest::compare(const PartitionSet& held, bool uses_archive) {
     EXPECT_EQ(other->schema().indexes.size(), table->schema().indexes.size()) << name;
   }
   compare_answers(database->get(), held);
+  freeze(database->get());
+  EXPECT_EQ(replication::describe_difference(wanted, state_of(database->get(), held), held), "");
 }
 
 // Each with other subscriptions, from the log alone, then from an archive and what came behind it.

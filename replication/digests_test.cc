@@ -40,6 +40,36 @@ TEST(Digests, DifferentOnesAreNamed) {
   }
 }
 
+// A node has the partitions that it subscribes to, and what is shared.
+TEST(Digests, ThoseOfSomePartitions) {
+  StateDigest own = digest_at(10);
+  own.parts.push_back({"shared", 0, 3, 4, 5, /*is_shared=*/true});
+  const PartitionSet subscribed = *PartitionSet::parse("1");
+  const StateDigest told{1, 10, 10, {{"a", 1, 1, 6, 7}, {"shared", 0, 3, 4, 5}}};
+  for (bool own_first : {true, false}) {
+    DigestBook book;
+    if (own_first) book.add_own(own);
+    book.add("s1", told, subscribed);
+    book.add("s2", told);
+    if (!own_first) book.add_own(own);
+    EXPECT_EQ(book.comparisons()["s1"].equal, 1u);
+    EXPECT_EQ(book.comparisons()["s2"].different, 1u);
+    EXPECT_TRUE(book.verdict("s1").ok());
+  }
+  StateDigest other = told;
+  other.parts.erase(other.parts.begin());
+  EXPECT_EQ(describe_difference(own, other, subscribed), "partition 1 of a is missing");
+  other = told;
+  other.parts.pop_back();
+  EXPECT_EQ(describe_difference(own, other, subscribed), "partition 0 of shared is missing");
+  other = told;
+  other.parts.insert(other.parts.begin(), {"a", 0, 5, 6, 7});
+  EXPECT_EQ(describe_difference(own, other, subscribed), "partition 0 of a should not be there");
+  other = told;
+  other.parts[0].rows = 8;
+  EXPECT_EQ(describe_difference(own, other, subscribed), "partition 1 of a has 8 rows instead of 7");
+}
+
 // Should the primary's tables be wrong, the others have the only right ones: they must not all begin anew.
 TEST(Digests, OneNodeIsToldUntilItIsEqual) {
   DigestBook book;

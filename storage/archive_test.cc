@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
 #include "storage/compactor.h"
+#include "storage/partition_digest.h"
 #include "table_test_schema.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -100,6 +102,7 @@ class Archives {
       options.base = base;
     }
     options.on_warning = [this](const std::string& line) { warnings_.push_back(line); };
+    options.by_partition = by_partition_;
     warnings_.clear();
     lsn_ += 10;
     writer_ = *ArchiveWriter::create(&disk_, "/a", lsn_, options);
@@ -110,6 +113,18 @@ class Archives {
     EXPECT_TRUE(writer_->finish(manifest).ok());
     rebase(*read_manifest(&disk_, archive_path("/a", lsn_)));
     return writer_.get();
+  }
+  void split_files() { by_partition_ = true; }
+  // Loads what the archive has of those partitions, into an empty table.
+  StatusOr<std::unique_ptr<Table>> load_partitions(uint64_t lsn, const PartitionSet& held) {
+    auto fresh = make_table();
+    const std::string path = archive_path("/a", lsn);
+    SCYPER_ASSIGN_OR_RETURN(ArchiveManifest manifest, read_manifest(&disk_, path));
+    SCYPER_RETURN_IF_ERROR(
+        load_archive_table(&disk_, path, manifest.tables[0], fresh.get(), {}, /*uses_places=*/true, held).status());
+    for (uint32_t i = 0; i < kPartitions; ++i) SCYPER_RETURN_IF_ERROR(fill_indexes(fresh->partition(i)));
+    check_table(*fresh);
+    return fresh;
   }
   // Loads the archive; goes on with what was loaded, when it is to.
   Status load(uint64_t lsn, bool goes_on = false) {
@@ -152,6 +167,7 @@ class Archives {
   }
 
   const bool compacts_;
+  bool by_partition_ = false;
   std::unique_ptr<FrozenMemory> frozen_memory_ = *FrozenMemory::create(size_t{64} << 20, FrozenPages::kSmall);
   TestStore store_;
   Compactor compactor_;
@@ -241,6 +257,51 @@ TEST(ArchiveTest, FilesThatAreMostlyOldAreWrittenAgain) {
   archives.write();
   ASSERT_EQ(archives.manifest().tables[0].files.size(), 1u);
   EXPECT_EQ(archives.manifest().tables[0].files[0].lsn, 20u);
+}
+
+// Files of one partition each may be absent where it is not wanted; files of all are read where they are.
+TEST(ArchiveTest, SomePartitionsOnly) {
+  Archives archives;
+  archives.append(0, 40'000);
+  archives.append(1, 20'000);
+  const PartitionSet second = *PartitionSet::parse("1");
+  const auto expect_second = [&] {
+    auto table = archives.load_partitions(archives.lsn(), second);
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ((*table)->partition(0)->live_tuples, 0u);
+    EXPECT_EQ((*table)->partition(0)->chunk_count, 0u);
+    EXPECT_EQ(*partition_digest(**table, 1), *partition_digest(archives.table(), 1));
+  };
+  archives.write();
+  ASSERT_EQ(archives.manifest().tables[0].files.size(), 1u);
+  expect_second();
+  archives.split_files();
+  archives.change(1, 5);
+  EXPECT_GT(archives.write()->stored_bytes(), 0u);  // files of all partitions are not gone on with
+  ASSERT_EQ(archives.manifest().tables[0].files.size(), 2u);
+  archives.change(0, 20'000);
+  EXPECT_GT(archives.write()->kept_bytes(), 0u);
+  ASSERT_TRUE(archives.load(archives.lsn()).ok());
+  EXPECT_EQ(archives.loaded(), archives.digest());
+  expect_second();
+  const auto remove = [&](uint32_t partition) {
+    for (const ArchiveFile& file : archives.manifest().tables[0].files) {
+      if (file.partition != partition) continue;
+      const std::string name = archive_file_name(4, file.lsn, partition);
+      ASSERT_TRUE(archives.disk().remove(archive_path("/a", archives.lsn()) + "/" + name).ok());
+    }
+  };
+  remove(0);
+  expect_second();
+  EXPECT_EQ(sqlstate_of(archives.load(archives.lsn())), "XX001");
+  const ArchiveTable table = archives.manifest().tables[0];
+  const auto chunk = std::find_if(table.chunks.begin(), table.chunks.end(),
+                                  [](const ArchiveChunk& other) { return other.partition == 1; });
+  const std::string name = archive_file_name(4, table.files[chunk->file].lsn, 1);
+  archives.disk().flip(archive_path("/a", archives.lsn()) + "/" + name, chunk->offset + chunk->bytes / 2, 4);
+  EXPECT_EQ(sqlstate_of(archives.load_partitions(archives.lsn(), second).status()), "XX001");
+  remove(1);
+  EXPECT_EQ(sqlstate_of(archives.load_partitions(archives.lsn(), second).status()), "XX001");
 }
 
 TEST(ArchiveTest, DamageIsFoundAndWrittenAgain) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -11,7 +12,11 @@
 #include "ch_database.h"
 #include "oltp.h"
 #include "primary/engine.h"
+#include "replay/recovery.h"
+#include "replay/state_digest.h"
+#include "replication/digests.h"
 #include "session.h"
+#include "storage/partition_digest.h"
 #include "storage/table.h"
 
 namespace scyper::tests {
@@ -80,6 +85,36 @@ class TpccRestartTest : public testing::TestWithParam<std::tuple<primary::RedoMo
     for (const auto& violation : report.violations) ADD_FAILURE() << violation.name << ": " << violation.meaning;
   }
 
+  // What one holds of the primary's data directory, which stays as it is.
+  StatusOr<std::unique_ptr<query::Database>> recover_partitions(const PartitionSet& held, uint32_t partitions) {
+    const auto disk = make_real_disk();
+    query::DatabaseOptions options;
+    options.partitions = partitions;
+    options.memory_bytes = size_t{1} << 30;
+    options.page_mode = storage::PageMode::kSmall;
+    SCYPER_ASSIGN_OR_RETURN(auto database, query::Database::create(options));
+    SCYPER_ASSIGN_OR_RETURN(const auto identity, replay::open_data_directory(disk.get(), directory_, 0));
+    replay::RecoveryOptions recovery;
+    recovery.partitions = held;
+    recovery.cuts = false;
+    SCYPER_RETURN_IF_ERROR(replay::recover(disk.get(), directory_, identity, database.get(), recovery).status());
+    return database;
+  }
+  static replication::StateDigest state_of(query::Database& database, const PartitionSet& held) {
+    replication::StateDigest state;
+    for (const auto& [name, table] : database.catalog()->tables) {
+      for (uint32_t i = 0; i < table->partition_count(); ++i) {
+        const uint64_t rows = table->partition(i)->live_tuples;
+        const bool is_shared = table->schema().scheme == storage::PartitionScheme::kShared;
+        if (!is_shared && !held.has(i) && rows == 0) continue;
+        const auto digest = storage::partition_digest(*table, i);
+        EXPECT_TRUE(digest.ok()) << digest.status();
+        state.parts.push_back({name, i, digest->lo, digest->hi, rows, is_shared});
+      }
+    }
+    return state;
+  }
+
   std::string directory_;
 };
 
@@ -115,6 +150,49 @@ TEST_P(TpccRestartTest, SameTablesAndConditions) {
   expect_consistent(engine->get(), database.generator.scale);
 }
 
+// A node that holds one partition of four, from an archive that has nothing else, or from the log.
+class TpccPartialTest : public TpccRestartTest {};
+
+TEST_P(TpccPartialTest, OnePartitionIsThePrimarys) {
+  const auto [redo, with_archive] = GetParam();
+  client::ChDatabaseOptions database;
+  database.generator.scale = ch::Scale::tiny(8);
+  database.is_quiet = true;
+  const ch::Generator generator(database.generator);
+  primary::EngineOptions options = options_for(directory_, redo);
+  options.physical_crossing = true;
+  replication::StateDigest wanted;
+  {
+    auto engine = primary::Engine::create(options);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    auto session = client::local_session(engine->get());
+    ASSERT_TRUE(client::create_ch_database(session.get(), generator, database).ok());
+    run_mix(engine->get(), generator, 1);
+    if (with_archive) ASSERT_TRUE((*engine)->write_archive("", nullptr).ok());
+    run_mix(engine->get(), generator, 2);
+    auto forked = (*engine)->fork(replay::make_digest_request());
+    ASSERT_TRUE(forked.ok()) << forked.status();
+    auto digest = replay::read_digest(*forked);
+    ASSERT_TRUE(digest.ok()) << digest.status();
+    wanted = *std::move(digest);
+  }
+  size_t all_bytes = 0;
+  for (const char* list : {"", "0", "1", "2", "3", "0,2"}) {
+    SCOPED_TRACE(list);
+    const PartitionSet held = *PartitionSet::parse(list);
+    auto node = recover_partitions(held, options.partitions);
+    ASSERT_TRUE(node.ok()) << node.status();
+    EXPECT_EQ(replication::describe_difference(wanted, state_of(**node, held), held), "");
+    const size_t bytes = (*node)->arena()->used_bytes();
+    if (held.is_all()) all_bytes = bytes;
+    std::printf("partitions %s: %zu bytes\n", held.is_all() ? "all" : list, bytes);
+    if (!held.is_all()) EXPECT_LT(bytes, all_bytes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Redo, TpccPartialTest,
+                         testing::Combine(testing::Values(primary::RedoMode::kLogical, primary::RedoMode::kPhysical),
+                                          testing::Bool()));
 INSTANTIATE_TEST_SUITE_P(Redo, TpccRestartTest,
                          testing::Combine(testing::Values(primary::RedoMode::kLogical, primary::RedoMode::kPhysical),
                                           testing::Bool()));

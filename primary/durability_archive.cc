@@ -84,7 +84,6 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   request.nice = 15;
   request.manifest = manifest_of(0, 0);
   request.options.bytes_per_second_max = options_.log.archive_rate;
-  request.options.by_partition = options_.physical_crossing;
   request.options.on_warning = warn;
   request.options.on_progress = [&](uint64_t raw_bytes) {
     archive_bytes_.store(raw_bytes, std::memory_order_relaxed);
@@ -108,7 +107,6 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     const uint64_t lsn = environment_->lsns.last.load();
     replay::ArchiveOptions options;
     options.bytes_per_second_max = options_.log.archive_rate;
-    options.by_partition = options_.physical_crossing;
     options.before_finish = [this, lsn] {
       return log_->wait_confirmed(lsn, [this] { return archive_child_.interruption(); });
     };

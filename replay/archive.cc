@@ -85,7 +85,6 @@ StatusOr<ArchiveResult> write_archive(Disk* disk, const std::string& archives, c
   writing.on_progress = options.on_progress;
   writing.base = options.base;
   writing.on_warning = options.on_warning;
-  writing.by_partition = options.by_partition;
   writing.has_places = options.has_places;
   SCYPER_ASSIGN_OR_RETURN(auto writer, storage::ArchiveWriter::create(disk, archives, manifest.lsn, writing));
   ArchiveResult result;

@@ -157,8 +157,7 @@ class Lane {
   }
 
   Status apply(const RecordView& record, StreamWindow* window) {
-    const bool is_statement =
-        record.header.kind == RedoKind::kLogical || record.header.kind == RedoKind::kLogicalText;
+    const bool is_statement = record.header.kind == RedoKind::kLogical || record.header.kind == RedoKind::kLogicalText;
     if (is_statement && is_partial_ && record.header.partition == kNoPartition) return needs_all(record.header);
     const query::RowsElsewhereScope rows(is_partial_ ? query::RowsElsewhere::kLacking : query::RowsElsewhere::kNone);
     std::string_view body = record.body;

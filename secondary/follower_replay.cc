@@ -279,7 +279,8 @@ Status Follower::take_digest(uint64_t term, uint32_t snapshot, uint64_t lsn) {
     if (is_stopping_ || lsn <= recovered_.lsn || term != inbox_.term() || digesting_ != nullptr) return Status();
   }
   // its child ends with it where the node stops meanwhile
-  SCYPER_ASSIGN_OR_RETURN(query::Forked forked, fork_here(replay::make_digest_request(options_.link.partitions), term, snapshot));
+  SCYPER_ASSIGN_OR_RETURN(query::Forked forked,
+                          fork_here(replay::make_digest_request(options_.link.partitions), term, snapshot));
   std::lock_guard<std::mutex> lock(mutex_);
   if (is_stopping_) return Status();
   digesting_ = std::make_unique<query::Forked>(std::move(forked));

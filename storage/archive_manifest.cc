@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -15,7 +14,6 @@ namespace {
 constexpr uint64_t kMagic = 0x316e614d50796353;  // "ScyPMan1"
 constexpr uint32_t kVersion = 3;
 constexpr uint32_t kVersionBeforeRanges = 2;  // that chunks have
-constexpr uint32_t kVersionOfPartitionFiles = 4;  // written where there are any
 constexpr uint32_t kNoRanges = UINT32_MAX;
 
 Status manifest_damaged(const char* what) {
@@ -62,22 +60,15 @@ bool read_chunk_ranges(NumberReader* in, ArchiveChunk* chunk) {
          chunk->present_rows() + chunk->gaps.positions() <= kChunkTuples;
 }
 
-bool has_partition_files(const ArchiveTable& table) {
-  return std::any_of(table.files.begin(), table.files.end(),
-                     [](const ArchiveFile& file) { return file.partition != ArchiveFile::kAllPartitions; });
-}
-
 bool read_table(NumberReader* in, uint32_t version, ArchiveTable* table) {
   table->id = in->number<uint32_t>();
   table->rows = in->number<uint64_t>();
   table->row_ids.resize(in->count(sizeof(uint64_t)));
   for (uint64_t& id : table->row_ids) id = in->number<uint64_t>();
-  const bool has_partitions = version == kVersionOfPartitionFiles;
-  table->files.resize(in->count(has_partitions ? 20 : 16));
+  table->files.resize(in->count(16));
   for (ArchiveFile& file : table->files) {
     file.lsn = in->number<uint64_t>();
     file.bytes = in->number<uint64_t>();
-    if (has_partitions) file.partition = in->number<uint32_t>();
   }
   table->chunks.resize(in->count(48));
   for (ArchiveChunk& chunk : table->chunks) {
@@ -86,9 +77,7 @@ bool read_table(NumberReader* in, uint32_t version, ArchiveTable* table) {
     }
     for (uint64_t* number : {&chunk.offset, &chunk.bytes, &chunk.hash}) *number = in->number<uint64_t>();
     if (chunk.file >= table->files.size() || chunk.partition >= table->row_ids.size()) return false;
-    const ArchiveFile& file = table->files[chunk.file];
-    if (file.partition != ArchiveFile::kAllPartitions && file.partition != chunk.partition) return false;
-    const uint64_t size = file.bytes;
+    const uint64_t size = table->files[chunk.file].bytes;
     if (chunk.offset > size || chunk.bytes > size - chunk.offset || chunk.rows > kChunkTuples) return false;
     if (version != kVersionBeforeRanges && !read_chunk_ranges(in, &chunk)) return false;
   }
@@ -105,10 +94,9 @@ const std::string* ArchiveManifest::attachment(std::string_view name) const {
 }
 
 std::string encode_manifest(const ArchiveManifest& manifest) {
-  const bool by_partition = std::any_of(manifest.tables.begin(), manifest.tables.end(), has_partition_files);
   std::string out;
   put_number(&out, kMagic);
-  put_number(&out, by_partition ? kVersionOfPartitionFiles : kVersion);
+  put_number(&out, kVersion);
   put_number(&out, uint32_t{0});
   put_number(&out, manifest.cluster[0]);
   put_number(&out, manifest.cluster[1]);
@@ -126,7 +114,6 @@ std::string encode_manifest(const ArchiveManifest& manifest) {
     for (const ArchiveFile& file : table.files) {
       put_number(&out, file.lsn);
       put_number(&out, file.bytes);
-      if (by_partition) put_number(&out, file.partition);
     }
     put_number(&out, static_cast<uint32_t>(table.chunks.size()));
     for (const ArchiveChunk& chunk : table.chunks) {
@@ -161,8 +148,8 @@ StatusOr<ArchiveManifest> decode_manifest(std::string_view bytes) {
   if (in.number<uint64_t>() != kMagic) return manifest_damaged("it does not begin as one");
   if (hash != XXH3_64bits(hashed.data(), hashed.size())) return manifest_damaged("it does not match its hash");
   const auto version = in.number<uint32_t>();
-  if (version < kVersionBeforeRanges || version > kVersionOfPartitionFiles) {
-    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known are 2 to 4");
+  if (version != kVersion && version != kVersionBeforeRanges) {
+    return sql_error("0A000", "the archive has version " + std::to_string(version) + ", known are 2 and 3");
   }
   in.number<uint32_t>();
   ArchiveManifest manifest;
@@ -196,9 +183,8 @@ std::string archive_path(const std::string& archives, uint64_t lsn) {
   return archives + name;
 }
 
-std::string archive_file_name(uint32_t table, uint64_t lsn, uint32_t partition) {
-  const std::string part = partition == ArchiveFile::kAllPartitions ? "" : ".p" + std::to_string(partition);
-  return "t" + std::to_string(table) + part + "." + std::to_string(lsn) + ".dat";
+std::string archive_file_name(uint32_t table, uint64_t lsn) {
+  return "t" + std::to_string(table) + "." + std::to_string(lsn) + ".dat";
 }
 
 StatusOr<std::vector<ArchiveEntry>> list_archives(Disk* disk, const std::string& archives) {

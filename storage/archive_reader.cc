@@ -265,7 +265,8 @@ class TableLoader {
       if (!is_placed) SCYPER_RETURN_IF_ERROR(load(chunk));
       if (on_chunk_) SCYPER_RETURN_IF_ERROR(on_chunk_(chunk.bytes));
     }
-    if (load_.rows != (held_.is_all() ? entry_.rows : wanted_rows)) return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
+    if (load_.rows != (held_.is_all() ? entry_.rows : wanted_rows))
+      return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
     if (table_ != nullptr) finish();
     return std::move(load_);
   }
@@ -273,7 +274,7 @@ class TableLoader {
  private:
   // What is shared is in partition 0 of its table, which has no other.
   bool is_held(const ArchiveChunk& chunk) const { return entry_.row_ids.size() == 1 || held_.has(chunk.partition); }
-  std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn, file.partition); }
+  std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn); }
   Status at_place(const ArchiveFile& file, uint64_t offset, const Status& status) const {
     return sql_error(sqlstate_of(status),
                      name_of(file) + " at offset " + std::to_string(offset) + ": " + std::string(status.message()));
@@ -284,7 +285,7 @@ class TableLoader {
     if (absl::IsNotFound(opened.status())) return damaged(name_of(file) + ": the file is missing");
     SCYPER_RETURN_IF_ERROR(opened.status());
     SCYPER_ASSIGN_OR_RETURN(const uint64_t size, (*opened)->size());
-    if (size != file.bytes) {
+    if (held_.is_all() ? size != file.bytes : size > file.bytes) {
       return at_place(file, size, damaged("the file does not have the size the manifest says"));
     }
     if (table_ == nullptr) (*opened)->drop_cached();  // it is the disk that is checked

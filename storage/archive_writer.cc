@@ -220,7 +220,6 @@ void ArchiveWriter::pass(uint64_t raw_bytes) {
 // Made when the first block comes.
 struct ArchiveWriter::Output {
   uint32_t table = 0;
-  uint32_t partition = ArchiveFile::kAllPartitions;
   uint32_t blocks = 0;
   uint64_t bytes = 0;
   std::unique_ptr<File> file;
@@ -250,7 +249,7 @@ Status ArchiveWriter::write_chunk(const TablePartition& partition, uint64_t firs
 Status ArchiveWriter::write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made) {
   if (before_block.fires()) return absl::ResourceExhaustedError("failpoint archive.before_block");
   if (output->file == nullptr) {
-    const std::string name = path_ + "/" + archive_file_name(output->table, lsn_, output->partition);
+    const std::string name = path_ + "/" + archive_file_name(output->table, lsn_);
     if (disk_->exists(name)) SCYPER_RETURN_IF_ERROR(disk_->remove(name));  // of an attempt before this one
     SCYPER_ASSIGN_OR_RETURN(output->file, disk_->open(name, OpenMode::kCreate));
   }
@@ -315,8 +314,7 @@ std::vector<ArchiveChunk> ArchiveWriter::link_unchanged(const Table& table, Arch
   for (size_t i = 0; i < entry->files.size(); ++i) {
     const ArchiveFile& file = entry->files[i];
     if (used[i] == 0 || used[i] < file.bytes / 2) continue;
-    if (is_split(table) && file.partition == ArchiveFile::kAllPartitions) continue;
-    const std::string name = "/" + archive_file_name(made->id, file.lsn, file.partition);
+    const std::string name = "/" + archive_file_name(made->id, file.lsn);
     if (disk_->exists(path_ + name) && !disk_->remove(path_ + name).ok()) continue;
     if (!disk_->link(options_.base->path + name, path_ + name).ok()) continue;  // no links here: it is written
     auto opened = disk_->open(path_ + name, OpenMode::kRead);
@@ -337,7 +335,7 @@ bool ArchiveWriter::keep_chunk(const TablePartition& partition, ArchiveChunk chu
   const Status status = is_frozen(partition, chunk.chunk) ? Status() : check_archive_chunk(file, of, chunk, &raw_bytes);
   if (!status.ok()) {
     if (options_.on_warning) {
-      options_.on_warning(path_ + "/" + archive_file_name(made->id, of.lsn, of.partition) + " at offset " +
+      options_.on_warning(path_ + "/" + archive_file_name(made->id, of.lsn) + " at offset " +
                           std::to_string(chunk.offset) + ": " + std::string(status.message()) +
                           ": written again, earlier archives cannot be used");
     }
@@ -354,24 +352,6 @@ bool ArchiveWriter::keep_chunk(const TablePartition& partition, ArchiveChunk chu
   return true;
 }
 
-bool ArchiveWriter::is_split(const Table& table) const {
-  return options_.by_partition && table.schema().scheme != PartitionScheme::kShared;
-}
-
-// What comes next is of another file.
-Status ArchiveWriter::finish_file(Output* output, ArchiveTable* made) {
-  before_table_sync.fires();
-  if (output->file != nullptr) {
-    SCYPER_RETURN_IF_ERROR(output->file->sync());
-    made->files.push_back({lsn_, output->bytes, output->partition});
-  }
-  after_table_sync.fires();
-  output->file.reset();
-  output->blocks = 0;
-  output->bytes = 0;
-  return Status();
-}
-
 Status ArchiveWriter::write_table(const Table& table) {
   ArchiveTable made;
   made.id = table.schema().id.value();
@@ -380,12 +360,8 @@ Status ArchiveWriter::write_table(const Table& table) {
   auto next = kept.begin();
   Output output;
   output.table = made.id;
+  const auto own_file = static_cast<uint32_t>(made.files.size());
   for (uint32_t i = 0; i < table.partition_count(); ++i) {
-    if (is_split(table)) {
-      if (i > 0) SCYPER_RETURN_IF_ERROR(finish_file(&output, &made));
-      output.partition = i;
-    }
-    const auto own_file = static_cast<uint32_t>(made.files.size());
     const TablePartition& partition = *table.partition(i);
     made.row_ids.push_back(partition.next_row_id);
     for (uint64_t first = 0; first < partition.tuple_limit; first += kChunkTuples) {
@@ -404,7 +380,12 @@ Status ArchiveWriter::write_table(const Table& table) {
     }
   }
   for (const ArchiveChunk& chunk : made.chunks) made.rows += chunk.present_rows();
-  SCYPER_RETURN_IF_ERROR(finish_file(&output, &made));
+  before_table_sync.fires();
+  if (output.file != nullptr) {
+    SCYPER_RETURN_IF_ERROR(output.file->sync());
+    made.files.push_back({lsn_, output.bytes});
+  }
+  after_table_sync.fires();
   if (options_.has_places) try_places(table, made);
   tables_.push_back(std::move(made));
   return Status();

@@ -32,8 +32,8 @@ class Definer {
 
   // What replaying a definition depends on, of a query that it runs.
   struct QueryFacts {
-    bool is_volatile = false;    // it would answer otherwise
-    bool reads_others = false;   // of partitioned tables more than the one that its rows are of
+    bool is_volatile = false;   // it would answer otherwise
+    bool reads_others = false;  // of partitioned tables more than the one that its rows are of
   };
   // Runs a query on a catalog, alone: for definitions that read their tables.
   using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog,

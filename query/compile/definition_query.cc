@@ -79,14 +79,14 @@ Status Definer::check_repeats(const BoundProgram& bound, const QueryFacts& facts
   if (!is_repeatable(bound.query.get(), facts.is_volatile, may_draw)) {
     why = "that are volatile or depend on the time are not supported for tables with rows";
   } else if (is_partial_somewhere && needs_all) {
-    why = "that depend on other rows or on a sequence are not supported for tables with rows while "
-          "partial_secondaries is on";
+    why =
+        "that depend on other rows or on a sequence are not supported for tables with rows while "
+        "partial_secondaries is on";
   } else {
     return Status();
   }
-  return with_hint(
-      error("0A000", absl::StrCat("values of column \"", column.name, "\" ", why), -1),
-      "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
+  return with_hint(error("0A000", absl::StrCat("values of column \"", column.name, "\" ", why), -1),
+                   "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
 }
 
 // One column of rows, cast to `column` as an assignment. What the values point to lives as long as this.

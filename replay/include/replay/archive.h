@@ -22,8 +22,7 @@ struct ArchiveOptions {
   std::function<Status()> before_finish;
   std::shared_ptr<const storage::ArchiveBase> base;    // whose unchanged chunks are not written again. May be null
   std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
-  bool by_partition = false;  // files of partitioned tables: ArchiveWriter::Options
-  bool has_places = false;    // of the node's own: names files of its tier, which FrozenTier::keep_all() keeps
+  bool has_places = false;  // of the node's own: names files of its tier, which FrozenTier::keep_all() keeps
 };
 struct ArchiveResult {
   uint64_t lsn = 0;

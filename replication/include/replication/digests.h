@@ -30,8 +30,8 @@ struct StateDigest {
   uint64_t lsn = 0;
   std::vector<Part> parts;  // by table and partition
 };
-// The first place where `other` differs from what `own` has of those partitions and of shared tables, for people; empty:
-// nowhere. Partitions beyond them should not be there: nodes do not tell of them unless they have rows.
+// The first place where `other` differs from what `own` has of those partitions and of shared tables, for people;
+// empty: nowhere. Partitions beyond them should not be there: nodes do not tell of them unless they have rows.
 std::string describe_difference(const StateDigest& own, const StateDigest& other,
                                 const PartitionSet& subscribed = PartitionSet::all());
 

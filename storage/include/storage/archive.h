@@ -24,11 +24,8 @@ namespace scyper::storage {
 // A file of an archive's directory; one that an earlier archive wrote is a second name of that one's (Disk::link), so
 // that every directory stands for itself.
 struct ArchiveFile {
-  static constexpr uint32_t kAllPartitions = UINT32_MAX;
-
   uint64_t lsn = 0;  // of the archive that wrote it
   uint64_t bytes = 0;
-  uint32_t partition = kAllPartitions;  // the only one that it has chunks of
 };
 // The rows of one chunk: consecutive blocks of a file. Of a chunk that only loses tuples, as cold and frozen ones do,
 // the blocks stay, and later archives say which of their rows have gone (VLDB 2012, 3.3: only the invalidation status).
@@ -80,7 +77,7 @@ struct ArchiveEntry {
   bool is_complete = false;  // has a manifest
 };
 std::string archive_path(const std::string& archives, uint64_t lsn);
-std::string archive_file_name(uint32_t table, uint64_t lsn, uint32_t partition = ArchiveFile::kAllPartitions);
+std::string archive_file_name(uint32_t table, uint64_t lsn);
 std::string places_file_name(uint32_t table);
 // Stamps of the tier's files that an archive of the node's own names.
 StatusOr<std::set<uint64_t>> read_archive_tier_files(Disk* disk, const std::string& path);
@@ -123,8 +120,7 @@ class ArchiveWriter {
     // After each chunk: raw bytes so far.
     std::function<void(uint64_t)> on_progress;
     std::shared_ptr<const ArchiveBase> base;  // null: everything is written
-    bool by_partition = false;  // files of partitioned tables have one partition each, for nodes that hold some
-    bool has_places = false;    // where data of frozen chunks lies in the tier, too (docs/tiering.md, "Restarts")
+    bool has_places = false;  // where data of frozen chunks lies in the tier, too (docs/tiering.md, "Restarts")
     std::function<void(const std::string&)> on_warning;  // damage in the base. May be empty
   };
   static StatusOr<std::unique_ptr<ArchiveWriter>> create(Disk* disk, std::string archives, uint64_t lsn,
@@ -145,8 +141,6 @@ class ArchiveWriter {
   bool keep_chunk(const TablePartition& partition, ArchiveChunk chunk, File* file, ArchiveTable* made);
   Status write_chunk(const TablePartition& partition, uint64_t first, uint64_t end, Output* output, ArchiveChunk* made);
   Status write_block(const TablePartition& partition, uint32_t rows, Output* output, ArchiveChunk* made);
-  bool is_split(const Table& table) const;
-  Status finish_file(Output* output, ArchiveTable* made);
   void try_places(const Table& table, const ArchiveTable& made);
   void pass(uint64_t raw_bytes);
 
@@ -165,7 +159,8 @@ class ArchiveWriter {
 // Reads one table of an archive into an empty table of the same definition, without filling its indexes; or checks it,
 // when table is null. Whatever the bytes are, nothing outside of them is read. Threads: one per table.
 // uses_places: chunks whose data is in the table's tier are taken as they are; rows are read of all others.
-// held: of a partitioned table's partitions only these are read; files that have nothing of them may be absent.
+// held: of a partitioned table's partitions only these are read. Files that have nothing of them may be absent, others
+// may lack what is of other partitions, at their end too.
 // XX001 with the place when something is damaged, or cannot be read. on_chunk: after each, with the bytes that it takes
 // in its file; an error ends the reading; may be empty.
 struct ArchiveLoad {

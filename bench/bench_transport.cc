@@ -420,10 +420,11 @@ class Bench {
       if (waiting_bytes > options_.window) wire->flush();
       if (!wait_for_room(progress, log, i, &first, &waiting_bytes)) break;
       waiting_bytes += parcel.bytes->size();
-      writer.write(parcel, {1, log.base_lsn, parcel.complete_lsn, parcel.complete_lsn, 0}, [&](std::string_view bytes) {
-        wire->send(bytes);
-        ++datagrams;
-      });
+      writer.write(parcel, {1, log.base_lsn, parcel.complete_lsn, parcel.complete_lsn, 0},
+                   [&](uint32_t, std::string_view bytes) {
+                     wire->send(bytes);
+                     ++datagrams;
+                   });
     }
     wire->flush();
     SCYPER_ASSIGN_OR_RETURN(auto results, receivers.results());  // the sender goes on repairing meanwhile

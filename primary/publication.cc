@@ -128,6 +128,7 @@ std::string Publication::start_multicast(const replication::MulticastOptions& op
   multicast.interface = options_.multicast_interface;
   multicast.group = options_.multicast_group;
   multicast.port = options_.multicast_port;
+  multicast.channels = options_.multicast_channels;
   multicast.bytes_per_second = options_.multicast_rate;
   multicast.identity = absl::StrCat(replication::to_string(start_.cluster), ":", start_.term);
   auto started = replication::MulticastProcess::start(multicast);
@@ -140,6 +141,7 @@ std::string Publication::start_multicast(const replication::MulticastOptions& op
   transport_.kind = kind;
   transport_.multicast_group = options_.multicast_group;
   transport_.multicast_port = options_.multicast_port;
+  transport_.channels = options_.multicast_channels;
   transport_.datagram_bytes = multicast_->datagram_bytes();
   return "";
 }

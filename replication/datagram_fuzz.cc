@@ -16,9 +16,11 @@ namespace {
 
 constexpr ClusterId kCluster{{7, 9}};
 constexpr size_t kMemoryBytesMax = 1 << 20;
-constexpr uint8_t kSealed = 1;        // the input has sealed datagrams
-constexpr uint8_t kMadeFit = 2;       // hashes are made right, so that all other fields are looked at
-constexpr uint8_t kSubscribed = 128;  // the node has some of the partitions: bodies of others are left out
+constexpr uint8_t kSealed = 1;   // the input has sealed datagrams
+constexpr uint8_t kMadeFit = 2;  // hashes are made right, so that all other fields are looked at
+constexpr uint8_t kSeveral = 4;  // by several channels
+constexpr uint8_t kPartial = 8;  // the node has some of the partitions: bodies of others are left out
+constexpr uint32_t kChannels = 3;
 
 DatagramKey key() {
   std::array<uint8_t, DatagramKey::kBytes> bytes;
@@ -88,10 +90,13 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
   const uint8_t how = data[0];
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const DatagramKey secret = key();
-  DatagramReader reader(kCluster, kMemoryBytesMax, (how & kSealed) != 0 ? &secret : nullptr);
-  Inbox::Options options{1 << 20, false};
-  if ((how & kSubscribed) != 0) options.partitions = *PartitionSet::parse("1");
-  Inbox inbox(kCluster, {}, options);
+  DatagramReader::Options options{kMemoryBytesMax, (how & kSealed) != 0 ? &secret : nullptr};
+  if ((how & kSeveral) != 0) options.channels = kChannels;
+  if ((how & kPartial) != 0) options.partitions = *PartitionSet::parse("1-2");
+  DatagramReader reader(kCluster, options);
+  Inbox::Options taken_in{1 << 20, false};
+  taken_in.partitions = options.partitions;
+  Inbox inbox(kCluster, {}, taken_in);
   size_t taken = 0;
   while (rest.size() > 2) {
     const size_t wanted = static_cast<uint8_t>(rest[0]) | size_t{static_cast<uint8_t>(rest[1])} << 8;
@@ -105,7 +110,7 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
       auto parcel = partial_parcel(*received.parcel, options.partitions);
       if (parcel.ok()) taken += inbox.offer(*std::move(parcel)) == Inbox::Verdict::kNew ? 1 : 0;
     }
-    CHECK(reader.memory_bytes() <= kMemoryBytesMax);
+    CHECK(reader.memory_bytes() <= kMemoryBytesMax && reader.unfinished() <= DatagramReader::kUnfinishedMax);
   }
   return taken;
 }
@@ -113,18 +118,20 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
 std::vector<std::string> datagram_seeds() {
   std::vector<std::string> seeds;
   // the last: its batches lie in one datagram, so that they are made fit, too
-  for (uint8_t how : {uint8_t{0}, kSealed, kSubscribed, kMadeFit}) {
+  constexpr uint8_t kAll = kSealed | kSeveral | kPartial;
+  for (uint8_t how : {uint8_t{0}, kSealed, kSeveral, kAll, kPartial, kMadeFit}) {
     const size_t datagram_bytes = how == kMadeFit ? 2048 : 600;
     const DatagramKey secret = key();
-    DatagramWriter writer(kCluster, 5, datagram_bytes, (how & kSealed) != 0 ? &secret : nullptr);
+    DatagramWriter writer(kCluster, 5, datagram_bytes, (how & kSealed) != 0 ? &secret : nullptr,
+                          (how & kSeveral) != 0 ? kChannels : 1);
     std::string input(1, static_cast<char>(how));
     Parcel parcel;
     parcel.term = 1;
     parcel.complete_lsn = 2;
     parcel.bytes = std::make_shared<const std::string>(parcel_bytes());
     const Watermark watermark{1, 0, 2, 2, 0};
-    writer.write(parcel, watermark, [&](std::string_view datagram) { append(datagram, &input); });
-    writer.write(watermark, [&](std::string_view datagram) { append(datagram, &input); });
+    writer.write(parcel, watermark, [&](uint32_t, std::string_view datagram) { append(datagram, &input); });
+    writer.write(watermark, [&](uint32_t, std::string_view datagram) { append(datagram, &input); });
     seeds.push_back(std::move(input));
   }
   return seeds;

@@ -36,8 +36,8 @@ std::vector<std::string> datagrams_of(DatagramWriter* writer, uint64_t term, con
   parcel.complete_lsn = 20;
   parcel.bytes = std::make_shared<const std::string>(bytes);
   Watermark watermark{term, 0, 20, 10, 0};
-  writer->write(parcel, watermark, [&](std::string_view datagram) { all.emplace_back(datagram); });
-  writer->write(watermark, [&](std::string_view datagram) { all.emplace_back(datagram); });
+  writer->write(parcel, watermark, [&](uint32_t, std::string_view datagram) { all.emplace_back(datagram); });
+  writer->write(watermark, [&](uint32_t, std::string_view datagram) { all.emplace_back(datagram); });
   return all;
 }
 

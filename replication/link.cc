@@ -79,6 +79,7 @@ class GrpcLink final : public Link {
     info.transport.kind = reply.transport();
     info.transport.multicast_group = reply.multicast_group();
     info.transport.multicast_port = static_cast<uint16_t>(reply.multicast_port());
+    info.transport.channels = std::max(reply.channels(), uint32_t{1});
     info.transport.datagram_bytes = reply.datagram_bytes();
     info.transport.is_raw = reply.raw_ip();
     info.transport.is_encrypted = reply.encrypted();

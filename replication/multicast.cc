@@ -98,15 +98,17 @@ std::vector<std::string> MulticastProcess::arguments() const {
                                   options_.interface,
                                   options_.group};
   const std::string rate = std::to_string(options_.bytes_per_second);
+  const uint64_t joined = options_.sends ? ~uint64_t{0} >> (kChannelsMax - options_.channels) : options_.joined;
   if (options_.kind == MulticastOptions::Kind::kRdma) {
     const RdmaOptions& rdma = options_.rdma;
-    all.insert(all.end(), {rate, rdma.device, std::to_string(rdma.datagram_bytes), std::to_string(rdma.memory_bytes),
-                           rdma.is_polling ? "poll" : "event"});
+    all.insert(all.end(),
+               {rate, rdma.device, std::to_string(rdma.datagram_bytes), std::to_string(rdma.memory_bytes),
+                rdma.is_polling ? "poll" : "event", std::to_string(options_.channels), std::to_string(joined)});
     return all;
   }
   const std::string seed = absl::StrCat(options_.identity, ":", ::getpid(), ":", restarts_.load());
-  all.insert(all.end(),
-             {std::to_string(options_.port), seed, rate, std::to_string(options_.mtu), options_.is_raw ? "ip" : "udp"});
+  all.insert(all.end(), {std::to_string(options_.port), seed, rate, std::to_string(options_.mtu),
+                         options_.is_raw ? "ip" : "udp", std::to_string(options_.channels), std::to_string(joined)});
   return all;
 }
 
@@ -157,8 +159,9 @@ void MulticastProcess::watch() {
   }
 }
 
-void MulticastProcess::send(std::string_view datagram) noexcept {
-  if (!memory_->to_wire.write(datagram)) dropped_.fetch_add(1, std::memory_order_relaxed);
+void MulticastProcess::send(std::string_view datagram, uint32_t channel) noexcept {
+  const bool has_room = memory_->to_wire.write(datagram, static_cast<uint8_t>(channel));
+  if (!has_room) dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void MulticastProcess::flush() noexcept {

@@ -39,6 +39,7 @@ class Publisher final : public v1::Replication::Service {
     reply->set_transport(transport.kind);
     reply->set_multicast_group(transport.multicast_group);
     reply->set_multicast_port(transport.multicast_port);
+    reply->set_channels(transport.channels);
     reply->set_datagram_bytes(transport.datagram_bytes);
     reply->set_raw_ip(transport.is_raw);
     reply->set_encrypted(transport.is_encrypted);

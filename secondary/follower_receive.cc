@@ -169,12 +169,16 @@ Status Follower::start_multicast() {
                                        : "the primary's multicast is encrypted: set multicast_key_file";
   } else if (key_.has_value() && key_->fingerprint(identity_.cluster) != transport.key_fingerprint) {
     transport_note_ = "multicast_key_file holds another key than the primary's";
+  } else if (transport.channels > replication::kChannelsMax) {
+    transport_note_ = absl::StrCat("the primary sends by ", transport.channels, " channels: more than there can be");
   }
   if (!transport_note_.empty()) return Status();
   replication::MulticastOptions options;
   options.interface = options_.interface;
   options.group = transport.multicast_group;
   options.port = transport.multicast_port;
+  options.channels = transport.channels;
+  options.joined = replication::channels_of(options_.link.partitions, transport.channels);
   options.is_raw = transport.is_raw;
   if (is_rdma) options.kind = replication::MulticastOptions::Kind::kRdma;
   options.rdma = options_.rdma;
@@ -195,18 +199,22 @@ bool Follower::hears_multicast() const {
 }
 
 void Follower::listen() {
-  replication::DatagramReader reader(identity_.cluster, options_.inbox_bytes / 4, key_.has_value() ? &*key_ : nullptr);
+  replication::DatagramReader reader(identity_.cluster, {options_.inbox_bytes / 4, key_.has_value() ? &*key_ : nullptr,
+                                                         primary_.transport.channels, options_.link.partitions});
   std::string datagram;
-  uint64_t term = 0, commit_heard = 0;
+  uint64_t term = 0, received_lsn = 0, commit_heard = 0;
   int64_t beat_due_ns = 0;
   while (!is_stopping_) {
     if (!multicast_->receive(&datagram, kListenMs)) continue;
+    reader.forget(term, received_lsn);  // what was fetched meanwhile
     auto received = reader.read(datagram, term);
     {
       std::lock_guard<std::mutex> lock(mutex_);
       term = inbox_.term();
+      received_lsn = inbox_.received_lsn();
       datagrams_ = reader.counters();
-      if (received.watermark.has_value()) multicast_ns_ = clock_.monotonic_ns();
+      // all nodes need the first channel; what others lose is fetched
+      if (received.watermark.has_value() && received.channel == 0) multicast_ns_ = clock_.monotonic_ns();
     }
     if (!received.watermark.has_value()) continue;
     std::vector<Parcel> parcels;

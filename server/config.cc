@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "consensus/cluster_keys.h"
+#include "replication/channels.h"
 #include "replication/rdma_device_name.h"
 
 namespace scyper::server {
@@ -67,6 +68,15 @@ Status apply(const std::vector<Assignment>& assignments, const std::string& sour
   return {};
 }
 
+// Groups and ports behind the first must be there.
+Status check_channels(const primary::ReplicationOptions& replication) {
+  const uint32_t more = replication.multicast_channels - 1;
+  if (more == 0) return {};
+  SCYPER_RETURN_IF_ERROR(replication::channel_group(replication.multicast_group, more).status());
+  if (replication.multicast_port + more <= UINT16_MAX) return {};
+  return sql_error("22023", "multicast_channels: there are no ports for all of them behind multicast_port");
+}
+
 // As with TLS for gRPC: what leaves the machine can be read and forged by whoever shares the network.
 Status check_multicast(const NodeConfig& config) {
   const primary::ReplicationOptions& replication = config.engine.replication;
@@ -75,6 +85,7 @@ Status check_multicast(const NodeConfig& config) {
     return absl::InvalidArgumentError("rdma_device: \"" + replication.rdma.device +
                                       "\" is no device, device:port or device:port:index");
   }
+  SCYPER_RETURN_IF_ERROR(check_channels(replication));
   // a secondary does as the primary does
   const bool may_use_device = config.role == Role::kSecondary || !config.cluster.name.empty() ||
                               replication.transport == primary::TransportChoice::kRdma ||

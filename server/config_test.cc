@@ -139,6 +139,19 @@ TEST_F(ConfigTest, ASubscriptionIsForSecondariesThatKeepNothing) {
   EXPECT_TRUE(make_config({}, {}, {{"partial_secondaries", "on"}})->engine.replication.takes_partial);
 }
 
+TEST_F(ConfigTest, ChannelsNeedGroupsAndPorts) {
+  const Assignment channels{"multicast_channels", "8"};
+  const auto make = [](const std::vector<Assignment>& flags) { return make_config({}, {}, flags).status(); };
+  const auto state = [&](const std::vector<Assignment>& flags) { return sqlstate_of(make(flags)); };
+  EXPECT_TRUE(make({channels}).ok());
+  EXPECT_TRUE(make({{"multicast_channels", "64"}, {"multicast_port", "65472"}}).ok());
+  EXPECT_EQ(state({channels, {"multicast_group", "239.255.255.250"}}), "22023");
+  EXPECT_EQ(state({channels, {"multicast_group", "group"}}), "22023");
+  EXPECT_EQ(state({channels, {"multicast_port", "65530"}}), "22023");
+  EXPECT_TRUE(make({{"multicast_group", "239.255.255.255"}, {"multicast_port", "65535"}}).ok());
+  for (const char* wrong : {"0", "65", "x"}) EXPECT_FALSE(make({{"multicast_channels", wrong}}).ok()) << wrong;
+}
+
 TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {
   const std::vector<Assignment> right = {{"cluster", "c"},         {"etcd", "127.0.0.1:2379"},
                                          {"node_name", "n1"},      {"voter_names", "n1,n2,n3"},

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "commit_modes.h"
+#include "replication/channels.h"
 #include "server/config.h"
 
 namespace scyper::server {
@@ -326,6 +327,10 @@ std::vector<Setting> multicast_settings() {
                    SCYPER_FIELD(engine.replication.multicast_group)),
       number_setting("multicast_port", "primary: UDP port of the group", 1, 65535,
                      SCYPER_FIELD(engine.replication.multicast_port)),
+      number_setting("multicast_channels",
+                     "primary: groups that partitions are spread over, from multicast_group and multicast_port on; 1 = "
+                     "one for all",
+                     1, replication::kChannelsMax, SCYPER_FIELD(engine.replication.multicast_channels)),
       choice_setting("multicast_protocol", "primary: PGM within UDP, or as IP's protocol 113 (needs CAP_NET_RAW)",
                      std::array{std::pair{"udp", false}, std::pair{"ip", true}},
                      SCYPER_FIELD(engine.replication.multicast_is_raw)),

@@ -29,7 +29,9 @@ constexpr uint64_t kMaxSendSlots = 1024;
 }  // namespace
 
 VerbsEndpoint::~VerbsEndpoint() {
-  if (group_ != nullptr) ibv_destroy_ah(group_);
+  for (const Group& group : groups_) {
+    if (group.address != nullptr) ibv_destroy_ah(group.address);
+  }
   if (has_pair_) rdma_destroy_qp(id_);
   if (queue_ != nullptr) ibv_destroy_cq(queue_);
   if (completions_ != nullptr) ibv_destroy_comp_channel(completions_);
@@ -118,27 +120,40 @@ std::string VerbsEndpoint::make_memory() {
 }
 
 std::string VerbsEndpoint::join(const Options& options) {
-  sockaddr_in group{};
-  group.sin_family = AF_INET;
-  if (::inet_pton(AF_INET, options.group.c_str(), &group.sin_addr) != 1) return "the group is no IPv4 address";
-  if (rdma_join_multicast(id_, reinterpret_cast<sockaddr*>(&group), nullptr) != 0) return with_error("no multicast");
+  groups_.resize(options.groups.size());
+  for (size_t channel = 0; channel < groups_.size(); ++channel) {
+    if (options.groups[channel].empty()) continue;
+    sockaddr_in group{};
+    group.sin_family = AF_INET;
+    if (::inet_pton(AF_INET, options.groups[channel].c_str(), &group.sin_addr) != 1) {
+      return "the group is no IPv4 address";
+    }
+    ++awaited_;
+    if (rdma_join_multicast(id_, reinterpret_cast<sockaddr*>(&group), &groups_[channel]) != 0) {
+      return with_error("no multicast");
+    }
+  }
   pollfd event{channel_->fd, POLLIN, 0};
-  for (int waited = 0; !has_joined_ && waited < kJoinMs; waited += 100) {
+  for (int waited = 0; awaited_ > 0 && waited < kJoinMs; waited += 100) {
     if (::poll(&event, 1, 100) <= 0) continue;
     std::string error = check_device();
     if (!error.empty()) return error;
   }
-  return has_joined_ ? "" : "the group cannot be joined: no answer";
+  return awaited_ == 0 ? "" : "the group cannot be joined: no answer";
 }
 
 std::string VerbsEndpoint::take_join(const rdma_cm_event& event) {
   ibv_ah_attr to = event.param.ud.ah_attr;
   if (gid_index_ >= 0) to.grh.sgid_index = static_cast<uint8_t>(gid_index_);
-  group_pair_ = event.param.ud.qp_num != 0 ? event.param.ud.qp_num : kGroupPairs;
-  group_key_ = event.param.ud.qkey;
-  if (sends_) group_ = ibv_create_ah(domain_, &to);
-  if (sends_ && group_ == nullptr) return with_error("no address of the group");
-  has_joined_ = true;
+  // what the join was asked with
+  auto* group = static_cast<Group*>(const_cast<void*>(event.param.ud.private_data));
+  if (group->has_joined) return std::string("RDMA: ") + rdma_event_str(event.event);
+  group->pair = event.param.ud.qp_num != 0 ? event.param.ud.qp_num : kGroupPairs;
+  group->key = event.param.ud.qkey;
+  if (sends_) group->address = ibv_create_ah(domain_, &to);
+  if (sends_ && group->address == nullptr) return with_error("no address of the group");
+  group->has_joined = true;
+  --awaited_;
   return "";
 }
 
@@ -146,7 +161,7 @@ std::string VerbsEndpoint::check_device() {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(channel_, &event) == 0) {  // attaches the queue pair, too
     std::string error;
-    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && !has_joined_) {
+    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && awaited_ > 0) {
       error = take_join(*event);
     } else if (event->event != RDMA_CM_EVENT_MULTICAST_JOIN) {
       error = std::string("RDMA: ") + rdma_event_str(event->event);
@@ -157,7 +172,7 @@ std::string VerbsEndpoint::check_device() {
   return look_at_device(id_->verbs);
 }
 
-void VerbsEndpoint::add_send(const SendSlots::Request& request, uint32_t bytes) {
+void VerbsEndpoint::add_send(const SendSlots::Request& request, uint32_t bytes, uint32_t channel) {
   ibv_sge& part = send_parts_[send_count_];
   part = {};
   part.addr = reinterpret_cast<uint64_t>(slot(request.slot));
@@ -171,9 +186,9 @@ void VerbsEndpoint::add_send(const SendSlots::Request& request, uint32_t bytes) 
   made.opcode = IBV_WR_SEND;
   made.send_flags = (request.is_signalled ? unsigned{IBV_SEND_SIGNALED} : 0u) |
                     (bytes <= inline_bytes_ ? unsigned{IBV_SEND_INLINE} : 0u);
-  made.wr.ud.ah = group_;
-  made.wr.ud.remote_qpn = group_pair_;
-  made.wr.ud.remote_qkey = group_key_;
+  made.wr.ud.ah = groups_[channel].address;
+  made.wr.ud.remote_qpn = groups_[channel].pair;
+  made.wr.ud.remote_qkey = groups_[channel].key;
   if (send_count_ > 0) send_requests_[send_count_ - 1].next = &made;
   ++send_count_;
 }

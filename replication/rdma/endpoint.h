@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "replication/rdma_device_name.h"
 #include "rings.h"
 
 namespace scyper::replication {
 
-// One end of a multicast group by RDMA verbs: an unreliable-datagram queue pair with registered memory, one slot per
+// One end of multicast groups by RDMA verbs: an unreliable-datagram queue pair with registered memory, one slot per
 // datagram. Either sends or receives. Threads: one. Of a process that does not fork: its memory is in no other.
 // Invariants: (1) a peer can write nothing but the slots that are posted: the region has no remote rights; (2) all
 // slots of a receiver are posted but those between receive() and repost(). Errors: texts for people; empty = none.
@@ -21,7 +22,7 @@ class VerbsEndpoint {
     bool sends = false;
     std::string interface;  // IPv4 address; empty: of the device, or of the first that has one
     RdmaDeviceName device;
-    std::string group;                // IPv4
+    std::vector<std::string> groups;  // IPv4, by channel; a receiver's may be empty: it does not join that
     uint32_t datagram_bytes_max = 0;  // 0: as the port's MTU allows
     uint64_t memory_bytes = 0;
     bool has_events = true;  // else completions are only polled
@@ -40,7 +41,8 @@ class VerbsEndpoint {
   static constexpr uint32_t kBatch = RingLayout::kSignalEvery;
   char* slot(uint32_t index) { return memory_ + layout_.offset(index); }
   // A datagram that lies in its slot, to go with the next post_sends().
-  void add_send(const SendSlots::Request& request, uint32_t bytes);
+  void add_send(const SendSlots::Request& request, uint32_t bytes, uint32_t channel);
+  uint32_t channels() const { return static_cast<uint32_t>(groups_.size()); }
   std::string post_sends();
 
   // --- a receiver ---
@@ -78,9 +80,14 @@ class VerbsEndpoint {
   ibv_comp_channel* completions_ = nullptr;  // null: polled
   ibv_cq* queue_ = nullptr;
   ibv_mr* region_ = nullptr;
-  ibv_ah* group_ = nullptr;
-  uint32_t group_pair_ = 0, group_key_ = 0;
-  bool sends_ = false, has_pair_ = false, has_joined_ = false;
+  struct Group {
+    ibv_ah* address = nullptr;  // a sender's
+    uint32_t pair = 0, key = 0;
+    bool has_joined = false;
+  };
+  std::vector<Group> groups_;  // by channel
+  uint32_t awaited_ = 0;       // of them, until they are joined
+  bool sends_ = false, has_pair_ = false;
   int32_t gid_index_ = -1;
   uint32_t datagram_bytes_ = 0, inline_bytes_ = 0;
   RingLayout layout_;

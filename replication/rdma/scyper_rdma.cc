@@ -2,12 +2,13 @@
 // node for its registered memory: the node forks all the time, this process never, so no page that a device writes to
 // is ever shared or copied by a fork; and a device that fails ends this process alone. The node starts it anew.
 //   scyper-rdma NODE_PID send|receive MEMORY_FD NODE_EVENT_FD WIRE_EVENT_FD INTERFACE GROUP BYTES_PER_SECOND DEVICE
-//     DATAGRAM_BYTES MEMORY_BYTES event|poll
+//     DATAGRAM_BYTES MEMORY_BYTES event|poll CHANNELS JOINED
 // or, for archives and ranges of the log, one end of a connection (rdma/bulk_loop.h).
 // Threads: one.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@
 namespace scyper::replication {
 namespace {
 
+constexpr uint32_t kChannelsMax = 64;
 constexpr int kExitUsage = 2;
 constexpr int kExitDevice = 3;
 constexpr int64_t kIdleNs = 10 * kPacerNsPerMs;
@@ -107,14 +109,16 @@ class Loop {
     uint64_t count = 0;
     while (count < VerbsEndpoint::kBatch && slots->has_room() && pacer->may_send() && !memory_.to_wire.is_empty()) {
       const SendSlots::Request request = slots->next();
-      const size_t size = memory_.to_wire.read(endpoint_.slot(request.slot), endpoint_.datagram_bytes());
+      uint8_t channel = 0;
+      const size_t size = memory_.to_wire.read(endpoint_.slot(request.slot), endpoint_.datagram_bytes(), &channel);
       if (size == 0) break;
-      if (size > endpoint_.datagram_bytes()) {  // the port's MTU is smaller now than when the node asked
+      // the port's MTU is smaller now than when the node asked
+      if (size > endpoint_.datagram_bytes() || channel >= endpoint_.channels()) {
         memory_.dropped.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
       slots->take();
-      endpoint_.add_send(request, static_cast<uint32_t>(size));
+      endpoint_.add_send(request, static_cast<uint32_t>(size), channel);
       pacer->sent(static_cast<int64_t>(size) + kPacketOverhead);
       ++count;
     }
@@ -178,7 +182,7 @@ int main(int argc, char** argv) {
   const bool is_bulk = argc > 2 && (std::strcmp(argv[2], "source") == 0 || std::strcmp(argv[2], "sink") == 0);
   if (is_bulk) return scyper::replication::run_bulk(argc, argv);
   scyper::replication::Arguments arguments;
-  if (argc != 13 || !scyper::replication::RdmaDeviceName::parse(argv[9], &arguments.endpoint.device)) {
+  if (argc != 15 || !scyper::replication::RdmaDeviceName::parse(argv[9], &arguments.endpoint.device)) {
     std::fprintf(stderr, "scyper-rdma: started by scyperd, not by hand\n");
     return scyper::replication::kExitUsage;
   }
@@ -188,7 +192,12 @@ int main(int argc, char** argv) {
   arguments.node_event = std::atoi(argv[4]);
   arguments.wire_event = std::atoi(argv[5]);
   arguments.endpoint.interface = argv[6];
-  arguments.endpoint.group = argv[7];
+  const int channels = std::clamp(std::atoi(argv[13]), 1, int{scyper::replication::kChannelsMax});
+  const uint64_t joined = std::strtoull(argv[14], nullptr, 10);
+  for (uint32_t i = 0; i < static_cast<uint32_t>(channels); ++i) {
+    const bool joins = (joined >> i & 1) != 0;
+    arguments.endpoint.groups.push_back(joins ? scyper::replication::group_of(argv[7], i) : "");
+  }
   arguments.rate = std::atoll(argv[8]);
   arguments.endpoint.datagram_bytes_max = static_cast<uint32_t>(std::atoi(argv[10]));
   arguments.endpoint.memory_bytes = static_cast<uint64_t>(std::atoll(argv[11]));

@@ -86,8 +86,8 @@ struct Secondary {
 
 class Cluster {
  public:
-  Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed, SimulationFlaw flaw)
-      : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed), flaw_(flaw) {
+  Cluster(uint64_t seed, bool logs, uint32_t copies, bool is_sealed, uint32_t channels, SimulationFlaw flaw)
+      : random_(seed), logs_(logs), copies_(copies), is_sealed_(is_sealed), channels_(channels), flaw_(flaw) {
     start_primary();
     for (size_t i = 0; i < kWhole + kPartial; ++i) {
       secondaries_.push_back(std::make_unique<Secondary>());
@@ -174,6 +174,7 @@ class Cluster {
   // The process that sends has died; the primary has not.
   void restart_sender() { outbox_->set_transmitter(std::make_unique<Primary>(this, draw_source())); }
   bool is_sealed() const { return is_sealed_; }
+  uint32_t channels() const { return channels_; }
   void partition(Secondary* secondary, bool is_cut_off) { secondary->is_cut_off = is_cut_off; }
 
  private:
@@ -294,6 +295,7 @@ class Cluster {
   }
 
   void receive(Secondary* secondary, const std::string& datagram) {
+    secondary->reader->forget(secondary->inbox->term(), secondary->inbox->received_lsn());
     auto received = secondary->reader->read(datagram, secondary->inbox->term());
     if (received.watermark.has_value()) {
       ASSERT_LE(received.watermark->term, term_) << "a forged datagram was believed";
@@ -350,7 +352,8 @@ class Cluster {
     options.newest_bytes = 5'000;
     options.flaw = inbox_flaw(flaw_);
     secondary->inbox = std::make_unique<Inbox>(kCluster, start, options);
-    secondary->reader = std::make_unique<DatagramReader>(kCluster, 30'000, is_sealed_ ? &kKey : nullptr);
+    secondary->reader = std::make_unique<DatagramReader>(
+        kCluster, DatagramReader::Options{30'000, is_sealed_ ? &kKey : nullptr, channels_, PartitionSet::all()});
     secondary->missing_since_ns = -1;
     secondary->member = enter(*secondary);
   }
@@ -501,7 +504,7 @@ class Cluster {
     // of a term to come: taken for true it would cut what the nodes have
     const Watermark lie{term_ + random_.below(3), random_.below(complete_lsn() + 1),
                         complete_lsn() + random_.below(100), complete_lsn() + random_.below(100), 0};
-    writer.write(lie, [this](std::string_view bytes) { deliver(bytes); });
+    writer.write(lie, [this](uint32_t, std::string_view bytes) { deliver(bytes); });
   }
 
   friend struct Primary;
@@ -509,6 +512,7 @@ class Cluster {
   const bool logs_;
   const uint32_t copies_;
   const bool is_sealed_;
+  const uint32_t channels_;  // that the primary sends by
   const SimulationFlaw flaw_;
   uint64_t sources_ = 0;
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> nonces_;  // term, source, counter
@@ -530,12 +534,12 @@ class Cluster {
 };
 
 Primary::Primary(Cluster* owner, uint64_t source)
-    : cluster(owner), writer(kCluster, source, 1448, owner->is_sealed() ? &kKey : nullptr) {}
+    : cluster(owner), writer(kCluster, source, 1448, owner->is_sealed() ? &kKey : nullptr, owner->channels()) {}
 void Primary::send(const Parcel& parcel, const Watermark& watermark) noexcept {
-  writer.write(parcel, watermark, [this](std::string_view bytes) { cluster->multicast(bytes); });
+  writer.write(parcel, watermark, [this](uint32_t, std::string_view bytes) { cluster->multicast(bytes); });
 }
 void Primary::send(const Watermark& watermark) noexcept {
-  writer.write(watermark, [this](std::string_view bytes) { cluster->multicast(bytes); });
+  writer.write(watermark, [this](uint32_t, std::string_view bytes) { cluster->multicast(bytes); });
 }
 
 }  // namespace
@@ -545,7 +549,8 @@ uint64_t run_simulation(uint64_t seed, SimulationFlaw flaw) {
   Random random(seed ^ 0x5eed);
   const bool logs = (random.real() < 0.5);
   const uint32_t copies = static_cast<uint32_t>(random.below(3));
-  Cluster cluster(seed, logs, copies, /*is_sealed=*/random.real() < 0.5, flaw);
+  const uint32_t channels = seed % 2 == 0 ? 1 : static_cast<uint32_t>(2 + seed / 2 % kStreams);
+  Cluster cluster(seed, logs, copies, /*is_sealed=*/random.real() < 0.5, channels, flaw);
   cluster.faults.loss = (random.real() < 0.3) ? 0 : 0.2 * random.real();
   cluster.faults.duplicate = 0.1 * random.real();
   cluster.faults.flip = (random.real() < 0.5) ? 0 : 0.02;

@@ -63,7 +63,7 @@ class Namespaces {
   void lose(int i, int percent, bool is_raw = false) const {
     run_command(absl::StrCat("ip netns exec ", name(i), " nft flush ruleset"));
     if (percent == 0) return;
-    const std::string which = is_raw ? "ip protocol 113 " : "udp dport 7402 ";
+    const std::string which = is_raw ? "ip protocol 113 " : "udp dport 7402-7465 ";
     const std::string chance = percent < 100 ? absl::StrCat("numgen random mod 100 < ", percent, " ") : "";
     const Output out =
         run_command(absl::StrCat("ip netns exec ", name(i),
@@ -87,7 +87,8 @@ class MulticastTest : public testing::Test {
     make_relays();
     if (IsSkipped()) return;
     start(1, absl::StrCat("--replication --transport ", asks_for_rdma() ? "rdma" : "auto", " --multicast-protocol ",
-                          is_raw() ? "ip" : "udp", " --data-directory ", nodes_.directory("n1")));
+                          is_raw() ? "ip" : "udp", " --multicast-channels ", channels(), " --data-directory ",
+                          nodes_.directory("n1")));
     ASSERT_NE(nodes_.session("n1"), nullptr);
     for (int i = 2; i <= kNodes; ++i) start(i, "--role secondary --primary " + nodes_.target("n1"));
     const Output out = nodes_.scyper("n1", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
@@ -104,6 +105,7 @@ class MulticastTest : public testing::Test {
   virtual bool is_encrypted() const { return true; }
   virtual bool is_raw() const { return false; }
   virtual bool asks_for_rdma() const { return false; }
+  virtual int channels() const { return 1; }
   virtual void make_relays() {}
   std::string key_file() {
     const std::string path = nodes_.directory("key");
@@ -221,6 +223,39 @@ TEST_F(RawMulticastTest, LossIsRepaired) {
   for (int i : {2, 3}) spaces_.lose(i, 100, is_raw());
   wait_for_transport("unicast");
   for (int i : {2, 3}) spaces_.lose(i, 0);
+  wait_for_transport("pgm");
+  check();
+}
+
+class ChannelsMulticastTest : public MulticastTest {
+ protected:
+  int channels() const override { return 3; }
+};
+
+TEST_F(ChannelsMulticastTest, LossIsRepaired) {
+  for (int i : {2, 3}) {
+    const std::string joined = run_command(absl::StrCat("ip -n ", spaces_.name(i), " maddr show dev eth0")).text;
+    for (const char* group : {"239.192.7.1", "239.192.7.2", "239.192.7.3"}) {
+      EXPECT_NE(joined.find(group), std::string::npos) << joined;
+    }
+    spaces_.lose(i, 5);
+  }
+  transactions(5000);
+  for (int i : {2, 3}) spaces_.lose(i, 100);
+  transactions(2000);
+  wait_for_transport("unicast");
+  for (int i : {2, 3}) spaces_.lose(i, 0);
+  wait_for_transport("pgm");
+  transactions(2000);
+  check();
+}
+
+TEST_F(ChannelsMulticastTest, RestartedPrimary) {
+  nodes_.kill("n1", SIGKILL);
+  nodes_.start_again("n1");
+  ASSERT_NE(nodes_.session("n1"), nullptr);
+  transactions(2000);
+  nodes_.wait_until_level("n1", {"n2", "n3"});
   wait_for_transport("pgm");
   check();
 }

@@ -42,6 +42,7 @@ struct ReplicationOptions {
   std::string multicast_interface;  // its IPv4 address
   std::string multicast_group = "239.192.7.1";
   uint16_t multicast_port = 7402;
+  uint32_t multicast_channels = 1;       // groups from multicast_group on that streams are spread over
   uint32_t multicast_rate = 60'000'000;  // bytes per second, repairs included
   uint32_t multicast_mtu = 1500;
   bool multicast_is_raw = false;  // by IP's protocol 113, not UDP

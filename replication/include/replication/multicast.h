@@ -25,6 +25,9 @@ struct MulticastOptions {
   std::string interface;  // IPv4 address of the network's interface
   std::string group = "239.192.7.1";
   uint16_t port = 7402;
+  // Groups: `group` and the addresses behind it, each with a UDP port of its own from `port` on.
+  uint32_t channels = 1;
+  uint64_t joined = 1;                     // a receiver's: channels, a bit each, the lowest for the first
   uint32_t bytes_per_second = 60'000'000;  // new data gets three quarters, repairs a quarter
   uint32_t mtu = 1500;
   bool is_raw = false;   // IP's protocol 113 instead of UDP: needs the right to raw sockets
@@ -44,12 +47,13 @@ class MulticastProcess {
   static StatusOr<std::unique_ptr<MulticastProcess>> start(const MulticastOptions& options);
   ~MulticastProcess();
 
-  void send(std::string_view datagram) noexcept;
+  void send(std::string_view datagram, uint32_t channel = 0) noexcept;
   void flush() noexcept;  // after some sends
   // The next datagram into *out; waits up to timeout_ms. False: there is none.
   bool receive(std::string* out, int timeout_ms);
   // The largest that travels whole, as it was at start().
   uint32_t datagram_bytes() const { return datagram_bytes_; }
+  uint32_t channels() const { return options_.channels; }
   // Why the process that was there has ended, if it said so; empty while one is ready.
   std::string trouble() const;
 
@@ -84,13 +88,15 @@ class MulticastTransmitter final : public Transmitter {
  public:
   // key: null = in the clear.
   MulticastTransmitter(const ClusterId& cluster, std::shared_ptr<MulticastProcess> process, const DatagramKey* key)
-      : process_(std::move(process)), writer_(cluster, draw_source(), process_->datagram_bytes(), key) {}
+      : process_(std::move(process)),
+        writer_(cluster, draw_source(), process_->datagram_bytes(), key, process_->channels()) {}
   void send(const Parcel& parcel, const Watermark& watermark) noexcept override {
-    writer_.write(parcel, watermark, [this](std::string_view bytes) { process_->send(bytes); });
+    writer_.write(parcel, watermark,
+                  [this](uint32_t channel, std::string_view bytes) { process_->send(bytes, channel); });
     process_->flush();
   }
   void send(const Watermark& watermark) noexcept override {
-    writer_.write(watermark, [this](std::string_view bytes) { process_->send(bytes); });
+    writer_.write(watermark, [this](uint32_t channel, std::string_view bytes) { process_->send(bytes, channel); });
     process_->flush();
   }
 

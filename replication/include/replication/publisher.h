@@ -30,6 +30,7 @@ struct TransportInfo {
   std::string kind = "unicast";  // or "pgm", "rdma"
   std::string multicast_group;   // 239.x.y.z
   uint16_t multicast_port = 0;
+  uint32_t channels = 1;  // multicast groups from multicast_group on (replication/channels.h)
   uint32_t datagram_bytes = 0;
   std::string note;     // for people: why not as it was asked for
   bool is_raw = false;  // multicast by IP's protocol 113, not UDP

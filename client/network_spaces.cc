@@ -56,7 +56,10 @@ Status NetworkSpaces::make(uint32_t count, uint32_t mtu) {
 }
 
 NetworkSpaces::~NetworkSpaces() {
-  for (uint32_t i = 0; i < count_; ++i) run_quietly("ip netns del " + name(i));
+  for (uint32_t i = 0; i < count_; ++i) {
+    run_quietly("ip link del " + link(i));  // a namespace goes when its last process has, by and by
+    run_quietly("ip netns del " + name(i));
+  }
   if (has_bridge_) run_quietly("ip link del " + bridge());
 }
 

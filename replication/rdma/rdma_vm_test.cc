@@ -110,6 +110,37 @@ TEST(RdmaVmTest, ThreeReceivers) {
   }
 }
 
+// One queue pair in several groups: who joins some of them gets what is sent to those, and no more.
+TEST(RdmaVmTest, EachReceiverGetsItsChannels) {
+  constexpr uint32_t kChannels = 3;
+  const std::vector<uint64_t> joined = {0, 0b111, 0b011, 0b101};  // the sender's is not asked
+  std::vector<std::shared_ptr<MulticastProcess>> ends;
+  for (int i = 0; i <= kReceivers; ++i) {
+    MulticastOptions options = options_of(i);
+    options.channels = kChannels;
+    options.joined = joined[static_cast<size_t>(i)];
+    ends.push_back(start(options));
+    ASSERT_NE(ends.back(), nullptr);
+  }
+  std::string got;
+  for (uint32_t round = 0; round < 20; ++round) {
+    std::vector<std::string> sent;
+    for (uint32_t i = 0; i < 30; ++i) {
+      sent.emplace_back(100 + 50 * i, static_cast<char>('a' + (round + i) % 26));
+      ends[0]->send(sent.back(), i % kChannels);
+    }
+    ends[0]->flush();
+    for (size_t end = 1; end < ends.size(); ++end) {
+      for (uint32_t i = 0; i < sent.size(); ++i) {
+        if (!has_channel(joined[end], i % kChannels)) continue;
+        ASSERT_TRUE(comes_true([&] { return ends[end]->receive(&got, 100); })) << "receiver " << end;
+        ASSERT_TRUE(got == sent[i]) << "receiver " << end << ", datagram " << i << ": " << got.size() << " bytes";
+      }
+    }
+  }
+  for (size_t end = 1; end < ends.size(); ++end) EXPECT_FALSE(ends[end]->receive(&got, 100)) << "receiver " << end;
+}
+
 TEST(RdmaVmTest, DeviceByNameAndWhatDoesNotFit) {
   auto by_name = [](MulticastOptions* options) {
     const char last = options->interface.back();

@@ -210,7 +210,9 @@ void Follower::start_queries() {
   };
   environment.catalog_version = [this] { return database_->catalog()->version; };
   environment.partitions = identity_.partitions;
-  queries_ = std::make_unique<query::Queries>(database_, std::move(environment), options_.queries);
+  query::QueriesOptions queries = options_.queries;
+  queries.partitions = options_.link.partitions;
+  queries_ = std::make_unique<query::Queries>(database_, std::move(environment), queries);
 }
 
 Follower::~Follower() { end_threads(); }

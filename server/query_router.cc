@@ -82,7 +82,7 @@ PartitionSet QueryRouter::read_by(const Query& query) const {
 
 StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, const Query& query,
                                                              query::QueryOptions* options) {
-  const PartitionSet& held = secondary_->options().queries.partitions;
+  const PartitionSet& held = secondary_->queries()->options().partitions;
   if (is_here || !wants_global(*options)) {
     // what it has not the primary answers, as fresh as it has been asked for
     if (!is_here && !held.is_all() && !held.covers(read_by(query))) return Route{"", secondary_->primary(), {}, ""};

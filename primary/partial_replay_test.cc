@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
 #include "query/program.h"
@@ -466,6 +467,35 @@ TEST_F(PartialReplayTest, DefinitionsThatNeedAllRowsAreRefused) {
   PartitionSet held;
   held.add(2);
   compare(held, false);
+}
+
+// What transactions of other partitions have drawn is not known: neither an error nor more than there is.
+TEST_F(PartialReplayTest, SequencesMayBeBehind) {
+  start(log_options(&disk_));
+  const int32_t own = 1, other = bank_->branch_elsewhere(own);
+  PartitionSet held;
+  held.add(bank_->partition_of(own));
+  const auto compare_states = [&](bool is_behind) {
+    const auto image = disk_.after_kill();
+    const auto database = recover(image.get(), held);
+    ASSERT_TRUE(database.ok()) << database.status();
+    const auto state_in = [](query::Database& of) {
+      return of.catalog()->sequences.at(object_key_of_text("numbers"))->state();
+    };
+    const auto wanted = state_in(engine_->database()), got = state_in(**database);
+    EXPECT_EQ(got.changes < wanted.changes, is_behind);
+    EXPECT_EQ(got.value == wanted.value, !is_behind);
+    EXPECT_LE(got.changes, wanted.changes);
+    compare(held, false);
+  };
+  for (int i = 0; i < 50; ++i) must(absl::StrCat("CALL issue(", other, ", 'note')"));
+  compare_states(true);
+  must("ALTER SEQUENCE numbers MINVALUE 10 START WITH 20");
+  compare_states(true);
+  must(absl::StrCat("CALL issue(", own, ", 'note')"));
+  compare_states(false);
+  must("INSERT INTO tickets SELECT branch, nextval('numbers'), 'of all' FROM links");
+  compare_states(false);
 }
 
 }  // namespace

@@ -577,11 +577,7 @@ Status RowApplier::insert_or_remove(bool inserts, Target* target, Input* in, uin
   TablePartition* partition = partition_of(target, in, allowed);
   if (partition == nullptr) return damaged(in->damage);
   if (!is_held(*target, *partition)) {
-    if (inserts) {
-      pass_values(target->plan->row, in);
-    } else {
-      pass_key(*target, in);
-    }
+    inserts ? pass_values(target->plan->row, in) : pass_key(*target, in);
     return in->ok ? Status() : damaged("values");
   }
   ++rows_;

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +58,7 @@ struct Options {
   std::vector<std::string> rdma;  // addresses: of the sender, of receivers
   std::vector<std::string> logs;  // data directories
   std::vector<uint32_t> losses = {0};
+  std::vector<uint32_t> channels = {1};
   uint64_t entries = 200'000;
   uint64_t window = uint64_t{1} << 20;
   std::string output = "table";
@@ -70,6 +72,14 @@ int64_t now_ns() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);  // the same in all namespaces
   return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+// That this process has used, or those of its children that have been waited for, and theirs.
+double cpu_s(int who) {
+  rusage used{};
+  ::getrusage(who, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 // In front of each piece of a message.
@@ -147,7 +157,10 @@ ordered_json receive_redo(Wire* wire, const Options& options) {
   start.term = 1;
   start.lsn = options.base_lsn;
   replication::Inbox inbox(cluster, start, {size_t{256} << 20, false});
-  replication::DatagramReader reader(cluster, size_t{64} << 20);
+  replication::DatagramReader::Options reader_options;
+  reader_options.memory_bytes_max = size_t{64} << 20;
+  reader_options.channels = options.channels.front();
+  replication::DatagramReader reader(cluster, reader_options);
   SharedProgress progress(options.progress);
   std::string datagram;
   int64_t done_ns = 0;
@@ -170,12 +183,15 @@ ordered_json receive_redo(Wire* wire, const Options& options) {
     done_ns = now_ns();
     if (progress.is_there()) progress.set(options.number, inbox.applied_lsn());
   }
-  return {{"applied_lsn", inbox.applied_lsn()}, {"done_ns", done_ns}, {"damaged", inbox.damaged()}};
+  return {{"applied_lsn", inbox.applied_lsn()},
+          {"done_ns", done_ns},
+          {"damaged", inbox.damaged()},
+          {"cpu_s", cpu_s(RUSAGE_SELF)}};
 }
 
 int run_receiver(const Options& options) {
   const std::string transport = options.receive == "redo" ? "pgm" : options.receive;
-  Wire::Options wire_options{transport, false, options.interface, options.mtu, options.rate};
+  Wire::Options wire_options{transport, false, options.interface, options.mtu, options.rate, options.channels.front()};
   auto wire = Wire::open(wire_options);
   if (!wire.ok()) {
     std::fprintf(stderr, "%s\n", std::string(wire.status().message()).c_str());
@@ -285,10 +301,12 @@ class Bench {
           SCYPER_RETURN_IF_ERROR(spaces_.set_loss(i, loss, kMulticastPort));
         }
         for (Form form : {Form::kRaw, Form::kGrouped, Form::kCompressed}) {
-          SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return send_redo(log, form); }));
-          row["log"] = std::filesystem::path(log).filename().string();
-          row["loss_percent"] = loss;
-          out["redo"].push_back(std::move(row));
+          for (const uint32_t channels : options_.channels) {
+            SCYPER_ASSIGN_OR_RETURN(ordered_json row, in_first_space([&] { return send_redo(log, form, channels); }));
+            row["log"] = std::filesystem::path(log).filename().string();
+            row["loss_percent"] = loss;
+            out["redo"].push_back(std::move(row));
+          }
         }
       }
     }
@@ -336,9 +354,9 @@ class Bench {
     return Status();
   }
 
-  StatusOr<std::unique_ptr<Wire>> open(const std::string& transport) {
+  StatusOr<std::unique_ptr<Wire>> open(const std::string& transport, uint32_t channels = 1) {
     const std::string interface = transport == "rdma" ? options_.rdma[0] : spaces_.address(0);
-    return Wire::open({transport, true, interface, options_.mtu, options_.rate});
+    return Wire::open({transport, true, interface, options_.mtu, options_.rate, channels});
   }
 
   // As fast as it goes, then a thousand a second for the latency.
@@ -398,7 +416,7 @@ class Bench {
     (*row)["received"] = least;  // share of what was sent, at the worst receiver
   }
 
-  StatusOr<ordered_json> send_redo(const std::string& directory, Form form) {
+  StatusOr<ordered_json> send_redo(const std::string& directory, Form form, uint32_t channels) {
     SCYPER_ASSIGN_OR_RETURN(const RecordedLog log, read_recorded_log(directory, form, options_.entries));
     const uint64_t complete_lsn = log.parcels.back().complete_lsn;
     const std::string progress_path = directory_ + "/progress";
@@ -407,11 +425,14 @@ class Bench {
     for (uint32_t i = 0; i < options_.receivers; ++i) progress.set(i, log.base_lsn);
     Receivers receivers(options_, spaces_, directory_);
     SCYPER_RETURN_IF_ERROR(receivers.start(
-        "redo", {"--cluster", replication::to_string(log.cluster), "--base-lsn", std::to_string(log.base_lsn),
-                 "--complete-lsn", std::to_string(complete_lsn), "--progress", progress_path}));
-    SCYPER_ASSIGN_OR_RETURN(auto wire, open("pgm"));
+        "redo",
+        {"--cluster", replication::to_string(log.cluster), "--base-lsn", std::to_string(log.base_lsn), "--complete-lsn",
+         std::to_string(complete_lsn), "--progress", progress_path, "--channels", std::to_string(channels)}));
+    SCYPER_ASSIGN_OR_RETURN(auto wire, open("pgm", channels));
     ::usleep(200'000);
-    replication::DatagramWriter writer(log.cluster, replication::draw_source(), wire->datagram_bytes_max());
+    replication::DatagramWriter writer(log.cluster, replication::draw_source(), wire->datagram_bytes_max(), nullptr,
+                                       channels);
+    const double own_s = cpu_s(RUSAGE_SELF);
     uint64_t datagrams = 0, waiting_bytes = 0;
     size_t first = 0;
     const int64_t start_ns = now_ns();
@@ -421,28 +442,38 @@ class Bench {
       if (!wait_for_room(progress, log, i, &first, &waiting_bytes)) break;
       waiting_bytes += parcel.bytes->size();
       writer.write(parcel, {1, log.base_lsn, parcel.complete_lsn, parcel.complete_lsn, 0},
-                   [&](uint32_t, std::string_view bytes) {
-                     wire->send(bytes);
+                   [&](uint32_t channel, std::string_view bytes) {
+                     wire->send(bytes, channel);
                      ++datagrams;
                    });
     }
     wire->flush();
     SCYPER_ASSIGN_OR_RETURN(auto results, receivers.results());  // the sender goes on repairing meanwhile
-    double seconds = 0;
+    const double sender_s = cpu_s(RUSAGE_SELF) - own_s;
+    wire.reset();  // waits for its process
+    double seconds = 0, receiver_s = 0;
     uint64_t least_lsn = complete_lsn;
     for (const ordered_json& one : results) {
       seconds = std::max(seconds, static_cast<double>(one.at("done_ns").get<int64_t>() - start_ns) / 1e9);
+      receiver_s = std::max(receiver_s, one.at("cpu_s").get<double>());
       least_lsn = std::min(least_lsn, one.at("applied_lsn").get<uint64_t>());
     }
     const auto entries = static_cast<double>(log.entries);
-    return ordered_json{{"form", form_name(form)},
-                        {"entries", log.entries},
-                        {"is_complete", least_lsn == complete_lsn},
-                        {"entries_per_s", static_cast<double>(least_lsn - log.base_lsn) / seconds},
-                        {"entry_bytes", static_cast<double>(log.entry_bytes) / entries},
-                        {"wire_bytes_per_entry", static_cast<double>(log.wire_bytes) / entries},
-                        {"datagrams_per_entry", static_cast<double>(datagrams) / entries},
-                        {"groups", log.parcels.size()}};
+    const auto groups = static_cast<double>(log.parcels.size());
+    return ordered_json{
+        {"form", form_name(form)},
+        {"channels", channels},
+        {"entries", log.entries},
+        {"is_complete", least_lsn == complete_lsn},
+        {"entries_per_s", static_cast<double>(least_lsn - log.base_lsn) / seconds},
+        {"entry_bytes", static_cast<double>(log.entry_bytes) / entries},
+        {"wire_bytes_per_entry", static_cast<double>(log.wire_bytes) / entries},
+        {"datagrams_per_entry", static_cast<double>(datagrams) / entries},
+        {"datagrams_per_group", static_cast<double>(datagrams) / groups},
+        {"sender_cpu_us_per_group", 1e6 * sender_s / groups},
+        {"receiver_cpu_us_per_group", 1e6 * receiver_s / groups},
+        {"multicast_cpu_us_per_group", 1e6 * (cpu_s(RUSAGE_CHILDREN) - receiver_s * options_.receivers) / groups},
+        {"groups", log.parcels.size()}};
   }
 
   const Options& options_;
@@ -479,11 +510,12 @@ void print(const ordered_json& out) {
         row["latency_us_p99"].get<double>(), row["cpu_us_per_message"].get<double>());
   }
   for (const auto& row : out.value("redo", ordered_json::array())) {
-    std::printf("redo %s, loss %u %%, %-11s %8.0f entries/s, %4.0f bytes on the wire per entry of %.0f, %s\n",
-                row["log"].get<std::string>().c_str(), row["loss_percent"].get<unsigned>(),
-                row["form"].get<std::string>().c_str(), row["entries_per_s"].get<double>(),
-                row["wire_bytes_per_entry"].get<double>(), row["entry_bytes"].get<double>(),
-                row["is_complete"].get<bool>() ? "complete" : "NOT COMPLETE");
+    std::printf(
+        "redo %s, loss %u %%, %u channels, %-11s %8.0f entries/s, %4.0f bytes on the wire per entry of %.0f, %s\n",
+        row["log"].get<std::string>().c_str(), row["loss_percent"].get<unsigned>(), row["channels"].get<unsigned>(),
+        row["form"].get<std::string>().c_str(), row["entries_per_s"].get<double>(),
+        row["wire_bytes_per_entry"].get<double>(), row["entry_bytes"].get<double>(),
+        row["is_complete"].get<bool>() ? "complete" : "NOT COMPLETE");
   }
 }
 
@@ -506,6 +538,9 @@ int main(int argc, char** argv) {
   app.add_option("--log", options.logs, "data directories with transactions to send, of logical or physical redo")
       ->delimiter(',');
   app.add_option("--losses", options.losses, "of packets, in percent, while those are sent")->delimiter(',');
+  app.add_option("--channels", options.channels, "multicast groups that those are spread over")
+      ->delimiter(',')
+      ->check(CLI::Range(1, static_cast<int>(scyper::replication::kChannelsMax)));
   app.add_option("--window", options.window, "bytes of log that the sender is ahead of the slowest receiver, at most")
       ->capture_default_str();
   app.add_option("--entries", options.entries, "transactions, at most")->capture_default_str();

@@ -25,8 +25,8 @@ constexpr uint64_t kFlushEvery = 16;
 class ProcessWire final : public Wire {
  public:
   explicit ProcessWire(std::unique_ptr<replication::MulticastProcess> process) : process_(std::move(process)) {}
-  void send(std::string_view datagram) override {
-    process_->send(datagram);
+  void send(std::string_view datagram, uint32_t channel) override {
+    process_->send(datagram, channel);
     if (++sent_ % kFlushEvery != 0) return;
     process_->flush();
     while (sent_ - process_->counters().sent > kWaitingMax) ::usleep(50);
@@ -51,7 +51,7 @@ class UdpWire final : public Wire {
     ::inet_pton(AF_INET, kGroup, &to_.sin_addr);
   }
   ~UdpWire() override { ::close(socket_); }
-  void send(std::string_view datagram) override {
+  void send(std::string_view datagram, uint32_t /*channel*/) override {
     while (::sendto(socket_, datagram.data(), datagram.size(), 0, reinterpret_cast<const sockaddr*>(&to_),
                     sizeof(to_)) < 0) {
       ::usleep(20);
@@ -106,6 +106,8 @@ StatusOr<std::unique_ptr<Wire>> Wire::open(const Options& options) {
   multicast.group = kGroup;
   multicast.bytes_per_second = options.bytes_per_second;
   multicast.mtu = options.mtu;
+  multicast.channels = options.channels;
+  multicast.joined = replication::channels_of(PartitionSet::all(), options.channels);
   multicast.identity = absl::StrCat("bench:", ::getpid());
   SCYPER_ASSIGN_OR_RETURN(auto process, replication::MulticastProcess::start(multicast));
   return std::unique_ptr<Wire>(std::make_unique<ProcessWire>(std::move(process)));

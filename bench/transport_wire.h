@@ -18,11 +18,12 @@ class Wire {
     std::string interface;  // IPv4 address
     uint32_t mtu = 1500;
     uint32_t bytes_per_second = 200'000'000;
+    uint32_t channels = 1;  // all of them are joined
   };
   static StatusOr<std::unique_ptr<Wire>> open(const Options& options);
   virtual ~Wire() = default;
   // Waits while the transport has no room.
-  virtual void send(std::string_view datagram) = 0;
+  virtual void send(std::string_view datagram, uint32_t channel = 0) = 0;
   virtual void flush() {}
   virtual bool receive(std::string* datagram, int timeout_ms) = 0;
   // Largest datagram that travels in one packet.

@@ -31,11 +31,11 @@ StatusOr<std::string> channel_group(const std::string& group, uint32_t channel) 
   if (::inet_pton(AF_INET, group.c_str(), &address) != 1 || !IN_MULTICAST(ntohl(address.s_addr))) {
     return sql_error("22023", absl::StrCat("\"", group, "\" is no IPv4 multicast address"));
   }
-  const uint64_t wanted = uint64_t{ntohl(address.s_addr)} + channel;
-  if (wanted > UINT32_MAX || !IN_MULTICAST(static_cast<uint32_t>(wanted))) {
+  const uint32_t wanted = ntohl(address.s_addr) + channel;  // far from what 32 bits hold
+  if (!IN_MULTICAST(wanted)) {
     return sql_error("22023", absl::StrCat(group, " and the ", channel, " addresses behind it are not all multicast"));
   }
-  address.s_addr = htonl(static_cast<uint32_t>(wanted));
+  address.s_addr = htonl(wanted);
   char text[INET_ADDRSTRLEN];
   return std::string(::inet_ntop(AF_INET, &address, text, sizeof(text)));
 }

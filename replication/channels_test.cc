@@ -239,9 +239,8 @@ TEST(Channels, SealedOnesNeedNoOrderAmongChannels) {
 }
 
 // What others send without a key costs no more than its bound, however it is made.
-TEST(Channels, ForgedPartsAreBounded) {
-  constexpr size_t kMemory = 1 << 20;
-  DatagramReader reader(kCluster, {kMemory, nullptr, 4, partitions_of("0,1")});
+void expect_bounded(size_t memory_bytes_max, size_t unfinished_max) {
+  DatagramReader reader(kCluster, {memory_bytes_max, nullptr, 4, partitions_of("0,1")});
   GroupMaker maker(kCluster, [](uint64_t) { return std::string(3000, 'r'); });
   DatagramWriter writer(kCluster, 5, 1448, nullptr, 4);
   size_t unfinished = 0;
@@ -259,11 +258,16 @@ TEST(Channels, ForgedPartsAreBounded) {
       for (const Sent& sent : send(&writer, parcel)) is_there |= reader.read(sent.bytes, 1).parcel.has_value();
       EXPECT_TRUE(is_there);
     }
-    ASSERT_LE(reader.memory_bytes(), kMemory);
+    ASSERT_LE(reader.memory_bytes(), memory_bytes_max);
   }
-  EXPECT_LE(unfinished, DatagramReader::kUnfinishedMax);
+  EXPECT_LE(unfinished, unfinished_max);
   EXPECT_GT(reader.counters().unwanted, 0u);  // channel 3 is not joined
   EXPECT_GT(reader.counters().forgotten, 0u);
+}
+
+TEST(Channels, ForgedPartsAreBounded) {
+  expect_bounded(1 << 20, 1024);
+  expect_bounded(1 << 30, DatagramReader::kUnfinishedMax);
 }
 
 // Parts that do not fit together are dropped, with what came before of that parcel.

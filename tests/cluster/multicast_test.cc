@@ -131,6 +131,16 @@ class MulticastTest : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }
+  // And what it sends then comes by multicast again.
+  void restart_primary() {
+    nodes_.kill("n1", SIGKILL);
+    nodes_.start_again("n1");
+    ASSERT_NE(nodes_.session("n1"), nullptr);
+    transactions(2000);
+    nodes_.wait_until_level("n1", {"n2", "n3"});
+    wait_for_transport("pgm");
+    check();
+  }
   void check() {
     nodes_.wait_until_level("n1", {"n2", "n3"});
     nodes_.check({"n1", "n2", "n3"}, kWarehouses);
@@ -250,15 +260,7 @@ TEST_F(ChannelsMulticastTest, LossIsRepaired) {
   check();
 }
 
-TEST_F(ChannelsMulticastTest, RestartedPrimary) {
-  nodes_.kill("n1", SIGKILL);
-  nodes_.start_again("n1");
-  ASSERT_NE(nodes_.session("n1"), nullptr);
-  transactions(2000);
-  nodes_.wait_until_level("n1", {"n2", "n3"});
-  wait_for_transport("pgm");
-  check();
-}
+TEST_F(ChannelsMulticastTest, RestartedPrimary) { restart_primary(); }
 
 // Who has not the key speaks on the group: what he says is counted and dropped.
 TEST_F(MulticastTest, AnotherPrimaryWithAnotherKeyIsNotHeard) {
@@ -309,13 +311,7 @@ TEST_F(MulticastTest, FrozenReceiverAndRestartedPrimary) {
   nodes_.signal("n2", SIGSTOP);
   transactions(5000);
   nodes_.signal("n2", SIGCONT);
-  nodes_.kill("n1", SIGKILL);
-  nodes_.start_again("n1");
-  ASSERT_NE(nodes_.session("n1"), nullptr);
-  transactions(2000);
-  nodes_.wait_until_level("n1", {"n2", "n3"});
-  wait_for_transport("pgm");
-  check();
+  restart_primary();
 }
 
 }  // namespace

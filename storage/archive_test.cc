@@ -246,6 +246,38 @@ TEST(ArchiveTest, SomePartitionsNeedTheirChunksOnly) {
   }
 }
 
+// What follows at once goes at once; a shared table has one partition, which is everybody's.
+TEST(ArchiveTest, RangesOfSomePartitions) {
+  SimulatedDisk disk;
+  ArchiveManifest manifest;
+  manifest.partitions = 2;
+  ArchiveTable split, shared;
+  split.id = 1;
+  split.row_ids = {1, 1};
+  split.files = {{7, 100}, {9, 50}, {8, 10}};
+  const auto chunk = [](uint32_t partition, uint32_t file, uint64_t offset, uint64_t bytes) {
+    ArchiveChunk made;
+    made.partition = partition;
+    made.file = file;
+    made.offset = offset;
+    made.bytes = bytes;
+    made.blocks = made.rows = 1;
+    return made;
+  };
+  split.chunks = {chunk(0, 2, 0, 10), chunk(1, 0, 60, 10), chunk(1, 0, 0, 20), chunk(1, 0, 20, 5), chunk(1, 1, 30, 20)};
+  shared.id = 2;
+  shared.row_ids = {1};
+  shared.files = {{9, 40}};
+  shared.chunks = {chunk(0, 0, 0, 40)};
+  manifest.tables = {split, shared};
+  ASSERT_TRUE(disk.open("/MANIFEST", OpenMode::kCreate).value()->write(0, encode_manifest(manifest)).ok());
+  const auto ranges = archive_ranges(&disk, "", *PartitionSet::parse("1,5"));
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  const std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>> expected = {
+      {"t1.7.dat", {{0, 25}, {60, 70}}}, {"t1.9.dat", {{30, 50}}}, {"t2.9.dat", {{0, 40}}}};
+  EXPECT_EQ(*ranges, expected);
+}
+
 TEST(ArchiveTest, FilesThatAreMostlyOldAreWrittenAgain) {
   Archives archives;
   archives.append(0, 4 * static_cast<int>(kChunkTuples));

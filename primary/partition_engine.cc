@@ -33,6 +33,7 @@ EngineOptions effective(EngineOptions options) {
   options.partitions = std::clamp<uint32_t>(options.partitions, 1, kPartitionsMax);
   options.workers = std::clamp<uint32_t>(options.workers, 1, std::min(options.partitions, kWorkersMax));
   options.queue_capacity = std::max<uint32_t>(options.queue_capacity, 1);
+  options.physical_crossing |= options.replication.takes_partial;
   return options;
 }
 

@@ -16,10 +16,10 @@ namespace {
 
 constexpr ClusterId kCluster{{7, 9}};
 constexpr size_t kMemoryBytesMax = 1 << 20;
-constexpr uint8_t kSealed = 1;   // the input has sealed datagrams
-constexpr uint8_t kMadeFit = 2;  // hashes are made right, so that all other fields are looked at
-constexpr uint8_t kSeveral = 4;  // by several channels
-constexpr uint8_t kPartial = 8;  // the node has some of the partitions: bodies of others are left out
+constexpr uint8_t kSealed = 1;        // the input has sealed datagrams
+constexpr uint8_t kMadeFit = 2;       // hashes are made right, so that all other fields are looked at
+constexpr uint8_t kSeveral = 4;       // by several channels
+constexpr uint8_t kSubscribed = 128;  // the node has some of the partitions: bodies of others are left out
 constexpr uint32_t kChannels = 3;
 
 DatagramKey key() {
@@ -90,13 +90,13 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
   const uint8_t how = data[0];
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const DatagramKey secret = key();
-  DatagramReader::Options options{kMemoryBytesMax, (how & kSealed) != 0 ? &secret : nullptr};
-  if ((how & kSeveral) != 0) options.channels = kChannels;
-  if ((how & kPartial) != 0) options.partitions = *PartitionSet::parse("1-2");
-  DatagramReader reader(kCluster, options);
-  Inbox::Options taken_in{1 << 20, false};
-  taken_in.partitions = options.partitions;
-  Inbox inbox(kCluster, {}, taken_in);
+  DatagramReader::Options reader_options{kMemoryBytesMax, (how & kSealed) != 0 ? &secret : nullptr};
+  if ((how & kSeveral) != 0) reader_options.channels = kChannels;
+  Inbox::Options options{1 << 20, false};
+  if ((how & kSubscribed) != 0) options.partitions = *PartitionSet::parse("1");
+  reader_options.partitions = options.partitions;
+  DatagramReader reader(kCluster, reader_options);
+  Inbox inbox(kCluster, {}, options);
   size_t taken = 0;
   while (rest.size() > 2) {
     const size_t wanted = static_cast<uint8_t>(rest[0]) | size_t{static_cast<uint8_t>(rest[1])} << 8;
@@ -107,8 +107,7 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
     auto received = reader.read(datagram, inbox.term());
     if (received.watermark.has_value()) inbox.note(*received.watermark);
     if (received.parcel.has_value()) {
-      auto parcel = partial_parcel(*received.parcel, options.partitions);
-      if (parcel.ok()) taken += inbox.offer(*std::move(parcel)) == Inbox::Verdict::kNew ? 1 : 0;
+      taken += inbox.offer(*std::move(received.parcel)) == Inbox::Verdict::kNew ? 1 : 0;
     }
     CHECK(reader.memory_bytes() <= kMemoryBytesMax && reader.unfinished() <= DatagramReader::kUnfinishedMax);
   }
@@ -118,8 +117,8 @@ size_t fuzz_datagrams(const uint8_t* data, size_t size) {
 std::vector<std::string> datagram_seeds() {
   std::vector<std::string> seeds;
   // the last: its batches lie in one datagram, so that they are made fit, too
-  constexpr uint8_t kAll = kSealed | kSeveral | kPartial;
-  for (uint8_t how : {uint8_t{0}, kSealed, kSeveral, kAll, kPartial, kMadeFit}) {
+  constexpr uint8_t kAll = kSealed | kSeveral | kSubscribed;
+  for (uint8_t how : {uint8_t{0}, kSealed, kSubscribed, kSeveral, kAll, kMadeFit}) {
     const size_t datagram_bytes = how == kMadeFit ? 2048 : 600;
     const DatagramKey secret = key();
     DatagramWriter writer(kCluster, 5, datagram_bytes, (how & kSealed) != 0 ? &secret : nullptr,

@@ -218,11 +218,7 @@ void Follower::listen() {
     }
     if (!received.watermark.has_value()) continue;
     std::vector<Parcel> parcels;
-    if (received.parcel.has_value()) {
-      // whole, or what the primary's log would give: from here on there is no difference
-      auto parcel = replication::partial_parcel(*received.parcel, options_.link.partitions);
-      if (parcel.ok()) parcels.push_back(*std::move(parcel));
-    }
+    if (received.parcel.has_value()) parcels.push_back(*std::move(received.parcel));
     // pieces in the middle of a parcel have no news
     if (parcels.empty() && received.watermark->commit_lsn <= commit_heard && clock_.monotonic_ns() < beat_due_ns) {
       continue;

@@ -93,7 +93,6 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
     options.queries = queries_of(config);
     options.log.on_progress = say;
     options.replication.metrics = metrics;
-    options.physical_crossing = options.replication.takes_partial;
     options.log.metrics = metrics;
     return primary::create_engine(options, std::move(warm));
   }

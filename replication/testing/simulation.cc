@@ -301,10 +301,7 @@ class Cluster {
       ASSERT_LE(received.watermark->term, term_) << "a forged datagram was believed";
     }
     if (received.watermark.has_value()) secondary->inbox->note(*received.watermark);
-    if (received.parcel.has_value()) {
-      auto parcel = partial_parcel(*received.parcel, secondary->partitions);
-      if (parcel.ok()) secondary->inbox->offer(*std::move(parcel));
-    }
+    if (received.parcel.has_value()) secondary->inbox->offer(*std::move(received.parcel));
     check_diverged(secondary);
   }
 
@@ -353,7 +350,7 @@ class Cluster {
     options.flaw = inbox_flaw(flaw_);
     secondary->inbox = std::make_unique<Inbox>(kCluster, start, options);
     secondary->reader = std::make_unique<DatagramReader>(
-        kCluster, DatagramReader::Options{30'000, is_sealed_ ? &kKey : nullptr, channels_, PartitionSet::all()});
+        kCluster, DatagramReader::Options{30'000, is_sealed_ ? &kKey : nullptr, channels_, secondary->partitions});
     secondary->missing_since_ns = -1;
     secondary->member = enter(*secondary);
   }

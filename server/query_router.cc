@@ -84,8 +84,9 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, const
                                                              query::QueryOptions* options) {
   const PartitionSet& held = secondary_->queries()->options().partitions;
   if (is_here || !wants_global(*options)) {
-    // what it has not the primary answers, as fresh as it has been asked for
-    if (!is_here && !held.is_all() && !held.covers(read_by(query))) return Route{"", secondary_->primary(), {}, ""};
+    // what it has not the primary answers, as fresh as it has been asked for; a session stays
+    const bool may_go = !is_here && options->session == 0;
+    if (may_go && !held.is_all() && !held.covers(read_by(query))) return Route{"", secondary_->primary(), {}, ""};
     SCYPER_RETURN_IF_ERROR(secondary_->node().readiness_for(staleness_us_of(*options)));
     Route route;
     route.notice = stale_notice(secondary_->node().silence_us());

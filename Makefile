@@ -50,7 +50,7 @@ test: build/release/build.ninja build/asan/build.ninja build/tsan/build.ninja
 	@$(CTEST) -LE full
 
 test-full: build/release/build.ninja build/asan/build.ninja build/tsan/build.ninja build/gcc/build.ninja
-	@$(NINJA) -C build/release all house
+	@$(NINJA) -C build/release all house headers
 	@$(NINJA) -C build/asan sanitized
 	@$(NINJA) -C build/tsan sanitized
 	@$(NINJA) -C build/gcc

@@ -94,8 +94,9 @@ function(scyper_unite folder)
   endforeach()
 endfunction()
 
-# Targets beyond the programs and tests: `house` = link tests (with the headers alone); `sanitized` = what a sanitizer tree runs.
+# Targets beyond the programs and tests: `house` = link tests; `headers` = header tests; `sanitized` = what a sanitizer tree runs.
 add_custom_target(house)
+add_custom_target(headers)
 add_custom_target(sanitized)
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/tools/checks/layers.txt SCYPER_LAYERS REGEX "^[a-z]+:")
@@ -120,13 +121,17 @@ function(scyper_check_layers folder)
   endforeach()
 endfunction()
 
-# A ctest entry that passes when the program could be built, which `house` does.
-function(scyper_house_program name)
+# A ctest entry that passes when the program could be built, which the target `group` does.
+function(scyper_house_program name group)
   add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/house/main.cc ${ARGN})
   target_compile_options(${name} PRIVATE -w)  # system headers are not marked as such here
-  add_dependencies(house ${name})
+  add_dependencies(${group} ${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS house)
+  set(labels house)
+  if(group STREQUAL headers)
+    list(APPEND labels full)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS "${labels}")
 endfunction()
 
 # link_test_X for the library scyper_X: the whole of it with nothing but its declared parts.
@@ -138,7 +143,7 @@ function(scyper_link_test library)
   file(RELATIVE_PATH top ${CMAKE_SOURCE_DIR} ${folder})
   string(REGEX REPLACE "/.*" "" top ${top})
   scyper_check_layers(${top} ${deps})
-  scyper_house_program(${test})
+  scyper_house_program(${test} house)
   target_link_libraries(${test} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}> ${deps})
 endfunction()
 
@@ -157,7 +162,7 @@ function(scyper_header_test folder)
     list(APPEND sources ${CMAKE_BINARY_DIR}/house/${place}.cc)
   endforeach()
   if(sources)
-    scyper_house_program(${test} ${sources})
+    scyper_house_program(${test} headers ${sources})
     target_precompile_headers(${test} REUSE_FROM scyper_pch)
     foreach(library ${ARGN})
       target_include_directories(${test} PRIVATE $<TARGET_PROPERTY:${library},INCLUDE_DIRECTORIES>)

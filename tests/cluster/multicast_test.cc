@@ -87,8 +87,8 @@ class MulticastTest : public testing::Test {
     make_relays();
     if (IsSkipped()) return;
     start(1, absl::StrCat("--replication --transport ", asks_for_rdma() ? "rdma" : "auto", " --multicast-protocol ",
-                          is_raw() ? "ip" : "udp", " --multicast-channels ", channels(), " --data-directory ",
-                          nodes_.directory("n1")));
+                          is_raw() ? "ip" : "udp", " --multicast-channels ", channels(), more_of_primary(),
+                          " --data-directory ", nodes_.directory("n1")));
     ASSERT_NE(nodes_.session("n1"), nullptr);
     for (int i = 2; i <= kNodes; ++i) start(i, "--role secondary --primary " + nodes_.target("n1"));
     const Output out = nodes_.scyper("n1", absl::StrCat("load ch --scale tiny --warehouses ", kWarehouses));
@@ -106,6 +106,7 @@ class MulticastTest : public testing::Test {
   virtual bool is_raw() const { return false; }
   virtual bool asks_for_rdma() const { return false; }
   virtual int channels() const { return 1; }
+  virtual std::string more_of_primary() const { return ""; }
   virtual void make_relays() {}
   std::string key_file() {
     const std::string path = nodes_.directory("key");
@@ -240,13 +241,16 @@ TEST_F(RawMulticastTest, LossIsRepaired) {
 class ChannelsMulticastTest : public MulticastTest {
  protected:
   int channels() const override { return 3; }
+  std::string more_of_primary() const override { return " --partial-secondaries --digest-period 300ms"; }
+  std::string joined(int i) const {
+    return run_command(absl::StrCat("ip -n ", spaces_.name(i), " maddr show dev eth0")).text;
+  }
 };
 
 TEST_F(ChannelsMulticastTest, LossIsRepaired) {
   for (int i : {2, 3}) {
-    const std::string joined = run_command(absl::StrCat("ip -n ", spaces_.name(i), " maddr show dev eth0")).text;
     for (const char* group : {"239.192.7.1", "239.192.7.2", "239.192.7.3"}) {
-      EXPECT_NE(joined.find(group), std::string::npos) << joined;
+      EXPECT_NE(joined(i).find(group), std::string::npos) << joined(i);
     }
     spaces_.lose(i, 5);
   }
@@ -261,6 +265,29 @@ TEST_F(ChannelsMulticastTest, LossIsRepaired) {
 }
 
 TEST_F(ChannelsMulticastTest, RestartedPrimary) { restart_primary(); }
+
+// Partition 0 is the first of those by channel 1: channel 2 is not even joined.
+TEST_F(ChannelsMulticastTest, SomePartitionsByTheirChannels) {
+  start(4, "--role secondary --subscribe 0 --primary " + nodes_.target("n1"));
+  nodes_.wait_until_level("n1", {"n2", "n3", "n4"});
+  EXPECT_NE(joined(4).find("239.192.7.2"), std::string::npos) << joined(4);
+  EXPECT_EQ(joined(4).find("239.192.7.3"), std::string::npos) << joined(4);
+  spaces_.lose(4, 5);
+  transactions(5000);
+  nodes_.wait_until_level("n1", {"n2", "n3", "n4"});
+  const auto own = [this] {
+    for (const auto& one : nodes_.status("n1").secondaries)
+      if (one.node == "n4") return one;
+    return client::SecondaryStatus();
+  };
+  EXPECT_EQ(own().partitions, "0");
+  EXPECT_EQ(own().transport, "pgm");
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (own().digests_equal < 2 && own().digests_different == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_GE(own().digests_equal, 2u);
+  EXPECT_EQ(own().digests_different, 0u) << own().difference;
+}
 
 // Who has not the key speaks on the group: what he says is counted and dropped.
 TEST_F(MulticastTest, AnotherPrimaryWithAnotherKeyIsNotHeard) {

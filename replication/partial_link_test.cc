@@ -1,5 +1,6 @@
 // What secondaries with a subscription get of a primary, over real gRPC.
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,6 +19,11 @@
 #include "testing/loopback_server.h"
 #include "testing/memory_bulk.h"
 
+namespace grpc {
+class Server;
+class Service;
+}  // namespace grpc
+
 namespace scyper::replication {
 
 inline constexpr ClusterId kCluster{{7, 9}};
@@ -28,46 +32,11 @@ inline constexpr uint64_t kRecords = 3;  // of a group
 // A primary of two partitions with its service, for links over real gRPC.
 class LinkTest : public testing::Test {
  protected:
-  LinkTest() : outbox_({kCluster, 1, 0, size_t{1} << 20, 0, {}}), members_(1, [] {}) { serve(true); }
+  LinkTest();
+  ~LinkTest() override;
   // The same again, of another commit mode.
-  void awaits_positions(bool awaits) {
-    server_->Shutdown(std::chrono::system_clock::now());
-    serve(awaits);
-  }
-  void serve(bool awaits_positions) {
-    PublisherOptions options;
-    options.awaits_positions = awaits_positions;
-    options.outbox = &outbox_;
-    options.members = &members_;
-    options.digests = &digests_;
-    options.clock = &clock_;
-    options.partitions = 2;
-    options.takes_partial = takes_partial_;
-    options.archive_parts = [this](const std::string&, const PartitionSet& partitions) {
-      return partitions.has(1) ? archive_parts_ : ArchiveParts();
-    };
-    options.transport = [] { return TransportInfo(); };
-    options.disk = &disk_;
-    options.newest_archive = [this] {
-      std::lock_guard<std::mutex> lock(mutex_);
-      return archive_.empty() ? StatusOr<std::string>(absl::NotFoundError("none")) : StatusOr<std::string>(archive_);
-    };
-    options.read_log = [this](uint64_t after_lsn, const std::function<bool(Parcel)>& each) -> Status {
-      if (files_.empty()) return absl::OutOfRangeError("the log begins later");
-      for (const Parcel& parcel : files_) {
-        if (parcel.complete_lsn > after_lsn && !each(parcel)) break;
-      }
-      return Status();
-    };
-    options.ticket = [](const std::string&, const PartitionSet&) { return replication::Ticket(); };
-    options.bulk = &bulk_;
-    publisher_ = make_publisher(options);
-    server_ = serve_on_loopback(publisher_.get(), &port_);
-  }
-  ~LinkTest() override {
-    outbox_.stop();
-    server_->Shutdown(std::chrono::system_clock::now());
-  }
+  void awaits_positions(bool awaits);
+  void serve(bool awaits_positions);
 
   std::unique_ptr<Link> link(const std::string& node, const PartitionSet& partitions = PartitionSet::all()) {
     LinkOptions options;

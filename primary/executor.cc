@@ -207,9 +207,10 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
   RedoMode mode = environment_->options->redo;
-  const bool is_alone_physical = environment_->options->physical_crossing && transaction->crossing;
+  // a node with fewer rows may plan otherwise, and give its new rows another order
+  const bool is_for_some = environment_->options->physical_crossing && (transaction->crossing || binding.is_planned);
   bool is_physical =
-      mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && (binding.is_volatile || is_alone_physical));
+      mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && (binding.is_volatile || is_for_some));
   if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
 }
 

@@ -24,6 +24,8 @@ class PartitionsReadTest : public testing::Test {
     run("CREATE VIEW of_three AS SELECT id, balance FROM accounts WHERE branch = 3");
     run("CREATE FUNCTION total(b integer) RETURNS bigint LANGUAGE sql STABLE "
         "AS 'SELECT sum(balance)::bigint FROM accounts WHERE branch = b'");
+    run("CREATE FUNCTION total_down(b integer) RETURNS bigint LANGUAGE plpgsql STABLE AS "
+        "'BEGIN IF b <= 0 THEN RETURN 0; END IF; RETURN total_down(b - 1) + total(b); END'");
     run("CREATE FUNCTION total_of_next(b integer) RETURNS bigint LANGUAGE sql STABLE "
         "AS 'SELECT sum(balance)::bigint FROM accounts WHERE branch = b + 1'");
     run("CREATE FUNCTION total_anywhere(b integer) RETURNS bigint LANGUAGE plpgsql STABLE AS "
@@ -37,7 +39,9 @@ class PartitionsReadTest : public testing::Test {
     return set;
   }
   PartitionSet read_by(std::string_view sql, std::span<const Datum> arguments = {}) {
-    return bank_.engine().queries()->partitions_of(sql, arguments);
+    const auto description = bank_.engine().queries()->describe(sql, 0);
+    return bank_.engine().queries()->partitions_of(sql, arguments,
+                                                   description.ok() ? &description->parameters : nullptr);
   }
   std::string answer_of(Queries* queries, std::string_view sql) {
     ResultSet result;
@@ -89,6 +93,7 @@ const std::vector<Case>& cases() {
       {"SELECT total_of_next(6)", {}, true},
       {"SELECT total_anywhere(6)", {}, true},
       {"SELECT sum(total(id))::bigint FROM rates", {}, true},
+      {"SELECT total_down(3)", {}, true},
       {"SELECT n FROM things WHERE id = 'c4ca4238-a0b9-2382-0dcc-509a6f75849b'", {}, true},
       {"SELECT nothing FROM nowhere", {}, true},
   };
@@ -114,6 +119,9 @@ TEST_F(PartitionsReadTest, AsItsArgumentsSay) {
     const Datum argument = int_datum(branch);
     EXPECT_EQ(read_by(kOne, {&argument, 1}), of({branch})) << branch;
   }
+  const std::vector<SqlType> other_types = {make_type(TypeId::kInt8)};
+  const Datum argument_of_another = int_datum(3);
+  EXPECT_TRUE(bank_.engine().queries()->partitions_of(kOne, {&argument_of_another, 1}, &other_types).is_all());
   const Datum none = null_datum();
   EXPECT_EQ(read_by(kOne, {&none, 1}), PartitionSet());
   EXPECT_TRUE(read_by(kOne).is_all());  // too few

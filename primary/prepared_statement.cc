@@ -104,6 +104,7 @@ std::unique_ptr<Binding> PreparedStatement::make_binding() const {
   binding->catalog_version = binding->program->catalog_version();
   binding->tag = tag_of(binding->program->command());
   binding->is_volatile = binding->program->footprint().is_volatile;
+  binding->is_planned = binding->program->footprint().is_planned;
   return binding;
 }
 

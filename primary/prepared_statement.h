@@ -25,6 +25,7 @@ struct Binding {
   const Classification* classification = nullptr;
   CommandTag tag = CommandTag::kSelect;
   bool is_volatile = false;
+  bool is_planned = false;
   std::shared_ptr<const query::Program> owner;
   Status failure;
 };

@@ -148,7 +148,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     if (request().has_query() && queries != nullptr && queries->is_query(sql)) {
       SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(sql, request().query().session()));
       SCYPER_RETURN_IF_ERROR(decode(description.parameters, &arguments, &arena));
-      Status status = run_query(queries, sql, arguments);
+      Status status = run_query(queries, sql, arguments, &description.parameters);
       if (!is_for_transactions(status)) return status;
     }
     if (caller_.reads_only) return Authorization::read_only_error();
@@ -186,7 +186,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     for (const std::string& text : texts) {
       if (is_broken()) return {};
       if (may_query && queries->is_query(text)) {
-        Status status = run_query(queries, text, {});
+        Status status = run_query(queries, text, {}, nullptr);
         if (status.ok()) continue;
         if (!is_for_transactions(status)) return status;
       }
@@ -222,17 +222,21 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
                           : decode_row(types, &packed, arguments->data(), arena);
   }
 
-  Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
+  // types: of the arguments.
+  Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
+                   const std::vector<SqlType>* types) {
     const int64_t began_ns = monotonic_ns();
-    Status status = run_routed(queries, sql, arguments);
+    Status status = run_routed(queries, sql, arguments, types);
     if (!is_for_transactions(status)) {
       node_->counters.requests.note(RequestProtocol::kExecute, RequestKind::kQuery, status.ok(), began_ns);
     }
     return status;
   }
 
-  Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments) {
+  Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
+                    const std::vector<SqlType>* types) {
     query::QueryOptions options = query_options_of(request().query(), context().peer());
+    options.argument_types = types;
     const bool is_here = request().query().here() || request().query().has_ticket() || query::mentions_activity(sql);
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, sql, arguments, &options));
     while (true) {

@@ -56,7 +56,7 @@ QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
 
 StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, std::string_view sql, std::span<const Datum> arguments,
                                                 query::QueryOptions* options) {
-  const Query query{sql, arguments};
+  const Query query{sql, arguments, options->argument_types};
   auto route =
       secondary_ != nullptr ? route_of_secondary(is_here, query, options) : route_of_primary(is_here, query, *options);
   if (route.ok() && !route->address.empty()) passed_on_.fetch_add(1, std::memory_order_relaxed);
@@ -77,7 +77,7 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const Q
 // Of an older plan and arguments at most as many partitions as of the one that will run: that is compared where it
 // runs.
 PartitionSet QueryRouter::read_by(const Query& query) const {
-  return engine_->queries()->partitions_of(query.sql, query.arguments);
+  return engine_->queries()->partitions_of(query.sql, query.arguments, query.argument_types);
 }
 
 StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, const Query& query,

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/partition_set.h"
 #include "base/status.h"
@@ -66,6 +67,7 @@ class QueryRouter {
   struct Query {
     std::string_view sql;
     std::span<const Datum> arguments;
+    const std::vector<SqlType>* argument_types;
   };
   StatusOr<Route> route_of_primary(bool is_here, const Query& query, const query::QueryOptions& options) const;
   StatusOr<Route> route_of_secondary(bool is_here, const Query& query, query::QueryOptions* options);

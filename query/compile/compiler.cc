@@ -63,6 +63,7 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
   footprint->reads_partitioned |= callee.reads_partitioned;
   footprint->all_partitions |= callee.all_partitions;
   footprint->is_beyond_routes |= callee.is_beyond_routes;
+  footprint->is_planned |= callee.is_planned;
   footprint->is_volatile |= callee.is_volatile;
   for (const Route& route : callee.routes) {
     if (route.kind == Route::Kind::kConstant) {
@@ -261,7 +262,11 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   parts.footprint.reads_partitioned |= bound.is_dynamic;
   parts.footprint.all_partitions |= bound.is_dynamic;
   for (const auto& call : parts.resources.calls)
-    merge_callee(&parts.footprint, parts.callees[call.callee]->footprint(), call.arguments);
+    merge_callee(&parts.footprint, Footprint(parts.callees[call.callee]->footprint()), call.arguments);
+  // what it calls itself with decides partitions, too
+  const bool is_recursive =
+      std::any_of(parts.callees.begin(), parts.callees.end(), [&](const Program* callee) { return callee == program; });
+  parts.footprint.is_beyond_routes |= is_recursive && parts.footprint.reads_partitioned;
   note_temporary(&parts);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());

@@ -76,6 +76,14 @@ Status Definer::check_repeats(const BoundProgram& bound, const QueryFacts& facts
   const bool is_partial_somewhere = RowsElsewhereScope::now() == RowsElsewhere::kLacked;
   const bool needs_all = facts.reads_others || may_draw || has_subquery(bound.query.get());
   const char* why = nullptr;
+  // of a log from before the primary was set up for it: other values would come out here
+  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking && needs_all) {
+    return error("55000",
+                 absl::StrCat("values of column \"", column.name,
+                              "\" depend on rows or sequences that a node with some partitions lacks: it needs an "
+                              "archive of later"),
+                 -1);
+  }
   if (!is_repeatable(bound.query.get(), facts.is_volatile, may_draw)) {
     why = "that are volatile or depend on the time are not supported for tables with rows";
   } else if (is_partial_somewhere && needs_all) {

@@ -282,14 +282,17 @@ PartitionSet Queries::read_by(const Program& program, std::span<const Datum> arg
   return partitions_read(program.footprint(), arguments, database_->options().partitions);
 }
 
-PartitionSet Queries::partitions_of(std::string_view sql, std::span<const Datum> arguments) {
+PartitionSet Queries::partitions_of(std::string_view sql, std::span<const Datum> arguments,
+                                    const std::vector<SqlType>* argument_types) {
   if (mentions_activity(sql)) return PartitionSet();
   const auto prepared = prepare(sql, database_->catalog(), /*reuses_code=*/true);
   if (!prepared.ok()) return PartitionSet::all();
   if ((*prepared)->kind() == Prepared::Kind::kRows) return PartitionSet();
   if ((*prepared)->kind() != Prepared::Kind::kProgram) return PartitionSet::all();
   const auto program = database_->first_program_of(**prepared);
-  if (arguments.size() != program->parameter_types().size()) return PartitionSet::all();
+  const std::vector<SqlType>& wanted = program->parameter_types();
+  if (arguments.size() != wanted.size()) return PartitionSet::all();
+  if (!wanted.empty() && (argument_types == nullptr || *argument_types != wanted)) return PartitionSet::all();
   return read_by(*program, arguments);
 }
 
@@ -306,13 +309,13 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
                                   " parameters, but prepared statement \"\" requires " +
                                   std::to_string(program->parameter_types().size()));
   }
-  if (!options_.partitions.covers(read_by(*program, arguments))) {
-    return with_hint(sql_error("55000", "this node has not all partitions that the query reads"),
-                     "It has " + options_.partitions.to_string() + ". Ask the primary.");
-  }
   if (options.argument_types != nullptr && *options.argument_types != program->parameter_types()) {
     return with_hint(sql_error("0A000", "cached plan must not change types of parameters"),
                      "Prepare the statement again.");
+  }
+  if (!options_.partitions.is_all() && !options_.partitions.covers(read_by(*program, arguments))) {
+    return with_hint(sql_error("55000", "this node has not all partitions that the query reads"),
+                     "It has " + options_.partitions.to_string() + ". Ask the primary.");
   }
   if (rows_of(*program) > kRowsInterpretedMax) {
     SCYPER_RETURN_IF_ERROR(make_code(*program, options));

@@ -30,6 +30,7 @@ struct Footprint {
   bool reads_partitioned = false;
   bool all_partitions = false;    // reads a partitioned table without knowing the partition
   bool is_beyond_routes = false;  // some partition is decided by what no route tells
+  bool is_planned = false;        // the order of rows may depend on sizes and samples of tables
   bool is_volatile = false;       // its outcome is no function of database, arguments and transaction time
   uint32_t hidden_keys = 0;       // searches in indexes on expressions and in partial ones
   std::vector<Route> routes;

@@ -129,8 +129,10 @@ class Queries {
   bool is_query(std::string_view sql);
   // The statements of a text.
   StatusOr<std::vector<std::string>> split(std::string_view sql) { return database_->split(sql); }
-  // What of partitioned tables a run could read, as far as its text and arguments say; all where it cannot be prepared.
-  PartitionSet partitions_of(std::string_view sql, std::span<const Datum> arguments);
+  // What of partitioned tables a run could read, as far as its text and arguments say; all where it cannot be prepared,
+  // or where it takes arguments of other types than these are.
+  PartitionSet partitions_of(std::string_view sql, std::span<const Datum> arguments,
+                             const std::vector<SqlType>* argument_types);
   // 0A000 when the statement writes.
   StatusOr<std::unique_ptr<QueryStream>> run(std::string_view sql, std::span<const Datum> arguments,
                                              const QueryOptions& options);

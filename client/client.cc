@@ -291,6 +291,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.node = r.node();
   out.transport = r.transport();
   out.transport_note = r.transport_note();
+  out.multicast_channels = r.multicast_channels();
   out.primary = r.primary();
   out.not_serving = r.not_serving();
   note_election(r, &out);

@@ -50,7 +50,8 @@ std::string election_json(const NodeStatus& s) {
 
 template <typename Add>
 void add_replication(const NodeStatus& s, Add add) {
-  add("transport", s.transport + (s.is_encrypted ? ", encrypted" : "") +
+  const std::string channels = s.multicast_channels > 1 ? ", " + grouped(s.multicast_channels) + " channels" : "";
+  add("transport", s.transport + channels + (s.is_encrypted ? ", encrypted" : "") +
                        (s.transport_note.empty() ? "" : " (" + s.transport_note + ")"));
   add("term", grouped(s.term));
   for (const StageStatus& stage : s.stages) {
@@ -182,6 +183,7 @@ std::string status_json(const NodeStatus& s) {
   number("damaged_archives", s.damaged_archives);
   text("node", s.node);
   text("transport", s.transport);
+  number("multicast_channels", s.multicast_channels);
   text("not_serving", s.not_serving);
   text("election", s.election);
   text("etcd", s.etcd);

@@ -13,6 +13,8 @@
 
 #include "base/random.h"
 #include "base/test_seed.h"
+#include "multicast_program.h"
+#include "pgm/channel_share.h"
 #include "replication/datagram.h"
 #include "testing/group_maker.h"
 #define XXH_INLINE_ALL
@@ -204,6 +206,97 @@ TEST(Channels, OneChannelIsAsBefore) {
     hashes += hex;
   }
   EXPECT_EQ(hashes, "812 c142c1320ffc29e6 1108 7434217c34528f43 ");
+}
+
+// Pieces of parcels that are there take no memory: neither those that the parcel did not need, nor late ones.
+TEST(Channels, PiecesOfWhatIsThereCostNothing) {
+  GroupMaker maker(kCluster, [](uint64_t) { return std::string(5000, 'r'); });
+  DatagramWriter writer(kCluster, 5, 1448, nullptr, 3);
+  const auto partitions = partitions_of("0");
+  DatagramReader reader(kCluster, {64 << 20, nullptr, 3, partitions});
+  std::map<uint64_t, int> parcels;
+  const auto read = [&](const std::vector<Sent>& all) {
+    for (const Sent& sent : all) {
+      if (!has_channel(channels_of(partitions, 3), sent.channel)) continue;
+      const auto received = reader.read(sent.bytes, 1);
+      if (received.parcel.has_value()) ++parcels[received.parcel->complete_lsn];
+    }
+  };
+  // partition 2 shares the channel of partition 0, which has nothing in the one, and something in the other
+  const std::vector<Sent> first = send(&writer, maker.make(1, {0, 3}, 1));
+  const uint64_t first_lsn = maker.lsn();
+  const std::vector<Sent> second = send(&writer, maker.make(1, {0, 1, 3}, 1));
+  const uint64_t second_lsn = maker.lsn();
+  for (const auto& all : {first, second, first, second}) {
+    read(all);
+    EXPECT_EQ(reader.unfinished(), 0u);
+    EXPECT_EQ(reader.memory_bytes(), 0u);
+  }
+  EXPECT_EQ(parcels, (std::map<uint64_t, int>{{first_lsn, 1}, {second_lsn, 1}}));
+  EXPECT_GT(reader.counters().duplicates, first.size() + second.size());
+  EXPECT_EQ(reader.counters().forgotten, 0u);
+}
+
+// What was received in another way, until less of it counts.
+TEST(Channels, WhatWasReceivedOtherwiseCostsNothing) {
+  GroupMaker maker(kCluster, [](uint64_t) { return std::string(5000, 'r'); });
+  DatagramWriter writer(kCluster, 5, 1448, nullptr, 2);
+  DatagramReader reader(kCluster, {64 << 20, nullptr, 2, PartitionSet::all()});
+  const auto read = [&](const std::vector<Sent>& all) {
+    bool is_there = false;
+    for (const Sent& sent : all) is_there |= reader.read(sent.bytes, 1).parcel.has_value();
+    return is_there;
+  };
+  const std::vector<Sent> first = send(&writer, maker.make(3, {0, 1}, 1));
+  const uint64_t first_lsn = maker.lsn();
+  const std::vector<Sent> second = send(&writer, maker.make(3, {0, 1}, 1));
+  const uint64_t second_lsn = maker.lsn();
+  const std::vector<Sent> third = send(&writer, maker.make(3, {0, 1}, 1));
+  const auto costs_nothing = [&](const std::vector<Sent>& all) {
+    EXPECT_FALSE(read(all));
+    return reader.unfinished() == 0 && reader.memory_bytes() == 0;
+  };
+  EXPECT_FALSE(read({first[0]}));
+  EXPECT_EQ(reader.unfinished(), 1u);
+  reader.forget(3, second_lsn);
+  EXPECT_TRUE(costs_nothing(first));
+  EXPECT_TRUE(costs_nothing(second));
+  EXPECT_TRUE(read(third));
+  reader.forget(4, 0);  // of a term above all that is sent
+  EXPECT_TRUE(costs_nothing(second));
+  // a new term has cut the log: what follows is needed again
+  reader.forget(3, first_lsn);
+  EXPECT_TRUE(costs_nothing(first));
+  EXPECT_TRUE(read(second));
+  EXPECT_FALSE(read(third));  // was given before
+  reader.forget(2, second_lsn);
+  EXPECT_TRUE(read(first));
+}
+
+// What OpenPGM can live with, however many channels share it.
+TEST(Channels, EachHasItsShareOfRepairs) {
+  EXPECT_EQ(repair_window_of(1), 65536u);
+  EXPECT_EQ(repair_window_of(3), 16384u);
+  EXPECT_EQ(repair_window_of(8), 8192u);
+  for (uint32_t channels = 1; channels <= kChannelsMax; ++channels) {
+    const uint32_t window = repair_window_of(channels);
+    EXPECT_EQ(window & (window - 1), 0u) << channels;
+    EXPECT_GE(window, 8192u) << channels;
+    for (int rate : {1 << 20, 60'000'000, 1'000'000'000}) {
+      for (int mtu : {576, 1500, 65000}) {
+        EXPECT_GE(repair_rate_of(rate, channels, mtu), mtu);
+        EXPECT_GE(repair_rate_of(rate, channels, mtu), rate / 4 / static_cast<int>(channels));
+      }
+    }
+  }
+  EXPECT_EQ(repair_rate_of(60'000'000, 3, 1500), 5'000'000);
+  EXPECT_EQ(repair_rate_of(1 << 20, 64, 65000), 65000);
+}
+
+TEST(Channels, ProgramsRefuseWhatIsNoGroup) {
+  EXPECT_EQ(group_of("239.192.7.254", 3), "239.192.8.1");
+  for (const char* wrong : {"", "group", "10.0.0.1", "239.1"}) EXPECT_EQ(group_of(wrong, 0), "") << wrong;
+  EXPECT_EQ(group_of("239.255.255.250", 6), "");
 }
 
 // One counter seals what goes by all channels; one of them may be behind by as much as the window.

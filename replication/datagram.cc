@@ -176,8 +176,9 @@ std::optional<Parcel> DatagramReader::add(const DatagramHeader& header, std::str
   bool is_wrong = false;
   auto bytes = number == kWhole ? take_whole(part, &is_wrong) : try_join(&found->second, &is_wrong);
   if (is_wrong) ++counters_.malformed;
-  if (is_wrong || bytes.has_value()) erase(found);
+  if (is_wrong) erase(found);
   if (!bytes.has_value()) return std::nullopt;
+  finish(found);
   Parcel parcel;
   parcel.term = header.term;
   parcel.base_lsn = header.base_lsn;
@@ -201,6 +202,9 @@ DatagramReader::Part* DatagramReader::find_part(const Key& key, const DatagramHe
       ++counters_.malformed;
       return nullptr;
     }
+  } else if (is_there(key)) {
+    ++counters_.duplicates;
+    return nullptr;
   }
   Part made;
   made.piece_bytes = header.piece_bytes;
@@ -215,6 +219,13 @@ DatagramReader::Part* DatagramReader::find_part(const Key& key, const DatagramHe
   made.bytes.resize(header.parcel_bytes);
   memory_bytes_ += made.memory_bytes;
   return &unfinished_[key].parts.emplace(number, std::move(made)).first->second;
+}
+
+// Pieces that come late, or that the parcel did not need: room for a part, for each of them, would cost its square.
+bool DatagramReader::is_there(const Key& key) const {
+  const auto [term, complete_lsn, base_lsn, source] = key;
+  return std::pair(term, complete_lsn) <= received_ ||
+         std::find(finished_.begin(), finished_.end(), key) != finished_.end();
 }
 
 std::optional<std::string> DatagramReader::take_whole(Part* part, bool* is_wrong) const {
@@ -260,12 +271,18 @@ void DatagramReader::make_room(size_t bytes) {
 }
 
 void DatagramReader::forget(uint64_t term, uint64_t complete_lsn) {
+  received_ = {term, complete_lsn};
   while (!unfinished_.empty()) {
     const auto oldest = unfinished_.begin();
     const auto [its_term, its_lsn, base_lsn, source] = oldest->first;
-    if (std::pair(its_term, its_lsn) > std::pair(term, complete_lsn)) return;
+    if (std::pair(its_term, its_lsn) > received_) return;
     erase(oldest);
   }
+}
+
+void DatagramReader::finish(Parcels::iterator parcel) {
+  finished_[finished_count_++ % kFinishedKept] = parcel->first;
+  erase(parcel);
 }
 
 void DatagramReader::erase(Parcels::iterator parcel) {

@@ -23,11 +23,12 @@ Memory* begin_multicast_program(int memory_fd, size_t bytes = sizeof(Memory)) {
   return mapped == MAP_FAILED ? nullptr : static_cast<Memory*>(mapped);
 }
 
-// The address of a channel's group: so many behind that of channel 0. Empty: that is no IPv4 address.
+// The address of a channel's group: so many behind that of channel 0. Empty: that, or it, is no IPv4 multicast address.
 inline std::string group_of(const std::string& first, uint32_t channel) {
   in_addr address{};
-  if (::inet_pton(AF_INET, first.c_str(), &address) != 1) return "";
+  if (::inet_pton(AF_INET, first.c_str(), &address) != 1 || !IN_MULTICAST(ntohl(address.s_addr))) return "";
   address.s_addr = htonl(ntohl(address.s_addr) + channel);
+  if (!IN_MULTICAST(ntohl(address.s_addr))) return "";
   char text[INET_ADDRSTRLEN];
   return ::inet_ntop(AF_INET, &address, text, sizeof(text));
 }

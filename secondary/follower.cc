@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "replication/bulk.h"
+#include "replication/channels.h"
 #include "replication/stages.h"
 
 namespace scyper::secondary {
@@ -343,6 +345,10 @@ NodeInfo Follower::info() const {
   info.peer = peer_;
   info.damaged = inbox_.damaged();
   info.transport = hears_multicast() ? primary_.transport.kind : "unicast";
+  if (hears_multicast()) {
+    info.channels = static_cast<uint32_t>(
+        std::popcount(replication::channels_of(options_.link.partitions, primary_.transport.channels)));
+  }
   info.transport_note = transport_note_;
   if (multicast_ != nullptr) {
     const std::string trouble = multicast_->trouble();

@@ -68,12 +68,20 @@ Status apply(const std::vector<Assignment>& assignments, const std::string& sour
   return {};
 }
 
-// Groups and ports behind the first must be there.
-Status check_channels(const primary::ReplicationOptions& replication) {
+// What a node that sends by multicast needs: a group, and those and ports behind the first. By RDMA verbs there are no
+// ports, unless they do not work and PGM takes their place.
+Status check_channels(const NodeConfig& config) {
+  const primary::ReplicationOptions& replication = config.engine.replication;
   const uint32_t more = replication.multicast_channels - 1;
-  if (more == 0) return {};
+  const bool is_sender =
+      replication.is_on && config.role == Role::kPrimary && replication.transport != primary::TransportChoice::kUnicast;
+  const bool may_use_pgm = !replication.multicast_interface.empty();
+  const bool may_use_verbs =
+      replication.transport == primary::TransportChoice::kRdma && (may_use_pgm || !replication.rdma.device.empty());
+  if (!is_sender || !(may_use_pgm || may_use_verbs)) return {};
   SCYPER_RETURN_IF_ERROR(replication::channel_group(replication.multicast_group, more).status());
-  if (replication.multicast_port + more <= UINT16_MAX) return {};
+  const bool has_ports = may_use_pgm && !replication.multicast_is_raw;
+  if (!has_ports || replication.multicast_port + more <= UINT16_MAX) return {};
   return sql_error("22023", "multicast_channels: there are no ports for all of them behind multicast_port");
 }
 
@@ -85,7 +93,7 @@ Status check_multicast(const NodeConfig& config) {
     return absl::InvalidArgumentError("rdma_device: \"" + replication.rdma.device +
                                       "\" is no device, device:port or device:port:index");
   }
-  SCYPER_RETURN_IF_ERROR(check_channels(replication));
+  SCYPER_RETURN_IF_ERROR(check_channels(config));
   // a secondary does as the primary does
   const bool may_use_device = config.role == Role::kSecondary || !config.cluster.name.empty() ||
                               replication.transport == primary::TransportChoice::kRdma ||

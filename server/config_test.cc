@@ -141,7 +141,11 @@ TEST_F(ConfigTest, ASubscriptionIsForSecondariesThatKeepNothing) {
 
 TEST_F(ConfigTest, ChannelsNeedGroupsAndPorts) {
   const Assignment channels{"multicast_channels", "8"};
-  const auto make = [](const std::vector<Assignment>& flags) { return make_config({}, {}, flags).status(); };
+  const auto make = [](std::vector<Assignment> flags) {
+    flags.insert(flags.begin(),
+                 {{"replication", "on"}, {"data_directory", "/d"}, {"multicast_interface", "127.0.0.1"}});
+    return make_config({}, {}, flags).status();
+  };
   const auto state = [&](const std::vector<Assignment>& flags) { return sqlstate_of(make(flags)); };
   EXPECT_TRUE(make({channels}).ok());
   EXPECT_TRUE(make({{"multicast_channels", "64"}, {"multicast_port", "65472"}}).ok());
@@ -150,6 +154,32 @@ TEST_F(ConfigTest, ChannelsNeedGroupsAndPorts) {
   EXPECT_EQ(state({channels, {"multicast_port", "65530"}}), "22023");
   EXPECT_TRUE(make({{"multicast_group", "239.255.255.255"}, {"multicast_port", "65535"}}).ok());
   for (const char* wrong : {"0", "65", "x"}) EXPECT_FALSE(make({{"multicast_channels", wrong}}).ok()) << wrong;
+  // one channel needs its group, too
+  for (const char* wrong : {"group", "", "10.0.0.1"}) EXPECT_EQ(state({{"multicast_group", wrong}}), "22023") << wrong;
+  EXPECT_EQ(state({{"transport", "rdma"}, {"multicast_group", "group"}}), "22023");
+}
+
+TEST_F(ConfigTest, WhatMulticastDoesNotUseIsNotChecked) {
+  const auto make = [](std::vector<Assignment> flags) {
+    flags.insert(
+        flags.begin(),
+        {{"replication", "on"}, {"data_directory", "/d"}, {"multicast_channels", "8"}, {"insecure_listen", "on"}});
+    return make_config({}, {}, flags).status();
+  };
+  const Assignment port{"multicast_port", "65530"}, group{"multicast_group", "group"};
+  const Assignment interface{"multicast_interface", "127.0.0.1"}, device{"rdma_device", "mlx5_0"};
+  EXPECT_EQ(sqlstate_of(make({interface, port})), "22023");
+  EXPECT_EQ(sqlstate_of(make({interface, group})), "22023");
+  EXPECT_TRUE(make({port, group}).ok());
+  EXPECT_TRUE(make({interface, port, group, {"transport", "unicast"}}).ok());
+  EXPECT_TRUE(make({interface, port, group, {"replication", "off"}}).ok());
+  EXPECT_TRUE(make({interface, port, group, {"role", "secondary"}, {"primary", "127.0.0.1:1"}}).ok());
+  const Assignment raw{"multicast_protocol", "ip"}, verbs{"transport", "rdma"};
+  EXPECT_TRUE(make({interface, port, raw}).ok());
+  EXPECT_EQ(sqlstate_of(make({interface, group, raw})), "22023");
+  EXPECT_TRUE(make({verbs, device, port}).ok());
+  EXPECT_EQ(sqlstate_of(make({verbs, device, group})), "22023");
+  EXPECT_EQ(sqlstate_of(make({verbs, device, interface, port})), "22023");  // PGM may have to take its place
 }
 
 TEST_F(ConfigTest, AClusterSaysWhatItNeeds) {

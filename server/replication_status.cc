@@ -34,6 +34,7 @@ void fill_primary(const replication::PublisherOptions& publisher, v1::StatusResp
   out->set_cluster(replication::to_string(publisher.outbox->cluster()));
   const replication::TransportInfo transport = publisher.transport();
   out->set_transport(transport.kind);
+  if (transport.kind != "unicast") out->set_multicast_channels(transport.channels);
   out->set_transport_note(transport.note);
   out->set_encrypted(transport.is_encrypted);
   out->set_datagrams_sent(transport.datagrams_sent);
@@ -73,6 +74,7 @@ void fill_secondary(SecondaryEngine* engine, v1::StatusResponse* out) {
   const secondary::NodeInfo info = engine->node().info();
   out->set_term(info.term);
   out->set_transport(info.transport);
+  out->set_multicast_channels(info.channels);
   out->set_transport_note(info.transport_note);
   out->set_committed(info.transactions);
   out->set_received_lsn(info.received_lsn);

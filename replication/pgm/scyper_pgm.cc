@@ -23,6 +23,7 @@
 #include "base/event_fd.h"
 #include "multicast_program.h"
 #include "pacer.h"
+#include "pgm/channel_share.h"
 #include "shared_ring.h"
 
 namespace scyper::replication {
@@ -43,8 +44,6 @@ constexpr uint16_t kHeadRoom = 24;
 // kernel gives no more than net.core.rmem_max.
 constexpr int kSocketBytes = 4 << 20;
 constexpr int64_t kNsPerMs = kPacerNsPerMs;
-// Packets that are kept for repairs, of all channels.
-constexpr int kWindow = 65536;
 constexpr int kFilesPerSocket = 3;  // that pgm_poll_info() gives
 constexpr uint32_t kChannelsMax = 64;
 
@@ -73,25 +72,25 @@ bool set_system(pgm_sock_t* socket, int option, int value) {
   return pgm_setsockopt(socket, SOL_SOCKET, option, &value, sizeof(value));
 }
 
-// findings: one-packet messages, windows of 65,536, room for repairs beside new data, short timers
+// findings: one-packet messages, large windows, room for repairs beside new data, short timers
 bool configure(pgm_sock_t* socket, const Arguments& arguments, uint32_t channel) {
   const int heartbeats[] = {pgm_msecs(5),   pgm_msecs(10),  pgm_msecs(20), pgm_msecs(50),
                             pgm_msecs(100), pgm_msecs(200), pgm_msecs(500)};
   // a sender gets requests for repairs at its own address: by port they reach the channel's socket
   const int port = arguments.port + static_cast<int>(channel);
-  const int channels = static_cast<int>(arguments.channels);
+  const int window = static_cast<int>(repair_window_of(arguments.channels));
   bool ok =
       arguments.is_raw || (set(socket, PGM_UDP_ENCAP_UCAST_PORT, port) && set(socket, PGM_UDP_ENCAP_MCAST_PORT, port));
   ok = ok && set_system(socket, SO_RCVBUF, kSocketBytes) && set_system(socket, SO_SNDBUF, kSocketBytes);
   ok = ok && set(socket, PGM_MTU, arguments.mtu) && set(socket, PGM_MULTICAST_LOOP, 1) &&
        set(socket, PGM_MULTICAST_HOPS, 1) && set(socket, PGM_NOBLOCK, 1) && set(socket, PGM_IP_ROUTER_ALERT, 0);
   if (arguments.sends) {
-    ok = ok && set(socket, PGM_SEND_ONLY, 1) && set(socket, PGM_TXW_SQNS, kWindow / channels) &&
-         set(socket, PGM_RDATA_MAX_RTE, arguments.rate / 4 / channels) &&  // new data: Pacer
+    ok = ok && set(socket, PGM_SEND_ONLY, 1) && set(socket, PGM_TXW_SQNS, window) &&
+         set(socket, PGM_RDATA_MAX_RTE, repair_rate_of(arguments.rate, arguments.channels, arguments.mtu)) &&
          set(socket, PGM_AMBIENT_SPM, pgm_secs(1)) &&
          pgm_setsockopt(socket, IPPROTO_PGM, PGM_HEARTBEAT_SPM, heartbeats, sizeof(heartbeats));
   } else {
-    ok = ok && set(socket, PGM_RECV_ONLY, 1) && set(socket, PGM_RXW_SQNS, kWindow / channels) &&
+    ok = ok && set(socket, PGM_RECV_ONLY, 1) && set(socket, PGM_RXW_SQNS, window) &&
          set(socket, PGM_PEER_EXPIRY, pgm_secs(30)) && set(socket, PGM_SPMR_EXPIRY, pgm_msecs(250)) &&
          set(socket, PGM_NAK_BO_IVL, pgm_msecs(2)) && set(socket, PGM_NAK_RPT_IVL, pgm_msecs(20)) &&
          set(socket, PGM_NAK_RDATA_IVL, pgm_msecs(20)) && set(socket, PGM_NAK_DATA_RETRIES, 250) &&
@@ -113,8 +112,10 @@ pgm_sock_t* open_socket(const Arguments& arguments, uint32_t channel, int* code)
   pgm_error_t* error = nullptr;
   *code = kExitSocket;
   pgm_addrinfo_t* address = nullptr;
+  const std::string group = group_of(arguments.group, channel);
+  if (group.empty()) return *code = fail("the group is no IPv4 multicast address", nullptr), nullptr;
   // numeric: names would be looked up
-  const std::string network = arguments.interface + ";" + group_of(arguments.group, channel);
+  const std::string network = arguments.interface + ";" + group;
   if (!pgm_getaddrinfo(network.c_str(), nullptr, &address, &error)) return *code = fail("address", error), nullptr;
   pgm_sock_t* socket = nullptr;
   const int protocol = arguments.is_raw ? IPPROTO_PGM : IPPROTO_UDP;
@@ -150,7 +151,7 @@ bool open_sockets(const Arguments& arguments, Sockets* sockets, int* code) {
   pgm_error_t* error = nullptr;
   if (!pgm_init(&error)) return *code = fail("init", error), false;
   for (uint32_t channel = 0; channel < arguments.channels; ++channel) {
-    if ((arguments.joined >> channel & 1) == 0) continue;
+    if (!arguments.sends && (arguments.joined >> channel & 1) == 0) continue;
     sockets->push_back(open_socket(arguments, channel, code));
     if (sockets->back() == nullptr) return false;
   }

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "base/event_fd.h"
+#include "pacer.h"
 #include "rdma/port.h"
 
 namespace scyper::replication {
@@ -22,7 +23,8 @@ constexpr uint32_t kInlineBytes = 256;
 constexpr uint32_t kDatagramBytesMin = 256;
 // Groups of a subnet have one MTU, which ports that could more do not tell; subnet managers give 2 kB unless told.
 constexpr uint32_t kInfiniBandBytes = 2048;
-constexpr int kJoinMs = 1500;  // on InfiniBand the subnet manager is asked
+// On InfiniBand the subnet manager is asked, for one group after the other.
+constexpr int64_t kJoinNs = 1'500 * kPacerNsPerMs, kJoinNsPerGroup = 100 * kPacerNsPerMs;
 constexpr uint32_t kGroupPairs = 0xffffff;
 constexpr uint64_t kMaxSendSlots = 1024;
 
@@ -122,24 +124,27 @@ std::string VerbsEndpoint::make_memory() {
 std::string VerbsEndpoint::join(const Options& options) {
   groups_.resize(options.groups.size());
   for (size_t channel = 0; channel < groups_.size(); ++channel) {
-    if (options.groups[channel].empty()) continue;
+    if (!options.groups[channel].has_value()) continue;
     sockaddr_in group{};
     group.sin_family = AF_INET;
-    if (::inet_pton(AF_INET, options.groups[channel].c_str(), &group.sin_addr) != 1) {
-      return "the group is no IPv4 address";
+    if (::inet_pton(AF_INET, options.groups[channel]->c_str(), &group.sin_addr) != 1) {
+      return "the group is no IPv4 multicast address";
     }
     ++awaited_;
     if (rdma_join_multicast(id_, reinterpret_cast<sockaddr*>(&group), &groups_[channel]) != 0) {
       return with_error("no multicast");
     }
   }
-  pollfd event{channel_->fd, POLLIN, 0};
-  for (int waited = 0; awaited_ > 0 && waited < kJoinMs; waited += 100) {
-    if (::poll(&event, 1, 100) <= 0) continue;
+  const int64_t until_ns = monotonic_now_ns() + kJoinNs + kJoinNsPerGroup * awaited_;
+  while (awaited_ > 0) {
+    const int64_t left_ns = until_ns - monotonic_now_ns();
+    if (left_ns <= 0) return "the group cannot be joined: no answer";
+    pollfd event{channel_->fd, POLLIN, 0};
+    if (::poll(&event, 1, static_cast<int>(left_ns / kPacerNsPerMs) + 1) <= 0) continue;
     std::string error = check_device();
     if (!error.empty()) return error;
   }
-  return awaited_ == 0 ? "" : "the group cannot be joined: no answer";
+  return "";
 }
 
 std::string VerbsEndpoint::take_join(const rdma_cm_event& event) {

@@ -4,6 +4,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ class VerbsEndpoint {
     bool sends = false;
     std::string interface;  // IPv4 address; empty: of the device, or of the first that has one
     RdmaDeviceName device;
-    std::vector<std::string> groups;  // IPv4, by channel; a receiver's may be empty: it does not join that
+    // IPv4 multicast, by channel; what a receiver does not join is not there
+    std::vector<std::optional<std::string>> groups;
     uint32_t datagram_bytes_max = 0;  // 0: as the port's MTU allows
     uint64_t memory_bytes = 0;
     bool has_events = true;  // else completions are only polled
@@ -42,7 +44,8 @@ class VerbsEndpoint {
   char* slot(uint32_t index) { return memory_ + layout_.offset(index); }
   // A datagram that lies in its slot, to go with the next post_sends().
   void add_send(const SendSlots::Request& request, uint32_t bytes, uint32_t channel);
-  uint32_t channels() const { return static_cast<uint32_t>(groups_.size()); }
+  // Precondition of add_send(): there is such a channel, and its group was joined.
+  bool reaches(uint32_t channel) const { return channel < groups_.size() && groups_[channel].address != nullptr; }
   std::string post_sends();
 
   // --- a receiver ---

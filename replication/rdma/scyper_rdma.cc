@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -113,7 +114,7 @@ class Loop {
       const size_t size = memory_.to_wire.read(endpoint_.slot(request.slot), endpoint_.datagram_bytes(), &channel);
       if (size == 0) break;
       // the port's MTU is smaller now than when the node asked
-      if (size > endpoint_.datagram_bytes() || channel >= endpoint_.channels()) {
+      if (size > endpoint_.datagram_bytes() || !endpoint_.reaches(channel)) {
         memory_.dropped.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
@@ -195,8 +196,9 @@ int main(int argc, char** argv) {
   const int channels = std::clamp(std::atoi(argv[13]), 1, int{scyper::replication::kChannelsMax});
   const uint64_t joined = std::strtoull(argv[14], nullptr, 10);
   for (uint32_t i = 0; i < static_cast<uint32_t>(channels); ++i) {
-    const bool joins = (joined >> i & 1) != 0;
-    arguments.endpoint.groups.push_back(joins ? scyper::replication::group_of(argv[7], i) : "");
+    const bool joins = arguments.endpoint.sends || (joined >> i & 1) != 0;
+    arguments.endpoint.groups.push_back(joins ? std::optional(scyper::replication::group_of(argv[7], i))
+                                              : std::nullopt);
   }
   arguments.rate = std::atoll(argv[8]);
   arguments.endpoint.datagram_bytes_max = static_cast<uint32_t>(std::atoi(argv[10]));

@@ -216,6 +216,46 @@ TEST_P(ChannelsTest, ASenderStartsAgain) {
   }
 }
 
+// As many channels as there can be, of a slow network with large packets: OpenPGM takes no rate below a packet.
+TEST(ChannelsProgram, StartsWithTheLeastRateOfEach) {
+  replication::MulticastOptions options;
+  options.program = SCYPER_PGM_PROGRAM;
+  options.interface = "127.0.0.1";
+  options.port = kPort + 100;
+  options.channels = replication::kChannelsMax;
+  options.joined = ~uint64_t{0};
+  options.mtu = 9000;
+  options.bytes_per_second = 1 << 20;
+  for (const bool sends : {true, false}) {
+    options.sends = sends;
+    const auto started = replication::MulticastProcess::start(options);
+    EXPECT_TRUE(started.ok()) << started.status();
+  }
+}
+
+TEST(ChannelsProgram, RefusesWhatIsNoGroup) {
+  replication::MulticastOptions options;
+  options.program = SCYPER_PGM_PROGRAM;
+  options.interface = "127.0.0.1";
+  options.port = kPort + 100;
+  for (const bool sends : {true, false}) {
+    options.sends = sends;
+    for (const char* wrong : {"", "group", "10.0.0.1"}) {
+      options.group = wrong;
+      EXPECT_FALSE(replication::MulticastProcess::start(options).ok()) << wrong;
+    }
+    options.group = "239.255.255.250";
+    options.channels = 6;
+    options.joined = 0b111111;
+    EXPECT_TRUE(replication::MulticastProcess::start(options).ok());
+    options.channels = 7;
+    options.joined = 0b1000001;
+    EXPECT_FALSE(replication::MulticastProcess::start(options).ok());
+    options.channels = 1;
+    options.joined = 1;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, ChannelsTest, testing::Values(Way{"clear"}, Way{"sealed", true}, Way{"raw", true, true}),
                          [](const auto& info) { return info.param.name; });
 

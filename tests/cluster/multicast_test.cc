@@ -252,8 +252,12 @@ TEST_F(ChannelsMulticastTest, LossIsRepaired) {
     for (const char* group : {"239.192.7.1", "239.192.7.2", "239.192.7.3"}) {
       EXPECT_NE(joined(i).find(group), std::string::npos) << joined(i);
     }
+    EXPECT_EQ(nodes_.status(absl::StrCat("n", i)).multicast_channels, 3u);
     spaces_.lose(i, 5);
   }
+  EXPECT_EQ(nodes_.status("n1").multicast_channels, 3u);
+  EXPECT_NE(nodes_.scyper("n1", "status").text.find("pgm, 3 channels, encrypted"), std::string::npos);
+  EXPECT_NE(nodes_.scyper("n1", "status -o json").text.find("\"multicast_channels\": 3"), std::string::npos);
   transactions(5000);
   for (int i : {2, 3}) spaces_.lose(i, 100);
   transactions(2000);
@@ -282,6 +286,7 @@ TEST_F(ChannelsMulticastTest, SomePartitionsByTheirChannels) {
   };
   EXPECT_EQ(own().partitions, "0");
   EXPECT_EQ(own().transport, "pgm");
+  EXPECT_EQ(nodes_.status("n4").multicast_channels, 2u);
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (own().digests_equal < 2 && own().digests_different == 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -214,6 +214,7 @@ struct NodeStatus {
   uint64_t last_lsn = 0, durable_lsn = 0, log_bytes = 0, archive_bytes = 0, damaged_archives = 0;
   bool log_full = false;
   std::string node, transport, transport_note, primary, not_serving;
+  uint32_t multicast_channels = 0;     // that a primary sends by, or a secondary has joined; 0: by unicast
   std::string election, etcd, paused;  // of a node whose role is elected; paused: since when
   uint64_t term = 0, commit_lsn = 0, received_lsn = 0, applied_lsn = 0, inbox_bytes = 0, snapshots_global = 0;
   uint64_t repairs = 0, repaired_groups = 0, resets = 0, malformed_datagrams = 0;

@@ -93,10 +93,10 @@ class DatagramReader {
     uint64_t replayed = 0;   // with a key: seen before
     uint64_t foreign = 0;    // of another cluster
     uint64_t old_term = 0;
-    uint64_t duplicates = 0;
-    uint64_t unwanted = 0;   // of channels that are not joined
-    uint64_t forgotten = 0;  // unfinished parcels
-    uint64_t bytes = 0;      // of all datagrams
+    uint64_t duplicates = 0;  // of pieces, and what comes of parcels that are there already
+    uint64_t unwanted = 0;    // of channels that are not joined, or that a parcel does not need
+    uint64_t forgotten = 0;   // unfinished parcels
+    uint64_t bytes = 0;       // of all datagrams
   };
   struct Received {
     std::optional<Parcel> parcel;
@@ -115,7 +115,8 @@ class DatagramReader {
 
   // Whatever the bytes are, nothing outside of them is read. Terms below `term` do not count.
   Received read(std::string_view datagram, uint64_t term);
-  // What was received in another way, up to an LSN of a term, is not waited for any more.
+  // What was received in another way, up to an LSN of a term, is not waited for any more: pieces of that, and of lower
+  // terms, cost nothing. The last call counts: an LSN may be lower than before, as when a new term has cut the log.
   void forget(uint64_t term, uint64_t complete_lsn);
   const Counters& counters() const { return counters_; }
   size_t memory_bytes() const { return memory_bytes_; }
@@ -135,6 +136,7 @@ class DatagramReader {
     std::optional<GroupLayout> layout;  // once channel 0's part is there
   };
   static constexpr uint32_t kWhole = kChannelsMax;
+  static constexpr size_t kFinishedKept = 64;
   using Key = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;  // term, complete_lsn, base_lsn, source
   using Parcels = std::map<Key, Unfinished>;
 
@@ -142,9 +144,11 @@ class DatagramReader {
   bool decode(std::string_view datagram, DatagramHeader* header, std::string_view* payload) const;
   std::optional<Parcel> add(const DatagramHeader& header, std::string_view payload);
   Part* find_part(const Key& key, const DatagramHeader& header, uint32_t number);
+  bool is_there(const Key& key) const;
   std::optional<std::string> take_whole(Part* part, bool* is_wrong) const;
   std::optional<std::string> try_join(Unfinished* parcel, bool* is_wrong) const;
   void make_room(size_t bytes);
+  void finish(Parcels::iterator parcel);
   void erase(Parcels::iterator parcel);
 
   const ClusterId cluster_;
@@ -153,6 +157,9 @@ class DatagramReader {
   std::unique_ptr<DatagramOpener> opener_;  // null: in the clear
   std::string opened_;
   Parcels unfinished_;
+  std::pair<uint64_t, uint64_t> received_;        // term and LSN of the last forget()
+  std::array<Key, kFinishedKept> finished_ = {};  // the newest parcels that were given
+  size_t finished_count_ = 0;                     // ever
   size_t memory_bytes_ = 0;
   Counters counters_;
 };

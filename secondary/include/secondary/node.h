@@ -102,6 +102,7 @@ struct NodeInfo {
   uint64_t resets = 0;
   uint64_t damaged_archives = 0;  // of its own
   std::string transport;
+  uint32_t channels = 0;          // of multicast that are joined; 0 = by unicast
   std::string transport_note;     // why not multicast
   uint64_t registered_bytes = 0;  // with an RDMA device
   uint64_t bulk_bytes = 0;        // of archives and the log, by RDMA

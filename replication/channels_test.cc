@@ -297,6 +297,7 @@ TEST(Channels, ProgramsRefuseWhatIsNoGroup) {
   EXPECT_EQ(group_of("239.192.7.254", 3), "239.192.8.1");
   for (const char* wrong : {"", "group", "10.0.0.1", "239.1"}) EXPECT_EQ(group_of(wrong, 0), "") << wrong;
   EXPECT_EQ(group_of("239.255.255.250", 6), "");
+  EXPECT_EQ(group_of("223.255.255.255", 1), "");
 }
 
 // One counter seals what goes by all channels; one of them may be behind by as much as the window.

@@ -141,6 +141,18 @@ TEST(RdmaVmTest, EachReceiverGetsItsChannels) {
   for (size_t end = 1; end < ends.size(); ++end) EXPECT_FALSE(ends[end]->receive(&got, 100)) << "receiver " << end;
 }
 
+// As many joins as there can be are waited for.
+TEST(RdmaVmTest, JoinsAllChannels) {
+  for (int i = 0; i < 2; ++i) {
+    MulticastOptions options = options_of(i);
+    options.channels = kChannelsMax;
+    options.joined = ~uint64_t{0};
+    EXPECT_NE(start(options), nullptr) << i;
+    options.group = "group";
+    EXPECT_NE(MulticastProcess::start(options).status().message().find("no IPv4 multicast address"), std::string::npos);
+  }
+}
+
 TEST(RdmaVmTest, DeviceByNameAndWhatDoesNotFit) {
   auto by_name = [](MulticastOptions* options) {
     const char last = options->interface.back();

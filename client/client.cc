@@ -222,6 +222,17 @@ static query::SlowQuery slow_query_of(const v1::SlowQuery& s) {
           .is_answered = s.answered()};
 }
 
+static void note_transport(const v1::StatusResponse& response, NodeStatus* out) {
+  out->transport = response.transport();
+  out->transport_note = response.transport_note();
+  out->multicast_channels = response.multicast_channels();
+  out->malformed_datagrams = response.malformed_datagrams();
+  out->forged_datagrams = response.forged_datagrams();
+  out->replayed_datagrams = response.replayed_datagrams();
+  out->is_encrypted = response.encrypted();
+  out->datagrams_sent = response.datagrams_sent();
+}
+
 static void note_activity(const v1::StatusResponse& response, NodeStatus* out) {
   out->queue_depths.assign(response.queue_depths().begin(), response.queue_depths().end());
   for (const v1::Procedure& p : response.procedures()) {
@@ -289,9 +300,7 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.version = r.version();
   out.role = r.role();
   out.node = r.node();
-  out.transport = r.transport();
-  out.transport_note = r.transport_note();
-  out.multicast_channels = r.multicast_channels();
+  note_transport(r, &out);
   out.primary = r.primary();
   out.not_serving = r.not_serving();
   note_election(r, &out);
@@ -310,11 +319,6 @@ StatusOr<NodeStatus> Client::status(int timeout_ms) {
   out.peer_groups = r.peer_groups();
   out.peer_failures = r.peer_failures();
   out.resets = r.resets();
-  out.malformed_datagrams = r.malformed_datagrams();
-  out.forged_datagrams = r.forged_datagrams();
-  out.replayed_datagrams = r.replayed_datagrams();
-  out.is_encrypted = r.encrypted();
-  out.datagrams_sent = r.datagrams_sent();
   out.replication_bytes = r.replication_bytes();
   out.digests = r.digests();
   out.digest_lsn = r.digest_lsn();

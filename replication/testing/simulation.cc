@@ -289,9 +289,7 @@ class Cluster {
 
   // As it comes from the primary's log: it says all in its batches.
   static Parcel fetched(const Secondary& secondary, const Parcel& parcel) {
-    Parcel bare;
-    bare.bytes = partial_parcel(parcel, secondary.partitions)->bytes;
-    return bare;
+    return Parcel{.bytes = partial_parcel(parcel, secondary.partitions)->bytes};
   }
 
   void receive(Secondary* secondary, const std::string& datagram) {
@@ -299,8 +297,8 @@ class Cluster {
     auto received = secondary->reader->read(datagram, secondary->inbox->term());
     if (received.watermark.has_value()) {
       ASSERT_LE(received.watermark->term, term_) << "a forged datagram was believed";
+      secondary->inbox->note(*received.watermark);
     }
-    if (received.watermark.has_value()) secondary->inbox->note(*received.watermark);
     if (received.parcel.has_value()) secondary->inbox->offer(*std::move(received.parcel));
     check_diverged(secondary);
   }

@@ -1,6 +1,6 @@
 // Replication between processes on loopback, by unicast.
 
-#include "cluster_fixture.h"
+#include "cluster.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "cluster_fixture.h"
 #include "replication/link.h"
 
 namespace scyper::tests {

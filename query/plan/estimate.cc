@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "plan/expressions.h"
-#include "storage/frozen_slot.h"
 #include "types/text.h"
 
 namespace scyper::query {
@@ -68,21 +67,12 @@ void Estimator::add_table(const Relation& relation) {
   info.relation = &relation;
   info.statistics = relation.table->statistics();
   info.rows = static_cast<double>(relation.table->live_tuples());
-  if (relation.table->frozen_store() != nullptr) {
-    const auto frozen = static_cast<double>(relation.table->frozen_store()->frozen_chunks.load());
-    info.frozen_part = std::min(1.0, frozen * storage::kChunkTuples / std::max(1.0, info.rows));
-  }
   tables_[relation.id] = std::move(info);
 }
 
 double Estimator::table_rows(const PlanNode& get) const {
   auto it = tables_.find(get.relation);
   return it == tables_.end() ? 1000 : std::max(1.0, it->second.rows);
-}
-
-double Estimator::frozen_part(const PlanNode& get) const {
-  auto it = tables_.find(get.relation);
-  return it == tables_.end() ? 0 : it->second.frozen_part;
 }
 
 const storage::ColumnStatistics* Estimator::column(const BoundExpr& expr) const {

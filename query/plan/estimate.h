@@ -19,8 +19,6 @@ class Estimator {
   void add_table(const Relation& relation);
 
   double table_rows(const PlanNode& get) const;
-  // Of its chunks, how many are frozen: 0 to 1.
-  double frozen_part(const PlanNode& get) const;
   // Fraction of rows that satisfy a conjunct.
   double selectivity(const BoundExpr& conjunct) const;
   // Of all of them: two bounds of one column are a range, all else is taken to be independent.
@@ -45,7 +43,6 @@ class Estimator {
     const Relation* relation = nullptr;
     std::shared_ptr<const storage::TableStatistics> statistics;
     double rows = 0;
-    double frozen_part = 0;  // of the chunks
   };
   const storage::ColumnStatistics* column(const BoundExpr& expr) const;
   double column_distinct(const BoundExpr& column) const;

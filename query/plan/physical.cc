@@ -128,7 +128,7 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
     AccessPath path = choose_access(*node->source, conjuncts, outer_, WantedOrder{}, prefixes);
     const bool is_prefix = !path.bounds.empty() && path.bounds[0].made != nullptr;
     node->path.route = path.route;
-    const double cost = path_cost(*node, path, conjuncts, rows);
+    const double cost = path_cost(path, conjuncts, rows);
     if (cost >= 0 && (cost < node->cost || path.kind == AccessKind::kPoint)) {
       node->cost = cost;
       node->path = std::move(path);
@@ -138,11 +138,10 @@ void PhysicalPlanner::visit_get(PlanNode* node) {
 }
 
 // Cost of reading what an index gives; below 0: there is none.
-double PhysicalPlanner::path_cost(const PlanNode& get, const AccessPath& path,
-                                  const std::vector<const BoundExpr*>& conjuncts, double rows) const {
+double PhysicalPlanner::path_cost(const AccessPath& path, const std::vector<const BoundExpr*>& conjuncts,
+                                  double rows) const {
   if (path.kind == AccessKind::kFullScan) return -1;
-  const double open = costs_.open_frozen * estimator_.frozen_part(get);
-  if (path.kind == AccessKind::kPoint) return costs_.lookup + open;
+  if (path.kind == AccessKind::kPoint) return costs_.lookup;
   std::set<size_t> used;
   double part = 1;
   for (const auto* keys : {&path.equal, &path.bounds}) {
@@ -156,7 +155,7 @@ double PhysicalPlanner::path_cost(const PlanNode& get, const AccessPath& path,
   }
   std::vector<const BoundExpr*> others;
   for (const size_t conjunct : used) others.push_back(conjuncts[conjunct]);
-  return costs_.seek + rows * part * estimator_.selectivity_of_all(others) * (costs_.index_next + open);
+  return costs_.seek + rows * part * estimator_.selectivity_of_all(others) * costs_.index_next;
 }
 
 // Cost of finding the partners of one row by an index of the table; below 0: there is none.
@@ -167,8 +166,7 @@ double PhysicalPlanner::lookup_cost(const PlanNode& get, const std::set<uint32_t
   std::set<uint32_t> known = outer_;
   known.insert(bound.begin(), bound.end());
   *path = choose_access(*get.source, all, known, WantedOrder{});
-  const double open = costs_.open_frozen * estimator_.frozen_part(get);
-  if (path->kind == AccessKind::kPoint) return costs_.lookup + open;
+  if (path->kind == AccessKind::kPoint) return costs_.lookup;
   if (path->kind != AccessKind::kRange || path->equal.empty()) return -1;
   std::vector<const BoundExpr*> keys;
   double values = 1;
@@ -178,7 +176,7 @@ double PhysicalPlanner::lookup_cost(const PlanNode& get, const std::set<uint32_t
   }
   double rows = estimator_.table_rows(get);
   double partners = rows / std::min(values, rows);
-  return costs_.seek + partners * (costs_.index_next + open);
+  return costs_.seek + partners * costs_.index_next;
 }
 
 PhysicalPlanner::JoinChoice PhysicalPlanner::choose_inner(const PlanNode& a, double a_rows, double a_cost,

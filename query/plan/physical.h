@@ -21,8 +21,7 @@ struct CostModel {
   double lookup = 200;  // of a whole key in an index, cold, by a call
   double seek = 400;    // of a range in an ordered index
   double index_next = 40;
-  double open_frozen = 80;  // a row of a frozen chunk that an index has found, beside that
-  double loop = 1;          // a pair of a nested loop
+  double loop = 1;  // a pair of a nested loop
   double output = 1;
   double aggregate = 2;  // of an input that is at hand
 
@@ -58,8 +57,7 @@ class PhysicalPlanner {
   void visit(PlanPtr* node);
   void visit_set(PlanNode* node);
   void visit_get(PlanNode* node);
-  double path_cost(const PlanNode& get, const AccessPath& path, const std::vector<const BoundExpr*>& conjuncts,
-                   double rows) const;
+  double path_cost(const AccessPath& path, const std::vector<const BoundExpr*>& conjuncts, double rows) const;
   void visit_inner(PlanPtr* node);
   void visit_join(PlanNode* node);
   void visit_group(PlanNode* node);

@@ -77,12 +77,23 @@ void add_node_settings(CLI::App* command, CommandLine* line, std::vector<const c
     line->node_options.push_back(command->add_option(flag, line->node_settings[key], setting->help)->group("Node"));
   }
 }
-const std::vector<const char*> kEngineKeys = {"partitions",     "workers",        "memory",
-                                              "pages",          "layout",         "execution",
-                                              "redo",           "queue_capacity", "transaction_time_max",
-                                              "data_directory", "commit_mode",    "commit_delay",
-                                              "async_delay",    "archive_after",  "archive_rate",
-                                              "copy_ahead_rate"};
+const std::vector<const char*> kEngineKeys = {"partitions",
+                                              "workers",
+                                              "memory",
+                                              "pages",
+                                              "layout",
+                                              "execution",
+                                              "redo",
+                                              "queue_capacity",
+                                              "transaction_time_max",
+                                              "data_directory",
+                                              "commit_mode",
+                                              "commit_delay",
+                                              "async_delay",
+                                              "archive_after",
+                                              "archive_rate",
+                                              "copy_ahead_rate",
+                                              "partial_secondaries"};
 
 const std::vector<const char*> kQueryKeys = {
     "partitions",        "workers",      "memory",        "pages",      "layout", "execution",      "redo",

@@ -14,6 +14,7 @@
 #include "query/program.h"
 #include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
+#include "replication/parcel.h"
 #include "storage/change_log.h"
 #include "storage/row_apply.h"
 #include "team.h"
@@ -329,7 +330,7 @@ Status ReplayerImpl::unpack(std::span<const ScannedGroup> groups) {
         return sql_error("XX001", absl::StrCat("the log has stream ", stream, ", the database ",
                                                database_->options().partitions, " partitions"));
       }
-      if (stream != kAloneStream && !held_.has(stream - 1)) continue;
+      if (!replication::has_stream(held_, stream)) continue;
       if (stream >= windows_.size()) {
         windows_.resize(stream + 1);
         batches.resize(stream + 1);

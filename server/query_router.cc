@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -67,15 +68,19 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_primary(bool is_here, const Q
                                                            const query::QueryOptions& options) const {
   const replication::PublisherOptions* publisher = engine_->publisher();
   // without somebody who could take it the primary forks for itself: no marker is needed
-  if (is_here || publisher == nullptr || !wants_global(options) || publisher->members->list().empty()) return Route();
-  const PartitionSet reads = publisher->takes_partial ? read_by(query) : PartitionSet::all();
+  if (is_here || publisher == nullptr || !wants_global(options)) return Route();
+  const std::vector<replication::Member> members = publisher->members->list();
+  if (members.empty()) return Route();
+  // planned here only where it may matter: whoever answers plans it again
+  const bool has_partial =
+      std::any_of(members.begin(), members.end(), [](const auto& member) { return !member.partitions.is_all(); });
+  const PartitionSet reads = has_partial ? read_by(query) : PartitionSet::all();
   SCYPER_ASSIGN_OR_RETURN(auto ticket, publisher->ticket("", reads));
   if (ticket.node.empty()) return Route();
   return Route{ticket.node, ticket.address, ticket, ""};
 }
 
-// Of an older plan and arguments at most as many partitions as of the one that will run: that is compared where it
-// runs.
+// By this node's newest catalog. Where the query runs it is asked again, by the catalog of the snapshot.
 PartitionSet QueryRouter::read_by(const Query& query) const {
   return engine_->queries()->partitions_of(query.sql, query.arguments, query.argument_types);
 }

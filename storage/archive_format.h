@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/partition_set.h"
+#include "storage/archive.h"
+
 // Bytes of archives: docs/log_format.md.
 namespace scyper::storage {
 
@@ -72,5 +75,11 @@ struct NumberReader {
     return ok ? n : 0;
   }
 };
+
+// Whether a node with those partitions has the chunk. What is shared is in partition 0 of its table, which has no
+// other.
+inline bool is_held(const ArchiveTable& table, const ArchiveChunk& chunk, const PartitionSet& held) {
+  return table.row_ids.size() == 1 || held.has(chunk.partition);
+}
 
 }  // namespace scyper::storage

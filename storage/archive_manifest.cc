@@ -235,9 +235,8 @@ StatusOr<std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>>> arch
   SCYPER_ASSIGN_OR_RETURN(const ArchiveManifest manifest, read_manifest(disk, path));
   std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>> ranges;
   for (const ArchiveTable& table : manifest.tables) {
-    const bool is_shared = table.row_ids.size() == 1;
     for (const ArchiveChunk& chunk : table.chunks) {
-      if (!is_shared && !partitions.has(chunk.partition)) continue;
+      if (!is_held(table, chunk, partitions)) continue;
       const std::string name = archive_file_name(table.id, table.files[chunk.file].lsn);
       ranges[name].emplace_back(chunk.offset, chunk.offset + chunk.bytes);
     }

@@ -247,7 +247,8 @@ class TableLoader {
 
   StatusOr<ArchiveLoad> run() {
     std::vector<bool> is_needed(entry_.files.size(), held_.is_all());
-    for (const ArchiveChunk& chunk : entry_.chunks) is_needed[chunk.file] = is_needed[chunk.file] || is_held(chunk);
+    for (const ArchiveChunk& chunk : entry_.chunks)
+      is_needed[chunk.file] = is_needed[chunk.file] || is_held(entry_, chunk, held_);
     for (size_t i = 0; i < entry_.files.size(); ++i) {
       files_.emplace_back();
       if (is_needed[i]) SCYPER_RETURN_IF_ERROR(open(entry_.files[i]));
@@ -259,7 +260,7 @@ class TableLoader {
     if (uses_places_ && has_tier) place_chunks();
     uint64_t wanted_rows = 0;
     for (const ArchiveChunk& chunk : entry_.chunks) {
-      if (!is_held(chunk)) continue;
+      if (!is_held(entry_, chunk, held_)) continue;
       wanted_rows += chunk.present_rows();
       const bool is_placed = placed_.contains({chunk.partition, chunk.chunk});
       if (!is_placed) SCYPER_RETURN_IF_ERROR(load(chunk));
@@ -272,8 +273,6 @@ class TableLoader {
   }
 
  private:
-  // What is shared is in partition 0 of its table, which has no other.
-  bool is_held(const ArchiveChunk& chunk) const { return entry_.row_ids.size() == 1 || held_.has(chunk.partition); }
   std::string name_of(const ArchiveFile& file) const { return path_ + "/" + archive_file_name(entry_.id, file.lsn); }
   Status at_place(const ArchiveFile& file, uint64_t offset, const Status& status) const {
     return sql_error(sqlstate_of(status),

@@ -19,11 +19,6 @@
 #include "testing/loopback_server.h"
 #include "testing/memory_bulk.h"
 
-namespace grpc {
-class Server;
-class Service;
-}  // namespace grpc
-
 namespace scyper::replication {
 
 inline constexpr ClusterId kCluster{{7, 9}};

@@ -100,6 +100,15 @@ class TpccRestartTest : public testing::TestWithParam<std::tuple<primary::RedoMo
     SCYPER_RETURN_IF_ERROR(replay::recover(disk.get(), directory_, identity, database.get(), recovery).status());
     return database;
   }
+  // CH-benCHmark and transactions, with an archive between them or without.
+  void fill(primary::Engine* engine, const ch::Generator& generator, const client::ChDatabaseOptions& database,
+            bool with_archive) {
+    auto session = client::local_session(engine);
+    ASSERT_TRUE(client::create_ch_database(session.get(), generator, database).ok());
+    run_mix(engine, generator, 1);
+    if (with_archive) ASSERT_TRUE(engine->write_archive("", nullptr).ok());
+    run_mix(engine, generator, 2);
+  }
   static replication::StateDigest digest_of(query::Database& database, const PartitionSet& held) {
     replication::StateDigest state;
     for (const auto& [name, table] : database.catalog()->tables) {
@@ -128,11 +137,7 @@ TEST_P(TpccRestartTest, SameTablesAndConditions) {
   {
     auto engine = primary::Engine::create(options_for(directory_, redo));
     ASSERT_TRUE(engine.ok()) << engine.status();
-    auto session = client::local_session(engine->get());
-    ASSERT_TRUE(client::create_ch_database(session.get(), generator, database).ok());
-    run_mix(engine->get(), generator, 1);
-    if (with_archive) ASSERT_TRUE((*engine)->write_archive("", nullptr).ok());
-    run_mix(engine->get(), generator, 2);
+    ASSERT_NO_FATAL_FAILURE(fill(engine->get(), generator, database, with_archive));
     expect_consistent(engine->get(), database.generator.scale);
     before = state_of(engine->get());
   }
@@ -169,11 +174,7 @@ TEST_P(TpccPartialTest, OnePartitionIsThePrimarys) {
   {
     auto engine = primary::Engine::create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
-    auto session = client::local_session(engine->get());
-    ASSERT_TRUE(client::create_ch_database(session.get(), generator, database).ok());
-    run_mix(engine->get(), generator, 1);
-    if (with_archive) ASSERT_TRUE((*engine)->write_archive("", nullptr).ok());
-    run_mix(engine->get(), generator, 2);
+    ASSERT_NO_FATAL_FAILURE(fill(engine->get(), generator, database, with_archive));
     auto forked = (*engine)->fork(replay::make_digest_request());
     ASSERT_TRUE(forked.ok()) << forked.status();
     auto digest = replay::read_digest(*forked);

@@ -162,15 +162,15 @@ class Rounds {
     auto session = local_session(node->engine.get());
     query::Queries* queries = node->engine->queries();
     storage::FrozenTier* tier = node->engine->compaction()->tier();
-    const auto pages_read = [&] { return tier == nullptr ? 0 : tier->cache()->statistics().pages_read; };
+    const auto cache = [&] { return tier == nullptr ? storage::PageCacheStatistics() : tier->cache()->statistics(); };
     SCYPER_ASSIGN_OR_RETURN(const uint64_t snapshot, queries->open_session({}, nullptr));
     std::mt19937_64 random(kSeed);  // the same questions to all
     double analytical_ms = 0, point_ms = 0;
-    uint64_t pages = 0;
+    storage::PageCacheStatistics before;
     for (uint32_t round = 0; round <= options_.query_rounds; ++round) {
       if (round == 1) {  // the first one compiles
         analytical_ms = point_ms = 0;
-        pages = pages_read();
+        before = cache();
       }
       auto start = Clock::now();
       for (const std::string& sql : analytical_queries(hot_pct, hot_queries_pct, &random)) {
@@ -187,12 +187,14 @@ class Rounds {
       point_ms += ms_since(&start);
     }
     SCYPER_RETURN_IF_ERROR(queries->close_session(snapshot));
+    const storage::PageCacheStatistics after = cache();
     const double rounds = options_.query_rounds;
     return Json{{"hot_queries_pct", hot_queries_pct},
                 {"ms_per_round", (analytical_ms + point_ms) / rounds},
                 {"analytical_ms", analytical_ms / rounds},
                 {"point_ms", point_ms / rounds},
-                {"pages_read", static_cast<double>(pages_read() - pages) / rounds}};
+                {"pages_read", static_cast<double>(after.pages_read - before.pages_read) / rounds},
+                {"pages_waited_for", static_cast<double>(after.faults - before.faults) / rounds}};
   }
   // Since *start, which is now then.
   static double ms_since(Clock::time_point* start) {

@@ -24,8 +24,9 @@ constexpr uint64_t kRoomShare = 16;
 }  // namespace
 
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) {
-  const uint64_t of_class = candidate.is_relevant ? 0 : uint64_t{1} << 32;
-  return of_class + (now - candidate.last_use);
+  constexpr uint64_t kOtherClass = uint64_t{1} << 62;
+  const uint64_t bytes = std::min<uint64_t>(candidate.bytes, FrozenTier::kPageBytes);
+  return (candidate.is_relevant ? 0 : kOtherClass) + bytes * (uint64_t{now - candidate.last_use} + 1);
 }
 
 Evictor::~Evictor() {

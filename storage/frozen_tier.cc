@@ -156,6 +156,13 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
   return status;
 }
 
+void FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept {
+  const auto reader = take_reader();
+  if (!reader.ok()) return;
+  (*reader)->ask(ranges);
+  give_back(*reader);
+}
+
 void FrozenTier::note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept {
   const auto first = static_cast<uint32_t>(offset / kPageBytes);
   const auto last = static_cast<uint32_t>((offset + bytes - 1) / kPageBytes);

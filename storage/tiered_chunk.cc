@@ -1,6 +1,7 @@
 #include "storage/tiered_chunk.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 
@@ -15,9 +16,37 @@ namespace scyper::storage {
 
 namespace {
 
+// Longest way that a column of a scan is read ahead; at most doubled with each vector that follows the one before.
+constexpr uint64_t kAheadBytesMax = uint64_t{512} << 10;
+
 Status damaged_vector(const TierPlace& place) {
   return sql_error("XX001", absl::StrCat(place.file->path(), ": offset ", place.offset, ": not a frozen vector"));
 }
+
+// Pages that will be read one after the other.
+class PageRanges {
+ public:
+  // What has no place is left out.
+  void add(const TierFile& file, uint64_t offset, uint64_t bytes) noexcept {
+    if (bytes == 0) return;
+    const uint64_t first = offset / FrozenTier::kPageBytes;
+    const uint64_t last = (offset + bytes - 1) / FrozenTier::kPageBytes;
+    if (count_ > 0) {
+      PageReader::Range& before = ranges_[count_ - 1];
+      const uint64_t end = before.first + before.pages;
+      if (before.file == &file && first >= before.first && first <= end) {
+        before.pages = std::max(end, last + 1) - before.first;
+        return;
+      }
+    }
+    if (count_ < ranges_.size()) ranges_[count_++] = {&file, first, last + 1 - first};
+  }
+  std::span<const PageReader::Range> get() const noexcept { return std::span(ranges_).first(count_); }
+
+ private:
+  std::array<PageReader::Range, PageReader::kRangesMax> ranges_;
+  size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -36,6 +65,7 @@ void VectorReader::open(const TablePartition* partition, const FrozenSlot& slot)
 
 bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
   if (marks_ == nullptr && tiered_ == nullptr) return true;
+  if (tiered_ != nullptr) ask(columns);
   const uint32_t now = tier_->now();
   for (const uint32_t column : columns) {
     if (marks_ != nullptr) mark_use(marks_, now, column);
@@ -45,6 +75,30 @@ bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
     brought_[column].is_there = true;
   }
   return true;
+}
+
+void VectorReader::ask(std::span<const uint32_t> columns) noexcept {
+  PageRanges ranges;
+  for (const uint32_t column : columns) {
+    Brought& brought = brought_[column];
+    if (chunk_.has_data(column) || brought.is_there) continue;
+    const TierPlace& place = tiered_->places[column];
+    const uint64_t end = place.offset + place.bytes;
+    const bool is_next = brought.file == place.file.get() && place.offset >= brought.end &&
+                         place.offset - brought.end < FrozenTier::kPageBytes;
+    if (!is_next) brought.ahead_bytes = brought.asked_end = 0;
+    brought.file = place.file.get();
+    brought.end = end;
+    uint64_t ask_end = end;
+    if (is_next && brought.asked_end < end + brought.ahead_bytes / 2) {
+      brought.ahead_bytes = std::clamp<uint64_t>(2 * brought.ahead_bytes, place.bytes, kAheadBytesMax);
+      ask_end = end + brought.ahead_bytes;
+    }
+    const uint64_t begin = std::max(place.offset, brought.asked_end);
+    if (begin < ask_end) ranges.add(*place.file, begin, ask_end - begin);
+    brought.asked_end = std::max(brought.asked_end, ask_end);
+  }
+  if (!ranges.get().empty()) tier_->ask(ranges.get());
 }
 
 Status VectorReader::read(uint32_t column) noexcept {
@@ -75,6 +129,27 @@ class ValueFetch {
  public:
   ValueFetch(FrozenTier* tier, const TierPlace& place, char* image) : tier_(tier), place_(place), image_(image) {}
 
+  // The pages that it will read, as far as the head tells.
+  static void add_pages(const FrozenHeader& header, const TierPlace& place, uint32_t position, PageRanges* ranges) {
+    const auto add = [&](uint64_t at, uint64_t bytes) { ranges->add(*place.file, place.offset + at, bytes); };
+    if (header.null_form == NullForm::kAll) return;
+    if (header.null_form == NullForm::kBits) add(header.nulls_at + position / 64 * 8, 8);
+    if (header.null_form == NullForm::kRanges) add(header.nulls_at, header.null_ranges * 2 * sizeof(uint16_t));
+    const bool has_codes = header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary;
+    const uint64_t cell_bytes = holds_text(header.kind) ? sizeof(uint32_t) : header.cell_bytes;
+    if (header.has_runs != 0) {
+      add(header.run_ends_at, header.entries * sizeof(uint16_t));
+      if (has_codes) add_section(header.codes_at, uint64_t{header.entries} * header.code_bits / 8 + 8, place, ranges);
+    } else if (has_codes) {
+      add(header.codes_at + uint64_t{position} * header.code_bits / 8, 8);
+    } else if (header.scheme == FrozenScheme::kPlain) {
+      add(place.values_at + position * cell_bytes, cell_bytes);
+    }
+    if (header.scheme == FrozenScheme::kDictionary && header.has_shared_text == 0) {
+      add_section(place.values_at, header.values * cell_bytes, place, ranges);
+    }
+  }
+
   Status fetch(const FrozenVector& head, const RelationDictionary* dictionary, uint32_t position, bool* is_null) {
     FrozenHeader header = head.header();
     header.values_at = place_.values_at;
@@ -93,15 +168,27 @@ class ValueFetch {
       SCYPER_RETURN_IF_ERROR(read(header.codes_at + uint64_t{entry} * header.code_bits / 8, 8));
     }
     const uint32_t value = vector.value_of(entry);
-    if (holds_text(header.kind)) return fetch_text(header, value);
+    if (holds_text(header.kind)) return fetch_text(header, head, value);
     const bool has_cell = header.scheme == FrozenScheme::kPlain || header.scheme == FrozenScheme::kDictionary;
     return has_cell ? read(header.values_at + uint64_t{value} * header.cell_bytes, header.cell_bytes) : Status();
   }
 
  private:
-  Status fetch_text(const FrozenHeader& header, uint32_t value) {
+  // One of which it is not known which part will be read: if that is at most a page anyway.
+  static void add_section(uint64_t at, uint64_t bytes, const TierPlace& place, PageRanges* ranges) {
+    if (bytes <= FrozenTier::kPageBytes && at + bytes <= place.bytes) {
+      ranges->add(*place.file, place.offset + at, bytes);
+    }
+  }
+
+  Status fetch_text(const FrozenHeader& header, const FrozenVector& head, uint32_t value) {
     const uint64_t number = header.values_at + uint64_t{value} * sizeof(uint32_t);
-    if (header.has_shared_text != 0) return read(number, sizeof(uint32_t));
+    if (value >= header.values || number + sizeof(uint32_t) > place_.bytes) return damaged_vector(place_);
+    if (header.has_shared_text != 0) {  // the head has the keys
+      std::memcpy(image_ + number, head.at(head.header().values_at) + uint64_t{value} * sizeof(uint32_t),
+                  sizeof(uint32_t));
+      return Status();
+    }
     SCYPER_RETURN_IF_ERROR(read(number, 2 * sizeof(uint32_t)));
     uint32_t borders[2];
     std::memcpy(borders, image_ + number, sizeof(borders));
@@ -122,6 +209,17 @@ class ValueFetch {
 
 namespace {
 
+// Has all pages read at once that open_tiered_tuple() will read one after the other.
+void ask_for_tuple(FrozenTier* tier, const FrozenSlot& slot, const FrozenChunk& chunk, uint32_t offset,
+                   std::span<const uint32_t> columns) noexcept {
+  PageRanges ranges;
+  for (const uint32_t column : columns) {
+    if (chunk.has_data(column)) continue;
+    ValueFetch::add_pages(chunk.head(column).header(), slot.tiered->places[column], offset, &ranges);
+  }
+  if (!ranges.get().empty()) tier->ask(ranges.get());
+}
+
 // Texts that the cell finds in `image` are copied.
 void keep_text(CellKind kind, const char* image, size_t bytes, uint32_t column, TupleTexts* texts, char* cell) {
   const StringRef text = payload_of(kind, cell);
@@ -141,6 +239,7 @@ Status open_tiered_tuple(const TablePartition* partition, Tid tid, std::span<con
   const uint32_t now = store->tier->now();
   window[partition->plan->live_offset + place] = slot.invalid.contains(offset) ? 0 : 1;
   texts->begin(partition->plan->columns.size());
+  ask_for_tuple(store->tier, slot, chunk, offset, columns);
   for (const uint32_t column : columns) {
     if (slot.marks != nullptr) mark_use(slot.marks, now, column);
     const ColumnAccess& access = partition->plan->columns[column].access;
@@ -177,6 +276,7 @@ struct OwnTuple {
   uint64_t chunk = 0;  // TieredColumns::id; 0: of none
   uint32_t offset = 0;
   std::vector<bool> columns;
+  std::vector<uint32_t> missing;  // of those that are wanted now
 };
 
 Status open_own(OwnTuple* own, const TablePartition* partition, Tid tid, std::span<const uint32_t> columns) noexcept {
@@ -193,11 +293,13 @@ Status open_own(OwnTuple* own, const TablePartition* partition, Tid tid, std::sp
     own->columns.assign(partition->plan->columns.size(), false);
   }
   window[partition->plan->live_offset] = slot.invalid.contains(own->offset) ? 0 : 1;
+  own->missing.clear();
   for (const uint32_t column : columns) {
-    if (own->columns[column]) continue;
-    SCYPER_RETURN_IF_ERROR(open_tiered_tuple(partition, tid, {&column, 1}, window, 0, &own->texts));
-    own->columns[column] = true;
+    if (!own->columns[column]) own->missing.push_back(column);
   }
+  if (own->missing.empty()) return Status();
+  SCYPER_RETURN_IF_ERROR(open_tiered_tuple(partition, tid, own->missing, window, 0, &own->texts));
+  for (const uint32_t column : own->missing) own->columns[column] = true;
   return Status();
 }
 

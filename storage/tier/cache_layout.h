@@ -56,9 +56,20 @@ struct Wish {
   int32_t detail;  // error number, or bytes read
 };
 
+// Pages that a reader will want, which it does not wait for.
+struct PageRange {
+  uint64_t first;  // page_id()
+  uint64_t pages;
+};
+struct AheadWish {
+  std::atomic<uint32_t> state;
+  uint32_t count;
+  std::array<PageRange, PageReader::kRangesMax> ranges;
+};
+
 struct alignas(128) Reader {
   Wish demand;
-  Wish ahead;
+  AheadWish ahead;
   std::array<std::atomic<uint32_t>, PageReader::kPins> pins;  // frame + 1; 0 = none
   std::atomic<uint64_t> hits;
 };

@@ -56,7 +56,8 @@ void PageCache::State::demand(const Waiter& waiter, uint32_t pages) {
     reads_[loading->second].waiters.push_back(waiter);
     return;
   }
-  if (start_reads(file, waiter.page, pages, &waiter)) return;
+  uint64_t left = options_.read_ahead_pages_max;
+  if (start_reads(file, waiter.page, pages, &left, &waiter)) return;
   if (under_way_ == 0) {
     answer(waiter, kNoFrame, {PageError::kNoFrame, 0});
   } else {
@@ -64,29 +65,33 @@ void PageCache::State::demand(const Waiter& waiter, uint32_t pages) {
   }
 }
 
-void PageCache::State::read_ahead(uint64_t id, uint32_t pages) {
-  OpenFile* file = file_at(file_of(id));
-  if (file != nullptr && number_of(id) < file->checksums.size()) start_reads(file, id, pages, nullptr);
+// All together up to the most that is read ahead.
+void PageCache::State::read_ahead(std::span<const PageRange> ranges) {
+  uint64_t left = options_.read_ahead_pages_max;
+  for (const PageRange& range : ranges) {
+    OpenFile* file = file_at(file_of(range.first));
+    if (file == nullptr || number_of(range.first) >= file->checksums.size()) continue;
+    start_reads(file, range.first, range.pages, &left, nullptr);
+  }
 }
 
-// Those of the pages that are missing, in pieces, up to the most that is read ahead. True: with a waiter, its page (the
+// Those of the pages that are missing, in pieces, up to *left, which becomes less. True: with a waiter, its page (the
 // first) is on its way.
-bool PageCache::State::start_reads(OpenFile* file, uint64_t id, uint64_t pages, const Waiter* waiter) {
-  uint64_t left = options_.read_ahead_pages_max;
-  const uint64_t end = id + std::min(std::min(pages, kSpanMax * left), file->checksums.size() - number_of(id));
+bool PageCache::State::start_reads(OpenFile* file, uint64_t id, uint64_t pages, uint64_t* left, const Waiter* waiter) {
+  const uint64_t end = id + std::min(std::min(pages, kSpanMax * *left), file->checksums.size() - number_of(id));
   uint64_t at = id;
-  while (at < end && left > 0) {
+  while (at < end && *left > 0) {
     if (loading_.contains(at) || find(at, frame_count_) != kNoFrame) {
       ++at;
       continue;
     }
     if (free_reads_.empty()) break;
     const uint32_t read = free_reads_.back();
-    const uint64_t next = start_read(file, at, std::min(end, at + left));
+    const uint64_t next = start_read(file, at, std::min(end, at + *left));
     if (next == at) break;
     if (at == id && waiter != nullptr) reads_[read].waiters.push_back(*waiter);
     counts_.read_ahead_pages += next - at - (at == id && waiter != nullptr ? 1 : 0);
-    left -= next - at;
+    *left -= next - at;
     at = next;
   }
   return at > id;
@@ -120,16 +125,17 @@ uint64_t PageCache::State::start_read(OpenFile* file, uint64_t id, uint64_t end)
   free_reads_.pop_back();
   ++file->reads;
   ++under_way_;
-  submit(number);
+  add_read(number);
   return at;
 }
 
-void PageCache::State::submit(uint32_t number) {
+// Begins with the next ReadRing::submit(), which whoever holds the lock calls before it gives it back.
+void PageCache::State::add_read(uint32_t number) {
   Read& read = reads_[number];
   read.is_to_repeat = false;
   ++counts_.reads;
-  ring_->submit(number, read.file->descriptor, number_of(read.first) * options_.page_bytes, read.parts.data(),
-                read.parts.size());
+  ring_->add(number, read.file->descriptor, number_of(read.first) * options_.page_bytes, read.parts.data(),
+             read.parts.size());
 }
 
 // What has come of a read: by page, whether it is whole and right.
@@ -182,7 +188,7 @@ void PageCache::State::finish_page(const Read& read, size_t page, std::vector<Wa
 void PageCache::State::finish(uint32_t number) {
   Read& read = reads_[number];
   if (read.is_to_repeat) {
-    submit(number);
+    add_read(number);
     return;
   }
   std::vector<Waiter> waiters = std::exchange(read.waiters, {});
@@ -218,6 +224,7 @@ bool PageCache::State::reap() {
   MutexLock lock(&mutex_);
   for (size_t i = 0; i < count; ++i) finish(completions[i].tag);
   if (!parked_.empty()) retry_parked();
+  ring_->submit();
   close_retired();
   is_reaping_ = false;
   return true;
@@ -241,6 +248,7 @@ void PageCache::State::fault(uint32_t number) noexcept {
     MutexLock lock(&mutex_);
     ++counts_.faults;
     demand({process_, number, processes_[process_].birth, wish.page, wish.pin}, wish.pages);
+    ring_->submit();
   }
   while (wish.state.load(std::memory_order_acquire) != kDone) {
     if (!reap()) futex_wait(&wish.state, kTaken);
@@ -248,9 +256,10 @@ void PageCache::State::fault(uint32_t number) noexcept {
   hand_over();
 }
 
-void PageCache::State::ask_ahead(uint64_t id, uint32_t pages) noexcept {
+void PageCache::State::ask_ahead(std::span<const PageRange> ranges) noexcept {
   MutexLock lock(&mutex_);
-  read_ahead(id, pages);
+  read_ahead(ranges);
+  ring_->submit();
 }
 
 // True: there were some.
@@ -265,10 +274,10 @@ bool PageCache::State::take_wishes() {
       Reader& reader = slots_[i].all[number];
       uint32_t expected = kPosted;
       if (reader.ahead.state.compare_exchange_strong(expected, kTaken, std::memory_order_acquire)) {
-        const uint64_t page = reader.ahead.page;
-        const uint32_t pages = reader.ahead.pages;
+        const auto ranges = reader.ahead.ranges;
+        const size_t count = std::min<size_t>(reader.ahead.count, ranges.size());
         reader.ahead.state.store(kIdle, std::memory_order_release);
-        read_ahead(page, pages);
+        read_ahead(std::span(ranges).first(count));
         is_any = true;
       }
       expected = kPosted;
@@ -280,6 +289,7 @@ bool PageCache::State::take_wishes() {
       }
     }
   }
+  ring_->submit();
   return is_any;
 }
 

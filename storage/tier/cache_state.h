@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,7 +52,7 @@ class PageCache::State {
   void fault(uint32_t reader) noexcept;
   // Of the node: begins to read; whoever misses one of the pages sees to their end. No other thread has to wake up, so
   // a scan does not depend on how soon the system lets one run.
-  void ask_ahead(uint64_t id, uint32_t pages) noexcept;
+  void ask_ahead(std::span<const PageRange> ranges) noexcept;
 
   const PageCacheOptions& options() const { return options_; }
 
@@ -105,11 +106,11 @@ class PageCache::State {
 
   // cache_reads.cc
   void demand(const Waiter& waiter, uint32_t pages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void read_ahead(uint64_t id, uint32_t pages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool start_reads(OpenFile* file, uint64_t id, uint64_t pages, const Waiter* waiter)
+  void read_ahead(std::span<const PageRange> ranges) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool start_reads(OpenFile* file, uint64_t id, uint64_t pages, uint64_t* left, const Waiter* waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t start_read(OpenFile* file, uint64_t id, uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void submit(uint32_t read) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void add_read(uint32_t read) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void answer(const Waiter& waiter, uint32_t frame, Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool take_wishes();
   bool reap();

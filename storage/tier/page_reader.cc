@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -77,7 +78,7 @@ class PageReader::Way {
       const auto asked =
           static_cast<uint32_t>(std::clamp<uint64_t>(pages, window_, cache_->options().read_ahead_pages_max));
       ++uses.waits;
-      uses.read += count_missing(id, std::min(id + asked, page_id(file.number(), file.pages())));
+      if (!was_asked(id)) uses.read += count_missing(id, std::min(id + asked, page_id(file.number(), file.pages())));
       SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin, asked));
       ahead_end_ = is_next ? std::max(ahead_end_, id + asked) : id + asked;
       trigger_ = id + 1;
@@ -86,6 +87,24 @@ class PageReader::Way {
     last_ = id;
     cache_->note_use(frame);
     return cache_->page_at(frame);
+  }
+
+  void ask(std::span<const Range> ranges) noexcept {
+    if (reader().ahead.state.load(std::memory_order_acquire) != kIdle) return;
+    std::array<PageRange, kRangesMax> missing;
+    size_t count = 0;
+    uint64_t pages = 0;
+    for (const Range& range : ranges) {
+      if (range.first >= range.file->pages()) continue;
+      const uint64_t first = page_id(range.file->number(), range.first);
+      const uint64_t end = first + std::min(range.pages, range.file->pages() - range.first);
+      const uint64_t lacks = count_missing(first, end);
+      if (lacks == 0) continue;
+      if (count == missing.size() || pages + lacks > cache_->options().read_ahead_pages_max) break;
+      missing[count++] = {first, end - first};
+      pages += lacks;
+    }
+    if (pages > 0) post_ahead(std::span(missing).first(count), pages);
   }
 
   void unpin(uint32_t pin) noexcept {
@@ -145,8 +164,7 @@ class PageReader::Way {
   // as many pages that are missing: between those that are there, too, the disk has enough to do.
   void go_ahead(const TierFile& file, uint64_t id) noexcept {
     const uint64_t file_end = page_id(file.number(), file.pages());
-    Wish& wish = reader().ahead;
-    if (ahead_end_ >= file_end || wish.state.load(std::memory_order_acquire) != kIdle) return;
+    if (ahead_end_ >= file_end || reader().ahead.state.load(std::memory_order_acquire) != kIdle) return;
     const uint64_t begin = std::max(ahead_end_, id + 1);
     const uint64_t end_max = std::min(begin + kSpanMax * cache_->options().read_ahead_pages_max, file_end);
     uint32_t missing = 0;
@@ -155,17 +173,31 @@ class PageReader::Way {
       missing += cache_->find(ahead_end_, kChainMax) == kNoFrame ? 1 : 0;
     }
     trigger_ = begin;
+    const PageRange range{begin, ahead_end_ - begin};
+    if (missing != 0) post_ahead({&range, 1}, missing);
+  }
+
+  // missing: how many of the pages are. The wish is idle.
+  void post_ahead(std::span<const PageRange> ranges, uint64_t missing) noexcept {
     uses.read += missing;
-    if (missing == 0) return;
+    std::copy(ranges.begin(), ranges.end(), asked_.begin());
+    asked_count_ = ranges.size();
     if (!cache_->is_child()) {
-      cache_->ask_ahead(begin, static_cast<uint32_t>(ahead_end_ - begin));
+      cache_->ask_ahead(ranges);
       return;
     }
-    wish.page = begin;
-    wish.pages = static_cast<uint32_t>(ahead_end_ - begin);
+    AheadWish& wish = reader().ahead;
+    std::copy(ranges.begin(), ranges.end(), wish.ranges.begin());
+    wish.count = static_cast<uint32_t>(ranges.size());
     wish.state.store(kPosted, std::memory_order_release);
     slot().posted.fetch_or(uint64_t{1} << number_, std::memory_order_seq_cst);
     cache_->ring_bell();
+  }
+
+  // Of what was asked for last: so that no page is counted twice.
+  bool was_asked(uint64_t id) const noexcept {
+    const auto* end = asked_.begin() + asked_count_;
+    return std::any_of(asked_.begin(), end, [&](const PageRange& range) { return id - range.first < range.pages; });
   }
 
   PageCache::State* const cache_;
@@ -176,6 +208,8 @@ class PageReader::Way {
   // time at for the next window.
   uint64_t ahead_end_ = 0;
   uint64_t trigger_ = 0;
+  std::array<PageRange, kRangesMax> asked_;
+  size_t asked_count_ = 0;
 };
 
 PageReader::Uses PageReader::uses_of_thread() noexcept { return Way::uses; }
@@ -195,6 +229,7 @@ StatusOr<const char*> PageReader::pin(const TierFile& file, uint64_t page, uint3
   return way_->pin(file, page, pin);
 }
 void PageReader::unpin(uint32_t pin) noexcept { way_->unpin(pin); }
+void PageReader::ask(std::span<const Range> ranges) noexcept { way_->ask(ranges); }
 
 Status PageReader::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
   const size_t page_bytes = way_->page_bytes();

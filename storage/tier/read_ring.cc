@@ -39,16 +39,19 @@ StatusOr<std::unique_ptr<ReadRing>> ReadRing::create(uint32_t reads_max) {
   return std::unique_ptr<ReadRing>(new ReadRing(std::move(ring)));
 }
 
-void ReadRing::submit(uint32_t tag, int fd, uint64_t offset, const iovec* parts, size_t part_count) {
+void ReadRing::add(uint32_t tag, int fd, uint64_t offset, const iovec* parts, size_t part_count) {
   io_uring_sqe* entry = io_uring_get_sqe(&ring_->ring);
-  CHECK(entry != nullptr);  // each is submitted at once
+  CHECK(entry != nullptr);
   io_uring_prep_readv(entry, fd, parts, static_cast<unsigned>(part_count), offset);
   io_uring_sqe_set_data64(entry, tag);
-  int submitted;
-  while ((submitted = io_uring_submit(&ring_->ring)) == -EINTR || submitted == -EAGAIN) {
+}
+
+void ReadRing::submit() {
+  while (io_uring_sq_ready(&ring_->ring) > 0) {
+    const int submitted = io_uring_submit(&ring_->ring);
+    CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN);
     if (submitted == -EAGAIN) usleep(1000);  // the kernel has no memory for it just now
   }
-  CHECK(submitted == 1);
 }
 
 size_t ReadRing::wait(ReadCompletion* completions, size_t completions_max) {

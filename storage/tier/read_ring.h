@@ -16,7 +16,7 @@ struct ReadCompletion {
 };
 
 // Reads by io_uring.
-// Threads: submit() by one at a time, wait() by one at a time; the two do not exclude each other. Whoever submits is
+// Threads: add() and submit() by one at a time, wait() by one at a time; the two do not exclude each other. Whoever submits is
 // interrupted when its reads end, so that it is best the one that waits. Fork: not in the child, which does not have
 // it.
 class ReadRing {
@@ -27,8 +27,10 @@ class ReadRing {
   ReadRing(const ReadRing&) = delete;
   ReadRing& operator=(const ReadRing&) = delete;
 
-  // `parts` stays until the read has ended.
-  void submit(uint32_t tag, int fd, uint64_t offset, const iovec* parts, size_t part_count);
+  // A read, which begins with the next submit(); `parts` stays until it has ended.
+  void add(uint32_t tag, int fd, uint64_t offset, const iovec* parts, size_t part_count);
+  // What has been added, together: of a virtual disk each submission leaves the virtual machine.
+  void submit();
   // Blocks until a read has ended; how many have.
   size_t wait(ReadCompletion* completions, size_t completions_max);
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -147,6 +148,18 @@ class PageReader {
   void unpin(uint32_t pin = 0) noexcept;
   // Copies a piece of the file; uses pin 0. What is missing of it is read at once, as far as pages are read ahead.
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
+
+  // Pages of a file from `first` on.
+  struct Range {
+    const TierFile* file;
+    uint64_t first;
+    uint64_t pages;
+  };
+  static constexpr size_t kRangesMax = 32;
+  // Whoever will read these pages one after the other has what is missing of them read at once, and waits for none.
+  // Of more than kRangesMax, and of more pages than are read ahead, nothing is done; a child also while it has asked
+  // before and nobody has looked.
+  void ask(std::span<const Range> ranges) noexcept;
 
  private:
   class Way;

@@ -43,8 +43,15 @@ class VectorReader {
     std::unique_ptr<char[]> bytes;
     size_t capacity = 0;
     bool is_there = false;
+    // Where the last vector ended, and up to where pages have been asked for. Columns lie one after the other in a
+    // file, chunks within, so that each column of a scan is a way of its own through it.
+    const TierFile* file = nullptr;
+    uint64_t end = 0;
+    uint64_t asked_end = 0;
+    uint64_t ahead_bytes = 0;
   };
   Status read(uint32_t column) noexcept;
+  void ask(std::span<const uint32_t> columns) noexcept;
 
   FrozenChunk chunk_{nullptr, nullptr};
   FrozenTier* tier_ = nullptr;

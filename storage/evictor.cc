@@ -24,9 +24,11 @@ constexpr uint64_t kRoomShare = 16;
 }  // namespace
 
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) {
-  constexpr uint64_t kOtherClass = uint64_t{1} << 62;
+  constexpr uint64_t kClass = uint64_t{1} << 62;
+  constexpr uint32_t kSmallBytes = FrozenTier::kPageBytes / 8;
+  const uint64_t of_class = candidate.bytes < kSmallBytes ? 0 : candidate.is_relevant ? 1 : 2;
   const uint64_t bytes = std::min<uint64_t>(candidate.bytes, FrozenTier::kPageBytes);
-  return (candidate.is_relevant ? 0 : kOtherClass) + bytes * (uint64_t{now - candidate.last_use} + 1);
+  return of_class * kClass + bytes * (uint64_t{now - candidate.last_use} + 1);
 }
 
 Evictor::~Evictor() {

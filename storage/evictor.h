@@ -26,7 +26,8 @@ struct EvictionCandidate {
 };
 // Which goes first: the one with the higher rank. What is relevant stays until all else is gone; of the others the one
 // that nobody has used for longest goes (ADMS 2015, 4.1). Whoever reads one value reads a page for it, however small
-// the vector is: below a page, what an eviction frees counts, too (as in GreedyDual-Size: Cao and Irani, USITS 1997).
+// the vector is: below a page, what an eviction frees counts, too (as in GreedyDual-Size: Cao and Irani, USITS 1997),
+// and below an eighth of one a vector goes last of all.
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
 
 // Brings data of frozen vectors to the tier when there is more of it in memory than FrozenTierOptions::memory_bytes, in

@@ -16,6 +16,8 @@ namespace scyper::storage {
 
 namespace {
 
+constexpr uint64_t kSectionPagesMax = 4;
+
 // Longest way that a column of a scan is read ahead; at most doubled with each vector that follows the one before.
 constexpr uint64_t kAheadBytesMax = uint64_t{512} << 10;
 
@@ -132,22 +134,31 @@ class ValueFetch {
   // The pages that it will read, as far as the head tells.
   static void add_pages(const FrozenHeader& header, const TierPlace& place, uint32_t position, PageRanges* ranges) {
     const auto add = [&](uint64_t at, uint64_t bytes) { ranges->add(*place.file, place.offset + at, bytes); };
-    if (header.null_form == NullForm::kAll) return;
     if (header.null_form == NullForm::kBits) add(header.nulls_at + position / 64 * 8, 8);
     if (header.null_form == NullForm::kRanges) add(header.nulls_at, header.null_ranges * 2 * sizeof(uint16_t));
-    const bool has_codes = header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary;
-    const uint64_t cell_bytes = holds_text(header.kind) ? sizeof(uint32_t) : header.cell_bytes;
+    if (header.null_form == NullForm::kAll) return;
     if (header.has_runs != 0) {
       add(header.run_ends_at, header.entries * sizeof(uint16_t));
-      if (has_codes) add_section(header.codes_at, uint64_t{header.entries} * header.code_bits / 8 + 8, place, ranges);
-    } else if (has_codes) {
+    } else if (has_codes(header)) {
       add(header.codes_at + uint64_t{position} * header.code_bits / 8, 8);
     } else if (header.scheme == FrozenScheme::kPlain) {
-      add(place.values_at + position * cell_bytes, cell_bytes);
+      add(place.values_at + position * cell_bytes(header), cell_bytes(header));
     }
-    if (header.scheme == FrozenScheme::kDictionary && header.has_shared_text == 0) {
-      add_section(place.values_at, header.values * cell_bytes, place, ranges);
+  }
+  // And those of which it will read some: all, where they are few. Rows that are read together, as lines of an order,
+  // read several of them, and each alone would be waited for.
+  static void add_likely_pages(const FrozenHeader& header, const TierPlace& place, PageRanges* ranges) {
+    const auto add = [&](uint64_t at, uint64_t bytes) {
+      if (bytes <= kSectionPagesMax * FrozenTier::kPageBytes) ranges->add(*place.file, place.offset + at, bytes);
+    };
+    if (header.null_form == NullForm::kAll) return;
+    if (header.has_runs != 0 && has_codes(header)) {
+      add(header.codes_at, std::min<uint64_t>(uint64_t{header.entries} * header.code_bits / 8 + 8,
+                                              place.bytes - header.codes_at));
     }
+    if (header.scheme != FrozenScheme::kDictionary || header.has_shared_text != 0) return;
+    // texts lie behind their borders, to the end
+    add(place.values_at, holds_text(header.kind) ? place.bytes - place.values_at : header.values * cell_bytes(header));
   }
 
   Status fetch(const FrozenVector& head, const RelationDictionary* dictionary, uint32_t position, bool* is_null) {
@@ -164,7 +175,7 @@ class ValueFetch {
     if (*is_null) return Status();
     if (header.has_runs != 0) SCYPER_RETURN_IF_ERROR(read(header.run_ends_at, header.entries * sizeof(uint16_t)));
     const uint32_t entry = vector.entry_of(position);
-    if (header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary) {
+    if (has_codes(header)) {
       SCYPER_RETURN_IF_ERROR(read(header.codes_at + uint64_t{entry} * header.code_bits / 8, 8));
     }
     const uint32_t value = vector.value_of(entry);
@@ -174,11 +185,11 @@ class ValueFetch {
   }
 
  private:
-  // One of which it is not known which part will be read: if that is at most a page anyway.
-  static void add_section(uint64_t at, uint64_t bytes, const TierPlace& place, PageRanges* ranges) {
-    if (bytes <= FrozenTier::kPageBytes && at + bytes <= place.bytes) {
-      ranges->add(*place.file, place.offset + at, bytes);
-    }
+  static bool has_codes(const FrozenHeader& header) {
+    return header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary;
+  }
+  static uint64_t cell_bytes(const FrozenHeader& header) {
+    return holds_text(header.kind) ? sizeof(uint32_t) : header.cell_bytes;
   }
 
   Status fetch_text(const FrozenHeader& header, const FrozenVector& head, uint32_t value) {
@@ -216,6 +227,10 @@ void ask_for_tuple(FrozenTier* tier, const FrozenSlot& slot, const FrozenChunk& 
   for (const uint32_t column : columns) {
     if (chunk.has_data(column)) continue;
     ValueFetch::add_pages(chunk.head(column).header(), slot.tiered->places[column], offset, &ranges);
+  }
+  for (const uint32_t column : columns) {
+    if (chunk.has_data(column)) continue;
+    ValueFetch::add_likely_pages(chunk.head(column).header(), slot.tiered->places[column], &ranges);
   }
   if (!ranges.get().empty()) tier->ask(ranges.get());
 }

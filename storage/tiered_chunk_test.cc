@@ -14,6 +14,7 @@
 #include "base/failpoint.h"
 #include "base/test_seed.h"
 #include "compactor_fixture.h"
+#include "evictor.h"
 #include "storage/child_process.h"
 #include "storage/frozen_tier.h"
 #include "storage/hot_views.h"
@@ -155,6 +156,31 @@ TEST_F(TieredChunkTest, ReadsWhatWasFrozen) {
 }
 
 // Bounds in the heads answer without a page; shared texts, too.
+// The pages of a row are asked for together.
+TEST_F(TieredChunkTest, ATupleIsReadAtOnce) {
+  options_.cache_bytes = 1024 * FrozenTier::kPageBytes;
+  ASSERT_TRUE(start());
+  auto table = fixture_->store.table(many_forms());
+  table->allow_freezing(fixture_->memory.get());
+  table->frozen_store()->tier = tier_.get();
+  TablePartition* partition = table->partition(0);
+  Random random(test_seed());
+  fill(partition, &random);
+  while (fixture_->compactor.take_step({&partition, 1}, fixture_->store.log.get()) ||
+         fixture_->compactor.freeze_one()) {
+  }
+  ASSERT_TRUE(is_tiered(partition, 0));
+  const PageCacheStatistics before = tier_->cache()->statistics();
+  const uint64_t waits_before = PageReader::uses_of_thread().waits;
+  ASSERT_TRUE(bring_tuple(partition, 700).ok());
+  const PageCacheStatistics after = tier_->cache()->statistics();
+  const uint64_t pages = after.pages_read - before.pages_read;
+  EXPECT_GT(pages, 5u);
+  // all but those that depend on what another one has
+  EXPECT_GE(after.read_ahead_pages - before.read_ahead_pages, pages - 2);
+  EXPECT_LE(PageReader::uses_of_thread().waits - waits_before, pages);
+}
+
 TEST_F(TieredChunkTest, SkipsWithoutReading) {
   Random random(test_seed());
   fixture_->append(static_cast<int>(kChunkTuples), &random);
@@ -173,6 +199,19 @@ TEST_F(TieredChunkTest, SkipsWithoutReading) {
 }
 
 // With a budget, what is used stays.
+TEST(EvictionRankTest, OfLittleUseFirstAndSmallOnesLast) {
+  const auto rank = [](uint32_t bytes, uint32_t last_use, bool is_relevant) {
+    return eviction_rank({nullptr, 0, 0, bytes, last_use, is_relevant}, 100);
+  };
+  const uint32_t page = FrozenTier::kPageBytes;
+  EXPECT_GT(rank(page, 10, false), rank(page, 11, false));
+  EXPECT_GT(rank(page, 10, false), rank(page / 2, 10, false));
+  EXPECT_EQ(rank(page, 10, false), rank(9 * page, 10, false));
+  EXPECT_GT(rank(page / 2, 0, false), rank(page, 90, false));
+  EXPECT_GT(rank(page / 2, 100, false), rank(9 * page, 0, true));
+  EXPECT_GT(rank(page, 100, true), rank(page / 16, 0, false));
+}
+
 TEST_F(TieredChunkTest, WhatNobodyUsesGoesFirst) {
   options_.memory_bytes = size_t{1} << 40;
   ASSERT_TRUE(start());

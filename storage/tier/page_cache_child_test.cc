@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -61,6 +62,27 @@ TEST_F(PageCacheChildTest, ReadsWhatItsParentCouldRead) {
   EXPECT_GT(counts.hits, 300u);
   EXPECT_GT(counts.read_ahead_used_pages, 300u);
   EXPECT_EQ(counts.processes, 1u);
+}
+
+TEST_F(PageCacheChildTest, AsksForSeveralPages) {
+  auto cache = make_cache(pages(512));
+  const auto file = *cache->open(write_file(1, 100));
+  auto child = fork_child(cache.get(), [&](int) {
+    auto reader = *PageReader::create(cache.get());
+    for (uint64_t page = 0; page < 20; ++page) {
+      const std::array<PageReader::Range, 3> ranges = {
+          {{file.get(), page, 1}, {file.get(), 30 + page, 1}, {file.get(), 99 - page, 1}}};
+      reader->ask(ranges);
+      for (const PageReader::Range& range : ranges) {
+        if (!is_right(reader.get(), *file, 1, range.first, 0)) return 3;
+      }
+    }
+    return 0;
+  });
+  EXPECT_EQ(describe_wait_status(child->wait()), "exited with code 0");
+  const PageCacheStatistics counts = cache->statistics();
+  EXPECT_EQ(counts.pages_read, 60u);
+  EXPECT_GT(counts.read_ahead_pages, 20u);
 }
 
 // Both use what the other has read.

@@ -116,6 +116,33 @@ TEST_F(PageCacheTest, ReadCopiesAcrossPages) {
   EXPECT_EQ(sqlstate_of(reader->read(*file, whole.size(), 1, &one)), "XX001");
 }
 
+TEST_F(PageCacheTest, WhatIsAskedForIsReadTogether) {
+  auto cache = make_cache(pages(512));
+  const auto file = *cache->open(write_file(1, 100));
+  const auto other = *cache->open(write_file(2, 10));
+  auto reader = *PageReader::create(cache.get());
+  ASSERT_TRUE(reader->pin(*file, 11).ok());
+  const PageCacheStatistics before = cache->statistics();
+  const uint64_t read_before = PageReader::uses_of_thread().read;
+  // 11 is there; nobody has 100 and 10
+  const std::vector<PageReader::Range> ranges = {
+      {file.get(), 3, 1}, {file.get(), 10, 3}, {other.get(), 9, 5}, {file.get(), 100, 1}, {other.get(), 10, 2}};
+  reader->ask(ranges);
+  for (const uint64_t page : {12, 3, 10}) {
+    const auto bytes = reader->pin(*file, page);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(std::string_view(*bytes, kTestPageBytes), content_of(1, page));
+  }
+  ASSERT_TRUE(reader->pin(*other, 9).ok());
+  const PageCacheStatistics after = cache->statistics();
+  EXPECT_EQ(after.read_ahead_pages - before.read_ahead_pages, 4u);
+  EXPECT_EQ(after.pages_read - before.pages_read, 4u);
+  EXPECT_EQ(PageReader::uses_of_thread().read - read_before, 4u);
+  // no more than is read ahead, and than there are ranges
+  reader->ask(std::vector<PageReader::Range>(40, {file.get(), 20, 80}));
+  EXPECT_LE(cache->statistics().read_ahead_pages - after.read_ahead_pages, cache->options().read_ahead_pages_max);
+}
+
 TEST_F(PageCacheTest, AScanReadsAheadAndAJumpDoesNot) {
   PageCacheOptions options = pages(512);
   options.read_ahead_pages_max = 32;

@@ -94,13 +94,13 @@ class PageReader::Way {
     std::array<PageRange, kRangesMax> missing;
     size_t count = 0;
     uint64_t pages = 0;
-    for (const Range& range : ranges) {
+    for (const Range& range : ranges.first(std::min(ranges.size(), kRangesMax))) {
       if (range.first >= range.file->pages()) continue;
       const uint64_t first = page_id(range.file->number(), range.first);
       const uint64_t end = first + std::min(range.pages, range.file->pages() - range.first);
       const uint64_t lacks = count_missing(first, end);
       if (lacks == 0) continue;
-      if (count == missing.size() || pages + lacks > cache_->options().read_ahead_pages_max) break;
+      if (pages + lacks > cache_->options().read_ahead_pages_max) continue;
       missing[count++] = {first, end - first};
       pages += lacks;
     }
